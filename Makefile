@@ -1,0 +1,40 @@
+# One virtual environment for everything; each target works from a fresh clone with only python3, venv and make.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: help demo test check format lit unit bench generate clean
+
+help: ## lists the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(READY): pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+demo: $(READY) ## compiles ResNet-50 for nv_full, simulates it, compares with onnxruntime
+	$(BIN)/xonnc demo
+
+test: check unit lit ## everything CI runs
+
+check: $(READY) ## format, lint and types
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+
+format: $(READY) ## formats in place and fixes what can be
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+unit: $(READY) ## Python tests
+	$(BIN)/pytest -n auto
+
+lit: $(READY) ## IR tests
+	$(BIN)/lit -q test/lit
+
+bench: $(READY) ## the benchmarks of bench/
+	$(BIN)/python bench/run.py
+
+clean: ## removes what the targets made
+	rm -rf .venv build dist demo-out

@@ -1,0 +1,1 @@
+"""The dialects: ops, types and attributes, and nothing that transforms them."""

@@ -1,0 +1,1 @@
+"""The krnl dialect: loops with schedules (not yet populated)."""

@@ -1,0 +1,1 @@
+"""NVDLA loadables: container, packed records, checks and text dump."""

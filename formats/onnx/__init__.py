@@ -1,0 +1,1 @@
+"""ONNX files: the only room that imports the onnx package."""

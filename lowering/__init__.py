@@ -1,0 +1,1 @@
+"""Passes that cross from one dialect to the next."""

@@ -1,0 +1,1 @@
+"""The declarative rule language and its driver."""

@@ -1,0 +1,1 @@
+"""xonnc compiles ONNX models with xDSL: to native CPU code and to NVDLA loadables."""

@@ -1,0 +1,20 @@
+"""The errors a user can cause; every tool prints them as one line and exits 1."""
+
+from __future__ import annotations
+
+
+class XonncError(Exception):
+    """
+    A mistake in the user's input: a file, a model, an option's value.
+
+    The message is one line that names the place (file, node, field), the rule broken, the value found
+    and a way out. Anything else that escapes a tool is a bug of ours.
+    """
+
+
+class RefusalError(XonncError):
+    """Everything about one model that a target cannot take, collected in a single run."""
+
+    def __init__(self, reasons: list[str]):
+        self.reasons = reasons
+        super().__init__("\n".join(reasons))

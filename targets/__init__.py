@@ -1,0 +1,1 @@
+"""Hardware described as data."""

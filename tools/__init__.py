@@ -1,0 +1,1 @@
+"""Command lines, thin over the public API."""

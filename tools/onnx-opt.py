@@ -1,0 +1,12 @@
+#!/usr/bin/env python3
+"""Runs onnx-opt from a bare checkout; the tool itself is tools/opt.py."""
+
+import sys
+from pathlib import Path
+
+sys.path[0] = str(Path(__file__).resolve().parent.parent / "src")
+
+from xonnc.tools.opt import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Passes that stay inside one dialect."""

@@ -1,0 +1,1 @@
+"""Tables of rewrite rules, by theme."""
