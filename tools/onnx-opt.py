@@ -4,9 +4,8 @@
 import sys
 from pathlib import Path
 
-sys.path[0] = str(Path(__file__).resolve().parent.parent / "src")
-
-from xonnc.tools.opt import main
-
 if __name__ == "__main__":
+    sys.path[0] = str(Path(__file__).resolve().parent.parent / "src")
+    from xonnc.tools.opt import main
+
     sys.exit(main())

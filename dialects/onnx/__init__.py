@@ -1,0 +1,1 @@
+"""The onnx dialect: every ONNX operator, its types, attributes and constants."""

@@ -1,0 +1,1 @@
+"""Compile-time tensors: disposable elements, their pool and collector."""

@@ -1,0 +1,58 @@
+"""
+ONNX names as MLIR locations.
+
+A node named `conv1` that makes the value `y` is at `loc(fused<["y"]>["conv1"])`, without a name at
+`loc(fused<["y"]>[unknown])`; a location that names no values is `loc("conv1")`. So names survive passes,
+clones and text, cost nothing in ordinary print-outs, and export finds them again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import ArrayAttr, FusedLoc, LocationAttr, NameLoc, NoneAttr, StringAttr, UnknownLoc
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.hints import isa
+
+UNKNOWN = UnknownLoc()
+
+
+def node_location(name: str, outputs: Sequence[str] = ()) -> LocationAttr:
+    """The location of a node called `name` (may be empty) whose results are called `outputs`."""
+    location = NameLoc(StringAttr(name), NoneAttr()) if name else UNKNOWN
+    if not outputs:
+        return location
+    return FusedLoc((location,), ArrayAttr([StringAttr(output) for output in outputs]))
+
+
+def node_name(op: Operation) -> str:
+    """The ONNX name of the node `op` was imported from or derived from; empty if it has none."""
+    return _name(op.location)
+
+
+def output_names(op: Operation) -> tuple[str, ...]:
+    """The ONNX names of the results of `op`; empty if they have none."""
+    location = op.location
+    if isinstance(location, FusedLoc) and isa(location.metadata, ArrayAttr[StringAttr]):
+        return tuple(name.data for name in location.metadata)
+    return ()
+
+
+def derived(location: LocationAttr) -> LocationAttr:
+    """The location for an op that helps to replace another: its node's name without its results' names."""
+    if isinstance(location, FusedLoc) and isa(location.metadata, ArrayAttr[StringAttr]):
+        return node_location(_name(location))
+    return location
+
+
+def describe(op: Operation) -> str:
+    """How messages call an op: its node name, else the first value it makes, else the op's own name."""
+    return node_name(op) or next(iter(output_names(op)), "") or op.name
+
+
+def _name(location: Attribute) -> str:
+    if isinstance(location, NameLoc):
+        return location.desc.data
+    if isinstance(location, FusedLoc) and isa(location.locations, ArrayAttr[Attribute]):
+        return next((name for child in location.locations if (name := _name(child))), "")
+    return ""
