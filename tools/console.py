@@ -1,0 +1,95 @@
+"""How the tools speak to a person: rows of a report and a progress bar when somebody watches."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+PATIENCE = 1.0
+"""Seconds after which work in a terminal shows a bar."""
+
+
+class Step(Protocol):
+    """Told how far a piece of work has come."""
+
+    def __call__(self, done: int, total: int, what: str = "") -> None: ...
+
+
+def row(label: str, text: str) -> None:
+    """One line of a report: a label and what is said of it."""
+    print(f"  {label:<12} {text}")
+
+
+def size(count: int | float) -> str:
+    """A number of bytes for people: `287.3 MB`."""
+    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= scale:
+            return f"{count / scale:.1f} {unit}"
+    return f"{count:.0f} B"
+
+
+def quantity(count: int | float) -> str:
+    """A large count for people: `25.6 M`."""
+    for unit, scale in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if count >= scale:
+            return f"{count / scale:.1f} {unit}"
+    return f"{count:.0f}"
+
+
+@contextmanager
+def progress(label: str, quiet: bool = False) -> Iterator[Step]:
+    """A bar on standard error when that is a terminal and the work lasts over a second; else nothing."""
+    if quiet or not sys.stderr.isatty():
+        yield _silent
+        return
+    bar = _Bar(label)
+    try:
+        yield bar
+    finally:
+        bar.close()
+
+
+def _silent(done: int, total: int, what: str = "") -> None:
+    """Nobody watches."""
+
+
+class _Bar:
+    """A `rich` bar that appears after `PATIENCE` seconds."""
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        self.begun = time.monotonic()
+        self.update: Step | None = None
+        self.close = lambda: None
+
+    def __call__(self, done: int, total: int, what: str = "") -> None:
+        if self.update is None:
+            if time.monotonic() - self.begun < PATIENCE:
+                return
+            self.update = self._open()
+        self.update(done, total, what)
+
+    def _open(self) -> Step:
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f} %"),
+            TimeRemainingColumn(),
+            TextColumn("{task.fields[what]}"),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        task = bar.add_task(self.label, total=None, what="")
+        bar.start()
+        self.close = bar.stop
+
+        def update(done: int, total: int, what: str = "") -> None:
+            bar.update(task, completed=done, total=total, what=what)
+
+        return update

@@ -1,0 +1,68 @@
+"""What every command line does with its outcome: exit codes, one-line errors, reproducers."""
+
+from __future__ import annotations
+
+import platform
+import shlex
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Sequence
+from enum import IntEnum
+from importlib.metadata import version
+from pathlib import Path
+
+from xonnc.errors import RefusalError, XonncError
+
+
+class Exit(IntEnum):
+    """The exit codes of all tools."""
+
+    DONE = 0
+    INPUT = 1
+    USAGE = 2
+    BUG = 3
+    INTERRUPTED = 130
+
+
+def run(tool: str, work: Callable[[], int], argv: Sequence[str]) -> int:
+    """
+    Runs `work` and turns what it raises into an exit code and one clear line on standard error.
+
+    A mistake in the input is exit 1; anything unforeseen is a bug of ours, exit 3, with a reproducer file.
+    """
+    try:
+        return work()
+    except RefusalError as error:
+        for reason in error.reasons:
+            print(f"{tool}: {reason}", file=sys.stderr)
+    except XonncError as error:
+        print(f"{tool}: {error}", file=sys.stderr)
+    except BrokenPipeError:
+        # The reader of a pipe left (`| head`): nothing is wrong, and Python must not flush at exit.
+        sys.stdout = open("/dev/null", "w")
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        print(f"{tool}: {place}{error.strerror or error}", file=sys.stderr)
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+    except Exception:
+        print(f"{tool}: internal error, please report it with {_reproducer(tool, argv)}", file=sys.stderr)
+        return Exit.BUG
+    return Exit.INPUT
+
+
+def _reproducer(tool: str, argv: Sequence[str]) -> Path:
+    """Writes the command line, versions and traceback of a bug to a file of its own."""
+    packages = ("xonnc", "xdsl", "onnx", "numpy", "ml_dtypes")
+    lines = [
+        f"command   {shlex.join([tool, *argv])}",
+        f"folder    {Path.cwd()}",
+        f"python    {platform.python_version()} on {platform.platform()}",
+        *(f"{package:<9} {version(package)}" for package in packages),
+        "",
+        traceback.format_exc(),
+    ]
+    with tempfile.NamedTemporaryFile("w", prefix=f"{tool}-bug-", suffix=".txt", delete=False) as file:
+        file.write("\n".join(lines))
+    return Path(file.name)
