@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -23,7 +23,7 @@ def row(label: str, text: str) -> None:
     print(f"  {label:<12} {text}")
 
 
-def size(count: int | float) -> str:
+def size(count: float) -> str:
     """A number of bytes for people: `287.3 MB`."""
     for unit, scale in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
         if count >= scale:
@@ -31,7 +31,7 @@ def size(count: int | float) -> str:
     return f"{count:.0f} B"
 
 
-def quantity(count: int | float) -> str:
+def quantity(count: float) -> str:
     """A large count for people: `25.6 M`."""
     for unit, scale in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if count >= scale:
@@ -40,7 +40,7 @@ def quantity(count: int | float) -> str:
 
 
 @contextmanager
-def progress(label: str, quiet: bool = False) -> Iterator[Step]:
+def progress(label: str, quiet: bool = False) -> Generator[Step]:
     """A bar on standard error when that is a terminal and the work lasts over a second; else nothing."""
     if quiet or not sys.stderr.isatty():
         yield _silent

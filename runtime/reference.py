@@ -1,0 +1,96 @@
+"""The reference that compiled models are compared with: onnxruntime on the same file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from xonnc.errors import XonncError
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Port:
+    """An input or output of a model: its name, its shape (`None` where dynamic) and numpy element type."""
+
+    name: str
+    shape: tuple[int | None, ...]
+    dtype: np.dtype[Any]
+
+
+class _Argument(Protocol):
+    name: str
+    shape: Sequence[int | str | None]
+    type: str
+
+
+class _Session(Protocol):
+    def get_inputs(self) -> Sequence[_Argument]: ...
+    def get_outputs(self) -> Sequence[_Argument]: ...
+    def run(self, outputs: None, feeds: Mapping[str, Array]) -> list[Array]: ...
+
+
+class Reference:
+    """A model opened in onnxruntime with its graph optimisations off."""
+
+    def __init__(self, path: Path):
+        self.session = _open(path)
+
+    def inputs(self) -> list[Port]:
+        """The inputs that must be fed, in the model's order."""
+        return [_port(argument) for argument in self.session.get_inputs()]
+
+    def outputs(self) -> list[Port]:
+        """The outputs, in the model's order."""
+        return [_port(argument) for argument in self.session.get_outputs()]
+
+    def run(self, feeds: Mapping[str, Array]) -> list[Array]:
+        """The outputs for `feeds` (arrays by input name), in the model's order."""
+        return self.session.run(None, feeds)
+
+
+def _open(path: Path) -> _Session:
+    if not path.is_file():
+        raise XonncError(f"{path}: no such file")
+    try:
+        # By name, because onnxruntime ships no types.
+        ort = import_module("onnxruntime")
+    except ImportError:
+        raise XonncError("comparing needs onnxruntime: pip install 'xonnc[check]'") from None
+    options = ort.SessionOptions()
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    errors = ort.capi.onnxruntime_pybind11_state
+    try:
+        return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except (errors.Fail, errors.InvalidGraph, errors.InvalidProtobuf, errors.NotImplemented) as error:
+        reason = " ".join(str(error).split())
+        raise XonncError(f"{path}: onnxruntime does not open it: {reason}") from None
+
+
+_DTYPES = {
+    "tensor(float)": np.float32,
+    "tensor(double)": np.float64,
+    "tensor(float16)": np.float16,
+    "tensor(int8)": np.int8,
+    "tensor(uint8)": np.uint8,
+    "tensor(int16)": np.int16,
+    "tensor(int32)": np.int32,
+    "tensor(int64)": np.int64,
+    "tensor(bool)": np.bool_,
+}
+
+
+def _port(argument: _Argument) -> Port:
+    dtype = _DTYPES.get(argument.type)
+    if dtype is None:
+        raise XonncError(f"{argument.name}: a {argument.type} cannot be compared; tensors of numbers can")
+    shape = tuple(size if isinstance(size, int) else None for size in argument.shape)
+    return Port(argument.name, shape, np.dtype(dtype))
