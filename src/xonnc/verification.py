@@ -1,0 +1,102 @@
+"""Whether a compiled model says what the original says: the same inputs through both, outputs compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from xonnc.errors import XonncError
+from xonnc.runtime.reference import Port
+
+Array = npt.NDArray[Any]
+
+COSINE_BOUND = 0.999
+"""The least cosine similarity at which a compiled model counts as right."""
+
+FP16_NOISE = 2.0**-8
+"""
+A margin between two scores that FP16 arithmetic can invent or lose, relative to the largest score.
+
+FP16 keeps 11 bits; a network of some fifty layers loses about three of them.
+"""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How one output of a compiled model compares with the reference over all inputs tried."""
+
+    output: str
+    cosine: float
+    """The least cosine similarity of any input."""
+    largest_error: float
+    """The largest absolute difference, relative to the largest reference value of its input."""
+    same_top: int
+    """Inputs whose highest score stands at the same place."""
+    clear_top: int
+    """Inputs whose two highest reference scores differ by more than FP16 noise."""
+    same_clear_top: int
+    """Of those, the inputs whose highest score stands at the same place."""
+    scores: bool
+    """Whether the output is a vector of scores, for which a top-1 means something."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether every input agrees: cosine, and top-1 wherever it is clear."""
+        return self.cosine >= COSINE_BOUND and (not self.scores or self.same_clear_top == self.clear_top)
+
+
+def compare(output: str, reference: Sequence[Array], compiled: Sequence[Array]) -> Agreement:
+    """Compares one output over several inputs; both lists hold one array of the same shape an input."""
+    cosines: list[float] = []
+    errors: list[float] = []
+    same = clear = same_clear = 0
+    for expected, found in zip(reference, compiled, strict=True):
+        if expected.shape != found.shape:
+            raise XonncError(f"{output}: shape {found.shape}, but the reference gives {expected.shape}")
+        expected, found = (array.astype(np.float64).ravel() for array in (expected, found))
+        cosines.append(_cosine(expected, found))
+        scale = float(np.abs(expected).max(initial=0.0)) or 1.0
+        errors.append(float(np.abs(expected - found).max(initial=0.0)) / scale)
+        if expected.size > 1:
+            second, first = np.partition(expected, -2)[-2:]
+            is_same = int(expected.argmax()) == int(found.argmax())
+            is_clear = bool(first - second > FP16_NOISE * scale)
+            same += is_same
+            clear += is_clear
+            same_clear += is_same and is_clear
+    scores = bool(reference) and sum(size > 1 for size in reference[0].shape) == 1
+    return Agreement(
+        output, min(cosines, default=1.0), max(errors, default=0.0), same, clear, same_clear, scores
+    )
+
+
+def random_feeds(ports: Sequence[Port], count: int, seed: int = 0) -> Iterator[Mapping[str, Array]]:
+    """`count` seeded sets of inputs: standard normal numbers, or the whole range of an integer type."""
+    for index in range(count):
+        generator = np.random.default_rng((seed, index))
+        yield {port.name: _random(port, generator) for port in ports}
+
+
+def _random(port: Port, generator: np.random.Generator) -> Array:
+    if None in port.shape:
+        raise XonncError(f"{port.name}: a dynamic shape cannot be made up; give inputs with --input")
+    shape = tuple(size for size in port.shape if size is not None)
+    if port.dtype.kind == "b":
+        return generator.integers(0, 2, shape).astype(np.bool_)
+    if port.dtype.kind in "iu":
+        limits = np.iinfo(port.dtype)
+        return generator.integers(limits.min, limits.max, shape, dtype=port.dtype, endpoint=True)
+    return generator.standard_normal(shape).astype(port.dtype)
+
+
+def _cosine(a: Array, b: Array) -> float:
+    if not (np.isfinite(a).all() and np.isfinite(b).all()):
+        return 1.0 if np.array_equal(a, b, equal_nan=True) else 0.0
+    lengths = float(np.linalg.norm(a) * np.linalg.norm(b))
+    if lengths == 0.0:
+        return 1.0 if np.array_equal(a, b) else 0.0
+    return float(a @ b) / lengths
