@@ -1,0 +1,93 @@
+"""Sums of products over windows of an image, as matrix products over blocks of output rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from xonnc.runtime.nvdla.arrays import I64
+
+Float = TypeVar("Float", np.float32, np.float64)
+AnyInteger: TypeAlias = npt.NDArray[np.signedinteger]
+
+# Elements of the gathered windows kept at once (16 MB of float32): they stay near the cache.
+_BLOCK_ELEMENTS = 1 << 22
+_SINGLE_EXACT = float(1 << 24)
+
+
+@dataclass(frozen=True)
+class Windows:
+    """How output positions map to windows of a padded image."""
+
+    out_height: int
+    out_width: int
+    rows: int
+    columns: int
+    stride_y: int
+    stride_x: int
+    dilation_y: int
+    dilation_x: int
+
+    @property
+    def height(self) -> int:
+        """Rows the padded image needs."""
+        return (self.out_height - 1) * self.stride_y + (self.rows - 1) * self.dilation_y + 1
+
+    @property
+    def width(self) -> int:
+        """Columns the padded image needs."""
+        return (self.out_width - 1) * self.stride_x + (self.columns - 1) * self.dilation_x + 1
+
+
+def correlate(image: npt.NDArray[Float], weights: npt.NDArray[Float], windows: Windows) -> npt.NDArray[Float]:
+    """
+    `out[y, x, k]` = sum over rows, columns, channels of `image[window(y, x)] * weights[k]`.
+
+    image `[windows.height, windows.width, channels]` (contiguous),
+    weights `[kernels, rows, columns, channels]`.
+    """
+    channels = image.shape[2]
+    kernels = len(weights)
+    matrix = weights.reshape(kernels, -1).T
+    depth = windows.rows * windows.columns * channels
+    if windows.rows == windows.columns == windows.stride_y == windows.stride_x == 1:
+        flat = np.empty((windows.out_height * windows.out_width, kernels), image.dtype)
+        np.matmul(image.reshape(-1, channels), matrix, out=flat)
+        return flat.reshape(windows.out_height, windows.out_width, kernels)
+    row, pixel, element = image.strides
+    view = np.lib.stride_tricks.as_strided(
+        image,
+        (windows.out_height, windows.out_width, windows.rows, windows.columns, channels),
+        (
+            row * windows.stride_y,
+            pixel * windows.stride_x,
+            row * windows.dilation_y,
+            pixel * windows.dilation_x,
+            element,
+        ),
+        writeable=False,
+    )
+    out = np.empty((windows.out_height, windows.out_width, kernels), image.dtype)
+    block = max(1, _BLOCK_ELEMENTS // (windows.out_width * depth))
+    for first in range(0, windows.out_height, block):
+        last = min(first + block, windows.out_height)
+        gathered = np.ascontiguousarray(view[first:last]).reshape(-1, depth)
+        np.matmul(gathered, matrix, out=out[first:last].reshape(-1, kernels))
+    return out
+
+
+def correlate_integers(image: AnyInteger, weights: AnyInteger, windows: Windows) -> I64:
+    """
+    `correlate` on 8- or 16-bit integers, exact.
+
+    A float product sums integers exactly as long as no partial sum can leave the significand.
+    """
+    wide = weights.astype(np.float64)
+    heaviest = np.abs(wide).reshape(len(wide), -1).sum(axis=1).max(initial=0.0)
+    reach = heaviest * float(np.abs(image.astype(np.int32)).max(initial=0))
+    if reach < _SINGLE_EXACT:
+        return correlate(image.astype(np.float32), weights.astype(np.float32), windows).astype(np.int64)
+    return correlate(image.astype(np.float64), wide, windows).astype(np.int64)

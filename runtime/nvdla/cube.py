@@ -1,0 +1,97 @@
+"""Feature cubes in memory, read as and written from `[height, width, lanes]` arrays (spec/nvdla.md §3.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from xonnc.errors import XonncError
+from xonnc.runtime.nvdla.arrays import AnyArray
+from xonnc.runtime.nvdla.memory import AddressSpace, Place
+
+
+@dataclass(frozen=True)
+class CubeLayout:
+    """
+    Where the atoms of a feature cube lie.
+
+    `atom` bytes hold the lanes of one pixel of one surface; strides in bytes.
+    """
+
+    width: int
+    height: int
+    surfaces: int
+    atom: int
+    line_stride: int
+    surf_stride: int
+
+    @property
+    def extent(self) -> int:
+        """Bytes from the first to past the last atom."""
+        return (
+            (self.surfaces - 1) * self.surf_stride
+            + (self.height - 1) * self.line_stride
+            + self.width * self.atom
+        )
+
+    def check(self, alignment: int, what: str) -> None:
+        """Refuses empty cubes, strides that are not whole atoms, and rows or surfaces that overlap."""
+        if self.width <= 0 or self.height <= 0 or self.surfaces <= 0:
+            raise XonncError(
+                f"{what}: {self.width} x {self.height} pixels in {self.surfaces} surfaces is an empty cube; "
+                "every dimension is at least 1"
+            )
+        for name, stride, least, used in (
+            ("line_stride", self.line_stride, self.width * self.atom, self.height > 1),
+            ("surf_stride", self.surf_stride, self.atom, self.surfaces > 1),
+        ):
+            if used and stride % alignment:
+                raise XonncError(
+                    f"{what}: {name} {stride} is not a multiple of the {alignment}-byte atom; round it up"
+                )
+            if used and stride < least:
+                raise XonncError(
+                    f"{what}: {name} {stride} is below the {least} bytes it has to span; enlarge it"
+                )
+
+
+def locate_cube(
+    space: AddressSpace, layout: CubeLayout, index: int, offset: int, alignment: int, what: str
+) -> Place:
+    """The checked place of a cube's first atom."""
+    layout.check(alignment, what)
+    place = space.locate(index, offset, layout.extent, what)
+    if place.start % alignment:
+        raise XonncError(
+            f"{what}: byte {place.start} of the memory object is not the start of a {alignment}-byte atom; "
+            "align the offset"
+        )
+    return place
+
+
+def atoms(place: Place, layout: CubeLayout, dtype: npt.DTypeLike) -> AnyArray:
+    """A view `[surfaces, height, width, lanes]` of the cube's bytes; writing to it writes memory."""
+    element = np.dtype(dtype)
+    return np.ndarray(
+        shape=(layout.surfaces, layout.height, layout.width, layout.atom // element.itemsize),
+        dtype=element,
+        buffer=place.memory.data.data,
+        offset=place.start,
+        strides=(layout.surf_stride, layout.line_stride, layout.atom, element.itemsize),
+    )
+
+
+def pixels_of(view: AnyArray) -> AnyArray:
+    """`[surfaces, height, width, lanes]` as a new array `[height, width, surfaces * lanes]`."""
+    surfaces, height, width, lanes = view.shape
+    return view.transpose(1, 2, 0, 3).reshape(height, width, surfaces * lanes)
+
+
+def write_pixels(place: Place, layout: CubeLayout, pixels: AnyArray) -> None:
+    """Writes `[height, width, surfaces * lanes]`; the caller has checked the place with `locate_cube`."""
+    view = atoms(place, layout, pixels.dtype)
+    surfaces, height, width, lanes = view.shape
+    view[...] = pixels.reshape(height, width, surfaces, lanes).transpose(2, 0, 1, 3)
+    place.memory.generation += 1

@@ -1,0 +1,123 @@
+"""The lookup tables (LE, LO) of the SDP and the CDP, and which of the two answers (spec/nvdla.md §4.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from xonnc.runtime.nvdla.arrays import I8, I64, Bool
+from xonnc.runtime.nvdla.fixed_point import sign_extend
+
+LE_LAST = 64
+LO_LAST = 256
+# With more places than these every non-zero distance is past the last entry (or all fraction).
+_LARGEST_LEFT = 20
+_LARGEST_RIGHT = 62
+
+
+class Miss(IntEnum):
+    """Where an input lies with regard to one table."""
+
+    HIT = 0
+    UNDERFLOW = 1
+    OVERFLOW = 2
+
+
+@dataclass(frozen=True)
+class Slope:
+    """The line that continues a table past one end; `raw` is the 16-bit scale (integer or fp16 bits)."""
+
+    raw: int
+    shift: int
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: `start` and `end` as raw 64-bit fields, `select` an exponent offset or log2 of the step."""
+
+    entries: I64
+    exponential: bool
+    select: int
+    start: int
+    end: int
+    underflow: Slope
+    overflow: Slope
+
+    @property
+    def last(self) -> int:
+        return len(self.entries) - 1
+
+    def integer_start(self, bits: int) -> int:
+        return sign_extend(self.start, bits)
+
+    def integer_end(self, bits: int) -> int:
+        return sign_extend(self.end, bits)
+
+    def single_start(self) -> np.float32:
+        return np.uint32(self.start & 0xFFFFFFFF).view(np.float32)
+
+    def single_end(self) -> np.float32:
+        return np.uint32(self.end & 0xFFFFFFFF).view(np.float32)
+
+
+@dataclass(frozen=True)
+class LookupTable:
+    """Both tables and the priorities that settle who answers; a priority of 0 means LE, 1 LO."""
+
+    le: Table
+    lo: Table
+    hybrid_priority: int
+    underflow_priority: int
+    overflow_priority: int
+
+    def answers_from_lo(self, le_miss: I8, lo_miss: I8) -> Bool:
+        """Which table answers an input: the only one that hits, else the one the matching priority names."""
+        both = le_miss == lo_miss
+        priority = np.full(le_miss.shape, self.hybrid_priority, np.int8)
+        priority[both & (le_miss == Miss.UNDERFLOW)] = self.underflow_priority
+        priority[both & (le_miss == Miss.OVERFLOW)] = self.overflow_priority
+        only_le = (le_miss == Miss.HIT) & (lo_miss != Miss.HIT)
+        only_lo = (lo_miss == Miss.HIT) & (le_miss != Miss.HIT)
+        return np.where(only_le, False, np.where(only_lo, True, (priority & 1) == 1))
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where inputs fall in one table: entry, fraction to the next one in units of 2**-places, and misses."""
+
+    index: I64
+    fraction: I64
+    miss: I8
+
+
+def locate_integer(table: Table, x: I64, places: int, bits: int) -> Position:
+    """Indexes integer inputs; `x <= start` counts as underflow. `bits` is the width of the start field."""
+    distance = x - table.integer_start(bits)
+    under = distance <= 0
+    distance = np.maximum(distance, 1)
+    if table.exponential:
+        # Distances stay far below 2**53: the float exponent is the exact position of the leading bit.
+        leading = (np.frexp(distance.astype(np.float64))[1] - 1).astype(np.int64)
+        index = leading - table.select
+        under |= index < 0
+        rest = distance - (np.int64(1) << leading)
+        fraction = (rest << np.maximum(places - leading, 0)) >> np.maximum(leading - places, 0)
+    elif table.select < 0:
+        index = distance << min(-table.select, _LARGEST_LEFT)
+        fraction = np.zeros_like(distance)
+    else:
+        select = min(table.select, _LARGEST_RIGHT)
+        index = distance >> select
+        rest = distance & ((1 << select) - 1)
+        fraction = rest << (places - select) if select <= places else rest >> (select - places)
+    return position(table, index, fraction, under)
+
+
+def position(table: Table, index: I64, fraction: I64, under: Bool) -> Position:
+    """Marks what is past the last entry and keeps every index inside the table."""
+    miss = np.where(under, Miss.UNDERFLOW, np.where(index >= table.last, Miss.OVERFLOW, Miss.HIT)).astype(
+        np.int8
+    )
+    return Position(np.clip(index, 0, table.last - 1), fraction, miss)

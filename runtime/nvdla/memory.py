@@ -1,0 +1,74 @@
+"""Memory objects and the checked way to reach them from a task's address list."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from xonnc.errors import XonncError
+from xonnc.runtime.nvdla.arrays import U8
+
+# The reference run filled every allocation with this byte; it makes reads of unwritten memory visible.
+UNWRITTEN = 0xA5
+
+
+@dataclass
+class MemoryObject:
+    """One allocation; `generation` counts writes: what was decoded from it holds until the next one."""
+
+    data: U8
+    generation: int = 0
+
+
+@dataclass(frozen=True)
+class Place:
+    """A byte position inside a memory object."""
+
+    memory: MemoryObject
+    start: int
+
+    @property
+    def room(self) -> int:
+        """Bytes from here to the end of the object."""
+        return len(self.memory.data) - self.start
+
+    @property
+    def key(self) -> tuple[int, int, int]:
+        """Identifies the bytes found here until somebody writes the object."""
+        return id(self.memory), self.memory.generation, self.start
+
+    def read(self, size: int) -> U8:
+        """A view of `size` bytes; the caller has checked the range."""
+        return self.memory.data[self.start : self.start + size]
+
+
+@dataclass(frozen=True)
+class AddressSpace:
+    """What the indexes in descriptors mean: per list position a memory object (or none) and a byte offset."""
+
+    entries: Sequence[Place | None] = field(default_factory=list[Place | None])
+
+    def locate(self, index: int, offset: int, size: int, what: str) -> Place:
+        """The place `offset` bytes into address `index`, `size` bytes checked; `what` names op and cube."""
+        if not 0 <= index < len(self.entries):
+            raise XonncError(
+                f"{what}: address index {index} is not in the task's address list of {len(self.entries)}; "
+                "a cube in memory needs an index of that list"
+            )
+        entry = self.entries[index]
+        if entry is None:
+            raise XonncError(f"{what}: address {index} has no memory; allocate or bind its memory object")
+        place = Place(entry.memory, entry.start + offset)
+        if place.start < 0 or size < 0 or size > place.room:
+            raise XonncError(
+                f"{what}: {size} bytes at offset {place.start} leave the memory object of "
+                f"{len(entry.memory.data)} bytes; enlarge the object or correct the cube"
+            )
+        return place
+
+
+def allocate(size: int) -> MemoryObject:
+    """A new object filled with `UNWRITTEN`."""
+    return MemoryObject(np.full(size, UNWRITTEN, np.uint8))
