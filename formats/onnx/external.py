@@ -1,0 +1,155 @@
+"""
+Tensor data in files beside the model, read without leaving the model's folder.
+
+A model says by name where its data is, and a model may come from anywhere. So a data file is opened from
+the folder's own descriptor, one component at a time, never through a symbolic link; it must be a regular
+file with a single name; what is asked of it must lie within it. Each rule closes a way that was used on the
+reference library: `..` and absolute paths (CVE-2022-25882, CVE-2024-27318), links in any component
+(CVE-2026-27489, CVE-2026-34447), hard links and sizes (CVE-2026-34446).
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from xonnc.errors import XonncError
+from xonnc.formats.onnx.mapped import map_descriptor
+
+_OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_OPEN_DATA = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+"""Not blocking: opening a named pipe must not wait for a writer before it is refused."""
+
+
+class Entry(Protocol):
+    """A key and its value, as in `TensorProto.external_data`."""
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def value(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What a tensor says of its data: the file, the first byte, the length (`None`: not said)."""
+
+    location: str
+    offset: int
+    length: int | None
+
+
+def reference(tensor: str, entries: Iterable[Entry]) -> Reference:
+    """The checked `external_data` of the tensor called `tensor`; unknown keys are ignored."""
+    said = {entry.key: entry.value for entry in entries}
+    if not said.get("location"):
+        raise XonncError(f"tensor '{tensor}': external data without a location; it names no file to read")
+    offset = _size(tensor, "offset", said["offset"]) if "offset" in said else 0
+    length = _size(tensor, "length", said["length"]) if "length" in said else None
+    return Reference(said["location"], offset, length)
+
+
+@dataclass
+class DataFolder:
+    """The folder of one model: opens the data files in it, each once."""
+
+    path: Path | None
+    """`None` for a model that did not come from a file: it has no folder and so no external data."""
+
+    _maps: dict[str, memoryview] = field(default_factory=dict[str, memoryview])
+
+    def data(self, tensor: str, wanted: Reference, size: int) -> memoryview:
+        """The `size` bytes that tensor `tensor` wants, in the file's map; errors name the rule broken."""
+        place = f"tensor '{tensor}': external data '{wanted.location}'"
+        if wanted.length is not None and wanted.length != size:
+            raise XonncError(f"{place}: length {wanted.length}, but type and shape ask for {size} bytes")
+        whole = self._maps.get(wanted.location)
+        if whole is None:
+            whole = self._maps[wanted.location] = self._map(place, wanted.location)
+        if wanted.offset + size > len(whole):
+            raise XonncError(
+                f"{place}: bytes {wanted.offset} to {wanted.offset + size} of a file of {len(whole)} bytes; "
+                "it is cut short, or belongs to another model"
+            )
+        return whole[wanted.offset : wanted.offset + size]
+
+    def _map(self, place: str, location: str) -> memoryview:
+        if self.path is None:
+            raise XonncError(f"{place}: a model read from a stream has no folder; give its file name instead")
+        parts = _components(place, location)
+        try:
+            folder = os.open(self.path, _OPEN_FOLDER)
+        except OSError as error:
+            raise XonncError(f"{place}: {self.path}: {error.strerror}") from error
+        try:
+            for part in parts[:-1]:
+                inner = _open_at(place, part, _OPEN_FOLDER | os.O_NOFOLLOW, folder)
+                os.close(folder)
+                folder = inner
+            descriptor = _open_at(place, parts[-1], _OPEN_DATA, folder)
+        finally:
+            os.close(folder)
+        try:
+            return _map_regular(place, descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _map_regular(place: str, descriptor: int) -> memoryview:
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        raise XonncError(f"{place} is not a regular file; only regular files are read")
+    if status.st_nlink > 1:
+        raise XonncError(f"{place} is a hard link ({status.st_nlink} names); copy it so that it has one name")
+    try:
+        return map_descriptor(descriptor, status.st_size)
+    except OSError as error:
+        raise XonncError(f"{place}: cannot be mapped: {error.strerror}") from error
+
+
+def _components(place: str, location: str) -> list[str]:
+    """The parts of a relative path that stays below where it starts."""
+    if location.startswith("/"):
+        raise XonncError(f"{place} is an absolute path; it must be in the model's folder")
+    parts = [part for part in location.split("/") if part not in ("", ".")]
+    if ".." in parts:
+        raise XonncError(f"{place} leads out of the model's folder by '..'; it must stay inside")
+    if not parts or location.endswith("/"):
+        raise XonncError(f"{place} names a folder; it must name a file")
+    if "\0" in location:
+        raise XonncError(f"{place!r} has a zero byte in it; it must be a file name")
+    return parts
+
+
+def _open_at(place: str, part: str, flags: int, folder: int) -> int:
+    try:
+        return os.open(part, flags, dir_fd=folder)
+    except OSError as error:
+        if _is_link(part, folder):
+            raise XonncError(
+                f"{place} goes through the symbolic link '{part}'; links are not followed"
+            ) from error
+        raise XonncError(f"{place}: '{part}' cannot be opened: {error.strerror}") from error
+    except UnicodeEncodeError as error:
+        raise XonncError(f"{place!r}: not a file name") from error
+
+
+def _is_link(part: str, folder: int) -> bool:
+    try:
+        return stat.S_ISLNK(os.stat(part, dir_fd=folder, follow_symlinks=False).st_mode)
+    except OSError:
+        return False
+
+
+def _size(tensor: str, key: str, text: str) -> int:
+    """A number of bytes: decimal digits and nothing else (`int()` would also take `-1`, `1_0` and ` 7`)."""
+    if not (text.isascii() and text.isdigit() and len(text) <= 18):
+        raise XonncError(
+            f"tensor '{tensor}': external data {key} '{text}'; it must be a number of bytes, 0 or more"
+        )
+    return int(text)

@@ -1,0 +1,126 @@
+"""
+The light models of the `onnx` package with weights of the real size.
+
+The package ships well-known networks whose weights were taken out: `ConstantOfShape(w__SHAPE)` stands for
+each. Here every weight becomes an initializer again, drawn from a seed by what it is for, so that activations
+neither vanish nor explode: He's normal distribution for convolutions, statistics near (0, 1) and positive
+variances for batch norms, a halved scale where a residual branch ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+
+from xonnc.errors import XonncError
+from xonnc.formats.onnx.tensors import TensorReader, element_count
+
+_FOLDER = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
+
+_SHAPE_SUFFIX = "__SHAPE"
+
+_RESIDUAL = frozenset(("Sum", "Add"))
+"""Where branches of a residual network meet."""
+
+
+@dataclass(frozen=True)
+class Role:
+    """What a weight is for: the operator that reads it, through which input, and who reads that operator."""
+
+    op_type: str
+    operand: int
+    feeds: frozenset[str] = frozenset()
+
+
+def light_names() -> list[str]:
+    """The networks there are: `resnet50`, `squeezenet`, …"""
+    return sorted(path.stem.removeprefix("light_") for path in _FOLDER.glob("light_*.onnx"))
+
+
+def light_model(name: str, seed: int = 0) -> onnx.ModelProto:
+    """The network `name` with float32 weights drawn from `seed`: the same bytes every time."""
+    path = _FOLDER / f"light_{name}.onnx"
+    if not path.exists():
+        raise XonncError(f"no light model '{name}'; there are {', '.join(light_names())}")
+    model = onnx.ModelProto.FromString(path.read_bytes())
+    fill_weights(model, seed)
+    return model
+
+
+def fill_weights(model: onnx.ModelProto, seed: int = 0) -> None:
+    """Replaces the weights of a light model, in place, by seeded ones of the sizes it names."""
+    graph = model.graph
+    roles = _roles(graph)
+    shapes = dict(_weight_shapes(graph))
+    integers = [tensor for tensor in graph.initializer if tensor.data_type != onnx.TensorProto.FLOAT]
+    kept = [tensor for tensor in integers if not tensor.name.endswith(_SHAPE_SUFFIX)]
+    inputs = [info for info in graph.input if not info.name.endswith(_SHAPE_SUFFIX)]
+    listed = {info.name for info in inputs}
+    nodes = [node for node in graph.node if node.op_type != "ConstantOfShape"]
+    for name in ("node", "initializer", "input"):
+        graph.ClearField(name)
+    graph.node.extend(nodes)
+    graph.initializer.extend(kept)
+    graph.input.extend(inputs)
+    for index, (weight, shape) in enumerate(shapes.items()):
+        values = _draw(roles.get(weight), shape, np.random.default_rng((seed, index)))
+        graph.initializer.add(
+            name=weight, data_type=onnx.TensorProto.FLOAT, dims=shape, raw_data=values.tobytes()
+        )
+        if weight not in listed and model.ir_version < 4:
+            info = onnx.helper.make_tensor_value_info(weight, onnx.TensorProto.FLOAT, shape)
+            graph.input.append(info)
+
+
+def _weight_shapes(graph: onnx.GraphProto) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Name and real shape of every float weight, those that were taken out first."""
+    reader = TensorReader()
+    tensors = {tensor.name: tensor for tensor in graph.initializer}
+    for node in graph.node:
+        if node.op_type == "ConstantOfShape" and node.input[0] in tensors:
+            shape = tuple(int(extent) for extent in reader.array(tensors[node.input[0]]).reshape(-1))
+            element_count(node.output[0], shape)
+            yield node.output[0], shape
+    for tensor in graph.initializer:
+        if tensor.data_type == onnx.TensorProto.FLOAT:
+            yield tensor.name, tuple(tensor.dims)
+
+
+def _roles(graph: onnx.GraphProto) -> dict[str, Role]:
+    """What each value is for; a value that is only reshaped is for what its reshaped self is for."""
+    readers: dict[str, set[str]] = {}
+    for node in graph.node:
+        for name in node.input:
+            readers.setdefault(name, set()).add(node.op_type)
+    roles: dict[str, Role] = {}
+    for node in reversed(graph.node):
+        feeds = frozenset(readers.get(node.output[0], ()))
+        for operand, name in enumerate(node.input):
+            if node.op_type in ("Unsqueeze", "Reshape") and operand == 0 and node.output[0] in roles:
+                roles[name] = roles[node.output[0]]
+            else:
+                roles[name] = Role(node.op_type, operand, feeds)
+    return roles
+
+
+def _draw(role: Role | None, shape: tuple[int, ...], random: np.random.Generator) -> npt.NDArray[np.float32]:
+    normal = random.standard_normal(shape, np.float32)
+    match role:
+        case Role("Conv", 1):
+            return normal * np.float32(np.sqrt(2 / max(1, np.prod(shape[1:]))))
+        case Role("Gemm", 1):
+            return normal * np.float32(np.sqrt((2 if "Relu" in role.feeds else 1) / max(1, shape[-1])))
+        case Role("BatchNormalization", 1):
+            scale = 0.5 if role.feeds & _RESIDUAL else 1
+            return np.float32(scale) + normal * np.float32(0.05)
+        case Role("BatchNormalization", 4):
+            return random.uniform(0.8, 1.2, shape).astype(np.float32)
+        case Role("Mul", _):
+            return 1 + normal * np.float32(0.05)
+        case _:
+            return normal * np.float32(0.1)

@@ -1,0 +1,41 @@
+"""Files as memory maps: opened once, never copied, unmapped when the last array that looks into them dies."""
+
+from __future__ import annotations
+
+import mmap
+import os
+from pathlib import Path
+
+from xonnc.errors import XonncError
+
+
+def map_descriptor(descriptor: int, size: int) -> memoryview:
+    """The `size` bytes of an open file as a read-only map; the descriptor may be closed afterwards."""
+    if not size:
+        return memoryview(b"")
+    return memoryview(mmap.mmap(descriptor, size, access=mmap.ACCESS_READ))
+
+
+def map_file(path: Path) -> memoryview:
+    """The file at `path` as a read-only map; a pipe, which cannot be mapped, is read."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise cannot_read(path, error) from error
+    try:
+        size = os.fstat(descriptor).st_size
+        return map_descriptor(descriptor, size) if size else memoryview(_read_all(descriptor))
+    except OSError as error:
+        raise cannot_read(path, error) from error
+    finally:
+        os.close(descriptor)
+
+
+def cannot_read(path: Path, error: OSError) -> XonncError:
+    """The message for a file that cannot be read, with the system's reason."""
+    return XonncError(f"{path}: cannot be read: {error.strerror or error}")
+
+
+def _read_all(descriptor: int) -> bytes:
+    with os.fdopen(os.dup(descriptor), "rb") as stream:
+        return stream.read()

@@ -1,0 +1,205 @@
+"""
+Protobuf messages as dictionary attributes, field by field.
+
+What no pass reads (doc strings, metadata, training information, local functions, device configurations, …) is
+kept in the IR in this one form, and export gives it back unchanged:
+
+```mlir
+onnx.metadata_props = [{key = "source", value = "torch"}]
+```
+
+A `TensorProto` is `{name = "w", value = dense<…>}`: its elements are a constant like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping, Sequence
+from typing import Protocol, TypeAlias, TypeGuard
+
+import onnx
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BytesAttr,
+    DictionaryAttr,
+    FloatAttr,
+    IntegerAttr,
+    StringAttr,
+    f32,
+    f64,
+    i64,
+)
+from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
+
+from xonnc.errors import XonncError
+from xonnc.formats.onnx.tensors import AnyArray, encode, header, payload
+
+Scalar: TypeAlias = int | float | str | bytes
+TensorToAttribute: TypeAlias = Callable[[onnx.TensorProto], Attribute]
+AttributeToArray: TypeAlias = Callable[[Attribute], AnyArray]
+
+
+class Field(Protocol):
+    """What is asked of a field's descriptor (protobuf has two classes for it)."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def full_name(self) -> str: ...
+
+    @property
+    def is_repeated(self) -> bool: ...
+
+    @property
+    def type(self) -> int: ...
+
+    @property
+    def message_type(self) -> object | None: ...
+
+
+_PAYLOAD_FIELDS = frozenset(
+    (
+        "dims",
+        "data_type",
+        "segment",
+        "raw_data",
+        "float_data",
+        "int32_data",
+        "string_data",
+        "int64_data",
+        "double_data",
+        "uint64_data",
+        "external_data",
+        "data_location",
+    )
+)
+"""The fields of `TensorProto` that its elements attribute stands for."""
+
+
+def fields(message: Message, tensor: TensorToAttribute, skip: Container[str] = ()) -> dict[str, Attribute]:
+    """The fields that are set in `message`, as attributes by name, but for those in `skip`."""
+    if isinstance(message, onnx.TensorProto):
+        found = {name: value for name, value in _fields(message, tensor, _PAYLOAD_FIELDS)}
+        found["value"] = tensor(message)
+        return found
+    return dict(_fields(message, tensor, skip))
+
+
+def to_attribute(message: Message, tensor: TensorToAttribute) -> DictionaryAttr:
+    """`message` as a dictionary attribute."""
+    return DictionaryAttr(fields(message, tensor))
+
+
+def fill(message: Message, values: Mapping[str, Attribute], array: AttributeToArray) -> None:
+    """Sets the fields of `message` that `values` names: the inverse of `fields`; errors name the field."""
+    values = dict(values)
+    if isinstance(message, onnx.TensorProto) and (value := values.pop("value", None)) is not None:
+        elements = array(value)
+        message.MergeFrom(header(elements))
+        if message.data_type != onnx.TensorProto.STRING:
+            message.raw_data = payload(elements).tobytes()
+    for name, value in values.items():
+        field = message.DESCRIPTOR.fields_by_name.get(name)
+        if field is None:
+            raise XonncError(f"'{name}' in a kept {message.DESCRIPTOR.name}: it has no such field")
+        _set(message, field, value, array)
+
+
+def _fields(
+    message: Message, tensor: TensorToAttribute, skip: Container[str]
+) -> Sequence[tuple[str, Attribute]]:
+    return [
+        (field.name, _to_attribute(field, value, tensor))
+        for field, value in message.ListFields()
+        if field.name not in skip
+    ]
+
+
+def _to_attribute(field: Field, value: object, tensor: TensorToAttribute) -> Attribute:
+    if field.is_repeated:
+        assert _is_list(value)
+        return ArrayAttr([_one(field, entry, tensor) for entry in value])
+    return _one(field, value, tensor)
+
+
+def _is_list(value: object) -> TypeGuard[Sequence[object]]:
+    return isinstance(value, Sequence)
+
+
+def _one(field: Field, value: object, tensor: TensorToAttribute) -> Attribute:
+    match value:
+        case Message():
+            return to_attribute(value, tensor)
+        case str():
+            return StringAttr(value)
+        case bytes():
+            return text_or_bytes(value)
+        case float():
+            return FloatAttr(value, f32 if field.type == FieldDescriptor.TYPE_FLOAT else f64)
+        case int():
+            return IntegerAttr(value, i64)
+        case _:
+            raise TypeError(f"{field.full_name}: a {type(value).__name__}")
+
+
+def text_or_bytes(value: bytes) -> StringAttr | BytesAttr:
+    """Bytes as text where they are UTF-8 (how MLIR prints a string that is not is up to its reader)."""
+    try:
+        return StringAttr(value.decode("utf-8"))
+    except UnicodeDecodeError:
+        return BytesAttr(value)
+
+
+def _set(message: Message, field: Field, value: Attribute, array: AttributeToArray) -> None:
+    place = f"{message.DESCRIPTOR.name}.{field.name}"
+    if field.message_type is not None:
+        _set_messages(message, field, value, array, place)
+        return
+    try:
+        if field.is_repeated:
+            getattr(message, field.name).extend(
+                _scalar(field, entry, place) for entry in _entries(value, place)
+            )
+        else:
+            setattr(message, field.name, _scalar(field, value, place))
+    except (TypeError, ValueError) as error:
+        raise XonncError(f"{place}: {value} does not fit the field: {error}") from error
+
+
+def _set_messages(
+    message: Message, field: Field, value: Attribute, array: AttributeToArray, place: str
+) -> None:
+    entries = _entries(value, place) if field.is_repeated else (value,)
+    for entry in entries:
+        if not isinstance(entry, DictionaryAttr):
+            raise XonncError(f"{place}: {entry} where a dictionary of the message's fields is needed")
+        child = getattr(message, field.name)
+        if field.is_repeated:
+            child = child.add()
+        else:
+            child.SetInParent()
+        assert isinstance(child, Message)
+        fill(child, entry.data, array)
+
+
+def _entries(value: Attribute, place: str) -> Sequence[Attribute]:
+    if not isa(value, ArrayAttr[Attribute]):
+        raise XonncError(f"{place}: {value} where a list is needed")
+    return value.data
+
+
+def _scalar(field: Field, value: Attribute, place: str) -> Scalar:
+    match value:
+        case StringAttr():
+            return encode(value.data) if field.type == FieldDescriptor.TYPE_BYTES else value.data
+        case BytesAttr():
+            return value.data
+        case IntegerAttr():
+            return value.value.data
+        case FloatAttr():
+            return value.value.data
+        case _:
+            raise XonncError(f"{place}: {value} where a number or a string is needed")

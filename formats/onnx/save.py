@@ -1,0 +1,196 @@
+"""
+Writes a model without ever holding it twice.
+
+The payloads of the initializers are streamed from where they are (often the map of the file they came from)
+into the right place of the serialised message, or into a data file beside the model. Files appear whole or
+not at all: each is written under a temporary name in its folder and renamed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import onnx
+import onnx.printer
+from google.protobuf import json_format
+
+from xonnc.errors import XonncError
+from xonnc.formats.onnx.load import STDIN, Spelling, spelling_of
+from xonnc.formats.onnx.tensors import AnyArray, payload, stored_size
+from xonnc.formats.onnx.wire import RAW_DATA, varint
+
+LARGEST_FILE = (1 << 31) - 1
+"""protobuf reads no message of 2 GiB and more."""
+
+PAGE = 4096
+"""Large tensors in data files start on a page, so that readers can map them (ONNX, ExternalData.md)."""
+
+_INITIALIZER_TAG = varint(5 << 3 | 2)
+_GRAPH_TAG = varint(7 << 3 | 2)
+_RAW_DATA_TAG = varint(RAW_DATA << 3 | 2)
+
+
+@dataclass(frozen=True)
+class Initializer:
+    """A named weight on its way out: its elements, and the rest (strings are in the rest)."""
+
+    tensor: onnx.TensorProto
+    elements: AnyArray | None
+
+    @property
+    def size(self) -> int:
+        """Bytes of the payload."""
+        return 0 if self.elements is None else stored_size(self.tensor.data_type, self.elements.size)
+
+
+@dataclass(frozen=True)
+class ExportedModel:
+    """A model whose main graph's initializers stand beside it."""
+
+    proto: onnx.ModelProto
+    initializers: list[Initializer]
+
+    def whole(self) -> onnx.ModelProto:
+        """One message with everything in it, for models of moderate size."""
+        model = onnx.ModelProto()
+        model.CopyFrom(self.proto)
+        for initializer in self.initializers:
+            tensor = model.graph.initializer.add()
+            tensor.CopyFrom(initializer.tensor)
+            if initializer.elements is not None:
+                tensor.raw_data = payload(initializer.elements).tobytes()
+        return model
+
+
+@dataclass(frozen=True)
+class ExternalData:
+    """Weights of `threshold` bytes and more go to the file `name` in the model's folder."""
+
+    name: str
+    threshold: int = 1024
+
+    def __post_init__(self) -> None:
+        if self.name in ("", ".", "..") or "/" in self.name or "\0" in self.name:
+            raise XonncError(
+                f"external data file '{self.name}': it must be a plain file name, as it goes beside the model"
+            )
+
+
+def save(
+    model: ExportedModel,
+    path: str | Path,
+    spelling: Spelling | None = None,
+    external: ExternalData | None = None,
+) -> list[Path]:
+    """Writes `model` to `path` (`-`: standard output); returns the files written."""
+    name = str(path)
+    spelling = spelling or spelling_of(name)
+    if name == STDIN:
+        if external is not None:
+            raise XonncError(
+                "external data needs a folder; give the model a file name instead of standard output"
+            )
+        write(model, sys.stdout.buffer, spelling)
+        sys.stdout.buffer.flush()
+        return []
+    target = Path(path)
+    if external is None:
+        with replacing(target) as stream:
+            write(model, stream, spelling)
+        return [target]
+    data = target.with_name(external.name)
+    if data == target:
+        raise XonncError(f"{target}: the model and its external data cannot be the same file")
+    with replacing(target) as stream, replacing(data) as data_stream:
+        write(_externalised(model, external, data_stream), stream, spelling)
+    return [target, data]
+
+
+def write(model: ExportedModel, stream: BinaryIO, spelling: Spelling) -> None:
+    """Writes the serialised model to `stream`."""
+    if spelling == "json":
+        stream.write(json_format.MessageToJson(model.whole()).encode("utf-8") + b"\n")
+    elif spelling == "onnxtxt":
+        stream.write(onnx.printer.to_text(model.whole()).encode("utf-8") + b"\n")
+    else:
+        _write_binary(model, stream)
+
+
+@contextmanager
+def replacing(path: Path) -> Generator[BinaryIO]:
+    """A stream whose content becomes the file `path` when the block ends well; otherwise nothing changes."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        descriptor = os.open(
+            temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666
+        )
+    except OSError as error:
+        raise XonncError(f"{path}: cannot be written: {error.strerror}") from error
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            yield stream
+        os.replace(temporary, path)
+    except OSError as error:
+        raise XonncError(f"{path}: cannot be written: {error.strerror}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _write_binary(model: ExportedModel, stream: BinaryIO) -> None:
+    outer = onnx.ModelProto()
+    outer.CopyFrom(model.proto)
+    outer.ClearField("graph")
+    head = outer.SerializeToString(deterministic=True)
+    graph = model.proto.graph.SerializeToString(deterministic=True)
+    tensors = [initializer.tensor.SerializeToString(deterministic=True) for initializer in model.initializers]
+    frames = [_frame(tensor, one) for tensor, one in zip(tensors, model.initializers, strict=True)]
+    length = len(graph) + sum(
+        len(frame) + one.size for frame, one in zip(frames, model.initializers, strict=True)
+    )
+    if len(head) + length > LARGEST_FILE:
+        raise XonncError(
+            f"the model takes {(len(head) + length) / 1e9:.1f} GB and one ONNX file holds at most 2.1 GB; "
+            "write its weights to a second file with --external-data"
+        )
+    stream.writelines((head, _GRAPH_TAG, varint(length), graph))
+    for frame, initializer in zip(frames, model.initializers, strict=True):
+        stream.write(frame)
+        if initializer.elements is not None:
+            stream.write(payload(initializer.elements))
+
+
+def _frame(tensor: bytes, initializer: Initializer) -> bytes:
+    """All bytes of an initializer's field in the graph that come before its payload."""
+    lead = b"" if initializer.elements is None else _RAW_DATA_TAG + varint(initializer.size)
+    return _INITIALIZER_TAG + varint(len(tensor) + len(lead) + initializer.size) + tensor + lead
+
+
+def _externalised(model: ExportedModel, external: ExternalData, stream: BinaryIO) -> ExportedModel:
+    return ExportedModel(model.proto, list(_move(model.initializers, external, stream)))
+
+
+def _move(
+    initializers: Iterable[Initializer], external: ExternalData, stream: BinaryIO
+) -> Generator[Initializer]:
+    offset = 0
+    for initializer in initializers:
+        if initializer.elements is None or initializer.size < max(external.threshold, 1):
+            yield initializer
+            continue
+        gap = -offset % PAGE if initializer.size >= PAGE else 0
+        stream.write(bytes(gap))
+        offset += gap
+        stream.write(payload(initializer.elements))
+        tensor = onnx.TensorProto()
+        tensor.CopyFrom(initializer.tensor)
+        tensor.data_location = onnx.TensorProto.EXTERNAL
+        for key, value in (("location", external.name), ("offset", offset), ("length", initializer.size)):
+            tensor.external_data.add(key=key, value=str(value))
+        offset += initializer.size
+        yield Initializer(tensor, None)
