@@ -1,1 +1,35 @@
-"""Compile-time tensors: disposable elements, their pool and collector."""
+"""
+The constants machinery: compile-time tensors that share memory, wait with their work and are freed early.
+
+`DisposablePool.of(ctx).create(array)` makes a constant, `elements_array(attr)` reads any. See
+`pool` for how they are freed and `payload` for how they wait.
+"""
+
+from xonnc.dialects.onnx.elements.attribute import DisposableElementsAttr, DisposedElementsError
+from xonnc.dialects.onnx.elements.pool import (
+    Collection,
+    DisposablePool,
+    ElementsAttr,
+    PoolStatistics,
+    elements_array,
+)
+from xonnc.dialects.onnx.elements.roots import (
+    constants_in,
+    constants_of,
+    drop_attributes,
+    dropping_listener,
+)
+
+__all__ = [
+    "Collection",
+    "DisposableElementsAttr",
+    "DisposablePool",
+    "DisposedElementsError",
+    "ElementsAttr",
+    "PoolStatistics",
+    "constants_in",
+    "constants_of",
+    "drop_attributes",
+    "dropping_listener",
+    "elements_array",
+]

@@ -1,0 +1,266 @@
+"""The constant attribute that looks like `dense<…>` and whose payload is shared, lazy and freed early."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate, count
+from math import prod
+from typing import Any, BinaryIO, Protocol
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, BuiltinAttribute, Data
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+
+from xonnc.dialects.onnx.elements.buffers import Array
+from xonnc.dialects.onnx.elements.loop import DType, ElementwiseFunction
+from xonnc.dialects.onnx.elements.payload import Payload
+from xonnc.dialects.onnx.elements.text import print_elements
+from xonnc.dialects.onnx.types import element_type_of, numpy_dtype, tensor_type
+
+_SERIAL_NUMBERS = count(1)
+
+
+class DisposedElementsError(RuntimeError):
+    """Somebody used a constant after it was disposed of: a bug of ours, never of the user's."""
+
+
+class Maker(Protocol):
+    """What a constant needs of its pool."""
+
+    def compute(
+        self, function: ElementwiseFunction, operands: Sequence[Payload], dtype: DType | None
+    ) -> Payload:
+        """The payload of an element-wise function."""
+        ...
+
+    def wrap(self, payload: Payload, type_: TensorType[Attribute]) -> DisposableElementsAttr:
+        """A constant with this payload."""
+        ...
+
+
+class Elements:
+    """The identity of one constant: its serial number, type and pool, and its payload until disposal."""
+
+    __slots__ = ("_payload", "number", "pool", "type")
+
+    def __init__(self, pool: Maker, type_: TensorType[Attribute], payload: Payload):
+        self.number = next(_SERIAL_NUMBERS)
+        self.pool = pool
+        self.type = type_
+        self._payload: Payload | None = payload
+
+    @property
+    def payload(self) -> Payload:
+        """The elements; `DisposedElementsError` after `dispose`."""
+        if self._payload is None:
+            raise DisposedElementsError(
+                f"constant {self.number} ({self.type}) was disposed of and used again"
+            )
+        return self._payload
+
+    @property
+    def is_disposed(self) -> bool:
+        """Whether the payload is gone."""
+        return self._payload is None
+
+    def dispose(self) -> None:
+        """Lets go of the payload; buffers that other constants share stay."""
+        self._payload = None
+
+
+# `Data` must come first: `BuiltinAttribute` brings an equality without fields, under which all are equal.
+@irdl_attr_definition
+class DisposableElementsAttr(Data[Elements], BuiltinAttribute):
+    """
+    A compile-time tensor: `dense<…> : tensor<2x3xf32>` to every reader of the IR.
+
+    Two attributes are equal only if they are the same one, whatever they hold. Views (`transpose`, `reshape`,
+    `expand`, `slice`, …) share memory; element-wise work (`map`, `cast`, `DisposablePool.combine`) waits
+    until somebody reads.
+    """
+
+    name = "onnx.dense_disposable"
+
+    @property
+    def type(self) -> TensorType[Attribute]:
+        """The tensor type."""
+        return self.data.type
+
+    def get_type(self) -> TensorType[Attribute]:
+        """The tensor type, as xDSL's typed attributes spell it."""
+        return self.data.type
+
+    def get_element_type(self) -> Attribute:
+        """The type of one element."""
+        return self.data.type.element_type
+
+    def get_shape(self) -> tuple[int, ...]:
+        """The shape."""
+        return self.data.payload.shape
+
+    @property
+    def number(self) -> int:
+        """The serial number: unique in the process, never reused."""
+        return self.data.number
+
+    @property
+    def pool(self) -> Maker:
+        """The pool that made this constant and counts its bytes."""
+        return self.data.pool
+
+    @property
+    def payload(self) -> Payload:
+        """What is held; `DisposedElementsError` after disposal."""
+        return self.data.payload
+
+    @property
+    def is_disposed(self) -> bool:
+        """Whether the payload is gone; using it is then an error."""
+        return self.data.is_disposed
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape."""
+        return self.payload.shape
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return prod(self.payload.shape)
+
+    @property
+    def dtype(self) -> DType:
+        """The numpy type of one element (`xonnc.dialects.onnx.types.ELEMENT_DTYPES`)."""
+        return self.payload.dtype
+
+    @property
+    def is_splat(self) -> bool:
+        """Whether all elements are the same, bit for bit (false if none); reads up to a difference."""
+        return self.payload.is_splat()
+
+    def splat(self) -> Any:
+        """The one element of a splat, as a numpy scalar (`str` for strings)."""
+        if not self.payload.is_splat():
+            raise ValueError(f"constant {self.number} ({self.type}) has differing elements: no splat")
+        return self.payload.array()[(0,) * len(self.shape)]
+
+    def array(self) -> Array:
+        """The elements in the type's shape, read-only; does the pending work, once."""
+        return self.payload.array()
+
+    def blocks(self) -> Iterator[Array]:
+        """The elements in row-major order in flat blocks of at most 64 Ki; keeps nothing that was pending."""
+        return self.payload.blocks()
+
+    def write_to(self, file: BinaryIO) -> int:
+        """
+        Streams the elements to `file`, row-major, little-endian, one element per `dtype.itemsize` bytes.
+
+        Returns the bytes written; strings have no such form (`TypeError`).
+        """
+        if self.dtype == np.object_:
+            raise TypeError(
+                f"constant {self.number} ({self.type}) holds strings: they have no fixed-width form"
+            )
+        return sum(file.write(np.ascontiguousarray(block).view(np.uint8).data) for block in self.blocks())
+
+    def retyped(self, type_: TensorType[Attribute]) -> DisposableElementsAttr:
+        """The same elements under another type of the same shape and element width rules."""
+        return self.pool.wrap(self.payload, type_)
+
+    def transpose(self, permutation: Sequence[int]) -> DisposableElementsAttr:
+        """Axis `i` of the result is axis `permutation[i]`; no copy."""
+        axes = tuple(permutation)
+        return self._seen(lambda array: array.transpose(axes), tuple(self.shape[axis] for axis in axes))
+
+    def reshape(self, shape: Sequence[int]) -> DisposableElementsAttr:
+        """The same elements in row-major order under `shape`; copied only where strides permit no view."""
+        wanted = tuple(shape)
+        if prod(wanted) != self.size:
+            raise ValueError(f"constant {self.number}: {list(self.shape)} does not reshape to {list(wanted)}")
+        return self._seen(lambda array: array.reshape(wanted), wanted)
+
+    def expand(self, shape: Sequence[int]) -> DisposableElementsAttr:
+        """Broadcast to `shape` (which `shape` alone decides); no copy."""
+        wanted = tuple(shape)
+        if np.broadcast_shapes(self.shape, wanted) != wanted:
+            raise ValueError(f"constant {self.number}: {list(self.shape)} does not expand to {list(wanted)}")
+        return self._seen(lambda array: np.broadcast_to(array, wanted), wanted)
+
+    def slice(self, slices: Sequence[slice]) -> DisposableElementsAttr:
+        """One Python slice per leading axis, negative steps included; no copy."""
+        cuts = tuple(slices)
+        sliced = tuple(len(range(*cut.indices(size))) for cut, size in zip(cuts, self.shape, strict=False))
+        return self._seen(lambda array: array[(*cuts, ...)], sliced + self.shape[len(cuts) :])
+
+    def split(self, axis: int, sizes: Sequence[int]) -> list[DisposableElementsAttr]:
+        """Consecutive parts of `sizes` along `axis` (may be negative); no copy."""
+        axis %= len(self.shape)
+        if sum(sizes) != self.shape[axis]:
+            raise ValueError(f"constant {self.number}: {list(sizes)} does not split {self.shape[axis]}")
+        ends = list(accumulate(sizes))
+        leading = (slice(None),) * axis
+        return [self.slice((*leading, slice(end - size, end))) for end, size in zip(ends, sizes, strict=True)]
+
+    def squeeze(self, axes: Sequence[int]) -> DisposableElementsAttr:
+        """Without the given axes (may be negative), each of length one; no copy."""
+        gone = {axis % len(self.shape) for axis in axes}
+        if any(self.shape[axis] != 1 for axis in gone):
+            raise ValueError(
+                f"constant {self.number}: axes {sorted(gone)} of {list(self.shape)} are not all 1"
+            )
+        return self.reshape([size for axis, size in enumerate(self.shape) if axis not in gone])
+
+    def unsqueeze(self, axes: Sequence[int]) -> DisposableElementsAttr:
+        """With axes of length one at the given places of the result (may be negative); no copy."""
+        rank = len(self.shape) + len(axes)
+        new = {axis % rank for axis in axes}
+        sizes = iter(self.shape)
+        return self.reshape([1 if axis in new else next(sizes) for axis in range(rank)])
+
+    def cast(self, element_type: Attribute) -> DisposableElementsAttr:
+        """Elements converted as numpy's `astype` does (integers wrap); waits until somebody reads."""
+        dtype = numpy_dtype(element_type)
+        if dtype == self.dtype:
+            return self
+        return self.map(_unchanged, element_type)
+
+    def map(self, function: ElementwiseFunction, to: Attribute | None = None) -> DisposableElementsAttr:
+        """`function` of each element, converted to the element type `to` if given; done when read."""
+        dtype = None if to is None else numpy_dtype(to)
+        payload = self.pool.compute(function, (self.payload,), dtype)
+        return self.pool.wrap(payload, _type_of(payload))
+
+    def _seen(self, view: Callable[[Array], Array], shape: tuple[int, ...]) -> DisposableElementsAttr:
+        payload = self.payload.seen(view, shape)
+        return self.pool.wrap(payload, tensor_type(shape, self.type.element_type))
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Elements:
+        """Refuses: constants are written `dense<…>`."""
+        parser.raise_error("a constant is written dense<…>; dense_disposable<…> names memory that is gone")
+
+    def print_parameter(self, printer: Printer) -> None:
+        """Prints `dense<…>`, the form that can be read back."""
+        print_elements(self.payload, self.type, printer)
+
+    def print_builtin(self, printer: Printer) -> None:
+        """Prints `dense<…> : type`."""
+        self.print_without_type(printer)
+        printer.print_string(" : ")
+        printer.print_attribute(self.type)
+
+    def print_without_type(self, printer: Printer) -> None:
+        """Prints `dense<…>`."""
+        self.print_parameter(printer)
+
+
+def _unchanged(array: Array) -> Array:
+    return array
+
+
+def _type_of(payload: Payload) -> TensorType[Attribute]:
+    return tensor_type(payload.shape, element_type_of(payload.dtype))

@@ -1,0 +1,69 @@
+"""Walking a tensor in blocks small enough for the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from xonnc.dialects.onnx.elements.buffers import Array
+
+BLOCK = 64 * 1024
+"""Elements in a block: a few operands of one block fit the second-level cache."""
+
+
+def block_indices(shape: Sequence[int], limit: int = BLOCK) -> Iterator[tuple[slice, ...]]:
+    """
+    Slices that cut a tensor into blocks of at most `limit` elements, in row-major order.
+
+    Concatenating the blocks' elements gives the tensor's: inner axes are taken whole, one axis is cut,
+    outer axes are walked.
+    """
+    if 0 in shape:
+        return
+    cut, inner = len(shape), 1
+    while cut and inner * shape[cut - 1] <= limit:
+        cut -= 1
+        inner *= shape[cut]
+    whole = (slice(None),) * (len(shape) - cut)
+    if cut == 0:
+        yield whole
+        return
+    rows = max(1, limit // inner)
+    for outer in np.ndindex(*shape[: cut - 1]):
+        walked = tuple(slice(index, index + 1) for index in outer)
+        for start in range(0, shape[cut - 1], rows):
+            yield (*walked, slice(start, start + rows), *whole)
+
+
+def narrow(array: Array, rank: int) -> Array:
+    """`array` with `rank` axes, those it merely repeats along cut down to length one."""
+    aligned = array.reshape((1,) * (rank - array.ndim) + array.shape) if rank > array.ndim else array
+    repeated = (stride == 0 and size > 1 for size, stride in zip(aligned.shape, aligned.strides, strict=True))
+    return aligned[tuple(slice(0, 1) if repeats else slice(None) for repeats in repeated)]
+
+
+def block_of(array: Array, index: tuple[slice, ...]) -> Array:
+    """The block of a narrowed operand that meets the block `index` of the whole."""
+    pairs = zip(array.shape, index, strict=True)
+    return array[(*(slice(None) if size == 1 else cut for size, cut in pairs), ...)]
+
+
+def is_structural_splat(array: Array) -> bool:
+    """Whether `array` shows one stored element everywhere; empty arrays are not splats."""
+    if array.size <= 1:
+        return array.size == 1
+    return all(size == 1 or stride == 0 for size, stride in zip(array.shape, array.strides, strict=True))
+
+
+def same_elements(block: Array, element: Array) -> bool:
+    """Whether every element of `block` has the bits of the one in `element` (NaN is NaN, -0 is not 0)."""
+    if block.dtype == np.object_ or block.dtype.itemsize == 1:
+        return bool(np.all(_comparable(block) == _comparable(element)))
+    words = np.ascontiguousarray(block).reshape(-1).view(np.uint8).reshape(-1, block.dtype.itemsize)
+    return bool(np.all(words == element.reshape(-1).view(np.uint8)))
+
+
+def _comparable(array: Array) -> Array:
+    # Sub-byte integers leave the upper bits of their byte undefined, so only their values compare.
+    return array.view(np.uint8) if array.dtype.kind == "V" and array.dtype.name.startswith("float") else array

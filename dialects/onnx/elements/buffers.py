@@ -1,0 +1,91 @@
+"""Who owns the memory behind the constants of a context, and how much of it there is."""
+
+from __future__ import annotations
+
+import mmap
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+from weakref import WeakValueDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+Array: TypeAlias = npt.NDArray[Any]
+"""A numpy array of any of the element types of `xonnc.dialects.onnx.types`."""
+
+
+@dataclass
+class Account:
+    """
+    Bytes held by the constants of one pool, each buffer counted once however many views share it.
+
+    A file mapped into memory belongs to the page cache, so its bytes count in `mapped` alone. An array
+    of strings counts its references, not the text.
+    """
+
+    live: int = 0
+    peak: int = 0
+    freed: int = 0
+    mapped: int = 0
+
+
+class Buffer:
+    """One owner of memory (an array, a mapped file, a dense attribute's bytes), counted while it is held."""
+
+    __slots__ = ("__weakref__", "account", "mapped", "nbytes", "owner")
+
+    def __init__(self, owner: object, account: Account):
+        self.owner = owner
+        self.account = account
+        self.mapped = isinstance(owner, mmap.mmap)
+        self.nbytes = _size(owner)
+        if self.mapped:
+            account.mapped += self.nbytes
+        else:
+            account.live += self.nbytes
+            account.peak = max(account.peak, account.live)
+
+    def __del__(self) -> None:
+        if self.mapped:
+            self.account.mapped -= self.nbytes
+        else:
+            self.account.live -= self.nbytes
+            self.account.freed += self.nbytes
+
+
+class Buffers:
+    """The live buffers of one pool, found again by their owner so that two views of one array count once."""
+
+    def __init__(self) -> None:
+        self.account = Account()
+        self._by_owner: WeakValueDictionary[int, Buffer] = WeakValueDictionary()
+
+    def holding(self, array: Array) -> Buffer:
+        """The buffer that `array` is a view of."""
+        owner = owner_of(array)
+        # A buffer holds its owner, so the identity of an owner found here cannot have been reused.
+        buffer = self._by_owner.get(id(owner))
+        if buffer is None:
+            buffer = Buffer(owner, self.account)
+            self._by_owner[id(owner)] = buffer
+        return buffer
+
+
+def owner_of(array: Array) -> object:
+    """The object at the end of the chain of views that starts with `array`."""
+    owner: object = array
+    while (below := _seen_by(owner)) is not None:
+        owner = below
+    return owner
+
+
+def _seen_by(view: object) -> object:
+    if isinstance(view, np.ndarray):
+        return view.base
+    return view.obj if isinstance(view, memoryview) else None
+
+
+def _size(owner: object) -> int:
+    if isinstance(owner, np.ndarray):
+        return owner.nbytes
+    return len(owner) if isinstance(owner, bytes | bytearray | mmap.mmap) else 0

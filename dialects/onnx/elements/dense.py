@@ -1,0 +1,116 @@
+"""Between xDSL's dense attributes, which hold bytes, and numpy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from io import BytesIO
+from math import prod
+
+import ml_dtypes
+import numpy as np
+from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
+from xdsl.dialects.builtin import (
+    Builtin,
+    BytesAttr,
+    DenseIntOrFPElementsAttr,
+    DenseResourceAttr,
+    IndexType,
+    IntegerType,
+    Signedness,
+    TensorType,
+)
+from xdsl.ir import Attribute
+
+from xonnc.dialects.onnx.elements.buffers import Array
+from xonnc.dialects.onnx.elements.loop import DType
+from xonnc.dialects.onnx.elements.payload import Payload
+from xonnc.dialects.onnx.types import ELEMENT_DTYPES, is_ranked
+from xonnc.errors import XonncError
+
+_SUB_BYTE_SIGNED = (np.dtype(ml_dtypes.int2), np.dtype(ml_dtypes.int4))
+_SUB_BYTE_UNSIGNED = (np.dtype(ml_dtypes.uint2), np.dtype(ml_dtypes.uint4))
+
+
+STORAGE_DTYPES: dict[Attribute, DType] = {
+    **ELEMENT_DTYPES,
+    **{IntegerType(size * 8, Signedness.SIGNED): np.dtype(f"i{size}") for size in (1, 2, 4, 8)},
+    IndexType(): np.dtype(np.int64),
+}
+"""The numpy type of one element of a dense attribute, by element type; other element types have none."""
+
+
+def dense_array(attr: DenseIntOrFPElementsAttr) -> Array:
+    """
+    The elements of a dense attribute, read-only, without copying its bytes.
+
+    `i1` that is stored as all ones (xDSL's way) rather than as one is converted, hence copied. Bytes for
+    a single element stand for a splat. Raises `XonncError` if the number of bytes fits neither.
+    """
+    dtype = STORAGE_DTYPES.get(attr.get_element_type())
+    if dtype is None:
+        raise XonncError(f"{attr.get_element_type()} is no element type of an ONNX tensor")
+    return _elements(memoryview(attr.data.data), dtype, attr.get_shape(), str(attr.type))
+
+
+def resource_array(attr: DenseResourceAttr) -> Array:
+    """The elements of a `dense_resource`, which xDSL keeps as hexadecimal text; `XonncError` without it."""
+    interface = Builtin.get_interface(OpAsmDialectInterface)
+    key = attr.resource_handle.data
+    blob = interface.lookup(key) if interface else None
+    type_ = attr.get_type()
+    dtype = STORAGE_DTYPES.get(type_.element_type) if is_ranked(type_) else None
+    if not blob or dtype is None:
+        raise XonncError(f"dense_resource<{key}>: no data in this file; its elements cannot be read")
+    # The first four bytes are the blob's alignment.
+    data = memoryview(bytes.fromhex(blob.removeprefix("0x")))[4:]
+    return _elements(data, dtype, attr.type.get_shape(), f"dense_resource<{key}>")
+
+
+def dense_attribute(payload: Payload, type_: TensorType[Attribute]) -> DenseIntOrFPElementsAttr:
+    """A dense attribute with the same elements; of `payload` and its bytes only one copy more is made."""
+    return DenseIntOrFPElementsAttr.new((type_, BytesAttr(_packed(payload))))
+
+
+def has_dense_form(type_: TensorType[Attribute]) -> bool:
+    """Whether xDSL's dense attribute can hold such elements: all but strings."""
+    return ELEMENT_DTYPES.get(type_.element_type) != np.object_
+
+
+def stored_form(block: Array) -> Array:
+    """A flat block as the bytes that xDSL's dense attributes store: `i1` as 0 or 255, `i4` sign-extended."""
+    flat = np.ascontiguousarray(block).reshape(-1)
+    if flat.dtype == np.bool_:
+        return np.negative(flat.view(np.int8)).view(np.uint8)
+    if flat.dtype in _SUB_BYTE_SIGNED:
+        return flat.astype(np.int8).view(np.uint8)
+    if flat.dtype in _SUB_BYTE_UNSIGNED:
+        return flat.astype(np.uint8)
+    return flat.view(np.uint8)
+
+
+def stored_blocks(payload: Payload) -> Iterator[Array]:
+    """The bytes that a dense attribute would store, block by block."""
+    return (stored_form(block) for block in payload.blocks())
+
+
+def _packed(payload: Payload) -> bytes:
+    if payload.is_structural_splat():
+        return stored_form(payload.array().reshape(-1)[:1]).tobytes() * prod(payload.shape)
+    # BytesIO hands its buffer out without a copy.
+    out = BytesIO()
+    for block in stored_blocks(payload):
+        out.write(block.data)
+    return out.getvalue()
+
+
+def _elements(data: memoryview, dtype: DType, shape: tuple[int, ...], place: str) -> Array:
+    size = prod(shape)
+    if len(data) not in (size * dtype.itemsize, dtype.itemsize):
+        raise XonncError(f"{place}: {size * dtype.itemsize} bytes of elements expected, found {len(data)}")
+    raw = np.frombuffer(data, np.uint8)
+    if dtype == np.bool_ and raw.size and raw.max() > 1:
+        array: Array = raw != 0
+        array.flags.writeable = False
+    else:
+        array = raw.view(dtype)
+    return array.reshape(shape) if array.size == size else np.broadcast_to(array.reshape(()), shape)

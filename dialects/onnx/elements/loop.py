@@ -1,0 +1,102 @@
+"""Evaluating an expression of element-wise functions block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+import numpy as np
+
+from xonnc.dialects.onnx.elements.blocks import block_indices, block_of, narrow
+from xonnc.dialects.onnx.elements.buffers import Array
+
+DType: TypeAlias = np.dtype[np.generic]
+ElementwiseFunction: TypeAlias = Callable[..., Array]
+"""Takes arrays that broadcast together; each element of its result comes from the operands' at that place."""
+
+
+class Operand(Protocol):
+    """What an expression needs of the payloads it reads."""
+
+    def array(self) -> Array:
+        """The elements."""
+        ...
+
+    def lent(self) -> Elementwise | None:
+        """Pending work that may be repeated in a loop of the reader's; `None`: read `array()`."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Elementwise:
+    """A function of operands that broadcast together, its results converted to `dtype`."""
+
+    function: ElementwiseFunction
+    operands: tuple[Operand, ...]
+    dtype: DType
+    steps: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    work: Elementwise
+    operands: tuple[int, ...]
+
+
+class Loop:
+    """
+    One pass over an expression: for each block, every function in turn, in the operands' own numpy types.
+
+    Operands keep length one along axes where they repeat, so broadcasting inflates nothing.
+    """
+
+    def __init__(self, root: Elementwise, shape: tuple[int, ...]):
+        self.shape = shape
+        self.dtype = root.dtype
+        self._plan: list[Array | _Step] = []
+        self._places: dict[Operand, int] = {}
+        self._add_step(root)
+
+    def run(self) -> Array:
+        """All elements; axes along which no operand changes are computed once and repeated."""
+        leaves = (entry.shape for entry in self._plan if not isinstance(entry, _Step))
+        computed = np.broadcast_shapes((1,) * len(self.shape), *leaves)
+        out = np.empty(computed, self.dtype)
+        for index in block_indices(computed):
+            out[index] = self._block(index)
+        return out if computed == self.shape else np.broadcast_to(out, self.shape)
+
+    def blocks(self) -> Iterator[Array]:
+        """The elements in row-major order, in flat blocks that nobody keeps."""
+        for index in block_indices(self.shape):
+            sizes = [len(range(*cut.indices(size))) for cut, size in zip(index, self.shape, strict=True)]
+            yield np.broadcast_to(self._block(index), sizes).reshape(-1)
+
+    def _block(self, index: tuple[slice, ...]) -> Array:
+        values: list[Array] = []
+        with np.errstate(all="ignore"):
+            for entry in self._plan:
+                if isinstance(entry, _Step):
+                    result = entry.work.function(*(values[place] for place in entry.operands))
+                    values.append(np.asarray(result).astype(entry.work.dtype, copy=False))
+                else:
+                    values.append(block_of(entry, index))
+        return values[-1]
+
+    def _add_step(self, work: Elementwise) -> int:
+        operands = tuple(self._place(operand) for operand in work.operands)
+        self._plan.append(_Step(work, operands))
+        return len(self._plan) - 1
+
+    def _place(self, payload: Operand) -> int:
+        place = self._places.get(payload)
+        if place is None:
+            work = payload.lent()
+            place = self._add_leaf(payload.array()) if work is None else self._add_step(work)
+            self._places[payload] = place
+        return place
+
+    def _add_leaf(self, array: Array) -> int:
+        self._plan.append(narrow(array, len(self.shape)))
+        return len(self._plan) - 1

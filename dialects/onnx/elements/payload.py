@@ -1,0 +1,175 @@
+"""
+What a constant holds: a view of a shared buffer, or work that nobody has asked for yet.
+
+Pending work is an expression of element-wise functions and views over other payloads. The first read
+evaluates it, in blocks and into one output, after which the payload is a plain view and lets go of its
+operands. Expressions are short: operands that would make one longer than `MAX_STEPS` are evaluated first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from xonnc.dialects.onnx.elements.blocks import (
+    block_indices,
+    is_structural_splat,
+    narrow,
+    same_elements,
+)
+from xonnc.dialects.onnx.elements.buffers import Array, Buffer, Buffers
+from xonnc.dialects.onnx.elements.loop import DType, Elementwise, ElementwiseFunction, Loop
+
+MAX_STEPS = 16
+"""Functions and views in one pending expression."""
+
+EAGER_ELEMENTS = 1024
+"""Results up to this size are computed at once: an expression costs more than they do."""
+
+SMALL_VIEW_BYTES = 4 * 1024
+LARGE_BUFFER_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """A pending payload seen through a numpy function that gives a view (else one copy)."""
+
+    source: Payload
+    view: Callable[[Array], Array]
+    steps: int
+
+
+class Payload:
+    """The elements of a constant; shared by every attribute and pending expression that needs them."""
+
+    __slots__ = ("_array", "_buffer", "_buffers", "_lent", "_pending", "_splat", "dtype", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: DType, buffers: Buffers):
+        self.shape = shape
+        self.dtype = dtype
+        self._buffers = buffers
+        self._array: Array | None = None
+        self._buffer: Buffer | None = None
+        self._pending: Elementwise | Seen | None = None
+        self._lent = False
+        self._splat: bool | None = None
+
+    @staticmethod
+    def of(array: Array, buffers: Buffers) -> Payload:
+        """A payload that shows `array`: nothing is copied, so nobody may write to it any more."""
+        payload = Payload(array.shape, array.dtype, buffers)
+        payload._settle(array)
+        return payload
+
+    @staticmethod
+    def elementwise(
+        function: ElementwiseFunction, operands: Sequence[Payload], dtype: DType | None, buffers: Buffers
+    ) -> Payload:
+        """
+        `function` of `operands` broadcast together, as elements of `dtype` (default: what numpy gives).
+
+        The work is done when somebody reads; small results, and functions of splats, are computed at once.
+        Raises `ValueError` if the shapes do not broadcast.
+        """
+        shape = np.broadcast_shapes(*(operand.shape for operand in operands))
+        if dtype is None:
+            with np.errstate(all="ignore"):
+                dtype = function(*(np.empty(0, operand.dtype) for operand in operands)).dtype
+        if sum(operand.steps for operand in operands) >= MAX_STEPS:
+            for operand in operands:
+                operand.array()
+        steps = 1 + sum(operand.steps for operand in operands)
+        payload = Payload(shape, dtype, buffers)
+        payload._pending = Elementwise(function, tuple(operands), dtype, steps)
+        if prod(shape) <= EAGER_ELEMENTS or all(operand.is_structural_splat() for operand in operands):
+            payload.array()
+        return payload
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether reading means work."""
+        return self._array is None
+
+    @property
+    def steps(self) -> int:
+        """The length of the pending expression, 0 when there is none."""
+        return self._pending.steps if self._pending else 0
+
+    def array(self) -> Array:
+        """The elements, read-only, after any pending work is done (once)."""
+        return self._settle(self._evaluate()) if self._array is None else self._array
+
+    def blocks(self) -> Iterator[Array]:
+        """The elements in row-major order, in flat blocks; pending element-wise work is not kept."""
+        if isinstance(self._pending, Elementwise):
+            yield from Loop(self._pending, self.shape).blocks()
+            return
+        array = self.array()
+        flat = array.reshape(-1) if array.flags.c_contiguous else None
+        for index in block_indices(self.shape if flat is None else flat.shape):
+            yield array[index].reshape(-1) if flat is None else flat[index]
+
+    def is_splat(self) -> bool:
+        """Whether all elements are the same, bit for bit; if so, only one stays stored."""
+        if self._splat is None:
+            self._splat = self._find_splat()
+        return self._splat
+
+    def is_structural_splat(self) -> bool:
+        """Whether only one element is stored; looks at no element and does no work."""
+        return self._array is not None and is_structural_splat(self._array)
+
+    def seen(self, view: Callable[[Array], Array], shape: tuple[int, ...]) -> Payload:
+        """This payload through `view`, a numpy function that gives a view (else a copy) of `shape`."""
+        if self._array is not None or self.steps >= MAX_STEPS:
+            return Payload.of(view(self.array()), self._buffers)
+        payload = Payload(shape, self.dtype, self._buffers)
+        payload._pending = Seen(self, view, self.steps + 1)
+        return payload
+
+    def lent(self) -> Elementwise | None:
+        """
+        The element-wise work that a reader may repeat in a loop of its own; `None`: read `array()`.
+
+        Work that is asked for a second time is done and kept instead.
+        """
+        if self._lent or not isinstance(self._pending, Elementwise):
+            self.array()
+            return None
+        self._lent = True
+        return self._pending
+
+    def _evaluate(self) -> Array:
+        if isinstance(self._pending, Elementwise):
+            return Loop(self._pending, self.shape).run()
+        assert self._pending is not None
+        return self._pending.view(self._pending.source.array())
+
+    def _settle(self, array: Array) -> Array:
+        array = self._cut_loose(array)
+        self._buffer = self._buffers.holding(array)
+        self._array = settled = array.view()
+        settled.flags.writeable = False
+        self._pending = None
+        return settled
+
+    def _cut_loose(self, array: Array) -> Array:
+        # A few elements must not keep a large tensor alive.
+        if array.nbytes > SMALL_VIEW_BYTES or array.base is None:
+            return array
+        buffer = self._buffers.holding(array)
+        return array.copy() if not buffer.mapped and buffer.nbytes > LARGE_BUFFER_BYTES else array
+
+    def _find_splat(self) -> bool:
+        array = self.array()
+        if is_structural_splat(array) or array.size == 0:
+            return array.size > 0
+        first = array[(slice(0, 1),) * array.ndim].copy()
+        stored = narrow(array, array.ndim)
+        if not all(same_elements(stored[index], first) for index in block_indices(stored.shape)):
+            return False
+        self._settle(np.broadcast_to(first, array.shape))
+        return True

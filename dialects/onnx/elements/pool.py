@@ -1,0 +1,232 @@
+"""
+The pool of a context: makes its constants, counts their bytes, collects them between passes.
+
+The pool holds constants weakly. What holds one for real are ops, other constants' pending expressions, and
+Python code. So a constant dies with its last holder, except that erased ops survive in reference cycles:
+the rewrite driver takes their attributes away at once (`drop_attributes`), and `collect` sweeps what other
+rewriters left.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+from weakref import WeakSet, WeakValueDictionary
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialect_interfaces import DialectInterface
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, DenseResourceAttr, TensorType
+from xdsl.ir import Attribute, Operation, TypedAttribute
+from xdsl.utils.hints import isa
+
+from xonnc.dialects.onnx.elements.attribute import DisposableElementsAttr, Elements
+from xonnc.dialects.onnx.elements.buffers import Array, Buffers
+from xonnc.dialects.onnx.elements.dense import (
+    STORAGE_DTYPES,
+    dense_array,
+    dense_attribute,
+    has_dense_form,
+    resource_array,
+)
+from xonnc.dialects.onnx.elements.loop import DType, ElementwiseFunction
+from xonnc.dialects.onnx.elements.payload import Payload
+from xonnc.dialects.onnx.elements.roots import constants_of
+from xonnc.dialects.onnx.types import element_type, element_type_of, numpy_dtype, tensor_type
+
+ElementsAttr: TypeAlias = DisposableElementsAttr | DenseIntOrFPElementsAttr
+"""A new constant: disposable while the pool is open, plain dense afterwards."""
+
+
+@dataclass(frozen=True)
+class PoolStatistics:
+    """
+    What a pool holds and has held: bytes in memory (now, at most, given back), in mapped files; constants.
+
+    `created` counts every constant ever made, `alive` those that somebody still holds.
+    """
+
+    live_bytes: int
+    peak_bytes: int
+    freed_bytes: int
+    mapped_bytes: int
+    created: int
+    alive: int
+
+    @property
+    def disposed(self) -> int:
+        """Constants that are gone."""
+        return self.created - self.alive
+
+
+@dataclass(frozen=True)
+class Collection:
+    """What one `collect` found: constants in live modules, those it freed, those only others hold."""
+
+    reachable: int
+    freed: int
+    held_elsewhere: int
+
+
+class DisposablePool(DialectInterface):
+    """The constants of one context."""
+
+    def __init__(self) -> None:
+        self._alive: WeakValueDictionary[int, DisposableElementsAttr] = WeakValueDictionary()
+        self._modules: WeakSet[Operation] = WeakSet()
+        self._buffers = Buffers()
+        self._created = 0
+        self._open = True
+
+    @staticmethod
+    def of(ctx: Context) -> DisposablePool:
+        """The pool of `ctx`, whose onnx dialect is loaded if need be; `ValueError` if it has none."""
+        if "onnx" in ctx.registered_dialect_names and "onnx" not in {d.name for d in ctx.loaded_dialects}:
+            ctx.load_registered_dialect("onnx")
+        for dialect in ctx.loaded_dialects:
+            if pool := dialect.get_interface(DisposablePool):
+                return pool
+        raise ValueError("the context has no onnx dialect: register xonnc.dialects.onnx.get_onnx first")
+
+    def create(self, array: Array, type: TensorType[Attribute] | None = None) -> ElementsAttr:
+        """
+        A constant that shows `array`, which nobody may write to any more: a view, nothing is copied.
+
+        The element type follows from the array's unless `type` is given; an array of `str` objects is
+        `!onnx.String`. Raises `ValueError` where `type` and array disagree.
+        """
+        return self._published(Payload.of(array, self._buffers), type)
+
+    def adopt(self, attr: Attribute) -> DisposableElementsAttr | None:
+        """`attr` itself if disposable, a disposable view of any other elements attribute, else `None`."""
+        if isinstance(attr, DisposableElementsAttr):
+            return attr
+        array = elements_array(attr)
+        if array is None or not isinstance(attr, TypedAttribute):
+            return None
+        element = element_type(attr.get_type())
+        type_ = tensor_type(array.shape, element or element_type_of(array.dtype))
+        return self.wrap(Payload.of(array, self._buffers), type_)
+
+    def combine(
+        self, function: ElementwiseFunction, *operands: Attribute, to: Attribute | None = None
+    ) -> ElementsAttr:
+        """
+        `function` of the elements of `operands` (elements attributes) broadcast together, done when read.
+
+        Computed in the operands' own numpy types, so integers wrap; then converted to the element type `to`,
+        if given. Raises `ValueError` if an operand is no elements attribute or shapes do not broadcast.
+        """
+        adopted = [self.adopt(operand) for operand in operands]
+        payloads = [operand.payload for operand in adopted if operand is not None]
+        if len(payloads) != len(operands):
+            raise ValueError("an operand of combine holds no elements")
+        dtype = None if to is None else numpy_dtype(to)
+        return self._published(self.compute(function, payloads, dtype), None)
+
+    def compute(
+        self, function: ElementwiseFunction, operands: Sequence[Payload], dtype: DType | None
+    ) -> Payload:
+        """The payload of an element-wise function; `combine` is the form for attributes."""
+        return Payload.elementwise(function, operands, dtype, self._buffers)
+
+    def wrap(self, payload: Payload, type_: TensorType[Attribute]) -> DisposableElementsAttr:
+        """A constant with this payload; `ValueError` if `type_` does not fit it."""
+        if type_.get_shape() != payload.shape or STORAGE_DTYPES.get(type_.element_type) != payload.dtype:
+            raise ValueError(f"{type_} cannot hold {payload.dtype} elements of shape {list(payload.shape)}")
+        attr = DisposableElementsAttr(Elements(self, type_, payload))
+        self._alive[attr.number] = attr
+        self._created += 1
+        return attr
+
+    def dispose(self, attr: DisposableElementsAttr) -> None:
+        """Frees what `attr` holds, for callers who know that nobody needs it; using it is then an error."""
+        attr.data.dispose()
+        self._alive.pop(attr.number, None)
+
+    def collect(self, modules: Iterable[Operation]) -> Collection:
+        """
+        Frees the constants that no live module holds, as far as nobody else does.
+
+        Live are `modules` and those of earlier calls that still exist, so collecting for one never frees
+        a clone's. A constant that is reachable from none of them is dead if only garbage refers to it:
+        Python's collector decides that, and runs only if there is such a constant. What a host keeps for
+        itself (an unregistered clone, a variable) survives and is counted.
+        """
+        self._modules.update(modules)
+        before = len(self._alive)
+        reachable = {attr.number for attr in constants_of(self._modules) if attr.number in self._alive}
+        if len(reachable) < before:
+            gc.collect()
+        return Collection(len(reachable), before - len(self._alive), len(self._alive) - len(reachable))
+
+    def close(self) -> None:
+        """From now on new constants are plain dense attributes (but for strings, which have no such form)."""
+        self._open = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether new constants are disposable."""
+        return self._open
+
+    @property
+    def live_bytes(self) -> int:
+        """Bytes in memory that constants of this pool hold, each buffer counted once."""
+        return self._buffers.account.live
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most that `live_bytes` has been since the pool was made or `reset_peak`."""
+        return self._buffers.account.peak
+
+    @property
+    def freed_bytes(self) -> int:
+        """Bytes given back so far."""
+        return self._buffers.account.freed
+
+    @property
+    def mapped_bytes(self) -> int:
+        """Bytes of the mapped files that constants show; they cost memory only where read."""
+        return self._buffers.account.mapped
+
+    def reset_peak(self) -> None:
+        """Starts a new measurement of `peak_bytes`, say for the next pass."""
+        self._buffers.account.peak = self._buffers.account.live
+
+    def statistics(self) -> PoolStatistics:
+        """All figures at this moment."""
+        account = self._buffers.account
+        return PoolStatistics(
+            account.live, account.peak, account.freed, account.mapped, self._created, len(self._alive)
+        )
+
+    def _published(self, payload: Payload, type_: TensorType[Attribute] | None) -> ElementsAttr:
+        attr = self.wrap(payload, type_ or _default_type(payload))
+        if self._open or not has_dense_form(attr.type):
+            return attr
+        return dense_attribute(payload, attr.type)
+
+
+def elements_array(attr: Attribute) -> Array | None:
+    """
+    A read-only array of any elements attribute (disposable, dense, dense_resource), `None` for others.
+
+    A view wherever the attribute's bytes permit one. Raises `XonncError` if the data is missing or too short.
+    """
+    if isinstance(attr, DisposableElementsAttr):
+        return attr.array()
+    if isa(attr, DenseIntOrFPElementsAttr):
+        return dense_array(attr)
+    if isinstance(attr, DenseResourceAttr):
+        return resource_array(attr)
+    return None
+
+
+def _default_type(payload: Payload) -> TensorType[Attribute]:
+    if payload.dtype.kind in "US":
+        raise ValueError(
+            f"no ONNX element type for {np.dtype(payload.dtype)}: strings are arrays of str objects"
+        )
+    return tensor_type(payload.shape, element_type_of(payload.dtype))
