@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import os
+import stat
 from pathlib import Path
 
 from xonnc.errors import XonncError
@@ -23,7 +24,10 @@ def map_file(path: Path) -> memoryview:
     except OSError as error:
         raise cannot_read(path, error) from error
     try:
-        size = os.fstat(descriptor).st_size
+        status = os.fstat(descriptor)
+        if stat.S_ISDIR(status.st_mode):
+            raise XonncError(f"{path} is a folder; it must be a file")
+        size = status.st_size
         return map_descriptor(descriptor, size) if size else memoryview(_read_all(descriptor))
     except OSError as error:
         raise cannot_read(path, error) from error
