@@ -1,0 +1,200 @@
+"""
+Whether two models are the same, and if not, where.
+
+The same means: equal field by field, but for spellings that mean one thing. These are all:
+
+1. an attribute equal to its schema's default may be written or not;
+2. the order of a node's attributes and of opset imports;
+3. `ai.onnx` and the empty domain;
+4. a field that is not set and one that is set to zero or to nothing;
+5. where a tensor's elements are stored: raw, in typed fields, in another file;
+6. name and doc string of a tensor within an attribute, and doc string of an attribute.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+import onnx
+from google.protobuf.message import Message
+
+from xonnc.errors import XonncError
+from xonnc.formats.onnx.load import LoadedModel, load
+from xonnc.formats.onnx.schemas import canonical_domain, default_of, opsets_of
+from xonnc.formats.onnx.tensors import TensorReader
+
+Model: TypeAlias = onnx.ModelProto | LoadedModel | str | Path
+
+_IGNORED: dict[str, frozenset[str]] = {
+    "ModelProto": frozenset(("opset_import",)),
+    "FunctionProto": frozenset(("opset_import",)),
+    "NodeProto": frozenset(("attribute", "domain")),
+    "AttributeProto": frozenset(("type", "doc_string")),
+}
+"""Fields that are compared by rules of their own, or not at all."""
+
+
+def models_equal(a: Model, b: Model) -> list[str]:
+    """The differences between two models, one line each, `place: in a, in b`; none if they are the same."""
+    first, second = _opened(a), _opened(b)
+    comparison = _Comparison(first.tensors, second.tensors)
+    comparison.scope(first.proto, second.proto, "model")
+    return comparison.differences
+
+
+def _opened(model: Model) -> LoadedModel:
+    if isinstance(model, LoadedModel):
+        return model
+    if isinstance(model, onnx.ModelProto):
+        return LoadedModel("model", model, TensorReader())
+    return load(model)
+
+
+@dataclass
+class _Comparison:
+    tensors_a: TensorReader
+    tensors_b: TensorReader
+    differences: list[str] = field(default_factory=list[str])
+    opsets: dict[str, int] = field(default_factory=dict[str, int])
+
+    def differ(self, place: str, a: object, b: object) -> None:
+        """Notes a difference, shortened to one readable line."""
+        shown = (" ".join(str(side).split()) or "nothing" for side in (a, b))
+        self.differences.append(f"{place}: " + ", ".join(text[:80] for text in shown))
+
+    def scope(self, a: Message, b: Message, place: str) -> None:
+        """A model or a function: what comes with opsets of its own."""
+        assert isinstance(a, onnx.ModelProto | onnx.FunctionProto)
+        assert isinstance(b, onnx.ModelProto | onnx.FunctionProto)
+        outer, self.opsets = self.opsets, opsets_of(a)
+        if self.opsets != opsets_of(b):
+            self.differ(f"{place}.opset_import", self.opsets, opsets_of(b))
+        self.fields(a, b, place)
+        self.opsets = outer
+
+    def message(self, a: Message, b: Message, place: str) -> None:
+        match a, b:
+            case onnx.TensorProto(), onnx.TensorProto():
+                self.tensor(a, b, place, _NAMED)
+            case onnx.NodeProto(), onnx.NodeProto():
+                self.node(a, b, place)
+            case onnx.FunctionProto(), onnx.FunctionProto():
+                self.scope(a, b, place)
+            case _:
+                self.fields(a, b, place)
+
+    def fields(self, a: Message, b: Message, place: str) -> None:
+        """All fields of two messages, those that are set in neither left out."""
+        ignored = _IGNORED.get(a.DESCRIPTOR.name, frozenset[str]())
+        in_a, in_b = _set_fields(a), _set_fields(b)
+        for name in in_a | in_b:
+            if name in ignored:
+                continue
+            inner = f"{place}.{name}"
+            left, right = in_a.get(name), in_b.get(name)
+            match left, right:
+                case Message(), Message():
+                    self.message(left, right, inner)
+                case _Entries(), _Entries():
+                    self.sequence(left, right, inner)
+                case _Entries(), _:
+                    self.sequence(left, [], inner)
+                case _, _Entries():
+                    self.sequence([], right, inner)
+                case _:
+                    if not _same(left, right):
+                        self.differ(inner, left, right)
+
+    def sequence(self, a: Sequence[object], b: Sequence[object], place: str) -> None:
+        """Two repeated fields, entry by entry; entries are called by their names where they have one."""
+        if len(a) != len(b):
+            self.differ(place, f"{len(a)} entries", f"{len(b)} entries")
+        for index, (left, right) in enumerate(zip(a, b, strict=False)):
+            if isinstance(left, Message) and isinstance(right, Message):
+                self.message(left, right, f"{place}[{_label(left) or index}]")
+            elif not _same(left, right):
+                self.differ(f"{place}[{index}]", left, right)
+
+    def node(self, a: onnx.NodeProto, b: onnx.NodeProto, place: str) -> None:
+        self.fields(a, b, place)
+        domain = canonical_domain(a.domain)
+        if domain != canonical_domain(b.domain):
+            self.differ(f"{place}.domain", a.domain, b.domain)
+        left = {attribute.name: attribute for attribute in a.attribute}
+        right = {attribute.name: attribute for attribute in b.attribute}
+        for name in left | right:
+            default = default_of(domain, a.op_type, self.opsets.get(domain, 1), name)
+            mine, yours = left.get(name, default), right.get(name, default)
+            if mine is None or yours is None:
+                self.differ(f"{place}.{name}", mine, yours)
+            else:
+                self.attribute(mine, yours, f"{place}.{name}")
+
+    def attribute(self, a: onnx.AttributeProto, b: onnx.AttributeProto, place: str) -> None:
+        if a.type and b.type and a.type != b.type:
+            self.differ(f"{place}.type", a.type, b.type)
+        elif a.HasField("t") and b.HasField("t"):
+            self.tensor(a.t, b.t, place, frozenset())
+        elif len(a.tensors) == len(b.tensors) > 0:
+            for index, (left, right) in enumerate(zip(a.tensors, b.tensors, strict=True)):
+                self.tensor(left, right, f"{place}[{index}]", frozenset())
+        else:
+            self.fields(a, b, place)
+
+    def tensor(self, a: onnx.TensorProto, b: onnx.TensorProto, place: str, named: frozenset[str]) -> None:
+        """Two tensors: element type, shape and the bytes of their elements."""
+        for name in named:
+            left, right = (_set_fields(side).get(name) for side in (a, b))
+            if str(left or "") != str(right or ""):
+                self.differ(f"{place}.{name}", left, right)
+        try:
+            first, second = self.tensors_a.array(a), self.tensors_b.array(b)
+        except XonncError as error:
+            self.differences.append(f"{place}: {error}")
+            return
+        if first.dtype != second.dtype or first.shape != second.shape:
+            self.differ(place, f"{first.dtype}{list(first.shape)}", f"{second.dtype}{list(second.shape)}")
+        elif first.dtype == object and first.tolist() != second.tolist():
+            self.differ(place, first.tolist(), second.tolist())
+        elif first.dtype != object and first.tobytes() != second.tobytes():
+            self.differ(place, *(side.reshape(-1)[:4] for side in (first, second)))
+
+
+_NAMED = frozenset(("name", "doc_string", "metadata_props"))
+"""What is compared of an initializer beside its elements."""
+
+
+class _Entries(list[object]):
+    """A repeated field."""
+
+
+def _set_fields(message: Message) -> dict[str, object]:
+    """The fields that are set to more than zero or nothing; repeated ones as lists."""
+    found: dict[str, object] = {}
+    for descriptor, value in message.ListFields():
+        if descriptor.is_repeated:
+            found[descriptor.name] = _Entries(value)
+        elif isinstance(value, Message) or value or descriptor.containing_oneof:
+            found[descriptor.name] = value
+    return found
+
+
+def _same(a: object, b: object) -> bool:
+    if isinstance(a, float) and isinstance(b, float):
+        return struct.pack("<d", a) == struct.pack("<d", b)
+    if isinstance(a, Message) or isinstance(b, Message):
+        present = a if isinstance(a, Message) else b
+        return isinstance(present, Message) and not _set_fields(present)
+    return (a or None) == (b or None)
+
+
+def _label(message: Message) -> str:
+    found = _set_fields(message)
+    name = found.get("name") or found.get("key") or ""
+    if not name and isinstance(message, onnx.NodeProto):
+        name = f"{message.op_type} -> {', '.join(message.output)}"
+    return str(name)

@@ -1,0 +1,44 @@
+"""What the `onnx` package's operator schemas say, asked once per operator and version."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import onnx
+import onnx.defs
+
+
+def canonical_domain(domain: str) -> str:
+    """The domain as the standard spells it: `ai.onnx` is the same as the empty one."""
+    return "" if domain == "ai.onnx" else domain
+
+
+def opsets_of(imports: onnx.ModelProto | onnx.FunctionProto) -> dict[str, int]:
+    """The opset version of each domain a model or function imports."""
+    return {canonical_domain(entry.domain): entry.version for entry in imports.opset_import}
+
+
+@cache
+def schema_of(domain: str, op_type: str, opset: int) -> onnx.defs.OpSchema | None:
+    """The schema in force for an operator at `opset`; `None` if there is none."""
+    try:
+        return onnx.defs.get_schema(op_type, opset, domain)
+    except onnx.defs.SchemaError:
+        return None
+
+
+@cache
+def default_of(domain: str, op_type: str, opset: int, attribute: str) -> onnx.AttributeProto | None:
+    """The value of an attribute that is not written; `None` if there is none."""
+    schema = schema_of(domain, op_type, opset)
+    if schema is None or attribute not in schema.attributes:
+        return None
+    default = schema.attributes[attribute].default_value
+    return default if default.type != onnx.AttributeProto.UNDEFINED else None
+
+
+@cache
+def newest_opset(domain: str) -> int | None:
+    """The newest opset of a domain that the installed `onnx` knows; `None` for a domain it does not know."""
+    versions = [schema.since_version for schema in onnx.defs.get_all_schemas() if schema.domain == domain]
+    return max(versions, default=None)
