@@ -1,0 +1,290 @@
+"""
+Turns the result of a rule into ops.
+
+First everything is computed (`Builder.plan`): native functions run, arrays are at hand, and a refusal
+leaves the IR as it was. Only then are ops made, depth first and left to right, each child before its
+parent (spec/onnx-rules-fold… §0.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+from typing_extensions import TypeIs
+from xdsl.dialects.builtin import LocationAttr, NoneType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.dialects.onnx.locations import derived
+from xonnc.rewriting.literals import encode
+from xonnc.rewriting.matcher import Match, Matcher, Slot, property_name, reader_of
+from xonnc.rewriting.naming import merged
+from xonnc.rewriting.patterns import (
+    Absent,
+    AttrName,
+    Bound,
+    Const,
+    ConstRest,
+    Declined,
+    Edit,
+    Language,
+    MaybeConst,
+    Native,
+    Node,
+    Outcome,
+    Part,
+    Pattern,
+    elements_type,
+)
+from xonnc.rewriting.rules import definition_of
+
+NONE = NoneType()
+
+
+@dataclass(frozen=True)
+class NewOp:
+    """An op to be made."""
+
+    node: Node
+    operands: tuple[Planned, ...]
+
+
+@dataclass(frozen=True)
+class NewConstant:
+    """A constant to be made."""
+
+    value: Attribute
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """A value of type `none` to be made."""
+
+
+Planned: TypeAlias = "SSAValue | NewOp | NewConstant | Nothing | tuple[SSAValue, ...]"
+Plan: TypeAlias = "tuple[Planned, ...] | Edit"
+
+Getter = Callable[[Match], object]
+
+
+@dataclass
+class Builder:
+    """Makes the results of one rule."""
+
+    matcher: Matcher
+    pool: DisposablePool
+    natives: dict[int, tuple[Getter, ...]] = field(default_factory=dict[int, tuple[Getter, ...]])
+
+    @property
+    def language(self) -> Language:
+        return self.matcher.rule.root.template.language
+
+    def plan(self, match: Match) -> Plan | Declined:
+        """Computes the result for a match without touching the IR."""
+        result = self.matcher.rule.result
+        parts: list[Planned] = []
+        for part in result if isinstance(result, tuple) else (result,):
+            if isinstance(part, Native) and not isinstance(result, tuple):
+                return self.whole(self.call(part, match), match)
+            planned = self.part(part, match)
+            if isinstance(planned, Declined):
+                return planned
+            parts.append(planned)
+        return tuple(parts)
+
+    def whole(self, outcome: Outcome, match: Match) -> Plan | Declined:
+        """The result of a native function that stands for all results of the root."""
+        if isinstance(outcome, Declined | Edit):
+            return outcome
+        parts: list[Planned] = []
+        for part in (outcome,) if _is_part(outcome) else outcome:
+            planned = self.part(part, match)
+            if isinstance(planned, Declined):
+                return planned
+            parts.append(planned)
+        return tuple(parts)
+
+    def call(self, native: Native, match: Match) -> Outcome:
+        getters = self.natives.get(id(native))
+        if getters is None:
+            getters = self.natives[id(native)] = self.getters(native)
+        return native.call(*(getter(match) for getter in getters))
+
+    def getters(self, native: Native) -> tuple[Getter, ...]:
+        names = native.arguments
+        if not names:
+            names = tuple(
+                name
+                for name, kind in self.matcher.kinds.items()
+                if isinstance(kind, Const | MaybeConst | ConstRest)
+            )
+        return tuple(self.getter(name, native.arrays) for name in names)
+
+    def getter(self, name: str, arrays: bool) -> Getter:
+        place = self.matcher.slots[name]
+        kind = self.matcher.kinds.get(name)
+        read = reader_of(self.language, kind, arrays, self.pool) if kind else None
+        if read is None:
+            return lambda match: match[place]
+        return lambda match: read(match[place])
+
+    def part(self, part: Outcome, match: Match) -> Planned | Declined:
+        match part:
+            case SSAValue():
+                return part
+            case Absent() | None:
+                return Nothing()
+            case Node():
+                return self.node(part, match)
+            case Native():
+                return self.native(part, match)
+            case Bound(name=name):
+                return self.bound(match[self.matcher.slots[name]])
+            case Attribute():
+                return NewConstant(part)
+            case Declined():
+                return part
+            case _:
+                return NewConstant(self.pool.create(np.asarray(part)))
+
+    def bound(self, slot: Slot) -> Planned:
+        if isinstance(slot, SSAValue | tuple):
+            return slot
+        return Nothing()
+
+    def native(self, native: Native, match: Match) -> Planned | Declined:
+        return self.part(self.call(native, match), match)
+
+    def node(self, node: Node, match: Match) -> Planned | Declined:
+        for place, known in enumerate(self.matcher.nodes):
+            if node is known:
+                return self.matcher.ops(match)[place].results[node.result]
+        operands: list[Planned] = []
+        for operand in node.operands:
+            planned = self.part(operand, match)
+            if isinstance(planned, Declined):
+                return planned
+            operands.append(planned)
+        return NewOp(node, tuple(operands))
+
+    def build(self, planned: Sequence[Planned], match: Match) -> Built:
+        """Makes the ops of a plan; they stand before the root, which is still there."""
+        root, *inner = self.matcher.ops(match)
+        maker = _Maker(self, match, root, merged(root, inner))
+        parts = [maker.top(part, len(planned) == 1) for part in planned]
+        return Built(maker.ops, [value for part in parts for value in part])
+
+
+def _is_part(outcome: Outcome) -> TypeIs[Part]:
+    return outcome is None or isinstance(outcome, Pattern | SSAValue | Attribute | np.ndarray | np.generic)
+
+
+@dataclass(frozen=True)
+class Built:
+    """The new ops, and the values that take the place of the root's results."""
+
+    ops: list[Operation]
+    results: list[SSAValue]
+
+
+@dataclass
+class _Maker:
+    """Makes the ops for one match."""
+
+    builder: Builder
+    match: Match
+    root: Operation
+    location: LocationAttr
+    ops: list[Operation] = field(default_factory=list[Operation])
+
+    def top(self, planned: Planned, alone: bool) -> Sequence[SSAValue]:
+        """The values for the root's results that a part of the result stands for."""
+        match planned:
+            case NewOp():
+                types = self.types(planned.node) or (tuple(self.root.result_types) if alone else ())
+                return self.op(planned, self.location, types).results
+            case NewConstant():
+                return self.constant(planned.value, self.location).results
+            case _:
+                return self.operand(planned)
+
+    def operand(self, planned: Planned) -> Sequence[SSAValue]:
+        match planned:
+            case NewOp(node=node):
+                return (self.op(planned, derived(self.location), self.types(node)).results[node.result],)
+            case NewConstant(value=value):
+                return self.constant(value, derived(self.location)).results
+            case Nothing():
+                made = self.builder.language.absent.create(
+                    result_types=[NONE], location=derived(self.location)
+                )
+                self.ops.append(made)
+                return made.results
+            case tuple():
+                return planned
+            case SSAValue():
+                return (planned,)
+
+    def constant(self, elements: Attribute, location: LocationAttr) -> Operation:
+        language = self.builder.language
+        type_ = elements_type(elements)
+        made = language.constant.create(
+            result_types=[type_], properties={"value": elements}, location=location
+        )
+        self.ops.append(made)
+        return made
+
+    def op(self, planned: NewOp, location: LocationAttr, types: Sequence[Attribute]) -> Operation:
+        operands = [value for operand in planned.operands for value in self.operand(operand)]
+        template = planned.node.template
+        op_class = template.language.op_class(template.name)
+        assert op_class is not None
+        properties = self.properties(planned.node, op_class)
+        types = types or template.language.result_types(op_class, operands, properties)
+        made = op_class.create(
+            operands=operands, result_types=types, properties=properties, location=location
+        )
+        self.ops.append(made)
+        return made
+
+    def types(self, node: Node) -> tuple[Attribute, ...]:
+        return tuple(self.type(wanted) for wanted in node.types)
+
+    def type(self, wanted: Attribute | SSAValue | Bound) -> Attribute:
+        if isinstance(wanted, Bound):
+            slot = self.match[self.builder.matcher.slots[wanted.name]]
+            assert isinstance(slot, SSAValue)
+            return slot.type
+        return wanted.type if isinstance(wanted, SSAValue) else wanted
+
+    def properties(self, node: Node, op_class: type[Operation]) -> dict[str, Attribute]:
+        definition = definition_of(node.template)
+        assert definition is not None
+        properties = dict(self.liked(node.like))
+        properties = {name: kept for name, kept in properties.items() if name in definition.properties}
+        for name, given in node.properties.items():
+            if isinstance(given, AttrName):
+                slot = self.match[self.builder.matcher.slots[given.name]]
+                made = slot if isinstance(slot, Attribute) else None
+            else:
+                made = encode(given)
+            if made is not None:
+                properties[property_name(definition, name)] = made
+        return properties
+
+    def liked(self, like: Node | Operation | None) -> dict[str, Attribute]:
+        match like:
+            case None:
+                return {}
+            case Operation():
+                return like.properties
+            case Node():
+                ops = self.builder.matcher.ops(self.match)
+                return next(
+                    op.properties
+                    for node, op in zip(self.builder.matcher.nodes, ops, strict=True)
+                    if node is like
+                )

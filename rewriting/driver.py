@@ -1,0 +1,256 @@
+"""
+Applies rules until none fits any more.
+
+A worklist of ops; rules are found by the class of the op, best first; ops without readers go at once and
+take their attributes with them. Each sweep begins with hoisting and merging the constants, as MLIR's
+greedy driver does (spec/onnx-rules-fold… §0.3), and another follows while something changed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.traits import IsTerminator, Pure
+from xdsl.transforms.dead_code_elimination import is_trivially_dead
+from xdsl.utils.worklist import Worklist
+
+from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.dialects.onnx.locations import describe
+from xonnc.errors import XonncError
+from xonnc.rewriting.building import Builder, Plan
+from xonnc.rewriting.constants import hoist_constants
+from xonnc.rewriting.editing import erase, insert_before, replace_uses, take_over
+from xonnc.rewriting.matcher import Match, Matcher, compile_rule
+from xonnc.rewriting.patterns import Declined, Edit
+from xonnc.rewriting.rules import Rule, RuleSet
+from xonnc.rewriting.statistics import record, watch
+
+REWRITES_PER_OP = 100
+"""More rewrites than this for every op of the module mean that rules undo each other."""
+LEAST_REWRITES = 2_000
+
+
+class Dispatch:
+    """Rules by the class of their root, highest benefit first; compiled when the first such op turns up."""
+
+    def __init__(self, rules: RuleSet) -> None:
+        self.matchers: dict[type[Operation], tuple[Matcher, ...]] = {}
+        self.languages = tuple(
+            {id(rule.root.template.language): rule.root.template.language for rule in rules.values()}.values()
+        )
+        self.waiting: dict[type[Operation], list[Rule]] = {}
+        for rule in rules.values():
+            op_class = rule.root.template.language.op_class(rule.root.template.name)
+            if op_class is not None:
+                self.waiting.setdefault(op_class, []).append(rule)
+
+    def find(self, kind: type[Operation]) -> tuple[Matcher, ...]:
+        """The matchers for ops of this class, in the order in which they are tried."""
+        rules = sorted(self.waiting.get(kind, ()), key=lambda rule: -rule.benefit)
+        found = self.matchers[kind] = tuple(compile_rule(rule) for rule in rules)
+        return found
+
+
+@dataclass
+class Report:
+    """What a run of the driver did."""
+
+    fired: Counter[str] = field(default_factory=Counter[str])
+    attempts: int = 0
+    """How often a rule was tried on an op."""
+    visits: int = 0
+    """How often an op was looked at."""
+    sweeps: int = 0
+
+    @property
+    def changed(self) -> bool:
+        """Whether any rule fired."""
+        return bool(self.fired)
+
+
+def apply_rules(
+    root: Operation,
+    context: Context,
+    rules: RuleSet,
+    *,
+    pass_name: str,
+    top_down: bool = False,
+    most_rewrites: int | None = None,
+) -> Report:
+    """
+    Applies `rules` to everything inside `root` to a fixed point.
+
+    The last op is tried first unless `top_down`. More than `most_rewrites` rewrites (by default a multiple of
+    the number of ops) are an error that names the rules at work. What fired is told to `statistics`.
+    """
+    driver = _Driver(root, DisposablePool.of(context), Dispatch(rules), top_down)
+    driver.run(most_rewrites)
+    record(pass_name, driver.report.fired)
+    return driver.report
+
+
+@dataclass
+class _Driver:
+    """One run over one module."""
+
+    root: Operation
+    pool: DisposablePool
+    rules: Dispatch
+    top_down: bool
+    report: Report = field(default_factory=Report)
+    worklist: Worklist = field(default_factory=Worklist)
+    last: deque[tuple[str, str]] = field(default_factory=lambda: deque[tuple[str, str]](maxlen=12))
+    builders: dict[int, Builder] = field(default_factory=dict[int, Builder])
+    removed: int = 0
+    sure_pure: dict[type[Operation], bool] = field(default_factory=dict[type[Operation], bool])
+
+    def run(self, most_rewrites: int | None) -> None:
+        changes = -1
+        limit = most_rewrites
+        while changes != (changes := self.report.fired.total() + self.removed):
+            for language in self.rules.languages:
+                hoist_constants(self.root, language, self.drop)
+            changes = self.report.fired.total() + self.removed
+            size = self.fill()
+            if limit is None:
+                limit = max(LEAST_REWRITES, REWRITES_PER_OP * size)
+            self.sweep(limit)
+            self.report.sweeps += 1
+
+    def fill(self) -> int:
+        """Fills the worklist; ops are popped from its end."""
+        ops = [op for op in self.root.walk(region_first=not self.top_down) if op is not self.root]
+        for op in reversed(ops) if self.top_down else ops:
+            self.worklist.push(op)
+        return len(ops)
+
+    def sweep(self, limit: int) -> None:
+        worklist, matchers, report = self.worklist, self.rules.matchers, self.report
+        while worklist:
+            op = worklist.pop()
+            report.visits += 1
+            if self.is_dead(op):
+                self.drop(op)
+                continue
+            kind = type(op)
+            found = matchers[kind] if kind in matchers else self.rules.find(kind)
+            if found and self.rewrite(op, found) and report.fired.total() > limit:
+                raise XonncError(self.endless(limit))
+
+    def rewrite(self, op: Operation, matchers: Sequence[Matcher]) -> bool:
+        """Applies the first rule that fits."""
+        seen = watch()
+        for matcher in matchers:
+            self.report.attempts += 1
+            match = matcher.run(op)
+            if type(match) is tuple:
+                refusal = self.apply(op, matcher, match)
+            elif seen is None or matcher.rule.name not in seen.rules:
+                continue
+            else:
+                refusal = matcher.why_not(op) or ""
+            if seen is not None and matcher.rule.name in seen.rules:
+                seen.tell(matcher.rule.name, op, refusal)
+            if not refusal:
+                return True
+        return False
+
+    def apply(self, op: Operation, matcher: Matcher, match: Match) -> str:
+        """Replaces the op; the reason if the rule declines."""
+        builder = self.builders.get(id(matcher))
+        if builder is None:
+            builder = self.builders[id(matcher)] = Builder(matcher, self.pool)
+        plan = builder.plan(match)
+        if isinstance(plan, Declined):
+            return plan.reason
+        self.report.fired[matcher.rule.name] += 1
+        self.last.append((matcher.rule.name, describe(op)))
+        self.replace(op, builder, plan, match)
+        return ""
+
+    def replace(self, op: Operation, builder: Builder, plan: Plan, match: Match) -> None:
+        if isinstance(plan, Edit):
+            before = op.prev_op
+            results = list(plan.apply(op))
+            new = _between(before, op)
+        else:
+            built = builder.build(plan, match)
+            new, results = built.ops, built.results
+            insert_before(op, new)
+        users = {use.operation for result in op.results for use in result.uses}
+        maker = new[-1] if new else None
+        if (
+            maker is not None
+            and len(results) == len(maker.results)
+            and all(result is made for result, made in zip(results, maker.results, strict=True))
+            and not any(result.uses for result in results)
+        ):
+            take_over(op, maker)
+        else:
+            for old, result in zip(op.results, results, strict=True):
+                replace_uses(old, result)
+        for user in users:
+            self.worklist.push(user)
+        for made in new:
+            self.worklist.push(made)
+        self.drop(op)
+
+    def is_dead(self, op: Operation) -> bool:
+        for result in op.results:
+            if result.first_use is not None:
+                return False
+        kind = type(op)
+        sure = self.sure_pure.get(kind)
+        if sure is None:
+            sure = self.sure_pure[kind] = op.has_trait(Pure) and not op.has_trait(IsTerminator)
+        return sure or is_trivially_dead(op)
+
+    def drop(self, op: Operation) -> None:
+        """Erases an op, and at once every op that nobody reads because of it."""
+        doomed = [op]
+        while doomed:
+            dead = doomed.pop()
+            if dead.parent is None:
+                continue
+            operands = list(dict.fromkeys(_operands(dead)))
+            for inner in dead.walk() if dead.regions else (dead,):
+                self.worklist.remove(inner)
+            erase(dead)
+            self.removed += 1
+            for operand in operands:
+                if isinstance(operand, OpResult):
+                    maker = operand.op
+                    if operand.first_use is None and self.is_dead(maker):
+                        doomed.append(maker)
+                    else:
+                        self.worklist.push(maker)
+
+    def endless(self, limit: int) -> str:
+        names = list(dict.fromkeys(name for name, _ in self.last))
+        where = self.last[-1][1]
+        return (
+            f"{where}: rules undo each other without end ({', '.join(names)};"
+            f" stopped after {limit} rewrites); disable one of them"
+        )
+
+
+def _operands(op: Operation) -> list[SSAValue]:
+    """All values that an op and the ops inside it read."""
+    if not op.regions:
+        return list(op.operands)
+    return [operand for inner in op.walk() for operand in inner.operands]
+
+
+def _between(before: Operation | None, op: Operation) -> list[Operation]:
+    """The ops of the block between two ops, or from its beginning to `op`."""
+    block: Block | None = op.parent
+    found: list[Operation] = []
+    each = before.next_op if before is not None else (block.first_op if block is not None else None)
+    while each is not None and each is not op:
+        found.append(each)
+        each = each.next_op
+    return found

@@ -1,0 +1,66 @@
+"""
+Edits of the IR that cost the same however often a value is read.
+
+xDSL rebuilds a user's operand tuple for every operand replaced, which is quadratic for an op that reads
+many values, and keeps erased ops alive in reference cycles, their attributes with them (design/xdsl.md §0
+points 4 and 9).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue, SSAValues
+
+
+def retype(value: SSAValue, new_type: Attribute) -> None:
+    """Gives `value` another type in place; xDSL's own way makes a new value and rewrites every reader."""
+    object.__setattr__(value, "_type", new_type)
+
+
+def take_over(op: Operation, new: Operation) -> None:
+    """
+    Makes the results of `op` the results of `new`, type by type, so that no reader has to be touched.
+
+    `new` must have as many results as `op`, none of them read; `op` has none left afterwards.
+    """
+    results = op.results
+    for result, fresh in zip(results, new.results, strict=True):
+        if result.type != fresh.type:
+            retype(result, fresh.type)
+        result.op = new
+    new.results = results
+    op.results = SSAValues[OpResult](())
+
+
+def replace_uses(old: SSAValue, new: SSAValue) -> None:
+    """Replaces `old` by `new` everywhere; one rebuild of the operands for each reader."""
+    if old is new:
+        return
+    readers = {use.operation: None for use in old.uses}
+    for reader in readers:
+        reader.operands = [new if operand is old else operand for operand in reader.operands]
+    if new.name_hint is None:
+        new.name_hint = old.name_hint
+
+
+def erase(op: Operation) -> None:
+    """Erases an op that nobody reads, and drops its attributes and those of all ops inside at once."""
+    inner = list(op.walk()) if op.regions else [op]
+    op.detach()
+    op.erase(safe_erase=not op.regions)
+    for erased in inner:
+        drop_attributes(erased)
+
+
+def drop_attributes(op: Operation) -> None:
+    """Lets go of all attributes of an erased op, which itself lives until the next cyclic collection."""
+    op.properties.clear()
+    op.attributes.clear()
+
+
+def insert_before(op: Operation, new: Sequence[Operation]) -> None:
+    """Puts ops into the block of `op`, just before it."""
+    block = op.parent
+    assert block is not None
+    block.insert_ops_before(new, op)

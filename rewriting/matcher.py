@@ -1,0 +1,285 @@
+"""
+Compiles the pattern of a rule into one flat Python function.
+
+The function takes the root op and returns the values bound, or at the first thing that does not fit its
+number (structure) or reason (condition). It reads `_operands` because the public property builds a view
+object for every access.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TypeAlias, cast
+
+from xdsl.dialects.builtin import NoneType
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.irdl import OpDef
+
+from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.rewriting.literals import decode, encode
+from xonnc.rewriting.patterns import (
+    Absent,
+    AnyValue,
+    AttrName,
+    Bound,
+    Const,
+    Constant,
+    ConstRest,
+    Language,
+    MaybeConst,
+    Node,
+    Part,
+    Rest,
+    Varying,
+    all_uses,
+    show_literal,
+)
+from xonnc.rewriting.rules import ROOT, Condition, Rule, definition_of
+
+Slot: TypeAlias = "SSAValue | tuple[SSAValue, ...] | Operation | Attribute | None"
+Match: TypeAlias = "tuple[Slot, ...]"
+"""What the names of a pattern are bound to, in the order of `Matcher.slots`, and last the ops matched."""
+
+
+@dataclass(frozen=True)
+class Matcher:
+    """The compiled pattern of one rule."""
+
+    rule: Rule
+    root: type[Operation]
+    run: Callable[[Operation], Match | int | str]
+    source: str
+    steps: tuple[str, ...]
+    slots: dict[str, int]
+    """The place of each name in a match."""
+    nodes: tuple[Node, ...]
+    """The nodes matched, root first; their ops are the last entries of a match, in this order."""
+    kinds: dict[str, Bound]
+
+    def why_not(self, op: Operation) -> str | None:
+        """The first thing about `op` that does not fit the pattern, `None` if it matches."""
+        if type(op) is not self.root:
+            return f"{op.name} is no {self.root.name}"
+        match self.run(op):
+            case int(step):
+                return self.steps[step]
+            case str(reason):
+                return reason
+            case _:
+                return None
+
+    def ops(self, match: Match) -> tuple[Operation, ...]:
+        """The ops of the nodes matched, root first."""
+        return cast("tuple[Operation, ...]", match[len(match) - len(self.nodes) :])
+
+
+@cache
+def compile_rule(rule: Rule) -> Matcher:
+    """The matcher of a checked rule."""
+    return _Emitter(rule).compile()
+
+
+def property_name(definition: OpDef, name: str) -> str:
+    """The property that an accessor called `name` reads."""
+    known = definition.accessor_names.get(name)
+    return known[0] if known else name
+
+
+def constant_of(language: Language, value: SSAValue, pool: DisposablePool | None = None) -> Constant | None:
+    """The constant that makes `value`, `None` if none does."""
+    if isinstance(value, OpResult) and isinstance(value.op, language.constant):
+        elements = value.op.properties.get("value")
+        return None if elements is None else Constant(elements, pool)
+    return None
+
+
+@dataclass
+class _Emitter:
+    """Writes the matcher of one rule line by line."""
+
+    rule: Rule
+    lines: list[str] = field(default_factory=list[str])
+    names: dict[str, object] = field(default_factory=dict[str, object])
+    steps: list[str] = field(default_factory=list[str])
+    slots: dict[str, str] = field(default_factory=dict[str, str])
+    kinds: dict[str, Bound] = field(default_factory=dict[str, Bound])
+    ops: list[str] = field(default_factory=list[str])
+    fresh: Iterator[int] = field(default_factory=lambda: iter(range(10_000)))
+
+    @property
+    def language(self) -> Language:
+        return self.rule.root.template.language
+
+    def compile(self) -> Matcher:
+        self.names |= {"Result": OpResult, "Constant": self.language.constant, "NoneType": NoneType}
+        self.node(self.rule.root, "root")
+        for number, condition in enumerate((*self.rule.where, *self.rule.guards)):
+            self.condition(condition, f"condition{number}")
+        nodes = all_uses(self.rule.root)
+        self.slots[ROOT] = "root"
+        for node, op in zip(nodes, self.ops, strict=True):
+            if node.name:
+                self.slots[node.name] = op
+        bound = ", ".join((*self.slots.values(), *self.ops))
+        body = "\n".join(f"    {line}" for line in (*self.lines, f"return ({bound},)"))
+        source = f"def match(root):\n{body}\n"
+        exec(compile(source, f"<rule {self.rule.name}>", "exec"), self.names)
+        op_class = self.class_of(self.rule.root)
+        places = {name: place for place, name in enumerate(self.slots)}
+        run = cast("Callable[[Operation], Match | int | str]", self.names["match"])
+        return Matcher(self.rule, op_class, run, source, tuple(self.steps), places, nodes, self.kinds)
+
+    def local(self, prefix: str) -> str:
+        return f"{prefix}{next(self.fresh)}"
+
+    def known(self, prefix: str, thing: object) -> str:
+        """A global of the generated function."""
+        name = self.local(prefix)
+        self.names[name] = thing
+        return name
+
+    def refuse_if(self, test: str, reason: str) -> None:
+        self.lines.append(f"if {test}: return {len(self.steps)}")
+        self.steps.append(reason)
+
+    def class_of(self, node: Node) -> type[Operation]:
+        op_class = node.template.language.op_class(node.template.name)
+        assert op_class is not None
+        return op_class
+
+    def node(self, node: Node, op: str) -> None:
+        self.ops.append(op)
+        definition = definition_of(node.template)
+        assert definition is not None
+        fixed = [part for part in node.operands if not isinstance(part, Rest)]
+        spread = next((part for part in node.operands if isinstance(part, Rest)), None)
+        operands = self.local("operands")
+        if node.operands:
+            self.lines.append(f"{operands} = {op}._operands")
+            relation = "<" if spread else "!="
+            self.refuse_if(f"len({operands}) {relation} {len(fixed)}", f"{node.template} has other operands")
+        for name, given in node.properties.items():
+            self.property(f"{op}.properties.get({property_name(definition, name)!r})", name, given)
+        for place, part in enumerate(fixed):
+            self.operand(part, f"{operands}[{place}]")
+        if spread:
+            self.spread(spread, f"{operands}[{len(fixed)}:]" if fixed else operands)
+
+    def property(self, found: str, name: str, given: object) -> None:
+        if isinstance(given, AttrName):
+            self.bind(given, found)
+            return
+        wanted = self.known("wanted", encode(cast("int | float | str | Attribute", given)))
+        self.refuse_if(f"{found} != {wanted}", f"{name} is not {show_literal(cast('str', given))}")
+
+    def bind(self, part: Bound, found: str) -> None:
+        if known := self.slots.get(part.name):
+            self.refuse_if(f"{found} is not {known}", f"{part.name} is not the same everywhere")
+            return
+        name = self.local("bound")
+        self.slots[part.name] = name
+        self.kinds[part.name] = part
+        self.lines.append(f"{name} = {found}")
+
+    def operand(self, part: Part, found: str) -> None:
+        match part:
+            case Absent() | None:
+                self.refuse_if(f"{found}.type.__class__ is not NoneType", "an operand is there")
+            case AnyValue():
+                self.bind(part, found)
+            case Varying(name=name):
+                self.bind(part, found)
+                self.refuse_if(self.is_constant(self.slots[name]), f"{name} is a constant")
+            case Const(name=name):
+                self.bind(part, found)
+                self.refuse_if(self.no_elements(self.slots[name]), f"{name} is not a constant")
+            case MaybeConst(name=name):
+                self.bind(part, found)
+                slot = self.slots[name]
+                there = f"{slot}.type.__class__ is not NoneType"
+                self.refuse_if(f"{there} and ({self.no_elements(slot)})", f"{name} is not a constant")
+            case Node():
+                self.inner(part, found)
+            case _:
+                raise TypeError(f"{self.rule.name}: {part!r} cannot be matched")
+
+    def is_constant(self, slot: str) -> str:
+        return f"{slot}.__class__ is Result and {slot}.op.__class__ is Constant"
+
+    def no_elements(self, slot: str) -> str:
+        return (
+            f"{slot}.__class__ is not Result or {slot}.op.__class__ is not Constant"
+            f" or 'value' not in {slot}.op.properties"
+        )
+
+    def inner(self, node: Node, found: str) -> None:
+        value, op = self.local("value"), self.local("op")
+        op_class = self.known("Op", self.class_of(node))
+        self.lines.append(f"{value} = {found}")
+        wanted = f"operand {found.partition('[')[2][:-1]} is not made by {node.template}"
+        self.refuse_if(f"{value}.__class__ is not Result", wanted)
+        self.lines.append(f"{op} = {value}.op")
+        self.refuse_if(f"{op}.__class__ is not {op_class}", wanted)
+        if self.several_results(node):
+            self.refuse_if(f"{value}.index != {node.result}", f"another result of {node.template} is read")
+        if node.single:
+            self.refuse_if(f"not {value}.has_one_use()", f"{node.template} has other readers")
+        self.node(node, op)
+
+    def several_results(self, node: Node) -> bool:
+        definition = definition_of(node.template)
+        return definition is not None and len(definition.results) > 1
+
+    def spread(self, part: Rest, found: str) -> None:
+        self.bind(part, found)
+        if isinstance(part, ConstRest):
+            values = self.slots[part.name]
+            self.lines.append(f"for each in {values}:")
+            self.lines.append(f"    if {self.no_elements('each')}: return {len(self.steps)}")
+            self.steps.append(f"not every one of {part.name} is a constant")
+
+    def condition(self, condition: Condition, name: str) -> None:
+        self.names[name] = condition
+        wanted = [self.argument(parameter) for parameter in inspect.signature(condition).parameters]
+        self.lines.append(f"reason = {name}({', '.join(wanted)})")
+        self.lines.append("if reason is not None: return reason")
+
+    def argument(self, name: str) -> str:
+        """The expression for a parameter of a condition."""
+        if name == ROOT:
+            return "root"
+        slot = self.slots.get(name)
+        if slot is None:
+            nodes = all_uses(self.rule.root)
+            return next(op for node, op in zip(nodes, self.ops, strict=True) if node.name == name)
+        reader = reader_of(self.language, self.kinds[name], arrays=False)
+        return slot if reader is None else f"{self.known('read', reader)}({slot})"
+
+
+def reader_of(
+    language: Language, kind: Bound, arrays: bool, pool: DisposablePool | None = None
+) -> Callable[[Slot], object] | None:
+    """What turns a slot into an argument of a native function, `None` if it is handed over as it is."""
+
+    def constant(slot: Slot) -> object:
+        found = constant_of(language, slot, pool) if isinstance(slot, SSAValue) else None
+        return found.array if arrays and found else found
+
+    def all_constants(slot: Slot) -> object:
+        return tuple(constant(each) for each in slot) if isinstance(slot, tuple) else ()
+
+    def decoded(slot: Slot) -> object:
+        return decode(slot) if isinstance(slot, Attribute) else None
+
+    match kind:
+        case Const() | MaybeConst():
+            return constant
+        case ConstRest():
+            return all_constants
+        case AttrName():
+            return decoded
+        case _:
+            return None

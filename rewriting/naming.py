@@ -1,0 +1,39 @@
+"""Locations of ops that rules make, so that ONNX node names survive (spec/onnx-rules-fold… §0.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import ArrayAttr, FusedLoc, LocationAttr, NameLoc, NoneAttr, UnknownLoc
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.hints import isa
+
+from xonnc.dialects.onnx.locations import derived
+
+MOST_NAMES = 16
+"""A long chain of rewrites keeps this many names, so that its locations do not grow with its square."""
+
+
+def merged(root: Operation, inner: Sequence[Operation]) -> LocationAttr:
+    """The location of what replaces `root`: its own, with the node names of the ops that merge into it."""
+    names = _parts(derived(root.location))
+    known = len(names)
+    for op in inner:
+        for part in _parts(derived(op.location)):
+            if part not in names:
+                names.append(part)
+    if len(names) == known or known > MOST_NAMES:
+        return root.location
+    if len(names) == 1 and isinstance(root.location, UnknownLoc) and isinstance(names[0], NameLoc):
+        return names[0]
+    metadata = root.location.metadata if isinstance(root.location, FusedLoc) else NoneAttr()
+    return FusedLoc(ArrayAttr(names[:MOST_NAMES]), metadata)
+
+
+def _parts(location: LocationAttr) -> list[Attribute]:
+    """The names inside a location, unknown ones left out."""
+    if isinstance(location, UnknownLoc):
+        return []
+    if isinstance(location, FusedLoc) and isa(location.locations, ArrayAttr[LocationAttr]):
+        return [part for child in location.locations for part in _parts(child)]
+    return [location]

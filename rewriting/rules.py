@@ -1,0 +1,277 @@
+"""
+Rules: a pattern, what it becomes, and under which conditions.
+
+    RULES = rules(
+        AddConstProp=rule(Add(c, d), fold(np.add)),                             # c + d
+        AddAssociative=rule(Add(one_use(Add(x, c)), d), Add(x, Add(c, d))),     # (x + c) + d = x + (c + d)
+    )
+
+A result too involved for a pattern is a function: `@rule(pattern)` hands it what its parameters name, and it
+returns a pattern with values and arrays in it, or `Declined("why")`. Everything is checked when the table
+is made: a mistake is a `RuleError` that names the rule.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from typing import overload
+
+from xdsl.irdl import IRDLOperation, OpDef, VariadicDef
+
+from xonnc.errors import XonncError
+from xonnc.rewriting.patterns import (
+    AttrName,
+    Bound,
+    MaybeConst,
+    Native,
+    Node,
+    Outcome,
+    Part,
+    Rest,
+    Template,
+    all_uses,
+    const,
+    show,
+)
+
+Condition = Callable[..., str | None]
+"""Says why a match does not count, `None` if it does; its parameters are names of the pattern."""
+
+ROOT = "root"
+"""The name by which functions and conditions get the op matched."""
+
+
+class RuleError(Exception):
+    """A rule that contradicts the op definitions or itself; a bug of ours, found when its table is made."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """One rewrite rule; `name` is set by the table it stands in."""
+
+    root: Node
+    result: Part | Native | tuple[Part | Native, ...]
+    where: tuple[Condition, ...] = ()
+    benefit: int = 0
+    """How early it is tried: ops in the pattern plus what was added (spec/onnx-rules-fold… §0.1)."""
+    doc: str = ""
+    name: str = ""
+    guards: tuple[Condition, ...] = field(default=())
+    """Conditions from the settings of a pass, added by `RuleSet.guarded`."""
+
+    def __str__(self) -> str:
+        results = self.result if isinstance(self.result, tuple) else (self.result,)
+        return f"{self.root} -> {', '.join(show(result) for result in results)}"
+
+
+@overload
+def rule(
+    root: Node,
+    result: Part | Native | tuple[Part | Native, ...],
+    /,
+    *,
+    where: Condition | Sequence[Condition] = (),
+    bonus: int = 0,
+) -> Rule: ...
+
+
+@overload
+def rule(
+    root: Node, /, *, where: Condition | Sequence[Condition] = (), bonus: int = 0
+) -> Callable[[Callable[..., Outcome]], Rule]: ...
+
+
+def rule(
+    root: Node,
+    /,
+    *result: Part | Native | tuple[Part | Native, ...],
+    where: Condition | Sequence[Condition] = (),
+    bonus: int = 0,
+) -> Rule | Callable[[Callable[..., Outcome]], Rule]:
+    """
+    A rule that replaces `root` by `result`, or a decorator for the function that computes the result.
+
+    `where` is a condition or several; `bonus` is added to the benefit.
+    """
+    conditions = (where,) if callable(where) else tuple(where)
+    benefit = _size(root) + bonus
+    if result:
+        return Rule(root, result[0], conditions, benefit)
+
+    def decorate(function: Callable[..., Outcome]) -> Rule:
+        native = Native(function, tuple(inspect.signature(function).parameters), arrays=False)
+        return Rule(root, native, conditions, benefit, inspect.getdoc(function) or "")
+
+    return decorate
+
+
+def _size(part: Part | Native) -> int:
+    """The ops of a pattern, constants included."""
+    if isinstance(part, Node):
+        return 1 + sum(_size(operand) for operand in part.operands)
+    return 1 if isinstance(part, type(const.c) | MaybeConst) else 0
+
+
+@dataclass(frozen=True)
+class RuleSet(Mapping[str, Rule]):
+    """Rules by name, in the order in which rules of equal benefit are tried."""
+
+    rules: dict[str, Rule]
+
+    def __getitem__(self, name: str) -> Rule:
+        return self.rules[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.rules)
+
+    def __len__(self) -> int:
+        return len(self.rules)
+
+    def __or__(self, other: Mapping[str, Rule]) -> RuleSet:
+        """Both sets, these rules first."""
+        if again := sorted(self.rules.keys() & other.keys()):
+            raise RuleError(f"{again[0]}: two rules have this name")
+        return RuleSet({**self.rules, **other})
+
+    def alphabetical(self) -> RuleSet:
+        """The same rules in the order of their names, as the peer's const-prop tries them (spec §0.1)."""
+        return RuleSet(dict(sorted(self.rules.items())))
+
+    def without(self, names: Sequence[str]) -> RuleSet:
+        """The rules not named; an unknown name is an error that suggests a near one."""
+        for name in names:
+            if name not in self.rules:
+                near = get_close_matches(name, self.rules, 1)
+                hint = f"; did you mean {near[0]}?" if near else ""
+                raise XonncError(f"no rule is called {name!r}{hint}")
+        return RuleSet({name: kept for name, kept in self.rules.items() if name not in names})
+
+    def guarded(self, names: Sequence[str], *guards: Condition) -> RuleSet:
+        """The same rules, those named under further conditions on the root op."""
+        return RuleSet(
+            {
+                name: replace(known, guards=(*known.guards, *guards)) if name in names else known
+                for name, known in self.rules.items()
+            }
+        )
+
+
+def rules(**named: Rule) -> RuleSet:
+    """A table of rules; each is checked against the op definitions and gets its keyword as its name."""
+    for name, given in named.items():
+        _Check(name).rule(given)
+    return RuleSet({name: replace(given, name=name) for name, given in named.items()})
+
+
+def definition_of(template: Template) -> OpDef | None:
+    """The op definition behind a template, `None` if there is no such op."""
+    op_class = template.language.op_class(template.name)
+    return op_class.get_irdl_definition() if op_class and issubclass(op_class, IRDLOperation) else None
+
+
+@dataclass
+class _Check:
+    """Holds one rule against the op definitions."""
+
+    name: str
+    bound: dict[str, Bound | Node] = field(default_factory=dict[str, "Bound | Node"])
+
+    def fail(self, problem: str) -> RuleError:
+        return RuleError(f"{self.name}: {problem}")
+
+    def rule(self, given: Rule) -> None:
+        self.node(given.root)
+        for node in all_uses(given.root):
+            self.bind(node)
+        for condition in given.where:
+            self.names(inspect.signature(condition).parameters, f"condition {condition.__name__}")
+        results = given.result if isinstance(given.result, tuple) else (given.result,)
+        for result in results:
+            self.result(result, all_uses(given.root))
+        definition = self.definition(given.root)
+        whole = len(results) == 1 and isinstance(results[0], Native)
+        variadic = any(isinstance(wanted, VariadicDef) for _, wanted in definition.results)
+        if not whole and not variadic and len(results) not in (1, len(definition.results)):
+            raise self.fail(
+                f"{given.root.template} has {len(definition.results)} results, not {len(results)}"
+            )
+
+    def definition(self, node: Node) -> OpDef:
+        definition = definition_of(node.template)
+        if definition is None:
+            raise self.fail(f"no op is called {node.template}")
+        return definition
+
+    def node(self, node: Node) -> None:
+        definition = self.definition(node)
+        for name in node.properties:
+            if name not in definition.properties and name not in definition.accessor_names:
+                raise self.fail(f"{node.template} has no property {name!r}")
+        variadic = any(isinstance(wanted, VariadicDef) for _, wanted in definition.operands)
+        spread = any(isinstance(operand, Rest) for operand in node.operands)
+        if spread and (not variadic or not isinstance(node.operands[-1], Rest)):
+            raise self.fail(f"{node.template} takes no {show(node.operands[-1])}")
+        if not variadic and len(node.operands) != len(definition.operands):
+            wanted = ", ".join(operand for operand, _ in definition.operands)
+            raise self.fail(
+                f"{node.template} takes {len(definition.operands)} operands ({wanted}),"
+                f" not {len(node.operands)}"
+            )
+        for operand in node.operands:
+            if isinstance(operand, Node):
+                self.node(operand)
+
+    def bind(self, node: Node) -> None:
+        parts = [part for part in (*node.operands, *node.properties.values()) if isinstance(part, Bound)]
+        for part in parts:
+            known = self.bound.setdefault(part.name, part)
+            if type(known) is not type(part):
+                raise self.fail(f"{part.name!r} is bound in two ways")
+        if node.name:
+            if node.name in self.bound or node.name == ROOT:
+                raise self.fail(f"{node.name!r} is bound twice")
+            self.bound[node.name] = node
+
+    def names(self, wanted: Mapping[str, inspect.Parameter], where: str) -> None:
+        for name in wanted:
+            if name not in self.bound and name != ROOT:
+                raise self.fail(f"{where} asks for {name!r}, which the pattern does not bind")
+
+    def result(self, part: Part | Native, matched: tuple[Node, ...]) -> None:
+        match part:
+            case Native(arguments=arguments):
+                for name in arguments:
+                    if name not in self.bound and name != ROOT:
+                        raise self.fail(f"{part} asks for {name!r}, which the pattern does not bind")
+            case Node():
+                self.result_node(part, matched)
+            case Bound(name=name):
+                if name not in self.bound or isinstance(self.bound[name], AttrName):
+                    raise self.fail(f"the result uses {name!r}, which the pattern does not bind to a value")
+            case _:
+                pass
+
+    def result_node(self, node: Node, matched: tuple[Node, ...]) -> None:
+        if any(node is known for known in matched):
+            return
+        definition = self.definition(node)
+        for name in node.properties:
+            if name not in definition.properties and name not in definition.accessor_names:
+                raise self.fail(f"{node.template} has no property {name!r}")
+        if isinstance(node.like, Node) and not any(node.like is known for known in matched):
+            raise self.fail(f"the result copies properties of {node.like}, which is not in the pattern")
+        variadic = any(isinstance(wanted, VariadicDef) for _, wanted in definition.operands)
+        if not variadic and len(node.operands) != len(definition.operands):
+            raise self.fail(
+                f"{node.template} takes {len(definition.operands)} operands, not {len(node.operands)}"
+            )
+        for given in (*node.operands, *node.properties.values(), *node.types):
+            if isinstance(given, AttrName) and given.name not in self.bound:
+                raise self.fail(f"the result uses {given.name!r}, which the pattern does not bind")
+            if isinstance(given, Node | Native) or (
+                isinstance(given, Bound) and not isinstance(given, AttrName)
+            ):
+                self.result(given, matched)
