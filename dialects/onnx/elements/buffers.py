@@ -34,11 +34,11 @@ class Buffer:
 
     __slots__ = ("__weakref__", "account", "mapped", "nbytes", "owner")
 
-    def __init__(self, owner: object, account: Account):
+    def __init__(self, owner: object, nbytes: int, account: Account):
         self.owner = owner
-        self.account = account
+        self.nbytes = nbytes
         self.mapped = isinstance(owner, mmap.mmap)
-        self.nbytes = _size(owner)
+        self.account = account
         if self.mapped:
             account.mapped += self.nbytes
         else:
@@ -66,7 +66,7 @@ class Buffers:
         # A buffer holds its owner, so the identity of an owner found here cannot have been reused.
         buffer = self._by_owner.get(id(owner))
         if buffer is None:
-            buffer = Buffer(owner, self.account)
+            buffer = Buffer(owner, owned_bytes(array), self.account)
             self._by_owner[id(owner)] = buffer
         return buffer
 
@@ -79,13 +79,15 @@ def owner_of(array: Array) -> object:
     return owner
 
 
+def owned_bytes(array: Array) -> int:
+    """The bytes that stay in memory as long as `array` does: all of its owner, not only what it shows."""
+    owner = owner_of(array)
+    if isinstance(owner, np.ndarray):
+        return owner.nbytes
+    return len(owner) if isinstance(owner, bytes | bytearray | mmap.mmap) else array.nbytes
+
+
 def _seen_by(view: object) -> object:
     if isinstance(view, np.ndarray):
         return view.base
     return view.obj if isinstance(view, memoryview) else None
-
-
-def _size(owner: object) -> int:
-    if isinstance(owner, np.ndarray):
-        return owner.nbytes
-    return len(owner) if isinstance(owner, bytes | bytearray | mmap.mmap) else 0

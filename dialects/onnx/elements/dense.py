@@ -39,6 +39,9 @@ STORAGE_DTYPES: dict[Attribute, DType] = {
 """The numpy type of one element of a dense attribute, by element type; other element types have none."""
 
 
+_REWRITTEN = (np.dtype(np.bool_), *_SUB_BYTE_SIGNED, *_SUB_BYTE_UNSIGNED)
+
+
 def dense_array(attr: DenseIntOrFPElementsAttr) -> Array:
     """
     The elements of a dense attribute, read-only, without copying its bytes.
@@ -96,6 +99,8 @@ def stored_blocks(payload: Payload) -> Iterator[Array]:
 def _packed(payload: Payload) -> bytes:
     if payload.is_structural_splat():
         return stored_form(payload.array().reshape(-1)[:1]).tobytes() * prod(payload.shape)
+    if not payload.is_pending and payload.dtype not in _REWRITTEN:
+        return payload.array().tobytes()
     # BytesIO hands its buffer out without a copy.
     out = BytesIO()
     for block in stored_blocks(payload):

@@ -8,6 +8,7 @@ operands. Expressions are short: operands that would make one longer than `MAX_S
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -20,7 +21,7 @@ from xonnc.dialects.onnx.elements.blocks import (
     narrow,
     same_elements,
 )
-from xonnc.dialects.onnx.elements.buffers import Array, Buffer, Buffers
+from xonnc.dialects.onnx.elements.buffers import Array, Buffer, Buffers, owned_bytes, owner_of
 from xonnc.dialects.onnx.elements.loop import DType, Elementwise, ElementwiseFunction, Loop
 
 MAX_STEPS = 16
@@ -149,19 +150,12 @@ class Payload:
         return self._pending.view(self._pending.source.array())
 
     def _settle(self, array: Array) -> Array:
-        array = self._cut_loose(array)
+        array = _cut_loose(array)
         self._buffer = self._buffers.holding(array)
         self._array = settled = array.view()
         settled.flags.writeable = False
         self._pending = None
         return settled
-
-    def _cut_loose(self, array: Array) -> Array:
-        # A few elements must not keep a large tensor alive.
-        if array.nbytes > SMALL_VIEW_BYTES or array.base is None:
-            return array
-        buffer = self._buffers.holding(array)
-        return array.copy() if not buffer.mapped and buffer.nbytes > LARGE_BUFFER_BYTES else array
 
     def _find_splat(self) -> bool:
         array = self.array()
@@ -173,3 +167,12 @@ class Payload:
             return False
         self._settle(np.broadcast_to(first, array.shape))
         return True
+
+
+def _cut_loose(array: Array) -> Array:
+    # A few elements must not keep a large tensor in memory; keeping a mapped file costs nothing.
+    if array.nbytes > SMALL_VIEW_BYTES or array.base is None or owned_bytes(array) <= LARGE_BUFFER_BYTES:
+        return array
+    if is_structural_splat(array):
+        return np.broadcast_to(narrow(array, array.ndim).copy(), array.shape)
+    return array if isinstance(owner_of(array), mmap.mmap) else array.copy()

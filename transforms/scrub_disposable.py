@@ -1,0 +1,106 @@
+"""The last word of the constants machinery: plain dense attributes for whoever comes after."""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute
+from xdsl.passes import ModulePass
+from xdsl.utils.hints import isa
+
+from xonnc.dialects.onnx.elements.attribute import DisposableElementsAttr
+from xonnc.dialects.onnx.elements.dense import dense_attribute, has_dense_form
+from xonnc.dialects.onnx.elements.pool import DisposablePool
+from xonnc.dialects.onnx.elements.roots import constants_in
+from xonnc.dialects.onnx.locations import describe
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ScrubDisposable(ModulePass):
+    """
+    Turns constants into plain dense attributes and closes the pool: later ones are dense from the start.
+
+    One constant at a time: it is converted once for all ops that share it and freed before the next, so
+    constants are never all in memory twice. Strings, which have no dense form, stay and are reported.
+    """
+
+    name = "scrub-disposable"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Converts every constant under `op`."""
+        strings: list[Operation] = []
+        for places in _places_by_constant(op).values():
+            if not _scrub(places):
+                strings.append(places[0].op)
+        DisposablePool.of(ctx).close()
+        if strings:
+            _LOG.warning(
+                "scrub-disposable: %d constants of strings have no plain dense form and stay (first: %s)",
+                len(strings),
+                describe(strings[0]),
+            )
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A property or attribute of an op that holds a constant, directly or nested."""
+
+    op: Operation
+    is_property: bool
+    key: str
+    number: int
+
+    @property
+    def _held(self) -> dict[str, Attribute]:
+        return self.op.properties if self.is_property else self.op.attributes
+
+    def constant(self) -> DisposableElementsAttr:
+        return next(found for found in constants_in(self._held[self.key]) if found.number == self.number)
+
+    def put(self, replacement: Attribute) -> None:
+        self._held[self.key] = _replaced(self._held[self.key], self.number, replacement)
+
+
+def _places_by_constant(module: ModuleOp) -> dict[int, list[_Place]]:
+    # Serial numbers, not attributes: holding those would keep them all alive.
+    places: defaultdict[int, list[_Place]] = defaultdict(list)
+    for op in module.walk():
+        for place in (*_places(op, op.properties, True), *_places(op, op.attributes, False)):
+            places[place.number].append(place)
+    return places
+
+
+def _places(op: Operation, held: dict[str, Attribute], is_property: bool) -> Iterator[_Place]:
+    for key, attr in held.items():
+        for number in {constant.number for constant in constants_in(attr)}:
+            yield _Place(op, is_property, key, number)
+
+
+def _scrub(places: list[_Place]) -> bool:
+    constant = places[0].constant()
+    if not has_dense_form(constant.type):
+        return False
+    dense = dense_attribute(constant.payload, constant.type)
+    for place in places:
+        place.put(dense)
+    return True
+
+
+def _replaced(attr: Attribute, number: int, replacement: Attribute) -> Attribute:
+    if isinstance(attr, DisposableElementsAttr):
+        return replacement if attr.number == number else attr
+    if all(constant.number != number for constant in constants_in(attr)):
+        return attr
+    if isa(attr, ArrayAttr):
+        return ArrayAttr(_replaced(part, number, replacement) for part in attr)
+    if isinstance(attr, DictionaryAttr):
+        return DictionaryAttr({k: _replaced(v, number, replacement) for k, v in attr.data.items()})
+    assert isinstance(attr, ParametrizedAttribute)
+    return type(attr).new([_replaced(part, number, replacement) for part in attr.parameters])
