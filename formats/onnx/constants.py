@@ -1,0 +1,92 @@
+"""Tensors of a model as constants of the IR and back, dense and sparse."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+from xdsl.dialects.builtin import ArrayAttr, BytesAttr, DenseIntOrFPElementsAttr, StringAttr
+from xdsl.ir import Attribute
+
+from xonnc.dialects.onnx.elements import DisposablePool, ElementsAttr, elements_array
+from xonnc.dialects.onnx.elements.dense import stored_form
+from xonnc.dialects.onnx.literals import SparseElementsAttr, StringElementsAttr
+from xonnc.dialects.onnx.types import element_type_of, tensor_type
+from xonnc.errors import XonncError
+from xonnc.formats.onnx.tensors import AnyArray, TensorReader, element_count, proto
+
+
+@dataclass
+class Constants:
+    """Makes the constants of one model: views of its file, owned by the context's pool."""
+
+    reader: TensorReader
+    pool: DisposablePool
+
+    def dense(self, tensor: onnx.TensorProto) -> ElementsAttr:
+        """The elements of `tensor`."""
+        array = self.reader.array(tensor)
+        return self.pool.create(array, tensor_type(array.shape, element_type_of(array.dtype)))
+
+    def sparse(self, tensor: onnx.SparseTensorProto) -> SparseElementsAttr:
+        """The elements of a sparse tensor; linear indices become coordinates."""
+        name = tensor.values.name
+        shape = tuple(tensor.dims)
+        element_count(f"sparse tensor '{name}'", shape)
+        values, places = self.reader.array(tensor.values), self.reader.array(tensor.indices)
+        if values.ndim != 1 or places.dtype != np.int64:
+            raise XonncError(f"sparse tensor '{name}': values must be a list and indices of type INT64")
+        where = coordinates(name, places, shape)
+        if len(where) != len(values):
+            raise XonncError(f"sparse tensor '{name}': {len(values)} values and {len(where)} indices")
+        element_type = element_type_of(values.dtype)
+        held = _strings(values) if values.dtype == np.object_ else _plain(values)
+        return SparseElementsAttr(tensor_type(shape, element_type), _plain(where), held)
+
+
+def array_of(attr: Attribute) -> AnyArray:
+    """The elements of any constant; `XonncError` for an attribute that is none."""
+    if isinstance(attr, StringElementsAttr):
+        return attr.array()
+    array = elements_array(attr)
+    if array is None:
+        raise XonncError(f"{attr}: not a constant tensor")
+    return array
+
+
+def sparse_proto(attr: SparseElementsAttr, name: str = "") -> onnx.SparseTensorProto:
+    """The inverse of `Constants.sparse`; indices are coordinates."""
+    return onnx.SparseTensorProto(
+        dims=attr.type.get_shape(),
+        values=proto(array_of(attr.values), name),
+        indices=proto(array_of(attr.indices)),
+    )
+
+
+def coordinates(name: str, places: AnyArray, shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
+    """Indices of a sparse tensor, one row of coordinates for each value."""
+    if places.ndim == 2 and places.shape[1] == len(shape):
+        inside = bool(((places >= 0) & (places < np.array(shape, np.int64))).all())
+        where = places
+    elif places.ndim == 1:
+        inside = bool(((places >= 0) & (places < element_count(name, shape))).all())
+        where = np.stack(np.unravel_index(places, shape), axis=-1) if inside and places.size else places
+    else:
+        raise XonncError(
+            f"sparse tensor '{name}': indices of shape {list(places.shape)} for rank {len(shape)}"
+        )
+    if not inside:
+        raise XonncError(f"sparse tensor '{name}': an index lies outside of shape {list(shape)}")
+    return np.ascontiguousarray(where, np.int64).reshape(len(places), len(shape))
+
+
+def _plain(array: AnyArray) -> DenseIntOrFPElementsAttr:
+    type_ = tensor_type(array.shape, element_type_of(array.dtype))
+    return DenseIntOrFPElementsAttr.new((type_, BytesAttr(stored_form(array).tobytes())))
+
+
+def _strings(array: AnyArray) -> StringElementsAttr:
+    type_ = tensor_type(array.shape, element_type_of(array.dtype))
+    return StringElementsAttr(type_, ArrayAttr([StringAttr(text) for text in array.reshape(-1).tolist()]))

@@ -1,0 +1,169 @@
+"""
+Attributes of ONNX nodes as attributes of ops, and back.
+
+Numbers, strings, tensors, types and lists of numbers and strings have a form of their own
+(`dialects/onnx/attributes.py`). What has none (references to a function's attributes, lists of tensors or
+graphs, graphs of ops without a region for them) is kept as it is, see `mirror`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+import onnx
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, IntegerAttr, StringAttr, f32, i64
+from xdsl.ir import Attribute, TypeAttribute
+from xdsl.utils.hints import isa
+
+from xonnc.dialects.onnx import attributes as spelled
+from xonnc.dialects.onnx.literals import SparseElementsAttr
+from xonnc.errors import XonncError
+from xonnc.formats.onnx import mirror
+from xonnc.formats.onnx.constants import Constants, array_of, sparse_proto
+from xonnc.formats.onnx.tensors import DATA_TYPES, ELEMENT_TYPES, decode, encode, proto
+from xonnc.formats.onnx.value_types import to_proto, to_type
+
+_A = onnx.AttributeProto
+
+Kind: TypeAlias = onnx.AttributeProto.AttributeType
+"""`FLOAT`, `INT`, …"""
+
+LONG_LIST = 64
+"""Lists above this length are not worth remembering."""
+
+Convert: TypeAlias = Callable[[onnx.AttributeProto, Constants], Attribute]
+
+_CONVERT: dict[int, Convert] = {
+    _A.FLOAT: lambda given, constants: _real(given.f),
+    _A.INT: lambda given, constants: spelled.integer(given.i),
+    _A.STRING: lambda given, constants: spelled.text(decode(given.s)),
+    _A.FLOATS: lambda given, constants: _reals(given.floats),
+    _A.INTS: lambda given, constants: _integers(given.ints),
+    _A.STRINGS: lambda given, constants: ArrayAttr([spelled.text(decode(text)) for text in given.strings]),
+    _A.TENSOR: lambda given, constants: constants.dense(given.t),
+    _A.SPARSE_TENSOR: lambda given, constants: constants.sparse(given.sparse_tensor),
+    _A.TYPE_PROTO: lambda given, constants: to_type(given.tp, f"attribute '{given.name}'"),
+}
+
+_FIELDS: dict[str, Kind] = {
+    "f": _A.FLOAT,
+    "i": _A.INT,
+    "s": _A.STRING,
+    "t": _A.TENSOR,
+    "g": _A.GRAPH,
+    "tp": _A.TYPE_PROTO,
+    "sparse_tensor": _A.SPARSE_TENSOR,
+    "floats": _A.FLOATS,
+    "ints": _A.INTS,
+    "strings": _A.STRINGS,
+    "tensors": _A.TENSORS,
+    "graphs": _A.GRAPHS,
+    "sparse_tensors": _A.SPARSE_TENSORS,
+    "type_protos": _A.TYPE_PROTOS,
+}
+"""The kind of an attribute by the field it uses: files before IR version 2 do not say."""
+
+
+def kind_of(given: onnx.AttributeProto) -> Kind:
+    """The kind of an attribute as an `AttributeProto.AttributeType`; 0 if it holds nothing."""
+    if given.type:
+        return given.type
+    return next(
+        (_FIELDS[field.name] for field, _ in given.ListFields() if field.name in _FIELDS), _A.UNDEFINED
+    )
+
+
+def to_attribute(given: onnx.AttributeProto, constants: Constants) -> Attribute | None:
+    """The form in the IR; `None` if there is none of its own."""
+    convert = _CONVERT.get(kind_of(given))
+    return None if convert is None or given.ref_attr_name else convert(given, constants)
+
+
+def element_type_attribute(given: onnx.AttributeProto) -> Attribute:
+    """An INT that names an element type (`Cast.to`) as that type."""
+    element = ELEMENT_TYPES.get(given.i)
+    if element is None:
+        raise XonncError(
+            f"attribute '{given.name}': {given.i} is not an element type, 1 to {max(ELEMENT_TYPES)}"
+        )
+    return element
+
+
+def kept(given: onnx.AttributeProto, constants: Constants) -> DictionaryAttr:
+    """An attribute as it is."""
+    return mirror.to_attribute(given, constants.dense)
+
+
+def from_kept(value: Attribute) -> onnx.AttributeProto:
+    """The inverse of `kept`."""
+    if not isinstance(value, DictionaryAttr):
+        raise XonncError(f"onnx.attributes: {value} where a dictionary is needed")
+    given = onnx.AttributeProto()
+    mirror.fill(given, value.data, array_of)
+    return given
+
+
+def from_attribute(name: str, value: Attribute, kind: Kind) -> onnx.AttributeProto:
+    """The attribute `name` of a node; `kind` is what the schema says, `UNDEFINED` if nothing."""
+    given = onnx.AttributeProto(name=name)
+    match value:
+        case IntegerAttr():
+            given.type, given.i = _A.INT, value.value.data
+        case FloatAttr():
+            given.type, given.f = _A.FLOAT, value.value.data
+        case StringAttr():
+            given.type, given.s = _A.STRING, encode(value.data)
+        case ArrayAttr():
+            assert isa(value, ArrayAttr[Attribute])
+            _fill_list(given, value.data, kind)
+        case SparseElementsAttr():
+            given.type = _A.SPARSE_TENSOR
+            given.sparse_tensor.CopyFrom(sparse_proto(value))
+        case TypeAttribute() if kind == _A.INT and value in DATA_TYPES:
+            given.type, given.i = _A.INT, DATA_TYPES[value]
+        case TypeAttribute():
+            given.type = _A.TYPE_PROTO
+            type_ = to_proto(value)
+            if type_ is None:
+                raise XonncError(f"attribute '{name}': ONNX has no type {value}")
+            given.tp.CopyFrom(type_)
+        case _:
+            given.type = _A.TENSOR
+            given.t.CopyFrom(proto(array_of(value)))
+    if kind and kind != given.type:
+        raise XonncError(f"attribute '{name}': {value} where ONNX wants {_A.AttributeType.Name(kind)}")
+    return given
+
+
+def _fill_list(given: onnx.AttributeProto, values: Iterable[Attribute], kind: Kind) -> None:
+    values = list(values)
+    if not values:
+        given.type = kind or _A.INTS
+    elif isa(values, list[IntegerAttr]):
+        given.type = _A.INTS
+        given.ints.extend(value.value.data for value in values)
+    elif isa(values, list[FloatAttr]):
+        given.type = _A.FLOATS
+        given.floats.extend(value.value.data for value in values)
+    elif isa(values, list[StringAttr]):
+        given.type = _A.STRINGS
+        given.strings.extend(encode(value.data) for value in values)
+    else:
+        raise XonncError(f"attribute '{given.name}': neither numbers nor strings in the list")
+
+
+def _real(value: float) -> Attribute:
+    """A float attribute that tells -0.0 from 0.0 and one NaN from another, which a memo does not."""
+    return spelled.real(value) if value and value == value else FloatAttr(value, f32)
+
+
+def _reals(values: Iterable[float]) -> Attribute:
+    return ArrayAttr([_real(value) for value in values])
+
+
+def _integers(values: Iterable[int]) -> Attribute:
+    found = tuple(values)
+    if len(found) > LONG_LIST:
+        return ArrayAttr([IntegerAttr(value, i64) for value in found])
+    return spelled.integers(*found)
