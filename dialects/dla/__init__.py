@@ -1,1 +1,15 @@
-"""The dla dialect: NVDLA hardware operations, first on tensors, then on surfaces with addresses."""
+"""NVDLA's engines as operations: first on tensors, then on surfaces with addresses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from xdsl.ir import Dialect
+
+
+def get_dla() -> Dialect:
+    """The `dla` dialect; a factory, so that a tool that only lists dialects loads none."""
+    from xonnc.dialects.dla.dialect import DLA
+
+    return DLA

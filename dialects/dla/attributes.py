@@ -1,0 +1,170 @@
+"""What the engines are told beside their operands, by the hardware's names (spec/nvdla.md §2.2, §2.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from xdsl.ir import Data
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+
+from xonnc.dialects.dla.fields import parse_fields, print_fields
+
+
+class StageFunction(StrEnum):
+    """What an SDP stage computes: `sdp_op.type`."""
+
+    NONE = "none"
+    MUL = "mul"
+    ALU = "alu"
+    BOTH = "both"
+
+
+class AluFunction(StrEnum):
+    """What the ALU of an SDP stage does: `sdp_op.alu_type`."""
+
+    MAX = "max"
+    MIN = "min"
+    SUM = "sum"
+    EQUAL = "equal"
+
+
+class OperandMode(StrEnum):
+    """Where a stage's operand comes from: one number, one per channel, or one per element."""
+
+    PER_LAYER = "per_layer"
+    PER_KERNEL = "per_kernel"
+    PER_POINT = "per_point"
+
+
+class Activation(StrEnum):
+    """What follows a stage: `sdp_op.act`."""
+
+    NONE = "none"
+    RELU = "relu"
+    LUT = "lut"
+    PRELU = "prelu"
+
+
+class PoolMode(StrEnum):
+    """What a pooling window yields: `pdp_op.pool_mode`."""
+
+    AVERAGE = "average"
+    MAX = "max"
+    MIN = "min"
+
+
+class ConstantLayout(StrEnum):
+    """How a constant lies in memory: convolution kernels, one entry per channel, or a feature cube."""
+
+    KERNELS = "kernels"
+    PER_KERNEL = "per_kernel"
+    CUBE = "cube"
+
+
+class MemoryRole(StrEnum):
+    """What a memory object is for (spec/nvdla.md §1.3)."""
+
+    INPUT = "input"
+    OUTPUT = "output"
+    CONSTANTS = "constants"
+    ACTIVATIONS = "activations"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """
+    One of the SDP's stages X1, X2 and Y.
+
+    X1 and X2 compute `act((x ALU a) * m)`, Y computes `act((x * m) ALU a)`. `alu_operand` and `mul_operand`
+    are the
+    numbers of `per_layer`; `shift_value` (left, on the ALU's operand) and `truncate` (right, on the product)
+    are for
+    integers only (spec/nvdla.md §4.2).
+    """
+
+    type: StageFunction = StageFunction.NONE
+    alu: AluFunction = AluFunction.SUM
+    mode: OperandMode = OperandMode.PER_LAYER
+    act: Activation = Activation.NONE
+    alu_operand: float = 0.0
+    mul_operand: float = 0.0
+    shift_value: int = 0
+    truncate: int = 0
+
+    @property
+    def reads_memory(self) -> bool:
+        """Whether the stage has an operand in memory."""
+        return self.type is not StageFunction.NONE and self.mode is not OperandMode.PER_LAYER
+
+
+@irdl_attr_definition
+class StageAttr(Data[Stage]):
+    """`#dla.stage<type = alu, mode = per_kernel, act = relu>`: one stage of the SDP."""
+
+    name = "dla.stage"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Stage:
+        return parse_fields(parser, Stage)
+
+    def print_parameter(self, printer: Printer) -> None:
+        print_fields(printer, self.data)
+
+
+@dataclass(frozen=True)
+class BankPlan:
+    """
+    How a convolution shares the convolution buffer (spec/nvdla.md §3.7).
+
+    `data_banks` and `weight_banks` are counts. `weight_reuse`: the weights are there since the convolution
+    before;
+    `skip_weight_release`: they stay for the one after. `data_reuse` and `skip_data_release` likewise for the
+    input.
+    """
+
+    data_banks: int
+    weight_banks: int
+    weight_reuse: bool = False
+    skip_weight_release: bool = False
+    data_reuse: bool = False
+    skip_data_release: bool = False
+
+
+@irdl_attr_definition
+class BankPlanAttr(Data[BankPlan]):
+    """`#dla.banks<data_banks = 10, weight_banks = 6>`: a convolution's share of the convolution buffer."""
+
+    name = "dla.banks"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> BankPlan:
+        return parse_fields(parser, BankPlan)
+
+    def print_parameter(self, printer: Printer) -> None:
+        print_fields(printer, self.data)
+
+
+@dataclass(frozen=True)
+class Converter:
+    """`dla_cvt_param`: `(x - offset) * scale >> truncate`, for integers (spec/nvdla.md §4.2)."""
+
+    scale: int = 1
+    truncate: int = 0
+    offset: int = 0
+
+
+@irdl_attr_definition
+class ConverterAttr(Data[Converter]):
+    """`#dla.converter<scale = 3, truncate = 7>`: the rescaling at an engine's end."""
+
+    name = "dla.converter"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Converter:
+        return parse_fields(parser, Converter)
+
+    def print_parameter(self, printer: Printer) -> None:
+        print_fields(printer, self.data)

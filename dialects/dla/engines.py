@@ -1,0 +1,390 @@
+"""The operations of the DLA's engines; each is one hardware layer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, TypeAlias
+
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, StringAttr, f32, i64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    BaseAttr,
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from xonnc.dialects.dla.attributes import (
+    BankPlanAttr,
+    ConverterAttr,
+    OperandMode,
+    PoolMode,
+    Stage,
+    StageAttr,
+    StageFunction,
+)
+from xonnc.dialects.dla.types import CONSTANT, CUBE, IN_MEMORY, FlowType, cube_of, shape_of
+
+IntegerArray: TypeAlias = DenseArrayBase[IntegerType]
+"""`array<i64: …>`."""
+
+PAIR = ("height", "width")
+SIDES = ("top", "left", "bottom", "right")
+
+
+def integers(values: Sequence[int]) -> IntegerArray:
+    """`array<i64: …>`."""
+    return DenseArrayBase.from_list(i64, tuple(values))
+
+
+def values_of(array: IntegerArray, names: Sequence[str], what: str, least: int) -> tuple[int, ...]:
+    """
+    The entries of an integer array; a verification error unless there is one per name, none below `least`.
+    """
+    values = tuple(array.get_values())
+    if len(values) != len(names):
+        raise VerifyException(f"{what} has {len(names)} entries ({', '.join(names)}), found {len(values)}")
+    if min(values) < least:
+        raise VerifyException(f"{what} is at least {least}, found {min(values)}")
+    return values
+
+
+def window_count(size: int, kernel: int, stride: int, dilation: int, before: int, after: int) -> int:
+    """How many windows fit into one padded dimension (spec/nvdla.md §3.7); 0 or less: none."""
+    return (size + before + after - (dilation * (kernel - 1) + 1)) // stride + 1
+
+
+@irdl_op_definition
+class ConvOp(IRDLOperation):
+    """
+    A direct convolution, its sums left in the accumulator for the SDP (spec/nvdla.md §4.1).
+
+    1. `source` is `1xCxHxW`, `weights` are `KxCxRxS`, the accumulator is `1xKxH'xW'`.
+    2. `H' = (H + top + bottom - (dilation (R - 1) + 1)) div stride + 1`, `W'` likewise.
+    3. The accumulator goes to exactly one `dla.sdp`, as its source.
+
+    ```mlir
+    %a = "dla.conv"(%x, %w) <{dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>,
+                              strides = array<i64: 1, 1>}>
+       : (tensor<1x16x8x8xf16>, tensor<32x16x3x3xf16>) -> !dla.flow<tensor<1x32x8x8xf32>>
+    ```
+    """
+
+    name = "dla.conv"
+
+    source = operand_def(IN_MEMORY)
+    weights = operand_def(CONSTANT)
+    accumulator = result_def(FlowType)
+
+    pads = prop_def(DenseArrayBase.constr(i64))
+    strides = prop_def(DenseArrayBase.constr(i64))
+    dilations = prop_def(DenseArrayBase.constr(i64))
+    truncate = prop_def(BaseAttr(IntegerAttr), default_value=IntegerAttr(0, i64))
+    banks = opt_prop_def(BankPlanAttr)
+
+    traits = traits_def(Pure())
+
+    def __init__(
+        self,
+        source: SSAValue,
+        weights: SSAValue,
+        result_type: FlowType,
+        *,
+        pads: Sequence[int] = (0, 0, 0, 0),
+        strides: Sequence[int] = (1, 1),
+        dilations: Sequence[int] = (1, 1),
+        truncate: int = 0,
+        banks: BankPlanAttr | None = None,
+    ):
+        properties: dict[str, Attribute | None] = {
+            "pads": integers(pads),
+            "strides": integers(strides),
+            "dilations": integers(dilations),
+            "truncate": IntegerAttr(truncate, i64),
+            "banks": banks,
+        }
+        super().__init__(operands=[source, weights], result_types=[result_type], properties=properties)
+
+    def verify_(self) -> None:
+        top, left, bottom, right = values_of(self.pads, SIDES, "pads", 0)
+        strides = values_of(self.strides, PAIR, "strides", 1)
+        dilations = values_of(self.dilations, PAIR, "dilations", 1)
+        source, result, weights = (
+            cube_of(self.source.type),
+            cube_of(self.accumulator.type),
+            shape_of(self.weights.type),
+        )
+        if len(weights) != 4 or weights[1] != source.channels:
+            raise VerifyException(f"weights are Kx{source.channels}xRxS, found {'x'.join(map(str, weights))}")
+        expected = (
+            weights[0],
+            window_count(source.height, weights[2], strides[0], dilations[0], top, bottom),
+            window_count(source.width, weights[3], strides[1], dilations[1], left, right),
+        )
+        check_shape("the accumulator", result, expected)
+        check_single_reader(self.accumulator, "the accumulator", SdpOp)
+
+
+@irdl_op_definition
+class SdpOp(IRDLOperation):
+    """
+    The single data processor: up to three stages on every element, then the conversion to the result's type
+    (§4.2).
+
+    1. `source` and `result` have one shape.
+    2. A stage that reads memory has its operand (`x1`, `x2`, `y`), any other has none.
+    3. The operand of a `per_kernel` stage is `C`, or `Cx2` (ALU, MUL) for `both`; of a `per_point` stage a
+       cube of the
+       source's shape.
+    4. A result that is a flow goes to exactly one `dla.pdp`.
+
+    ```mlir
+    %y = "dla.sdp"(%a, %bias) <{operandSegmentSizes = array<i32: 1, 1, 0, 0>,
+                                x1_stage = #dla.stage<type = alu, mode = per_kernel, act = relu>}>
+       : (!dla.flow<tensor<1x32x8x8xf32>>, tensor<32xf16>) -> tensor<1x32x8x8xf16>
+    ```
+    """
+
+    name = "dla.sdp"
+
+    source = operand_def(CUBE)
+    x1 = opt_operand_def(CONSTANT)
+    x2 = opt_operand_def(CONSTANT)
+    y = opt_operand_def(CONSTANT)
+    result = result_def(CUBE)
+
+    x1_stage = opt_prop_def(StageAttr)
+    x2_stage = opt_prop_def(StageAttr)
+    y_stage = opt_prop_def(StageAttr)
+    out_cvt = opt_prop_def(ConverterAttr)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(Pure())
+
+    STAGES: ClassVar[tuple[str, ...]] = ("x1", "x2", "y")
+
+    def __init__(
+        self,
+        source: SSAValue,
+        stages: Sequence[tuple[Stage, SSAValue | None]],
+        result_type: Attribute,
+        *,
+        out_cvt: ConverterAttr | None = None,
+    ):
+        """`stages` are those of X1, X2 and Y in this order; a stage left over is off."""
+        padded = [*stages, *[(Stage(), None)] * (3 - len(stages))]
+        operands = [[operand] if operand is not None else [] for _, operand in padded]
+        properties: dict[str, Attribute | None] = {
+            f"{name}_stage": StageAttr(stage) if stage != Stage() else None
+            for name, (stage, _) in zip(self.STAGES, padded, strict=True)
+        }
+        super().__init__(
+            operands=[source, *operands],
+            result_types=[result_type],
+            properties=properties | {"out_cvt": out_cvt},
+        )
+
+    @property
+    def stages(self) -> tuple[tuple[Stage, SSAValue | None], ...]:
+        """The stages of X1, X2 and Y with their operands; `Stage()` for one that is off."""
+        return (
+            (self.x1_stage.data if self.x1_stage else Stage(), self.x1),
+            (self.x2_stage.data if self.x2_stage else Stage(), self.x2),
+            (self.y_stage.data if self.y_stage else Stage(), self.y),
+        )
+
+    def verify_(self) -> None:
+        source = cube_of(self.source.type)
+        check_shape("the result", cube_of(self.result.type), source)
+        for name, (stage, operand) in zip(self.STAGES, self.stages, strict=True):
+            if stage.reads_memory != (operand is not None):
+                found = "one" if operand is not None else "none"
+                raise VerifyException(f"{name} has an operand if its stage reads memory, found {found}")
+            if operand is None:
+                continue
+            shape = shape_of(operand.type)
+            expected = tuple(cube_of(operand.type)) if len(shape) == 4 else shape
+            if stage.mode is OperandMode.PER_POINT:
+                check_shape(f"the operand {name}", expected, source)
+            elif stage.type is StageFunction.BOTH:
+                check_shape(f"the operand {name}", shape, (source.channels, 2))
+            else:
+                check_shape(f"the operand {name}", shape, (source.channels,))
+        check_single_reader(self.result, "the flow", PdpOp)
+
+
+@irdl_op_definition
+class PdpOp(IRDLOperation):
+    """
+    The planar data processor: pooling (spec/nvdla.md §4.5). `average` divides by the whole window, padding
+    included.
+
+    1. `source` and `result` have the same channels.
+    2. `H' = (H + top + bottom - kernel) div stride + 1`, `W'` likewise; pads are below the kernel.
+    3. `split_num` above 1 (the columns go in that many pieces) needs a source in memory.
+
+    ```mlir
+    %y = "dla.pdp"(%x) <{kernel = array<i64: 2, 2>, mode = "max", pads = array<i64: 0, 0, 0, 0>,
+                         split_num = 1, strides = array<i64: 2, 2>}> : (tensor<1x16x8x8xf16>) ->
+                         tensor<1x16x4x4xf16>
+    ```
+    """
+
+    name = "dla.pdp"
+
+    source = operand_def(CUBE)
+    result = result_def(IN_MEMORY)
+
+    mode_name = prop_def(StringAttr, prop_name="mode")
+    kernel = prop_def(DenseArrayBase.constr(i64))
+    strides = prop_def(DenseArrayBase.constr(i64))
+    pads = prop_def(DenseArrayBase.constr(i64))
+    split_num = prop_def(BaseAttr(IntegerAttr), default_value=IntegerAttr(1, i64))
+
+    traits = traits_def(Pure())
+
+    def __init__(
+        self,
+        source: SSAValue,
+        result_type: Attribute,
+        *,
+        mode: PoolMode,
+        kernel: Sequence[int],
+        strides: Sequence[int] = (1, 1),
+        pads: Sequence[int] = (0, 0, 0, 0),
+        split_num: int = 1,
+    ):
+        properties: dict[str, Attribute | None] = {
+            "mode": StringAttr(mode.value),
+            "kernel": integers(kernel),
+            "strides": integers(strides),
+            "pads": integers(pads),
+            "split_num": IntegerAttr(split_num, i64),
+        }
+        super().__init__(operands=[source], result_types=[result_type], properties=properties)
+
+    @property
+    def mode(self) -> PoolMode:
+        """What a window yields."""
+        return PoolMode(self.mode_name.data)
+
+    def verify_(self) -> None:
+        if self.mode_name.data not in list(PoolMode):
+            raise VerifyException(f"mode is average, max or min, found {self.mode_name.data}")
+        top, left, bottom, right = values_of(self.pads, SIDES, "pads", 0)
+        strides = values_of(self.strides, PAIR, "strides", 1)
+        kernel = values_of(self.kernel, PAIR, "kernel", 1)
+        if max(top, bottom) >= kernel[0] or max(left, right) >= kernel[1]:
+            raise VerifyException(f"pads are below the kernel {kernel}, found {(top, left, bottom, right)}")
+        source = cube_of(self.source.type)
+        expected = (
+            source.channels,
+            window_count(source.height, kernel[0], strides[0], 1, top, bottom),
+            window_count(source.width, kernel[1], strides[1], 1, left, right),
+        )
+        check_shape("the result", cube_of(self.result.type), expected)
+        if self.split_num.value.data > 1 and isinstance(self.source.type, FlowType):
+            raise VerifyException("split_num above 1 needs a source in memory, found a flow")
+
+
+@irdl_op_definition
+class SoftmaxOp(IRDLOperation):
+    """
+    Softmax over the channels, on the CPU emulator as a task of its own (spec/nvdla.md §2.5).
+
+    1. `source` and `result` are `1xCx1x1`: the emulator reads C consecutive elements.
+
+    ```mlir
+    %y = "dla.softmax"(%x) : (tensor<1x1000x1x1xf16>) -> tensor<1x1000x1x1xf16>
+    ```
+    """
+
+    name = "dla.softmax"
+
+    source = operand_def(IN_MEMORY)
+    result = result_def(IN_MEMORY)
+
+    traits = traits_def(Pure())
+
+    def __init__(self, source: SSAValue, result_type: Attribute):
+        super().__init__(operands=[source], result_types=[result_type])
+
+    def verify_(self) -> None:
+        source = cube_of(self.source.type)
+        if source.positions != 1:
+            raise VerifyException(f"softmax takes 1xCx1x1, found 1x{'x'.join(map(str, source))}")
+        check_shape("the result", cube_of(self.result.type), source)
+
+
+@irdl_op_definition
+class PowerOp(IRDLOperation):
+    """
+    `(shift + scale x) ^ power` for every element, on the CPU emulator as a task of its own (spec/nvdla.md
+    §2.5).
+
+    1. `source` and `result` have one shape.
+
+    ```mlir
+    %y = "dla.power"(%x) <{power = 5.0e-01 : f32, scale = 1.0 : f32, shift = 0.0 : f32}>
+       : (tensor<1x8x4x4xf16>) -> tensor<1x8x4x4xf16>
+    ```
+    """
+
+    name = "dla.power"
+
+    source = operand_def(IN_MEMORY)
+    result = result_def(IN_MEMORY)
+
+    power = prop_def(BaseAttr(FloatAttr))
+    scale = prop_def(BaseAttr(FloatAttr), default_value=FloatAttr(1.0, f32))
+    shift = prop_def(BaseAttr(FloatAttr), default_value=FloatAttr(0.0, f32))
+
+    traits = traits_def(Pure())
+
+    def __init__(
+        self,
+        source: SSAValue,
+        result_type: Attribute,
+        *,
+        power: float,
+        scale: float = 1.0,
+        shift: float = 0.0,
+    ):
+        numbers = {"power": power, "scale": scale, "shift": shift}
+        super().__init__(
+            operands=[source],
+            result_types=[result_type],
+            properties={name: FloatAttr(number, f32) for name, number in numbers.items()},
+        )
+
+    def verify_(self) -> None:
+        check_shape("the result", cube_of(self.result.type), cube_of(self.source.type))
+
+
+def check_shape(what: str, found: Sequence[int], expected: Sequence[int]) -> None:
+    """A verification error unless the shapes are equal."""
+    if tuple(found) != tuple(expected):
+        raise VerifyException(f"{what} is {_by_x(expected)}, found {_by_x(found)}")
+
+
+def check_single_reader(value: SSAValue, what: str, reader: type[IRDLOperation]) -> None:
+    """
+    A verification error if `value` is a flow that does not go to exactly one operation of type `reader`.
+    """
+    if not isinstance(value.type, FlowType):
+        return
+    uses = list(value.uses)
+    if len(uses) != 1 or not isinstance(uses[0].operation, reader) or uses[0].index != 0:
+        raise VerifyException(f"{what} goes to exactly one {reader.name}, as its source")
+
+
+def _by_x(shape: Sequence[int]) -> str:
+    return "x".join(map(str, shape))

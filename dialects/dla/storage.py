@@ -1,0 +1,211 @@
+"""Constants, memory objects, and views that say where a cube lies without moving a byte."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, SymbolNameConstraint, i64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    BaseAttr,
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import Pure, SymbolOpInterface
+from xdsl.utils.exceptions import VerifyException
+
+from xonnc.dialects.dla.attributes import ConstantLayout, MemoryRole
+from xonnc.dialects.dla.engines import check_shape, integers, values_of
+from xonnc.dialects.dla.types import CONSTANT, IN_MEMORY, cube_of, shape_of, tensor_of
+
+AXES = ("channels", "height", "width")
+
+
+@irdl_op_definition
+class ConstantOp(IRDLOperation):
+    """
+    Weights or an SDP operand. The payload keeps the model's numbers; emission packs them as `layout` says.
+
+    1. `layout` is `kernels` (`KxCxRxS`), `per_kernel` (`C` or `Cx2`) or `cube` (`1xCxHxW`).
+    2. The payload's shape is the result's.
+
+    ```mlir
+    %w = "dla.constant"() <{layout = "per_kernel", value = dense<0.0> : tensor<16xf32>}>
+       : () -> tensor<16xf16>
+    ```
+    """
+
+    name = "dla.constant"
+
+    value = prop_def()
+    layout_name = prop_def(StringAttr, prop_name="layout")
+    result = result_def(CONSTANT)
+
+    traits = traits_def(Pure())
+
+    def __init__(self, value: Attribute, layout: ConstantLayout, result_type: Attribute):
+        super().__init__(
+            properties={"value": value, "layout": StringAttr(layout.value)}, result_types=[result_type]
+        )
+
+    @property
+    def layout(self) -> ConstantLayout:
+        """How the constant lies in memory."""
+        return ConstantLayout(self.layout_name.data)
+
+    def verify_(self) -> None:
+        if self.layout_name.data not in list(ConstantLayout):
+            raise VerifyException(f"layout is kernels, per_kernel or cube, found {self.layout_name.data}")
+        ranks = {ConstantLayout.KERNELS: (4,), ConstantLayout.PER_KERNEL: (1, 2), ConstantLayout.CUBE: (4,)}
+        rank = len(shape_of(self.result.type))
+        if rank not in ranks[self.layout]:
+            raise VerifyException(f"rank {rank} does not go with layout {self.layout}")
+
+
+@irdl_op_definition
+class MemoryOp(IRDLOperation):
+    """
+    A memory object of the loadable: `size` bytes named `sym_name`, for what `role` says (spec/nvdla.md §1.3).
+
+    ```mlir
+    "dla.memory"() <{role = "activations", size = 4096 : i64, sym_name = "activations"}> : () -> ()
+    ```
+    """
+
+    name = "dla.memory"
+
+    sym_name = prop_def(SymbolNameConstraint())
+    size = prop_def(BaseAttr(IntegerAttr))
+    role_name = prop_def(StringAttr, prop_name="role")
+
+    traits = traits_def(SymbolOpInterface())
+
+    def __init__(self, name: str, size: int, role: MemoryRole):
+        super().__init__(
+            properties={
+                "sym_name": StringAttr(name),
+                "size": IntegerAttr(size, i64),
+                "role": StringAttr(role.value),
+            }
+        )
+
+    @property
+    def role(self) -> MemoryRole:
+        """What the memory is for."""
+        return MemoryRole(self.role_name.data)
+
+    def verify_(self) -> None:
+        if self.role_name.data not in list(MemoryRole):
+            raise VerifyException(f"role is one of {', '.join(MemoryRole)}, found {self.role_name.data}")
+        if self.size.value.data < 1:
+            raise VerifyException(f"size is at least 1 byte, found {self.size.value.data}")
+
+
+@irdl_op_definition
+class SliceOp(IRDLOperation):
+    """
+    Part of a cube, where it lies: from `offsets` (channel, row, column), as large as the result.
+
+    1. The part lies inside the source.
+
+    ```mlir
+    %r = "dla.slice"(%x) <{offsets = array<i64: 0, 4, 0>}> : (tensor<1x16x8x8xf16>) -> tensor<1x16x4x8xf16>
+    ```
+    """
+
+    name = "dla.slice"
+
+    source = operand_def(IN_MEMORY)
+    result = result_def(IN_MEMORY)
+    offsets = prop_def(DenseArrayBase.constr(i64))
+
+    traits = traits_def(Pure())
+
+    def __init__(self, source: SSAValue, offsets: Sequence[int], result_type: Attribute):
+        super().__init__(
+            operands=[source], result_types=[result_type], properties={"offsets": integers(offsets)}
+        )
+
+    def verify_(self) -> None:
+        offsets = values_of(self.offsets, AXES, "offsets", 0)
+        source, result = cube_of(self.source.type), cube_of(self.result.type)
+        for axis, offset, part, whole in zip(AXES, offsets, result, source, strict=True):
+            if offset + part > whole:
+                raise VerifyException(f"{axis} {offset} to {offset + part} lie outside the source's {whole}")
+
+
+@irdl_op_definition
+class ConcatOp(IRDLOperation):
+    """
+    Cubes side by side along `axis` (1 channels, 2 height, 3 width): each was written in its place, nothing
+    is copied.
+
+    1. The sources have the result's shape but along the axis, where they add up to it.
+
+    ```mlir
+    %c = "dla.concat"(%a, %b) <{axis = 1 : i64}>
+       : (tensor<1x16x8x8xf16>, tensor<1x32x8x8xf16>) -> tensor<1x48x8x8xf16>
+    ```
+    """
+
+    name = "dla.concat"
+
+    sources = var_operand_def(IN_MEMORY)
+    result = result_def(IN_MEMORY)
+    axis = prop_def(BaseAttr(IntegerAttr))
+
+    traits = traits_def(Pure())
+
+    def __init__(self, sources: Sequence[SSAValue], axis: int, result_type: Attribute):
+        super().__init__(
+            operands=[sources], result_types=[result_type], properties={"axis": IntegerAttr(axis, i64)}
+        )
+
+    def verify_(self) -> None:
+        axis = self.axis.value.data
+        if axis not in (1, 2, 3) or not self.sources:
+            raise VerifyException(
+                f"concat takes sources along axis 1, 2 or 3, found {len(self.sources)} along {axis}"
+            )
+        shapes = [(1, *cube_of(source.type)) for source in self.sources]
+        total = sum(shape[axis] for shape in shapes)
+        for shape in shapes:
+            expected = (*shape[:axis], total, *shape[axis + 1 :])
+            check_shape("the result", (1, *cube_of(self.result.type)), expected)
+
+
+@irdl_op_definition
+class ReshapeOp(IRDLOperation):
+    """
+    The same bytes under another height and width; rows must lie without gaps.
+
+    1. Channels and the number of positions stay, or a one-position cube keeps its channels.
+
+    ```mlir
+    %r = "dla.reshape"(%x) : (tensor<1x16x4x8xf16>) -> tensor<1x16x1x32xf16>
+    ```
+    """
+
+    name = "dla.reshape"
+
+    source = operand_def(IN_MEMORY)
+    result = result_def(IN_MEMORY)
+
+    traits = traits_def(Pure())
+
+    def __init__(self, source: SSAValue, result_type: Attribute):
+        super().__init__(operands=[source], result_types=[result_type])
+
+    def verify_(self) -> None:
+        source, result = cube_of(self.source.type), cube_of(self.result.type)
+        if (source.channels, source.positions) != (result.channels, result.positions):
+            raise VerifyException(
+                f"reshape keeps channels and positions, found {tuple(source)} to {tuple(result)}"
+            )
+        if tensor_of(self.source.type).element_type != tensor_of(self.result.type).element_type:
+            raise VerifyException("reshape keeps the element type")

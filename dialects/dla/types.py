@@ -1,0 +1,193 @@
+"""
+Where the cubes of the engines live.
+
+Before allocation a cube in memory is a plain `tensor<1xCxHxW>`, afterwards a `!dla.surface` with an address.
+A cube that goes
+from one engine to the next without touching memory is a `!dla.flow` at either level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias, TypeGuard
+
+from xdsl.dialects.builtin import IntAttr, StringAttr, TensorType
+from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
+from xdsl.irdl import BaseAttr, irdl_attr_definition, param_def
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+
+class CubeShape(NamedTuple):
+    """Channels, height and width of a cube; the batch is always one."""
+
+    channels: int
+    height: int
+    width: int
+
+    @property
+    def positions(self) -> int:
+        """Elements per channel."""
+        return self.height * self.width
+
+    @property
+    def elements(self) -> int:
+        """Elements in all."""
+        return self.channels * self.positions
+
+
+def _parse_tensor(parser: AttrParser) -> TensorType[Attribute]:
+    type_ = parser.parse_type()
+    if not is_tensor(type_):
+        parser.raise_error("a tensor type expected")
+    return type_
+
+
+def is_tensor(type_: Attribute) -> TypeGuard[TensorType[Attribute]]:
+    """Whether `type_` is a ranked tensor type."""
+    return isinstance(type_, TensorType)
+
+
+@irdl_attr_definition
+class FlowType(ParametrizedAttribute, TypeAttribute):
+    """
+    A cube on its way from one engine to the next, never in memory: `!dla.flow<tensor<1x64x56x56xf32>>`.
+
+    From the convolution to the SDP its elements are the accumulator's 32 bits, from the SDP to the PDP the
+    SDP's result.
+    """
+
+    name = "dla.flow"
+    tensor: TensorType[Attribute] = param_def()
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            return (_parse_tensor(parser),)
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_attribute(self.tensor)
+
+
+@irdl_attr_definition
+class SurfaceType(ParametrizedAttribute, TypeAttribute):
+    """
+    A feature cube at its place in memory (spec/nvdla.md §3.2); offset and strides are bytes.
+
+    `!dla.surface<tensor<1x64x56x56xf16>, "activations" at 4096, line 1792, surface 100352>`
+    """
+
+    name = "dla.surface"
+    tensor: TensorType[Attribute] = param_def()
+    memory: StringAttr = param_def()
+    offset: IntAttr = param_def()
+    line_stride: IntAttr = param_def()
+    surface_stride: IntAttr = param_def()
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            tensor, memory, offset = _parse_place(parser)
+            parser.parse_punctuation(",")
+            parser.parse_keyword("line")
+            line_stride = IntAttr(parser.parse_integer())
+            parser.parse_punctuation(",")
+            parser.parse_keyword("surface")
+            return (tensor, memory, offset, line_stride, IntAttr(parser.parse_integer()))
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            _print_place(printer, self.tensor, self.memory, self.offset)
+            printer.print_string(f", line {self.line_stride.data}, surface {self.surface_stride.data}")
+
+    def verify(self) -> None:
+        places = self.offset.data, self.line_stride.data, self.surface_stride.data
+        if min(places) < 0:
+            raise VerifyException(f"a place cannot be negative: {min(places)}")
+
+
+@irdl_attr_definition
+class PackedType(ParametrizedAttribute, TypeAttribute):
+    """
+    A constant in an engine's own order at its place in memory; offset and size are bytes.
+
+    `!dla.packed<tensor<64x3x7x7xf16>, "constants" at 0, size 18816>`
+    """
+
+    name = "dla.packed"
+    tensor: TensorType[Attribute] = param_def()
+    memory: StringAttr = param_def()
+    offset: IntAttr = param_def()
+    size: IntAttr = param_def()
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            tensor, memory, offset = _parse_place(parser)
+            parser.parse_punctuation(",")
+            parser.parse_keyword("size")
+            return (tensor, memory, offset, IntAttr(parser.parse_integer()))
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            _print_place(printer, self.tensor, self.memory, self.offset)
+            printer.print_string(f", size {self.size.data}")
+
+    def verify(self) -> None:
+        if min(self.offset.data, self.size.data) < 0:
+            raise VerifyException(f"a place cannot be negative: {min(self.offset.data, self.size.data)}")
+
+
+def _parse_place(parser: AttrParser) -> tuple[TensorType[Attribute], StringAttr, IntAttr]:
+    tensor = _parse_tensor(parser)
+    parser.parse_punctuation(",")
+    memory = StringAttr(parser.parse_str_literal())
+    parser.parse_keyword("at")
+    return tensor, memory, IntAttr(parser.parse_integer())
+
+
+def _print_place(
+    printer: Printer, tensor: TensorType[Attribute], memory: StringAttr, offset: IntAttr
+) -> None:
+    printer.print_attribute(tensor)
+    printer.print_string(", ")
+    printer.print_string_literal(memory.data)
+    printer.print_string(f" at {offset.data}")
+
+
+IN_MEMORY = BaseAttr(TensorType) | BaseAttr(SurfaceType)
+"""A cube in memory, before or after allocation."""
+
+CUBE = IN_MEMORY | BaseAttr(FlowType)
+"""A cube in memory or on its way."""
+
+CONSTANT = BaseAttr(TensorType) | BaseAttr(SurfaceType) | BaseAttr(PackedType)
+"""A constant, before or after allocation."""
+
+Placed: TypeAlias = FlowType | SurfaceType | PackedType
+
+
+def tensor_of(type_: Attribute) -> TensorType[Attribute]:
+    """The tensor that a value of one of this dialect's types holds."""
+    if isinstance(type_, FlowType | SurfaceType | PackedType):
+        return type_.tensor
+    if is_tensor(type_):
+        return type_
+    raise VerifyException(f"{type_} is no cube")
+
+
+def shape_of(type_: Attribute) -> tuple[int, ...]:
+    """The shape of the tensor that a value of one of this dialect's types holds."""
+    return tensor_of(type_).get_shape()
+
+
+def cube_of(type_: Attribute) -> CubeShape:
+    """
+    Channels, height and width of a cube; a verification error if it is not `1xCxHxW` with all sizes known.
+    """
+    shape = shape_of(type_)
+    if len(shape) != 4 or shape[0] != 1 or min(shape) < 1:
+        raise VerifyException(f"a cube is 1xCxHxW with sizes from 1, found {'x'.join(map(str, shape))}")
+    return CubeShape(*shape[1:])

@@ -1,0 +1,1 @@
+"""Decisions of the NVDLA back end as plain functions over plain data."""
