@@ -3,36 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TypeGuard
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseIntOrFPElementsAttr,
+    DictionaryAttr,
+    FloatAttr,
+    FunctionType,
+    IntegerAttr,
+    SymbolRefAttr,
+    TensorType,
+)
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 from xdsl.pattern_rewriter import PatternRewriterListener
-from xdsl.utils.hints import isa
 
 from xonnc.dialects.onnx.elements.attribute import DisposableElementsAttr
+
+_CHILDLESS = frozenset(
+    (IntegerAttr, FloatAttr, DenseIntOrFPElementsAttr, SymbolRefAttr, TensorType, FunctionType)
+)
+"""Frequent classes whose parameters can be no constants; others are looked into."""
 
 
 def constants_in(attr: Attribute) -> Iterator[DisposableElementsAttr]:
     """The constants in `attr`: itself, or nested at any depth in arrays, dictionaries and parameters."""
     if isinstance(attr, DisposableElementsAttr):
         yield attr
-    else:
+    elif type(attr) not in _CHILDLESS:
         for part in _parts(attr):
             yield from constants_in(part)
 
 
 def constants_of(roots: Iterable[Operation]) -> Iterator[DisposableElementsAttr]:
     """The constants in every property and attribute of the ops under `roots`; shared ones may repeat."""
-    # Types and small attributes are shared by thousands of ops; each object is entered once.
-    empty: dict[int, Attribute] = {}
     for root in roots:
         for op in root.walk():
             for held in (op.properties, op.attributes):
                 for attr in held.values():
-                    if isinstance(attr, DisposableElementsAttr):
-                        yield attr
-                    elif id(attr) not in empty:
-                        yield from _entered(attr, empty)
+                    yield from constants_in(attr)
 
 
 def drop_attributes(op: Operation) -> None:
@@ -52,20 +61,13 @@ def dropping_listener() -> PatternRewriterListener:
     return PatternRewriterListener(operation_removal_handler=[drop_attributes])
 
 
-def _entered(attr: Attribute, empty: dict[int, Attribute]) -> Iterator[DisposableElementsAttr]:
-    found = False
-    for constant in constants_in(attr):
-        found = True
-        yield constant
-    if not found:
-        empty[id(attr)] = attr
-
-
 def _parts(attr: Attribute) -> Iterable[Attribute]:
-    if isa(attr, ArrayAttr):
+    if _is_array(attr):
         return attr.data
     if isinstance(attr, DictionaryAttr):
         return attr.data.values()
-    if isinstance(attr, ParametrizedAttribute):
-        return attr.parameters
-    return ()
+    return attr.parameters if isinstance(attr, ParametrizedAttribute) else ()
+
+
+def _is_array(attr: Attribute) -> TypeGuard[ArrayAttr]:
+    return isinstance(attr, ArrayAttr)
