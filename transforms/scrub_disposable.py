@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,38 +13,27 @@ from xdsl.passes import ModulePass
 from xdsl.utils.hints import isa
 
 from xonnc.dialects.onnx.elements.attribute import DisposableElementsAttr
-from xonnc.dialects.onnx.elements.dense import dense_attribute, has_dense_form
+from xonnc.dialects.onnx.elements.dense import plain_attribute
 from xonnc.dialects.onnx.elements.pool import DisposablePool
 from xonnc.dialects.onnx.elements.roots import constants_in
-from xonnc.dialects.onnx.locations import describe
-
-_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class ScrubDisposable(ModulePass):
     """
-    Turns constants into plain dense attributes and closes the pool: later ones are dense from the start.
+    Turns constants into plain attributes and closes the pool: later ones are plain from the start.
 
     One constant at a time: it is converted once for all ops that share it and freed before the next, so
-    constants are never all in memory twice. Strings, which have no dense form, stay and are reported.
+    constants are never all in memory twice.
     """
 
     name = "scrub-disposable"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Converts every constant under `op`."""
-        strings: list[Operation] = []
         for places in _places_by_constant(op).values():
-            if not _scrub(places):
-                strings.append(places[0].op)
+            _scrub(places)
         DisposablePool.of(ctx).close()
-        if strings:
-            _LOG.warning(
-                "scrub-disposable: %d constants of strings have no plain dense form and stay (first: %s)",
-                len(strings),
-                describe(strings[0]),
-            )
 
 
 @dataclass(frozen=True)
@@ -83,14 +71,11 @@ def _places(op: Operation, held: dict[str, Attribute], is_property: bool) -> Ite
             yield _Place(op, is_property, key, number)
 
 
-def _scrub(places: list[_Place]) -> bool:
+def _scrub(places: list[_Place]) -> None:
     constant = places[0].constant()
-    if not has_dense_form(constant.type):
-        return False
-    dense = dense_attribute(constant.payload, constant.type)
+    plain = plain_attribute(constant.payload, constant.type)
     for place in places:
-        place.put(dense)
-    return True
+        place.put(plain)
 
 
 def _replaced(attr: Attribute, number: int, replacement: Attribute) -> Attribute:

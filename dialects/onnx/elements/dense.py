@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from io import BytesIO
 from math import prod
+from typing import TypeAlias
 
 import ml_dtypes
 import numpy as np
 from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
 from xdsl.dialects.builtin import (
+    ArrayAttr,
     Builtin,
     BytesAttr,
     DenseIntOrFPElementsAttr,
@@ -17,19 +19,25 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerType,
     Signedness,
+    StringAttr,
     TensorType,
 )
 from xdsl.ir import Attribute
 
+from xonnc.dialects.onnx.elements.blocks import narrow
 from xonnc.dialects.onnx.elements.buffers import Array
 from xonnc.dialects.onnx.elements.loop import DType
 from xonnc.dialects.onnx.elements.payload import Payload
+from xonnc.dialects.onnx.literals import StringElementsAttr
 from xonnc.dialects.onnx.types import ELEMENT_DTYPES, is_ranked
 from xonnc.errors import XonncError
 
 _SUB_BYTE_SIGNED = (np.dtype(ml_dtypes.int2), np.dtype(ml_dtypes.int4))
 _SUB_BYTE_UNSIGNED = (np.dtype(ml_dtypes.uint2), np.dtype(ml_dtypes.uint4))
 
+
+PlainElementsAttr: TypeAlias = DenseIntOrFPElementsAttr | StringElementsAttr
+"""Attributes that own their elements: what `dense<…>` reads as."""
 
 STORAGE_DTYPES: dict[Attribute, DType] = {
     **ELEMENT_DTYPES,
@@ -69,14 +77,12 @@ def resource_array(attr: DenseResourceAttr) -> Array:
     return _elements(data, dtype, attr.type.get_shape(), f"dense_resource<{key}>")
 
 
-def dense_attribute(payload: Payload, type_: TensorType[Attribute]) -> DenseIntOrFPElementsAttr:
-    """A dense attribute with the same elements; of `payload` and its bytes only one copy more is made."""
+def plain_attribute(payload: Payload, type_: TensorType[Attribute]) -> PlainElementsAttr:
+    """An attribute that owns the same elements for good; only one copy of them more is made."""
+    if payload.dtype == np.object_:
+        strings = narrow(payload.array(), len(payload.shape)).reshape(-1).tolist()
+        return StringElementsAttr(type_, ArrayAttr(_text(string) for string in strings))
     return DenseIntOrFPElementsAttr.new((type_, BytesAttr(_packed(payload))))
-
-
-def has_dense_form(type_: TensorType[Attribute]) -> bool:
-    """Whether xDSL's dense attribute can hold such elements: all but strings."""
-    return ELEMENT_DTYPES.get(type_.element_type) != np.object_
 
 
 def stored_form(block: Array) -> Array:
@@ -94,6 +100,10 @@ def stored_form(block: Array) -> Array:
 def stored_blocks(payload: Payload) -> Iterator[Array]:
     """The bytes that a dense attribute would store, block by block."""
     return (stored_form(block) for block in payload.blocks())
+
+
+def _text(text: str | bytes) -> StringAttr | BytesAttr:
+    return StringAttr(text) if isinstance(text, str) else BytesAttr(text)
 
 
 def _packed(payload: Payload) -> bytes:

@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from xonnc.dialects.onnx.elements.blocks import block_indices, block_of, narrow
-from xonnc.dialects.onnx.elements.buffers import Array
+from xonnc.dialects.onnx.elements.buffers import Array, Buffer
 
 DType: TypeAlias = np.dtype[np.generic]
 ElementwiseFunction: TypeAlias = Callable[..., Array]
@@ -25,6 +25,10 @@ class Operand(Protocol):
 
     def lent(self) -> Elementwise | None:
         """Pending work that may be repeated in a loop of the reader's; `None`: read `array()`."""
+        ...
+
+    def held(self) -> Iterator[Buffer]:
+        """The buffers that reading needs."""
         ...
 
 

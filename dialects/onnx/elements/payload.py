@@ -30,6 +30,9 @@ MAX_STEPS = 16
 EAGER_ELEMENTS = 1024
 """Results up to this size are computed at once: an expression costs more than they do."""
 
+WAITING_KEEPS_AT_MOST = 1.25
+"""Bytes of operands that pending work may keep in memory, by those of its result or largest operand."""
+
 SMALL_VIEW_BYTES = 4 * 1024
 LARGE_BUFFER_BYTES = 1024 * 1024
 
@@ -72,8 +75,8 @@ class Payload:
         """
         `function` of `operands` broadcast together, as elements of `dtype` (default: what numpy gives).
 
-        The work is done when somebody reads; small results, and functions of splats, are computed at once.
-        Raises `ValueError` if the shapes do not broadcast.
+        The work is done when somebody reads; at once where the result is small, is a splat, or takes less
+        memory than the operands that waiting would keep. Raises `ValueError` if the shapes do not broadcast.
         """
         shape = np.broadcast_shapes(*(operand.shape for operand in operands))
         if dtype is None:
@@ -85,7 +88,8 @@ class Payload:
         steps = 1 + sum(operand.steps for operand in operands)
         payload = Payload(shape, dtype, buffers)
         payload._pending = Elementwise(function, tuple(operands), dtype, steps)
-        if prod(shape) <= EAGER_ELEMENTS or all(operand.is_structural_splat() for operand in operands):
+        splat = all(operand.is_structural_splat() for operand in operands)
+        if splat or prod(shape) <= EAGER_ELEMENTS or payload._keeps_too_much():
             payload.array()
         return payload
 
@@ -142,6 +146,20 @@ class Payload:
             return None
         self._lent = True
         return self._pending
+
+    def held(self) -> Iterator[Buffer]:
+        """The buffers that this payload, or its pending work, keeps in memory; shared ones may repeat."""
+        if self._buffer is not None:
+            yield self._buffer
+        elif isinstance(self._pending, Seen):
+            yield from self._pending.source.held()
+        elif self._pending is not None:
+            for operand in self._pending.operands:
+                yield from operand.held()
+
+    def _keeps_too_much(self) -> bool:
+        sizes = [buffer.nbytes for buffer in set(self.held()) if not buffer.mapped]
+        return sum(sizes) > WAITING_KEEPS_AT_MOST * max(*sizes, prod(self.shape) * self.dtype.itemsize, 0)
 
     def _evaluate(self) -> Array:
         if isinstance(self._pending, Elementwise):

@@ -26,18 +26,19 @@ from xonnc.dialects.onnx.elements.attribute import DisposableElementsAttr, Eleme
 from xonnc.dialects.onnx.elements.buffers import Array, Buffers
 from xonnc.dialects.onnx.elements.dense import (
     STORAGE_DTYPES,
+    PlainElementsAttr,
     dense_array,
-    dense_attribute,
-    has_dense_form,
+    plain_attribute,
     resource_array,
 )
 from xonnc.dialects.onnx.elements.loop import DType, ElementwiseFunction
 from xonnc.dialects.onnx.elements.payload import Payload
 from xonnc.dialects.onnx.elements.roots import constants_of
+from xonnc.dialects.onnx.literals import SparseElementsAttr, StringElementsAttr
 from xonnc.dialects.onnx.types import element_type, element_type_of, numpy_dtype, tensor_type
 
-ElementsAttr: TypeAlias = DisposableElementsAttr | DenseIntOrFPElementsAttr
-"""A new constant: disposable while the pool is open, plain dense afterwards."""
+ElementsAttr: TypeAlias = DisposableElementsAttr | PlainElementsAttr
+"""A new constant: disposable while the pool is open, a plain attribute afterwards."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,7 @@ class DisposablePool(DialectInterface):
         return Collection(len(reachable), before - len(self._alive), len(self._alive) - len(reachable))
 
     def close(self) -> None:
-        """From now on new constants are plain dense attributes (but for strings, which have no such form)."""
+        """From now on new constants are plain attributes."""
         self._open = False
 
     @property
@@ -206,14 +207,12 @@ class DisposablePool(DialectInterface):
 
     def _published(self, payload: Payload, type_: TensorType[Attribute] | None) -> ElementsAttr:
         attr = self.wrap(payload, type_ or _default_type(payload))
-        if self._open or not has_dense_form(attr.type):
-            return attr
-        return dense_attribute(payload, attr.type)
+        return attr if self._open else plain_attribute(payload, attr.type)
 
 
 def elements_array(attr: Attribute) -> Array | None:
     """
-    A read-only array of any elements attribute (disposable, dense, dense_resource), `None` for others.
+    A read-only array of any elements attribute (disposable, dense, dense_resource, sparse), else `None`.
 
     A view wherever the attribute's bytes permit one. Raises `XonncError` if the data is missing or too short.
     """
@@ -223,7 +222,7 @@ def elements_array(attr: Attribute) -> Array | None:
         return dense_array(attr)
     if isinstance(attr, DenseResourceAttr):
         return resource_array(attr)
-    return None
+    return attr.array() if isinstance(attr, StringElementsAttr | SparseElementsAttr) else None
 
 
 def _default_type(payload: Payload) -> TensorType[Attribute]:

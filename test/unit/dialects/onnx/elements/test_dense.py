@@ -29,7 +29,8 @@ from xdsl.printer import Printer
 
 from xonnc.dialects.onnx.elements import DisposableElementsAttr, DisposablePool, elements_array
 from xonnc.dialects.onnx.elements.buffers import Array
-from xonnc.dialects.onnx.elements.dense import dense_attribute
+from xonnc.dialects.onnx.elements.dense import plain_attribute
+from xonnc.dialects.onnx.literals import StringElementsAttr
 from xonnc.dialects.onnx.types import ELEMENT_DTYPES
 from xonnc.errors import XonncError
 
@@ -62,7 +63,7 @@ def sample(dtype: npt.DTypeLike, size: int) -> Array:
 def test_dense_there_and_back_and_the_text_of_both(dtype: npt.DTypeLike, size: int):
     array = sample(dtype, size)
     attr = disposable(array)
-    dense = dense_attribute(attr.payload, attr.type)
+    dense = plain_attribute(attr.payload, attr.type)
     np.testing.assert_array_equal(read(dense), array)
     assert read(dense).dtype == array.dtype
     assert str(attr) == str(dense)
@@ -128,9 +129,10 @@ def test_nibbles_are_sign_extended():
     four = IntegerType(4)
     dense = DenseIntOrFPElementsAttr.from_list(TensorType(four, [3]), [-1, 15, 7])
     assert read(dense).astype(np.int8).tolist() == [-1, -1, 7]
-    back = dense_attribute(
+    back = plain_attribute(
         disposable(read(dense) + np.array(1, ml_dtypes.int4)).payload, TensorType(four, [3])
     )
+    assert isinstance(back, DenseIntOrFPElementsAttr)
     assert back.get_values() == (0, 0, -8)
 
 
@@ -146,14 +148,16 @@ def test_one_stored_element_is_a_splat():
     assert read(dense)[999, 999] == 5
 
 
-def test_splats_become_full_dense_attributes():
+def test_splats_become_full_plain_attributes():
     attr = disposable(np.array(2, np.int32)).expand([300, 2])
-    assert dense_attribute(attr.payload, attr.type).get_values() == (2,) * 600
+    dense = plain_attribute(attr.payload, attr.type)
+    assert isinstance(dense, DenseIntOrFPElementsAttr)
+    assert dense.get_values() == (2,) * 600
 
 
-def test_pending_work_goes_straight_into_the_dense_attribute():
+def test_pending_work_goes_straight_into_the_plain_attribute():
     attr = disposable(np.arange(100_000, dtype=np.int32)).map(np.negative)
-    dense = dense_attribute(attr.payload, attr.type)
+    dense = plain_attribute(attr.payload, attr.type)
     assert attr.payload.is_pending
     np.testing.assert_array_equal(read(dense), -np.arange(100_000))
 
@@ -182,6 +186,17 @@ def test_resources():
     assert read(module.attributes["v"]).tolist() == [1, 2]
     with pytest.raises(XonncError, match="dense_resource<absent_in_test>: no data"):
         elements_array(module.attributes["w"])
+
+
+def test_strings_there_and_back():
+    strings = np.array([["a", b"\xff"], ["", "ä"]], object)
+    attr = disposable(strings)
+    plain = plain_attribute(attr.payload, attr.type)
+    assert isinstance(plain, StringElementsAttr)
+    assert read(plain).tolist() == strings.tolist()
+    assert str(plain) == str(attr)
+    splat = disposable(np.array(["x"], object)).expand([50])
+    assert read(plain_attribute(splat.payload, splat.type)).tolist() == ["x"] * 50
 
 
 def test_other_attributes_hold_no_elements():
