@@ -66,4 +66,4 @@ def same_elements(block: Array, element: Array) -> bool:
 
 def _comparable(array: Array) -> Array:
     # Sub-byte integers leave the upper bits of their byte undefined, so only their values compare.
-    return array.view(np.uint8) if array.dtype.kind == "V" and array.dtype.name.startswith("float") else array
+    return array.view(np.uint8) if array.dtype.name.startswith("float") else array

@@ -6,7 +6,9 @@ import mmap
 import tracemalloc
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
+import numpy.typing as npt
 import pytest
 from xdsl.dialects.builtin import i8
 
@@ -130,12 +132,22 @@ def test_a_uniform_tensor_shrinks_once_somebody_notices():
     assert attr.array().sum() == 3 << 20
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.float64])
-def test_splats_are_compared_bit_for_bit(dtype: type[np.floating]):
+@pytest.mark.parametrize(
+    "dtype",
+    [np.float16, np.float32, np.float64, np.complex64, ml_dtypes.bfloat16, ml_dtypes.float8_e5m2],
+    ids=str,
+)
+def test_splats_are_compared_bit_for_bit(dtype: npt.DTypeLike):
     pool = DisposablePool()
-    assert constant(pool, np.full(5, np.nan, dtype)).is_splat
-    assert not constant(pool, np.array([0.0, -0.0], dtype)).is_splat
-    assert not constant(pool, np.array([0.0] * 70_000 + [1], dtype)).is_splat
+    assert constant(pool, np.full(5, np.nan, np.float32).astype(dtype)).is_splat
+    assert not constant(pool, np.array([0.0, -0.0], np.float32).astype(dtype)).is_splat
+    assert not constant(pool, np.array([0.0] * 70_000 + [1]).astype(dtype)).is_splat
+
+
+def test_the_unused_half_of_a_nibbles_byte_does_not_count():
+    pool = DisposablePool()
+    assert constant(pool, np.array([0x0F, 0xFF], np.uint8).view(ml_dtypes.int4)).is_splat
+    assert not constant(pool, np.array([0x0F, 0xFE], np.uint8).view(ml_dtypes.int4)).is_splat
 
 
 def test_a_scalar_cut_from_a_large_tensor_lets_it_go():
