@@ -1,0 +1,58 @@
+"""Locations as MLIR writes them, without the `loc(…)` around."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    CallSiteLoc,
+    FileLineColLoc,
+    FusedLoc,
+    NameLoc,
+    NoneAttr,
+    UnknownLoc,
+)
+from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
+
+from xonnc.dialects.onnx.assembly.strings import quoted
+from xonnc.dialects.onnx.literals import RangeMarkerAttr
+
+
+def location_parts(
+    location: Attribute,
+    alias_of: Callable[[Attribute], str | None],
+    text_of: Callable[[Attribute], str],
+) -> str:
+    """The text of a location: its parts by their aliases where they have one, metadata through `text_of`."""
+
+    def part(child: Attribute) -> str:
+        return alias_of(child) or location_parts(child, alias_of, text_of)
+
+    if isinstance(location, FileLineColLoc):
+        return f"{quoted(location.filename.data)}:{location.line.data}:{location.column.data}"
+    if isinstance(location, NameLoc):
+        if isinstance(location.location, NoneAttr | UnknownLoc):
+            return quoted(location.desc.data)
+        return f"{quoted(location.desc.data)}({part(location.location)})"
+    if isinstance(location, CallSiteLoc):
+        return f"callsite({part(location.callee)} at {part(location.caller)})"
+    if isinstance(location, FusedLoc):
+        if isinstance(location.metadata, RangeMarkerAttr):
+            return _range(location.locations)
+        metadata = "" if isinstance(location.metadata, NoneAttr) else f"<{text_of(location.metadata)}>"
+        parts = location.locations.data if isa(location.locations, ArrayAttr[Attribute]) else ()
+        return f"fused{metadata}[{', '.join(map(part, parts))}]"
+    return "unknown"
+
+
+def _range(ends: Attribute) -> str:
+    """`"f":1:2 to 3:4`, or `"f":1:2 to :4` within a line."""
+    if not isa(ends, ArrayAttr[FileLineColLoc]) or len(ends) != 2:
+        return "unknown"
+    begin, end = ends.data
+    text = f"{quoted(begin.filename.data)}:{begin.line.data}:{begin.column.data} to "
+    if begin.line == end.line:
+        return f"{text}:{end.column.data}"
+    return f"{text}{end.line.data}:{end.column.data}"

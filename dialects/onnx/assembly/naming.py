@@ -1,0 +1,109 @@
+"""Value names as MLIR gives them: `%0`, `%1#1`, `%arg0`; breadth first, region by region."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from xdsl.dialects.builtin import IndexType, IntegerAttr, i1
+from xdsl.ir import Operation, Region, SSAValue
+
+Names = dict[SSAValue, str]
+"""The name of each value, without `%`."""
+
+
+def _constant_name(op: Operation) -> str:
+    value = op.properties.get("value")
+    if not isinstance(value, IntegerAttr):
+        return "cst"
+    number, type_ = value.value.data, value.get_type()
+    if type_ == i1:
+        return "true" if number else "false"
+    return f"c{number}" if isinstance(type_, IndexType) else f"c{number}_{type_}"
+
+
+_SUGGESTED: dict[str, Callable[[Operation], str]] = {
+    "arith.constant": _constant_name,
+    "memref.alloc": lambda op: "alloc",
+    "memref.alloca": lambda op: "alloca",
+    "memref.cast": lambda op: "cast",
+    "memref.dim": lambda op: "dim",
+    "memref.reinterpret_cast": lambda op: "reinterpret_cast",
+    "memref.reshape": lambda op: "reshape",
+    "memref.subview": lambda op: "subview",
+    "memref.view": lambda op: "view",
+    "tensor.cast": lambda op: "cast",
+    "tensor.dim": lambda op: "dim",
+    "tensor.extract": lambda op: "extracted",
+    "tensor.from_elements": lambda op: "from_elements",
+    "tensor.reshape": lambda op: "reshape",
+}
+"""What upstream ops call their result; no onnx op suggests a name."""
+
+
+def value_names(root: Operation) -> Names:
+    """The names of all values that `root` and what it contains define."""
+    names: Names = {}
+    scope = _Scope(names)
+    scope.name_results(root)
+    waiting = deque((region, scope) for region in root.regions)
+    while waiting:
+        region, outer = waiting.popleft()
+        scope = outer.inner()
+        scope.name_region(region)
+        waiting.extend((inner, scope) for block in region.blocks for op in block.ops for inner in op.regions)
+    return names
+
+
+class _Scope:
+    """The counters of one region. Those of a nested region start where the region around it ended."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self.used: set[str] = set()
+        self.next_value = 0
+        self.next_argument = 0
+        self.next_conflict = 0
+
+    def inner(self) -> _Scope:
+        scope = _Scope(self.names)
+        scope.used = self.used.copy() if self.used else set()
+        scope.next_value = self.next_value
+        scope.next_argument = self.next_argument
+        scope.next_conflict = self.next_conflict
+        return scope
+
+    def name_region(self, region: Region) -> None:
+        for index, block in enumerate(region.blocks):
+            for argument in block.args:
+                if index == 0:
+                    self.names[argument] = self._unique(f"arg{self.next_argument}")
+                    self.next_argument += 1
+                else:
+                    self.names[argument] = self._number()
+            for op in block.ops:
+                self.name_results(op)
+
+    def name_results(self, op: Operation) -> None:
+        results = op.results
+        if not results:
+            return
+        suggest = _SUGGESTED.get(op.name)
+        name = self._unique(suggest(op)) if suggest else self._number()
+        if len(results) == 1:
+            self.names[results[0]] = name
+            return
+        for index, result in enumerate(results):
+            self.names[result] = f"{name}#{index}"
+
+    def _number(self) -> str:
+        self.next_value += 1
+        return str(self.next_value - 1)
+
+    def _unique(self, name: str) -> str:
+        found = name
+        while found in self.used:
+            found = f"{name}_{self.next_conflict}"
+            self.next_conflict += 1
+        self.used.add(found)
+        return found

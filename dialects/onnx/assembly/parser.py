@@ -1,0 +1,88 @@
+"""IR text as MLIR writes it, read faster than xDSL reads it and without its gaps (design/xdsl.md §0, §6)."""
+
+from __future__ import annotations
+
+import gc
+from bisect import bisect_right
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, ModuleOp, StringAttr, UnknownLoc
+from xdsl.ir import Operation
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.lexer import Span
+
+from xonnc.dialects.onnx.assembly.attribute_parser import OnnxAttributeParser
+
+
+class OnnxParser(OnnxAttributeParser):
+    """
+    Reads IR text.
+
+    An op without a location of its own is at its place in the file, as in MLIR; `starts` has the offsets of
+    the others. Errors are `ParseError`s with their place.
+    """
+
+    def __init__(self, ctx: Context, input: str | bytes, name: str = "<unknown>") -> None:
+        super().__init__(ctx, input, name)
+        self.starts: dict[Operation, int] = {}
+        self._file = StringAttr(name)
+        self._lines = [-1]
+        self._op_starts: list[int] = []
+        self._own_location: LocationAttr | None = None
+
+    def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
+        """The whole input as a module."""
+        position = -1
+        while (position := self._content.find("\n", position + 1)) >= 0:
+            self._lines.append(position)
+        # Nothing dies while parsing: the collector would only walk the growing IR again and again.
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            return super().parse_module(allow_implicit_module)
+        except VerifyException as error:
+            self.raise_error(str(error))
+        finally:
+            if collecting:
+                gc.enable()
+
+    def place(self, start: int) -> tuple[int, int]:
+        """Line and column, from one, of an offset."""
+        line = bisect_right(self._lines, start - 1)
+        return line, start - self._lines[line - 1]
+
+    def parse_operation(self) -> Operation:
+        """One operation."""
+        op = super().parse_operation()
+        start = self._op_starts.pop()
+        if op.location is self._own_location:
+            self.starts[op] = start
+        elif isinstance(op.location, UnknownLoc):
+            line, column = self.place(start)
+            op.location = FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
+        return op
+
+    def _parse_op_result_list(self) -> list[tuple[Span, int]]:
+        results = super()._parse_op_result_list()
+        # The op is where its name is.
+        self._op_starts.append(self.pos)
+        return results
+
+    def _parse_alias_def(self) -> None:
+        token = self._consume_token()
+        name = token.text
+        equals = self.pos
+        self.parse_punctuation("=", " after alias name")
+        end = self._definitions.read_ahead(name, equals + 1)
+        if end is not None:
+            self._resume_from(end)
+        elif name in self._definitions.keys():
+            self.raise_error(f"re-declaration of alias '{name}'", token.span)
+        else:
+            self._definitions[name] = self.parse_attribute()
+
+    def parse_optional_location(self) -> LocationAttr | None:
+        """`loc(…)`, if there is one."""
+        location = super().parse_optional_location()
+        self._own_location = location
+        return location
