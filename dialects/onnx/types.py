@@ -132,3 +132,16 @@ def static_shape(type_: Attribute) -> tuple[int, ...] | None:
         return None
     shape = type_.get_shape()
     return None if builtin.DYNAMIC_INDEX in shape else shape
+
+
+def are_compatible(a: Attribute, b: Attribute) -> bool:
+    """Whether a value may have both types: equal, or tensors of one element type whose known sizes agree."""
+    if a == b:
+        return True
+    if not is_tensor(a) or not is_tensor(b) or a.element_type != b.element_type:
+        return False
+    if not is_ranked(a) or not is_ranked(b):
+        return True
+    dynamic = builtin.DYNAMIC_INDEX
+    pairs = zip(a.get_shape(), b.get_shape(), strict=False)
+    return len(a.get_shape()) == len(b.get_shape()) and all(x == y or dynamic in (x, y) for x, y in pairs)

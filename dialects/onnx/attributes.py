@@ -1,0 +1,66 @@
+"""The attributes of ONNX operators as MLIR spells them, memoised: building one costs 5 to 70 us."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    Float32Type,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    Signedness,
+    StringAttr,
+    f32,
+    i64,
+)
+
+SI64 = IntegerType(64, Signedness.SIGNED)
+"""The type of every integer attribute that stands alone: `axis = 1 : si64`."""
+
+
+@cache
+def integer(value: int) -> IntegerAttr[IntegerType]:
+    """ONNX's INT: `1 : si64`."""
+    return IntegerAttr(value, SI64)
+
+
+@cache
+def real(value: float) -> FloatAttr[Float32Type]:
+    """ONNX's FLOAT, rounded to 32 bits: `1.000000e+00 : f32`."""
+    return FloatAttr(value, f32)
+
+
+@cache
+def text(value: str) -> StringAttr:
+    """ONNX's STRING: `"NOTSET"`."""
+    return StringAttr(value)
+
+
+@cache
+def integers(*values: int) -> ArrayAttr[IntegerAttr[IntegerType]]:
+    """ONNX's INTS: `[0, 1]`, elements of type i64."""
+    return ArrayAttr([_element(value) for value in values])
+
+
+@cache
+def reals(*values: float) -> ArrayAttr[FloatAttr[Float32Type]]:
+    """ONNX's FLOATS: `[1.000000e+00 : f32]`."""
+    return ArrayAttr([real(value) for value in values])
+
+
+@cache
+def texts(*values: str) -> ArrayAttr[StringAttr]:
+    """ONNX's STRINGS: `["Tanh"]`."""
+    return ArrayAttr([text(value) for value in values])
+
+
+def values_of(array: ArrayAttr[IntegerAttr[IntegerType]] | None) -> tuple[int, ...] | None:
+    """The integers of an INTS attribute; `None` if it is absent."""
+    return None if array is None else tuple(element.value.data for element in array)
+
+
+@cache
+def _element(value: int) -> IntegerAttr[IntegerType]:
+    return IntegerAttr(value, i64)

@@ -1,0 +1,261 @@
+"""
+What operands, results and properties of `onnx` ops may be.
+
+`types("T", "floats i64")` says that a value is a tensor of f16, f32, f64 or i64, of any shape or rank,
+and that all values of one op bound to `T` have the same element type. The words are MLIR element
+types, groups of them (`GROUPS`), and `seq<…>`, `opt<…>`, `map<…, …>` around them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Generic
+
+from typing_extensions import TypeVar
+from xdsl.dialects import builtin
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    Float32Type,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    NoneType,
+    StringAttr,
+    TensorType,
+)
+from xdsl.ir import Attribute, TypeAttribute
+from xdsl.irdl import AtLeast, AttrConstraint, IntConstraint, RangeConstraint, RangeOf, VerificationContext
+from xdsl.utils.exceptions import VerifyException
+
+from xonnc.dialects.onnx.attributes import SI64
+from xonnc.dialects.onnx.types import MapType, OptType, SeqType, StringType, is_tensor
+
+GROUPS: Mapping[str, str] = {
+    "ints": "i8 i16 i32 i64",
+    "uints": "ui8 ui16 ui32 ui64",
+    "int4s": "i4 ui4",
+    "int2s": "i2 ui2",
+    "floats": "f16 f32 f64",
+    "float8s": "f8E4M3FN f8E4M3FNUZ f8E5M2 f8E5M2FNUZ",
+    "float6s": "f6E2M3FN f6E3M2FN",
+    "complexes": "complex<f32> complex<f64>",
+}
+"""Element types that ONNX admits together."""
+
+_ELEMENTS: Mapping[str, Attribute] = {
+    **{f"i{width}": IntegerType(width) for width in (1, 2, 4, 8, 16, 32, 64)},
+    **{f"ui{width}": IntegerType(width, builtin.Signedness.UNSIGNED) for width in (2, 4, 8, 16, 32, 64)},
+    "f16": builtin.f16,
+    "bf16": builtin.bf16,
+    "f32": builtin.f32,
+    "f64": builtin.f64,
+    "f8E4M3FN": builtin.f8E4M3FN,
+    "f8E4M3FNUZ": builtin.f8E4M3FNUZ,
+    "f8E5M2": builtin.f8E5M2,
+    "f8E5M2FNUZ": builtin.f8E5M2FNUZ,
+    "f8E8M0FNU": builtin.f8E8M0FNU,
+    "f6E2M3FN": builtin.f6E2M3FN,
+    "f6E3M2FN": builtin.f6E3M2FN,
+    "f4E2M1FN": builtin.f4E2M1FN,
+    "complex<f32>": builtin.ComplexType(builtin.f32),
+    "complex<f64>": builtin.ComplexType(builtin.f64),
+    "string": StringType(),
+}
+
+AttributeT = TypeVar("AttributeT", bound=Attribute, covariant=True)
+_VariableMapping = Mapping[TypeVar, AttrConstraint[Attribute] | IntConstraint]
+
+
+@dataclass(frozen=True)
+class Types(AttrConstraint[Attribute]):
+    """A value's type: of a kind that `words` name, the same for all values bound to `variable`."""
+
+    variable: str
+    """The schema's name for the type parameter, empty if values do not have to agree."""
+    words: str
+    is_optional: bool = False
+    """Whether `none` is taken, for a value that is not there."""
+
+    @cached_property
+    def kinds(self) -> frozenset[Attribute]:
+        """What the type may be but for its shape: an element type, or a sequence, … of one."""
+        return frozenset(_parse(self.words))
+
+    @cached_property
+    def optional(self) -> Types:
+        """The same, or `none`."""
+        return Types(self.variable, self.words, is_optional=True)
+
+    @cached_property
+    def each(self) -> Types:
+        """The same for values that need not agree."""
+        return Types("", self.words, self.is_optional)
+
+    @cached_property
+    def some(self) -> RangeConstraint[Attribute]:
+        """One value or more."""
+        return RangeOf(self).of_length(AtLeast(1))
+
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        if is_tensor(attr):
+            kind = attr.element_type
+        elif self.is_optional and isinstance(attr, NoneType):
+            return
+        else:
+            kind = kind_of(attr)
+        if kind not in self.kinds:
+            raise VerifyException(f"{attr} is not {self.description}")
+        if self.variable and constraint_context.get_variable(self.variable) != kind:
+            self._bind(kind, attr, constraint_context)
+
+    @property
+    def description(self) -> str:
+        """The constraint in words, as messages say it."""
+        none = " or none" if self.is_optional else ""
+        if "<" in self.words.replace("complex<", ""):
+            return f"one of: {self.words}{none}"
+        return f"a tensor of {self.words.replace(' ', ', ')}{none}"
+
+    def _bind(self, kind: Attribute, attr: Attribute, context: VerificationContext) -> None:
+        bound = context.get_variable(self.variable)
+        if bound is not None:
+            raise VerifyException(
+                f"{attr} has element type {kind}, but {self.variable} is {bound} in an earlier value"
+            )
+        context.set_attr_variable(self.variable, kind)
+
+    def variables(self) -> set[str]:
+        return {self.variable} if self.variable else set()
+
+    def mapping_type_vars(self, type_var_mapping: _VariableMapping) -> Types:
+        return self
+
+
+@cache
+def types(variable: str, words: str) -> Types:
+    """The shared constraint object for a type parameter; see the module's own text."""
+    return Types(variable, words)
+
+
+def kind_of(type_: Attribute) -> Attribute:
+    """A type without its shapes: `f32` for `tensor<2xf32>`, `!onnx.Seq<f32>` for a sequence of those."""
+    if is_tensor(type_):
+        return type_.element_type
+    match type_:
+        case SeqType():
+            return SeqType(kind_of(type_.element_type))
+        case OptType():
+            return OptType(kind_of(type_.element_type))
+        case MapType():
+            return MapType(kind_of(type_.key_type), kind_of(type_.value_type))
+        case _:
+            return type_
+
+
+def _parse(words: str) -> Iterator[Attribute]:
+    for word in _split(words):
+        head, _, inner = word.removesuffix(">").partition("<")
+        if word in _ELEMENTS:
+            yield _ELEMENTS[word]
+        elif word in GROUPS:
+            yield from _parse(GROUPS[word])
+        elif head == "seq":
+            yield from map(SeqType, _parse(inner))
+        elif head == "opt":
+            yield from map(OptType, _parse(inner))
+        else:
+            key, value = inner.split(",")
+            yield MapType(_ELEMENTS[key.strip()], _ELEMENTS[value.strip()])
+
+
+def _split(words: str) -> Iterator[str]:
+    """The words at the outermost level."""
+    depth, word = 0, ""
+    for character in words:
+        depth += (character == "<") - (character == ">")
+        if character == " " and not depth:
+            yield word
+            word = ""
+        else:
+            word += character
+    yield word
+
+
+TENSOR = types(
+    "", "i1 ints uints int4s int2s floats bf16 float8s f8E8M0FNU float6s f4E2M1FN complexes string"
+)
+BOOL = types("", "i1")
+FLOAT = types("", "f32")
+INT64 = types("", "i64")
+STRINGS = types("", "string")
+
+
+@dataclass(frozen=True)
+class Single(AttrConstraint[AttributeT], Generic[AttributeT]):
+    """A property that holds one value: an attribute of class `base`, and of `type` if that is given."""
+
+    base: type[Attribute]
+    description: str
+    type: Attribute | None = None
+
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        if not isinstance(attr, self.base) or (self.type is not None and type_of(attr) != self.type):
+            raise VerifyException(f"{attr} is not {self.description}")
+
+    def mapping_type_vars(self, type_var_mapping: _VariableMapping) -> Single[AttributeT]:
+        return self
+
+
+@dataclass(frozen=True)
+class Several(AttrConstraint[ArrayAttr[AttributeT]], Generic[AttributeT]):
+    """A property that holds a list of values."""
+
+    element: Single[AttributeT]
+    description: str
+
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        elements = _elements_of(attr)
+        if elements is None:
+            raise VerifyException(f"{attr} is not {self.description}")
+        for element in elements:
+            self.element.verify(element, constraint_context)
+
+    def mapping_type_vars(self, type_var_mapping: _VariableMapping) -> Several[AttributeT]:
+        return self
+
+
+@dataclass(frozen=True)
+class Elements(AttrConstraint[Attribute]):
+    """A property that holds a constant tensor: `dense<…>`, `dense_resource<…>`, or one of the pool's."""
+
+    def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
+        if not isinstance(type_of(attr), TensorType):
+            raise VerifyException(f"{attr} is not a constant tensor such as dense<0> : tensor<1xi64>")
+
+    def mapping_type_vars(self, type_var_mapping: _VariableMapping) -> Elements:
+        return self
+
+
+def type_of(attr: Attribute) -> Attribute | None:
+    """The type of an attribute that has one, as constants and numbers do."""
+    return getattr(attr, "type", None)
+
+
+def _is_array(attr: Attribute) -> bool:
+    return isinstance(attr, ArrayAttr)
+
+
+def _elements_of(attr: Attribute) -> Sequence[Attribute] | None:
+    return getattr(attr, "data", ()) if _is_array(attr) else None
+
+
+INT = Single[IntegerAttr[IntegerType]](IntegerAttr, "an integer such as 1 : si64", SI64)
+REAL = Single[FloatAttr[Float32Type]](FloatAttr, "a number such as 1.0 : f32", builtin.f32)
+TEXT = Single[StringAttr](StringAttr, "a string")
+TYPE = Single[TypeAttribute](TypeAttribute, "a type")
+INTS = Several(Single[IntegerAttr[IntegerType]](IntegerAttr, "an i64 integer", builtin.i64), "a list of i64")
+REALS = Several(REAL, "a list of f32")
+TEXTS = Several(TEXT, "a list of strings")
+ELEMENTS = Elements()

@@ -1,0 +1,234 @@
+"""Tensors out of nothing: constants and random numbers; written by `python -m xonnc.tools.onnx_dialect`."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from xonnc.dialects.onnx.attributes import integer, real
+from xonnc.dialects.onnx.constraints import INT, INTS, REAL, types
+from xonnc.dialects.onnx.op import OnnxOp
+
+
+@irdl_op_definition
+class BernoulliOp(OnnxOp):
+    """
+    Draws binary random numbers (0 or 1) from a Bernoulli distribution. The input tensor should be a tensor
+    containing probabilities p (a value in the range [0,1]) to be used for drawing the binary random number,
+    where an output of 1 is produced with probability p and an output of 0 is produced with probability
+    (1-p).
+    """
+
+    name = "onnx.Bernoulli"
+
+    OP_TYPE: ClassVar = "Bernoulli"
+    SINCE: ClassVar = 15
+
+    T1: ClassVar = types("T1", "floats bf16")
+    T2: ClassVar = types("T2", "i1 ints uints floats bf16")
+
+    input = operand_def(T1)
+
+    output = result_def(T2)
+
+    dtype = opt_prop_def(INT)
+    seed = opt_prop_def(REAL)
+
+    traits = traits_def()
+
+
+@irdl_op_definition
+class EyeLikeOp(OnnxOp):
+    """
+    Generate a 2D tensor (matrix) with ones on the diagonal and zeros everywhere else. Only 2D tensors are
+    supported, i.e.
+    """
+
+    name = "onnx.EyeLike"
+
+    OP_TYPE: ClassVar = "EyeLike"
+    SINCE: ClassVar = 9
+
+    T1: ClassVar = types("T1", "i1 ints uints floats bf16")
+    T2: ClassVar = types("T2", "i1 ints uints floats bf16")
+
+    input = operand_def(T1)
+
+    output = result_def(T2)
+
+    dtype = opt_prop_def(INT)
+    k = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class MultinomialOp(OnnxOp):
+    """
+    Generate a tensor of samples from a multinomial distribution according to the probabilities of each of
+    the possible outcomes.
+    """
+
+    name = "onnx.Multinomial"
+
+    OP_TYPE: ClassVar = "Multinomial"
+    SINCE: ClassVar = 7
+
+    T1: ClassVar = types("T1", "floats bf16")
+    T2: ClassVar = types("T2", "i32 i64")
+
+    input = operand_def(T1)
+
+    output = result_def(T2)
+
+    dtype = prop_def(INT, integer(6))
+    sample_size = prop_def(INT, integer(1))
+    seed = opt_prop_def(REAL)
+
+    traits = traits_def()
+
+
+@irdl_op_definition
+class RandomNormalOp(OnnxOp):
+    """
+    Generate a tensor with random values drawn from a normal distribution. The shape of the tensor is
+    specified by the `shape` argument and the parameter of the normal distribution specified by `mean` and
+    `scale`.
+    """
+
+    name = "onnx.RandomNormal"
+
+    OP_TYPE: ClassVar = "RandomNormal"
+    SINCE: ClassVar = 1
+
+    T: ClassVar = types("T", "floats bf16")
+
+    output = result_def(T)
+
+    dtype = prop_def(INT, integer(1))
+    mean = prop_def(REAL, real(0.0))
+    scale = prop_def(REAL, real(1.0))
+    seed = opt_prop_def(REAL)
+    shape = prop_def(INTS)
+
+    traits = traits_def()
+
+
+@irdl_op_definition
+class RandomNormalLikeOp(OnnxOp):
+    """
+    Generate a tensor with random values drawn from a normal distribution. The shape of the output tensor is
+    copied from the shape of the input tensor, and the parameters of the normal distribution are specified
+    by `mean` and `scale`.
+    """
+
+    name = "onnx.RandomNormalLike"
+
+    OP_TYPE: ClassVar = "RandomNormalLike"
+    SINCE: ClassVar = 1
+
+    T1: ClassVar = types("T1", "i1 ints uints floats bf16 complexes string")
+    T2: ClassVar = types("T2", "floats bf16")
+
+    input = operand_def(T1)
+
+    output = result_def(T2)
+
+    dtype = opt_prop_def(INT)
+    mean = prop_def(REAL, real(0.0))
+    scale = prop_def(REAL, real(1.0))
+    seed = opt_prop_def(REAL)
+
+    traits = traits_def()
+
+
+@irdl_op_definition
+class RandomUniformOp(OnnxOp):
+    """
+    Generate a tensor with random values drawn from a uniform distribution. The shape of the tensor is
+    specified by the `shape` argument and the range by `low` and `high`.
+    """
+
+    name = "onnx.RandomUniform"
+
+    OP_TYPE: ClassVar = "RandomUniform"
+    SINCE: ClassVar = 1
+
+    T: ClassVar = types("T", "floats bf16")
+
+    output = result_def(T)
+
+    dtype = prop_def(INT, integer(1))
+    high = prop_def(REAL, real(1.0))
+    low = prop_def(REAL, real(0.0))
+    seed = opt_prop_def(REAL)
+    shape = prop_def(INTS)
+
+    traits = traits_def()
+
+
+@irdl_op_definition
+class RandomUniformLikeOp(OnnxOp):
+    """
+    Generate a tensor with random values drawn from a uniform distribution. The shape of the output tensor
+    is copied from the shape of the input tensor, and the parameters of the uniform distribution are
+    specified by `low` and `high`.
+    """
+
+    name = "onnx.RandomUniformLike"
+
+    OP_TYPE: ClassVar = "RandomUniformLike"
+    SINCE: ClassVar = 1
+
+    T1: ClassVar = types("T1", "i1 ints uints floats bf16 complexes string")
+    T2: ClassVar = types("T2", "floats bf16")
+
+    input = operand_def(T1)
+
+    output = result_def(T2)
+
+    dtype = opt_prop_def(INT)
+    high = prop_def(REAL, real(1.0))
+    low = prop_def(REAL, real(0.0))
+    seed = opt_prop_def(REAL)
+
+    traits = traits_def()
+
+
+@irdl_op_definition
+class RangeOp(OnnxOp):
+    """
+    Generate a tensor containing a sequence of numbers that begin at `start` and extends by increments of
+    `delta` up to `limit` (exclusive).
+    """
+
+    name = "onnx.Range"
+
+    OP_TYPE: ClassVar = "Range"
+    SINCE: ClassVar = 11
+
+    T: ClassVar = types("T", "i16 i32 i64 floats bf16")
+
+    start = operand_def(T)
+    limit = operand_def(T)
+    delta = operand_def(T)
+
+    output = result_def(T)
+
+    stash_type = prop_def(INT, integer(1))
+
+    traits = traits_def(Pure())
+
+
+OPS: tuple[type[OnnxOp], ...] = (
+    BernoulliOp,
+    EyeLikeOp,
+    MultinomialOp,
+    RandomNormalOp,
+    RandomNormalLikeOp,
+    RandomUniformOp,
+    RandomUniformLikeOp,
+    RangeOp,
+)

@@ -1,0 +1,36 @@
+"""Images; written by `python -m xonnc.tools.onnx_dialect`."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from xonnc.dialects.onnx.attributes import text
+from xonnc.dialects.onnx.constraints import TEXT, types
+from xonnc.dialects.onnx.op import OnnxOp
+
+
+@irdl_op_definition
+class ImageDecoderOp(OnnxOp):
+    """Loads and decodes and image from a file. If it can't decode for any reason (e.g."""
+
+    name = "onnx.ImageDecoder"
+
+    OP_TYPE: ClassVar = "ImageDecoder"
+    SINCE: ClassVar = 20
+
+    T1: ClassVar = types("T1", "ui8")
+    T2: ClassVar = types("T2", "ui8")
+
+    encoded_stream = operand_def(T1)
+
+    image = result_def(T2)
+
+    pixel_format = prop_def(TEXT, text("RGB"))
+
+    traits = traits_def(Pure())
+
+
+OPS: tuple[type[OnnxOp], ...] = (ImageDecoderOp,)

@@ -1,0 +1,520 @@
+"""Comparisons, logic and bits; written by `python -m xonnc.tools.onnx_dialect`."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from xonnc.dialects.onnx.attributes import integer
+from xonnc.dialects.onnx.constraints import INT, TEXT, types
+from xonnc.dialects.onnx.op import OnnxOp
+
+
+@irdl_op_definition
+class AndOp(OnnxOp):
+    """
+    Returns the tensor resulted from performing the `and` logical operation elementwise on the input tensors
+    `A` and `B` (with Numpy-style broadcasting support).
+    """
+
+    name = "onnx.And"
+
+    OP_TYPE: ClassVar = "And"
+    SINCE: ClassVar = 7
+
+    T: ClassVar = types("T", "i1")
+    T1: ClassVar = types("T1", "i1")
+
+    A = operand_def(T)
+    B = operand_def(T)
+
+    C = result_def(T1)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class AndV1Op(OnnxOp):
+    """
+    Returns the tensor resulted from performing the `and` logical operation elementwise on the input tensors
+    `A` and `B`.
+
+    As of opset 1 to 6.
+    """
+
+    name = "onnx.AndV1"
+
+    OP_TYPE: ClassVar = "And"
+    SINCE: ClassVar = 1
+    UNTIL: ClassVar = 7
+
+    T: ClassVar = types("T", "i1")
+    T1: ClassVar = types("T1", "i1")
+
+    A = operand_def(T)
+    B = operand_def(T)
+
+    C = result_def(T1)
+
+    axis = opt_prop_def(INT)
+    broadcast = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class BitShiftOp(OnnxOp):
+    """
+    Bitwise shift operator performs element-wise operation. For each input element, if the attribute
+    "direction" is "RIGHT", this operator moves its binary representation toward the right side.
+    """
+
+    name = "onnx.BitShift"
+
+    OP_TYPE: ClassVar = "BitShift"
+    SINCE: ClassVar = 11
+
+    T: ClassVar = types("T", "ints uints")
+
+    X = operand_def(T)
+    Y = operand_def(T)
+
+    Z = result_def(T)
+
+    direction = prop_def(TEXT)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class BitwiseAndOp(OnnxOp):
+    """
+    Returns the tensor resulting from performing the bitwise `and` operation elementwise on the input
+    tensors `A` and `B` (with Numpy-style broadcasting support).
+    """
+
+    name = "onnx.BitwiseAnd"
+
+    OP_TYPE: ClassVar = "BitwiseAnd"
+    SINCE: ClassVar = 18
+
+    T: ClassVar = types("T", "ints uints")
+
+    A = operand_def(T)
+    B = operand_def(T)
+
+    C = result_def(T)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class BitwiseNotOp(OnnxOp):
+    """Returns the bitwise not of the input tensor element-wise."""
+
+    name = "onnx.BitwiseNot"
+
+    OP_TYPE: ClassVar = "BitwiseNot"
+    SINCE: ClassVar = 18
+
+    T: ClassVar = types("T", "ints uints")
+
+    X = operand_def(T)
+
+    Y = result_def(T)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class BitwiseOrOp(OnnxOp):
+    """
+    Returns the tensor resulting from performing the bitwise `or` operation elementwise on the input tensors
+    `A` and `B` (with Numpy-style broadcasting support).
+    """
+
+    name = "onnx.BitwiseOr"
+
+    OP_TYPE: ClassVar = "BitwiseOr"
+    SINCE: ClassVar = 18
+
+    T: ClassVar = types("T", "ints uints")
+
+    A = operand_def(T)
+    B = operand_def(T)
+
+    C = result_def(T)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class BitwiseXorOp(OnnxOp):
+    """
+    Returns the tensor resulting from performing the bitwise `xor` operation elementwise on the input
+    tensors `A` and `B` (with Numpy-style broadcasting support).
+    """
+
+    name = "onnx.BitwiseXor"
+
+    OP_TYPE: ClassVar = "BitwiseXor"
+    SINCE: ClassVar = 18
+
+    T: ClassVar = types("T", "ints uints")
+
+    A = operand_def(T)
+    B = operand_def(T)
+
+    C = result_def(T)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class EqualOp(OnnxOp):
+    """
+    Returns the tensor resulted from performing the `equal` logical operation elementwise on the input
+    tensors `A` and `B` (with Numpy-style broadcasting support).
+    """
+
+    name = "onnx.Equal"
+
+    OP_TYPE: ClassVar = "Equal"
+    SINCE: ClassVar = 7
+
+    T: ClassVar = types("T", "i1 ints uints floats bf16 string")
+    T1: ClassVar = types("T1", "i1")
+
+    A = operand_def(T)
+    B = operand_def(T)
+
+    C = result_def(T1)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class EqualV1Op(OnnxOp):
+    """
+    Returns the tensor resulted from performing the `equal` logical operation elementwise on the input
+    tensors `A` and `B`.
+
+    As of opset 1 to 6.
+    """
+
+    name = "onnx.EqualV1"
+
+    OP_TYPE: ClassVar = "Equal"
+    SINCE: ClassVar = 1
+    UNTIL: ClassVar = 7
+
+    T: ClassVar = types("T", "i1 i32 i64")
+    T1: ClassVar = types("T1", "i1")
+
+    A = operand_def(T)
+    B = operand_def(T)
+
+    C = result_def(T1)
+
+    axis = opt_prop_def(INT)
+    broadcast = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class GreaterOp(OnnxOp):
+    """
+    Returns the tensor resulted from performing the `greater` logical operation elementwise on the input
+    tensors `A` and `B` (with Numpy-style broadcasting support).
+    """
+
+    name = "onnx.Greater"
+
+    OP_TYPE: ClassVar = "Greater"
+    SINCE: ClassVar = 7
+
+    T: ClassVar = types("T", "ints uints floats bf16")
+    T1: ClassVar = types("T1", "i1")
+
+    A = operand_def(T)
+    B = operand_def(T)
+
+    C = result_def(T1)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class GreaterV1Op(OnnxOp):
+    """
+    Returns the tensor resulted from performing the `greater` logical operation elementwise on the input
+    tensors `A` and `B`.
+
+    As of opset 1 to 6.
+    """
+
+    name = "onnx.GreaterV1"
+
+    OP_TYPE: ClassVar = "Greater"
+    SINCE: ClassVar = 1
+    UNTIL: ClassVar = 7
+
+    T: ClassVar = types("T", "floats")
+    T1: ClassVar = types("T1", "i1")
+
+    A = operand_def(T)
+    B = operand_def(T)
+
+    C = result_def(T1)
+
+    axis = opt_prop_def(INT)
+    broadcast = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class GreaterOrEqualOp(OnnxOp):
+    """
+    Returns the tensor resulted from performing the `greater_equal` logical operation elementwise on the
+    input tensors `A` and `B` (with Numpy-style broadcasting support).
+    """
+
+    name = "onnx.GreaterOrEqual"
+
+    OP_TYPE: ClassVar = "GreaterOrEqual"
+    SINCE: ClassVar = 12
+
+    T: ClassVar = types("T", "ints uints floats bf16")
+    T1: ClassVar = types("T1", "i1")
+
+    A = operand_def(T)
+    B = operand_def(T)
+
+    C = result_def(T1)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class LessOp(OnnxOp):
+    """
+    Returns the tensor resulted from performing the `less` logical operation elementwise on the input
+    tensors `A` and `B` (with Numpy-style broadcasting support).
+    """
+
+    name = "onnx.Less"
+
+    OP_TYPE: ClassVar = "Less"
+    SINCE: ClassVar = 7
+
+    T: ClassVar = types("T", "ints uints floats bf16")
+    T1: ClassVar = types("T1", "i1")
+
+    A = operand_def(T)
+    B = operand_def(T)
+
+    C = result_def(T1)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class LessV1Op(OnnxOp):
+    """
+    Returns the tensor resulted from performing the `less` logical operation elementwise on the input
+    tensors `A` and `B`.
+
+    As of opset 1 to 6.
+    """
+
+    name = "onnx.LessV1"
+
+    OP_TYPE: ClassVar = "Less"
+    SINCE: ClassVar = 1
+    UNTIL: ClassVar = 7
+
+    T: ClassVar = types("T", "floats")
+    T1: ClassVar = types("T1", "i1")
+
+    A = operand_def(T)
+    B = operand_def(T)
+
+    C = result_def(T1)
+
+    axis = opt_prop_def(INT)
+    broadcast = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class LessOrEqualOp(OnnxOp):
+    """
+    Returns the tensor resulted from performing the `less_equal` logical operation elementwise on the input
+    tensors `A` and `B` (with Numpy-style broadcasting support).
+    """
+
+    name = "onnx.LessOrEqual"
+
+    OP_TYPE: ClassVar = "LessOrEqual"
+    SINCE: ClassVar = 12
+
+    T: ClassVar = types("T", "ints uints floats bf16")
+    T1: ClassVar = types("T1", "i1")
+
+    A = operand_def(T)
+    B = operand_def(T)
+
+    C = result_def(T1)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class NotOp(OnnxOp):
+    """Returns the negation of the input tensor element-wise."""
+
+    name = "onnx.Not"
+
+    OP_TYPE: ClassVar = "Not"
+    SINCE: ClassVar = 1
+
+    T: ClassVar = types("T", "i1")
+
+    X = operand_def(T)
+
+    Y = result_def(T)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class OrOp(OnnxOp):
+    """
+    Returns the tensor resulted from performing the `or` logical operation elementwise on the input tensors
+    `A` and `B` (with Numpy-style broadcasting support).
+    """
+
+    name = "onnx.Or"
+
+    OP_TYPE: ClassVar = "Or"
+    SINCE: ClassVar = 7
+
+    T: ClassVar = types("T", "i1")
+    T1: ClassVar = types("T1", "i1")
+
+    A = operand_def(T)
+    B = operand_def(T)
+
+    C = result_def(T1)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class OrV1Op(OnnxOp):
+    """
+    Returns the tensor resulted from performing the `or` logical operation elementwise on the input tensors
+    `A` and `B`.
+
+    As of opset 1 to 6.
+    """
+
+    name = "onnx.OrV1"
+
+    OP_TYPE: ClassVar = "Or"
+    SINCE: ClassVar = 1
+    UNTIL: ClassVar = 7
+
+    T: ClassVar = types("T", "i1")
+    T1: ClassVar = types("T1", "i1")
+
+    A = operand_def(T)
+    B = operand_def(T)
+
+    C = result_def(T1)
+
+    axis = opt_prop_def(INT)
+    broadcast = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class XorOp(OnnxOp):
+    """
+    Returns the tensor resulted from performing the `xor` logical operation elementwise on the input tensors
+    `A` and `B` (with Numpy-style broadcasting support).
+    """
+
+    name = "onnx.Xor"
+
+    OP_TYPE: ClassVar = "Xor"
+    SINCE: ClassVar = 7
+
+    T: ClassVar = types("T", "i1")
+    T1: ClassVar = types("T1", "i1")
+
+    A = operand_def(T)
+    B = operand_def(T)
+
+    C = result_def(T1)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class XorV1Op(OnnxOp):
+    """
+    Returns the tensor resulted from performing the `xor` logical operation elementwise on the input tensors
+    `A` and `B`.
+
+    As of opset 1 to 6.
+    """
+
+    name = "onnx.XorV1"
+
+    OP_TYPE: ClassVar = "Xor"
+    SINCE: ClassVar = 1
+    UNTIL: ClassVar = 7
+
+    T: ClassVar = types("T", "i1")
+    T1: ClassVar = types("T1", "i1")
+
+    A = operand_def(T)
+    B = operand_def(T)
+
+    C = result_def(T1)
+
+    axis = opt_prop_def(INT)
+    broadcast = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+OPS: tuple[type[OnnxOp], ...] = (
+    AndOp,
+    AndV1Op,
+    BitShiftOp,
+    BitwiseAndOp,
+    BitwiseNotOp,
+    BitwiseOrOp,
+    BitwiseXorOp,
+    EqualOp,
+    EqualV1Op,
+    GreaterOp,
+    GreaterV1Op,
+    GreaterOrEqualOp,
+    LessOp,
+    LessV1Op,
+    LessOrEqualOp,
+    NotOp,
+    OrOp,
+    OrV1Op,
+    XorOp,
+    XorV1Op,
+)

@@ -1,0 +1,199 @@
+"""Products of matrices; written by `python -m xonnc.tools.onnx_dialect`."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def, var_operand_def
+from xdsl.traits import Pure
+
+from xonnc.dialects.onnx.attributes import integer, real
+from xonnc.dialects.onnx.constraints import INT, REAL, TEXT, types
+from xonnc.dialects.onnx.op import OnnxOp
+
+
+@irdl_op_definition
+class DetOp(OnnxOp):
+    """
+    Det calculates determinant of a square matrix or batches of square matrices. Det takes one input tensor
+    of shape `[*, M, M]`, where `*` is zero or more batch dimensions, and the inner-most 2 dimensions form
+    square matrices.
+    """
+
+    name = "onnx.Det"
+
+    OP_TYPE: ClassVar = "Det"
+    SINCE: ClassVar = 11
+
+    T: ClassVar = types("T", "floats bf16")
+
+    X = operand_def(T)
+
+    Y = result_def(T)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class EinsumOp(OnnxOp):
+    """
+    An einsum of the form `term1, term2 -> output-term` produces an output tensor using the following
+    equation.
+    """
+
+    name = "onnx.Einsum"
+
+    OP_TYPE: ClassVar = "Einsum"
+    SINCE: ClassVar = 12
+
+    T: ClassVar = types("T", "ints uints floats bf16")
+
+    Inputs = var_operand_def(T.some)
+
+    Output = result_def(T)
+
+    equation = prop_def(TEXT)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class GemmOp(OnnxOp):
+    """General Matrix multiplication: https://en.wikipedia.org/wiki/Basic_Linear_Algebra_Subprograms#Level_3."""
+
+    name = "onnx.Gemm"
+
+    OP_TYPE: ClassVar = "Gemm"
+    SINCE: ClassVar = 7
+
+    T: ClassVar = types("T", "i32 i64 ui32 ui64 floats bf16")
+
+    A = operand_def(T)
+    B = operand_def(T)
+    C = operand_def(T.optional)
+
+    Y = result_def(T)
+
+    alpha = prop_def(REAL, real(1.0))
+    beta = prop_def(REAL, real(1.0))
+    transA = prop_def(INT, integer(0))
+    transB = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class GemmV6Op(OnnxOp):
+    """
+    General Matrix multiplication: https://en.wikipedia.org/wiki/Basic_Linear_Algebra_Subprograms#Level_3
+    Compute Y = alpha * A * B + beta * C, where input tensor A has dimension (M X K), input tensor B has
+    dimension (K X N), input tensor C and output tensor Y have dimension (M X N).
+
+    As of opset 1 to 6.
+    """
+
+    name = "onnx.GemmV6"
+
+    OP_TYPE: ClassVar = "Gemm"
+    SINCE: ClassVar = 1
+    UNTIL: ClassVar = 7
+
+    T: ClassVar = types("T", "floats")
+
+    A = operand_def(T)
+    B = operand_def(T)
+    C = operand_def(T)
+
+    Y = result_def(T)
+
+    alpha = prop_def(REAL, real(1.0))
+    beta = prop_def(REAL, real(1.0))
+    broadcast = prop_def(INT, integer(0))
+    transA = prop_def(INT, integer(0))
+    transB = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class MatMulOp(OnnxOp):
+    """Matrix product that behaves like numpy.matmul."""
+
+    name = "onnx.MatMul"
+
+    OP_TYPE: ClassVar = "MatMul"
+    SINCE: ClassVar = 1
+
+    T: ClassVar = types("T", "i32 i64 ui32 ui64 floats bf16")
+
+    A = operand_def(T)
+    B = operand_def(T)
+
+    Y = result_def(T)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class MatMulIntegerOp(OnnxOp):
+    """Matrix product that behaves like numpy.matmul. The production MUST never overflow."""
+
+    name = "onnx.MatMulInteger"
+
+    OP_TYPE: ClassVar = "MatMulInteger"
+    SINCE: ClassVar = 10
+
+    T1: ClassVar = types("T1", "i8 ui8")
+    T2: ClassVar = types("T2", "i8 ui8")
+    T3: ClassVar = types("T3", "i32")
+
+    A = operand_def(T1)
+    B = operand_def(T2)
+    a_zero_point = operand_def(T1.optional)
+    b_zero_point = operand_def(T2.optional)
+
+    Y = result_def(T3)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class QLinearMatMulOp(OnnxOp):
+    """
+    Matrix product that behaves like numpy.matmul. It consumes two quantized input tensors, their scales and
+    zero points, scale and zero point of output, and computes the quantized output.
+    """
+
+    name = "onnx.QLinearMatMul"
+
+    OP_TYPE: ClassVar = "QLinearMatMul"
+    SINCE: ClassVar = 10
+
+    T1: ClassVar = types("T1", "i8 ui8 float8s")
+    TS: ClassVar = types("TS", "f16 f32 bf16")
+    T2: ClassVar = types("T2", "i8 ui8 float8s")
+    T3: ClassVar = types("T3", "i8 ui8 float8s")
+
+    a = operand_def(T1)
+    a_scale = operand_def(TS)
+    a_zero_point = operand_def(T1)
+    b = operand_def(T2)
+    b_scale = operand_def(TS)
+    b_zero_point = operand_def(T2)
+    y_scale = operand_def(TS)
+    y_zero_point = operand_def(T3)
+
+    y = result_def(T3)
+
+    traits = traits_def(Pure())
+
+
+OPS: tuple[type[OnnxOp], ...] = (
+    DetOp,
+    EinsumOp,
+    GemmOp,
+    GemmV6Op,
+    MatMulOp,
+    MatMulIntegerOp,
+    QLinearMatMulOp,
+)

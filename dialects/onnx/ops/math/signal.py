@@ -1,0 +1,196 @@
+"""Transforms and windows of signals; written by `python -m xonnc.tools.onnx_dialect`."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from xonnc.dialects.onnx.attributes import integer
+from xonnc.dialects.onnx.constraints import INT, INT64, types
+from xonnc.dialects.onnx.op import OnnxOp
+
+
+@irdl_op_definition
+class BlackmanWindowOp(OnnxOp):
+    """Generates a Blackman window as described in the paper https://ieeexplore.ieee.org/document/1455106."""
+
+    name = "onnx.BlackmanWindow"
+
+    OP_TYPE: ClassVar = "BlackmanWindow"
+    SINCE: ClassVar = 17
+
+    T1: ClassVar = types("T1", "i32 i64")
+    T2: ClassVar = types("T2", "ints uints floats bf16")
+
+    size = operand_def(T1)
+
+    output = result_def(T2)
+
+    output_datatype = prop_def(INT, integer(1))
+    periodic = prop_def(INT, integer(1))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class DFTOp(OnnxOp):
+    """Computes the discrete Fourier Transform (DFT) of the input."""
+
+    name = "onnx.DFT"
+
+    OP_TYPE: ClassVar = "DFT"
+    SINCE: ClassVar = 20
+
+    T1: ClassVar = types("T1", "floats bf16")
+    T2: ClassVar = types("T2", "i32 i64")
+
+    input = operand_def(T1)
+    dft_length = operand_def(T2.optional)
+    axis = operand_def(INT64.optional)
+
+    output = result_def(T1)
+
+    inverse = prop_def(INT, integer(0))
+    onesided = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class DFTV17Op(OnnxOp):
+    """
+    Computes the discrete Fourier transform of input.
+
+    As of opset 17 to 19.
+    """
+
+    name = "onnx.DFTV17"
+
+    OP_TYPE: ClassVar = "DFT"
+    SINCE: ClassVar = 17
+    UNTIL: ClassVar = 20
+
+    T1: ClassVar = types("T1", "floats bf16")
+    T2: ClassVar = types("T2", "i32 i64")
+
+    input = operand_def(T1)
+    dft_length = operand_def(T2.optional)
+
+    output = result_def(T1)
+
+    axis = prop_def(INT, integer(1))
+    inverse = prop_def(INT, integer(0))
+    onesided = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class HammingWindowOp(OnnxOp):
+    """Generates a Hamming window as described in the paper https://ieeexplore.ieee.org/document/1455106."""
+
+    name = "onnx.HammingWindow"
+
+    OP_TYPE: ClassVar = "HammingWindow"
+    SINCE: ClassVar = 17
+
+    T1: ClassVar = types("T1", "i32 i64")
+    T2: ClassVar = types("T2", "ints uints floats bf16")
+
+    size = operand_def(T1)
+
+    output = result_def(T2)
+
+    output_datatype = prop_def(INT, integer(1))
+    periodic = prop_def(INT, integer(1))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class HannWindowOp(OnnxOp):
+    """Generates a Hann window as described in the paper https://ieeexplore.ieee.org/document/1455106."""
+
+    name = "onnx.HannWindow"
+
+    OP_TYPE: ClassVar = "HannWindow"
+    SINCE: ClassVar = 17
+
+    T1: ClassVar = types("T1", "i32 i64")
+    T2: ClassVar = types("T2", "ints uints floats bf16")
+
+    size = operand_def(T1)
+
+    output = result_def(T2)
+
+    output_datatype = prop_def(INT, integer(1))
+    periodic = prop_def(INT, integer(1))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class MelWeightMatrixOp(OnnxOp):
+    """
+    Generate a MelWeightMatrix that can be used to re-weight a Tensor containing a linearly sampled
+    frequency spectra (from DFT or STFT) into num_mel_bins frequency information based on the
+    [lower_edge_hertz, upper_edge_hertz] range on the mel scale.
+    """
+
+    name = "onnx.MelWeightMatrix"
+
+    OP_TYPE: ClassVar = "MelWeightMatrix"
+    SINCE: ClassVar = 17
+
+    T1: ClassVar = types("T1", "i32 i64")
+    T2: ClassVar = types("T2", "floats bf16")
+    T3: ClassVar = types("T3", "ints uints floats bf16")
+
+    num_mel_bins = operand_def(T1)
+    dft_length = operand_def(T1)
+    sample_rate = operand_def(T1)
+    lower_edge_hertz = operand_def(T2)
+    upper_edge_hertz = operand_def(T2)
+
+    output = result_def(T3)
+
+    output_datatype = prop_def(INT, integer(1))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class STFTOp(OnnxOp):
+    """Computes the Short-time Fourier Transform of the signal."""
+
+    name = "onnx.STFT"
+
+    OP_TYPE: ClassVar = "STFT"
+    SINCE: ClassVar = 17
+
+    T1: ClassVar = types("T1", "floats bf16")
+    T2: ClassVar = types("T2", "i32 i64")
+
+    signal = operand_def(T1)
+    frame_step = operand_def(T2)
+    window = operand_def(T1.optional)
+    frame_length = operand_def(T2.optional)
+
+    output = result_def(T1)
+
+    onesided = prop_def(INT, integer(1))
+
+    traits = traits_def(Pure())
+
+
+OPS: tuple[type[OnnxOp], ...] = (
+    BlackmanWindowOp,
+    DFTOp,
+    DFTV17Op,
+    HammingWindowOp,
+    HannWindowOp,
+    MelWeightMatrixOp,
+    STFTOp,
+)

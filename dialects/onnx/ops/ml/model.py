@@ -1,0 +1,136 @@
+"""Linear models and support vector machines; written by `python -m xonnc.tools.onnx_dialect`."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from xonnc.dialects.onnx.attributes import integer, text
+from xonnc.dialects.onnx.constraints import FLOAT, INT, INTS, REALS, TEXT, TEXTS, types
+from xonnc.dialects.onnx.op import OnnxOp
+
+
+@irdl_op_definition
+class LinearClassifierOp(OnnxOp):
+    """Linear classifier."""
+
+    name = "onnx.LinearClassifier"
+
+    DOMAIN: ClassVar = "ai.onnx.ml"
+    OP_TYPE: ClassVar = "LinearClassifier"
+    SINCE: ClassVar = 1
+
+    T1: ClassVar = types("T1", "i32 i64 f32 f64")
+    T2: ClassVar = types("T2", "i64 string")
+
+    X = operand_def(T1)
+
+    Y = result_def(T2)
+    Z = result_def(FLOAT)
+
+    classlabels_ints = opt_prop_def(INTS)
+    classlabels_strings = opt_prop_def(TEXTS)
+    coefficients = prop_def(REALS)
+    intercepts = opt_prop_def(REALS)
+    multi_class = prop_def(INT, integer(0))
+    post_transform = prop_def(TEXT, text("NONE"))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class LinearRegressorOp(OnnxOp):
+    """
+    Generalized linear regression evaluation. If targets is set to 1 (default) then univariate regression is
+    performed.
+    """
+
+    name = "onnx.LinearRegressor"
+
+    DOMAIN: ClassVar = "ai.onnx.ml"
+    OP_TYPE: ClassVar = "LinearRegressor"
+    SINCE: ClassVar = 1
+
+    T: ClassVar = types("T", "i32 i64 f32 f64")
+
+    X = operand_def(T)
+
+    Y = result_def(FLOAT)
+
+    coefficients = opt_prop_def(REALS)
+    intercepts = opt_prop_def(REALS)
+    post_transform = prop_def(TEXT, text("NONE"))
+    targets = prop_def(INT, integer(1))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class SVMClassifierOp(OnnxOp):
+    """Support Vector Machine classifier."""
+
+    name = "onnx.SVMClassifier"
+
+    DOMAIN: ClassVar = "ai.onnx.ml"
+    OP_TYPE: ClassVar = "SVMClassifier"
+    SINCE: ClassVar = 1
+
+    T1: ClassVar = types("T1", "i32 i64 f32 f64")
+    T2: ClassVar = types("T2", "i64 string")
+
+    X = operand_def(T1)
+
+    Y = result_def(T2)
+    Z = result_def(FLOAT)
+
+    classlabels_ints = opt_prop_def(INTS)
+    classlabels_strings = opt_prop_def(TEXTS)
+    coefficients = opt_prop_def(REALS)
+    kernel_params = opt_prop_def(REALS)
+    kernel_type = prop_def(TEXT, text("LINEAR"))
+    post_transform = prop_def(TEXT, text("NONE"))
+    prob_a = opt_prop_def(REALS)
+    prob_b = opt_prop_def(REALS)
+    rho = opt_prop_def(REALS)
+    support_vectors = opt_prop_def(REALS)
+    vectors_per_class = opt_prop_def(INTS)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class SVMRegressorOp(OnnxOp):
+    """Support Vector Machine regression prediction and one-class SVM anomaly detection."""
+
+    name = "onnx.SVMRegressor"
+
+    DOMAIN: ClassVar = "ai.onnx.ml"
+    OP_TYPE: ClassVar = "SVMRegressor"
+    SINCE: ClassVar = 1
+
+    T: ClassVar = types("T", "i32 i64 f32 f64")
+
+    X = operand_def(T)
+
+    Y = result_def(FLOAT)
+
+    coefficients = opt_prop_def(REALS)
+    kernel_params = opt_prop_def(REALS)
+    kernel_type = prop_def(TEXT, text("LINEAR"))
+    n_supports = prop_def(INT, integer(0))
+    one_class = prop_def(INT, integer(0))
+    post_transform = prop_def(TEXT, text("NONE"))
+    rho = opt_prop_def(REALS)
+    support_vectors = opt_prop_def(REALS)
+
+    traits = traits_def(Pure())
+
+
+OPS: tuple[type[OnnxOp], ...] = (
+    LinearClassifierOp,
+    LinearRegressorOp,
+    SVMClassifierOp,
+    SVMRegressorOp,
+)

@@ -1,0 +1,149 @@
+"""Ensembles of decision trees; written by `python -m xonnc.tools.onnx_dialect`."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from xonnc.dialects.onnx.attributes import integer, text
+from xonnc.dialects.onnx.constraints import ELEMENTS, FLOAT, INT, INTS, REALS, TEXT, TEXTS, types
+from xonnc.dialects.onnx.op import OnnxOp
+
+
+@irdl_op_definition
+class TreeEnsembleOp(OnnxOp):
+    """Tree Ensemble operator. Returns the regressed values for each input in a batch."""
+
+    name = "onnx.TreeEnsemble"
+
+    DOMAIN: ClassVar = "ai.onnx.ml"
+    OP_TYPE: ClassVar = "TreeEnsemble"
+    SINCE: ClassVar = 5
+
+    T: ClassVar = types("T", "floats")
+
+    X = operand_def(T)
+
+    Y = result_def(T)
+
+    aggregate_function = prop_def(INT, integer(1))
+    leaf_targetids = prop_def(INTS)
+    leaf_weights = prop_def(ELEMENTS)
+    membership_values = opt_prop_def(ELEMENTS)
+    n_targets = opt_prop_def(INT)
+    nodes_falseleafs = prop_def(INTS)
+    nodes_falsenodeids = prop_def(INTS)
+    nodes_featureids = prop_def(INTS)
+    nodes_hitrates = opt_prop_def(ELEMENTS)
+    nodes_missing_value_tracks_true = opt_prop_def(INTS)
+    nodes_modes = prop_def(ELEMENTS)
+    nodes_splits = prop_def(ELEMENTS)
+    nodes_trueleafs = prop_def(INTS)
+    nodes_truenodeids = prop_def(INTS)
+    post_transform = prop_def(INT, integer(0))
+    tree_roots = prop_def(INTS)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class TreeEnsembleClassifierOp(OnnxOp):
+    """
+    This operator is DEPRECATED. Please use TreeEnsemble with provides similar functionality. In order to
+    determine the top class, the ArgMax node can be applied to the output of TreeEnsemble.
+
+    Deprecated.
+    """
+
+    name = "onnx.TreeEnsembleClassifier"
+
+    DOMAIN: ClassVar = "ai.onnx.ml"
+    OP_TYPE: ClassVar = "TreeEnsembleClassifier"
+    SINCE: ClassVar = 1
+
+    T1: ClassVar = types("T1", "i32 i64 f32 f64")
+    T2: ClassVar = types("T2", "i64 string")
+
+    X = operand_def(T1)
+
+    Y = result_def(T2)
+    Z = result_def(FLOAT)
+
+    base_values = opt_prop_def(REALS)
+    base_values_as_tensor = opt_prop_def(ELEMENTS)
+    class_ids = opt_prop_def(INTS)
+    class_nodeids = opt_prop_def(INTS)
+    class_treeids = opt_prop_def(INTS)
+    class_weights = opt_prop_def(REALS)
+    class_weights_as_tensor = opt_prop_def(ELEMENTS)
+    classlabels_int64s = opt_prop_def(INTS)
+    classlabels_strings = opt_prop_def(TEXTS)
+    nodes_falsenodeids = opt_prop_def(INTS)
+    nodes_featureids = opt_prop_def(INTS)
+    nodes_hitrates = opt_prop_def(REALS)
+    nodes_hitrates_as_tensor = opt_prop_def(ELEMENTS)
+    nodes_missing_value_tracks_true = opt_prop_def(INTS)
+    nodes_modes = opt_prop_def(TEXTS)
+    nodes_nodeids = opt_prop_def(INTS)
+    nodes_treeids = opt_prop_def(INTS)
+    nodes_truenodeids = opt_prop_def(INTS)
+    nodes_values = opt_prop_def(REALS)
+    nodes_values_as_tensor = opt_prop_def(ELEMENTS)
+    post_transform = prop_def(TEXT, text("NONE"))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class TreeEnsembleRegressorOp(OnnxOp):
+    """
+    This operator is DEPRECATED. Please use TreeEnsemble instead which provides the same functionality. Tree
+    Ensemble regressor.
+
+    Deprecated.
+    """
+
+    name = "onnx.TreeEnsembleRegressor"
+
+    DOMAIN: ClassVar = "ai.onnx.ml"
+    OP_TYPE: ClassVar = "TreeEnsembleRegressor"
+    SINCE: ClassVar = 1
+
+    T: ClassVar = types("T", "i32 i64 f32 f64")
+
+    X = operand_def(T)
+
+    Y = result_def(FLOAT)
+
+    aggregate_function = prop_def(TEXT, text("SUM"))
+    base_values = opt_prop_def(REALS)
+    base_values_as_tensor = opt_prop_def(ELEMENTS)
+    n_targets = opt_prop_def(INT)
+    nodes_falsenodeids = opt_prop_def(INTS)
+    nodes_featureids = opt_prop_def(INTS)
+    nodes_hitrates = opt_prop_def(REALS)
+    nodes_hitrates_as_tensor = opt_prop_def(ELEMENTS)
+    nodes_missing_value_tracks_true = opt_prop_def(INTS)
+    nodes_modes = opt_prop_def(TEXTS)
+    nodes_nodeids = opt_prop_def(INTS)
+    nodes_treeids = opt_prop_def(INTS)
+    nodes_truenodeids = opt_prop_def(INTS)
+    nodes_values = opt_prop_def(REALS)
+    nodes_values_as_tensor = opt_prop_def(ELEMENTS)
+    post_transform = prop_def(TEXT, text("NONE"))
+    target_ids = opt_prop_def(INTS)
+    target_nodeids = opt_prop_def(INTS)
+    target_treeids = opt_prop_def(INTS)
+    target_weights = opt_prop_def(REALS)
+    target_weights_as_tensor = opt_prop_def(ELEMENTS)
+
+    traits = traits_def(Pure())
+
+
+OPS: tuple[type[OnnxOp], ...] = (
+    TreeEnsembleOp,
+    TreeEnsembleClassifierOp,
+    TreeEnsembleRegressorOp,
+)

@@ -1,0 +1,147 @@
+"""Attention; written by `python -m xonnc.tools.onnx_dialect`."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from xonnc.dialects.onnx.attributes import integer, real, text
+from xonnc.dialects.onnx.constraints import INT, INT64, REAL, TEXT, types
+from xonnc.dialects.onnx.op import OnnxOp
+
+
+@irdl_op_definition
+class AttentionOp(OnnxOp):
+    """
+    Computes scaled dot product attention on query, key and value tensors, using an optional attention mask
+    if passed.
+    """
+
+    name = "onnx.Attention"
+
+    OP_TYPE: ClassVar = "Attention"
+    SINCE: ClassVar = 23
+
+    T1: ClassVar = types("T1", "floats bf16")
+    T2: ClassVar = types("T2", "floats bf16")
+    U: ClassVar = types("U", "i1 ints uints floats bf16")
+
+    Q = operand_def(T1)
+    K = operand_def(T1)
+    V = operand_def(T2)
+    attn_mask = operand_def(U.optional)
+    past_key = operand_def(T1.optional)
+    past_value = operand_def(T2.optional)
+    nonpad_kv_seqlen = operand_def(INT64.optional)
+
+    Y = result_def(T1)
+    present_key = result_def(T1.optional)
+    present_value = result_def(T2.optional)
+    qk_matmul_output = result_def(T1.optional)
+
+    is_causal = prop_def(INT, integer(0))
+    kv_num_heads = opt_prop_def(INT)
+    left_window_size = prop_def(INT, integer(-1))
+    q_num_heads = opt_prop_def(INT)
+    qk_matmul_output_mode = prop_def(INT, integer(0))
+    right_window_size = prop_def(INT, integer(-1))
+    scale = opt_prop_def(REAL)
+    softcap = prop_def(REAL, real(0.0))
+    softmax_precision = opt_prop_def(INT)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class CausalConvWithStateOp(OnnxOp):
+    """Stateful causal 1D depthwise convolution."""
+
+    name = "onnx.CausalConvWithState"
+
+    OP_TYPE: ClassVar = "CausalConvWithState"
+    SINCE: ClassVar = 27
+
+    T: ClassVar = types("T", "f16 f32 bf16")
+
+    input = operand_def(T)
+    weight = operand_def(T)
+    bias = operand_def(T.optional)
+    past_state = operand_def(T.optional)
+
+    output = result_def(T)
+    present_state = result_def(T)
+
+    activation = prop_def(TEXT, text("none"))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class LinearAttentionOp(OnnxOp):
+    """Unified linear attention operator for autoregressive decoding (T=1) and prefill (T>1)."""
+
+    name = "onnx.LinearAttention"
+
+    OP_TYPE: ClassVar = "LinearAttention"
+    SINCE: ClassVar = 27
+
+    T: ClassVar = types("T", "f16 f32 bf16")
+    S: ClassVar = types("S", "f16 f32 bf16")
+
+    query = operand_def(T)
+    key = operand_def(T)
+    value = operand_def(T)
+    past_state = operand_def(S.optional)
+    decay = operand_def(T.optional)
+    beta = operand_def(T.optional)
+
+    output = result_def(T)
+    present_state = result_def(S)
+
+    chunk_size = prop_def(INT, integer(64))
+    kv_num_heads = prop_def(INT)
+    q_num_heads = prop_def(INT)
+    scale = prop_def(REAL, real(0.0))
+    update_rule = prop_def(TEXT, text("gated_delta"))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class RotaryEmbeddingOp(OnnxOp):
+    """
+    RotaryEmbedding is the implementation of rotary positional embeddings (RoPE) based on the paper
+    https://arxiv.org/pdf/2104.09864. The key advantage of RoPE is that it allows the model to understand
+    both the absolute position of a token and the relative distances between tokens.
+    """
+
+    name = "onnx.RotaryEmbedding"
+
+    OP_TYPE: ClassVar = "RotaryEmbedding"
+    SINCE: ClassVar = 23
+
+    T: ClassVar = types("T", "f16 f32 bf16")
+    M: ClassVar = types("M", "i64")
+
+    X = operand_def(T)
+    cos_cache = operand_def(T)
+    sin_cache = operand_def(T)
+    position_ids = operand_def(M.optional)
+
+    Y = result_def(T)
+
+    interleaved = prop_def(INT, integer(0))
+    num_heads = opt_prop_def(INT)
+    rotary_embedding_dim = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+OPS: tuple[type[OnnxOp], ...] = (
+    AttentionOp,
+    CausalConvWithStateOp,
+    LinearAttentionOp,
+    RotaryEmbeddingOp,
+)

@@ -1,0 +1,242 @@
+"""Convolutions; written by `python -m xonnc.tools.onnx_dialect`."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from xonnc.dialects.onnx.attributes import integer, text
+from xonnc.dialects.onnx.constraints import FLOAT, INT, INT64, INTS, TEXT, types
+from xonnc.dialects.onnx.op import OnnxOp
+
+
+@irdl_op_definition
+class Col2ImOp(OnnxOp):
+    """The operator rearranges column blocks back into a multidimensional image."""
+
+    name = "onnx.Col2Im"
+
+    OP_TYPE: ClassVar = "Col2Im"
+    SINCE: ClassVar = 18
+
+    T: ClassVar = types("T", "i1 ints uints floats bf16 complexes string")
+
+    input = operand_def(T)
+    image_shape = operand_def(INT64)
+    block_shape = operand_def(INT64)
+
+    output = result_def(T)
+
+    dilations = opt_prop_def(INTS)
+    pads = opt_prop_def(INTS)
+    strides = opt_prop_def(INTS)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ConvOp(OnnxOp):
+    """The convolution operator consumes an input tensor and a filter, and computes the output."""
+
+    name = "onnx.Conv"
+
+    OP_TYPE: ClassVar = "Conv"
+    SINCE: ClassVar = 1
+
+    T: ClassVar = types("T", "floats bf16")
+
+    X = operand_def(T)
+    W = operand_def(T)
+    B = operand_def(T.optional)
+
+    Y = result_def(T)
+
+    auto_pad = prop_def(TEXT, text("NOTSET"))
+    dilations = opt_prop_def(INTS)
+    group = prop_def(INT, integer(1))
+    kernel_shape = opt_prop_def(INTS)
+    pads = opt_prop_def(INTS)
+    strides = opt_prop_def(INTS)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ConvIntegerOp(OnnxOp):
+    """
+    The integer convolution operator consumes an input tensor, its zero-point, a filter, and its zero-point,
+    and computes the output. The production MUST never overflow.
+    """
+
+    name = "onnx.ConvInteger"
+
+    OP_TYPE: ClassVar = "ConvInteger"
+    SINCE: ClassVar = 10
+
+    T1: ClassVar = types("T1", "i8 ui8")
+    T2: ClassVar = types("T2", "i8 ui8")
+    T3: ClassVar = types("T3", "i32")
+
+    x = operand_def(T1)
+    w = operand_def(T2)
+    x_zero_point = operand_def(T1.optional)
+    w_zero_point = operand_def(T2.optional)
+
+    y = result_def(T3)
+
+    auto_pad = prop_def(TEXT, text("NOTSET"))
+    dilations = opt_prop_def(INTS)
+    group = prop_def(INT, integer(1))
+    kernel_shape = opt_prop_def(INTS)
+    pads = opt_prop_def(INTS)
+    strides = opt_prop_def(INTS)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ConvTransposeOp(OnnxOp):
+    """The convolution transpose operator consumes an input tensor and a filter, and computes the output."""
+
+    name = "onnx.ConvTranspose"
+
+    OP_TYPE: ClassVar = "ConvTranspose"
+    SINCE: ClassVar = 11
+
+    T: ClassVar = types("T", "floats bf16")
+
+    X = operand_def(T)
+    W = operand_def(T)
+    B = operand_def(T.optional)
+
+    Y = result_def(T)
+
+    auto_pad = prop_def(TEXT, text("NOTSET"))
+    dilations = opt_prop_def(INTS)
+    group = prop_def(INT, integer(1))
+    kernel_shape = opt_prop_def(INTS)
+    output_padding = opt_prop_def(INTS)
+    output_shape = opt_prop_def(INTS)
+    pads = opt_prop_def(INTS)
+    strides = opt_prop_def(INTS)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ConvTransposeV1Op(OnnxOp):
+    """
+    The convolution transpose operator consumes an input tensor and a filter, and computes the output.
+
+    As of opset 1 to 10.
+    """
+
+    name = "onnx.ConvTransposeV1"
+
+    OP_TYPE: ClassVar = "ConvTranspose"
+    SINCE: ClassVar = 1
+    UNTIL: ClassVar = 11
+
+    T: ClassVar = types("T", "floats")
+
+    X = operand_def(T)
+    W = operand_def(T)
+    B = operand_def(T.optional)
+
+    Y = result_def(T)
+
+    auto_pad = prop_def(TEXT, text("NOTSET"))
+    dilations = opt_prop_def(INTS)
+    group = prop_def(INT, integer(1))
+    kernel_shape = opt_prop_def(INTS)
+    output_padding = opt_prop_def(INTS)
+    output_shape = opt_prop_def(INTS)
+    pads = opt_prop_def(INTS)
+    strides = opt_prop_def(INTS)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class DeformConvOp(OnnxOp):
+    """
+    Performs deformable convolution as described in https://arxiv.org/abs/1703.06211 and
+    https://arxiv.org/abs/1811.11168. This operator specification supports the general N-D case.
+    """
+
+    name = "onnx.DeformConv"
+
+    OP_TYPE: ClassVar = "DeformConv"
+    SINCE: ClassVar = 19
+
+    T: ClassVar = types("T", "floats bf16")
+
+    X = operand_def(T)
+    W = operand_def(T)
+    offset = operand_def(T)
+    B = operand_def(T.optional)
+    mask = operand_def(T.optional)
+
+    Y = result_def(T)
+
+    dilations = opt_prop_def(INTS)
+    group = prop_def(INT, integer(1))
+    kernel_shape = opt_prop_def(INTS)
+    offset_group = prop_def(INT, integer(1))
+    pads = opt_prop_def(INTS)
+    strides = opt_prop_def(INTS)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class QLinearConvOp(OnnxOp):
+    """
+    The convolution operator consumes a quantized input tensor, its scale and zero point, a quantized
+    filter, its scale and zero point, and output's scale and zero point, and computes the quantized output.
+    Each scale and zero-point pair must have same shape.
+    """
+
+    name = "onnx.QLinearConv"
+
+    OP_TYPE: ClassVar = "QLinearConv"
+    SINCE: ClassVar = 10
+
+    T1: ClassVar = types("T1", "i8 ui8")
+    T2: ClassVar = types("T2", "i8 ui8")
+    T3: ClassVar = types("T3", "i8 ui8")
+    T4: ClassVar = types("T4", "i32")
+
+    x = operand_def(T1)
+    x_scale = operand_def(FLOAT)
+    x_zero_point = operand_def(T1)
+    w = operand_def(T2)
+    w_scale = operand_def(FLOAT)
+    w_zero_point = operand_def(T2)
+    y_scale = operand_def(FLOAT)
+    y_zero_point = operand_def(T3)
+    B = operand_def(T4.optional)
+
+    y = result_def(T3)
+
+    auto_pad = prop_def(TEXT, text("NOTSET"))
+    dilations = opt_prop_def(INTS)
+    group = prop_def(INT, integer(1))
+    kernel_shape = opt_prop_def(INTS)
+    pads = opt_prop_def(INTS)
+    strides = opt_prop_def(INTS)
+
+    traits = traits_def(Pure())
+
+
+OPS: tuple[type[OnnxOp], ...] = (
+    Col2ImOp,
+    ConvOp,
+    ConvIntegerOp,
+    ConvTransposeOp,
+    ConvTransposeV1Op,
+    DeformConvOp,
+    QLinearConvOp,
+)

@@ -1,0 +1,250 @@
+"""Other layers; written by `python -m xonnc.tools.onnx_dialect`."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from xonnc.dialects.onnx.attributes import integer, real
+from xonnc.dialects.onnx.constraints import INT, INTS, REAL, REALS, TEXT, TEXTS, types
+from xonnc.dialects.onnx.op import OnnxOp
+
+
+@irdl_op_definition
+class DropoutOp(OnnxOp):
+    """
+    Dropout takes an input floating-point tensor, an optional input ratio (floating-point scalar) and an
+    optional input training_mode (boolean scalar). It produces two tensor outputs, output (floating-point
+    tensor) and mask (optional `Tensor `).
+    """
+
+    name = "onnx.Dropout"
+
+    OP_TYPE: ClassVar = "Dropout"
+    SINCE: ClassVar = 12
+
+    T: ClassVar = types("T", "floats bf16 float8s")
+    T1: ClassVar = types("T1", "floats bf16 float8s")
+    T2: ClassVar = types("T2", "i1")
+
+    data = operand_def(T)
+    ratio = operand_def(T1.optional)
+    training_mode = operand_def(T2.optional)
+
+    output = result_def(T)
+    mask = result_def(T2.optional)
+
+    seed = opt_prop_def(INT)
+
+    traits = traits_def()
+
+
+@irdl_op_definition
+class DropoutV10Op(OnnxOp):
+    """
+    Dropout takes one input floating tensor and produces two tensor outputs, output (floating tensor) and
+    mask (`Tensor `). Depending on whether it is in test mode or not, the output Y will either be a random
+    dropout, or a simple copy of the input.
+
+    As of opset 10 to 11.
+    """
+
+    name = "onnx.DropoutV10"
+
+    OP_TYPE: ClassVar = "Dropout"
+    SINCE: ClassVar = 10
+    UNTIL: ClassVar = 12
+
+    T: ClassVar = types("T", "floats")
+    T1: ClassVar = types("T1", "i1")
+
+    data = operand_def(T)
+
+    output = result_def(T)
+    mask = result_def(T1.optional)
+
+    ratio = prop_def(REAL, real(0.5))
+
+    traits = traits_def()
+
+
+@irdl_op_definition
+class DropoutV7Op(OnnxOp):
+    """
+    Dropout takes one input data (Tensor ) and produces two Tensor outputs, output (Tensor ) and mask
+    (Tensor ). Depending on whether it is in test mode or not, the output Y will either be a random dropout,
+    or a simple copy of the input.
+
+    As of opset 7 to 9.
+    """
+
+    name = "onnx.DropoutV7"
+
+    OP_TYPE: ClassVar = "Dropout"
+    SINCE: ClassVar = 7
+    UNTIL: ClassVar = 10
+
+    T: ClassVar = types("T", "floats")
+
+    data = operand_def(T)
+
+    output = result_def(T)
+    mask = result_def(T.optional)
+
+    ratio = prop_def(REAL, real(0.5))
+
+    traits = traits_def()
+
+
+@irdl_op_definition
+class DropoutV6Op(OnnxOp):
+    """
+    Dropout takes one input data (Tensor ) and produces two Tensor outputs, output (Tensor ) and mask
+    (Tensor ). Depending on whether it is in test mode or not, the output Y will either be a random dropout,
+    or a simple copy of the input.
+
+    As of opset 6.
+    """
+
+    name = "onnx.DropoutV6"
+
+    OP_TYPE: ClassVar = "Dropout"
+    SINCE: ClassVar = 6
+    UNTIL: ClassVar = 7
+
+    T: ClassVar = types("T", "floats")
+
+    data = operand_def(T)
+
+    output = result_def(T)
+    mask = result_def(T.optional)
+
+    is_test = prop_def(INT, integer(0))
+    ratio = prop_def(REAL, real(0.5))
+
+    traits = traits_def()
+
+
+@irdl_op_definition
+class DropoutV1Op(OnnxOp):
+    """
+    Dropout takes one input data (Tensor ) and produces two Tensor outputs, output (Tensor ) and mask
+    (Tensor ). Depending on whether it is in test mode or not, the output Y will either be a random dropout,
+    or a simple copy of the input.
+
+    As of opset 1 to 5.
+    """
+
+    name = "onnx.DropoutV1"
+
+    OP_TYPE: ClassVar = "Dropout"
+    SINCE: ClassVar = 1
+    UNTIL: ClassVar = 6
+
+    T: ClassVar = types("T", "floats")
+
+    data = operand_def(T)
+
+    output = result_def(T)
+    mask = result_def(T.optional)
+
+    consumed_inputs = opt_prop_def(INTS)
+    is_test = prop_def(INT, integer(0))
+    ratio = prop_def(REAL, real(0.5))
+
+    traits = traits_def()
+
+
+@irdl_op_definition
+class FlattenOp(OnnxOp):
+    """
+    Flattens the input tensor into a 2D matrix. If input tensor has shape (d_0, d_1, ... d_n) then the
+    output will have shape (d_0 X d_1 ... d_(axis-1), d_axis X d_(axis+1) ... X dn).
+    """
+
+    name = "onnx.Flatten"
+
+    OP_TYPE: ClassVar = "Flatten"
+    SINCE: ClassVar = 1
+
+    T: ClassVar = types(
+        "T", "i1 ints uints int4s int2s floats bf16 float8s f8E8M0FNU f4E2M1FN complexes string"
+    )
+
+    input = operand_def(T)
+
+    output = result_def(T)
+
+    axis = prop_def(INT, integer(1))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ShrinkOp(OnnxOp):
+    """
+    Shrink takes one input data (Tensor ) and produces one Tensor output, having same datatype and shape
+    with input. It has two attributes, lambd and bias.
+    """
+
+    name = "onnx.Shrink"
+
+    OP_TYPE: ClassVar = "Shrink"
+    SINCE: ClassVar = 9
+
+    T: ClassVar = types("T", "ints uints floats")
+
+    input = operand_def(T)
+
+    output = result_def(T)
+
+    bias = prop_def(REAL, real(0.0))
+    lambd = prop_def(REAL, real(0.5))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class TfIdfVectorizerOp(OnnxOp):
+    """
+    This transform extracts n-grams from the input sequence and save them as a vector. Input can be either a
+    1-D or 2-D tensor.
+    """
+
+    name = "onnx.TfIdfVectorizer"
+
+    OP_TYPE: ClassVar = "TfIdfVectorizer"
+    SINCE: ClassVar = 9
+
+    T: ClassVar = types("T", "i32 i64 string")
+    T1: ClassVar = types("T1", "f32")
+
+    X = operand_def(T)
+
+    Y = result_def(T1)
+
+    max_gram_length = prop_def(INT)
+    max_skip_count = prop_def(INT)
+    min_gram_length = prop_def(INT)
+    mode = prop_def(TEXT)
+    ngram_counts = prop_def(INTS)
+    ngram_indexes = prop_def(INTS)
+    pool_int64s = opt_prop_def(INTS)
+    pool_strings = opt_prop_def(TEXTS)
+    weights = opt_prop_def(REALS)
+
+    traits = traits_def(Pure())
+
+
+OPS: tuple[type[OnnxOp], ...] = (
+    DropoutOp,
+    DropoutV10Op,
+    DropoutV7Op,
+    DropoutV6Op,
+    DropoutV1Op,
+    FlattenOp,
+    ShrinkOp,
+    TfIdfVectorizerOp,
+)

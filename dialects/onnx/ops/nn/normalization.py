@@ -1,0 +1,435 @@
+"""Normalisations; written by `python -m xonnc.tools.onnx_dialect`."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from xonnc.dialects.onnx.attributes import integer, integers, real
+from xonnc.dialects.onnx.constraints import INT, INTS, REAL, types
+from xonnc.dialects.onnx.op import OnnxOp
+
+
+@irdl_op_definition
+class BatchNormalizationOp(OnnxOp):
+    """
+    Carries out batch normalization as described in the paper https://arxiv.org/abs/1502.03167. Depending on
+    the mode it is being run, There are five required inputs 'X', 'scale', 'B', 'input_mean' and
+    'input_var'.
+    """
+
+    name = "onnx.BatchNormalization"
+
+    OP_TYPE: ClassVar = "BatchNormalization"
+    SINCE: ClassVar = 14
+
+    T: ClassVar = types("T", "floats bf16")
+    T1: ClassVar = types("T1", "floats bf16")
+    T2: ClassVar = types("T2", "floats bf16")
+
+    X = operand_def(T)
+    scale = operand_def(T1)
+    B = operand_def(T1)
+    input_mean = operand_def(T2)
+    input_var = operand_def(T2)
+
+    Y = result_def(T)
+    running_mean = result_def(T2.optional)
+    running_var = result_def(T2.optional)
+
+    epsilon = prop_def(REAL, real(1e-05))
+    momentum = prop_def(REAL, real(0.9))
+    training_mode = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class BatchNormalizationV9Op(OnnxOp):
+    """
+    Carries out batch normalization as described in the paper https://arxiv.org/abs/1502.03167.
+
+    As of opset 9 to 13.
+    """
+
+    name = "onnx.BatchNormalizationV9"
+
+    OP_TYPE: ClassVar = "BatchNormalization"
+    SINCE: ClassVar = 9
+    UNTIL: ClassVar = 14
+
+    T: ClassVar = types("T", "floats")
+
+    X = operand_def(T)
+    scale = operand_def(T)
+    B = operand_def(T)
+    mean = operand_def(T)
+    var = operand_def(T)
+
+    Y = result_def(T)
+    mean_out = result_def(T.optional)
+    var_out = result_def(T.optional)
+    saved_mean = result_def(T.optional)
+    saved_var = result_def(T.optional)
+
+    epsilon = prop_def(REAL, real(1e-05))
+    momentum = prop_def(REAL, real(0.9))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class BatchNormalizationV7Op(OnnxOp):
+    """
+    Carries out batch normalization as described in the paper https://arxiv.org/abs/1502.03167.
+
+    As of opset 7 to 8.
+    """
+
+    name = "onnx.BatchNormalizationV7"
+
+    OP_TYPE: ClassVar = "BatchNormalization"
+    SINCE: ClassVar = 7
+    UNTIL: ClassVar = 9
+
+    T: ClassVar = types("T", "floats")
+
+    X = operand_def(T)
+    scale = operand_def(T)
+    B = operand_def(T)
+    mean = operand_def(T)
+    var = operand_def(T)
+
+    Y = result_def(T)
+    mean_out = result_def(T.optional)
+    var_out = result_def(T.optional)
+    saved_mean = result_def(T.optional)
+    saved_var = result_def(T.optional)
+
+    epsilon = prop_def(REAL, real(1e-05))
+    momentum = prop_def(REAL, real(0.9))
+    spatial = prop_def(INT, integer(1))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class BatchNormalizationV6Op(OnnxOp):
+    """
+    Carries out batch normalization as described in the paper https://arxiv.org/abs/1502.03167.
+
+    As of opset 6.
+    """
+
+    name = "onnx.BatchNormalizationV6"
+
+    OP_TYPE: ClassVar = "BatchNormalization"
+    SINCE: ClassVar = 6
+    UNTIL: ClassVar = 7
+
+    T: ClassVar = types("T", "floats")
+
+    X = operand_def(T)
+    scale = operand_def(T)
+    B = operand_def(T)
+    mean = operand_def(T)
+    var = operand_def(T)
+
+    Y = result_def(T)
+    mean_out = result_def(T.optional)
+    var_out = result_def(T.optional)
+    saved_mean = result_def(T.optional)
+    saved_var = result_def(T.optional)
+
+    epsilon = prop_def(REAL, real(1e-05))
+    is_test = prop_def(INT, integer(0))
+    momentum = prop_def(REAL, real(0.9))
+    spatial = prop_def(INT, integer(1))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class BatchNormalizationV1Op(OnnxOp):
+    """
+    Carries out batch normalization as described in the paper https://arxiv.org/abs/1502.03167.
+
+    As of opset 1 to 5.
+    """
+
+    name = "onnx.BatchNormalizationV1"
+
+    OP_TYPE: ClassVar = "BatchNormalization"
+    SINCE: ClassVar = 1
+    UNTIL: ClassVar = 6
+
+    T: ClassVar = types("T", "floats")
+
+    X = operand_def(T)
+    scale = operand_def(T)
+    B = operand_def(T)
+    mean = operand_def(T)
+    var = operand_def(T)
+
+    Y = result_def(T)
+    mean_out = result_def(T.optional)
+    var_out = result_def(T.optional)
+    saved_mean = result_def(T.optional)
+    saved_var = result_def(T.optional)
+
+    consumed_inputs = prop_def(INTS)
+    epsilon = prop_def(REAL, real(1e-05))
+    is_test = prop_def(INT, integer(0))
+    momentum = prop_def(REAL, real(0.9))
+    spatial = prop_def(INT, integer(1))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class GroupNormalizationOp(OnnxOp):
+    """A GroupNormalization function."""
+
+    name = "onnx.GroupNormalization"
+
+    OP_TYPE: ClassVar = "GroupNormalization"
+    SINCE: ClassVar = 21
+
+    T: ClassVar = types("T", "floats bf16")
+
+    X = operand_def(T)
+    scale = operand_def(T)
+    bias = operand_def(T)
+
+    Y = result_def(T)
+
+    epsilon = prop_def(REAL, real(1e-05))
+    num_groups = prop_def(INT)
+    stash_type = prop_def(INT, integer(1))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class GroupNormalizationV18Op(OnnxOp):
+    """
+    A GroupNormalization function.
+
+    As of opset 18 to 20.
+    """
+
+    name = "onnx.GroupNormalizationV18"
+
+    OP_TYPE: ClassVar = "GroupNormalization"
+    SINCE: ClassVar = 18
+    UNTIL: ClassVar = 21
+
+    T: ClassVar = types("T", "floats bf16")
+
+    X = operand_def(T)
+    scale = operand_def(T)
+    bias = operand_def(T)
+
+    Y = result_def(T)
+
+    epsilon = prop_def(REAL, real(1e-05))
+    num_groups = prop_def(INT)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class InstanceNormalizationOp(OnnxOp):
+    """Carries out instance normalization as described in the paper https://arxiv.org/abs/1607.08022."""
+
+    name = "onnx.InstanceNormalization"
+
+    OP_TYPE: ClassVar = "InstanceNormalization"
+    SINCE: ClassVar = 6
+
+    T: ClassVar = types("T", "floats bf16")
+
+    input = operand_def(T)
+    scale = operand_def(T)
+    B = operand_def(T)
+
+    output = result_def(T)
+
+    epsilon = prop_def(REAL, real(1e-05))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class InstanceNormalizationV1Op(OnnxOp):
+    """
+    Carries out instance normalization as described in the paper https://arxiv.org/abs/1607.08022.
+
+    As of opset 1 to 5.
+    """
+
+    name = "onnx.InstanceNormalizationV1"
+
+    OP_TYPE: ClassVar = "InstanceNormalization"
+    SINCE: ClassVar = 1
+    UNTIL: ClassVar = 6
+
+    T: ClassVar = types("T", "floats")
+
+    input = operand_def(T)
+    scale = operand_def(T)
+    B = operand_def(T)
+
+    output = result_def(T)
+
+    consumed_inputs = opt_prop_def(INTS)
+    epsilon = prop_def(REAL, real(1e-05))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class LRNOp(OnnxOp):
+    """Local Response Normalization proposed in the AlexNet paper. It normalizes over local input regions."""
+
+    name = "onnx.LRN"
+
+    OP_TYPE: ClassVar = "LRN"
+    SINCE: ClassVar = 1
+
+    T: ClassVar = types("T", "floats bf16")
+
+    X = operand_def(T)
+
+    Y = result_def(T)
+
+    alpha = prop_def(REAL, real(1e-04))
+    beta = prop_def(REAL, real(0.75))
+    bias = prop_def(REAL, real(1.0))
+    size = prop_def(INT)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class LayerNormalizationOp(OnnxOp):
+    """
+    This is layer normalization defined in ONNX as function. The overall computation can be split into two
+    stages.
+    """
+
+    name = "onnx.LayerNormalization"
+
+    OP_TYPE: ClassVar = "LayerNormalization"
+    SINCE: ClassVar = 17
+
+    T: ClassVar = types("T", "floats bf16")
+    U: ClassVar = types("U", "f32 bf16")
+
+    X = operand_def(T)
+    Scale = operand_def(T)
+    B = operand_def(T.optional)
+
+    Y = result_def(T)
+    Mean = result_def(U.optional)
+    InvStdDev = result_def(U.optional)
+
+    axis = prop_def(INT, integer(-1))
+    epsilon = prop_def(REAL, real(1e-05))
+    stash_type = prop_def(INT, integer(1))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class LpNormalizationOp(OnnxOp):
+    """
+    Given a matrix, apply Lp-normalization along the provided axis. The output is computed as: `output =
+    input / Lp_norm(input, axis)`.
+    """
+
+    name = "onnx.LpNormalization"
+
+    OP_TYPE: ClassVar = "LpNormalization"
+    SINCE: ClassVar = 1
+
+    T: ClassVar = types("T", "floats bf16")
+
+    input = operand_def(T)
+
+    output = result_def(T)
+
+    axis = prop_def(INT, integer(-1))
+    p = prop_def(INT, integer(2))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class MeanVarianceNormalizationOp(OnnxOp):
+    """
+    A MeanVarianceNormalization Function: Perform mean variance normalization on the input tensor X using
+    formula: `(X-EX)/sqrt(E(X-EX)^2)`.
+    """
+
+    name = "onnx.MeanVarianceNormalization"
+
+    OP_TYPE: ClassVar = "MeanVarianceNormalization"
+    SINCE: ClassVar = 9
+
+    T: ClassVar = types("T", "floats bf16")
+
+    X = operand_def(T)
+
+    Y = result_def(T)
+
+    axes = prop_def(INTS, integers(0, 2, 3))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class RMSNormalizationOp(OnnxOp):
+    """
+    This is RMS normalization defined in ONNX as function as described in the paper
+    https://arxiv.org/pdf/1910.07467. The overall computation can be split into two stages.
+    """
+
+    name = "onnx.RMSNormalization"
+
+    OP_TYPE: ClassVar = "RMSNormalization"
+    SINCE: ClassVar = 23
+
+    T: ClassVar = types("T", "floats bf16")
+    V: ClassVar = types("V", "floats bf16")
+
+    X = operand_def(T)
+    scale = operand_def(V)
+
+    Y = result_def(V)
+
+    axis = prop_def(INT, integer(-1))
+    epsilon = prop_def(REAL, real(1e-05))
+    stash_type = prop_def(INT, integer(1))
+
+    traits = traits_def(Pure())
+
+
+OPS: tuple[type[OnnxOp], ...] = (
+    BatchNormalizationOp,
+    BatchNormalizationV9Op,
+    BatchNormalizationV7Op,
+    BatchNormalizationV6Op,
+    BatchNormalizationV1Op,
+    GroupNormalizationOp,
+    GroupNormalizationV18Op,
+    InstanceNormalizationOp,
+    InstanceNormalizationV1Op,
+    LRNOp,
+    LayerNormalizationOp,
+    LpNormalizationOp,
+    MeanVarianceNormalizationOp,
+    RMSNormalizationOp,
+)

@@ -1,0 +1,290 @@
+"""Pooling; written by `python -m xonnc.tools.onnx_dialect`."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from xonnc.dialects.onnx.attributes import integer, real, text
+from xonnc.dialects.onnx.constraints import INT, INTS, REAL, TEXT, types
+from xonnc.dialects.onnx.op import OnnxOp
+
+
+@irdl_op_definition
+class AveragePoolOp(OnnxOp):
+    """
+    AveragePool consumes an input tensor X and applies average pooling across the tensor according to kernel
+    sizes, stride sizes, and pad lengths.
+    """
+
+    name = "onnx.AveragePool"
+
+    OP_TYPE: ClassVar = "AveragePool"
+    SINCE: ClassVar = 1
+
+    T: ClassVar = types("T", "floats bf16")
+
+    X = operand_def(T)
+
+    Y = result_def(T)
+
+    auto_pad = prop_def(TEXT, text("NOTSET"))
+    ceil_mode = prop_def(INT, integer(0))
+    count_include_pad = prop_def(INT, integer(0))
+    dilations = opt_prop_def(INTS)
+    kernel_shape = prop_def(INTS)
+    pads = opt_prop_def(INTS)
+    strides = opt_prop_def(INTS)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class GlobalAveragePoolOp(OnnxOp):
+    """
+    GlobalAveragePool consumes an input tensor X and applies average pooling across the values in the same
+    channel. This is equivalent to AveragePool with kernel size equal to the spatial dimension of input
+    tensor.
+    """
+
+    name = "onnx.GlobalAveragePool"
+
+    OP_TYPE: ClassVar = "GlobalAveragePool"
+    SINCE: ClassVar = 1
+
+    T: ClassVar = types("T", "floats bf16")
+
+    X = operand_def(T)
+
+    Y = result_def(T)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class GlobalLpPoolOp(OnnxOp):
+    """
+    GlobalLpPool consumes an input tensor X and applies lp pool pooling across the values in the same
+    channel. This is equivalent to LpPool with kernel size equal to the spatial dimension of input tensor.
+    """
+
+    name = "onnx.GlobalLpPool"
+
+    OP_TYPE: ClassVar = "GlobalLpPool"
+    SINCE: ClassVar = 2
+
+    T: ClassVar = types("T", "floats bf16")
+
+    X = operand_def(T)
+
+    Y = result_def(T)
+
+    p = prop_def(INT, integer(2))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class GlobalLpPoolV1Op(OnnxOp):
+    """
+    GlobalLpPool consumes an input tensor X and applies lp pool pooling across the the values in the same
+    channel. This is equivalent to LpPool with kernel size equal to the spatial dimension of input tensor.
+
+    As of opset 1.
+    """
+
+    name = "onnx.GlobalLpPoolV1"
+
+    OP_TYPE: ClassVar = "GlobalLpPool"
+    SINCE: ClassVar = 1
+    UNTIL: ClassVar = 2
+
+    T: ClassVar = types("T", "floats")
+
+    X = operand_def(T)
+
+    Y = result_def(T)
+
+    p = prop_def(REAL, real(2.0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class GlobalMaxPoolOp(OnnxOp):
+    """
+    GlobalMaxPool consumes an input tensor X and applies max pooling across the values in the same channel.
+    This is equivalent to MaxPool with kernel size equal to the spatial dimension of input tensor.
+    """
+
+    name = "onnx.GlobalMaxPool"
+
+    OP_TYPE: ClassVar = "GlobalMaxPool"
+    SINCE: ClassVar = 1
+
+    T: ClassVar = types("T", "floats bf16")
+
+    X = operand_def(T)
+
+    Y = result_def(T)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class LpPoolOp(OnnxOp):
+    """
+    LpPool consumes an input tensor X and applies Lp pooling across the tensor according to kernel sizes,
+    stride sizes, and pad lengths.
+    """
+
+    name = "onnx.LpPool"
+
+    OP_TYPE: ClassVar = "LpPool"
+    SINCE: ClassVar = 2
+
+    T: ClassVar = types("T", "floats bf16")
+
+    X = operand_def(T)
+
+    Y = result_def(T)
+
+    auto_pad = prop_def(TEXT, text("NOTSET"))
+    ceil_mode = prop_def(INT, integer(0))
+    dilations = opt_prop_def(INTS)
+    kernel_shape = prop_def(INTS)
+    p = prop_def(INT, integer(2))
+    pads = opt_prop_def(INTS)
+    strides = opt_prop_def(INTS)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class LpPoolV1Op(OnnxOp):
+    """
+    LpPool consumes an input tensor X and applies Lp pooling across the the tensor according to kernel
+    sizes, stride sizes, and pad lengths.
+
+    As of opset 1.
+    """
+
+    name = "onnx.LpPoolV1"
+
+    OP_TYPE: ClassVar = "LpPool"
+    SINCE: ClassVar = 1
+    UNTIL: ClassVar = 2
+
+    T: ClassVar = types("T", "floats")
+
+    X = operand_def(T)
+
+    Y = result_def(T)
+
+    auto_pad = prop_def(TEXT, text("NOTSET"))
+    kernel_shape = opt_prop_def(INTS)
+    p = prop_def(REAL, real(2.0))
+    pads = opt_prop_def(INTS)
+    strides = opt_prop_def(INTS)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class MaxPoolOp(OnnxOp):
+    """
+    MaxPool consumes an input tensor X and applies max pooling across the tensor according to kernel sizes,
+    stride sizes, and pad lengths.
+    """
+
+    name = "onnx.MaxPool"
+
+    OP_TYPE: ClassVar = "MaxPool"
+    SINCE: ClassVar = 1
+
+    T: ClassVar = types("T", "i8 ui8 floats bf16")
+    I_TYPES: ClassVar = types("I", "i64")
+
+    X = operand_def(T)
+
+    Y = result_def(T)
+    Indices = result_def(I_TYPES.optional)
+
+    auto_pad = prop_def(TEXT, text("NOTSET"))
+    ceil_mode = prop_def(INT, integer(0))
+    dilations = opt_prop_def(INTS)
+    kernel_shape = prop_def(INTS)
+    pads = opt_prop_def(INTS)
+    storage_order = prop_def(INT, integer(0))
+    strides = opt_prop_def(INTS)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class MaxRoiPoolOp(OnnxOp):
+    """
+    ROI max pool consumes an input tensor X and region of interests (RoIs) to apply max pooling across each
+    RoI, to produce output 4-D tensor of shape (num_rois, channels, pooled_shape[0], pooled_shape[1]).
+    """
+
+    name = "onnx.MaxRoiPool"
+
+    OP_TYPE: ClassVar = "MaxRoiPool"
+    SINCE: ClassVar = 1
+
+    T: ClassVar = types("T", "floats bf16")
+
+    X = operand_def(T)
+    rois = operand_def(T)
+
+    Y = result_def(T)
+
+    pooled_shape = prop_def(INTS)
+    spatial_scale = prop_def(REAL, real(1.0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class MaxUnpoolOp(OnnxOp):
+    """
+    MaxUnpool essentially computes the partial inverse of the MaxPool op. The input information to this op
+    is typically the output information from a MaxPool op.
+    """
+
+    name = "onnx.MaxUnpool"
+
+    OP_TYPE: ClassVar = "MaxUnpool"
+    SINCE: ClassVar = 9
+
+    T1: ClassVar = types("T1", "floats bf16")
+    T2: ClassVar = types("T2", "i64")
+
+    X = operand_def(T1)
+    I_in = operand_def(T2)
+    output_shape = operand_def(T2.optional)
+
+    output = result_def(T1)
+
+    kernel_shape = prop_def(INTS)
+    pads = opt_prop_def(INTS)
+    strides = opt_prop_def(INTS)
+
+    traits = traits_def(Pure())
+
+
+OPS: tuple[type[OnnxOp], ...] = (
+    AveragePoolOp,
+    GlobalAveragePoolOp,
+    GlobalLpPoolOp,
+    GlobalLpPoolV1Op,
+    GlobalMaxPoolOp,
+    LpPoolOp,
+    LpPoolV1Op,
+    MaxPoolOp,
+    MaxRoiPoolOp,
+    MaxUnpoolOp,
+)

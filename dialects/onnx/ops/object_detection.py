@@ -1,0 +1,110 @@
+"""Boxes and regions of interest; written by `python -m xonnc.tools.onnx_dialect`."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from xonnc.dialects.onnx.attributes import integer, real, text
+from xonnc.dialects.onnx.constraints import FLOAT, INT, INT64, REAL, TEXT, types
+from xonnc.dialects.onnx.op import OnnxOp
+
+
+@irdl_op_definition
+class NonMaxSuppressionOp(OnnxOp):
+    """
+    Filter out boxes that have high intersection-over-union (IOU) overlap with previously selected boxes.
+    Bounding boxes with score less than score_threshold are removed.
+    """
+
+    name = "onnx.NonMaxSuppression"
+
+    OP_TYPE: ClassVar = "NonMaxSuppression"
+    SINCE: ClassVar = 10
+
+    boxes = operand_def(FLOAT)
+    scores = operand_def(FLOAT)
+    max_output_boxes_per_class = operand_def(INT64.optional)
+    iou_threshold = operand_def(FLOAT.optional)
+    score_threshold = operand_def(FLOAT.optional)
+
+    selected_indices = result_def(INT64)
+
+    center_point_box = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class RoiAlignOp(OnnxOp):
+    """
+    Region of Interest (RoI) align operation described in the Mask R-CNN paper. RoiAlign consumes an input
+    tensor X and region of interests (rois) to apply pooling across each RoI; it produces a 4-D tensor of
+    shape (num_rois, C, output_height, output_width).
+    """
+
+    name = "onnx.RoiAlign"
+
+    OP_TYPE: ClassVar = "RoiAlign"
+    SINCE: ClassVar = 16
+
+    T1: ClassVar = types("T1", "floats bf16")
+    T2: ClassVar = types("T2", "i64")
+
+    X = operand_def(T1)
+    rois = operand_def(T1)
+    batch_indices = operand_def(T2)
+
+    Y = result_def(T1)
+
+    coordinate_transformation_mode = prop_def(TEXT, text("half_pixel"))
+    mode = prop_def(TEXT, text("avg"))
+    output_height = prop_def(INT, integer(1))
+    output_width = prop_def(INT, integer(1))
+    sampling_ratio = prop_def(INT, integer(0))
+    spatial_scale = prop_def(REAL, real(1.0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class RoiAlignV10Op(OnnxOp):
+    """
+    Region of Interest (RoI) align operation described in the Mask R-CNN paper. RoiAlign consumes an input
+    tensor X and region of interests (rois) to apply pooling across each RoI; it produces a 4-D tensor of
+    shape (num_rois, C, output_height, output_width).
+
+    As of opset 10 to 15.
+    """
+
+    name = "onnx.RoiAlignV10"
+
+    OP_TYPE: ClassVar = "RoiAlign"
+    SINCE: ClassVar = 10
+    UNTIL: ClassVar = 16
+
+    T1: ClassVar = types("T1", "floats")
+    T2: ClassVar = types("T2", "i64")
+
+    X = operand_def(T1)
+    rois = operand_def(T1)
+    batch_indices = operand_def(T2)
+
+    Y = result_def(T1)
+
+    mode = prop_def(TEXT, text("avg"))
+    output_height = prop_def(INT, integer(1))
+    output_width = prop_def(INT, integer(1))
+    sampling_ratio = prop_def(INT, integer(0))
+    spatial_scale = prop_def(REAL, real(1.0))
+
+    traits = traits_def(Pure())
+
+
+OPS: tuple[type[OnnxOp], ...] = (
+    NonMaxSuppressionOp,
+    RoiAlignOp,
+    RoiAlignV10Op,
+)

@@ -1,0 +1,44 @@
+"""Operators under trial (ai.onnx.preview); written by `python -m xonnc.tools.onnx_dialect`."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, region_def, result_def, traits_def
+from xdsl.traits import RecursiveMemoryEffect
+
+from xonnc.dialects.onnx.constraints import INT, REAL, types
+from xonnc.dialects.onnx.op import OnnxOp
+
+
+@irdl_op_definition
+class FlexAttentionOp(OnnxOp):
+    """
+    Computes scaled dot-product attention over rank-4 (batched, multi-head) inputs, with optional
+    user-provided customization subgraphs at two stages.
+    """
+
+    name = "onnx.FlexAttention"
+
+    DOMAIN: ClassVar = "ai.onnx.preview"
+    OP_TYPE: ClassVar = "FlexAttention"
+    SINCE: ClassVar = 1
+
+    T1: ClassVar = types("T1", "floats bf16")
+
+    Q = operand_def(T1)
+    K = operand_def(T1)
+    V = operand_def(T1)
+
+    Y = result_def(T1)
+
+    prob_mod = region_def("single_block")
+    score_mod = region_def("single_block")
+
+    scale = opt_prop_def(REAL)
+    softmax_precision = opt_prop_def(INT)
+
+    traits = traits_def(RecursiveMemoryEffect())
+
+
+OPS: tuple[type[OnnxOp], ...] = (FlexAttentionOp,)

@@ -1,0 +1,104 @@
+"""Integers for real numbers and back; written by `python -m xonnc.tools.onnx_dialect`."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from xonnc.dialects.onnx.attributes import integer
+from xonnc.dialects.onnx.constraints import FLOAT, INT, types
+from xonnc.dialects.onnx.op import OnnxOp
+
+
+@irdl_op_definition
+class DequantizeLinearOp(OnnxOp):
+    """
+    The linear dequantization operator. It consumes a quantized tensor, a scale, and a zero point to compute
+    the full-precision tensor.
+    """
+
+    name = "onnx.DequantizeLinear"
+
+    OP_TYPE: ClassVar = "DequantizeLinear"
+    SINCE: ClassVar = 10
+
+    T1: ClassVar = types("T1", "i8 i16 i32 ui8 ui16 int4s int2s float8s float6s f4E2M1FN")
+    T2: ClassVar = types("T2", "f16 f32 bf16 f8E8M0FNU")
+    T3: ClassVar = types("T3", "f16 f32 bf16")
+
+    x = operand_def(T1)
+    x_scale = operand_def(T2)
+    x_zero_point = operand_def(T1.optional)
+
+    y = result_def(T3)
+
+    axis = prop_def(INT, integer(1))
+    block_size = prop_def(INT, integer(0))
+    output_dtype = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class DynamicQuantizeLinearOp(OnnxOp):
+    """
+    A Function to fuse calculation for Scale, Zero Point and FP32->8Bit conversion of FP32 Input data.
+    Outputs Scale, ZeroPoint and Quantized Input for a given FP32 Input.
+    """
+
+    name = "onnx.DynamicQuantizeLinear"
+
+    OP_TYPE: ClassVar = "DynamicQuantizeLinear"
+    SINCE: ClassVar = 11
+
+    T1: ClassVar = types("T1", "f32")
+    T2: ClassVar = types("T2", "ui8")
+
+    x = operand_def(T1)
+
+    y = result_def(T2)
+    y_scale = result_def(FLOAT)
+    y_zero_point = result_def(T2)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class QuantizeLinearOp(OnnxOp):
+    """
+    The linear quantization operator consumes a high-precision tensor, a scale, and a zero point to compute
+    the low-precision/quantized tensor. The scale factor and zero point must have the same shape,
+    determining the quantization granularity.
+    """
+
+    name = "onnx.QuantizeLinear"
+
+    OP_TYPE: ClassVar = "QuantizeLinear"
+    SINCE: ClassVar = 10
+
+    T1: ClassVar = types("T1", "i32 f16 f32 bf16")
+    T2: ClassVar = types("T2", "i32 f16 f32 bf16 f8E8M0FNU")
+    T3: ClassVar = types("T3", "i8 i16 ui8 ui16 int4s int2s float8s float6s f4E2M1FN")
+
+    x = operand_def(T1)
+    y_scale = operand_def(T2)
+    y_zero_point = operand_def(T3.optional)
+
+    y = result_def(T3)
+
+    axis = prop_def(INT, integer(1))
+    block_size = prop_def(INT, integer(0))
+    output_dtype = prop_def(INT, integer(0))
+    precision = prop_def(INT, integer(0))
+    saturate = prop_def(INT, integer(1))
+
+    traits = traits_def(Pure())
+
+
+OPS: tuple[type[OnnxOp], ...] = (
+    DequantizeLinearOp,
+    DynamicQuantizeLinearOp,
+    QuantizeLinearOp,
+)

@@ -1,0 +1,234 @@
+"""Extrema and where they are; written by `python -m xonnc.tools.onnx_dialect`."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from xonnc.dialects.onnx.attributes import integer
+from xonnc.dialects.onnx.constraints import INT, INT64, INTS, types
+from xonnc.dialects.onnx.op import OnnxOp
+
+
+@irdl_op_definition
+class ArgMaxOp(OnnxOp):
+    """
+    Computes the indices of the max elements of the input tensor's element along the provided axis. The
+    resulting tensor has the same rank as the input if keepdims equals 1.
+    """
+
+    name = "onnx.ArgMax"
+
+    OP_TYPE: ClassVar = "ArgMax"
+    SINCE: ClassVar = 1
+
+    T: ClassVar = types("T", "ints uints floats bf16")
+
+    data = operand_def(T)
+
+    reduced = result_def(INT64)
+
+    axis = prop_def(INT, integer(0))
+    keepdims = prop_def(INT, integer(1))
+    select_last_index = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ArgMinOp(OnnxOp):
+    """
+    Computes the indices of the min elements of the input tensor's element along the provided axis. The
+    resulting tensor has the same rank as the input if keepdims equals 1.
+    """
+
+    name = "onnx.ArgMin"
+
+    OP_TYPE: ClassVar = "ArgMin"
+    SINCE: ClassVar = 1
+
+    T: ClassVar = types("T", "ints uints floats bf16")
+
+    data = operand_def(T)
+
+    reduced = result_def(INT64)
+
+    axis = prop_def(INT, integer(0))
+    keepdims = prop_def(INT, integer(1))
+    select_last_index = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ReduceMaxOp(OnnxOp):
+    """
+    Computes the max of the input tensor's elements along the provided axes. The resulting tensor has the
+    same rank as the input if `keepdims` equals 1.
+    """
+
+    name = "onnx.ReduceMax"
+
+    OP_TYPE: ClassVar = "ReduceMax"
+    SINCE: ClassVar = 20
+
+    T: ClassVar = types("T", "i1 i8 i32 i64 ui8 ui32 ui64 floats bf16")
+
+    data = operand_def(T)
+    axes = operand_def(INT64.optional)
+
+    reduced = result_def(T)
+
+    keepdims = prop_def(INT, integer(1))
+    noop_with_empty_axes = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ReduceMaxV18Op(OnnxOp):
+    """
+    Computes the max of the input tensor's elements along the provided axes. The resulting tensor has the
+    same rank as the input if `keepdims` equals 1.
+
+    As of opset 18 to 19.
+    """
+
+    name = "onnx.ReduceMaxV18"
+
+    OP_TYPE: ClassVar = "ReduceMax"
+    SINCE: ClassVar = 18
+    UNTIL: ClassVar = 20
+
+    T: ClassVar = types("T", "i8 i32 i64 ui8 ui32 ui64 floats bf16")
+
+    data = operand_def(T)
+    axes = operand_def(INT64.optional)
+
+    reduced = result_def(T)
+
+    keepdims = prop_def(INT, integer(1))
+    noop_with_empty_axes = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ReduceMaxV13Op(OnnxOp):
+    """
+    Computes the max of the input tensor's elements along the provided axes. The resulting tensor has the
+    same rank as the input if `keepdims` equals 1.
+
+    As of opset 1 to 17.
+    """
+
+    name = "onnx.ReduceMaxV13"
+
+    OP_TYPE: ClassVar = "ReduceMax"
+    SINCE: ClassVar = 1
+    UNTIL: ClassVar = 18
+
+    T: ClassVar = types("T", "i8 i32 i64 ui8 ui32 ui64 floats bf16")
+
+    data = operand_def(T)
+
+    reduced = result_def(T)
+
+    axes = opt_prop_def(INTS)
+    keepdims = prop_def(INT, integer(1))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ReduceMinOp(OnnxOp):
+    """
+    Computes the min of the input tensor's elements along the provided axes. The resulting tensor has the
+    same rank as the input if `keepdims` equals 1.
+    """
+
+    name = "onnx.ReduceMin"
+
+    OP_TYPE: ClassVar = "ReduceMin"
+    SINCE: ClassVar = 20
+
+    T: ClassVar = types("T", "i1 i8 i32 i64 ui8 ui32 ui64 floats bf16")
+
+    data = operand_def(T)
+    axes = operand_def(INT64.optional)
+
+    reduced = result_def(T)
+
+    keepdims = prop_def(INT, integer(1))
+    noop_with_empty_axes = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ReduceMinV18Op(OnnxOp):
+    """
+    Computes the min of the input tensor's elements along the provided axes. The resulting tensor has the
+    same rank as the input if `keepdims` equals 1.
+
+    As of opset 18 to 19.
+    """
+
+    name = "onnx.ReduceMinV18"
+
+    OP_TYPE: ClassVar = "ReduceMin"
+    SINCE: ClassVar = 18
+    UNTIL: ClassVar = 20
+
+    T: ClassVar = types("T", "i8 i32 i64 ui8 ui32 ui64 floats bf16")
+
+    data = operand_def(T)
+    axes = operand_def(INT64.optional)
+
+    reduced = result_def(T)
+
+    keepdims = prop_def(INT, integer(1))
+    noop_with_empty_axes = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ReduceMinV13Op(OnnxOp):
+    """
+    Computes the min of the input tensor's elements along the provided axes. The resulting tensor has the
+    same rank as the input if `keepdims` equals 1.
+
+    As of opset 1 to 17.
+    """
+
+    name = "onnx.ReduceMinV13"
+
+    OP_TYPE: ClassVar = "ReduceMin"
+    SINCE: ClassVar = 1
+    UNTIL: ClassVar = 18
+
+    T: ClassVar = types("T", "i8 i32 i64 ui8 ui32 ui64 floats bf16")
+
+    data = operand_def(T)
+
+    reduced = result_def(T)
+
+    axes = opt_prop_def(INTS)
+    keepdims = prop_def(INT, integer(1))
+
+    traits = traits_def(Pure())
+
+
+OPS: tuple[type[OnnxOp], ...] = (
+    ArgMaxOp,
+    ArgMinOp,
+    ReduceMaxOp,
+    ReduceMaxV18Op,
+    ReduceMaxV13Op,
+    ReduceMinOp,
+    ReduceMinV18Op,
+    ReduceMinV13Op,
+)

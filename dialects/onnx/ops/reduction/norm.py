@@ -1,0 +1,286 @@
+"""Norms and logarithms of sums; written by `python -m xonnc.tools.onnx_dialect`."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from xonnc.dialects.onnx.attributes import integer
+from xonnc.dialects.onnx.constraints import INT, INT64, INTS, types
+from xonnc.dialects.onnx.op import OnnxOp
+
+
+@irdl_op_definition
+class ReduceL1Op(OnnxOp):
+    """
+    Computes the L1 norm of the input tensor's elements along the provided axes. The resulting tensor has
+    the same rank as the input if `keepdims` equals 1.
+    """
+
+    name = "onnx.ReduceL1"
+
+    OP_TYPE: ClassVar = "ReduceL1"
+    SINCE: ClassVar = 18
+
+    T: ClassVar = types("T", "i32 i64 ui32 ui64 floats bf16")
+
+    data = operand_def(T)
+    axes = operand_def(INT64.optional)
+
+    reduced = result_def(T)
+
+    keepdims = prop_def(INT, integer(1))
+    noop_with_empty_axes = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ReduceL1V13Op(OnnxOp):
+    """
+    Computes the L1 norm of the input tensor's elements along the provided axes. The resulting tensor has
+    the same rank as the input if `keepdims` equals 1.
+
+    As of opset 1 to 17.
+    """
+
+    name = "onnx.ReduceL1V13"
+
+    OP_TYPE: ClassVar = "ReduceL1"
+    SINCE: ClassVar = 1
+    UNTIL: ClassVar = 18
+
+    T: ClassVar = types("T", "i32 i64 ui32 ui64 floats bf16")
+
+    data = operand_def(T)
+
+    reduced = result_def(T)
+
+    axes = opt_prop_def(INTS)
+    keepdims = prop_def(INT, integer(1))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ReduceL2Op(OnnxOp):
+    """
+    Computes the L2 norm of the input tensor's elements along the provided axes. The resulting tensor has
+    the same rank as the input if `keepdims` equals 1.
+    """
+
+    name = "onnx.ReduceL2"
+
+    OP_TYPE: ClassVar = "ReduceL2"
+    SINCE: ClassVar = 18
+
+    T: ClassVar = types("T", "i32 i64 ui32 ui64 floats bf16")
+
+    data = operand_def(T)
+    axes = operand_def(INT64.optional)
+
+    reduced = result_def(T)
+
+    keepdims = prop_def(INT, integer(1))
+    noop_with_empty_axes = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ReduceL2V13Op(OnnxOp):
+    """
+    Computes the L2 norm of the input tensor's elements along the provided axes. The resulting tensor has
+    the same rank as the input if `keepdims` equals 1.
+
+    As of opset 1 to 17.
+    """
+
+    name = "onnx.ReduceL2V13"
+
+    OP_TYPE: ClassVar = "ReduceL2"
+    SINCE: ClassVar = 1
+    UNTIL: ClassVar = 18
+
+    T: ClassVar = types("T", "i32 i64 ui32 ui64 floats bf16")
+
+    data = operand_def(T)
+
+    reduced = result_def(T)
+
+    axes = opt_prop_def(INTS)
+    keepdims = prop_def(INT, integer(1))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ReduceLogSumOp(OnnxOp):
+    """
+    Computes the log sum of the input tensor's elements along the provided axes. The resulting tensor has
+    the same rank as the input if `keepdims` equals 1.
+    """
+
+    name = "onnx.ReduceLogSum"
+
+    OP_TYPE: ClassVar = "ReduceLogSum"
+    SINCE: ClassVar = 18
+
+    T: ClassVar = types("T", "i32 i64 ui32 ui64 floats bf16")
+
+    data = operand_def(T)
+    axes = operand_def(INT64.optional)
+
+    reduced = result_def(T)
+
+    keepdims = prop_def(INT, integer(1))
+    noop_with_empty_axes = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ReduceLogSumV13Op(OnnxOp):
+    """
+    Computes the log sum of the input tensor's elements along the provided axes. The resulting tensor has
+    the same rank as the input if `keepdims` equals 1.
+
+    As of opset 1 to 17.
+    """
+
+    name = "onnx.ReduceLogSumV13"
+
+    OP_TYPE: ClassVar = "ReduceLogSum"
+    SINCE: ClassVar = 1
+    UNTIL: ClassVar = 18
+
+    T: ClassVar = types("T", "i32 i64 ui32 ui64 floats bf16")
+
+    data = operand_def(T)
+
+    reduced = result_def(T)
+
+    axes = opt_prop_def(INTS)
+    keepdims = prop_def(INT, integer(1))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ReduceLogSumExpOp(OnnxOp):
+    """
+    Computes the log sum exponent of the input tensor's elements along the provided axes. The resulting
+    tensor has the same rank as the input if `keepdims` equals 1.
+    """
+
+    name = "onnx.ReduceLogSumExp"
+
+    OP_TYPE: ClassVar = "ReduceLogSumExp"
+    SINCE: ClassVar = 18
+
+    T: ClassVar = types("T", "i32 i64 ui32 ui64 floats bf16")
+
+    data = operand_def(T)
+    axes = operand_def(INT64.optional)
+
+    reduced = result_def(T)
+
+    keepdims = prop_def(INT, integer(1))
+    noop_with_empty_axes = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ReduceLogSumExpV13Op(OnnxOp):
+    """
+    Computes the log sum exponent of the input tensor's elements along the provided axes. The resulting
+    tensor has the same rank as the input if `keepdims` equals 1.
+
+    As of opset 1 to 17.
+    """
+
+    name = "onnx.ReduceLogSumExpV13"
+
+    OP_TYPE: ClassVar = "ReduceLogSumExp"
+    SINCE: ClassVar = 1
+    UNTIL: ClassVar = 18
+
+    T: ClassVar = types("T", "i32 i64 ui32 ui64 floats bf16")
+
+    data = operand_def(T)
+
+    reduced = result_def(T)
+
+    axes = opt_prop_def(INTS)
+    keepdims = prop_def(INT, integer(1))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ReduceSumSquareOp(OnnxOp):
+    """
+    Computes the sum square of the input tensor's elements along the provided axes. The resulting tensor has
+    the same rank as the input if `keepdims` equals 1.
+    """
+
+    name = "onnx.ReduceSumSquare"
+
+    OP_TYPE: ClassVar = "ReduceSumSquare"
+    SINCE: ClassVar = 18
+
+    T: ClassVar = types("T", "i32 i64 ui32 ui64 floats bf16")
+
+    data = operand_def(T)
+    axes = operand_def(INT64.optional)
+
+    reduced = result_def(T)
+
+    keepdims = prop_def(INT, integer(1))
+    noop_with_empty_axes = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ReduceSumSquareV13Op(OnnxOp):
+    """
+    Computes the sum square of the input tensor's elements along the provided axes. The resulting tensor has
+    the same rank as the input if `keepdims` equals 1.
+
+    As of opset 1 to 17.
+    """
+
+    name = "onnx.ReduceSumSquareV13"
+
+    OP_TYPE: ClassVar = "ReduceSumSquare"
+    SINCE: ClassVar = 1
+    UNTIL: ClassVar = 18
+
+    T: ClassVar = types("T", "i32 i64 ui32 ui64 floats bf16")
+
+    data = operand_def(T)
+
+    reduced = result_def(T)
+
+    axes = opt_prop_def(INTS)
+    keepdims = prop_def(INT, integer(1))
+
+    traits = traits_def(Pure())
+
+
+OPS: tuple[type[OnnxOp], ...] = (
+    ReduceL1Op,
+    ReduceL1V13Op,
+    ReduceL2Op,
+    ReduceL2V13Op,
+    ReduceLogSumOp,
+    ReduceLogSumV13Op,
+    ReduceLogSumExpOp,
+    ReduceLogSumExpV13Op,
+    ReduceSumSquareOp,
+    ReduceSumSquareV13Op,
+)

@@ -1,0 +1,178 @@
+"""Sums, means and products; written by `python -m xonnc.tools.onnx_dialect`."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from xonnc.dialects.onnx.attributes import integer
+from xonnc.dialects.onnx.constraints import INT, INT64, INTS, types
+from xonnc.dialects.onnx.op import OnnxOp
+
+
+@irdl_op_definition
+class ReduceMeanOp(OnnxOp):
+    """
+    Computes the mean of the input tensor's elements along the provided axes. The resulting tensor has the
+    same rank as the input if `keepdims` equals 1.
+    """
+
+    name = "onnx.ReduceMean"
+
+    OP_TYPE: ClassVar = "ReduceMean"
+    SINCE: ClassVar = 18
+
+    T: ClassVar = types("T", "i32 i64 ui32 ui64 floats bf16")
+
+    data = operand_def(T)
+    axes = operand_def(INT64.optional)
+
+    reduced = result_def(T)
+
+    keepdims = prop_def(INT, integer(1))
+    noop_with_empty_axes = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ReduceMeanV13Op(OnnxOp):
+    """
+    Computes the mean of the input tensor's elements along the provided axes. The resulting tensor has the
+    same rank as the input if `keepdims` equals 1.
+
+    As of opset 1 to 17.
+    """
+
+    name = "onnx.ReduceMeanV13"
+
+    OP_TYPE: ClassVar = "ReduceMean"
+    SINCE: ClassVar = 1
+    UNTIL: ClassVar = 18
+
+    T: ClassVar = types("T", "i32 i64 ui32 ui64 floats bf16")
+
+    data = operand_def(T)
+
+    reduced = result_def(T)
+
+    axes = opt_prop_def(INTS)
+    keepdims = prop_def(INT, integer(1))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ReduceProdOp(OnnxOp):
+    """
+    Computes the product of the input tensor's elements along the provided axes. The resulting tensor has
+    the same rank as the input if `keepdims` equals 1.
+    """
+
+    name = "onnx.ReduceProd"
+
+    OP_TYPE: ClassVar = "ReduceProd"
+    SINCE: ClassVar = 18
+
+    T: ClassVar = types("T", "i32 i64 ui32 ui64 floats bf16")
+
+    data = operand_def(T)
+    axes = operand_def(INT64.optional)
+
+    reduced = result_def(T)
+
+    keepdims = prop_def(INT, integer(1))
+    noop_with_empty_axes = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ReduceProdV13Op(OnnxOp):
+    """
+    Computes the product of the input tensor's elements along the provided axes. The resulting tensor has
+    the same rank as the input if `keepdims` equals 1.
+
+    As of opset 1 to 17.
+    """
+
+    name = "onnx.ReduceProdV13"
+
+    OP_TYPE: ClassVar = "ReduceProd"
+    SINCE: ClassVar = 1
+    UNTIL: ClassVar = 18
+
+    T: ClassVar = types("T", "i32 i64 ui32 ui64 floats bf16")
+
+    data = operand_def(T)
+
+    reduced = result_def(T)
+
+    axes = opt_prop_def(INTS)
+    keepdims = prop_def(INT, integer(1))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ReduceSumOp(OnnxOp):
+    """
+    Computes the sum of the input tensor's elements along the provided axes. The resulting tensor has the
+    same rank as the input if `keepdims` equals 1.
+    """
+
+    name = "onnx.ReduceSum"
+
+    OP_TYPE: ClassVar = "ReduceSum"
+    SINCE: ClassVar = 13
+
+    T: ClassVar = types("T", "i32 i64 ui32 ui64 floats bf16")
+
+    data = operand_def(T)
+    axes = operand_def(INT64.optional)
+
+    reduced = result_def(T)
+
+    keepdims = prop_def(INT, integer(1))
+    noop_with_empty_axes = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ReduceSumV11Op(OnnxOp):
+    """
+    Computes the sum of the input tensor's element along the provided axes. The resulting tensor has the
+    same rank as the input if keepdims equals 1.
+
+    As of opset 1 to 12.
+    """
+
+    name = "onnx.ReduceSumV11"
+
+    OP_TYPE: ClassVar = "ReduceSum"
+    SINCE: ClassVar = 1
+    UNTIL: ClassVar = 13
+
+    T: ClassVar = types("T", "i32 i64 ui32 ui64 floats")
+
+    data = operand_def(T)
+
+    reduced = result_def(T)
+
+    axes = opt_prop_def(INTS)
+    keepdims = prop_def(INT, integer(1))
+
+    traits = traits_def(Pure())
+
+
+OPS: tuple[type[OnnxOp], ...] = (
+    ReduceMeanOp,
+    ReduceMeanV13Op,
+    ReduceProdOp,
+    ReduceProdV13Op,
+    ReduceSumOp,
+    ReduceSumV11Op,
+)

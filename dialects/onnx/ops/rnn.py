@@ -1,0 +1,297 @@
+"""Recurrent layers; written by `python -m xonnc.tools.onnx_dialect`."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from xonnc.dialects.onnx.attributes import integer, text, texts
+from xonnc.dialects.onnx.constraints import INT, REAL, REALS, TEXT, TEXTS, types
+from xonnc.dialects.onnx.op import OnnxOp
+
+
+@irdl_op_definition
+class GRUOp(OnnxOp):
+    """
+    Computes an one-layer GRU. This operator is usually supported via some custom implementation such as
+    CuDNN.
+    """
+
+    name = "onnx.GRU"
+
+    OP_TYPE: ClassVar = "GRU"
+    SINCE: ClassVar = 7
+
+    T: ClassVar = types("T", "floats bf16")
+    T1: ClassVar = types("T1", "i32")
+
+    X = operand_def(T)
+    W = operand_def(T)
+    R = operand_def(T)
+    B = operand_def(T.optional)
+    sequence_lens = operand_def(T1.optional)
+    initial_h = operand_def(T.optional)
+
+    Y = result_def(T.optional)
+    Y_h = result_def(T.optional)
+
+    activation_alpha = opt_prop_def(REALS)
+    activation_beta = opt_prop_def(REALS)
+    activations = opt_prop_def(TEXTS)
+    clip = opt_prop_def(REAL)
+    direction = prop_def(TEXT, text("forward"))
+    hidden_size = opt_prop_def(INT)
+    layout = prop_def(INT, integer(0))
+    linear_before_reset = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class GRUV3Op(OnnxOp):
+    """
+    Computes an one-layer GRU. This operator is usually supported via some custom implementation such as
+    CuDNN.
+
+    As of opset 3 to 6.
+    """
+
+    name = "onnx.GRUV3"
+
+    OP_TYPE: ClassVar = "GRU"
+    SINCE: ClassVar = 3
+    UNTIL: ClassVar = 7
+
+    T: ClassVar = types("T", "floats")
+    T1: ClassVar = types("T1", "i32")
+
+    X = operand_def(T)
+    W = operand_def(T)
+    R = operand_def(T)
+    B = operand_def(T.optional)
+    sequence_lens = operand_def(T1.optional)
+    initial_h = operand_def(T.optional)
+
+    Y = result_def(T.optional)
+    Y_h = result_def(T.optional)
+
+    activation_alpha = opt_prop_def(REALS)
+    activation_beta = opt_prop_def(REALS)
+    activations = opt_prop_def(TEXTS)
+    clip = opt_prop_def(REAL)
+    direction = prop_def(TEXT, text("forward"))
+    hidden_size = opt_prop_def(INT)
+    linear_before_reset = prop_def(INT, integer(0))
+    output_sequence = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class GRUV1Op(OnnxOp):
+    """
+    Computes an one-layer GRU. This operator is usually supported via some custom implementation such as
+    CuDNN.
+
+    As of opset 1 to 2.
+    """
+
+    name = "onnx.GRUV1"
+
+    OP_TYPE: ClassVar = "GRU"
+    SINCE: ClassVar = 1
+    UNTIL: ClassVar = 3
+
+    T: ClassVar = types("T", "floats")
+    T1: ClassVar = types("T1", "i32")
+
+    X = operand_def(T)
+    W = operand_def(T)
+    R = operand_def(T)
+    B = operand_def(T.optional)
+    sequence_lens = operand_def(T1.optional)
+    initial_h = operand_def(T.optional)
+
+    Y = result_def(T.optional)
+    Y_h = result_def(T)
+
+    activation_alpha = opt_prop_def(REALS)
+    activation_beta = opt_prop_def(REALS)
+    activations = opt_prop_def(TEXTS)
+    clip = opt_prop_def(REAL)
+    direction = prop_def(TEXT, text("foward"))
+    hidden_size = opt_prop_def(INT)
+    output_sequence = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class LSTMOp(OnnxOp):
+    """
+    Computes an one-layer LSTM. This operator is usually supported via some custom implementation such as
+    CuDNN.
+    """
+
+    name = "onnx.LSTM"
+
+    OP_TYPE: ClassVar = "LSTM"
+    SINCE: ClassVar = 7
+
+    T: ClassVar = types("T", "floats bf16")
+    T1: ClassVar = types("T1", "i32")
+
+    X = operand_def(T)
+    W = operand_def(T)
+    R = operand_def(T)
+    B = operand_def(T.optional)
+    sequence_lens = operand_def(T1.optional)
+    initial_h = operand_def(T.optional)
+    initial_c = operand_def(T.optional)
+    P = operand_def(T.optional)
+
+    Y = result_def(T.optional)
+    Y_h = result_def(T.optional)
+    Y_c = result_def(T.optional)
+
+    activation_alpha = opt_prop_def(REALS)
+    activation_beta = opt_prop_def(REALS)
+    activations = opt_prop_def(TEXTS)
+    clip = opt_prop_def(REAL)
+    direction = prop_def(TEXT, text("forward"))
+    hidden_size = opt_prop_def(INT)
+    input_forget = prop_def(INT, integer(0))
+    layout = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class LSTMV1Op(OnnxOp):
+    """
+    Computes an one-layer LSTM. This operator is usually supported via some custom implementation such as
+    CuDNN.
+
+    As of opset 1 to 6.
+    """
+
+    name = "onnx.LSTMV1"
+
+    OP_TYPE: ClassVar = "LSTM"
+    SINCE: ClassVar = 1
+    UNTIL: ClassVar = 7
+
+    T: ClassVar = types("T", "floats")
+    T1: ClassVar = types("T1", "i32")
+
+    X = operand_def(T)
+    W = operand_def(T)
+    R = operand_def(T)
+    B = operand_def(T.optional)
+    sequence_lens = operand_def(T1.optional)
+    initial_h = operand_def(T.optional)
+    initial_c = operand_def(T.optional)
+    P = operand_def(T.optional)
+
+    Y = result_def(T.optional)
+    Y_h = result_def(T.optional)
+    Y_c = result_def(T.optional)
+
+    activation_alpha = opt_prop_def(REALS)
+    activation_beta = opt_prop_def(REALS)
+    activations = opt_prop_def(TEXTS)
+    clip = opt_prop_def(REAL)
+    direction = prop_def(TEXT, text("forward"))
+    hidden_size = opt_prop_def(INT)
+    input_forget = prop_def(INT, integer(0))
+    output_sequence = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class RNNOp(OnnxOp):
+    """
+    Computes an one-layer simple RNN. This operator is usually supported via some custom implementation such
+    as CuDNN.
+    """
+
+    name = "onnx.RNN"
+
+    OP_TYPE: ClassVar = "RNN"
+    SINCE: ClassVar = 7
+
+    T: ClassVar = types("T", "floats bf16")
+    T1: ClassVar = types("T1", "i32")
+
+    X = operand_def(T)
+    W = operand_def(T)
+    R = operand_def(T)
+    B = operand_def(T.optional)
+    sequence_lens = operand_def(T1.optional)
+    initial_h = operand_def(T.optional)
+
+    Y = result_def(T.optional)
+    Y_h = result_def(T.optional)
+
+    activation_alpha = opt_prop_def(REALS)
+    activation_beta = opt_prop_def(REALS)
+    activations = prop_def(TEXTS, texts("Tanh", "Tanh"))
+    clip = opt_prop_def(REAL)
+    direction = prop_def(TEXT, text("forward"))
+    hidden_size = opt_prop_def(INT)
+    layout = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class RNNV1Op(OnnxOp):
+    """
+    Computes an one-layer simple RNN. This operator is usually supported via some custom implementation such
+    as CuDNN.
+
+    As of opset 1 to 6.
+    """
+
+    name = "onnx.RNNV1"
+
+    OP_TYPE: ClassVar = "RNN"
+    SINCE: ClassVar = 1
+    UNTIL: ClassVar = 7
+
+    T: ClassVar = types("T", "floats")
+    T1: ClassVar = types("T1", "i32")
+
+    X = operand_def(T)
+    W = operand_def(T)
+    R = operand_def(T)
+    B = operand_def(T.optional)
+    sequence_lens = operand_def(T1.optional)
+    initial_h = operand_def(T.optional)
+
+    Y = result_def(T.optional)
+    Y_h = result_def(T.optional)
+
+    activation_alpha = opt_prop_def(REALS)
+    activation_beta = opt_prop_def(REALS)
+    activations = prop_def(TEXTS, texts("Tanh", "Tanh"))
+    clip = opt_prop_def(REAL)
+    direction = prop_def(TEXT, text("forward"))
+    hidden_size = opt_prop_def(INT)
+    output_sequence = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+OPS: tuple[type[OnnxOp], ...] = (
+    GRUOp,
+    GRUV3Op,
+    GRUV1Op,
+    LSTMOp,
+    LSTMV1Op,
+    RNNOp,
+    RNNV1Op,
+)

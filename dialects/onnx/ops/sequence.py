@@ -1,0 +1,242 @@
+"""Sequences of tensors; written by `python -m xonnc.tools.onnx_dialect`."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.traits import Pure, RecursiveMemoryEffect
+
+from xonnc.dialects.onnx.attributes import integer
+from xonnc.dialects.onnx.constraints import INT, types
+from xonnc.dialects.onnx.op import OnnxOp
+
+
+@irdl_op_definition
+class ConcatFromSequenceOp(OnnxOp):
+    """
+    Concatenate a sequence of tensors into a single tensor. All input tensors must have the same shape,
+    except for the dimension size of the axis to concatenate on.
+    """
+
+    name = "onnx.ConcatFromSequence"
+
+    OP_TYPE: ClassVar = "ConcatFromSequence"
+    SINCE: ClassVar = 11
+
+    S: ClassVar = types("S", "seq<i1 ints uints floats complexes string>")
+    T: ClassVar = types("T", "i1 ints uints floats complexes string")
+
+    input_sequence = operand_def(S)
+
+    concat_result = result_def(T)
+
+    axis = prop_def(INT)
+    new_axis = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class SequenceAtOp(OnnxOp):
+    """
+    Outputs a tensor copy from the tensor at 'position' in 'input_sequence'. Accepted range for 'position'
+    is in `[-n, n - 1]`, where `n` is the number of tensors in 'input_sequence'.
+    """
+
+    name = "onnx.SequenceAt"
+
+    OP_TYPE: ClassVar = "SequenceAt"
+    SINCE: ClassVar = 11
+
+    S: ClassVar = types("S", "seq<i1 ints uints floats complexes string>")
+    I_TYPES: ClassVar = types("I", "i32 i64")
+    T: ClassVar = types("T", "i1 ints uints floats complexes string")
+
+    input_sequence = operand_def(S)
+    position = operand_def(I_TYPES)
+
+    tensor = result_def(T)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class SequenceConstructOp(OnnxOp):
+    """
+    Construct a tensor sequence containing 'inputs' tensors. All tensors in 'inputs' must have the same data
+    type.
+    """
+
+    name = "onnx.SequenceConstruct"
+
+    OP_TYPE: ClassVar = "SequenceConstruct"
+    SINCE: ClassVar = 11
+
+    T: ClassVar = types("T", "i1 ints uints floats complexes string")
+    S: ClassVar = types("S", "seq<i1 ints uints floats complexes string>")
+
+    inputs = var_operand_def(T.some)
+
+    output_sequence = result_def(S)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class SequenceEmptyOp(OnnxOp):
+    """Construct an empty tensor sequence, with given data type."""
+
+    name = "onnx.SequenceEmpty"
+
+    OP_TYPE: ClassVar = "SequenceEmpty"
+    SINCE: ClassVar = 11
+
+    S: ClassVar = types("S", "seq<i1 ints uints floats complexes string>")
+
+    output = result_def(S)
+
+    dtype = opt_prop_def(INT)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class SequenceEraseOp(OnnxOp):
+    """
+    Outputs a tensor sequence that removes the tensor at 'position' from 'input_sequence'. Accepted range
+    for 'position' is in `[-n, n - 1]`, where `n` is the number of tensors in 'input_sequence'.
+    """
+
+    name = "onnx.SequenceErase"
+
+    OP_TYPE: ClassVar = "SequenceErase"
+    SINCE: ClassVar = 11
+
+    S: ClassVar = types("S", "seq<i1 ints uints floats complexes string>")
+    I_TYPES: ClassVar = types("I", "i32 i64")
+
+    input_sequence = operand_def(S)
+    position = operand_def(I_TYPES.optional)
+
+    output_sequence = result_def(S)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class SequenceInsertOp(OnnxOp):
+    """
+    Outputs a tensor sequence that inserts 'tensor' into 'input_sequence' at 'position'. 'tensor' must have
+    the same data type as 'input_sequence'.
+    """
+
+    name = "onnx.SequenceInsert"
+
+    OP_TYPE: ClassVar = "SequenceInsert"
+    SINCE: ClassVar = 11
+
+    S: ClassVar = types("S", "seq<i1 ints uints floats complexes string>")
+    T: ClassVar = types("T", "i1 ints uints floats complexes string")
+    I_TYPES: ClassVar = types("I", "i32 i64")
+
+    input_sequence = operand_def(S)
+    tensor = operand_def(T)
+    position = operand_def(I_TYPES.optional)
+
+    output_sequence = result_def(S)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class SequenceLengthOp(OnnxOp):
+    """Produces a scalar(tensor of empty shape) containing the number of tensors in 'input_sequence'."""
+
+    name = "onnx.SequenceLength"
+
+    OP_TYPE: ClassVar = "SequenceLength"
+    SINCE: ClassVar = 11
+
+    S: ClassVar = types("S", "seq<i1 ints uints floats complexes string>")
+    I_TYPES: ClassVar = types("I", "i64")
+
+    input_sequence = operand_def(S)
+
+    length = result_def(I_TYPES)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class SequenceMapOp(OnnxOp):
+    """Applies a sub-graph to each sample in the input sequence(s)."""
+
+    name = "onnx.SequenceMap"
+
+    OP_TYPE: ClassVar = "SequenceMap"
+    SINCE: ClassVar = 17
+
+    S: ClassVar = types("S", "seq<i1 ints uints floats complexes string>")
+    V: ClassVar = types(
+        "V", "i1 ints uints floats complexes string seq<i1 ints uints floats complexes string>"
+    )
+
+    input_sequence = operand_def(S)
+    additional_inputs = var_operand_def(V.each)
+
+    out_sequence = var_result_def(S.each.some)
+
+    body = region_def("single_block")
+
+    traits = traits_def(RecursiveMemoryEffect())
+
+
+@irdl_op_definition
+class SplitToSequenceOp(OnnxOp):
+    """
+    Split a tensor into a sequence of tensors, along the specified 'axis'. Lengths of the parts can be
+    specified using the optional argument 'split'.
+    """
+
+    name = "onnx.SplitToSequence"
+
+    OP_TYPE: ClassVar = "SplitToSequence"
+    SINCE: ClassVar = 11
+
+    T: ClassVar = types("T", "i1 ints uints floats bf16 complexes string")
+    I_TYPES: ClassVar = types("I", "i32 i64")
+    S: ClassVar = types("S", "seq<i1 ints uints floats bf16 complexes string>")
+
+    input = operand_def(T)
+    split = operand_def(I_TYPES.optional)
+
+    output_sequence = result_def(S)
+
+    axis = prop_def(INT, integer(0))
+    keepdims = prop_def(INT, integer(1))
+
+    traits = traits_def(Pure())
+
+
+OPS: tuple[type[OnnxOp], ...] = (
+    ConcatFromSequenceOp,
+    SequenceAtOp,
+    SequenceConstructOp,
+    SequenceEmptyOp,
+    SequenceEraseOp,
+    SequenceInsertOp,
+    SequenceLengthOp,
+    SequenceMapOp,
+    SplitToSequenceOp,
+)

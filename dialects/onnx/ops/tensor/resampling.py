@@ -1,0 +1,598 @@
+"""Padding, cropping and resampling; written by `python -m xonnc.tools.onnx_dialect`."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from xonnc.dialects.onnx.attributes import integer, real, text
+from xonnc.dialects.onnx.constraints import FLOAT, INT, INT64, INTS, REAL, REALS, TEXT, types
+from xonnc.dialects.onnx.op import OnnxOp
+
+
+@irdl_op_definition
+class AffineGridOp(OnnxOp):
+    """
+    Generates a 2D or 3D flow field (sampling grid), given a batch of affine matrices theta
+    (https://pytorch.org/docs/stable/generated/torch.nn.functional.affine_grid.html). An affine matrix
+    `theta` is applied to a position tensor represented in its homogeneous expression.
+    """
+
+    name = "onnx.AffineGrid"
+
+    OP_TYPE: ClassVar = "AffineGrid"
+    SINCE: ClassVar = 20
+
+    T1: ClassVar = types("T1", "floats bf16")
+    T2: ClassVar = types("T2", "i64")
+
+    theta = operand_def(T1)
+    size = operand_def(T2)
+
+    grid = result_def(T1)
+
+    align_corners = prop_def(INT, integer(0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class CenterCropPadOp(OnnxOp):
+    """Center crop or pad an input to given dimensions."""
+
+    name = "onnx.CenterCropPad"
+
+    OP_TYPE: ClassVar = "CenterCropPad"
+    SINCE: ClassVar = 18
+
+    T: ClassVar = types("T", "i1 ints uints floats bf16 complexes string")
+    TIND: ClassVar = types("Tind", "i32 i64")
+
+    input_data = operand_def(T)
+    shape = operand_def(TIND)
+
+    output_data = result_def(T)
+
+    axes = opt_prop_def(INTS)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class GridSampleOp(OnnxOp):
+    """
+    Given an input `X` and a flow-field `grid`, computes the output `Y` using `X` values and pixel locations
+    from the `grid`. For spatial input `X` with shape (N, C, H, W), the `grid` will have shape (N, H_out,
+    W_out, 2), the output `Y` will have shape (N, C, H_out, W_out).
+    """
+
+    name = "onnx.GridSample"
+
+    OP_TYPE: ClassVar = "GridSample"
+    SINCE: ClassVar = 20
+
+    T1: ClassVar = types("T1", "i1 ints uints floats bf16 complexes string")
+    T2: ClassVar = types("T2", "floats bf16")
+
+    X = operand_def(T1)
+    grid = operand_def(T2)
+
+    Y = result_def(T1)
+
+    align_corners = prop_def(INT, integer(0))
+    mode = prop_def(TEXT, text("linear"))
+    padding_mode = prop_def(TEXT, text("zeros"))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class GridSampleV16Op(OnnxOp):
+    """
+    Given an input `X` and a flow-field `grid`, computes the output `Y` using `X` values and pixel locations
+    from `grid`. Currently, only spatial (4-D) inputs are supported.
+
+    As of opset 16 to 19.
+    """
+
+    name = "onnx.GridSampleV16"
+
+    OP_TYPE: ClassVar = "GridSample"
+    SINCE: ClassVar = 16
+    UNTIL: ClassVar = 20
+
+    T1: ClassVar = types("T1", "i1 ints uints floats complexes string")
+    T2: ClassVar = types("T2", "floats")
+
+    X = operand_def(T1)
+    grid = operand_def(T2)
+
+    Y = result_def(T1)
+
+    align_corners = prop_def(INT, integer(0))
+    mode = prop_def(TEXT, text("bilinear"))
+    padding_mode = prop_def(TEXT, text("zeros"))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class PadOp(OnnxOp):
+    """
+    Given a tensor containing the data to be padded (`data`), a tensor containing the number of start and
+    end pad values for axis (`pads`), (optionally) a `mode`, and (optionally) `constant_value`, a padded
+    tensor (`output`) is generated.
+    """
+
+    name = "onnx.Pad"
+
+    OP_TYPE: ClassVar = "Pad"
+    SINCE: ClassVar = 21
+
+    T: ClassVar = types(
+        "T", "i1 ints uints int4s int2s floats bf16 float8s f8E8M0FNU f4E2M1FN complexes string"
+    )
+    TIND: ClassVar = types("Tind", "i32 i64")
+
+    data = operand_def(T)
+    pads = operand_def(INT64)
+    constant_value = operand_def(T.optional)
+    axes = operand_def(TIND.optional)
+
+    output = result_def(T)
+
+    mode = prop_def(TEXT, text("constant"))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class PadV19Op(OnnxOp):
+    """
+    Given a tensor containing the data to be padded (`data`), a tensor containing the number of start and
+    end pad values for axis (`pads`), (optionally) a `mode`, and (optionally) `constant_value`, a padded
+    tensor (`output`) is generated.
+
+    As of opset 19 to 20.
+    """
+
+    name = "onnx.PadV19"
+
+    OP_TYPE: ClassVar = "Pad"
+    SINCE: ClassVar = 19
+    UNTIL: ClassVar = 21
+
+    T: ClassVar = types("T", "i1 ints uints floats bf16 complexes string")
+    TIND: ClassVar = types("Tind", "i32 i64")
+
+    data = operand_def(T)
+    pads = operand_def(INT64)
+    constant_value = operand_def(T.optional)
+    axes = operand_def(TIND.optional)
+
+    output = result_def(T)
+
+    mode = prop_def(TEXT, text("constant"))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class PadV18Op(OnnxOp):
+    """
+    Given a tensor containing the data to be padded (`data`), a tensor containing the number of start and
+    end pad values for axis (`pads`), (optionally) a `mode`, and (optionally) `constant_value`, a padded
+    tensor (`output`) is generated.
+
+    As of opset 18.
+    """
+
+    name = "onnx.PadV18"
+
+    OP_TYPE: ClassVar = "Pad"
+    SINCE: ClassVar = 18
+    UNTIL: ClassVar = 19
+
+    T: ClassVar = types("T", "i1 ints uints floats bf16 complexes string")
+    TIND: ClassVar = types("Tind", "i32 i64")
+
+    data = operand_def(T)
+    pads = operand_def(INT64)
+    constant_value = operand_def(T.optional)
+    axes = operand_def(TIND.optional)
+
+    output = result_def(T)
+
+    mode = prop_def(TEXT, text("constant"))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class PadV13Op(OnnxOp):
+    """
+    Given a tensor containing the data to be padded (`data`), a tensor containing the number of start and
+    end pad values for axis (`pads`), (optionally) a `mode`, and (optionally) `constant_value`, a padded
+    tensor (`output`) is generated.
+
+    As of opset 13 to 17.
+    """
+
+    name = "onnx.PadV13"
+
+    OP_TYPE: ClassVar = "Pad"
+    SINCE: ClassVar = 13
+    UNTIL: ClassVar = 18
+
+    T: ClassVar = types("T", "i1 ints uints floats bf16 complexes string")
+
+    data = operand_def(T)
+    pads = operand_def(INT64)
+    constant_value = operand_def(T.optional)
+
+    output = result_def(T)
+
+    mode = prop_def(TEXT, text("constant"))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class PadV11Op(OnnxOp):
+    """
+    Given a tensor containing the data to be padded (`data`), a tensor containing the number of start and
+    end pad values for axis (`pads`), (optionally) a `mode`, and (optionally) `constant_value`, a padded
+    tensor (`output`) is generated.
+
+    As of opset 11 to 12.
+    """
+
+    name = "onnx.PadV11"
+
+    OP_TYPE: ClassVar = "Pad"
+    SINCE: ClassVar = 11
+    UNTIL: ClassVar = 13
+
+    T: ClassVar = types("T", "ints uints floats")
+
+    data = operand_def(T)
+    pads = operand_def(INT64)
+    constant_value = operand_def(T.optional)
+
+    output = result_def(T)
+
+    mode = prop_def(TEXT, text("constant"))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class PadV2Op(OnnxOp):
+    """
+    Given `data` tensor, pads, mode, and value. Example: Insert 0 pads to the beginning of the second
+    dimension.
+
+    As of opset 2 to 10.
+    """
+
+    name = "onnx.PadV2"
+
+    OP_TYPE: ClassVar = "Pad"
+    SINCE: ClassVar = 2
+    UNTIL: ClassVar = 11
+
+    T: ClassVar = types("T", "floats")
+
+    data = operand_def(T)
+
+    output = result_def(T)
+
+    mode = prop_def(TEXT, text("constant"))
+    pads = prop_def(INTS)
+    value = prop_def(REAL, real(0.0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class PadV1Op(OnnxOp):
+    """
+    Given `data` tensor, paddings, mode, and value. Example: Insert 0 paddings to the beginning of the
+    second dimension.
+
+    As of opset 1.
+    """
+
+    name = "onnx.PadV1"
+
+    OP_TYPE: ClassVar = "Pad"
+    SINCE: ClassVar = 1
+    UNTIL: ClassVar = 2
+
+    T: ClassVar = types("T", "floats")
+
+    data = operand_def(T)
+
+    output = result_def(T)
+
+    mode = prop_def(TEXT, text("constant"))
+    paddings = prop_def(INTS)
+    value = prop_def(REAL, real(0.0))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ResizeOp(OnnxOp):
+    """
+    Resize the input tensor. In general, it calculates every value in the output tensor as a weighted
+    average of neighborhood (a.k.a.
+    """
+
+    name = "onnx.Resize"
+
+    OP_TYPE: ClassVar = "Resize"
+    SINCE: ClassVar = 19
+
+    T1: ClassVar = types("T1", "i1 ints uints floats bf16 complexes string")
+    T2: ClassVar = types("T2", "floats")
+
+    X = operand_def(T1)
+    roi = operand_def(T2.optional)
+    scales = operand_def(FLOAT.optional)
+    sizes = operand_def(INT64.optional)
+
+    Y = result_def(T1)
+
+    antialias = prop_def(INT, integer(0))
+    axes = opt_prop_def(INTS)
+    coordinate_transformation_mode = prop_def(TEXT, text("half_pixel"))
+    cubic_coeff_a = prop_def(REAL, real(-0.75))
+    exclude_outside = prop_def(INT, integer(0))
+    extrapolation_value = prop_def(REAL, real(0.0))
+    keep_aspect_ratio_policy = prop_def(TEXT, text("stretch"))
+    mode = prop_def(TEXT, text("nearest"))
+    nearest_mode = prop_def(TEXT, text("round_prefer_floor"))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ResizeV18Op(OnnxOp):
+    """
+    Resize the input tensor. In general, it calculates every value in the output tensor as a weighted
+    average of neighborhood (a.k.a.
+
+    As of opset 18.
+    """
+
+    name = "onnx.ResizeV18"
+
+    OP_TYPE: ClassVar = "Resize"
+    SINCE: ClassVar = 18
+    UNTIL: ClassVar = 19
+
+    T1: ClassVar = types("T1", "i1 ints uints floats bf16 complexes string")
+    T2: ClassVar = types("T2", "floats")
+
+    X = operand_def(T1)
+    roi = operand_def(T2.optional)
+    scales = operand_def(FLOAT.optional)
+    sizes = operand_def(INT64.optional)
+
+    Y = result_def(T1)
+
+    antialias = prop_def(INT, integer(0))
+    axes = opt_prop_def(INTS)
+    coordinate_transformation_mode = prop_def(TEXT, text("half_pixel"))
+    cubic_coeff_a = prop_def(REAL, real(-0.75))
+    exclude_outside = prop_def(INT, integer(0))
+    extrapolation_value = prop_def(REAL, real(0.0))
+    keep_aspect_ratio_policy = prop_def(TEXT, text("stretch"))
+    mode = prop_def(TEXT, text("nearest"))
+    nearest_mode = prop_def(TEXT, text("round_prefer_floor"))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ResizeV13Op(OnnxOp):
+    """
+    Resize the input tensor. In general, it calculates every value in the output tensor as a weighted
+    average of neighborhood (a.k.a.
+
+    As of opset 13 to 17.
+    """
+
+    name = "onnx.ResizeV13"
+
+    OP_TYPE: ClassVar = "Resize"
+    SINCE: ClassVar = 13
+    UNTIL: ClassVar = 18
+
+    T1: ClassVar = types("T1", "i1 ints uints floats bf16 complexes string")
+    T2: ClassVar = types("T2", "floats")
+
+    X = operand_def(T1)
+    roi = operand_def(T2.optional)
+    scales = operand_def(FLOAT.optional)
+    sizes = operand_def(INT64.optional)
+
+    Y = result_def(T1)
+
+    coordinate_transformation_mode = prop_def(TEXT, text("half_pixel"))
+    cubic_coeff_a = prop_def(REAL, real(-0.75))
+    exclude_outside = prop_def(INT, integer(0))
+    extrapolation_value = prop_def(REAL, real(0.0))
+    mode = prop_def(TEXT, text("nearest"))
+    nearest_mode = prop_def(TEXT, text("round_prefer_floor"))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ResizeV11Op(OnnxOp):
+    """
+    Resize the input tensor. In general, it calculates every value in the output tensor as a weighted
+    average of neighborhood (a.k.a.
+
+    As of opset 11 to 12.
+    """
+
+    name = "onnx.ResizeV11"
+
+    OP_TYPE: ClassVar = "Resize"
+    SINCE: ClassVar = 11
+    UNTIL: ClassVar = 13
+
+    T1: ClassVar = types("T1", "i1 ints uints floats complexes string")
+    T2: ClassVar = types("T2", "floats")
+
+    X = operand_def(T1)
+    roi = operand_def(T2)
+    scales = operand_def(FLOAT)
+    sizes = operand_def(INT64.optional)
+
+    Y = result_def(T1)
+
+    coordinate_transformation_mode = prop_def(TEXT, text("half_pixel"))
+    cubic_coeff_a = prop_def(REAL, real(-0.75))
+    exclude_outside = prop_def(INT, integer(0))
+    extrapolation_value = prop_def(REAL, real(0.0))
+    mode = prop_def(TEXT, text("nearest"))
+    nearest_mode = prop_def(TEXT, text("round_prefer_floor"))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class ResizeV10Op(OnnxOp):
+    """
+    Resize the input tensor. Each dimension value of the output tensor is: output_dimension =
+    floor(input_dimension * scale).
+
+    As of opset 10.
+    """
+
+    name = "onnx.ResizeV10"
+
+    OP_TYPE: ClassVar = "Resize"
+    SINCE: ClassVar = 10
+    UNTIL: ClassVar = 11
+
+    T: ClassVar = types("T", "i1 ints uints floats complexes string")
+
+    X = operand_def(T)
+    scales = operand_def(FLOAT)
+
+    Y = result_def(T)
+
+    mode = prop_def(TEXT, text("nearest"))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class UpsampleOp(OnnxOp):
+    """
+    Upsample the input tensor. Each dimension value of the output tensor is: output_dimension =
+    floor(input_dimension * scale).
+
+    Deprecated.
+    """
+
+    name = "onnx.Upsample"
+
+    OP_TYPE: ClassVar = "Upsample"
+    SINCE: ClassVar = 9
+
+    T: ClassVar = types("T", "i1 ints uints floats complexes string")
+
+    X = operand_def(T)
+    scales = operand_def(FLOAT)
+
+    Y = result_def(T)
+
+    mode = prop_def(TEXT, text("nearest"))
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class UpsampleV7Op(OnnxOp):
+    """
+    Upsample the input tensor. Each dimension value of the output tensor is: output_dimension =
+    floor(input_dimension * scale).
+
+    As of opset 7 to 8.
+    """
+
+    name = "onnx.UpsampleV7"
+
+    OP_TYPE: ClassVar = "Upsample"
+    SINCE: ClassVar = 7
+    UNTIL: ClassVar = 9
+
+    T: ClassVar = types("T", "i1 ints uints floats complexes string")
+
+    X = operand_def(T)
+
+    Y = result_def(T)
+
+    mode = prop_def(TEXT, text("nearest"))
+    scales = prop_def(REALS)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class UpsampleV1Op(OnnxOp):
+    """
+    Upsample the input tensor. The width and height of the output tensor are: output_width =
+    floor(input_width * width_scale), output_height = floor(input_height * height_scale).
+
+    As of opset 1 to 6.
+    """
+
+    name = "onnx.UpsampleV1"
+
+    OP_TYPE: ClassVar = "Upsample"
+    SINCE: ClassVar = 1
+    UNTIL: ClassVar = 7
+
+    T: ClassVar = types("T", "i1 i32 i64 floats")
+
+    X = operand_def(T)
+
+    Y = result_def(T)
+
+    height_scale = prop_def(REAL)
+    mode = prop_def(TEXT, text("nearest"))
+    width_scale = prop_def(REAL)
+
+    traits = traits_def(Pure())
+
+
+OPS: tuple[type[OnnxOp], ...] = (
+    AffineGridOp,
+    CenterCropPadOp,
+    GridSampleOp,
+    GridSampleV16Op,
+    PadOp,
+    PadV19Op,
+    PadV18Op,
+    PadV13Op,
+    PadV11Op,
+    PadV2Op,
+    PadV1Op,
+    ResizeOp,
+    ResizeV18Op,
+    ResizeV13Op,
+    ResizeV11Op,
+    ResizeV10Op,
+    UpsampleOp,
+    UpsampleV7Op,
+    UpsampleV1Op,
+)

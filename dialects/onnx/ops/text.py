@@ -1,0 +1,115 @@
+"""Strings; written by `python -m xonnc.tools.onnx_dialect`."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.traits import Pure
+
+from xonnc.dialects.onnx.attributes import integer, text
+from xonnc.dialects.onnx.constraints import INT, STRINGS, TEXT, TEXTS, types
+from xonnc.dialects.onnx.op import OnnxOp
+
+
+@irdl_op_definition
+class RegexFullMatchOp(OnnxOp):
+    """
+    RegexFullMatch performs a full regex match on each element of the input tensor. If an element fully
+    matches the regex pattern specified as an attribute, the corresponding element in the output is True and
+    it is False otherwise.
+    """
+
+    name = "onnx.RegexFullMatch"
+
+    OP_TYPE: ClassVar = "RegexFullMatch"
+    SINCE: ClassVar = 20
+
+    T1: ClassVar = types("T1", "string")
+    T2: ClassVar = types("T2", "i1")
+
+    X = operand_def(T1)
+
+    Y = result_def(T2)
+
+    pattern = opt_prop_def(TEXT)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class StringConcatOp(OnnxOp):
+    """StringConcat concatenates string tensors elementwise (with NumPy-style broadcasting support)."""
+
+    name = "onnx.StringConcat"
+
+    OP_TYPE: ClassVar = "StringConcat"
+    SINCE: ClassVar = 20
+
+    T: ClassVar = types("T", "string")
+
+    X = operand_def(T)
+    Y = operand_def(T)
+
+    Z = result_def(T)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class StringNormalizerOp(OnnxOp):
+    """
+    StringNormalization performs string operations for basic cleaning. This operator has only one input
+    (denoted by X) and only one output (denoted by Y).
+    """
+
+    name = "onnx.StringNormalizer"
+
+    OP_TYPE: ClassVar = "StringNormalizer"
+    SINCE: ClassVar = 10
+
+    X = operand_def(STRINGS)
+
+    Y = result_def(STRINGS)
+
+    case_change_action = prop_def(TEXT, text("NONE"))
+    is_case_sensitive = prop_def(INT, integer(0))
+    locale = opt_prop_def(TEXT)
+    stopwords = opt_prop_def(TEXTS)
+
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class StringSplitOp(OnnxOp):
+    """
+    StringSplit splits a string tensor's elements into substrings based on a delimiter attribute and a
+    maxsplit attribute.
+    """
+
+    name = "onnx.StringSplit"
+
+    OP_TYPE: ClassVar = "StringSplit"
+    SINCE: ClassVar = 20
+
+    T1: ClassVar = types("T1", "string")
+    T2: ClassVar = types("T2", "string")
+    T3: ClassVar = types("T3", "i64")
+
+    X = operand_def(T1)
+
+    Y = result_def(T2)
+    Z = result_def(T3)
+
+    delimiter = opt_prop_def(TEXT)
+    maxsplit = opt_prop_def(INT)
+
+    traits = traits_def(Pure())
+
+
+OPS: tuple[type[OnnxOp], ...] = (
+    RegexFullMatchOp,
+    StringConcatOp,
+    StringNormalizerOp,
+    StringSplitOp,
+)

@@ -1,0 +1,66 @@
+"""Which class stands for an ONNX operator at an opset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+
+from xonnc.dialects.onnx.op import OnnxOp
+
+MODULES = (
+    "builtin",
+    "constant",
+    "controlflow",
+    "extra",
+    "generator",
+    "image",
+    "logical",
+    "math",
+    "ml",
+    "nn",
+    "object_detection",
+    "optional",
+    "preview",
+    "quantization",
+    "reduction",
+    "rnn",
+    "sequence",
+    "tensor",
+    "text",
+    "training",
+)
+"""The modules of `xonnc.dialects.onnx.ops`; each lists its classes as `OPS`."""
+
+
+@cache
+def op_classes() -> tuple[type[OnnxOp], ...]:
+    """Every op of the dialect, those included that are no ONNX operators."""
+    return tuple(_load())
+
+
+def op_class(domain: str, op_type: str, opset: int) -> type[OnnxOp] | None:
+    """
+    The class for operator `op_type` of `domain` as it is at `opset`; `None` if there is none.
+
+    `ai.onnx` is the empty domain. An opset newer than this dialect has the newest class.
+    """
+    domain = "" if domain == "ai.onnx" else domain
+    for found in _versions().get((domain, op_type), ()):
+        if found.SINCE <= opset and (found.UNTIL is None or opset < found.UNTIL):
+            return found
+    return None
+
+
+@cache
+def _versions() -> dict[tuple[str, str], list[type[OnnxOp]]]:
+    versions: dict[tuple[str, str], list[type[OnnxOp]]] = {}
+    for found in op_classes():
+        if found.OP_TYPE:
+            versions.setdefault((found.DOMAIN, found.OP_TYPE), []).append(found)
+    return versions
+
+
+def _load() -> Iterator[type[OnnxOp]]:
+    for name in MODULES:
+        yield from import_module(f"xonnc.dialects.onnx.ops.{name}").OPS

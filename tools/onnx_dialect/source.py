@@ -1,0 +1,215 @@
+"""The Python source of the op classes."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from xonnc.tools.onnx_dialect.checks import CHECKS, NOT_REPEATABLE
+from xonnc.tools.onnx_dialect.schemas import AMBIGUOUS, Attribute, Operator, Value
+from xonnc.tools.onnx_dialect.summaries import summary
+from xonnc.tools.onnx_dialect.versions import OpClass
+from xonnc.tools.onnx_dialect.words import in_words
+
+_CONSTRAINTS = {
+    "INT": "INT",
+    "FLOAT": "REAL",
+    "STRING": "TEXT",
+    "INTS": "INTS",
+    "FLOATS": "REALS",
+    "STRINGS": "TEXTS",
+    "TENSOR": "ELEMENTS",
+    "SPARSE_TENSOR": "ELEMENTS",
+    "TYPE_PROTO": "TYPE",
+}
+_LITERALS = {
+    "INT": "integer",
+    "FLOAT": "real",
+    "STRING": "text",
+    "INTS": "integers",
+    "FLOATS": "reals",
+    "STRINGS": "texts",
+}
+_FIXED = {"i1": "BOOL", "f32": "FLOAT", "i64": "INT64", "string": "STRINGS"}
+"""Constraints for values whose type the schema gives itself."""
+
+_MODULES = {
+    "xdsl.irdl": (
+        "irdl_op_definition",
+        "operand_def",
+        "opt_prop_def",
+        "prop_def",
+        "region_def",
+        "result_def",
+        "traits_def",
+        "var_operand_def",
+        "var_result_def",
+    ),
+    "xdsl.traits": ("Commutative", "Pure", "RecursiveMemoryEffect"),
+    "xonnc.dialects.onnx.attributes": tuple(_LITERALS.values()),
+    "xonnc.dialects.onnx.constraints": (*dict.fromkeys(_CONSTRAINTS.values()), *_FIXED.values(), "types"),
+    "xonnc.dialects.onnx.op": ("OnnxOp",),
+}
+"""Names that a class may use, by the module they come from."""
+
+
+def module(title: str, classes: Sequence[OpClass]) -> str:
+    """The source of a file that holds `classes`."""
+    bodies = "\n\n".join(_class(op_class) for op_class in classes)
+    names = "".join(f"{op_class.name}Op, " for op_class in classes)
+    return (
+        f'"""{title}; written by `python -m xonnc.tools.onnx_dialect`."""\n\n'
+        f"from __future__ import annotations\n\n{_imports(bodies)}\n\n{bodies}\n\n"
+        f"OPS: tuple[type[OnnxOp], ...] = ({names})\n"
+    )
+
+
+def package(title: str, theme: str, topics: Sequence[tuple[str, Sequence[OpClass]]]) -> str:
+    """The source of the `__init__` of a theme that is split by topic."""
+    lines = [f'"""{title}; written by `python -m xonnc.tools.onnx_dialect`."""', ""]
+    names: list[str] = []
+    for topic, classes in topics:
+        topic_names = [f"{op_class.name}Op" for op_class in classes]
+        lines.append(f"from xonnc.dialects.onnx.ops.{theme}.{topic} import {', '.join(topic_names)}")
+        names += topic_names
+    lines += ["", f"OPS = ({', '.join(sorted(names))},)", ""]
+    return "\n".join(lines)
+
+
+def _imports(bodies: str) -> str:
+    words = set("".join(c if c.isalnum() or c == "_" else " " for c in _code(bodies)).split())
+    lines = ["from typing import ClassVar"] if "ClassVar" in words else []
+    modules = {**_MODULES, **{f"xonnc.dialects.onnx.checks.{name}": names for name, names in _check_names()}}
+    for name, symbols in modules.items():
+        used = [symbol for symbol in symbols if symbol in words or symbol == "OnnxOp"]
+        if used:
+            lines.append(f"from {name} import {', '.join(used)}")
+    return "\n".join(lines)
+
+
+def _check_names() -> Iterator[tuple[str, tuple[str, ...]]]:
+    by_module: dict[str, set[str]] = {}
+    for checks in CHECKS.values():
+        for check in checks:
+            by_module.setdefault(check.module, set()).add(check.name)
+    for name in sorted(by_module):
+        yield name, tuple(sorted(by_module[name]))
+
+
+def _code(bodies: str) -> str:
+    """The source without its docstrings."""
+    return "".join(bodies.split('"""')[::2])
+
+
+def _class(op_class: OpClass) -> str:
+    operator = op_class.operator
+    variables = _variables(operator)
+    sections = [
+        [f'name = "onnx.{op_class.name}"'],
+        list(_identity(op_class)),
+        [_parameter(name, field, words) for name, (field, words) in variables.items()],
+        [f"{value.field} = {_value('operand', value, variables)}" for value in operator.inputs],
+        [f"{value.field} = {_value('result', value, variables)}" for value in operator.outputs],
+        [f'{region.field} = region_def("single_block")' for region in operator.regions],
+        [f"{attribute.field} = {_property(attribute)}" for attribute in operator.properties],
+        [f"traits = traits_def({', '.join(_traits(op_class))})"],
+    ]
+    body = "\n\n".join("\n".join(section) for section in sections if section)
+    return (
+        f"@irdl_op_definition\nclass {op_class.name}Op(OnnxOp):\n"
+        f"{textwrap.indent(docstring(op_class), '    ')}\n\n{textwrap.indent(body, '    ')}\n"
+    )
+
+
+def docstring(op_class: OpClass) -> str:
+    """What the op does, and for an older version which versions it stands for."""
+    lines = summary(op_class.operator)
+    if op_class.until is not None:
+        versions = f"opset {op_class.since} to {op_class.until - 1}"
+        if op_class.since == op_class.until - 1:
+            versions = f"opset {op_class.since}"
+        lines += f"\n\nAs of {versions}."
+    elif op_class.operator.is_deprecated:
+        lines += "\n\nDeprecated."
+    if "\n" in lines:
+        return f'"""\n{lines}\n"""'
+    return f'"""{lines}"""'
+
+
+def _identity(op_class: OpClass) -> Iterator[str]:
+    operator = op_class.operator
+    if operator.domain:
+        yield f'DOMAIN: ClassVar = "{operator.domain}"'
+    yield f'OP_TYPE: ClassVar = "{operator.name}"'
+    yield f"SINCE: ClassVar = {op_class.since}"
+    if op_class.until is not None:
+        yield f"UNTIL: ClassVar = {op_class.until}"
+
+
+def _variables(operator: Operator) -> dict[str, tuple[str, str]]:
+    """The type parameters in use: the name of the field that holds each, and its types."""
+    fields = {value.field for value in operator.values} | {item.field for item in operator.attributes}
+    found: dict[str, tuple[str, str]] = {}
+    for value in operator.values:
+        if value.variable:
+            field = value.variable.upper()
+            found[value.variable] = (
+                f"{field}_TYPES" if field in fields | AMBIGUOUS else field,
+                in_words(value.words),
+            )
+    return found
+
+
+def _parameter(name: str, field: str, words: str) -> str:
+    lines = textwrap.wrap(words, 84, break_long_words=False, drop_whitespace=False)
+    literal = " ".join(f'"{line}"' for line in lines)
+    return f'{field}: ClassVar = types("{name}", {literal})'
+
+
+def _value(kind: str, value: Value, variables: dict[str, tuple[str, str]]) -> str:
+    if value.variable:
+        constraint = variables[value.variable][0]
+    else:
+        constraint = _FIXED[in_words(value.words)]
+    if value.is_optional:
+        constraint += ".optional"
+    if not value.is_variadic:
+        return f"{kind}_def({constraint})"
+    if not value.is_homogeneous:
+        constraint += ".each"
+    if value.least:
+        constraint += ".some"
+    return f"var_{kind}_def({constraint})"
+
+
+def _property(attribute: Attribute) -> str:
+    renamed = "" if attribute.field == attribute.name else f', prop_name="{attribute.name}"'
+    constraint = _CONSTRAINTS[attribute.kind]
+    if attribute.is_required:
+        return f"prop_def({constraint}{renamed})"
+    if attribute.default is None:
+        return f"opt_prop_def({constraint}{renamed})"
+    return f"prop_def({constraint}, {_literal(attribute)}{renamed})"
+
+
+def _literal(attribute: Attribute) -> str:
+    values = attribute.default if isinstance(attribute.default, tuple) else (attribute.default,)
+    return f"{_LITERALS[attribute.kind]}({', '.join(map(_item, values))})"
+
+
+def _item(value: float | str | None) -> str:
+    if isinstance(value, float):
+        return str(np.float32(value))
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def _traits(op_class: OpClass) -> Iterable[str]:
+    operator = op_class.operator
+    if operator.regions:
+        yield "RecursiveMemoryEffect()"
+    elif operator.name not in NOT_REPEATABLE:
+        yield "Pure()"
+    for check in CHECKS.get(op_class.name, ()):
+        yield check.source
