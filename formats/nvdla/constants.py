@@ -1,0 +1,258 @@
+"""The numbers of NVDLA loadables and descriptors by name (spec/nvdla.md §1.1, §2.2)."""
+
+from __future__ import annotations
+
+from enum import IntEnum, IntFlag
+
+
+class Interface(IntEnum):
+    """Who a blob or task is for."""
+
+    NONE = 0
+    DLA1 = 1
+    EMU1 = 2
+
+
+class MemoryDomain(IntEnum):
+    """Where a memory object lives."""
+
+    SYSTEM = 0
+    SRAM = 1
+
+
+class MemoryFlags(IntFlag):
+    """What happens to a memory object when the file is loaded."""
+
+    NONE = 0
+    ALLOC = 1
+    SET = 2
+    INPUT = 4
+    OUTPUT = 8
+    DEBUG = 16
+
+
+class EventOp(IntEnum):
+    """What a task does with an event of the loadable."""
+
+    WAIT = 0
+    SIGNAL = 1
+
+
+class DataFormat(IntEnum):
+    """The order of a bound tensor's dimensions."""
+
+    UNKNOWN = 0
+    NCHW = 1
+    NHWC = 2
+    NCXHWX = 3
+
+
+class DataType(IntEnum):
+    """The elements of a bound tensor."""
+
+    UNKNOWN = 0
+    FLOAT = 1
+    HALF = 2
+    INT16 = 3
+    INT8 = 4
+    UINT8 = 5
+    UINT16 = 6
+
+
+class DataCategory(IntEnum):
+    """What a bound tensor is."""
+
+    IMAGE = 0
+    WEIGHT = 1
+    FEATURE = 2
+    PLANAR = 3
+    BIAS = 4
+
+
+class PixelMapping(IntEnum):
+    """How pixels lie in memory."""
+
+    PITCH_LINEAR = 0
+    INVALID = 1
+
+
+class PixelFormat(IntEnum):
+    """Pixel formats of bound tensors and of the convolution's input; names go from the highest byte down."""
+
+    R8 = 0
+    R10 = 1
+    R12 = 2
+    R16 = 3
+    R16_I = 4
+    R16_F = 5
+    A16B16G16R16 = 6
+    X16B16G16R16 = 7
+    A16B16G16R16_F = 8
+    A16Y16U16V16 = 9
+    V16U16Y16A16 = 10
+    A16Y16U16V16_F = 11
+    A8B8G8R8 = 12
+    A8R8G8B8 = 13
+    B8G8R8A8 = 14
+    R8G8B8A8 = 15
+    X8B8G8R8 = 16
+    X8R8G8B8 = 17
+    B8G8R8X8 = 18
+    R8G8B8X8 = 19
+    A2B10G10R10 = 20
+    A2R10G10B10 = 21
+    B10G10R10A2 = 22
+    R10G10B10A2 = 23
+    A2Y10U10V10 = 24
+    V10U10Y10A2 = 25
+    A8Y8U8V8 = 26
+    V8U8Y8A8 = 27
+    Y8_U8V8_N444 = 28
+    Y8_V8U8_N444 = 29
+    Y10_U10V10_N444 = 30
+    Y10_V10U10_N444 = 31
+    Y12_U12V12_N444 = 32
+    Y12_V12U12_N444 = 33
+    Y16_U16V16_N444 = 34
+    Y16_V16U16_N444 = 35
+    FEATURE = 36
+    FEATURE_X8 = 37
+
+
+class OpType(IntEnum):
+    """The engines, in the order of the dependency graph's slots."""
+
+    BDMA = 0
+    CONV = 1
+    SDP = 2
+    PDP = 3
+    CDP = 4
+    RUBIK = 5
+
+
+class MemoryType(IntEnum):
+    """Where a data cube lives: DRAM, SRAM, or between two engines."""
+
+    MC = 0
+    CV = 1
+    HW = 2
+
+
+class Event(IntEnum):
+    """What an operation tells its consumers."""
+
+    OP_COMPLETED = 1
+    OP_PROGRAMMED = 2
+    OP_ENABLED = 3
+    CDMA_WT_DONE = 4
+    CDMA_DT_DONE = 5
+
+
+class Precision(IntEnum):
+    """Element types of the engines."""
+
+    INT8 = 0
+    INT16 = 1
+    FP16 = 2
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of one element."""
+        return 1 if self is Precision.INT8 else 2
+
+
+class ConvMode(IntEnum):
+    """How the convolution core multiplies."""
+
+    DIRECT = 0
+    WINOGRAD = 1
+
+
+class WeightFormat(IntEnum):
+    """How weights lie in memory."""
+
+    UNCOMPRESSED = 0
+    COMPRESSED = 1
+
+
+class Activation(IntEnum):
+    """What follows a stage of the SDP."""
+
+    NONE = 0
+    RELU = 1
+    LUT = 2
+    PRELU = 3
+
+
+class SdpOpType(IntEnum):
+    """Which units of an SDP stage work."""
+
+    NONE = 0
+    MUL = 1
+    ADD = 2
+    BOTH = 3
+
+
+class AluType(IntEnum):
+    """What the ALU of an SDP stage computes."""
+
+    MAX = 0
+    MIN = 1
+    SUM = 2
+    EQL = 3
+
+
+class SdpMode(IntEnum):
+    """Where an SDP stage's operands come from: the descriptor, one a channel, one an element."""
+
+    PER_LAYER = 0
+    PER_KERNEL = 1
+    PER_POINT = 2
+
+
+class LutMethod(IntEnum):
+    """How the 65-entry table is indexed."""
+
+    EXPONENTIAL = 0
+    LINEAR = 1
+
+
+class LutPriority(IntEnum):
+    """Which table answers: the 65-entry one or the 257-entry one."""
+
+    LINEAR_EXP = 0
+    LINEAR_ONLY = 1
+
+
+class PoolMode(IntEnum):
+    """What the PDP computes."""
+
+    AVG = 0
+    MAX = 1
+    MIN = 2
+
+
+class RubikMode(IntEnum):
+    """How the Rubik engine reshapes."""
+
+    CONTRACT = 0
+    SPLIT = 1
+    MERGE = 2
+
+
+class EmuOpType(IntEnum):
+    """Operations of the runtime's CPU emulator."""
+
+    POWER = 0
+    SOFTMAX = 1
+
+
+class EmuFormat(IntEnum):
+    """Buffer formats of the CPU emulator; INT8_8 is the 8-byte cube of nv_small."""
+
+    INT8 = 0
+    INT8_8 = 1
+    INT16 = 2
+    FF16 = 3
+    UINT8 = 4
+    UINT16 = 5
