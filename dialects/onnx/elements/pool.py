@@ -13,7 +13,7 @@ import gc
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
-from weakref import WeakSet, WeakValueDictionary
+from weakref import WeakValueDictionary
 
 import numpy as np
 from xdsl.context import Context
@@ -64,7 +64,7 @@ class PoolStatistics:
 
 @dataclass(frozen=True)
 class Collection:
-    """What one `collect` found: constants in live modules, those it freed, those only others hold."""
+    """What one `collect` found: constants in the modules, those it freed, those that only others hold."""
 
     reachable: int
     freed: int
@@ -76,7 +76,6 @@ class DisposablePool(DialectInterface):
 
     def __init__(self) -> None:
         self._alive: WeakValueDictionary[int, DisposableElementsAttr] = WeakValueDictionary()
-        self._modules: WeakSet[Operation] = WeakSet()
         self._buffers = Buffers()
         self._created = 0
         self._open = True
@@ -149,17 +148,15 @@ class DisposablePool(DialectInterface):
 
     def collect(self, modules: Iterable[Operation]) -> Collection:
         """
-        Frees the constants that no live module holds, as far as nobody else does.
+        Frees the constants that no op of `modules` holds, as far as nobody else does.
 
-        Live are `modules` and those of earlier calls that still exist, so collecting for one never frees
-        a clone's. A constant that is reachable from none of them is dead if only garbage refers to it:
-        Python's collector decides that, and runs only if there is such a constant. What a host keeps for
-        itself (an unregistered clone, a variable) survives and is counted.
+        A constant that is reachable from none of the ops may still be a clone's, or somebody's variable, so
+        it is never disposed of here: Python's collector decides whether only garbage refers to it. That
+        runs only if there is such a constant, and goes through all objects only if there still is one after
+        it went through the young ones.
         """
-        self._modules.update(modules)
         before = len(self._alive)
-        reachable = {attr.number for attr in constants_of(self._modules) if attr.number in self._alive}
-        # What died in this pass is mostly young; the full collection costs ten times the walk above.
+        reachable = {attr.number for attr in constants_of(modules) if attr.number in self._alive}
         for generation in (1, 2):
             if len(reachable) < len(self._alive):
                 gc.collect(generation)
