@@ -40,7 +40,7 @@ def narrow(array: Array, rank: int) -> Array:
     """`array` with `rank` axes, those it merely repeats along cut down to length one."""
     aligned = array.reshape((1,) * (rank - array.ndim) + array.shape) if rank > array.ndim else array
     repeated = (stride == 0 and size > 1 for size, stride in zip(aligned.shape, aligned.strides, strict=True))
-    return aligned[tuple(slice(0, 1) if repeats else slice(None) for repeats in repeated)]
+    return aligned[(*(slice(0, 1) if repeats else slice(None) for repeats in repeated), ...)]
 
 
 def block_of(array: Array, index: tuple[slice, ...]) -> Array:

@@ -195,6 +195,8 @@ def test_strings_there_and_back():
     assert isinstance(plain, StringElementsAttr)
     assert read(plain).tolist() == strings.tolist()
     assert str(plain) == str(attr)
+    one = disposable(np.array("x", object))
+    assert str(plain_attribute(one.payload, one.type)) == str(one) == 'dense<"x"> : tensor<!onnx.String>'
     splat = disposable(np.array(["x"], object)).expand([50])
     assert read(plain_attribute(splat.payload, splat.type)).tolist() == ["x"] * 50
 

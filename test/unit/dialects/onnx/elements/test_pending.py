@@ -208,6 +208,15 @@ def test_splat_with_splat_stays_a_splat():
     assert pool.live_bytes == 12
 
 
+def test_zero_dimensional_operands():
+    pool = DisposablePool()
+    two = pool.create(np.array(2, np.float16))
+    assert disposable(pool.combine(np.multiply, two, two)).array().shape == ()
+    text = pool.create(np.array("ab", object))
+    assert disposable(pool.combine(np.add, text, text)).splat() == "abab"
+    assert disposable(pool.combine(np.equal, text, text)).dtype == np.bool_
+
+
 def test_nan_payloads_survive():
     bits = np.array([0x7FC01234, 0xFF800001, 0x7F800000, 0x80000000], np.uint32)
     attr = constant(DisposablePool(), bits.view(np.float32))
