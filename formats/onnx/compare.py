@@ -50,7 +50,7 @@ def _opened(model: Model) -> LoadedModel:
     if isinstance(model, LoadedModel):
         return model
     if isinstance(model, onnx.ModelProto):
-        return LoadedModel("model", model, TensorReader())
+        return LoadedModel.of(model)
     return load(model)
 
 

@@ -38,6 +38,11 @@ class LoadedModel:
     proto: onnx.ModelProto
     tensors: TensorReader
 
+    @staticmethod
+    def of(model: onnx.ModelProto, name: str = "model") -> LoadedModel:
+        """A model that is in memory already."""
+        return LoadedModel(name, model, TensorReader())
+
 
 def spelling_of(path: str) -> Spelling:
     """How a file is spelled, by its name; binary if the name does not say."""

@@ -88,6 +88,24 @@ def fields(message: Message, tensor: TensorToAttribute, skip: Container[str] = (
     return dict(_fields(message, tensor, skip))
 
 
+def prefixed(message: Message, tensor: TensorToAttribute, names: Container[str]) -> dict[str, Attribute]:
+    """The fields called `names`, as far as they are set, as attributes `onnx.<name>`."""
+    return {
+        f"onnx.{field.name}": _to_attribute(field, value, tensor)
+        for field, value in message.ListFields()
+        if field.name in names
+    }
+
+
+def fill_prefixed(message: Message, attributes: Mapping[str, Attribute], array: AttributeToArray) -> None:
+    """Sets the fields of `message` that attributes `onnx.<name>` name: the inverse of `prefixed`."""
+    found = {
+        name.removeprefix("onnx."): value for name, value in attributes.items() if name.startswith("onnx.")
+    }
+    known = message.DESCRIPTOR.fields_by_name
+    fill(message, {name: value for name, value in found.items() if name in known}, array)
+
+
 def to_attribute(message: Message, tensor: TensorToAttribute) -> DictionaryAttr:
     """`message` as a dictionary attribute."""
     return DictionaryAttr(fields(message, tensor))

@@ -65,6 +65,10 @@ _FIELDS: dict[str, Kind] = {
 """The kind of an attribute by the field it uses: files before IR version 2 do not say."""
 
 
+KINDS: dict[str, Kind] = {_A.AttributeType.Name(kind): kind for kind in _FIELDS.values()}
+"""The kinds by name."""
+
+
 def kind_of(given: onnx.AttributeProto) -> Kind:
     """The kind of an attribute as an `AttributeProto.AttributeType`; 0 if it holds nothing."""
     if given.type:
@@ -81,11 +85,14 @@ def to_attribute(given: onnx.AttributeProto, constants: Constants) -> Attribute 
 
 
 def element_type_attribute(given: onnx.AttributeProto) -> Attribute:
-    """An INT that names an element type (`Cast.to`) as that type."""
-    element = ELEMENT_TYPES.get(given.i)
+    """An INT (before opset 6 a STRING) that names an element type, as `Cast.to` does, as that type."""
+    number = given.i
+    if kind_of(given) == _A.STRING:
+        number = dict(onnx.TensorProto.DataType.items()).get(decode(given.s), 0)
+    element = ELEMENT_TYPES.get(number)
     if element is None:
         raise XonncError(
-            f"attribute '{given.name}': {given.i} is not an element type, 1 to {max(ELEMENT_TYPES)}"
+            f"attribute '{given.name}': {number} is not an element type, 1 to {max(ELEMENT_TYPES)}"
         )
     return element
 
@@ -122,6 +129,8 @@ def from_attribute(name: str, value: Attribute, kind: Kind) -> onnx.AttributePro
             given.sparse_tensor.CopyFrom(sparse_proto(value))
         case TypeAttribute() if kind == _A.INT and value in DATA_TYPES:
             given.type, given.i = _A.INT, DATA_TYPES[value]
+        case TypeAttribute() if kind == _A.STRING and value in DATA_TYPES:
+            given.type, given.s = _A.STRING, onnx.TensorProto.DataType.Name(DATA_TYPES[value]).encode()
         case TypeAttribute():
             given.type = _A.TYPE_PROTO
             type_ = to_proto(value)

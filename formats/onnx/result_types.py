@@ -177,7 +177,7 @@ def _sequence_of_operand(node: Node, index: int) -> Attribute:
 def _held(node: Node, index: int) -> Attribute:
     """What the container in operand 0 holds; a value that is no container is itself."""
     container = node.operand(0)
-    return container.element_type if isinstance(container, SeqType | OptType) else container
+    return _same_element(container.element_type if isinstance(container, SeqType | OptType) else container)
 
 
 def _sequence_empty(node: Node, index: int) -> Attribute:
@@ -202,9 +202,7 @@ def _yielded(node: Node, index: int) -> Attribute:
 
 def _if(node: Node, index: int) -> Attribute:
     types = {_yielded(Node("", "", 0, {}, (), (region,)), index) for region in node.regions}
-    if len(types) == 1:
-        return types.pop()
-    return _same_element(_yielded(node, index))
+    return _same_element(types.pop()) if len(types) == 1 else _same_element(_yielded(node, index))
 
 
 def _loop(node: Node, index: int) -> Attribute:
@@ -262,7 +260,7 @@ _SPECIAL: dict[str, Rule] = {
     "Cast": _by_attribute("to"),
     "CastMap": _cast_map,
     "CategoryMapper": _label_encoder,
-    "ConcatFromSequence": lambda node, index: _same_element(_held(node, index)),
+    "ConcatFromSequence": _held,
     "Constant": _constant,
     "ConstantOfShape": _constant_of_shape,
     "DequantizeLinear": _by_attribute("output_dtype", otherwise=1),

@@ -48,6 +48,12 @@ class Initializer:
         """Bytes of the payload."""
         return 0 if self.elements is None else stored_size(self.tensor.data_type, self.elements.size)
 
+    def write_to(self, tensor: onnx.TensorProto) -> None:
+        """Fills `tensor` with everything, elements included."""
+        tensor.CopyFrom(self.tensor)
+        if self.elements is not None:
+            tensor.raw_data = payload(self.elements).tobytes()
+
 
 @dataclass(frozen=True)
 class ExportedModel:
@@ -61,10 +67,7 @@ class ExportedModel:
         model = onnx.ModelProto()
         model.CopyFrom(self.proto)
         for initializer in self.initializers:
-            tensor = model.graph.initializer.add()
-            tensor.CopyFrom(initializer.tensor)
-            if initializer.elements is not None:
-                tensor.raw_data = payload(initializer.elements).tobytes()
+            initializer.write_to(model.graph.initializer.add())
         return model
 
 

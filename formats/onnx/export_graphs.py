@@ -1,0 +1,193 @@
+"""Blocks of ops as graphs of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import onnx
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
+from xdsl.ir import Attribute, Block, Operation
+from xdsl.traits import IsTerminator
+from xdsl.utils.hints import isa
+
+from xonnc.dialects.onnx.literals import SparseElementsAttr
+from xonnc.dialects.onnx.ops.builtin import NoValueOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.types import is_ranked, tensor_type
+from xonnc.errors import XonncError
+from xonnc.formats.onnx import mirror
+from xonnc.formats.onnx.constants import array_of, sparse_proto
+from xonnc.formats.onnx.export_nodes import export_node
+from xonnc.formats.onnx.names import Names
+from xonnc.formats.onnx.save import Initializer
+from xonnc.formats.onnx.scope import IS_NODE
+from xonnc.formats.onnx.tensors import ELEMENT_TYPES, header
+from xonnc.formats.onnx.value_types import read_dim_params, to_type, value_info
+
+_NOT_FIELDS = ("all_inputs", "input", "output", "value_info")
+"""What the details of a graph say of values; the rest are fields as they are."""
+
+
+@dataclass(frozen=True)
+class Interface:
+    """What is known of a graph beside its block: see `importer`."""
+
+    details: Mapping[str, Attribute]
+    inputs: Sequence[Mapping[str, Attribute]]
+    """For each argument: `onnx.name` and the like."""
+    outputs: Sequence[Mapping[str, Attribute]]
+
+
+def export_graph(
+    block: Block, interface: Interface, opsets: Mapping[str, int], outer: Names | None = None
+) -> tuple[onnx.GraphProto, list[Initializer]]:
+    """The graph that `block` is, and its initializers, whose payloads are not in it."""
+    return _GraphExporter(block, interface, opsets, outer).run()
+
+
+class _GraphExporter:
+    def __init__(
+        self, block: Block, interface: Interface, opsets: Mapping[str, int], outer: Names | None
+    ) -> None:
+        self.block = block
+        self.interface = interface
+        self.opsets = opsets
+        self.names = Names(outer)
+        self.graph = onnx.GraphProto()
+        self.initializers: list[Initializer] = []
+        last = block.last_op
+        if last is None or not last.has_trait(IsTerminator):
+            raise XonncError("a graph ends in onnx.Return or onnx.Yield; the block has no such end")
+        self.end = last
+
+    def run(self) -> tuple[onnx.GraphProto, list[Initializer]]:
+        """Names first, then nodes, then what is said of values."""
+        details = self.interface.details
+        fields = {name: value for name, value in details.items() if name not in _NOT_FIELDS}
+        mirror.fill(self.graph, fields, array_of)
+        for argument, held in zip(self.block.args, self.interface.inputs, strict=True):
+            self.names.give(argument, _name(held) or f"input_{argument.index}")
+        outputs = [_name(held) for held in self.interface.outputs]
+        self._name_outputs(outputs)
+        self.names.name_results(self.block)
+        for op in self.block.ops:
+            self._export(op)
+        self._write_outputs(outputs)
+        self._write_inputs()
+        self._write_value_info()
+        return self.graph, self.initializers
+
+    def _name_outputs(self, outputs: Sequence[str]) -> None:
+        """A value that the graph gives is called as the output is, if it may be called anew."""
+        for value, name in zip(self.end.operands, outputs, strict=True):
+            owner = value.owner
+            is_ours = isinstance(owner, Operation) and owner.parent is self.block
+            if name and is_ours and not self.names.is_own(value) and self.names.is_free(name):
+                self.names.give(value, name)
+
+    def _export(self, op: Operation) -> None:
+        if op is self.end or isinstance(op, NoValueOp):
+            return
+        if isinstance(op, ConstantOp) and IS_NODE not in op.attributes and self._export_constant(op):
+            return
+        self.graph.node.append(export_node(op, self.names, self.opsets, self._export_region))
+
+    def _export_constant(self, op: ConstantOp) -> bool:
+        """Makes an initializer of a constant that holds a tensor."""
+        name = self.names[op.output]
+        if isinstance(op.sparse_value, SparseElementsAttr):
+            self.graph.sparse_initializer.append(sparse_proto(op.sparse_value, name))
+            return True
+        if op.value is None:
+            return False
+        array = array_of(op.value)
+        tensor = header(array, name)
+        mirror.fill_prefixed(tensor, op.attributes, array_of)
+        self.initializers.append(Initializer(tensor, None if array.dtype == np.object_ else array))
+        return True
+
+    def _export_region(self, block: Block, details: Mapping[str, Attribute]) -> onnx.GraphProto:
+        """A body: a graph whose payloads are in it."""
+        last = block.last_op
+        interface = Interface(
+            details,
+            inputs=_held(details.get("input"), len(block.args)),
+            outputs=_held(details.get("output"), len(last.operands) if last is not None else 0),
+        )
+        graph, initializers = export_graph(block, interface, self.opsets, self.names)
+        for initializer in initializers:
+            initializer.write_to(graph.initializer.add())
+        return graph
+
+    def _write_outputs(self, outputs: Sequence[str]) -> None:
+        for value, name, held in zip(self.end.operands, outputs, self.interface.outputs, strict=True):
+            made = self.names[value]
+            if name and name != made:
+                # The value has another name already: as an input, an initializer or another output.
+                self.graph.node.add(op_type="Identity", input=[made], output=[name])
+                self.names.reserve(name)
+            self.graph.output.append(_info(name or made, value.type, held))
+
+    def _write_inputs(self) -> None:
+        """Arguments, and the initializers that are listed as inputs (all of them before IR version 4)."""
+        arguments = {
+            self.names[argument]: _info(self.names[argument], argument.type, held)
+            for argument, held in zip(self.block.args, self.interface.inputs, strict=True)
+        }
+        constants = {initializer.tensor.name: initializer.tensor for initializer in self.initializers}
+        for held in _held(self.interface.details.get("all_inputs"), 0):
+            name = _name(held)
+            if name in arguments:
+                self.graph.input.append(arguments.pop(name))
+            elif name in constants and (elements := ELEMENT_TYPES.get(constants[name].data_type)):
+                type_ = tensor_type(tuple(constants[name].dims), elements)
+                self.graph.input.append(_info(name, type_, held))
+        self.graph.input.extend(arguments.values())
+
+    def _write_value_info(self) -> None:
+        """The types of values within the graph: those the model had, and those that are known now."""
+        values = self.names.own()
+        said = {info.name for info in (*self.graph.input, *self.graph.output)}
+        for held in _held(self.interface.details.get("value_info"), 0):
+            name = _name(held)
+            if name in values:
+                self.graph.value_info.append(_info(name, values[name].type, held))
+                said.add(name)
+        for name, value in values.items():
+            if name not in said and is_ranked(value.type) and not isinstance(value.owner, ConstantOp | Block):
+                self.graph.value_info.append(value_info(name, value.type))
+
+
+def _name(held: Mapping[str, Attribute]) -> str:
+    name = held.get("onnx.name")
+    return name.data if isinstance(name, StringAttr) else ""
+
+
+def _held(entries: Attribute | None, count: int) -> list[Mapping[str, Attribute]]:
+    """A list of values as `importer` keeps it in details, in the form of argument attributes."""
+    found: list[Mapping[str, Attribute]] = []
+    if isa(entries, ArrayAttr[Attribute]):
+        for entry in entries:
+            if isinstance(entry, DictionaryAttr) and isinstance(name := entry.data.get("name"), StringAttr):
+                found.append({"onnx.name": name, "onnx.value_info": entry})
+            else:
+                found.append({"onnx.name": entry})
+    found = found[:count] if count else found
+    return [*found, *({},) * (count - len(found))]
+
+
+def _info(name: str, type_: Attribute, held: Mapping[str, Attribute]) -> onnx.ValueInfoProto:
+    """What the model says of a value: as it was imported while the type is the same, else from the type."""
+    names = held.get("onnx.dim_params")
+    derived = value_info(name, type_, read_dim_params(names.data) if isinstance(names, StringAttr) else {})
+    stored = held.get("onnx.value_info")
+    if not isinstance(stored, DictionaryAttr):
+        return derived
+    said = onnx.ValueInfoProto()
+    mirror.fill(said, stored.data, array_of)
+    said.name = name
+    if said.HasField("type") and to_type(said.type, name) != type_:
+        said.type.CopyFrom(derived.type)
+    return said

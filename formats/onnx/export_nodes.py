@@ -1,0 +1,107 @@
+"""Ops as nodes of a model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+import onnx
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.hints import isa
+
+from xonnc.dialects.onnx.attributes import integer
+from xonnc.dialects.onnx.locations import describe, node_name
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.ops.builtin import CustomOp, DimOp
+from xonnc.dialects.onnx.types import NONE
+from xonnc.errors import XonncError
+from xonnc.formats.onnx import mirror
+from xonnc.formats.onnx.constants import array_of
+from xonnc.formats.onnx.names import Names
+from xonnc.formats.onnx.node_attributes import Kind, from_attribute, from_kept
+from xonnc.formats.onnx.op_forms import attribute_kinds, form_of
+from xonnc.formats.onnx.opsets import Identity, identity_of
+from xonnc.formats.onnx.schemas import canonical_domain
+
+ExportRegion: TypeAlias = Callable[[Block, Mapping[str, Attribute]], onnx.GraphProto]
+
+_UNDEFINED = onnx.AttributeProto.UNDEFINED
+
+
+def export_node(
+    op: Operation, names: Names, opsets: Mapping[str, int], export_region: ExportRegion
+) -> onnx.NodeProto:
+    """The node that `op` is; every error names it."""
+    identity = identity_of(op) if isinstance(op, OnnxOp) else None
+    if not isinstance(op, OnnxOp) or identity is None:
+        raise XonncError(
+            f"{describe(op)}: ONNX has no operator for {op.name}; lower or remove it before exporting"
+        )
+    try:
+        return _export(op, identity, names, opsets, export_region)
+    except XonncError as error:
+        raise XonncError(f"{describe(op)} ({op.name}): {error}") from error
+
+
+def _export(
+    op: OnnxOp, identity: Identity, names: Names, opsets: Mapping[str, int], export_region: ExportRegion
+) -> onnx.NodeProto:
+    node = onnx.NodeProto(name=node_name(op), domain=identity.domain, op_type=identity.op_type)
+    domain = canonical_domain(identity.domain)
+    node.input.extend(_trimmed([_operand(value, names) for value in op.operands], op, "onnx.empty_inputs"))
+    node.output.extend(_trimmed([_result(value, names) for value in op.results], op, "onnx.empty_outputs"))
+    kinds = attribute_kinds(domain, node.op_type, opsets.get(domain, 1))
+    for name, value in _written(op, kinds).items():
+        node.attribute.append(from_attribute(name, value, kinds.get(name, _UNDEFINED)))
+    for name, region in zip(form_of(type(op)).regions, op.regions, strict=True):
+        if not region.blocks:
+            continue
+        details = op.attributes.get(f"onnx.{name}")
+        graph = export_region(region.block, details.data if isinstance(details, DictionaryAttr) else {})
+        node.attribute.add(name=name, type=onnx.AttributeProto.GRAPH, g=graph)
+    as_they_are = op.attributes.get("onnx.attributes")
+    if isa(as_they_are, ArrayAttr[Attribute]):
+        node.attribute.extend(from_kept(value) for value in as_they_are)
+    mirror.fill_prefixed(node, op.attributes, array_of)
+    return node
+
+
+def _written(op: OnnxOp, kinds: Mapping[str, Kind]) -> dict[str, Attribute]:
+    """The attributes of the node: those that differ from their defaults, and those not declared."""
+    if isinstance(op, DimOp):
+        axis = op.axis.value.data
+        return {"start": integer(axis), "end": integer(axis + 1)}
+    is_custom = isinstance(op, CustomOp)
+    form = form_of(type(op))
+    found: dict[str, Attribute] = {}
+    for name, value in op.properties.items():
+        if not is_custom and form.defaults.get(name) != value:
+            found[name] = value
+    for name, value in op.attributes.items():
+        if not name.startswith("onnx.") and not (is_custom and name == "domain_name"):
+            found[name] = value
+    unknown = [name for name in found if kinds and name not in kinds and name in form.properties]
+    if unknown:
+        raise XonncError(f"the model's opset has no attribute '{unknown[0]}' for it; import a newer opset")
+    return found
+
+
+def _operand(value: SSAValue, names: Names) -> str:
+    if value in names:
+        return names[value]
+    if value.type == NONE:
+        return ""
+    raise XonncError("an operand comes from outside of the model")
+
+
+def _result(value: SSAValue, names: Names) -> str:
+    return names[value] if value in names else ""
+
+
+def _trimmed(names: list[str], op: Operation, key: str) -> list[str]:
+    """The names without absent ones at the end, but for those that the model had there."""
+    while names and not names[-1]:
+        names.pop()
+    empty = op.attributes.get(key)
+    return [*names, *("",) * (empty.value.data if isinstance(empty, IntegerAttr) else 0)]

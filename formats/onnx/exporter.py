@@ -1,0 +1,123 @@
+"""The `onnx` dialect into ONNX models: the inverse of `importer`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import onnx
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
+
+from xonnc.errors import XonncError
+from xonnc.formats.onnx import mirror
+from xonnc.formats.onnx.constants import array_of
+from xonnc.formats.onnx.export_graphs import Interface, export_graph
+from xonnc.formats.onnx.importer import MAIN
+from xonnc.formats.onnx.load import Spelling
+from xonnc.formats.onnx.opsets import choose_opsets
+from xonnc.formats.onnx.save import ExportedModel, ExternalData, save
+from xonnc.formats.onnx.schemas import canonical_domain
+
+PRODUCER = "xonnc"
+"""What a model says made it if the module does not."""
+
+
+def export_model(
+    module: ModuleOp,
+    path: str | Path,
+    spelling: Spelling | None = None,
+    external_data: ExternalData | None = None,
+) -> list[Path]:
+    """
+    Writes `module` as an ONNX model to `path` (`-`: standard output); returns the files written.
+
+    The spelling follows from the file name unless given; `external_data` sends the weights to a second file.
+    Raises `XonncError`, and writes nothing, for a module that ONNX has no form for.
+    """
+    return save(export_module(module), path, spelling, external_data)
+
+
+def export_module(module: ModuleOp) -> ExportedModel:
+    """The module as a model in memory, its weights still views of what the module holds."""
+    function = _main(module)
+    model = onnx.ModelProto()
+    kept = {
+        name.removeprefix("onnx."): value
+        for name, value in module.attributes.items()
+        if name.startswith("onnx.") and name != "onnx.opset_imports"
+    }
+    mirror.fill(model, kept, array_of)
+    opsets = choose_opsets(function, _opset_imports(module))
+    for domain, version in opsets.items():
+        model.opset_import.add(domain=domain, version=version)
+    if not model.ir_version:
+        model.ir_version = _ir_version(opsets)
+    if not kept:
+        model.producer_name = PRODUCER
+    interface = _interface(function)
+    known = {canonical_domain(domain): version for domain, version in opsets.items()}
+    graph, initializers = export_graph(function.body.block, interface, known)
+    model.graph.CopyFrom(graph)
+    return ExportedModel(model, initializers)
+
+
+def export_proto(module: ModuleOp) -> onnx.ModelProto:
+    """The module as one message with all weights in it."""
+    return export_module(module).whole()
+
+
+def _main(module: ModuleOp) -> FuncOp:
+    functions = [op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks]
+    main = [function for function in functions if function.sym_name.data == MAIN] or functions
+    if len(main) != 1 or len(functions) != 1:
+        found = ", ".join(f"@{function.sym_name.data}" for function in functions) or "none"
+        raise XonncError(f"a model is one function with a body; the module has {found}")
+    if len(main[0].body.blocks) != 1:
+        raise XonncError(
+            f"@{main[0].sym_name.data}: a model has no branches; the function has several blocks"
+        )
+    return main[0]
+
+
+def _opset_imports(module: ModuleOp) -> dict[str, int]:
+    imports = module.attributes.get("onnx.opset_imports", DictionaryAttr({}))
+    if not isinstance(imports, DictionaryAttr):
+        raise XonncError(
+            f'onnx.opset_imports: {imports} where a dictionary such as {{"" = 17 : i64}} is needed'
+        )
+    found: dict[str, int] = {}
+    for domain, version in imports.data.items():
+        if not isinstance(version, IntegerAttr):
+            raise XonncError(f"onnx.opset_imports: {version} where a version such as 17 : i64 is needed")
+        found[domain] = version.value.data
+    return found
+
+
+def _ir_version(opsets: Mapping[str, int]) -> int:
+    """The oldest file version that knows these opsets, as the reference library chooses it."""
+    imports = [onnx.helper.make_opsetid(domain, version) for domain, version in opsets.items()]
+    return onnx.helper.find_min_ir_version_for(imports, ignore_unknown=True)
+
+
+def _interface(function: FuncOp) -> Interface:
+    count = len(function.body.block.args)
+    graph = function.attributes.get("onnx.graph", DictionaryAttr({}))
+    if not isinstance(graph, DictionaryAttr):
+        raise XonncError(f"onnx.graph: {graph} where a dictionary is needed")
+    return Interface(
+        details={"name": StringAttr(function.sym_name.data), **graph.data},
+        inputs=_attributes(function.arg_attrs, count),
+        outputs=_attributes(function.res_attrs, len(function.function_type.outputs)),
+    )
+
+
+def _attributes(attributes: Attribute | None, count: int) -> Sequence[Mapping[str, Attribute]]:
+    """The attributes of arguments or results, one dictionary each."""
+    if attributes is None:
+        return [dict[str, Attribute]()] * count
+    if not isa(attributes, ArrayAttr[DictionaryAttr]) or len(attributes) != count:
+        raise XonncError(f"{attributes}: attributes of {count} arguments or results are needed")
+    return [each.data for each in attributes]

@@ -1,0 +1,170 @@
+"""
+ONNX models into the `onnx` dialect.
+
+The form of a module:
+
+```mlir
+builtin.module attributes {onnx.ir_version = 8 : i64, onnx.opset_imports = {"" = 17 : i64}} {
+  func.func @main_graph(%0: tensor<?x4xf32> {onnx.name = "x", onnx.dim_params = "0:batch"})
+      -> (tensor<?x4xf32> {onnx.name = "y"}) attributes {onnx.graph = {name = "g"}} {
+    %1 = onnx.Constant dense<…> : tensor<4xf32>             // an initializer
+    %2 = "onnx.Add"(%0, %1) : (tensor<?x4xf32>, tensor<4xf32>) -> tensor<?x4xf32>
+    onnx.Return %2 : tensor<?x4xf32>
+  }
+  "onnx.EntryPoint"() <{func = @main_graph}> : () -> ()
+}
+```
+
+Names of nodes and values are locations. A `Constant` *node* has the attribute `onnx.node`; without it, it is
+an initializer. What has no place in ops (`docs/onnx-round-trip.md` lists all of it) is kept in attributes
+that begin with `onnx.`, field by field as in the file (`mirror`).
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import onnx
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    i64,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Region
+
+from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.dialects.onnx.ops.builtin import EntryPointOp, ReturnOp
+from xonnc.errors import XonncError
+from xonnc.formats.onnx import mirror
+from xonnc.formats.onnx.constants import Constants
+from xonnc.formats.onnx.graphs import import_graph
+from xonnc.formats.onnx.load import LoadedModel, Spelling, load
+from xonnc.formats.onnx.schemas import newest_opset, opsets_of
+from xonnc.formats.onnx.scope import ImportedGraph, Model
+from xonnc.formats.onnx.value_types import dim_params_of, read_dim_params, value_info, write_dim_params
+
+MAIN = "main_graph"
+"""The symbol of the function that a model becomes."""
+
+
+def import_model(
+    path: str | Path, ctx: Context, spelling: Spelling | None = None, inline_functions: bool = False
+) -> ModuleOp:
+    """
+    The model at `path` (`-`: standard input) as a module; its weights are views of the mapped file.
+
+    `spelling` overrides what the file name says. With `inline_functions`, calls of the model's own functions
+    are replaced by their bodies. Raises `XonncError` for a file or model that is not right.
+    """
+    return import_loaded(load(path, spelling), ctx, inline_functions)
+
+
+def import_loaded(loaded: LoadedModel, ctx: Context, inline_functions: bool = False) -> ModuleOp:
+    """A loaded model as a module."""
+    try:
+        with _without_garbage_collection():
+            return _import(loaded, DisposablePool.of(ctx), inline_functions)
+    except XonncError as error:
+        raise XonncError(f"{loaded.name}: {error}") from error
+
+
+def import_proto(model: onnx.ModelProto, ctx: Context) -> ModuleOp:
+    """A model in memory as a module; it must not be changed afterwards."""
+    return import_loaded(LoadedModel.of(model), ctx)
+
+
+@contextmanager
+def _without_garbage_collection() -> Generator[None]:
+    """Python's cycle collector costs a third of the time while many objects are made and none dies."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _import(loaded: LoadedModel, pool: DisposablePool, inline_functions: bool) -> ModuleOp:
+    proto = loaded.proto
+    if inline_functions and proto.functions:
+        proto = inlined(proto)
+    opsets = opsets_of(proto)
+    _check_opsets(opsets)
+    constants = Constants(loaded.tensors, pool)
+    model = Model(
+        opsets=opsets,
+        functions=frozenset((function.domain, function.name) for function in proto.functions),
+        constants=constants,
+    )
+    graph = import_graph(model, proto.graph, terminator=ReturnOp)
+    module = ModuleOp(
+        [_function(graph, constants), EntryPointOp.create(properties={"func": SymbolRefAttr(MAIN)})]
+    )
+    module.attributes["onnx.opset_imports"] = DictionaryAttr(
+        {entry.domain: IntegerAttr(entry.version, i64) for entry in proto.opset_import}
+    )
+    kept = mirror.fields(proto, constants.dense, skip=("graph", "opset_import"))
+    module.attributes.update({f"onnx.{name}": value for name, value in kept.items()})
+    return module
+
+
+def _function(graph: ImportedGraph, constants: Constants) -> FuncOp:
+    arguments = graph.block.args
+    function = FuncOp(
+        MAIN,
+        FunctionType.from_lists([argument.type for argument in arguments], graph.output_types),
+        Region(graph.block),
+        arg_attrs=ArrayAttr(
+            [_interface(info, arg.type, constants) for info, arg in zip(graph.inputs, arguments, strict=True)]
+        ),
+        res_attrs=ArrayAttr(
+            [
+                _interface(info, type_, constants)
+                for info, type_ in zip(graph.outputs, graph.output_types, strict=True)
+            ]
+        ),
+    )
+    function.attributes["onnx.graph"] = DictionaryAttr(graph.details)
+    return function
+
+
+def _interface(info: onnx.ValueInfoProto, type_: Attribute, constants: Constants) -> DictionaryAttr:
+    """What an argument or result carries: its name, its dimensions' names, and the rest if there is any."""
+    names = dim_params_of(info.type)
+    held: dict[str, Attribute] = {"onnx.name": StringAttr(info.name)}
+    if names:
+        held["onnx.dim_params"] = StringAttr(write_dim_params(names))
+    if value_info(info.name, type_, names) != info or read_dim_params(write_dim_params(names)) != names:
+        held["onnx.value_info"] = mirror.to_attribute(info, constants.dense)
+    return DictionaryAttr(held)
+
+
+def _check_opsets(opsets: dict[str, int]) -> None:
+    for domain, version in opsets.items():
+        newest = newest_opset(domain)
+        if newest is not None and not 0 < version <= newest:
+            raise XonncError(
+                f"opset {version} of domain '{domain or 'ai.onnx'}': this release knows 1 to {newest}; "
+                "convert the model with onnx.version_converter or use a newer onnx package"
+            )
+
+
+def inlined(model: onnx.ModelProto) -> onnx.ModelProto:
+    """`model` with the bodies of its functions in place of their calls."""
+    from onnx.inliner import inline_local_functions
+
+    try:
+        return inline_local_functions(model)
+    except (RuntimeError, ValueError) as error:
+        raise XonncError(f"its functions cannot be inlined: {' '.join(str(error).split())}") from error

@@ -1,0 +1,304 @@
+"""Nodes of a model as ops."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+import onnx
+import onnx.defs
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    StringAttr,
+    UnitAttr,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.utils.hints import isa
+
+from xonnc.dialects.onnx.constraints import type_of
+from xonnc.dialects.onnx.locations import node_location
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.ops.builtin import CustomOp, NoValueOp, YieldOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.ops.extra import BatchNormalizationInferenceModeOp, MaxPoolSingleOutOp
+from xonnc.dialects.onnx.ops.nn import (
+    BatchNormalizationOp,
+    BatchNormalizationV7Op,
+    BatchNormalizationV9Op,
+    MaxPoolOp,
+)
+from xonnc.dialects.onnx.registry import op_class
+from xonnc.dialects.onnx.types import NONE, SeqType, element_type, tensor_type, unranked
+from xonnc.errors import XonncError
+from xonnc.formats.onnx import mirror
+from xonnc.formats.onnx.node_attributes import Kind, element_type_attribute, kept, kind_of, to_attribute
+from xonnc.formats.onnx.op_forms import OpForm, attribute_kinds, form_of
+from xonnc.formats.onnx.order import describe
+from xonnc.formats.onnx.result_types import Node, result_type
+from xonnc.formats.onnx.schemas import canonical_domain, newest_opset, schema_of
+from xonnc.formats.onnx.scope import IS_NODE, ImportedGraph, Model, Scope
+from xonnc.formats.onnx.value_types import to_type
+
+KEPT_OF_NODES = ("doc_string", "metadata_props", "overload", "device_configurations")
+"""What a node may say that is not an op's."""
+
+ImportGraph = Callable[..., ImportedGraph]
+
+_A = onnx.AttributeProto
+
+_NUMBERED = (_A.INT, _A.STRING)
+"""How a model may name an element type."""
+
+_SINGLE_OUTPUT: dict[type[OnnxOp], type[OnnxOp]] = {
+    BatchNormalizationOp: BatchNormalizationInferenceModeOp,
+    BatchNormalizationV7Op: BatchNormalizationInferenceModeOp,
+    BatchNormalizationV9Op: BatchNormalizationInferenceModeOp,
+    MaxPoolOp: MaxPoolSingleOutOp,
+}
+
+
+@dataclass
+class NodeImporter:
+    """Makes the ops of one graph's nodes, one after the other."""
+
+    model: Model
+    scope: Scope
+    operations: list[Operation]
+    declared: Mapping[str, onnx.TypeProto]
+    import_graph: ImportGraph
+    _absent: SSAValue | None = field(default=None)
+
+    def add(self, node: onnx.NodeProto) -> None:
+        """Appends the op for `node` and binds its results; every error names the node."""
+        try:
+            op = self._import(node)
+        except XonncError as error:
+            raise XonncError(f"{describe(node)} ({node.op_type}): {error}") from error
+        self.operations.append(op)
+        for name, result in zip(node.output, op.results, strict=False):
+            self.scope.bind(name, result)
+
+    def _import(self, node: onnx.NodeProto) -> Operation:
+        domain = canonical_domain(node.domain)
+        opset = self.model.opsets.get(domain, 1)
+        op_type = node.op_type
+        found = None if (node.domain, op_type) in self.model.functions else op_class(domain, op_type, opset)
+        if found is None:
+            if (node.domain, op_type) not in self.model.functions:
+                refuse_unknown(domain, op_type, opset)
+            found = CustomOp
+        else:
+            found = _single_output_class(found, node)
+        form = form_of(found)
+        operands = self._operands(node, form)
+        attributes = {given.name: given for given in node.attribute}
+        properties, extras = self._attributes(
+            node, form, attribute_kinds(domain, op_type, opset), found is CustomOp
+        )
+        if found is CustomOp:
+            properties["function_name"] = StringAttr(op_type)
+            extras["domain_name"] = StringAttr(node.domain)
+        operand_types = [operand.type for operand in operands]
+        regions = [
+            self._region(attributes.get(name), name, operand_types, node, extras) for name in form.regions
+        ]
+        described = Node(domain, op_type, opset, attributes, operand_types, regions)
+        result_types = self._result_types(node, form, described)
+        if found is ConstantOp:
+            extras[IS_NODE] = UnitAttr()
+            result_types = _constant_type(properties) or result_types
+        elif found is CustomOp and operand_types:
+            result_types = [
+                _element_of(operand_types[0]) if type_ == NONE else type_ for type_ in result_types
+            ]
+        return found.create(
+            operands=operands,
+            result_types=result_types,
+            properties=properties,
+            attributes=extras,
+            regions=regions,
+            location=node_location(node.name, tuple(node.output)),
+        )
+
+    def _operands(self, node: onnx.NodeProto, form: OpForm) -> list[SSAValue]:
+        names = node.input
+        if len(names) > form.operands and not form.any_operands:
+            extra = [name for name in names[form.operands :] if name]
+            if extra:
+                raise XonncError(f"{len(names)} inputs where the operator takes at most {form.operands}")
+            names = names[: form.operands]
+        operands = [self._value(name) for name in names]
+        operands += (
+            [self._missing()] * (form.operands - len(operands)) if len(operands) < form.operands else []
+        )
+        return operands
+
+    def _value(self, name: str) -> SSAValue:
+        if not name:
+            return self._missing()
+        value = self.scope.find(name)
+        if value is None:
+            raise XonncError(f"input '{name}' is made by no node, input or initializer")
+        return value
+
+    def _missing(self) -> SSAValue:
+        """The value for an operand that is not there, made at its first use in the graph."""
+        if self._absent is None:
+            op = NoValueOp.create(result_types=(NONE,), properties={"value": UnitAttr()})
+            self.operations.append(op)
+            self._absent = op.results[0]
+        return self._absent
+
+    def _attributes(
+        self, node: onnx.NodeProto, form: OpForm, kinds: Mapping[str, Kind], is_custom: bool
+    ) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
+        """The op's properties, and what it carries beside them."""
+        constants = self.model.constants
+        properties: dict[str, Attribute] = {}
+        extras: dict[str, Attribute] = {}
+        as_they_are: list[Attribute] = []
+        reserved = {*form.properties, "domain_name"} if is_custom else ()
+        for given in node.attribute:
+            name = given.name
+            if name in form.regions and kind_of(given) == _A.GRAPH:
+                continue
+            _check_kind(given, kinds.get(name))
+            if name in form.type_properties and kind_of(given) in _NUMBERED and not given.ref_attr_name:
+                value = element_type_attribute(given)
+            else:
+                value = to_attribute(given, constants)
+            if name in form.properties and value is not None and not is_custom:
+                properties[name] = value
+            elif value is None or name.startswith("onnx.") or name in reserved or _is_empty(value):
+                as_they_are.append(kept(given, constants))
+            else:
+                extras[name] = value
+        if as_they_are:
+            extras["onnx.attributes"] = ArrayAttr(as_they_are)
+        if node.metadata_props or node.doc_string or node.overload or node.device_configurations:
+            extras.update(mirror.prefixed(node, constants.dense, KEPT_OF_NODES))
+        for key, names in (("onnx.empty_inputs", node.input), ("onnx.empty_outputs", node.output)):
+            if names and not names[-1]:
+                extras[key] = IntegerAttr(_trailing_empty(names), i64)
+        return properties, extras
+
+    def _region(
+        self,
+        given: onnx.AttributeProto | None,
+        name: str,
+        operands: Sequence[Attribute],
+        node: onnx.NodeProto,
+        extras: dict[str, Attribute],
+    ) -> Region:
+        if given is None and not self._needs(node, name):
+            return Region()
+        if given is None or not given.HasField("g"):
+            raise XonncError(f"attribute '{name}' is missing; it must be a graph")
+        untyped = _argument_types(node, operands)
+        graph = self.import_graph(self.model, given.g, self.scope, YieldOp, untyped)
+        extras[f"onnx.{name}"] = DictionaryAttr(graph.details)
+        return Region(graph.block)
+
+    def _needs(self, node: onnx.NodeProto, name: str) -> bool:
+        domain = canonical_domain(node.domain)
+        schema = schema_of(domain, node.op_type, self.model.opsets.get(domain, 1))
+        return schema is None or name not in schema.attributes or schema.attributes[name].required
+
+    def _result_types(self, node: onnx.NodeProto, form: OpForm, described: Node) -> list[Attribute]:
+        names = node.output
+        if len(names) > form.results and not form.any_results and any(names[form.results :]):
+            raise XonncError(f"{len(names)} outputs where the operator has at most {form.results}")
+        count = max(form.results, len(names)) if form.any_results else form.results
+        types: list[Attribute] = []
+        for index in range(count):
+            name = names[index] if index < len(names) else ""
+            declared = self.declared.get(name) if name else None
+            if not name:
+                types.append(NONE)
+            elif declared is not None:
+                types.append(to_type(declared, f"output '{name}'"))
+            else:
+                types.append(result_type(described, index))
+        return types
+
+
+def _single_output_class(found: type[OnnxOp], node: onnx.NodeProto) -> type[OnnxOp]:
+    """The class for inference, where a batch norm or max pool gives one value and is not training."""
+    single = _SINGLE_OUTPUT.get(found)
+    if single is None or any(node.output[1:]):
+        return found
+    known = form_of(single).properties
+    is_plain = all(given.name in known or _says_nothing(given) for given in node.attribute)
+    return single if is_plain else found
+
+
+def _constant_type(properties: Mapping[str, Attribute]) -> list[Attribute] | None:
+    """The type of a constant is the type of its value, whatever else is declared."""
+    value = properties.get("value") or properties.get("sparse_value")
+    type_ = type_of(value) if value is not None else None
+    return None if type_ is None else [type_]
+
+
+def _says_nothing(given: onnx.AttributeProto) -> bool:
+    """Whether an attribute is the default of those that only the general operator has."""
+    return (given.name, given.i) in (("training_mode", 0), ("spatial", 1)) and not given.ref_attr_name
+
+
+def _check_kind(given: onnx.AttributeProto, wanted: Kind | None) -> None:
+    kind = kind_of(given)
+    if wanted is not None and kind != wanted:
+        found, needed = (_A.AttributeType.Name(one) for one in (kind, wanted))
+        raise XonncError(f"attribute '{given.name}' is of kind {found}; the operator takes {needed}")
+
+
+def _is_empty(value: Attribute) -> bool:
+    """Whether a list has no elements, so that nobody could say what of."""
+    return isa(value, ArrayAttr[Attribute]) and not value.data
+
+
+def _trailing_empty(names: Sequence[str]) -> int:
+    return next((count for count, name in enumerate(reversed(names)) if name), len(names))
+
+
+def _argument_types(node: onnx.NodeProto, operands: Sequence[Attribute]) -> list[Attribute]:
+    """The types that a body's arguments have by the operator's own rules."""
+    match node.op_type:
+        case "Loop":
+            return [tensor_type((), i64), tensor_type((), i1), *operands[2:]]
+        case "Scan":
+            return [_element_of(type_) for type_ in operands]
+        case "SequenceMap":
+            return [type_.element_type if isinstance(type_, SeqType) else type_ for type_ in operands]
+        case _:
+            return []
+
+
+def _element_of(type_: Attribute) -> Attribute:
+    element = element_type(type_)
+    return type_ if element is None else unranked(element)
+
+
+def refuse_unknown(domain: str, op_type: str, opset: int) -> None:
+    """Raises `XonncError` for an operator that a domain of the standard does not have."""
+    newest = newest_opset(domain)
+    if newest is None or schema_of(domain, op_type, opset) is not None:
+        return
+    later = schema_of(domain, op_type, newest)
+    if later is not None:
+        raise XonncError(
+            f"the model's opset is {opset}, and this operator came with opset {later.since_version}"
+        )
+    near = difflib.get_close_matches(op_type, _names(domain), 1)
+    hint = f"; did you mean '{near[0]}'?" if near else "; give operators of your own a domain of your own"
+    raise XonncError(f"no operator '{op_type}' in domain '{domain or 'ai.onnx'}'{hint}")
+
+
+@cache
+def _names(domain: str) -> frozenset[str]:
+    return frozenset(schema.name for schema in onnx.defs.get_all_schemas() if schema.domain == domain)

@@ -1,0 +1,74 @@
+"""How the operands, results and attributes of an op class lie in a node's lists."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Attribute
+from xdsl.irdl import AttrConstraint, VarOperandDef, VarResultDef, VerificationContext
+from xdsl.utils.exceptions import VerifyException
+
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.formats.onnx.node_attributes import KINDS, Kind
+from xonnc.formats.onnx.schemas import schema_of
+
+
+@dataclass(frozen=True)
+class OpForm:
+    """The shape of an op class: a variadic operand or result group is always the last one."""
+
+    operands: int
+    """Operands that are always there, `none` if the node does not give them."""
+    any_operands: bool
+    """Whether any number of operands may follow."""
+    results: int
+    any_results: bool
+    properties: frozenset[str]
+    type_properties: frozenset[str]
+    """Properties that name an element type by a type, where ONNX has a number (`Cast.to`)."""
+    regions: tuple[str, ...]
+    defaults: Mapping[str, Attribute]
+    """What a property is if the node does not say."""
+
+
+@cache
+def form_of(op_class: type[OnnxOp]) -> OpForm:
+    """The form of `op_class`."""
+    definition = op_class.get_irdl_definition()
+    operands = [kind for _, kind in definition.operands]
+    results = [kind for _, kind in definition.results]
+    properties = definition.properties
+    return OpForm(
+        operands=sum(not isinstance(kind, VarOperandDef) for kind in operands),
+        any_operands=any(isinstance(kind, VarOperandDef) for kind in operands),
+        results=sum(not isinstance(kind, VarResultDef) for kind in results),
+        any_results=any(isinstance(kind, VarResultDef) for kind in results),
+        properties=frozenset(properties),
+        type_properties=frozenset(name for name, kind in properties.items() if _takes_types(kind.constr)),
+        regions=tuple(name for name, _ in definition.regions),
+        defaults={
+            name: kind.default_value for name, kind in properties.items() if kind.default_value is not None
+        },
+    )
+
+
+@cache
+def attribute_kinds(domain: str, op_type: str, opset: int) -> Mapping[str, Kind]:
+    """The kinds that the schema in force gives an operator's attributes."""
+    schema = schema_of(domain, op_type, opset)
+    if schema is None:
+        return {}
+    return {
+        name: KINDS[str(attribute.type).rpartition(".")[2]] for name, attribute in schema.attributes.items()
+    }
+
+
+def _takes_types(constraint: AttrConstraint[Attribute]) -> bool:
+    try:
+        constraint.verify(f32, VerificationContext())
+    except VerifyException:
+        return False
+    return True

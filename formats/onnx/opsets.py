@@ -1,0 +1,97 @@
+"""Which opset a module's ops make a model of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Operation
+
+from xonnc.dialects.onnx.locations import describe
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.ops.builtin import CustomOp, DimOp
+from xonnc.dialects.onnx.ops.extra import BatchNormalizationInferenceModeOp, MaxPoolSingleOutOp
+from xonnc.errors import XonncError
+from xonnc.formats.onnx.schemas import canonical_domain, newest_opset
+
+
+class Identity(NamedTuple):
+    """The operator that an op stands for in a model, and from which opset to before which."""
+
+    domain: str
+    op_type: str
+    since: int = 1
+    until: int | None = None
+
+
+_SPECIAL: dict[type[OnnxOp], Identity] = {
+    BatchNormalizationInferenceModeOp: Identity("", "BatchNormalization", since=7),
+    DimOp: Identity("", "Shape", since=15),
+    MaxPoolSingleOutOp: Identity("", "MaxPool"),
+}
+"""Ops of the compiler's own that are a case of an operator."""
+
+
+def identity_of(op: OnnxOp) -> Identity | None:
+    """What `op` is in a model; `None` if ONNX has nothing for it."""
+    if isinstance(op, CustomOp):
+        domain = op.attributes.get("domain_name")
+        return Identity(domain.data if isinstance(domain, StringAttr) else "", op.function_name.data)
+    if op.OP_TYPE:
+        return Identity(op.DOMAIN, op.OP_TYPE, op.SINCE, op.UNTIL)
+    return _SPECIAL.get(type(op))
+
+
+@dataclass
+class _Range:
+    """The opsets of one domain that all ops admit, and the ops that say so."""
+
+    oldest: int = 1
+    newest: int | None = None
+    oldest_op: Operation | None = None
+    newest_op: Operation | None = None
+
+
+def choose_opsets(root: Operation, imported: Mapping[str, int]) -> dict[str, int]:
+    """
+    The opset of each domain: the one the model came with if every op is of it, else the nearest that is.
+
+    Raises `XonncError` naming two ops that no opset has both.
+    """
+    ranges: dict[str, _Range] = {}
+    for domain, op, oldest, newest in _uses(root):
+        found = ranges.setdefault(domain, _Range())
+        if oldest > found.oldest:
+            found.oldest, found.oldest_op = oldest, op
+        if newest is not None and (found.newest is None or newest < found.newest):
+            found.newest, found.newest_op = newest, op
+    spelled = {canonical_domain(domain): domain for domain in imported}
+    chosen = dict(imported)
+    for domain, found in ranges.items():
+        chosen[spelled.get(domain, domain)] = _choose(
+            domain, found, imported.get(spelled.get(domain, domain))
+        )
+    return chosen
+
+
+def _choose(domain: str, found: _Range, imported: int | None) -> int:
+    if found.newest is not None and found.newest < found.oldest:
+        assert found.oldest_op is not None
+        assert found.newest_op is not None
+        raise XonncError(
+            f"{describe(found.oldest_op)} ({found.oldest_op.name}) needs opset {found.oldest} and "
+            f"{describe(found.newest_op)} ({found.newest_op.name}) at most {found.newest}; no model has both"
+        )
+    if imported is None:
+        return found.newest or newest_opset(domain) or 1
+    return max(found.oldest, min(imported, found.newest or imported))
+
+
+def _uses(root: Operation) -> Iterator[tuple[str, Operation, int, int | None]]:
+    for op in root.walk():
+        identity = identity_of(op) if isinstance(op, OnnxOp) else None
+        if identity is not None:
+            until = identity.until
+            yield canonical_domain(identity.domain), op, identity.since, None if until is None else until - 1
