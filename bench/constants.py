@@ -120,6 +120,29 @@ def _chain() -> Scenario:
     return Scenario(_module(lines, f"v{FOLDS}", TENSOR), after=16 + 60, peak=100, pool_peak=3 * 16)
 
 
+def _rolled() -> Scenario:
+    """Forty folds, each moving the tensor before by one element: nothing of it can wait."""
+    vector = "tensor<1xi64>"
+    rest = f"tensor<{ELEMENTS - 1}xf32>"
+    lines = [
+        '%none = "onnx.NoValue"() <{value}> : () -> none',
+        _range("v0"),
+        *(
+            f'%at{at} = "onnx.Constant"() <{{value = dense<{at}> : {vector}}}> : () -> {vector}'
+            for at in (0, 1, ELEMENTS)
+        ),
+    ]
+    operands = f"({TENSOR}, {vector}, {vector}, none, none)"
+    for i in range(FOLDS):
+        lines += [
+            f'%a{i} = "onnx.Slice"(%v{i}, %at1, %at{ELEMENTS}, %none, %none) : {operands} -> {rest}',
+            f'%b{i} = "onnx.Slice"(%v{i}, %at0, %at1, %none, %none) : {operands} -> tensor<1xf32>',
+            f'%v{i + 1} = "onnx.Concat"(%a{i}, %b{i}) <{{axis = 0 : si64}}>'
+            f" : ({rest}, tensor<1xf32>) -> {TENSOR}",
+        ]
+    return Scenario(_module(lines, f"v{FOLDS}", TENSOR), after=16 + 60, peak=100, pool_peak=3 * 16)
+
+
 def _forty() -> Scenario:
     """Forty different tensors added up into one."""
     lines = [_range(f"r{i}") for i in range(FOLDS)]
@@ -143,7 +166,7 @@ def _splat() -> Scenario:
     return Scenario(_module([shape, expand], "big", big), after=16, peak=16, pool_peak=1)
 
 
-SCENARIOS = {"chain": _chain, "forty": _forty, "splat": _splat}
+SCENARIOS = {"chain": _chain, "rolled": _rolled, "forty": _forty, "splat": _splat}
 
 
 def run(host: str, scenario: Scenario) -> tuple[Figures, Figures]:
@@ -172,8 +195,8 @@ def _plug_in(folder: Path) -> dict[str, str]:
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: xonnc-bench\nVersion: 0\n")
     (info / "entry_points.txt").write_text(f"[xdsl.universe]\nxonnc-bench = {Path(__file__).stem}:UNIVERSE\n")
-    path = os.pathsep.join([str(folder), str(Path(__file__).parent)])
-    return os.environ | {"PYTHONPATH": path}
+    places = [str(folder), str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, places))}
 
 
 def _status(key: str) -> float:
@@ -195,7 +218,11 @@ def main() -> int:
     for name in wanted:
         scenario = SCENARIOS[name]()
         for host in HOSTS:
-            before, after = run(host, scenario)
+            try:
+                before, after = run(host, scenario)
+            except RuntimeError as error:
+                print(f"{name:6} {host:8}  {error}", file=sys.stderr)
+                return 1
             growth = after.rss - before.rss, after.peak_rss - before.rss, after.pool_peak
             bounds = scenario.after, scenario.peak, scenario.pool_peak
             broken |= any(found > bound for found, bound in zip(growth, bounds, strict=True))

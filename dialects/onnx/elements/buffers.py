@@ -88,6 +88,7 @@ def owned_bytes(array: Array) -> int:
 
 
 def _seen_by(view: object) -> object:
-    if isinstance(view, np.ndarray):
-        return view.base
-    return view.obj if isinstance(view, memoryview) else None
+    if isinstance(view, memoryview):
+        return view.obj
+    # Not only arrays: `as_strided` puts an object of its own, with a `base`, between two arrays.
+    return getattr(view, "base", None)

@@ -157,6 +157,17 @@ def test_a_scalar_cut_from_a_large_tensor_lets_it_go():
     assert corner.array().tolist() == [5]
 
 
+def test_windows_over_an_array_count_the_array():
+    pool = DisposablePool()
+    array = np.arange(1 << 16, dtype=np.int32)
+    windows = constant(pool, np.lib.stride_tricks.sliding_window_view(array, 1000))
+    assert windows.shape == ((1 << 16) - 999, 1000)
+    assert pool.live_bytes == 4 << 16
+    same = constant(pool, array)
+    assert pool.live_bytes == 4 << 16
+    assert np.shares_memory(same.array(), windows.array())
+
+
 def test_mapped_files_are_counted_apart(tmp_path: Path):
     path = tmp_path / "weights.bin"
     np.arange(1 << 18, dtype=np.float32).tofile(path)
