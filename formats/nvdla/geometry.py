@@ -1,0 +1,108 @@
+"""
+Sizes that the hardware derives from shapes (spec/nvdla.md §3.2 to §3.8).
+
+Pure functions of a target; the compiler computes with them and the checks compare with them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from xonnc.formats.nvdla.constants import Precision
+from xonnc.targets import NvdlaTarget
+
+LARGEST_DIMENSION: Final = 8192
+LARGEST_KERNEL: Final = 32
+LARGEST_CONV_STRIDE: Final = 8
+LARGEST_DILATION: Final = 32
+LARGEST_CONV_PAD_BEFORE: Final = 31
+LARGEST_CONV_PAD_AFTER: Final = 63
+LARGEST_POOL: Final = 8
+LARGEST_POOL_STRIDE: Final = 8
+LARGEST_POOL_PAD: Final = 7
+LARGEST_PDP_PARTIAL_WIDTH: Final = 1024
+LARGEST_CONTRACT_STRIDE: Final = 32
+LRN_SIZES: Final = (3, 5, 7, 9)
+
+
+def ceil_div(value: int, by: int) -> int:
+    """`value / by` rounded up."""
+    return -(-value // by)
+
+
+def round_up(value: int, to: int) -> int:
+    """`value` rounded up to a multiple of `to`."""
+    return ceil_div(value, to) * to
+
+
+def channels_per_atom(target: NvdlaTarget, precision: Precision) -> int:
+    """Channels that lie together at one pixel of a feature cube: X of §3.2."""
+    return target.memory_atom_bytes // precision.bytes
+
+
+def surfaces(target: NvdlaTarget, precision: Precision, channels: int) -> int:
+    """Surfaces of a feature cube."""
+    return ceil_div(channels, channels_per_atom(target, precision))
+
+
+def kernel_group(target: NvdlaTarget, precision: Precision) -> int:
+    """Kernels that work at a time: G of §3.4."""
+    return target.atomic_k // precision.bytes
+
+
+def feature_entries_per_slice(target: NvdlaTarget, precision: Precision, width: int, channels: int) -> int:
+    """Entries of the convolution buffer that one row of a feature cube takes (§3.7)."""
+    atoms = ceil_div(channels * precision.bytes, target.memory_atom_bytes)
+    per_entry = target.cbuf_entry_bytes // target.memory_atom_bytes
+    last = atoms % per_entry
+    fraction = width if last == 3 else ceil_div(last * width, per_entry)
+    return atoms // per_entry * width + fraction
+
+
+def image_entries_per_slice(
+    target: NvdlaTarget, precision: Precision, padded_width: int, channels: int
+) -> int:
+    """Entries that one row of an image takes; `channels` are those of the pixel format (§3.7)."""
+    return ceil_div(padded_width * channels * precision.bytes, target.cbuf_entry_bytes)
+
+
+def winograd_entries_per_slice(
+    target: NvdlaTarget,
+    precision: Precision,
+    extended_width: int,
+    channels: int,
+    stride_x: int,
+    stride_y: int,
+) -> int:
+    """Entries that one row takes in winograd mode, `channels` being the extended ones (§3.7)."""
+    columns = extended_width // (4 * stride_x)
+    return columns * ceil_div(channels * precision.bytes, 32) * stride_x * stride_y
+
+
+def data_banks(target: NvdlaTarget, entries_per_slice: int, rows: int) -> int:
+    """Banks that `rows` rows take."""
+    return ceil_div(entries_per_slice * rows, target.cbuf_entries)
+
+
+def weight_bytes(target: NvdlaTarget, kernels: int, bytes_per_kernel: int) -> int:
+    """Size of packed weights in memory: whole buffer entries, exactly (§3.4)."""
+    return round_up(kernels * bytes_per_kernel, target.cbuf_entry_bytes)
+
+
+def weight_banks(target: NvdlaTarget, kernels: int, bytes_per_kernel: int) -> int:
+    """Banks that `kernels` kernels take."""
+    bank = target.cbuf_entries * target.cbuf_entry_bytes
+    return ceil_div(weight_bytes(target, kernels, bytes_per_kernel), bank)
+
+
+def pdp_line_width(target: NvdlaTarget, precision: Precision, kernel_height: int, stride_y: int) -> int:
+    """The widest output row the PDP's line buffer holds (§3.8)."""
+    rows = ceil_div(kernel_height, stride_y)
+    lines = next(power for power in (1, 2, 4, 8) if power >= rows)
+    bits = 14 if precision is Precision.INT8 else 28
+    return 7 * 1024 * 8 // (lines * kernel_group(target, precision) * bits)
+
+
+def operand_group(target: NvdlaTarget, source: Precision) -> int:
+    """Lanes that the SDP's operand units fetch at once, by the precision of its source (§3.5)."""
+    return target.memory_atom_bytes // source.bytes

@@ -1,0 +1,121 @@
+"""
+Reads loadable files: bounds-checked FlatBuffers access over a mapped file.
+
+The vendor's runtime verifies nothing and crashes on a malformed file; here every offset and length is
+checked before use and payloads stay views of the file.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from xonnc.errors import XonncError
+from xonnc.formats.nvdla.loadable import Loadable
+from xonnc.formats.nvdla.schema import LOADABLE, FieldType, Kind, Number, Table, Vector
+
+_MINIMUM = 8
+_SPARE_OBJECTS = 10_000
+
+
+def read_loadable(path: Path) -> Loadable:
+    """The loadable in a file, whose payloads are views of the mapped file; a malformed file is an error."""
+    if not path.is_file():
+        raise XonncError(f"{path}: no such file")
+    with path.open("rb") as file:
+        if path.stat().st_size == 0:
+            raise XonncError(f"{path}: the file is empty; it should be an NVDLA loadable")
+        data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    return parse_loadable(data, str(path))
+
+
+def parse_loadable(data: bytes | memoryview, name: str = "loadable") -> Loadable:
+    """The loadable in `data`; `name` is what errors call it."""
+    view = memoryview(data)
+    return _Reader(view, name, len(view) + _SPARE_OBJECTS).loadable()
+
+
+@dataclass
+class _Reader:
+    data: memoryview
+    name: str
+    budget: int
+    """Objects that may still be read: a small file cannot stand for a huge one by sharing parts."""
+
+    def loadable(self) -> Loadable:
+        if len(self.data) < _MINIMUM:
+            raise self.malformed(f"{len(self.data)} bytes are no NVDLA loadable")
+        return self.table(LOADABLE, self.number(Number.U32, 0), "Loadable")
+
+    def malformed(self, reason: str) -> XonncError:
+        return XonncError(f"{self.name}: {reason}; the file is damaged or no NVDLA loadable")
+
+    def span(self, position: int, size: int, what: str) -> memoryview:
+        if position < 0 or position + size > len(self.data):
+            raise self.malformed(
+                f"{what} reaches from {position} to {position + size} of {len(self.data)} bytes"
+            )
+        return self.data[position : position + size]
+
+    def number(self, kind: Number, position: int, what: str = "an offset") -> int:
+        size = struct.calcsize("<" + kind.value)
+        return struct.unpack("<" + kind.value, self.span(position, size, what))[0]
+
+    def table(self, table: Table, position: int, what: str) -> Any:
+        self.budget -= 1
+        if self.budget < 0:
+            raise self.malformed(f"{what} has more parts than the file has bytes")
+        vtable = position - self.number(Number.S32, position, what)
+        slots = (self.number(Number.U16, vtable, what) - 4) // 2
+        values: dict[str, Any] = {}
+        for slot, (field, kind) in enumerate(table.fields):
+            offset = self.number(Number.U16, vtable + 4 + 2 * slot, what) if slot < slots else 0
+            if offset:
+                values[field] = self.field(kind, position + offset, f"{what}.{field}")
+            elif field in table.required:
+                raise self.malformed(f"{what} has no {field}")
+            elif isinstance(kind, Number):
+                values[field] = 0
+        return table.type(**values)
+
+    def field(self, kind: FieldType, position: int, what: str) -> Any:
+        if isinstance(kind, Number):
+            return self.number(kind, position, what)
+        if kind is Kind.VERSION:
+            return tuple(self.span(position, 3, what))
+        target = position + self.number(Number.U32, position, what)
+        if kind is Kind.STRING:
+            return self.string(target, what)
+        if kind is Kind.PAYLOAD:
+            return self.span(target + 4, self.number(Number.U32, target, what), what)
+        return self.vector(kind, target, what)
+
+    def string(self, position: int, what: str) -> str:
+        raw = self.span(position + 4, self.number(Number.U32, position, what), what)
+        try:
+            return str(raw, "utf-8")
+        except UnicodeDecodeError:
+            raise self.malformed(f"{what} is no UTF-8 text") from None
+
+    def vector(self, kind: Vector, position: int, what: str) -> tuple[Any, ...]:
+        count = self.number(Number.U32, position, what)
+        begin = position + 4
+        if isinstance(kind.of, Number):
+            step = struct.calcsize("<" + kind.of.value)
+            return struct.unpack(f"<{count}{kind.of.value}", self.span(begin, count * step, what))
+        self.span(begin, 4 * count, what)
+        self.budget -= count
+        items: list[Any] = []
+        for index in range(count):
+            place = begin + 4 * index
+            target = place + self.number(Number.U32, place, what)
+            item = f"{what}[{index}]"
+            items.append(
+                self.table(kind.of, target, item) if isinstance(kind.of, Table) else self.string(target, item)
+            )
+            if self.budget < 0:
+                raise self.malformed(f"{what} has more parts than the file has bytes")
+        return tuple(items)

@@ -1,0 +1,169 @@
+"""
+Writes loadable files.
+
+A FlatBuffers file is laid out front to back: tables first, payloads last, so that payloads stream into the
+file one at a time and never exist twice. (A FlatBuffers builder grows one buffer from the back and copies
+it at each doubling: three times the weights at the peak.) The same loadable always gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import struct
+import tempfile
+from pathlib import Path
+from typing import IO, Any
+
+from xonnc.errors import XonncError
+from xonnc.formats.nvdla.loadable import Blob, Loadable
+from xonnc.formats.nvdla.schema import LOADABLE, FieldType, Kind, Number, Table, Vector
+
+IDENTIFIER = b"NVDA"
+_PAYLOAD_ALIGNMENT = 64
+_LARGEST = (1 << 32) - 1
+
+
+def write_loadable(loadable: Loadable, path: Path) -> int:
+    """Writes `loadable` to `path` through a temporary file beside it; gives the bytes written."""
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            size = _write(loadable, file)
+        # A temporary is private; the file gets the rights any new file has.
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    return size
+
+
+def to_bytes(loadable: Loadable) -> bytes:
+    """The bytes of the file that `loadable` is written to."""
+    file = io.BytesIO()
+    _write(loadable, file)
+    return file.getvalue()
+
+
+def _write(loadable: Loadable, file: IO[bytes]) -> int:
+    layout = _Layout()
+    end = layout.finish(loadable)
+    file.write(layout.head)
+    position = len(layout.head)
+    for start, blob in layout.payloads:
+        data = blob.data if isinstance(blob.data, bytes | memoryview) else bytes(blob.data)
+        file.write(b"\0" * (start - position))
+        file.write(struct.pack("<I", len(data)))
+        file.write(data)
+        position = start + 4 + len(data)
+    return end
+
+
+class _Layout:
+    """The head of a file, all but the payloads, and where each payload will lie."""
+
+    def __init__(self) -> None:
+        self.head = bytearray(8)
+        self.head[4:8] = IDENTIFIER
+        self.payloads: list[tuple[int, Blob]] = []
+        self._pending: list[tuple[int, Blob]] = []
+        self._vtables: dict[bytes, int] = {}
+
+    def finish(self, loadable: Loadable) -> int:
+        """Lays everything out; gives the size of the file."""
+        self._point(0, self._table(LOADABLE, loadable))
+        position = len(self.head)
+        for place, blob in self._pending:
+            # The elements, behind the 4 bytes of their count, begin at a multiple of the alignment.
+            start = -(-(position + 4) // _PAYLOAD_ALIGNMENT) * _PAYLOAD_ALIGNMENT - 4
+            position = start + 4 + len(blob.data)
+            if position > _LARGEST:
+                raise XonncError(
+                    f"{blob.name}: the loadable would be over 4 GiB, more than its format can hold"
+                )
+            self._point(place, start)
+            self.payloads.append((start, blob))
+        return position
+
+    def _point(self, place: int, target: int) -> None:
+        struct.pack_into("<I", self.head, place, target - place)
+
+    def _align(self, size: int, ahead: int = 0) -> int:
+        """Pads so that `ahead` bytes further on is a multiple of `size`; gives the position."""
+        self.head.extend(b"\0" * (-(len(self.head) + ahead) % size))
+        return len(self.head)
+
+    def _table(self, table: Table, record: Any) -> int:
+        """A table and, behind it, what it refers to; the largest fields come first, so all are aligned."""
+        values = {name: getattr(record, name) for name, _ in table.fields}
+        if isinstance(record, Blob):
+            values["size"] = record.byte_size
+        present = [
+            (slot, name, kind)
+            for slot, (name, kind) in enumerate(table.fields)
+            if not isinstance(kind, Number) or values[name] != 0
+        ]
+        present.sort(key=lambda field: -_inline_size(field[2]))
+        offsets = [0] * len(table.fields)
+        end = 4
+        for slot, _, kind in present:
+            offsets[slot] = end
+            end += _inline_size(kind)
+        vtable = self._vtable(struct.pack(f"<{2 + len(offsets)}H", 4 + 2 * len(offsets), end, *offsets))
+        position = self._align(8, ahead=4)
+        self.head.extend(b"\0" * end)
+        struct.pack_into("<i", self.head, position, position - vtable)
+        for slot, name, kind in present:
+            self._field(kind, position + offsets[slot], values[name], record, name)
+        return position
+
+    def _vtable(self, packed: bytes) -> int:
+        if packed not in self._vtables:
+            self._vtables[packed] = self._align(4)
+            self.head.extend(packed)
+        return self._vtables[packed]
+
+    def _field(self, kind: FieldType, place: int, value: Any, record: Any, name: str) -> None:
+        if isinstance(kind, Number):
+            try:
+                struct.pack_into("<" + kind.value, self.head, place, value)
+            except struct.error:
+                raise XonncError(
+                    f"{type(record).__name__}.{name} = {value}: does not fit its field"
+                ) from None
+        elif kind is Kind.VERSION:
+            self.head[place : place + 3] = bytes(value)
+        elif kind is Kind.STRING:
+            self._point(place, self._string(value))
+        elif kind is Kind.PAYLOAD:
+            self._pending.append((place, record))
+        else:
+            self._point(place, self._vector(kind, value))
+
+    def _string(self, text: str) -> int:
+        raw = text.encode()
+        position = self._align(4)
+        self.head.extend(struct.pack("<I", len(raw)) + raw + b"\0")
+        return position
+
+    def _vector(self, kind: Vector, values: tuple[Any, ...]) -> int:
+        if isinstance(kind.of, Number):
+            position = self._align(8, ahead=4) if kind.of is Number.U64 else self._align(4)
+            self.head.extend(struct.pack(f"<I{len(values)}{kind.of.value}", len(values), *values))
+            return position
+        position = self._align(4)
+        self.head.extend(struct.pack("<I", len(values)) + b"\0" * (4 * len(values)))
+        for index, value in enumerate(values):
+            target = self._table(kind.of, value) if isinstance(kind.of, Table) else self._string(value)
+            self._point(position + 4 + 4 * index, target)
+        return position
+
+
+def _inline_size(kind: FieldType) -> int:
+    """Bytes a field takes in its table."""
+    if isinstance(kind, Number):
+        return struct.calcsize("<" + kind.value)
+    return 3 if kind is Kind.VERSION else 4
