@@ -8,12 +8,12 @@ import onnx
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from xonnc.dialects.onnx.locations import node_location
 from xonnc.dialects.onnx.ops.builtin import ReturnOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.errors import XonncError
 from xonnc.formats.onnx import mirror
+from xonnc.formats.onnx.fast_locations import fast_location
 from xonnc.formats.onnx.nodes import NodeImporter
 from xonnc.formats.onnx.order import ordered
 from xonnc.formats.onnx.scope import ImportedGraph, Model, Scope
@@ -70,7 +70,7 @@ def _initializers(model: Model, graph: onnx.GraphProto) -> Iterator[tuple[str, O
         op = ConstantOp.create(
             result_types=(value.type,),
             properties={"value": value},
-            location=node_location("", (tensor.name,)),
+            location=fast_location("", (tensor.name,)),
         )
         if tensor.metadata_props or tensor.HasField("doc_string"):
             op.attributes.update(mirror.prefixed(tensor, constants.dense, KEPT_OF_INITIALIZERS))
@@ -81,7 +81,7 @@ def _initializers(model: Model, graph: onnx.GraphProto) -> Iterator[tuple[str, O
         op = ConstantOp.create(
             result_types=(value.type,),
             properties={"sparse_value": value},
-            location=node_location("", (name,)),
+            location=fast_location("", (name,)),
         )
         yield name, op
 

@@ -129,6 +129,9 @@ class _Walk:
         while position < end:
             tag, content = _varint(buffer, position, end)
             if tag & 7 != 2:
+                if tag & 7 == 0 and content < end and buffer[content] < 0x80:
+                    position = content + 1
+                    continue
                 position = _skip(buffer, content, end, tag)
                 if tag >> 3 in (FLOAT_DATA, DOUBLE_DATA):
                     return None
