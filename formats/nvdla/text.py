@@ -1,0 +1,264 @@
+"""A loadable as text to read and to compare: stable, a line a thing, tables and weights by digest."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import fields
+from enum import IntEnum, IntFlag
+from typing import Any
+
+from xonnc.formats.nvdla.constants import (
+    Activation,
+    AluType,
+    ConvMode,
+    DataCategory,
+    DataFormat,
+    DataType,
+    EmuFormat,
+    EmuOpType,
+    Event,
+    Interface,
+    LutMethod,
+    MemoryDomain,
+    MemoryFlags,
+    MemoryType,
+    OpType,
+    PixelFormat,
+    PoolMode,
+    Precision,
+    RubikMode,
+    SdpMode,
+    SdpOpType,
+    WeightFormat,
+)
+from xonnc.formats.nvdla.loadable import Blob, Loadable, MemoryEntry, TensorDesc
+from xonnc.formats.nvdla.records import (
+    BdmaSurface,
+    CommonOpDesc,
+    Consumer,
+    CvtParam,
+    DataCube,
+    EmuBufferDesc,
+    LutParam,
+    Record,
+    SdpOp,
+    SdpSubOp,
+)
+from xonnc.formats.nvdla.tasks import Address, DlaTask, EmuTask, Operation, decode_tasks
+
+_NAMES: dict[str, type[IntEnum]] = {
+    "conv_mode": ConvMode,
+    "data_format": PixelFormat,
+    "weight_format": WeightFormat,
+    "in_precision": Precision,
+    "out_precision": Precision,
+    "src_precision": Precision,
+    "dst_precision": Precision,
+    "precision": Precision,
+    "alu_type": AluType,
+    "type": SdpOpType,
+    "mode": SdpMode,
+    "act": Activation,
+    "pool_mode": PoolMode,
+}
+"""Fields that print as the name of their value."""
+
+
+def dump_text(loadable: Loadable) -> str:
+    """The whole loadable; the same loadable always gives the same text."""
+    return "\n".join(_lines(loadable)) + "\n"
+
+
+def _lines(loadable: Loadable) -> Iterator[str]:
+    yield f"loadable {_version(loadable.version)}"
+    yield ""
+    for tensor in loadable.tensors:
+        yield _tensor(tensor)
+    for memory in loadable.memories:
+        yield from _memory(loadable, memory)
+    for address in loadable.addresses:
+        yield f"address {address.id} = memory {address.mem_id} + {address.offset:#x}, {address.size} bytes"
+    for event in loadable.events:
+        yield f"event {event.id} target {event.target} value {event.val} op {event.op}"
+    for reloc in loadable.relocs:
+        yield f"reloc address {reloc.address_id} + {reloc.offset} type {reloc.reloc_type} of {reloc.write_id}"
+    for submit in loadable.submits:
+        yield f"submit {submit.id} tasks {' '.join(map(str, submit.task_id))}"
+    for task in decode_tasks(loadable):
+        yield ""
+        yield from _dla_task(task) if isinstance(task, DlaTask) else _emu_task(task)
+
+
+def _version(version: tuple[int, int, int]) -> str:
+    return ".".join(map(str, version))
+
+
+def _name(kind: type[IntEnum], value: int) -> str:
+    """The name of a value, the bare number if it has none."""
+    return kind(value).name.lower() if value in list(kind) else str(value)
+
+
+def _flags(value: int) -> str:
+    flags: IntFlag = MemoryFlags(value & 31)
+    return "|".join(flag.name.lower() for flag in MemoryFlags if flag & flags and flag.name) or "none"
+
+
+def _digest(blob: Blob) -> str:
+    data = blob.data if isinstance(blob.data, bytes | memoryview) else bytes(blob.data)
+    return hashlib.sha256(data).hexdigest()[:12]
+
+
+def _tensor(tensor: TensorDesc) -> str:
+    strides = [getattr(tensor, f"stride_{axis}") for axis in range(8)]
+    while strides and not strides[-1]:
+        strides.pop()
+    return (
+        f"tensor {tensor.id} '{tensor.name}' memory {tensor.mem_id} + {tensor.offset:#x}, "
+        f"{tensor.size} bytes: {_name(DataType, tensor.data_type)} {tensor.n}x{tensor.c}x{tensor.h}x{tensor.w} "
+        f"{_name(DataCategory, tensor.data_category)} {_name(DataFormat, tensor.data_format)} "
+        f"{_name(PixelFormat, tensor.pixel_format)} strides {' '.join(map(str, strides))}"
+    )
+
+
+def _memory(loadable: Loadable, memory: MemoryEntry) -> Iterator[str]:
+    bound = ""
+    if memory.flags & (MemoryFlags.INPUT | MemoryFlags.OUTPUT):
+        bound = f" bind {memory.bind_id} tensor {memory.tensor_desc_id}"
+    yield (
+        f"memory {memory.id} {_name(MemoryDomain, memory.domain)} {memory.size} bytes "
+        f"{_flags(memory.flags)}{bound}"
+    )
+    for name, offset in zip(memory.contents, memory.offsets, strict=False):
+        blob = loadable.by_name.get(name)
+        if blob is None:
+            yield f"  + {offset:#x} '{name}' missing"
+            continue
+        digest = _digest(blob) if blob.interface == Interface.NONE else "described below"
+        yield (
+            f"  + {offset:#x} '{name}' {_name(Interface, blob.interface)} {_version(blob.version)} "
+            f"{blob.byte_size} bytes {digest}"
+        )
+
+
+def _place(addresses: tuple[Address, ...], index: int, offset: int) -> str:
+    if not 0 <= index < len(addresses):
+        return "-" if index == -1 else f"address {index} of {len(addresses)}"
+    return f"memory {addresses[index].memory} + {addresses[index].offset + offset:#x}"
+
+
+def _dla_task(task: DlaTask) -> Iterator[str]:
+    yield f"task {task.id} dla interface {task.layout.value}"
+    heads = (
+        f"{OpType(slot).name.lower()} {head}" for slot, head in enumerate(task.network.op_head) if head != -1
+    )
+    yield f"  heads {', '.join(heads)}"
+    for operation in task.operations:
+        yield f"  op {operation.index} {operation.engine.name.lower()}"
+        yield f"    after {_dependency(operation.dependency)}"
+        yield from (f"    {line}" for line in _operation(operation, task))
+    for index, lut in enumerate(task.luts):
+        yield f"  lut {index}"
+        yield from (f"    {line}" for line in _lut(lut))
+
+
+def _dependency(entry: CommonOpDesc) -> str:
+    wakes = [
+        f"{_name(Event, consumer.event)} wakes {OpType(slot).name.lower()} {consumer.index}"
+        for slot, consumer in enumerate(entry.consumers)
+        if consumer.index != -1
+    ]
+    parent = entry.fused_parent
+    if parent.index != -1:
+        wakes.append(f"{_name(Event, parent.event)} wakes parent {parent.index}")
+    return "; ".join([f"{entry.dependency_count} events", *wakes])
+
+
+def _operation(operation: Operation, task: DlaTask) -> Iterator[str]:
+    op, surface = operation.op, operation.surface
+    if isinstance(op, SdpOp):
+        yield _line(op, leave=("x1_op", "x2_op", "y_op"))
+        for name, part in (("x1", op.x1_op), ("x2", op.x2_op), ("y", op.y_op)):
+            if part.enable:
+                yield f"{name}: {_line(part, leave=('enable',))}"
+    elif operation.engine is OpType.RUBIK:
+        yield _line(op, names={"mode": RubikMode, "precision": Precision})
+    else:
+        yield _line(op)
+    if isinstance(surface, BdmaSurface):
+        for transfer in surface.transfers[: surface.num_transfers]:
+            source = _place(task.addresses, transfer.source_address, 0)
+            destination = _place(task.addresses, transfer.destination_address, 0)
+            rest = _line(transfer, leave=("source_address", "destination_address"))
+            yield f"{source} to {destination}: {rest}"
+        return
+    for field in fields(surface):
+        cube = getattr(surface, field.name)
+        if not isinstance(cube, DataCube):
+            if cube:
+                yield f"{field.name} {cube}"
+        elif cube.address != -1 or cube.width:
+            yield f"{field.name:<11} {_cube(cube, task)}"
+
+
+def _cube(cube: DataCube, task: DlaTask) -> str:
+    place = _place(task.addresses, cube.address, cube.offset)
+    if cube.type == MemoryType.HW:
+        place = "on the fly"
+    plane = f" plane {cube.plane_stride}" if cube.plane_stride else ""
+    return (
+        f"{place} {cube.channel}x{cube.height}x{cube.width} line {cube.line_stride} "
+        f"surf {cube.surf_stride}{plane}, {cube.size} bytes"
+    )
+
+
+def _line(
+    record: Record, *, leave: tuple[str, ...] = (), names: dict[str, type[IntEnum]] | None = None
+) -> str:
+    """The fields of a record that differ from its defaults, and all that have names."""
+    names = _NAMES if names is None else names
+    default = type(record)()
+    parts: list[str] = []
+    for field in fields(record):
+        value = getattr(record, field.name)
+        named = field.name in names
+        if field.name in leave or (value == getattr(default, field.name) and not named):
+            continue
+        parts.append(f"{field.name} {_name(names[field.name], value) if named else _value(value)}")
+    return ", ".join(parts)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, CvtParam):
+        return f"(x - {value.offset}) * {value.scale} >> {value.truncate}" + ("" if value.enable else " off")
+    if isinstance(value, Consumer | SdpSubOp):
+        return f"[{_line(value)}]"
+    return str(value)
+
+
+def _lut(lut: LutParam) -> Iterator[str]:
+    for name, table in (("le", lut.linear_exp_table), ("lo", lut.linear_only_table)):
+        digest = hashlib.sha256(repr(table).encode()).hexdigest()[:12]
+        yield f"{name} {table[0]} to {table[-1]}, {len(table)} entries {digest}"
+    yield _line(lut, leave=("linear_exp_table", "linear_only_table"), names={"method": LutMethod})
+
+
+def _emu_task(task: EmuTask) -> Iterator[str]:
+    yield f"task {task.id} emulator"
+    for operation in task.operations:
+        op = operation.op
+        if op.op_type == EmuOpType.POWER:
+            what = f"power ({op.shift} + {op.scale} x) ^ {op.power}"
+        else:
+            what = "softmax"
+        yield f"  {what}, scales {op.input_scale} {op.output_scale}"
+        for role, buffer in (("source", operation.source), ("destination", operation.destination)):
+            yield f"    {role:<11} {_buffer(buffer, task)}"
+
+
+def _buffer(buffer: EmuBufferDesc, task: EmuTask) -> str:
+    return (
+        f"{_place(task.addresses, buffer.address_index, buffer.address_index_offset)} "
+        f"{_name(EmuFormat, buffer.format)} {buffer.channel}x{buffer.height}x{buffer.width} "
+        f"line {buffer.line_stride} surf {buffer.surf_stride}, {buffer.size} bytes"
+    )
