@@ -1,4 +1,4 @@
-"""From the inside of `dense<…>` to the bytes of an attribute, a quarter of a second for a million elements."""
+"""From the inside of `dense<…>` to the bytes of an attribute, fast enough for a million elements."""
 
 from __future__ import annotations
 

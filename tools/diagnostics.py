@@ -1,0 +1,128 @@
+"""What a tool says about a place in a text: `file:line:column: error: …`, the line, and a caret."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from io import StringIO
+from typing import Literal
+
+from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, ModuleOp
+from xdsl.ir import Attribute, Operation
+from xdsl.traits import NoTerminator
+from xdsl.utils.exceptions import ParseError, VerifyException
+
+from xonnc.dialects.onnx.assembly import OnnxParser, OnnxPrinter
+from xonnc.dialects.onnx.locations import describe, node_name
+
+Severity = Literal["error", "warning", "note", "remark"]
+
+LONGEST_LINE = 240
+"""Characters of a source line or an op that a message shows."""
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One message; without a line it is about the whole file."""
+
+    severity: Severity
+    message: str
+    file: str
+    line: int | None = None
+    column: int | None = None
+    notes: tuple[str, ...] = ()
+
+    def text(self, source: str = "") -> str:
+        """The message as printed, with the line of `source` it is about."""
+        place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
+        lines = [f"{place}: {self.severity}: {self.message}"]
+        if self.line is not None and self.column is not None:
+            lines += _excerpt(source, self.line, self.column)
+        lines += [f"{place}: note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+
+def _excerpt(source: str, line: int, column: int) -> list[str]:
+    begin = 0
+    for _ in range(line - 1):
+        begin = source.find("\n", begin) + 1
+        if begin == 0:
+            return []
+    end = source.find("\n", begin)
+    text = source[begin : len(source) if end < 0 else end].rstrip("\r")
+    skipped = max(column - LONGEST_LINE // 2, 0) if len(text) > LONGEST_LINE else 0
+    shown = text[skipped : skipped + LONGEST_LINE].replace("\t", " ")
+    return [shown, " " * (column - 1 - skipped) + "^"] if shown.strip() else []
+
+
+def parse_diagnostic(error: ParseError, parser: OnnxParser, file: str) -> Diagnostic:
+    """What the parser did not like."""
+    line, column = parser.place(error.span.start)
+    return Diagnostic("error", _one_line(error.msg), file, line, column)
+
+
+def verify(module: ModuleOp, parser: OnnxParser, file: str, show_op: bool = True) -> list[Diagnostic]:
+    """All ops that break their own rules; not their whole module, which xDSL would print for each."""
+    return [
+        op_diagnostic(op, reason, parser, file, show_op)
+        for op in module.walk()
+        if (reason := _broken_rule(op)) is not None
+    ]
+
+
+def op_diagnostic(
+    op: Operation, message: str, parser: OnnxParser, file: str, show_op: bool = True
+) -> Diagnostic:
+    """A message about an op, at its place in the text as far as it has one."""
+    message = _one_line(message)
+    if not message.startswith("'"):
+        message = f"'{op.name}' op {message[:1].lower()}{message[1:]}"
+    if node_name(op):
+        message = f"{describe(op)}: {message}"
+    notes = (f"see current operation: {_shown(op)}",) if show_op else ()
+    line, column = place_of(op, parser, file) or (None, None)
+    return Diagnostic("error", message, file, line, column, notes)
+
+
+def place_of(op: Operation, parser: OnnxParser, file: str) -> tuple[int, int] | None:
+    """Line and column of an op, of what it was made from, or of the op around it."""
+    around: Operation | None = op
+    while around is not None:
+        if around in parser.starts:
+            return parser.place(parser.starts[around])
+        if found := _place(around.location, file):
+            return found
+        around = around.parent_op()
+    return None
+
+
+def _place(location: LocationAttr | Attribute, file: str) -> tuple[int, int] | None:
+    if isinstance(location, FileLineColLoc) and location.filename.data == file:
+        return location.line.data, location.column.data
+    return None
+
+
+def _broken_rule(op: Operation) -> str | None:
+    """The rule an op breaks, its regions' ops apart."""
+    try:
+        op.verify_()
+        # Only the end of a block and what branches have rules about their place.
+        if op.successors or op.next_op is None:
+            op.verify(verify_nested_ops=False)
+    except VerifyException as error:
+        return str(error)
+    if op.has_trait(NoTerminator):
+        return None
+    for region in op.regions:
+        if len(region.blocks) == 1 and region.block.is_empty:
+            return f"operation {op.name} contains an empty block, which needs at least a terminator"
+    return None
+
+
+def _shown(op: Operation) -> str:
+    stream = StringIO()
+    OnnxPrinter(stream=stream, print_generic_format=True, elide_larger=8).print_op(op)
+    return stream.getvalue().partition("\n")[0][:LONGEST_LINE]
+
+
+def _one_line(message: str) -> str:
+    return " ".join(message.split())

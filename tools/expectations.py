@@ -1,0 +1,98 @@
+"""`--verify-diagnostics`: what a text expects, `// expected-error@+1 {{…}}`, held against what came."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from xonnc.tools.diagnostics import Diagnostic
+
+_EXPECTED = re.compile(
+    r"expected-(?P<severity>error|note|remark|warning)(?P<regex>-re)? *"
+    r"(?P<where>@(?:[+-][0-9]+|above|below|unknown))? *\{\{(?P<text>.*)\}\}\s*$"
+)
+
+
+@dataclass
+class Expectation:
+    """One comment: a message of some severity on some line (`None`: nowhere in the file)."""
+
+    severity: str
+    text: str
+    is_regex: bool
+    line: int | None
+    written: int
+    met: bool = field(default=False)
+
+    def matches(self, diagnostic: Diagnostic) -> bool:
+        """Whether the message is the one expected; one without a place may be expected on any line."""
+        if diagnostic.severity != self.severity:
+            return False
+        if diagnostic.line is not None and diagnostic.line != self.line:
+            return False
+        if self.is_regex:
+            return re.search(_regex(self.text), diagnostic.message) is not None
+        return self.text in diagnostic.message
+
+
+def expectations(source: str) -> list[Expectation]:
+    """The expectations written in the comments of a text."""
+    found: list[Expectation] = []
+    waiting: list[Expectation] = []
+    last_plain = 0
+    for number, line in enumerate(source.split("\n"), 1):
+        match = _EXPECTED.search(line) if "expected-" in line else None
+        if match is None:
+            for expectation in waiting:
+                expectation.line = number
+            waiting.clear()
+            last_plain = number
+            continue
+        where = match["where"] or ""
+        expectation = Expectation(match["severity"], match["text"], bool(match["regex"]), number, number)
+        if where == "@above":
+            expectation.line = last_plain
+        elif where == "@below":
+            waiting.append(expectation)
+        elif where == "@unknown":
+            expectation.line = None
+        elif where:
+            expectation.line = number + int(where[1:])
+        found.append(expectation)
+        if not line.lstrip().startswith("//"):
+            last_plain = number
+    return found
+
+
+def unmet(source: str, came: Iterable[Diagnostic], file: str) -> list[str]:
+    """What was expected and did not come, and what came unexpected; empty if the text is right."""
+    waiting = expectations(source)
+    problems: list[str] = []
+    for diagnostic in came:
+        if not _meet(waiting, diagnostic):
+            problems.append(
+                f"{file}:{diagnostic.line or 0}:{diagnostic.column or 0}: error:"
+                f" unexpected {diagnostic.severity}: {diagnostic.message}"
+            )
+    problems += [
+        f'{file}:{expectation.written}: error: expected {expectation.severity} "{expectation.text}"'
+        " was not produced"
+        for expectation in waiting
+        if not expectation.met
+    ]
+    return problems
+
+
+def _meet(waiting: Sequence[Expectation], diagnostic: Diagnostic) -> bool:
+    for expectation in waiting:
+        if not expectation.met and expectation.matches(diagnostic):
+            expectation.met = True
+            return True
+    return False
+
+
+def _regex(text: str) -> str:
+    """`plain {{regex}} plain` as one expression."""
+    parts = re.split(r"\{\{(.*?)\}\}", text)
+    return "".join(part if index % 2 else re.escape(part) for index, part in enumerate(parts))

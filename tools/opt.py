@@ -1,0 +1,431 @@
+"""`onnx-opt`: passes on IR text, with the manners of `mlir-opt`."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import os
+import shlex
+import struct
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from functools import cache
+from importlib.metadata import version
+from io import StringIO
+from pathlib import Path
+from typing import IO
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.universe import Universe
+from xdsl.utils.exceptions import DiagnosticException, ParseError
+from xdsl.xdsl_opt_main import xDSLOptMain
+
+from xonnc.dialects.onnx.assembly import OnnxParser, OnnxPrinter
+from xonnc.errors import RefusalError, XonncError
+from xonnc.rewriting.statistics import collecting
+from xonnc.tools.diagnostics import Diagnostic, parse_diagnostic, verify
+from xonnc.tools.expectations import unmet
+from xonnc.tools.instrumentation import (
+    ConstantCollector,
+    IrPrinter,
+    Observer,
+    PassRecord,
+    Recorder,
+    Settler,
+    observed,
+    statistics_json,
+    statistics_report,
+    timing_report,
+)
+from xonnc.tools.opt_arguments import add_arguments, make_parser
+from xonnc.tools.pass_flags import UsageError, make_pass, near, split_pass_flags
+from xonnc.tools.process import Exit, run
+
+SEPARATOR = "// -----"
+
+UNPARSABLE = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    DiagnosticException,
+    LookupError,
+    MemoryError,
+    NotImplementedError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    struct.error,
+)
+"""What parsers of xDSL's own dialects raise, instead of a `ParseError`, for text they cannot take."""
+
+
+class PassError(XonncError):
+    """A pass that refused the module, or left one that does not verify."""
+
+    def __init__(self, diagnostics: list[Diagnostic]) -> None:
+        self.diagnostics = diagnostics
+        super().__init__("; ".join(diagnostic.message for diagnostic in diagnostics))
+
+
+@cache
+def universe() -> Universe:
+    """Dialects, passes and targets of xDSL, ours and all that are installed."""
+    return Universe.get_multiverse()
+
+
+class OnnxOptMain(xDSLOptMain):
+    """The tool; `stdin` gives the text if no file is named."""
+
+    def __init__(self, args: Sequence[str], stdin: Callable[[], bytes]) -> None:
+        self.stdin = stdin
+        self.records: list[PassRecord] = []
+        parser = make_parser()
+        flags = split_pass_flags(
+            [_positive(argument) for argument in args], universe().all_passes, add_arguments(parser)
+        )
+        self.argv = list(args)
+        # Wrong options are found here: xDSL's driver would end the process.
+        target = parser.parse_args(flags.rest).target.partition("{")[0]
+        if target not in universe().all_targets:
+            raise UsageError(f"no target '{target}'{near(target, universe().all_targets)}")
+        super().__init__("Runs passes on IR.", flags.rest)
+        self.passes: list[ModulePass] = [make_pass(spec, self.available_passes) for spec in flags.passes]
+
+    def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
+        """Options, passes apart."""
+        # It has a `--help` of its own, which would end the process.
+        arg_parser.conflict_handler = "resolve"
+        add_arguments(arg_parser)
+
+    def register_all_dialects(self) -> None:
+        """Dialects of everything installed, loaded when needed."""
+        for name, factory in universe().all_dialects.items():
+            self.ctx.register_dialect(name, factory)
+
+    def register_all_passes(self) -> None:
+        """Passes of everything installed."""
+        self.available_passes.update(universe().all_passes)
+
+    def register_all_targets(self) -> None:
+        """Targets of everything installed."""
+        self.available_targets.update(universe().all_targets)
+
+    def register_all_frontends(self) -> None:
+        """IR text is read by `OnnxParser` alone."""
+
+    def setup_pipeline(self) -> None:
+        """The pipeline is made for each module, since it watches the module's context."""
+
+    def run(self) -> None:
+        """The whole work; raises `SystemExit` with the exit code unless all went well."""
+        if (code := self.work()) != Exit.DONE:
+            raise SystemExit(code)
+
+    def work(self) -> int:
+        """The whole work; gives the exit code."""
+        if self.args.help:
+            parser = make_parser()
+            add_arguments(parser)
+            print(parser.format_help(), end="")
+            return Exit.DONE
+        if self.args.version:
+            print(f"onnx-opt {version('xonnc')} (xdsl {version('xdsl')}, onnx {version('onnx')})")
+            return Exit.DONE
+        if self.args.help_passes:
+            print(pass_list(self.available_passes))
+            return Exit.DONE
+        text = self.read()
+        with self.output() as stream:
+            failures = sum([not done for done in self.each_part(text, stream)])
+            if failures:
+                raise _Failed
+        self.report()
+        return Exit.DONE
+
+    def read(self) -> str:
+        """The input; `XonncError` if it is no text."""
+        name = self.get_input_name()
+        named = self.args.input_file not in (None, "-")
+        data = Path(self.args.input_file).read_bytes() if named else self.stdin()
+        if name.endswith((".onnx", ".onnxtxt", ".json", ".nvdla")):
+            raise XonncError(
+                f"{name}: no IR text; translate it first: onnx-translate {shlex.quote(name)} -o model.mlir"
+            )
+        try:
+            return data.decode("utf-8").replace("\r\n", "\n")
+        except UnicodeDecodeError as error:
+            raise XonncError(
+                f"{name}: no IR text: byte {error.start} is {data[error.start]:#04x}, which is not UTF-8"
+            ) from error
+
+    def get_input_name(self) -> str:
+        """The name of the input in messages."""
+        return "<stdin>" if self.args.input_file in (None, "-") else self.args.input_file
+
+    @contextmanager
+    def output(self) -> Generator[IO[str]]:
+        """Where the result goes: standard output, or a file that appears only when all is written."""
+        name = self.args.output_file
+        if name in (None, "-"):
+            yield sys.stdout
+            sys.stdout.flush()
+            return
+        path = Path(name)
+        with tempfile.NamedTemporaryFile(
+            "w", dir=path.parent, prefix=f".{path.name}-", delete=False, encoding="utf-8"
+        ) as file:
+            try:
+                yield file
+                file.flush()
+                os.chmod(file.name, 0o666 & ~_umask())
+                os.replace(file.name, path)
+            except BaseException:
+                Path(file.name).unlink(missing_ok=True)
+                raise
+
+    def each_part(self, text: str, stream: IO[str]) -> Generator[bool]:
+        """Works on each part of the input; says whether it went well."""
+        parts = text.split(SEPARATOR) if self.args.split_input_file else [text]
+        line = 0
+        for index, part in enumerate(parts):
+            if index:
+                stream.write(f"{SEPARATOR}\n")
+                self.ctx = Context()
+                self.register_all_dialects()
+                self.ctx.allow_unregistered = self.args.allow_unregistered_dialect
+            # Empty lines in front keep the places in messages those of the whole file.
+            yield self.one_part("\n" * line + part, stream)
+            line += part.count("\n")
+
+    def one_part(self, text: str, stream: IO[str]) -> bool:
+        """Reads, transforms and prints one module; tells what is wrong with it."""
+        came: list[Diagnostic] = []
+        module = self.transformed(text, came)
+        if self.args.verify_diagnostics:
+            problems = unmet(text, came, self.get_input_name())
+        else:
+            problems = [diagnostic.text(text) for diagnostic in came]
+        for problem in problems:
+            print(problem, file=sys.stderr)
+        if problems:
+            return False
+        if module is not None and not self.args.verify_diagnostics:
+            self.print_module(module, stream)
+        return True
+
+    def transformed(self, text: str, came: list[Diagnostic]) -> ModuleOp | None:
+        """The module after all passes; `None`, with messages in `came`, if it did not get there."""
+        name = self.get_input_name()
+        parser = self.parser(text, name, came)
+        if parser is None:
+            return None
+        module = self.parse(parser, name, came)
+        if module is None:
+            return None
+        came += verify(module, parser, name, not self.args.verify_diagnostics)
+        if came:
+            return None
+        try:
+            self.apply(module, parser, text)
+        except PassError as error:
+            came += error.diagnostics
+        except RefusalError as error:
+            came += [Diagnostic("error", reason, name) for reason in error.reasons]
+        except (DiagnosticException, XonncError) as error:
+            came.append(Diagnostic("error", " ".join(str(error).split()), name))
+        return None if came else module
+
+    def parser(self, text: str, name: str, came: list[Diagnostic]) -> OnnxParser | None:
+        """A parser of the text, whose first token is none in the worst case."""
+        try:
+            return OnnxParser(self.ctx, text, name)
+        except ParseError as error:
+            line = text.count("\n", 0, error.span.start) + 1
+            column = error.span.start - text.rfind("\n", 0, error.span.start)
+            came.append(Diagnostic("error", error.msg, name, line, column))
+            return None
+
+    def parse(self, parser: OnnxParser, name: str, came: list[Diagnostic]) -> ModuleOp | None:
+        """The module in the text."""
+        try:
+            return parser.parse_module(not self.args.no_implicit_module)
+        except ParseError as error:
+            came.append(parse_diagnostic(error, parser, name))
+        except UNPARSABLE as error:
+            line, column = parser.place(parser.pos)
+            reason = " ".join(str(error).split()) or type(error).__name__
+            came.append(Diagnostic("error", f"cannot parse this: {reason}", name, line, column))
+        return None
+
+    def apply(self, module: ModuleOp, parser: OnnxParser, text: str) -> None:
+        """Runs the passes."""
+        with collecting() as ledger:
+            recorder = Recorder(self.ctx, ledger)
+            verifier = Verifier(self, parser)
+            observers: list[Observer] = [
+                self.ir_printer(),
+                *([] if self.args.no_verify_each else [verifier]),
+                Settler(recorder),
+                ConstantCollector(self.ctx),
+                *([recorder] if self.measures else []),
+            ]
+            with self.reproducing(text):
+                observed(self.passes, observers).apply(self.ctx, module)
+            self.records += recorder.records
+
+    @property
+    def measures(self) -> bool:
+        """Whether anybody wants to know about the passes."""
+        return bool(self.args.timing or self.args.stats or self.args.stats_json)
+
+    def ir_printer(self) -> IrPrinter:
+        """What prints the module around passes, as asked for."""
+        names = {spec: None for spec in self.available_passes}
+        for asked in (*self.args.print_ir_before, *self.args.print_ir_after):
+            for name in asked.split(","):
+                if name not in names:
+                    raise UsageError(f"no pass '{name}'{near(name, names)}")
+        return IrPrinter(
+            None if self.args.print_ir_before_all else _named(self.args.print_ir_before),
+            None
+            if self.args.print_ir_after_all or self.args.print_ir_after_change
+            else _named(self.args.print_ir_after),
+            self.args.print_ir_after_change,
+            self.args.mlir_elide_elementsattrs_if_larger,
+            self.args.mlir_print_debuginfo,
+        )
+
+    @contextmanager
+    def reproducing(self, text: str) -> Generator[None]:
+        """Keeps input and command of a pass that fails in a way nobody foresaw."""
+        try:
+            yield
+        except (DiagnosticException, XonncError):
+            raise
+        except Exception as error:
+            command = shlex.join(["onnx-opt", *(f"--{spec}" for spec in map(str, self.passes))])
+            with tempfile.NamedTemporaryFile(
+                "w", prefix="onnx-opt-bug-", suffix=".mlir", delete=False, encoding="utf-8"
+            ) as file:
+                trace = "".join(traceback.format_exception(error))
+                file.write(f"// {command}\n// {shlex.join(['onnx-opt', *self.argv])}\n")
+                file.write(f"// xonnc {version('xonnc')}, xdsl {version('xdsl')}\n")
+                file.writelines(f"// {line}\n" for line in trace.splitlines())
+                file.write(text)
+            print(f"onnx-opt: the input of the failing pipeline is kept in {file.name}", file=sys.stderr)
+            raise
+
+    def print_module(self, module: ModuleOp, stream: IO[str]) -> None:
+        """Writes the result."""
+        if self.args.target != "mlir":
+            stream.write(self.output_resulting_program(module))
+            return
+        printer = OnnxPrinter(
+            stream=stream,
+            print_generic_format=self.args.mlir_print_op_generic,
+            print_debuginfo=self.args.mlir_print_debuginfo,
+            elide_larger=self.args.mlir_elide_elementsattrs_if_larger,
+            hex_larger=self.args.mlir_print_elementsattrs_with_hex_if_larger,
+        )
+        printer.print_op(module)
+        stream.write("\n")
+
+    def report(self) -> None:
+        """Tells what the passes did, as asked for."""
+        if self.args.timing:
+            print(timing_report(self.records), file=sys.stderr)
+        if self.args.stats:
+            print(statistics_report(self.records), file=sys.stderr)
+        if self.args.stats_json:
+            Path(self.args.stats_json).write_text(statistics_json(self.records))
+
+
+class _Failed(XonncError):
+    """Something went wrong that was already told."""
+
+
+@dataclasses.dataclass
+class Verifier:
+    """Stops the pipeline when a pass leaves ops that break their rules."""
+
+    tool: OnnxOptMain
+    parser: OnnxParser
+
+    def before(self, pass_: ModulePass, module: ModuleOp) -> None:
+        """Verified by whoever made the module."""
+
+    def after(self, pass_: ModulePass, module: ModuleOp) -> None:
+        """Verifies."""
+        name = self.tool.get_input_name()
+        broken = verify(module, self.parser, name, not self.tool.args.verify_diagnostics)
+        if broken:
+            raise PassError(
+                [dataclasses.replace(one, notes=(*one.notes, f"after pass '{pass_.name}'")) for one in broken]
+            )
+
+
+def pass_list(factories: dict[str, Callable[[], type[ModulePass]]]) -> str:
+    """Our passes with what they do and their options, then the names of xDSL's."""
+    from xonnc.tools.universe import XONNC_UNIVERSE
+
+    lines: list[str] = []
+    for name in sorted(XONNC_UNIVERSE.all_passes):
+        cls = factories[name]()
+        first = next(iter((cls.__doc__ or "").strip().splitlines()), "")
+        lines.append(f"  --{name:<28} {first}")
+        for option in dataclasses.fields(cls):
+            if option.init and option.name != "name":
+                lines.append(
+                    f"      {option.name.replace('_', '-')}: {option.type} (default {option.default})"
+                )
+    others = ", ".join(sorted(set(factories) - set(XONNC_UNIVERSE.all_passes)))
+    return "\n".join([*lines, "", f"xDSL's: {others}"])
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the tool; `argv` without the program's name."""
+    arguments = sys.argv[1:] if argv is None else argv
+    return _main(arguments, lambda: sys.stdin.buffer.read())
+
+
+def run_opt(args: Sequence[str], stdin: str = "") -> tuple[int, str, str]:
+    """The tool inside this process: exit code, standard output, standard error."""
+    out, err = StringIO(), StringIO()
+    with redirect_stdout(out), redirect_stderr(err):
+        code = _main(args, lambda: stdin.encode())
+    return code, out.getvalue(), err.getvalue()
+
+
+def _main(argv: Sequence[str], stdin: Callable[[], bytes]) -> int:
+    def work() -> int:
+        try:
+            return OnnxOptMain(argv, stdin).work()
+        except UsageError as error:
+            print(f"onnx-opt: {error}; see 'onnx-opt --help'", file=sys.stderr)
+            return Exit.USAGE
+        except _Failed:
+            return Exit.INPUT
+
+    return run("onnx-opt", work, argv)
+
+
+def _positive(argument: str) -> str:
+    name, equals, value = argument.lstrip("-").partition("=")
+    is_off = name == "verify-each" and equals and value in ("0", "false")
+    return "--no-verify-each" if is_off else argument
+
+
+def _named(asked: Sequence[str]) -> frozenset[str]:
+    return frozenset(name for names in asked for name in names.split(","))
+
+
+def _umask() -> int:
+    """The permissions that new files do not get; reading it means setting it."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,199 @@
+"""Passes on a command line: `--cse --constprop-onnx='expansion-bound=2'`, `-p "cse,dce"`."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, get_type_hints
+
+from xdsl.passes import ModulePass
+from xdsl.utils.arg_spec import ArgSpec, ParameterListType, ParameterType, parse_pipeline
+from xdsl.utils.exceptions import ArgSpecParseError
+from xdsl.utils.hints import isa
+
+from xonnc.errors import XonncError
+
+PassFactories = Mapping[str, Callable[[], type[ModulePass]]]
+
+ALIASES = {"shape-inference": "shape-inference-onnx"}
+"""onnx-mlir's names for passes of ours whose own name xDSL has taken."""
+
+GLOBAL_OPTIONS = {
+    "disable-constant-prop": ("constprop-onnx", "disable"),
+    "onnx-const-prop-disable-pattern": ("constprop-onnx", "disable-pattern"),
+    "onnx-const-prop-expansion-bound": ("constprop-onnx", "expansion-bound"),
+    "onnx-const-prop-round-fp-to-int": ("constprop-onnx", "round-fp-to-int"),
+}
+"""onnx-mlir's options that stand beside the passes, with the pass and its option they mean."""
+
+_WITHOUT_EFFECT = {
+    "canonicalize": {"max-iterations", "max-num-rewrites", "region-simplify", "test-convergence", "top-down"}
+}
+"""MLIR's options of passes for which xDSL's passes have no use."""
+
+_OPTION = re.compile(r"""\s*([\w-]+)(?:=(?:"([^"]*)"|'([^']*)'|\{([^}]*)\}|([^\s{}"']*)))?(?=\s|$)""")
+
+
+class UsageError(XonncError):
+    """A command line that cannot be meant; the tools exit 2."""
+
+
+@dataclass
+class PassFlags:
+    """The passes asked for, in order, and the rest of the command line."""
+
+    passes: list[ArgSpec] = field(default_factory=list[ArgSpec])
+    rest: list[str] = field(default_factory=list[str])
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """` did you mean 'x'?` if something known is close to `name`, else nothing."""
+    found = difflib.get_close_matches(name, list(known), 1, 0.6) or _by_words(name, known)
+    return f"; did you mean '{found[0]}'?" if found else ""
+
+
+def split_pass_flags(argv: Sequence[str], known: Iterable[str], options: Mapping[str, bool]) -> PassFlags:
+    """
+    Takes the passes out of `argv`; `options` are the tool's own with whether they take a value.
+
+    A long option may have one dash as in MLIR. Raises `UsageError` for what is neither pass nor option.
+    """
+    names = set(known)
+    flags = PassFlags()
+    beside: dict[str, dict[str, ParameterListType]] = {}
+    arguments = iter(argv)
+    for argument in arguments:
+        if not argument.startswith("-") or argument == "-":
+            flags.rest.append(argument)
+            continue
+        name, equals, value = argument.lstrip("-").partition("=")
+        if argument in ("-p", "--passes", "--pass-pipeline") or name in ("passes", "pass-pipeline"):
+            flags.passes += pipeline_specs(value if equals else next(arguments, ""), names)
+        elif name in GLOBAL_OPTIONS:
+            pass_name, option = GLOBAL_OPTIONS[name]
+            found = beside.setdefault(pass_name, {})
+            found[option] = (*found.get(option, ()), *_values(value if equals else "true"))
+        elif name in options:
+            _take_option(flags.rest, name, equals, value, options[name], arguments)
+        elif name in ALIASES or name in names:
+            flags.passes.append(ArgSpec(ALIASES.get(name, name), _pass_options(value, name)))
+        elif argument[1:2] in options and not argument.startswith("--"):
+            # One letter with its value attached: `-oout.mlir`, `-O3`, `-j4`.
+            _take_option(flags.rest, argument[1], "=", argument[2:], options[argument[1]], arguments)
+        else:
+            raise UsageError(f"no pass or option '{name}'{near(name, {*names, *ALIASES, *options})}")
+    flags.passes = [ArgSpec(s.name, beside.get(s.name, {}) | s.parameters) for s in flags.passes]
+    return flags
+
+
+def pipeline_specs(text: str, known: Iterable[str]) -> list[ArgSpec]:
+    """The passes of `a,b{k=v}`; an outer `builtin.module(…)` as MLIR writes it is taken off."""
+    text = text.strip()
+    if text.startswith("builtin.module(") and text.endswith(")"):
+        text = text[len("builtin.module(") : -1]
+    try:
+        specs = list(parse_pipeline(text))
+    except ArgSpecParseError as error:
+        reason = str(error).strip().splitlines()[-1].strip()
+        raise UsageError(f'cannot read the pipeline "{text}": {reason}') from error
+    names = {*known, *ALIASES}
+    for spec in specs:
+        if spec.name not in names:
+            raise UsageError(f"no pass '{spec.name}'{near(spec.name, names)}")
+    return [ArgSpec(ALIASES.get(spec.name, spec.name), spec.parameters) for spec in specs]
+
+
+def make_pass(spec: ArgSpec, factories: PassFactories) -> ModulePass:
+    """The pass with its options; `UsageError` for one that it does not have or a value it does not take."""
+    if spec.name not in factories:
+        raise UsageError(f"no pass '{spec.name}'{near(spec.name, factories)}")
+    cls = factories[spec.name]()
+    hints = get_type_hints(cls)
+    known = {option.name.replace("_", "-") for option in fields(cls) if option.init and option.name != "name"}
+    parameters: dict[str, ParameterListType] = {}
+    for key, values in spec.parameters.items():
+        option = key.replace("_", "-")
+        if option in known:
+            parameters[option] = _fitting(values, hints[option.replace("-", "_")])
+        elif option not in _WITHOUT_EFFECT.get(spec.name, ()):
+            listed = f" (it has {', '.join(sorted(known))})" if known else " (it has none)"
+            raise UsageError(f"pass '{spec.name}' has no option '{option}'{near(option, known) or listed}")
+    try:
+        return cls.from_pass_spec(ArgSpec(spec.name, parameters))
+    except ValueError as error:
+        raise UsageError(f"pass '{spec.name}': {error}") from error
+
+
+def _by_words(name: str, known: Iterable[str]) -> list[str]:
+    """What shares the most words with `name`: `onnx-fold` is no typing error, but it is about onnx."""
+    words = {_MEANT.get(word, word) for word in re.split("[-_]", name)}
+    scored = [(len(words & set(other.split("-"))), other) for other in known]
+    best = max((score for score, _ in scored), default=0)
+    return sorted((other for score, other in scored if score == best), key=len)[:1] if best else []
+
+
+_MEANT = {"fold": "constprop", "constant": "constprop", "propagate": "constprop", "infer": "inference"}
+"""Words people try for words that passes are called by."""
+
+
+def _take_option(
+    rest: list[str], name: str, equals: str, value: str, takes_value: bool, arguments: Iterable[str]
+) -> None:
+    dashed = f"--{name}" if len(name) > 1 else f"-{name}"
+    if not takes_value:
+        if equals and value not in ("true", "1", "false", "0"):
+            raise UsageError(f"option '{dashed}' takes no value, found '{value}'")
+        if value not in ("false", "0"):
+            rest.append(dashed)
+        return
+    if not equals:
+        found = next(iter(arguments), None)
+        if found is None:
+            raise UsageError(f"option '{dashed}' needs a value")
+        value = found
+    rest.append(f"{dashed}={value}" if len(name) > 1 else f"{dashed}{value}")
+
+
+def _pass_options(text: str, name: str) -> dict[str, ParameterListType]:
+    """The options in `k=v flag k2="a b"`."""
+    options: dict[str, ParameterListType] = {}
+    position = 0
+    text = text.strip()
+    while position < len(text):
+        match = _OPTION.match(text, position)
+        if match is None:
+            raise UsageError(f"cannot read '{text[position:].strip()}' among the options of pass '{name}'")
+        given = [group for group in match.groups()[1:] if group is not None]
+        options[match[1]] = _values(given[0]) if given else ()
+        position = match.end()
+    return options
+
+
+def _values(text: str) -> ParameterListType:
+    return tuple(text.split(",")) if text else ()
+
+
+def _fitting(values: ParameterListType, hint: Any) -> ParameterListType:
+    """The values as the type an option is declared with, if one reading of them fits; else as they are."""
+    if not values:
+        return (True,) if isa(True, hint) else values
+    texts = tuple(value if isinstance(value, str) else str(value) for value in values)
+    typed = tuple(_typed(text) for text in texts)
+    floats = tuple(float(value) if type(value) is int else value for value in typed)
+    for reading in (typed, floats, texts):
+        if (len(reading) == 1 and isa(reading[0], hint)) or isa(reading, hint):
+            return reading
+    return values
+
+
+def _typed(text: str) -> ParameterType:
+    if text in ("true", "false"):
+        return text == "true"
+    for read in (int, float):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return text
