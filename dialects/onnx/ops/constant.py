@@ -105,7 +105,10 @@ class ConstantOp(HasFolderInterface, OnnxOp):
             if type_of(value) is None:
                 parser.raise_error("an elements attribute such as dense<1> : tensor<1xi64> is needed here")
             name = "sparse_value" if value.name == "builtin.sparse_elements" else "value"
-            return cls.create(result_types=[_tensor_type(value)], properties={name: value})
+            attributes = parser.parse_optional_dictionary_attr_dict()
+            return cls.create(
+                result_types=[_tensor_type(value)], properties={name: value}, attributes=attributes
+            )
         if found:
             parser.parse_punctuation(":")
         known = cls.get_irdl_definition().properties
@@ -121,6 +124,7 @@ class ConstantOp(HasFolderInterface, OnnxOp):
             if value is not None and type_of(value) == self.output.type:
                 printer.print_string(" ")
                 printer.print_attribute(value)
+                _print_dictionary(printer, self.attributes)
                 return
         _print_dictionary(printer, self.properties | self.attributes)
         printer.print_string(" : ")
@@ -178,8 +182,10 @@ class ConstantOfShapeOp(OnnxOp):
         printer.print_ssa_value(self.input)
         printer.print_string(")")
         _print_dictionary(printer, self.properties | self.attributes)
-        printer.print_string(" : ")
-        printer.print_operation_type(self)
+        printer.print_string(" : (")
+        printer.print_attribute(self.input.type)
+        printer.print_string(") -> ")
+        printer.print_attribute(self.output.type)
 
 
 def _print_dictionary(printer: Printer, attributes: dict[str, Attribute]) -> None:
