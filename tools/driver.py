@@ -1,0 +1,92 @@
+"""`xonnc`: the driver for people. Each subcommand is a file of `tools/commands`."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from importlib.metadata import version
+from typing import NamedTuple, NoReturn
+
+from xonnc.tools.process import Exit, run
+
+COMMANDS = {
+    "compile": "compiles an ONNX model for a target",
+    "simulate": "runs a loadable on the NVDLA simulator",
+    "check": "compares a loadable with its model in onnxruntime",
+    "inspect": "checks a loadable without running it",
+    "demo": "compiles, simulates and checks a real model",
+    "targets": "lists the targets and what they can do",
+    "passes": "lists the passes",
+    "ops": "lists the ONNX operators, and those a target takes",
+}
+
+
+class Command(NamedTuple):
+    """What a file of `tools/commands` offers."""
+
+    add_arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int]
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(Exit.USAGE, f"{self.prog}: {message}; see '{self.prog} --help'\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the tool; `argv` without the program's name."""
+    argv = sys.argv[1:] if argv is None else argv
+    if not argv or argv[0] in ("-h", "--help"):
+        print(_overview())
+        return Exit.DONE if argv else Exit.USAGE
+    if argv[0] == "--version":
+        print(f"xonnc {version('xonnc')} (xdsl {version('xdsl')}, onnx {version('onnx')})")
+        return Exit.DONE
+    name = argv[0]
+    if name not in COMMANDS:
+        near = difflib.get_close_matches(name, COMMANDS, 1)
+        hint = f"did you mean '{near[0]}'?" if near else "see 'xonnc --help'"
+        print(f"xonnc: no command '{name}'; {hint}", file=sys.stderr)
+        return Exit.USAGE
+    return run("xonnc", lambda: _run_command(name, argv[1:]), argv)
+
+
+def _run_command(name: str, argv: Sequence[str]) -> int:
+    command = _command(name)
+    parser = Parser(prog=f"xonnc {name}", description=f"{COMMANDS[name].capitalize()}.")
+    command.add_arguments(parser)
+    args, unknown = parser.parse_known_args(argv)
+    if unknown:
+        known = re.findall(r"--[a-z-]+", parser.format_help())
+        near = difflib.get_close_matches(unknown[0].partition("=")[0], known, 1)
+        hint = f", did you mean '{near[0]}'?" if near else ""
+        parser.error(f"no argument '{unknown[0]}' here{hint}")
+    return command.run(args)
+
+
+def _command(name: str) -> Command:
+    module = import_module(f"xonnc.tools.commands.{name}")
+    return Command(module.add_arguments, module.run)
+
+
+def _overview() -> str:
+    width = max(map(len, COMMANDS))
+    rows = [f"  {name:<{width}}  {does}" for name, does in COMMANDS.items()]
+    return "\n".join(
+        [
+            "usage: xonnc COMMAND [options]",
+            "",
+            "Compiles ONNX models: to NVDLA loadables, checked on a bit-exact simulator.",
+            "",
+            *rows,
+            "",
+            "'xonnc COMMAND --help' tells each command's options.",
+            "onnx-opt runs passes on IR; onnx-translate goes between file formats.",
+        ]
+    )

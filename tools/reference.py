@@ -1,0 +1,90 @@
+"""The reference pages of `docs`, written from the code: `python -m xonnc.tools.reference`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+
+from xdsl.passes import ModulePass
+
+from xonnc.targets import NvdlaTarget, load_target, target_names
+from xonnc.tools.universe import XONNC_UNIVERSE
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def pages() -> Mapping[str, str]:
+    """The generated pages by their file name in `docs`."""
+    return {"passes.md": _passes(), "targets.md": _targets()}
+
+
+def write() -> None:
+    """Writes the pages."""
+    for name, text in pages().items():
+        (ROOT / "docs" / name).write_text(text)
+
+
+def passes() -> Mapping[str, type[ModulePass]]:
+    """The project's own passes by name, in alphabetical order."""
+    return {name: factory() for name, factory in sorted(XONNC_UNIVERSE.all_passes.items())}
+
+
+def summary(of: type[object]) -> str:
+    """The first sentence of a docstring."""
+    return " ".join((of.__doc__ or "").strip().split("\n\n")[0].split())
+
+
+def options(of: type[ModulePass]) -> Mapping[str, str]:
+    """A pass's options as written on a command line, with their defaults."""
+    return {
+        field.name.replace("_", "-"): str(field.default).lower()
+        if field.type == "bool"
+        else str(field.default)
+        for field in fields(of)
+        if field.name != "name"
+    }
+
+
+def _passes() -> str:
+    lines = [
+        "# Passes",
+        "",
+        "Written by `python -m xonnc.tools.reference`. Each runs as `onnx-opt --NAME[='option=value …']`",
+        "and in any xDSL tool as `xdsl-opt -p 'NAME{option=value}'`; xDSL's own passes are at hand as well.",
+        "",
+        "| pass | options | does |",
+        "|---|---|---|",
+    ]
+    for name, found in passes().items():
+        shown = ", ".join(f"`{option}={default}`" for option, default in options(found).items())
+        lines.append(f"| `{name}` | {shown or '–'} | {summary(found)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _targets() -> str:
+    targets = [load_target(name) for name in target_names()]
+    lines = [
+        "# Targets",
+        "",
+        "Written by `python -m xonnc.tools.reference` from `targets/*.toml`. `--target` takes one of these",
+        "names or the path of a TOML file of your own with the same properties.",
+        "",
+        f"| property | {' | '.join(target.name for target in targets)} |",
+        f"|---|{'---|' * len(targets)}",
+    ]
+    for field in fields(NvdlaTarget):
+        if field.name not in ("name", "description"):
+            values = [_value(getattr(target, field.name)) for target in targets]
+            lines.append(f"| `{field.name}` | {' | '.join(values)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value).strip("()").replace("'", "")
+
+
+if __name__ == "__main__":
+    write()
