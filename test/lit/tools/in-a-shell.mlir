@@ -1,0 +1,7 @@
+// The same by lit's shell and a process each: `%t` needs a file.
+// RUN: onnx-mlir-opt %s -o %t
+// RUN: FileCheck %s --input-file=%t
+
+// CHECK: module {
+// CHECK-NEXT: func.func private @f(tensor<2xf32>)
+func.func private @f(tensor<2xf32>) -> ()
