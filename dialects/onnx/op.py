@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC
+from collections.abc import Set as AbstractSet
 from typing import ClassVar
 
+from xdsl.ir import Operation
 from xdsl.irdl import IRDLOperation
+from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 
 
 class OnnxOp(IRDLOperation, ABC):
@@ -27,3 +30,15 @@ class OnnxOp(IRDLOperation, ABC):
 
     UNTIL: ClassVar[int | None] = None
     """The first opset for which another class, of a different meaning, takes over."""
+
+
+class DrawsRandomNumbers(MemoryEffect):
+    """
+    An op that gives something else each time: it goes if nobody reads it, but two of them never become one.
+
+    To xDSL that is an op that makes its results anew.
+    """
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
+        return {EffectInstance(MemoryEffectKind.ALLOC, result) for result in op.results}

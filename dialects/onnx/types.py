@@ -86,6 +86,43 @@ ELEMENT_DTYPES: dict[Attribute, np.dtype[np.generic]] = {
 }
 """Every element type an ONNX tensor can have, with the numpy type that holds one element."""
 
+ELEMENT_TYPES_BY_CODE: dict[int, Attribute] = dict(
+    enumerate(
+        (
+            builtin.f32,
+            builtin.IntegerType(8, builtin.Signedness.UNSIGNED),
+            builtin.i8,
+            builtin.IntegerType(16, builtin.Signedness.UNSIGNED),
+            builtin.i16,
+            builtin.i32,
+            builtin.i64,
+            StringType(),
+            builtin.i1,
+            builtin.f16,
+            builtin.f64,
+            builtin.IntegerType(32, builtin.Signedness.UNSIGNED),
+            builtin.IntegerType(64, builtin.Signedness.UNSIGNED),
+            builtin.ComplexType(builtin.f32),
+            builtin.ComplexType(builtin.f64),
+            builtin.bf16,
+            builtin.f8E4M3FN,
+            builtin.f8E4M3FNUZ,
+            builtin.f8E5M2,
+            builtin.f8E5M2FNUZ,
+            builtin.IntegerType(4, builtin.Signedness.UNSIGNED),
+            builtin.IntegerType(4),
+            builtin.f4E2M1FN,
+            builtin.f8E8M0FNU,
+            builtin.IntegerType(2, builtin.Signedness.UNSIGNED),
+            builtin.IntegerType(2),
+            builtin.f6E2M3FN,
+            builtin.f6E3M2FN,
+        ),
+        start=1,
+    )
+)
+"""Element types by the number that attributes such as `dtype` give them, `TensorProto.DataType`."""
+
 _ELEMENTS_BY_DTYPE = {dtype: element for element, dtype in ELEMENT_DTYPES.items()}
 
 

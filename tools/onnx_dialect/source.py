@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from xonnc.tools.onnx_dialect.checks import CHECKS, NOT_REPEATABLE
+from xonnc.tools.onnx_dialect.checks import COMMUTATIVE, NOT_REPEATABLE, RULES, checks_of
 from xonnc.tools.onnx_dialect.schemas import AMBIGUOUS, Attribute, Operator, Value
 from xonnc.tools.onnx_dialect.summaries import summary
 from xonnc.tools.onnx_dialect.versions import OpClass
@@ -50,7 +51,7 @@ _MODULES = {
     "xdsl.traits": ("Commutative", "Pure", "RecursiveMemoryEffect"),
     "xonnc.dialects.onnx.attributes": tuple(_LITERALS.values()),
     "xonnc.dialects.onnx.constraints": (*dict.fromkeys(_CONSTRAINTS.values()), *_FIXED.values(), "types"),
-    "xonnc.dialects.onnx.op": ("OnnxOp",),
+    "xonnc.dialects.onnx.op": ("DrawsRandomNumbers", "OnnxOp"),
 }
 """Names that a class may use, by the module they come from."""
 
@@ -79,28 +80,21 @@ def package(title: str, theme: str, topics: Sequence[tuple[str, Sequence[OpClass
 
 
 def _imports(bodies: str) -> str:
-    words = set("".join(c if c.isalnum() or c == "_" else " " for c in _code(bodies)).split())
-    lines = ["from typing import ClassVar"] if "ClassVar" in words else []
-    modules = {**_MODULES, **{f"xonnc.dialects.onnx.checks.{name}": names for name, names in _check_names()}}
-    for name, symbols in modules.items():
-        used = [symbol for symbol in symbols if symbol in words or symbol == "OnnxOp"]
-        if used:
-            lines.append(f"from {name} import {', '.join(used)}")
+    names = [node for node in ast.walk(ast.parse(bodies)) if isinstance(node, ast.Name)]
+    used = {node.id for node in names if isinstance(node.ctx, ast.Load)} | {"OnnxOp"}
+    lines = ["from typing import ClassVar"]
+    for name, symbols in (_MODULES | _rule_modules()).items():
+        if found := [symbol for symbol in symbols if symbol in used]:
+            lines.append(f"from {name} import {', '.join(found)}")
     return "\n".join(lines)
 
 
-def _check_names() -> Iterator[tuple[str, tuple[str, ...]]]:
-    by_module: dict[str, set[str]] = {}
-    for checks in CHECKS.values():
-        for check in checks:
-            by_module.setdefault(check.module, set()).add(check.name)
-    for name in sorted(by_module):
-        yield name, tuple(sorted(by_module[name]))
-
-
-def _code(bodies: str) -> str:
-    """The source without its docstrings."""
-    return "".join(bodies.split('"""')[::2])
+def _rule_modules() -> dict[str, tuple[str, ...]]:
+    modules: dict[str, tuple[str, ...]] = {"xonnc.dialects.onnx.checks": ("Checks",)}
+    for rule, (module, _) in RULES.items():
+        name = f"xonnc.dialects.onnx.checks.{module}"
+        modules[name] = (*modules.get(name, ()), rule)
+    return modules
 
 
 def _class(op_class: OpClass) -> str:
@@ -112,7 +106,7 @@ def _class(op_class: OpClass) -> str:
         [_parameter(name, field, words) for name, (field, words) in variables.items()],
         [f"{value.field} = {_value('operand', value, variables)}" for value in operator.inputs],
         [f"{value.field} = {_value('result', value, variables)}" for value in operator.outputs],
-        [f'{region.field} = region_def("single_block")' for region in operator.regions],
+        [f"{region.field} = {_region(region)}" for region in operator.regions],
         [f"{attribute.field} = {_property(attribute)}" for attribute in operator.properties],
         [f"traits = traits_def({', '.join(_traits(op_class))})"],
     ]
@@ -184,6 +178,11 @@ def _value(kind: str, value: Value, variables: dict[str, tuple[str, str]]) -> st
     return f"var_{kind}_def({constraint})"
 
 
+def _region(attribute: Attribute) -> str:
+    """An absent graph is an empty region."""
+    return 'region_def("single_block")' if attribute.is_required else "region_def()"
+
+
 def _property(attribute: Attribute) -> str:
     renamed = "" if attribute.field == attribute.name else f', prop_name="{attribute.name}"'
     constraint = _CONSTRAINTS[attribute.kind]
@@ -209,7 +208,12 @@ def _traits(op_class: OpClass) -> Iterable[str]:
     operator = op_class.operator
     if operator.regions:
         yield "RecursiveMemoryEffect()"
-    elif operator.name not in NOT_REPEATABLE:
+    elif operator.name in NOT_REPEATABLE:
+        yield "DrawsRandomNumbers()"
+    else:
         yield "Pure()"
-    for check in CHECKS.get(op_class.name, ()):
-        yield check.source
+    if operator.name in COMMUTATIVE:
+        yield "Commutative()"
+    checks = [check.source for check in checks_of(operator, op_class.until is None)]
+    if checks:
+        yield f"Checks({', '.join(checks)})"

@@ -30,17 +30,16 @@ TITLES: Mapping[str, str] = {
 TOPICS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "math": {
         "activation": (
-            "Activation functions",
-            "Celu Elu Gelu HardSigmoid HardSwish LeakyRelu Mish PRelu Relu Selu Sigmoid "
-            "Softplus Softsign SwiGLU Swish ThresholdedRelu",
+            "Smooth activation functions",
+            "Celu Elu Gelu Mish Selu Sigmoid Softplus Softsign SwiGLU Swish",
         ),
         "arithmetic": (
-            "Sums, products, powers and roundings",
-            "Add Ceil Clip Div Floor Max Mean Min Mod Mul Pow Round Sub Sum",
+            "Sums, products, powers and remainders",
+            "Add Div Mod Mul Pow Sub",
         ),
         "elementwise": (
             "Functions of one element; running sums",
-            "Abs CumProd CumSum Erf Exp Expand Log Neg Reciprocal Sign Sqrt",
+            "Abs CumProd CumSum Erf Exp Expand Log Neg Reciprocal Sqrt",
         ),
         "linear": (
             "Products of matrices",
@@ -50,6 +49,14 @@ TOPICS: Mapping[str, Mapping[str, tuple[str, str]]] = {
             "Distributions over an axis, and losses",
             "Hardmax LogSoftmax NegativeLogLikelihoodLoss Softmax SoftmaxCrossEntropyLoss TopK",
         ),
+        "rectifier": (
+            "Activation functions made of straight lines",
+            "HardSigmoid HardSwish LeakyRelu PRelu Relu ThresholdedRelu",
+        ),
+        "rounding": (
+            "Rounding, limits and signs",
+            "Ceil Clip Floor Round Sign",
+        ),
         "signal": (
             "Transforms and windows of signals",
             "BlackmanWindow DFT HammingWindow HannWindow MelWeightMatrix STFT",
@@ -57,6 +64,10 @@ TOPICS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "trigonometry": (
             "Circular and hyperbolic functions",
             "Acos Acosh Asin Asinh Atan Atanh Cos Cosh Sin Sinh Tan Tanh",
+        ),
+        "variadic": (
+            "Functions of any number of tensors",
+            "Max Mean Min Sum",
         ),
     },
     "nn": {
@@ -87,9 +98,13 @@ TOPICS: Mapping[str, Mapping[str, tuple[str, str]]] = {
             "Conversions and tests of elements",
             "BitCast Cast CastLike Identity IsInf IsNaN Where",
         ),
+        "padding": (
+            "Padding and cropping",
+            "CenterCropPad Pad",
+        ),
         "resampling": (
-            "Padding, cropping and resampling",
-            "AffineGrid CenterCropPad GridSample Pad Resize Upsample",
+            "Resampling",
+            "AffineGrid GridSample Resize Upsample",
         ),
         "selection": (
             "Elements gathered and scattered by index or condition",

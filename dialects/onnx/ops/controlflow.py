@@ -16,6 +16,8 @@ from xdsl.irdl import (
 )
 from xdsl.traits import RecursiveMemoryEffect
 
+from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.regions import branches, loop_body, scan_body
 from xonnc.dialects.onnx.constraints import INT, INTS, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -45,7 +47,7 @@ class IfOp(OnnxOp):
     then_branch = region_def("single_block")
     else_branch = region_def("single_block")
 
-    traits = traits_def(RecursiveMemoryEffect())
+    traits = traits_def(RecursiveMemoryEffect(), Checks(branches))
 
 
 @irdl_op_definition
@@ -75,7 +77,7 @@ class LoopOp(OnnxOp):
 
     body = region_def("single_block")
 
-    traits = traits_def(RecursiveMemoryEffect())
+    traits = traits_def(RecursiveMemoryEffect(), Checks(loop_body))
 
 
 @irdl_op_definition
@@ -106,7 +108,7 @@ class ScanOp(OnnxOp):
     scan_output_axes = opt_prop_def(INTS)
     scan_output_directions = opt_prop_def(INTS)
 
-    traits = traits_def(RecursiveMemoryEffect())
+    traits = traits_def(RecursiveMemoryEffect(), Checks(scan_body))
 
 
 @irdl_op_definition
@@ -137,7 +139,7 @@ class ScanV8Op(OnnxOp):
     directions = opt_prop_def(INTS)
     num_scan_inputs = prop_def(INT)
 
-    traits = traits_def(RecursiveMemoryEffect())
+    traits = traits_def(RecursiveMemoryEffect(), Checks(scan_body))
 
 
 OPS: tuple[type[OnnxOp], ...] = (

@@ -8,8 +8,11 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, real
+from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.elements import result_has_dtype
+from xonnc.dialects.onnx.checks.shapes import rank_is
 from xonnc.dialects.onnx.constraints import INT, INTS, REAL, types
-from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.op import DrawsRandomNumbers, OnnxOp
 
 
 @irdl_op_definition
@@ -36,7 +39,7 @@ class BernoulliOp(OnnxOp):
     dtype = opt_prop_def(INT)
     seed = opt_prop_def(REAL)
 
-    traits = traits_def()
+    traits = traits_def(DrawsRandomNumbers(), Checks(result_has_dtype("dtype", "output", "input")))
 
 
 @irdl_op_definition
@@ -61,7 +64,7 @@ class EyeLikeOp(OnnxOp):
     dtype = opt_prop_def(INT)
     k = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(result_has_dtype("dtype", "output", "input")))
 
 
 @irdl_op_definition
@@ -87,7 +90,7 @@ class MultinomialOp(OnnxOp):
     sample_size = prop_def(INT, integer(1))
     seed = opt_prop_def(REAL)
 
-    traits = traits_def()
+    traits = traits_def(DrawsRandomNumbers(), Checks(result_has_dtype("dtype", "output")))
 
 
 @irdl_op_definition
@@ -113,7 +116,7 @@ class RandomNormalOp(OnnxOp):
     seed = opt_prop_def(REAL)
     shape = prop_def(INTS)
 
-    traits = traits_def()
+    traits = traits_def(DrawsRandomNumbers(), Checks(result_has_dtype("dtype", "output")))
 
 
 @irdl_op_definition
@@ -141,7 +144,7 @@ class RandomNormalLikeOp(OnnxOp):
     scale = prop_def(REAL, real(1.0))
     seed = opt_prop_def(REAL)
 
-    traits = traits_def()
+    traits = traits_def(DrawsRandomNumbers(), Checks(result_has_dtype("dtype", "output", "input")))
 
 
 @irdl_op_definition
@@ -166,7 +169,7 @@ class RandomUniformOp(OnnxOp):
     seed = opt_prop_def(REAL)
     shape = prop_def(INTS)
 
-    traits = traits_def()
+    traits = traits_def(DrawsRandomNumbers(), Checks(result_has_dtype("dtype", "output")))
 
 
 @irdl_op_definition
@@ -194,7 +197,7 @@ class RandomUniformLikeOp(OnnxOp):
     low = prop_def(REAL, real(0.0))
     seed = opt_prop_def(REAL)
 
-    traits = traits_def()
+    traits = traits_def(DrawsRandomNumbers(), Checks(result_has_dtype("dtype", "output", "input")))
 
 
 @irdl_op_definition
@@ -219,7 +222,14 @@ class RangeOp(OnnxOp):
 
     stash_type = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            rank_is("start", 0, 1, text="start tensor must have rank zero or one"),
+            rank_is("limit", 0, 1, text="limit tensor must have rank zero or one"),
+            rank_is("delta", 0, 1, text="delta tensor must have rank zero or one"),
+        ),
+    )
 
 
 OPS: tuple[type[OnnxOp], ...] = (

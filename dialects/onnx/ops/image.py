@@ -8,6 +8,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import text
+from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.values import one_of
 from xonnc.dialects.onnx.constraints import TEXT, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -30,7 +32,7 @@ class ImageDecoderOp(OnnxOp):
 
     pixel_format = prop_def(TEXT, text("RGB"))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(one_of("pixel_format", "RGB", "BGR", "Grayscale")))
 
 
 OPS: tuple[type[OnnxOp], ...] = (ImageDecoderOp,)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
-from xdsl.traits import Pure
+from xdsl.traits import Commutative, Pure
 
 from xonnc.dialects.onnx.attributes import integer
+from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.shapes import broadcast
+from xonnc.dialects.onnx.checks.values import one_of
 from xonnc.dialects.onnx.constraints import INT, TEXT, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -32,7 +35,7 @@ class AndOp(OnnxOp):
 
     C = result_def(T1)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Commutative(), Checks(broadcast("A", "B")))
 
 
 @irdl_op_definition
@@ -61,7 +64,7 @@ class AndV1Op(OnnxOp):
     axis = opt_prop_def(INT)
     broadcast = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Commutative())
 
 
 @irdl_op_definition
@@ -85,7 +88,7 @@ class BitShiftOp(OnnxOp):
 
     direction = prop_def(TEXT)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(broadcast("X", "Y"), one_of("direction", "LEFT", "RIGHT")))
 
 
 @irdl_op_definition
@@ -107,7 +110,7 @@ class BitwiseAndOp(OnnxOp):
 
     C = result_def(T)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Commutative(), Checks(broadcast("A", "B")))
 
 
 @irdl_op_definition
@@ -147,7 +150,7 @@ class BitwiseOrOp(OnnxOp):
 
     C = result_def(T)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Commutative(), Checks(broadcast("A", "B")))
 
 
 @irdl_op_definition
@@ -169,7 +172,7 @@ class BitwiseXorOp(OnnxOp):
 
     C = result_def(T)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Commutative(), Checks(broadcast("A", "B")))
 
 
 @irdl_op_definition
@@ -192,7 +195,7 @@ class EqualOp(OnnxOp):
 
     C = result_def(T1)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Commutative(), Checks(broadcast("A", "B")))
 
 
 @irdl_op_definition
@@ -221,7 +224,7 @@ class EqualV1Op(OnnxOp):
     axis = opt_prop_def(INT)
     broadcast = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Commutative())
 
 
 @irdl_op_definition
@@ -244,7 +247,7 @@ class GreaterOp(OnnxOp):
 
     C = result_def(T1)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(broadcast("A", "B")))
 
 
 @irdl_op_definition
@@ -296,7 +299,7 @@ class GreaterOrEqualOp(OnnxOp):
 
     C = result_def(T1)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(broadcast("A", "B")))
 
 
 @irdl_op_definition
@@ -319,7 +322,7 @@ class LessOp(OnnxOp):
 
     C = result_def(T1)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(broadcast("A", "B")))
 
 
 @irdl_op_definition
@@ -371,7 +374,7 @@ class LessOrEqualOp(OnnxOp):
 
     C = result_def(T1)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(broadcast("A", "B")))
 
 
 @irdl_op_definition
@@ -412,7 +415,7 @@ class OrOp(OnnxOp):
 
     C = result_def(T1)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Commutative(), Checks(broadcast("A", "B")))
 
 
 @irdl_op_definition
@@ -441,7 +444,7 @@ class OrV1Op(OnnxOp):
     axis = opt_prop_def(INT)
     broadcast = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Commutative())
 
 
 @irdl_op_definition
@@ -464,7 +467,7 @@ class XorOp(OnnxOp):
 
     C = result_def(T1)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Commutative(), Checks(broadcast("A", "B")))
 
 
 @irdl_op_definition
@@ -493,7 +496,7 @@ class XorV1Op(OnnxOp):
     axis = opt_prop_def(INT)
     broadcast = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Commutative())
 
 
 OPS: tuple[type[OnnxOp], ...] = (

@@ -8,6 +8,9 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, real, text
+from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.shapes import rank_is, size_is
+from xonnc.dialects.onnx.checks.values import integer_in, one_of
 from xonnc.dialects.onnx.constraints import FLOAT, INT, INT64, REAL, TEXT, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -34,7 +37,15 @@ class NonMaxSuppressionOp(OnnxOp):
 
     center_point_box = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            rank_is("boxes", 3, text="boxes should have a rank of three"),
+            size_is("boxes", 2, 4, "The last dim of Boxes should be four"),
+            rank_is("scores", 3, text="scores should have a rank of three"),
+            integer_in("center_point_box", 0, 1),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -66,7 +77,15 @@ class RoiAlignOp(OnnxOp):
     sampling_ratio = prop_def(INT, integer(0))
     spatial_scale = prop_def(REAL, real(1.0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            rank_is("X", 4, text="RoiAlign with X should be a 4D tensor"),
+            rank_is("batch_indices", 1, text="RoiAlign with batch_indices should be a 1D tensor"),
+            one_of("mode", "avg", "max"),
+            one_of("coordinate_transformation_mode", "half_pixel", "output_half_pixel"),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -100,7 +119,14 @@ class RoiAlignV10Op(OnnxOp):
     sampling_ratio = prop_def(INT, integer(0))
     spatial_scale = prop_def(REAL, real(1.0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            rank_is("X", 4, text="RoiAlign with X should be a 4D tensor"),
+            rank_is("batch_indices", 1, text="RoiAlign with batch_indices should be a 1D tensor"),
+            one_of("mode", "avg", "max"),
+        ),
+    )
 
 
 OPS: tuple[type[OnnxOp], ...] = (

@@ -7,6 +7,8 @@ from typing import ClassVar
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, result_def, traits_def
 from xdsl.traits import Pure
 
+from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.operators import optional
 from xonnc.dialects.onnx.constraints import TYPE, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -42,7 +44,7 @@ class OptionalOp(OnnxOp):
 
     type = opt_prop_def(TYPE)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(optional))
 
 
 @irdl_op_definition

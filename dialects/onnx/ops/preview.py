@@ -32,8 +32,8 @@ class FlexAttentionOp(OnnxOp):
 
     Y = result_def(T1)
 
-    prob_mod = region_def("single_block")
-    score_mod = region_def("single_block")
+    prob_mod = region_def()
+    score_mod = region_def()
 
     scale = opt_prop_def(REAL)
     softmax_precision = opt_prop_def(INT)

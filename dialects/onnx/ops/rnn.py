@@ -8,6 +8,9 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, text, texts
+from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.shapes import rank_is
+from xonnc.dialects.onnx.checks.values import integer_in, one_of
 from xonnc.dialects.onnx.constraints import INT, REAL, REALS, TEXT, TEXTS, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -46,7 +49,16 @@ class GRUOp(OnnxOp):
     layout = prop_def(INT, integer(0))
     linear_before_reset = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            rank_is("X", 3, text="The first input tensor must have rank 3"),
+            rank_is("W", 3, text="The second input tensor must have rank 3"),
+            rank_is("R", 3, text="The third input tensor must have rank 3"),
+            one_of("direction", "forward", "reverse", "bidirectional"),
+            integer_in("layout", 0, 1),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -86,7 +98,15 @@ class GRUV3Op(OnnxOp):
     linear_before_reset = prop_def(INT, integer(0))
     output_sequence = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            rank_is("X", 3, text="The first input tensor must have rank 3"),
+            rank_is("W", 3, text="The second input tensor must have rank 3"),
+            rank_is("R", 3, text="The third input tensor must have rank 3"),
+            one_of("direction", "forward", "reverse", "bidirectional"),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -125,7 +145,15 @@ class GRUV1Op(OnnxOp):
     hidden_size = opt_prop_def(INT)
     output_sequence = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            rank_is("X", 3, text="The first input tensor must have rank 3"),
+            rank_is("W", 3, text="The second input tensor must have rank 3"),
+            rank_is("R", 3, text="The third input tensor must have rank 3"),
+            one_of("direction", "forward", "reverse", "bidirectional"),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -165,7 +193,16 @@ class LSTMOp(OnnxOp):
     input_forget = prop_def(INT, integer(0))
     layout = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            rank_is("X", 3, text="The first input tensor must have rank 3"),
+            rank_is("W", 3, text="The second input tensor must have rank 3"),
+            rank_is("R", 3, text="The third input tensor must have rank 3"),
+            one_of("direction", "forward", "reverse", "bidirectional"),
+            integer_in("layout", 0, 1),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -208,7 +245,15 @@ class LSTMV1Op(OnnxOp):
     input_forget = prop_def(INT, integer(0))
     output_sequence = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            rank_is("X", 3, text="The first input tensor must have rank 3"),
+            rank_is("W", 3, text="The second input tensor must have rank 3"),
+            rank_is("R", 3, text="The third input tensor must have rank 3"),
+            one_of("direction", "forward", "reverse", "bidirectional"),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -244,7 +289,16 @@ class RNNOp(OnnxOp):
     hidden_size = opt_prop_def(INT)
     layout = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            rank_is("X", 3, text="The first input tensor must have rank 3"),
+            rank_is("W", 3, text="The second input tensor must have rank 3"),
+            rank_is("R", 3, text="The third input tensor must have rank 3"),
+            one_of("direction", "forward", "reverse", "bidirectional"),
+            integer_in("layout", 0, 1),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -283,7 +337,15 @@ class RNNV1Op(OnnxOp):
     hidden_size = opt_prop_def(INT)
     output_sequence = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            rank_is("X", 3, text="The first input tensor must have rank 3"),
+            rank_is("W", 3, text="The second input tensor must have rank 3"),
+            rank_is("R", 3, text="The third input tensor must have rank 3"),
+            one_of("direction", "forward", "reverse", "bidirectional"),
+        ),
+    )
 
 
 OPS: tuple[type[OnnxOp], ...] = (

@@ -18,6 +18,10 @@ from xdsl.irdl import (
 from xdsl.traits import Pure, RecursiveMemoryEffect
 
 from xonnc.dialects.onnx.attributes import integer
+from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.elements import result_has_dtype, same_element
+from xonnc.dialects.onnx.checks.regions import mapped_body
+from xonnc.dialects.onnx.checks.values import axis_in_range, integer_in
 from xonnc.dialects.onnx.constraints import INT, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -44,7 +48,16 @@ class ConcatFromSequenceOp(OnnxOp):
     axis = prop_def(INT)
     new_axis = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            same_element(
+                "input_sequence",
+                "concat_result",
+                "Element types of the tensor in seqence and output have to be the same",
+            )
+        ),
+    )
 
 
 @irdl_op_definition
@@ -68,7 +81,16 @@ class SequenceAtOp(OnnxOp):
 
     tensor = result_def(T)
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            same_element(
+                "input_sequence",
+                "tensor",
+                "Element types of the tensor in seqence and output have to be the same",
+            )
+        ),
+    )
 
 
 @irdl_op_definition
@@ -108,7 +130,7 @@ class SequenceEmptyOp(OnnxOp):
 
     dtype = opt_prop_def(INT)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(result_has_dtype("dtype", "output")))
 
 
 @irdl_op_definition
@@ -156,7 +178,16 @@ class SequenceInsertOp(OnnxOp):
 
     output_sequence = result_def(S)
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            same_element(
+                "input_sequence",
+                "tensor",
+                "Element types of the tensor in seqence and input have to be the same",
+            )
+        ),
+    )
 
 
 @irdl_op_definition
@@ -199,7 +230,7 @@ class SequenceMapOp(OnnxOp):
 
     body = region_def("single_block")
 
-    traits = traits_def(RecursiveMemoryEffect())
+    traits = traits_def(RecursiveMemoryEffect(), Checks(mapped_body))
 
 
 @irdl_op_definition
@@ -226,7 +257,7 @@ class SplitToSequenceOp(OnnxOp):
     axis = prop_def(INT, integer(0))
     keepdims = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axis_in_range("axis", "input"), integer_in("keepdims", 0, 1)))
 
 
 OPS: tuple[type[OnnxOp], ...] = (

@@ -8,6 +8,9 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, text
+from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.shapes import broadcast
+from xonnc.dialects.onnx.checks.values import one_of
 from xonnc.dialects.onnx.constraints import INT, STRINGS, TEXT, TEXTS, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -53,7 +56,7 @@ class StringConcatOp(OnnxOp):
 
     Z = result_def(T)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(broadcast("X", "Y")))
 
 
 @irdl_op_definition
@@ -77,7 +80,7 @@ class StringNormalizerOp(OnnxOp):
     locale = opt_prop_def(TEXT)
     stopwords = opt_prop_def(TEXTS)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(one_of("case_change_action", "LOWER", "UPPER", "NONE")))
 
 
 @irdl_op_definition

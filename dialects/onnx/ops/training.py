@@ -16,6 +16,8 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import real
+from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.values import one_of
 from xonnc.dialects.onnx.constraints import REAL, TEXT, TEXTS, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -134,7 +136,7 @@ class MomentumOp(OnnxOp):
     mode = prop_def(TEXT)
     norm_coefficient = prop_def(REAL)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(one_of("mode", "nesterov", "standard")))
 
 
 OPS: tuple[type[OnnxOp], ...] = (

@@ -8,6 +8,9 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer
+from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.shapes import rank_is
+from xonnc.dialects.onnx.checks.values import integer_in
 from xonnc.dialects.onnx.constraints import INT, INT64, INTS, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -82,7 +85,7 @@ class CumProdOp(OnnxOp):
     exclusive = prop_def(INT, integer(0))
     reverse = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(integer_in("exclusive", 0, 1), integer_in("reverse", 0, 1)))
 
 
 @irdl_op_definition
@@ -108,7 +111,7 @@ class CumSumOp(OnnxOp):
     exclusive = prop_def(INT, integer(0))
     reverse = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(integer_in("exclusive", 0, 1), integer_in("reverse", 0, 1)))
 
 
 @irdl_op_definition
@@ -192,7 +195,7 @@ class ExpandOp(OnnxOp):
 
     output = result_def(T)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(rank_is("shape", 1, text="Shape has a rank of 1")))
 
 
 @irdl_op_definition
@@ -333,24 +336,6 @@ class ReciprocalV1Op(OnnxOp):
 
 
 @irdl_op_definition
-class SignOp(OnnxOp):
-    """Calculate the sign of the given input tensor element-wise. If input > 0, output 1."""
-
-    name = "onnx.Sign"
-
-    OP_TYPE: ClassVar = "Sign"
-    SINCE: ClassVar = 9
-
-    T: ClassVar = types("T", "ints uints floats bf16")
-
-    input = operand_def(T)
-
-    output = result_def(T)
-
-    traits = traits_def(Pure())
-
-
-@irdl_op_definition
 class SqrtOp(OnnxOp):
     """
     Square root takes one input data (Tensor ) and produces one output data (Tensor ) where the square root
@@ -412,7 +397,6 @@ OPS: tuple[type[OnnxOp], ...] = (
     NegV1Op,
     ReciprocalOp,
     ReciprocalV1Op,
-    SignOp,
     SqrtOp,
     SqrtV1Op,
 )

@@ -8,6 +8,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, real
+from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.shapes import gemm, matrix_product, rank_at_least
 from xonnc.dialects.onnx.constraints import INT, REAL, TEXT, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -31,7 +33,7 @@ class DetOp(OnnxOp):
 
     Y = result_def(T)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(rank_at_least("X", 2)))
 
 
 @irdl_op_definition
@@ -79,7 +81,7 @@ class GemmOp(OnnxOp):
     transA = prop_def(INT, integer(0))
     transB = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(gemm))
 
 
 @irdl_op_definition
@@ -112,7 +114,7 @@ class GemmV6Op(OnnxOp):
     transA = prop_def(INT, integer(0))
     transB = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(gemm))
 
 
 @irdl_op_definition
@@ -131,7 +133,7 @@ class MatMulOp(OnnxOp):
 
     Y = result_def(T)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(matrix_product("A", "B")))
 
 
 @irdl_op_definition
@@ -154,7 +156,7 @@ class MatMulIntegerOp(OnnxOp):
 
     Y = result_def(T3)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(matrix_product("A", "B")))
 
 
 @irdl_op_definition
@@ -185,7 +187,7 @@ class QLinearMatMulOp(OnnxOp):
 
     y = result_def(T3)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(matrix_product("a", "b")))
 
 
 OPS: tuple[type[OnnxOp], ...] = (

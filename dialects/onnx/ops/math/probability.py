@@ -8,6 +8,9 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, text
+from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.shapes import rank_is
+from xonnc.dialects.onnx.checks.values import axis_in_range, one_of
 from xonnc.dialects.onnx.constraints import INT, INT64, TEXT, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -29,7 +32,7 @@ class HardmaxOp(OnnxOp):
 
     axis = prop_def(INT, integer(-1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axis_in_range("axis", "input")))
 
 
 @irdl_op_definition
@@ -75,7 +78,7 @@ class LogSoftmaxOp(OnnxOp):
 
     axis = prop_def(INT, integer(-1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axis_in_range("axis", "input")))
 
 
 @irdl_op_definition
@@ -128,7 +131,7 @@ class NegativeLogLikelihoodLossOp(OnnxOp):
     ignore_index = opt_prop_def(INT)
     reduction = prop_def(TEXT, text("mean"))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(one_of("reduction", "none", "sum", "mean")))
 
 
 @irdl_op_definition
@@ -148,7 +151,7 @@ class SoftmaxOp(OnnxOp):
 
     axis = prop_def(INT, integer(-1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axis_in_range("axis", "input")))
 
 
 @irdl_op_definition
@@ -202,7 +205,7 @@ class SoftmaxCrossEntropyLossOp(OnnxOp):
     ignore_index = opt_prop_def(INT)
     reduction = prop_def(TEXT, text("mean"))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(one_of("reduction", "none", "sum", "mean")))
 
 
 @irdl_op_definition
@@ -227,7 +230,7 @@ class TopKOp(OnnxOp):
     largest = prop_def(INT, integer(1))
     sorted = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axis_in_range("axis", "X"), rank_is("K", 1, 0)))
 
 
 @irdl_op_definition
@@ -255,7 +258,7 @@ class TopKV1Op(OnnxOp):
     axis = prop_def(INT, integer(-1))
     k = prop_def(INT)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axis_in_range("axis", "X")))
 
 
 OPS: tuple[type[OnnxOp], ...] = (

@@ -8,6 +8,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer
+from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.elements import result_has_dtype
 from xonnc.dialects.onnx.constraints import INT, INT64, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -31,7 +33,7 @@ class BlackmanWindowOp(OnnxOp):
     output_datatype = prop_def(INT, integer(1))
     periodic = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(result_has_dtype("output_datatype", "output")))
 
 
 @irdl_op_definition
@@ -106,7 +108,7 @@ class HammingWindowOp(OnnxOp):
     output_datatype = prop_def(INT, integer(1))
     periodic = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(result_has_dtype("output_datatype", "output")))
 
 
 @irdl_op_definition
@@ -128,7 +130,7 @@ class HannWindowOp(OnnxOp):
     output_datatype = prop_def(INT, integer(1))
     periodic = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(result_has_dtype("output_datatype", "output")))
 
 
 @irdl_op_definition
@@ -158,7 +160,7 @@ class MelWeightMatrixOp(OnnxOp):
 
     output_datatype = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(result_has_dtype("output_datatype", "output")))
 
 
 @irdl_op_definition

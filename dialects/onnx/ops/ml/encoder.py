@@ -16,6 +16,10 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, real, text
+from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.elements import string_or
+from xonnc.dialects.onnx.checks.operators import category_mapper
+from xonnc.dialects.onnx.checks.values import either, integer_in, one_of
 from xonnc.dialects.onnx.constraints import ELEMENTS, FLOAT, INT, INT64, INTS, REAL, REALS, TEXT, TEXTS, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -91,7 +95,10 @@ class CastMapOp(OnnxOp):
     map_form = prop_def(TEXT, text("DENSE"))
     max_map = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(one_of("cast_to", "TO_FLOAT", "TO_STRING", "TO_INT64"), one_of("map_form", "DENSE", "SPARSE")),
+    )
 
 
 @irdl_op_definition
@@ -119,7 +126,7 @@ class CategoryMapperOp(OnnxOp):
     default_int64 = prop_def(INT, integer(-1))
     default_string = prop_def(TEXT, text("_Unused"))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(category_mapper))
 
 
 @irdl_op_definition
@@ -148,7 +155,7 @@ class DictVectorizerOp(OnnxOp):
     int64_vocabulary = opt_prop_def(INTS)
     string_vocabulary = opt_prop_def(TEXTS)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(either("int64_vocabulary", "string_vocabulary")))
 
 
 @irdl_op_definition
@@ -287,7 +294,7 @@ class NormalizerOp(OnnxOp):
 
     norm = prop_def(TEXT, text("MAX"))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(one_of("norm", "MAX", "L1", "L2")))
 
 
 @irdl_op_definition
@@ -313,7 +320,9 @@ class OneHotEncoderOp(OnnxOp):
     cats_strings = opt_prop_def(TEXTS)
     zeros = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(), Checks(string_or("X", "cats_strings", "cats_int64s"), integer_in("zeros", 0, 1))
+    )
 
 
 @irdl_op_definition
@@ -363,7 +372,7 @@ class ZipMapOp(OnnxOp):
     classlabels_int64s = opt_prop_def(INTS)
     classlabels_strings = opt_prop_def(TEXTS)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(either("classlabels_int64s", "classlabels_strings")))
 
 
 OPS: tuple[type[OnnxOp], ...] = (

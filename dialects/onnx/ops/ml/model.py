@@ -8,6 +8,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, text
+from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.values import one_of
 from xonnc.dialects.onnx.constraints import FLOAT, INT, INTS, REALS, TEXT, TEXTS, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -37,7 +39,9 @@ class LinearClassifierOp(OnnxOp):
     multi_class = prop_def(INT, integer(0))
     post_transform = prop_def(TEXT, text("NONE"))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(), Checks(one_of("post_transform", "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"))
+    )
 
 
 @irdl_op_definition
@@ -64,7 +68,9 @@ class LinearRegressorOp(OnnxOp):
     post_transform = prop_def(TEXT, text("NONE"))
     targets = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(), Checks(one_of("post_transform", "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"))
+    )
 
 
 @irdl_op_definition
@@ -97,7 +103,13 @@ class SVMClassifierOp(OnnxOp):
     support_vectors = opt_prop_def(REALS)
     vectors_per_class = opt_prop_def(INTS)
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            one_of("kernel_type", "LINEAR", "POLY", "RBF", "SIGMOID"),
+            one_of("post_transform", "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -125,7 +137,13 @@ class SVMRegressorOp(OnnxOp):
     rho = opt_prop_def(REALS)
     support_vectors = opt_prop_def(REALS)
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            one_of("kernel_type", "LINEAR", "POLY", "RBF", "SIGMOID"),
+            one_of("post_transform", "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"),
+        ),
+    )
 
 
 OPS: tuple[type[OnnxOp], ...] = (

@@ -8,6 +8,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, text
+from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.values import one_of, same_length
 from xonnc.dialects.onnx.constraints import ELEMENTS, FLOAT, INT, INTS, REALS, TEXT, TEXTS, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -45,7 +47,7 @@ class TreeEnsembleOp(OnnxOp):
     post_transform = prop_def(INT, integer(0))
     tree_roots = prop_def(INTS)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(same_length("nodes_featureids", "nodes_truenodeids")))
 
 
 @irdl_op_definition
@@ -93,7 +95,13 @@ class TreeEnsembleClassifierOp(OnnxOp):
     nodes_values_as_tensor = opt_prop_def(ELEMENTS)
     post_transform = prop_def(TEXT, text("NONE"))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            one_of("post_transform", "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"),
+            same_length("nodes_treeids", "nodes_nodeids"),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -139,7 +147,14 @@ class TreeEnsembleRegressorOp(OnnxOp):
     target_weights = opt_prop_def(REALS)
     target_weights_as_tensor = opt_prop_def(ELEMENTS)
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            one_of("post_transform", "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"),
+            one_of("aggregate_function", "AVERAGE", "SUM", "MIN", "MAX"),
+            same_length("nodes_treeids", "nodes_nodeids"),
+        ),
+    )
 
 
 OPS: tuple[type[OnnxOp], ...] = (

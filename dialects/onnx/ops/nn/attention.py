@@ -8,6 +8,10 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, real, text
+from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.operators import attention
+from xonnc.dialects.onnx.checks.shapes import rank_is, same_rank
+from xonnc.dialects.onnx.checks.values import at_least, integer_in
 from xonnc.dialects.onnx.constraints import INT, INT64, REAL, TEXT, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -51,7 +55,17 @@ class AttentionOp(OnnxOp):
     softcap = prop_def(REAL, real(0.0))
     softmax_precision = opt_prop_def(INT)
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            rank_is("Q", 3, 4),
+            same_rank("Q", "K"),
+            same_rank("Q", "V"),
+            attention,
+            at_least("softcap", 0, "softcap must be non-negative"),
+            integer_in("qk_matmul_output_mode", 0, 3),
+        ),
+    )
 
 
 @irdl_op_definition

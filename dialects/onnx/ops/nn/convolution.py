@@ -8,6 +8,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, text
+from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.windows import convolution, transposed_convolution
 from xonnc.dialects.onnx.constraints import FLOAT, INT, INT64, INTS, TEXT, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -60,7 +62,7 @@ class ConvOp(OnnxOp):
     pads = opt_prop_def(INTS)
     strides = opt_prop_def(INTS)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(convolution("X", "W", "B")))
 
 
 @irdl_op_definition
@@ -93,7 +95,7 @@ class ConvIntegerOp(OnnxOp):
     pads = opt_prop_def(INTS)
     strides = opt_prop_def(INTS)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(convolution("x", "w")))
 
 
 @irdl_op_definition
@@ -122,7 +124,7 @@ class ConvTransposeOp(OnnxOp):
     pads = opt_prop_def(INTS)
     strides = opt_prop_def(INTS)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(transposed_convolution))
 
 
 @irdl_op_definition
@@ -156,7 +158,7 @@ class ConvTransposeV1Op(OnnxOp):
     pads = opt_prop_def(INTS)
     strides = opt_prop_def(INTS)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(transposed_convolution))
 
 
 @irdl_op_definition
@@ -188,7 +190,7 @@ class DeformConvOp(OnnxOp):
     pads = opt_prop_def(INTS)
     strides = opt_prop_def(INTS)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(convolution("X", "W", "B")))
 
 
 @irdl_op_definition
@@ -228,7 +230,7 @@ class QLinearConvOp(OnnxOp):
     pads = opt_prop_def(INTS)
     strides = opt_prop_def(INTS)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(convolution("x", "w", "B")))
 
 
 OPS: tuple[type[OnnxOp], ...] = (

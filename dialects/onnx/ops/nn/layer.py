@@ -8,8 +8,10 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, real
+from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.values import axis_in_range, one_of
 from xonnc.dialects.onnx.constraints import INT, INTS, REAL, REALS, TEXT, TEXTS, types
-from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.op import DrawsRandomNumbers, OnnxOp
 
 
 @irdl_op_definition
@@ -38,7 +40,7 @@ class DropoutOp(OnnxOp):
 
     seed = opt_prop_def(INT)
 
-    traits = traits_def()
+    traits = traits_def(DrawsRandomNumbers())
 
 
 @irdl_op_definition
@@ -67,7 +69,7 @@ class DropoutV10Op(OnnxOp):
 
     ratio = prop_def(REAL, real(0.5))
 
-    traits = traits_def()
+    traits = traits_def(DrawsRandomNumbers())
 
 
 @irdl_op_definition
@@ -95,7 +97,7 @@ class DropoutV7Op(OnnxOp):
 
     ratio = prop_def(REAL, real(0.5))
 
-    traits = traits_def()
+    traits = traits_def(DrawsRandomNumbers())
 
 
 @irdl_op_definition
@@ -124,7 +126,7 @@ class DropoutV6Op(OnnxOp):
     is_test = prop_def(INT, integer(0))
     ratio = prop_def(REAL, real(0.5))
 
-    traits = traits_def()
+    traits = traits_def(DrawsRandomNumbers())
 
 
 @irdl_op_definition
@@ -154,7 +156,7 @@ class DropoutV1Op(OnnxOp):
     is_test = prop_def(INT, integer(0))
     ratio = prop_def(REAL, real(0.5))
 
-    traits = traits_def()
+    traits = traits_def(DrawsRandomNumbers())
 
 
 @irdl_op_definition
@@ -179,7 +181,7 @@ class FlattenOp(OnnxOp):
 
     axis = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axis_in_range("axis", "input", 1)))
 
 
 @irdl_op_definition
@@ -235,7 +237,7 @@ class TfIdfVectorizerOp(OnnxOp):
     pool_strings = opt_prop_def(TEXTS)
     weights = opt_prop_def(REALS)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(one_of("mode", "TF", "IDF", "TFIDF")))
 
 
 OPS: tuple[type[OnnxOp], ...] = (

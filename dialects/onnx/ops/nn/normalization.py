@@ -8,6 +8,9 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, integers, real
+from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.shapes import broadcast_into, rank_at_least, rank_is, same_size
+from xonnc.dialects.onnx.checks.values import at_least, axes_in_range, axis_in_range, integer_in
 from xonnc.dialects.onnx.constraints import INT, INTS, REAL, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -43,7 +46,14 @@ class BatchNormalizationOp(OnnxOp):
     momentum = prop_def(REAL, real(0.9))
     training_mode = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            rank_is("scale", 1, text="Wrong rank for the scale"),
+            rank_is("B", 1, text="Wrong rank for the bias"),
+            same_size("X", 1, "scale", 0, "Wrong rank for the scale"),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -77,7 +87,14 @@ class BatchNormalizationV9Op(OnnxOp):
     epsilon = prop_def(REAL, real(1e-05))
     momentum = prop_def(REAL, real(0.9))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            rank_is("scale", 1, text="Wrong rank for the scale"),
+            rank_is("B", 1, text="Wrong rank for the bias"),
+            same_size("X", 1, "scale", 0, "Wrong rank for the scale"),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -112,7 +129,14 @@ class BatchNormalizationV7Op(OnnxOp):
     momentum = prop_def(REAL, real(0.9))
     spatial = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            rank_is("scale", 1, text="Wrong rank for the scale"),
+            rank_is("B", 1, text="Wrong rank for the bias"),
+            same_size("X", 1, "scale", 0, "Wrong rank for the scale"),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -148,7 +172,14 @@ class BatchNormalizationV6Op(OnnxOp):
     momentum = prop_def(REAL, real(0.9))
     spatial = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            rank_is("scale", 1, text="Wrong rank for the scale"),
+            rank_is("B", 1, text="Wrong rank for the bias"),
+            same_size("X", 1, "scale", 0, "Wrong rank for the scale"),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -185,7 +216,14 @@ class BatchNormalizationV1Op(OnnxOp):
     momentum = prop_def(REAL, real(0.9))
     spatial = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            rank_is("scale", 1, text="Wrong rank for the scale"),
+            rank_is("B", 1, text="Wrong rank for the bias"),
+            same_size("X", 1, "scale", 0, "Wrong rank for the scale"),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -209,7 +247,7 @@ class GroupNormalizationOp(OnnxOp):
     num_groups = prop_def(INT)
     stash_type = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(at_least("num_groups", 1)))
 
 
 @irdl_op_definition
@@ -237,7 +275,7 @@ class GroupNormalizationV18Op(OnnxOp):
     epsilon = prop_def(REAL, real(1e-05))
     num_groups = prop_def(INT)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(at_least("num_groups", 1)))
 
 
 @irdl_op_definition
@@ -259,7 +297,18 @@ class InstanceNormalizationOp(OnnxOp):
 
     epsilon = prop_def(REAL, real(1e-05))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            rank_at_least("input", 3, "Spatial rank must be strictly positive"),
+            rank_is("scale", 1, text="Scale should have a rank of one"),
+            rank_is("B", 1, text="Bias should have a rank of one"),
+            same_size(
+                "input", 1, "scale", 0, "Scale should have same dimension as the second dimension of input"
+            ),
+            same_size("input", 1, "B", 0, "Bias should have same dimension as the second dimension of input"),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -287,7 +336,18 @@ class InstanceNormalizationV1Op(OnnxOp):
     consumed_inputs = opt_prop_def(INTS)
     epsilon = prop_def(REAL, real(1e-05))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            rank_at_least("input", 3, "Spatial rank must be strictly positive"),
+            rank_is("scale", 1, text="Scale should have a rank of one"),
+            rank_is("B", 1, text="Bias should have a rank of one"),
+            same_size(
+                "input", 1, "scale", 0, "Scale should have same dimension as the second dimension of input"
+            ),
+            same_size("input", 1, "B", 0, "Bias should have same dimension as the second dimension of input"),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -310,7 +370,7 @@ class LRNOp(OnnxOp):
     bias = prop_def(REAL, real(1.0))
     size = prop_def(INT)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(at_least("size", 1)))
 
 
 @irdl_op_definition
@@ -340,7 +400,14 @@ class LayerNormalizationOp(OnnxOp):
     epsilon = prop_def(REAL, real(1e-05))
     stash_type = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            axis_in_range("axis", "X"),
+            broadcast_into("Scale", "X", "op with incompatible scale shapes (unidirectional broadcast)"),
+            broadcast_into("B", "X", "op with incompatible B shapes (unidirectional broadcast)"),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -364,7 +431,7 @@ class LpNormalizationOp(OnnxOp):
     axis = prop_def(INT, integer(-1))
     p = prop_def(INT, integer(2))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axis_in_range("axis", "input"), integer_in("p", 1, 2)))
 
 
 @irdl_op_definition
@@ -387,7 +454,7 @@ class MeanVarianceNormalizationOp(OnnxOp):
 
     axes = prop_def(INTS, integers(0, 2, 3))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axes_in_range("axes", "X")))
 
 
 @irdl_op_definition
@@ -414,7 +481,13 @@ class RMSNormalizationOp(OnnxOp):
     epsilon = prop_def(REAL, real(1e-05))
     stash_type = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            axis_in_range("axis", "X"),
+            broadcast_into("scale", "X", "op with incompatible scale shapes (unidirectional broadcast)"),
+        ),
+    )
 
 
 OPS: tuple[type[OnnxOp], ...] = (

@@ -8,6 +8,10 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, real, text
+from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.shapes import rank_at_least, rank_is
+from xonnc.dialects.onnx.checks.values import integer_in
+from xonnc.dialects.onnx.checks.windows import pooling, window
 from xonnc.dialects.onnx.constraints import INT, INTS, REAL, TEXT, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -38,7 +42,7 @@ class AveragePoolOp(OnnxOp):
     pads = opt_prop_def(INTS)
     strides = opt_prop_def(INTS)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(pooling, integer_in("ceil_mode", 0, 1)))
 
 
 @irdl_op_definition
@@ -60,7 +64,7 @@ class GlobalAveragePoolOp(OnnxOp):
 
     Y = result_def(T)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(rank_at_least("X", 3, "Data input shape must be at least (NxCxD1)")))
 
 
 @irdl_op_definition
@@ -83,7 +87,7 @@ class GlobalLpPoolOp(OnnxOp):
 
     p = prop_def(INT, integer(2))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(rank_at_least("X", 3, "Data input shape must be at least (NxCxD1)")))
 
 
 @irdl_op_definition
@@ -109,7 +113,7 @@ class GlobalLpPoolV1Op(OnnxOp):
 
     p = prop_def(REAL, real(2.0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(rank_at_least("X", 3, "Data input shape must be at least (NxCxD1)")))
 
 
 @irdl_op_definition
@@ -130,7 +134,7 @@ class GlobalMaxPoolOp(OnnxOp):
 
     Y = result_def(T)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(rank_at_least("X", 3, "Data input shape must be at least (NxCxD1)")))
 
 
 @irdl_op_definition
@@ -159,7 +163,7 @@ class LpPoolOp(OnnxOp):
     pads = opt_prop_def(INTS)
     strides = opt_prop_def(INTS)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(pooling, integer_in("ceil_mode", 0, 1)))
 
 
 @irdl_op_definition
@@ -189,7 +193,7 @@ class LpPoolV1Op(OnnxOp):
     pads = opt_prop_def(INTS)
     strides = opt_prop_def(INTS)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(pooling))
 
 
 @irdl_op_definition
@@ -220,7 +224,9 @@ class MaxPoolOp(OnnxOp):
     storage_order = prop_def(INT, integer(0))
     strides = opt_prop_def(INTS)
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(), Checks(pooling, integer_in("storage_order", 0, 1), integer_in("ceil_mode", 0, 1))
+    )
 
 
 @irdl_op_definition
@@ -245,7 +251,7 @@ class MaxRoiPoolOp(OnnxOp):
     pooled_shape = prop_def(INTS)
     spatial_scale = prop_def(REAL, real(1.0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(rank_is("rois", 2, text="rois rank is expected to be 2d")))
 
 
 @irdl_op_definition
@@ -273,7 +279,7 @@ class MaxUnpoolOp(OnnxOp):
     pads = opt_prop_def(INTS)
     strides = opt_prop_def(INTS)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(window("X")))
 
 
 OPS: tuple[type[OnnxOp], ...] = (

@@ -8,6 +8,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer
+from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.values import axes_in_range, axis_in_range, integer_in
 from xonnc.dialects.onnx.constraints import INT, INT64, INTS, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -34,7 +36,7 @@ class ArgMaxOp(OnnxOp):
     keepdims = prop_def(INT, integer(1))
     select_last_index = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axis_in_range("axis", "data"), integer_in("keepdims", 0, 1)))
 
 
 @irdl_op_definition
@@ -59,7 +61,7 @@ class ArgMinOp(OnnxOp):
     keepdims = prop_def(INT, integer(1))
     select_last_index = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axis_in_range("axis", "data"), integer_in("keepdims", 0, 1)))
 
 
 @irdl_op_definition
@@ -84,7 +86,7 @@ class ReduceMaxOp(OnnxOp):
     keepdims = prop_def(INT, integer(1))
     noop_with_empty_axes = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
 
 
 @irdl_op_definition
@@ -112,7 +114,7 @@ class ReduceMaxV18Op(OnnxOp):
     keepdims = prop_def(INT, integer(1))
     noop_with_empty_axes = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
 
 
 @irdl_op_definition
@@ -139,7 +141,7 @@ class ReduceMaxV13Op(OnnxOp):
     axes = opt_prop_def(INTS)
     keepdims = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
 
 
 @irdl_op_definition
@@ -164,7 +166,7 @@ class ReduceMinOp(OnnxOp):
     keepdims = prop_def(INT, integer(1))
     noop_with_empty_axes = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
 
 
 @irdl_op_definition
@@ -192,7 +194,7 @@ class ReduceMinV18Op(OnnxOp):
     keepdims = prop_def(INT, integer(1))
     noop_with_empty_axes = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
 
 
 @irdl_op_definition
@@ -219,7 +221,7 @@ class ReduceMinV13Op(OnnxOp):
     axes = opt_prop_def(INTS)
     keepdims = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
 
 
 OPS: tuple[type[OnnxOp], ...] = (

@@ -8,6 +8,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer
+from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.values import axes_in_range, integer_in
 from xonnc.dialects.onnx.constraints import INT, INT64, INTS, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -34,7 +36,7 @@ class ReduceL1Op(OnnxOp):
     keepdims = prop_def(INT, integer(1))
     noop_with_empty_axes = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
 
 
 @irdl_op_definition
@@ -61,7 +63,7 @@ class ReduceL1V13Op(OnnxOp):
     axes = opt_prop_def(INTS)
     keepdims = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
 
 
 @irdl_op_definition
@@ -86,7 +88,7 @@ class ReduceL2Op(OnnxOp):
     keepdims = prop_def(INT, integer(1))
     noop_with_empty_axes = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
 
 
 @irdl_op_definition
@@ -113,7 +115,7 @@ class ReduceL2V13Op(OnnxOp):
     axes = opt_prop_def(INTS)
     keepdims = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
 
 
 @irdl_op_definition
@@ -138,7 +140,7 @@ class ReduceLogSumOp(OnnxOp):
     keepdims = prop_def(INT, integer(1))
     noop_with_empty_axes = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
 
 
 @irdl_op_definition
@@ -165,7 +167,7 @@ class ReduceLogSumV13Op(OnnxOp):
     axes = opt_prop_def(INTS)
     keepdims = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
 
 
 @irdl_op_definition
@@ -190,7 +192,7 @@ class ReduceLogSumExpOp(OnnxOp):
     keepdims = prop_def(INT, integer(1))
     noop_with_empty_axes = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
 
 
 @irdl_op_definition
@@ -217,7 +219,7 @@ class ReduceLogSumExpV13Op(OnnxOp):
     axes = opt_prop_def(INTS)
     keepdims = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
 
 
 @irdl_op_definition
@@ -242,7 +244,7 @@ class ReduceSumSquareOp(OnnxOp):
     keepdims = prop_def(INT, integer(1))
     noop_with_empty_axes = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
 
 
 @irdl_op_definition
@@ -269,7 +271,7 @@ class ReduceSumSquareV13Op(OnnxOp):
     axes = opt_prop_def(INTS)
     keepdims = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
 
 
 OPS: tuple[type[OnnxOp], ...] = (

@@ -10,11 +10,8 @@ from xonnc.dialects.onnx.ops.tensor.element_type import (
     IsNaNOp,
     WhereOp,
 )
-from xonnc.dialects.onnx.ops.tensor.resampling import (
-    AffineGridOp,
+from xonnc.dialects.onnx.ops.tensor.padding import (
     CenterCropPadOp,
-    GridSampleOp,
-    GridSampleV16Op,
     PadOp,
     PadV1Op,
     PadV2Op,
@@ -22,6 +19,11 @@ from xonnc.dialects.onnx.ops.tensor.resampling import (
     PadV13Op,
     PadV18Op,
     PadV19Op,
+)
+from xonnc.dialects.onnx.ops.tensor.resampling import (
+    AffineGridOp,
+    GridSampleOp,
+    GridSampleV16Op,
     ResizeOp,
     ResizeV10Op,
     ResizeV11Op,

@@ -8,6 +8,10 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, text
+from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.elements import cast_to, result_has_dtype, same_element
+from xonnc.dialects.onnx.checks.shapes import broadcast
+from xonnc.dialects.onnx.checks.values import one_of
 from xonnc.dialects.onnx.constraints import INT, TEXT, TYPE, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -33,7 +37,7 @@ class BitCastOp(OnnxOp):
 
     to = prop_def(INT)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(result_has_dtype("to", "output")))
 
 
 @irdl_op_definition
@@ -64,7 +68,7 @@ class CastOp(OnnxOp):
     saturate = prop_def(INT, integer(1))
     to = prop_def(TYPE)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(cast_to, one_of("round_mode", "up", "down", "nearest")))
 
 
 @irdl_op_definition
@@ -92,7 +96,7 @@ class CastV1Op(OnnxOp):
 
     to = prop_def(TEXT)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(cast_to))
 
 
 @irdl_op_definition
@@ -118,7 +122,17 @@ class CastLikeOp(OnnxOp):
     round_mode = prop_def(TEXT, text("up"))
     saturate = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            same_element(
+                "target_type",
+                "output",
+                "element type does not match the 'target types' operands element type",
+            ),
+            one_of("round_mode", "up", "down", "nearest"),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -206,7 +220,7 @@ class WhereOp(OnnxOp):
 
     output = result_def(T)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(broadcast("condition", "X", "Y")))
 
 
 OPS: tuple[type[OnnxOp], ...] = (

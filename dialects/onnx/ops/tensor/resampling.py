@@ -1,4 +1,4 @@
-"""Padding, cropping and resampling; written by `python -m xonnc.tools.onnx_dialect`."""
+"""Resampling; written by `python -m xonnc.tools.onnx_dialect`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, real, text
+from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.shapes import rank_is, same_rank, same_size
+from xonnc.dialects.onnx.checks.values import integer_in, one_of
 from xonnc.dialects.onnx.constraints import FLOAT, INT, INT64, INTS, REAL, REALS, TEXT, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -35,29 +38,7 @@ class AffineGridOp(OnnxOp):
 
     align_corners = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
-
-
-@irdl_op_definition
-class CenterCropPadOp(OnnxOp):
-    """Center crop or pad an input to given dimensions."""
-
-    name = "onnx.CenterCropPad"
-
-    OP_TYPE: ClassVar = "CenterCropPad"
-    SINCE: ClassVar = 18
-
-    T: ClassVar = types("T", "i1 ints uints floats bf16 complexes string")
-    TIND: ClassVar = types("Tind", "i32 i64")
-
-    input_data = operand_def(T)
-    shape = operand_def(TIND)
-
-    output_data = result_def(T)
-
-    axes = opt_prop_def(INTS)
-
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(integer_in("align_corners", 0, 1)))
 
 
 @irdl_op_definition
@@ -85,7 +66,15 @@ class GridSampleOp(OnnxOp):
     mode = prop_def(TEXT, text("linear"))
     padding_mode = prop_def(TEXT, text("zeros"))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            one_of("padding_mode", "zeros", "border", "reflection"),
+            integer_in("align_corners", 0, 1),
+            same_rank("X", "grid"),
+            same_size("X", 0, "grid", 0, "Input and grid must have the same batch value."),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -115,213 +104,15 @@ class GridSampleV16Op(OnnxOp):
     mode = prop_def(TEXT, text("bilinear"))
     padding_mode = prop_def(TEXT, text("zeros"))
 
-    traits = traits_def(Pure())
-
-
-@irdl_op_definition
-class PadOp(OnnxOp):
-    """
-    Given a tensor containing the data to be padded (`data`), a tensor containing the number of start and
-    end pad values for axis (`pads`), (optionally) a `mode`, and (optionally) `constant_value`, a padded
-    tensor (`output`) is generated.
-    """
-
-    name = "onnx.Pad"
-
-    OP_TYPE: ClassVar = "Pad"
-    SINCE: ClassVar = 21
-
-    T: ClassVar = types(
-        "T", "i1 ints uints int4s int2s floats bf16 float8s f8E8M0FNU f4E2M1FN complexes string"
+    traits = traits_def(
+        Pure(),
+        Checks(
+            one_of("padding_mode", "zeros", "border", "reflection"),
+            integer_in("align_corners", 0, 1),
+            same_rank("X", "grid"),
+            same_size("X", 0, "grid", 0, "Input and grid must have the same batch value."),
+        ),
     )
-    TIND: ClassVar = types("Tind", "i32 i64")
-
-    data = operand_def(T)
-    pads = operand_def(INT64)
-    constant_value = operand_def(T.optional)
-    axes = operand_def(TIND.optional)
-
-    output = result_def(T)
-
-    mode = prop_def(TEXT, text("constant"))
-
-    traits = traits_def(Pure())
-
-
-@irdl_op_definition
-class PadV19Op(OnnxOp):
-    """
-    Given a tensor containing the data to be padded (`data`), a tensor containing the number of start and
-    end pad values for axis (`pads`), (optionally) a `mode`, and (optionally) `constant_value`, a padded
-    tensor (`output`) is generated.
-
-    As of opset 19 to 20.
-    """
-
-    name = "onnx.PadV19"
-
-    OP_TYPE: ClassVar = "Pad"
-    SINCE: ClassVar = 19
-    UNTIL: ClassVar = 21
-
-    T: ClassVar = types("T", "i1 ints uints floats bf16 complexes string")
-    TIND: ClassVar = types("Tind", "i32 i64")
-
-    data = operand_def(T)
-    pads = operand_def(INT64)
-    constant_value = operand_def(T.optional)
-    axes = operand_def(TIND.optional)
-
-    output = result_def(T)
-
-    mode = prop_def(TEXT, text("constant"))
-
-    traits = traits_def(Pure())
-
-
-@irdl_op_definition
-class PadV18Op(OnnxOp):
-    """
-    Given a tensor containing the data to be padded (`data`), a tensor containing the number of start and
-    end pad values for axis (`pads`), (optionally) a `mode`, and (optionally) `constant_value`, a padded
-    tensor (`output`) is generated.
-
-    As of opset 18.
-    """
-
-    name = "onnx.PadV18"
-
-    OP_TYPE: ClassVar = "Pad"
-    SINCE: ClassVar = 18
-    UNTIL: ClassVar = 19
-
-    T: ClassVar = types("T", "i1 ints uints floats bf16 complexes string")
-    TIND: ClassVar = types("Tind", "i32 i64")
-
-    data = operand_def(T)
-    pads = operand_def(INT64)
-    constant_value = operand_def(T.optional)
-    axes = operand_def(TIND.optional)
-
-    output = result_def(T)
-
-    mode = prop_def(TEXT, text("constant"))
-
-    traits = traits_def(Pure())
-
-
-@irdl_op_definition
-class PadV13Op(OnnxOp):
-    """
-    Given a tensor containing the data to be padded (`data`), a tensor containing the number of start and
-    end pad values for axis (`pads`), (optionally) a `mode`, and (optionally) `constant_value`, a padded
-    tensor (`output`) is generated.
-
-    As of opset 13 to 17.
-    """
-
-    name = "onnx.PadV13"
-
-    OP_TYPE: ClassVar = "Pad"
-    SINCE: ClassVar = 13
-    UNTIL: ClassVar = 18
-
-    T: ClassVar = types("T", "i1 ints uints floats bf16 complexes string")
-
-    data = operand_def(T)
-    pads = operand_def(INT64)
-    constant_value = operand_def(T.optional)
-
-    output = result_def(T)
-
-    mode = prop_def(TEXT, text("constant"))
-
-    traits = traits_def(Pure())
-
-
-@irdl_op_definition
-class PadV11Op(OnnxOp):
-    """
-    Given a tensor containing the data to be padded (`data`), a tensor containing the number of start and
-    end pad values for axis (`pads`), (optionally) a `mode`, and (optionally) `constant_value`, a padded
-    tensor (`output`) is generated.
-
-    As of opset 11 to 12.
-    """
-
-    name = "onnx.PadV11"
-
-    OP_TYPE: ClassVar = "Pad"
-    SINCE: ClassVar = 11
-    UNTIL: ClassVar = 13
-
-    T: ClassVar = types("T", "ints uints floats")
-
-    data = operand_def(T)
-    pads = operand_def(INT64)
-    constant_value = operand_def(T.optional)
-
-    output = result_def(T)
-
-    mode = prop_def(TEXT, text("constant"))
-
-    traits = traits_def(Pure())
-
-
-@irdl_op_definition
-class PadV2Op(OnnxOp):
-    """
-    Given `data` tensor, pads, mode, and value. Example: Insert 0 pads to the beginning of the second
-    dimension.
-
-    As of opset 2 to 10.
-    """
-
-    name = "onnx.PadV2"
-
-    OP_TYPE: ClassVar = "Pad"
-    SINCE: ClassVar = 2
-    UNTIL: ClassVar = 11
-
-    T: ClassVar = types("T", "floats")
-
-    data = operand_def(T)
-
-    output = result_def(T)
-
-    mode = prop_def(TEXT, text("constant"))
-    pads = prop_def(INTS)
-    value = prop_def(REAL, real(0.0))
-
-    traits = traits_def(Pure())
-
-
-@irdl_op_definition
-class PadV1Op(OnnxOp):
-    """
-    Given `data` tensor, paddings, mode, and value. Example: Insert 0 paddings to the beginning of the
-    second dimension.
-
-    As of opset 1.
-    """
-
-    name = "onnx.PadV1"
-
-    OP_TYPE: ClassVar = "Pad"
-    SINCE: ClassVar = 1
-    UNTIL: ClassVar = 2
-
-    T: ClassVar = types("T", "floats")
-
-    data = operand_def(T)
-
-    output = result_def(T)
-
-    mode = prop_def(TEXT, text("constant"))
-    paddings = prop_def(INTS)
-    value = prop_def(REAL, real(0.0))
-
-    traits = traits_def(Pure())
 
 
 @irdl_op_definition
@@ -356,7 +147,13 @@ class ResizeOp(OnnxOp):
     mode = prop_def(TEXT, text("nearest"))
     nearest_mode = prop_def(TEXT, text("round_prefer_floor"))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            one_of("mode", "nearest", "linear", "cubic"),
+            one_of("keep_aspect_ratio_policy", "stretch", "not_larger", "not_smaller"),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -394,7 +191,13 @@ class ResizeV18Op(OnnxOp):
     mode = prop_def(TEXT, text("nearest"))
     nearest_mode = prop_def(TEXT, text("round_prefer_floor"))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            one_of("mode", "nearest", "linear", "cubic"),
+            one_of("keep_aspect_ratio_policy", "stretch", "not_larger", "not_smaller"),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -429,7 +232,7 @@ class ResizeV13Op(OnnxOp):
     mode = prop_def(TEXT, text("nearest"))
     nearest_mode = prop_def(TEXT, text("round_prefer_floor"))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(one_of("mode", "nearest", "linear", "cubic")))
 
 
 @irdl_op_definition
@@ -464,7 +267,7 @@ class ResizeV11Op(OnnxOp):
     mode = prop_def(TEXT, text("nearest"))
     nearest_mode = prop_def(TEXT, text("round_prefer_floor"))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(one_of("mode", "nearest", "linear", "cubic")))
 
 
 @irdl_op_definition
@@ -491,7 +294,7 @@ class ResizeV10Op(OnnxOp):
 
     mode = prop_def(TEXT, text("nearest"))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(one_of("mode", "nearest", "linear", "cubic")))
 
 
 @irdl_op_definition
@@ -517,7 +320,13 @@ class UpsampleOp(OnnxOp):
 
     mode = prop_def(TEXT, text("nearest"))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            rank_is("scales", 1, text="Scales tensor must be rank 1"),
+            one_of("mode", "nearest", "linear", "bilinear"),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -544,7 +353,13 @@ class UpsampleV7Op(OnnxOp):
     mode = prop_def(TEXT, text("nearest"))
     scales = prop_def(REALS)
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            rank_is("scales", 1, text="Scales tensor must be rank 1"),
+            one_of("mode", "nearest", "linear", "bilinear"),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -572,21 +387,13 @@ class UpsampleV1Op(OnnxOp):
     mode = prop_def(TEXT, text("nearest"))
     width_scale = prop_def(REAL)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(one_of("mode", "nearest", "linear", "bilinear")))
 
 
 OPS: tuple[type[OnnxOp], ...] = (
     AffineGridOp,
-    CenterCropPadOp,
     GridSampleOp,
     GridSampleV16Op,
-    PadOp,
-    PadV19Op,
-    PadV18Op,
-    PadV13Op,
-    PadV11Op,
-    PadV2Op,
-    PadV1Op,
     ResizeOp,
     ResizeV18Op,
     ResizeV13Op,

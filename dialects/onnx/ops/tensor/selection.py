@@ -8,6 +8,9 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, text
+from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.shapes import rank_at_least, rank_is, same_rank, size_is
+from xonnc.dialects.onnx.checks.values import at_least, axis_in_range, integer_in, new_axis_in_range, one_of
 from xonnc.dialects.onnx.constraints import INT, INT64, INTS, TEXT, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -34,7 +37,7 @@ class CompressOp(OnnxOp):
 
     axis = opt_prop_def(INT)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axis_in_range("axis", "input")))
 
 
 @irdl_op_definition
@@ -60,7 +63,7 @@ class GatherOp(OnnxOp):
 
     axis = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axis_in_range("axis", "data"), rank_at_least("data", 1)))
 
 
 @irdl_op_definition
@@ -85,7 +88,9 @@ class GatherElementsOp(OnnxOp):
 
     axis = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(), Checks(axis_in_range("axis", "data"), same_rank("data", "indices"), rank_at_least("data", 1))
+    )
 
 
 @irdl_op_definition
@@ -110,7 +115,9 @@ class GatherNDOp(OnnxOp):
 
     batch_dims = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(), Checks(at_least("batch_dims", 0), rank_at_least("data", 1), rank_at_least("indices", 1))
+    )
 
 
 @irdl_op_definition
@@ -152,7 +159,16 @@ class OneHotOp(OnnxOp):
 
     axis = prop_def(INT, integer(-1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            new_axis_in_range("axis", "indices"),
+            rank_is("values", 1, text="OneHot values must be 1D tensor"),
+            size_is("values", 0, 2, "OneHot values must be 1D tensor with 2 elements"),
+            rank_is("depth", 0, 1, text="OneHot depth must be 0 or 1D tensor"),
+            size_is("depth", 0, 1, "OneHot depth can be 1D tensor with 1 elements"),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -181,7 +197,16 @@ class OneHotV9Op(OnnxOp):
 
     axis = prop_def(INT, integer(-1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            new_axis_in_range("axis", "indices"),
+            rank_is("values", 1, text="OneHot values must be 1D tensor"),
+            size_is("values", 0, 2, "OneHot values must be 1D tensor with 2 elements"),
+            rank_is("depth", 0, 1, text="OneHot depth must be 0 or 1D tensor"),
+            size_is("depth", 0, 1, "OneHot depth can be 1D tensor with 1 elements"),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -208,7 +233,7 @@ class ScatterOp(OnnxOp):
 
     axis = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axis_in_range("axis", "data")))
 
 
 @irdl_op_definition
@@ -236,7 +261,16 @@ class ScatterElementsOp(OnnxOp):
     axis = prop_def(INT, integer(0))
     reduction = prop_def(TEXT, text("none"))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            axis_in_range("axis", "data"),
+            same_rank("data", "indices"),
+            same_rank("data", "updates"),
+            rank_at_least("data", 1),
+            one_of("reduction", "none", "add", "mul", "max", "min"),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -261,7 +295,14 @@ class ScatterNDOp(OnnxOp):
 
     reduction = prop_def(TEXT, text("none"))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            rank_at_least("data", 1),
+            rank_at_least("indices", 1),
+            one_of("reduction", "none", "add", "mul", "max", "min"),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -284,7 +325,7 @@ class SliceOp(OnnxOp):
 
     output = result_def(T)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(rank_is("starts", 1), same_rank("starts", "ends")))
 
 
 @irdl_op_definition
@@ -311,7 +352,7 @@ class SliceV1Op(OnnxOp):
     ends = prop_def(INTS)
     starts = prop_def(INTS)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(rank_is("starts", 1), same_rank("starts", "ends")))
 
 
 @irdl_op_definition
@@ -362,7 +403,7 @@ class TriluOp(OnnxOp):
 
     upper = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(rank_at_least("input", 2), integer_in("upper", 0, 1)))
 
 
 @irdl_op_definition
@@ -389,7 +430,7 @@ class UniqueOp(OnnxOp):
     axis = opt_prop_def(INT)
     sorted = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axis_in_range("axis", "X"), integer_in("sorted", 0, 1)))
 
 
 OPS: tuple[type[OnnxOp], ...] = (

@@ -17,6 +17,23 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, text
+from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.shapes import (
+    concatenation,
+    divisible,
+    parts,
+    rank_at_least,
+    rank_is,
+    start_before_end,
+)
+from xonnc.dialects.onnx.checks.values import (
+    at_least,
+    axes_in_range,
+    axis_in_range,
+    is_permutation,
+    new_axes_differ,
+    one_of,
+)
 from xonnc.dialects.onnx.constraints import INT, INT64, INTS, TEXT, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -41,7 +58,7 @@ class ConcatOp(OnnxOp):
 
     axis = prop_def(INT)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(concatenation))
 
 
 @irdl_op_definition
@@ -66,7 +83,7 @@ class ConcatV1Op(OnnxOp):
 
     axis = opt_prop_def(INT)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(concatenation))
 
 
 @irdl_op_definition
@@ -90,7 +107,21 @@ class DepthToSpaceOp(OnnxOp):
     blocksize = prop_def(INT)
     mode = prop_def(TEXT, text("DCR"))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            rank_is("input", 4, text="Input should have a rank of four"),
+            at_least("blocksize", 1, "Blocksize should be non negative"),
+            one_of("mode", "DCR", "CRD"),
+            divisible(
+                "input",
+                1,
+                "blocksize",
+                "The input tensor depth must be divisible by the (blocksize * blocksize)",
+                2,
+            ),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -116,7 +147,7 @@ class ReshapeOp(OnnxOp):
 
     allowzero = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(rank_is("shape", 1, text="Shape tensor must have rank one")))
 
 
 @irdl_op_definition
@@ -142,7 +173,7 @@ class ReshapeV1Op(OnnxOp):
     consumed_inputs = opt_prop_def(INTS)
     shape = opt_prop_def(INTS)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(rank_is("shape", 1, text="Shape tensor must have rank one")))
 
 
 @irdl_op_definition
@@ -164,7 +195,15 @@ class ReverseSequenceOp(OnnxOp):
     batch_axis = prop_def(INT, integer(1))
     time_axis = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            axis_in_range("batch_axis", "input"),
+            axis_in_range("time_axis", "input"),
+            rank_is("sequence_lens", 1, text="sequence_lens of ReverseSequnce should be 1D tensor"),
+            rank_at_least("input", 2, "input of Reversesequence should be 2D or higher rank tensor"),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -191,7 +230,7 @@ class ShapeOp(OnnxOp):
     end = opt_prop_def(INT)
     start = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(start_before_end))
 
 
 @irdl_op_definition
@@ -239,7 +278,16 @@ class SpaceToDepthOp(OnnxOp):
     blocksize = prop_def(INT)
     mode = prop_def(TEXT, text("DCR"))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            rank_is("input", 4, text="Input should have a rank of four"),
+            at_least("blocksize", 1, "Blocksize should be non negative"),
+            one_of("mode", "DCR", "CRD"),
+            divisible("input", 2, "blocksize", "The input tensor height must be divisible by the block size"),
+            divisible("input", 3, "blocksize", "The input tensor width must be divisible by the block size"),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -264,7 +312,7 @@ class SplitOp(OnnxOp):
     axis = prop_def(INT, integer(0))
     num_outputs = opt_prop_def(INT)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axis_in_range("axis", "input"), parts("num_outputs", "outputs")))
 
 
 @irdl_op_definition
@@ -291,7 +339,7 @@ class SplitV13Op(OnnxOp):
 
     axis = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axis_in_range("axis", "input")))
 
 
 @irdl_op_definition
@@ -318,7 +366,7 @@ class SplitV11Op(OnnxOp):
     axis = prop_def(INT, integer(0))
     split = opt_prop_def(INTS)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axis_in_range("axis", "input")))
 
 
 @irdl_op_definition
@@ -346,7 +394,7 @@ class SplitV1Op(OnnxOp):
     axis = opt_prop_def(INT)
     split_attr = opt_prop_def(INTS, prop_name="split")
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axis_in_range("axis", "input")))
 
 
 @irdl_op_definition
@@ -370,7 +418,7 @@ class SqueezeOp(OnnxOp):
 
     squeezed = result_def(T)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data")))
 
 
 @irdl_op_definition
@@ -396,7 +444,7 @@ class SqueezeV11Op(OnnxOp):
 
     axes = opt_prop_def(INTS)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data")))
 
 
 @irdl_op_definition
@@ -419,7 +467,7 @@ class TileOp(OnnxOp):
 
     output = result_def(T)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(rank_is("repeats", 1, text="Repeats tensor must have rank one")))
 
 
 @irdl_op_definition
@@ -466,7 +514,7 @@ class TransposeOp(OnnxOp):
 
     perm = opt_prop_def(INTS)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(is_permutation("perm", "data")))
 
 
 @irdl_op_definition
@@ -491,7 +539,7 @@ class UnsqueezeOp(OnnxOp):
 
     expanded = result_def(T)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(new_axes_differ("axes")))
 
 
 @irdl_op_definition
@@ -518,7 +566,7 @@ class UnsqueezeV11Op(OnnxOp):
 
     axes = prop_def(INTS)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(new_axes_differ("axes")))
 
 
 OPS: tuple[type[OnnxOp], ...] = (

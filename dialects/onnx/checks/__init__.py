@@ -1,0 +1,13 @@
+"""
+Rules that types alone cannot say, and that verifiers hold ops to.
+
+A rule is a function that raises `VerifyException`; an op class carries its rules in one trait,
+`Checks(axis_in_range("axis", "input"), …)`, and they are tried in that order. Each says nothing about
+what it cannot know: unranked types, dynamic dimensions. The texts follow onnx-mlir's where it has one.
+"""
+
+from __future__ import annotations
+
+from xonnc.dialects.onnx.checks.rules import Checks
+
+__all__ = ["Checks"]

@@ -1,0 +1,31 @@
+"""Rules that one operator has for itself."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation
+
+from xonnc.dialects.onnx.checks.rules import is_absent, length_of, property_of, refuse
+
+
+def attention(op: Operation) -> None:
+    """Keys and values of the past come together, and so do those of the present."""
+    for first, second in (("past_key", "past_value"), ("present_key", "present_value")):
+        if is_absent(op, first) != is_absent(op, second):
+            refuse(op, f"{first} and {second} must be both present or both absent")
+
+
+def optional(op: Operation) -> None:
+    """`Optional`: an element, or the type of the one that is not there."""
+    if is_absent(op, "input") and property_of(op, "type") is None:
+        refuse(op, "Optional should have either type attribute or input value")
+
+
+def category_mapper(op: Operation) -> None:
+    """Both lists of categories, equally long."""
+    numbers, texts = length_of(op, "cats_int64s"), length_of(op, "cats_strings")
+    if numbers is None:
+        refuse(op, "cats_int64 attribute must be present")
+    if texts is None:
+        refuse(op, "cats_strings attribute must be present")
+    if numbers != texts:
+        refuse(op, "cats_int64 and cats_strings should have the same size")

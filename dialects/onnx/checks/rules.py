@@ -1,0 +1,124 @@
+"""What a rule is, and what rules ask an op."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NoReturn, TypeAlias
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    FloatAttr,
+    IntegerAttr,
+    NoneType,
+    StringAttr,
+)
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.traits import OpTrait
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
+
+from xonnc.dialects.onnx.types import element_type, is_ranked
+
+Rule: TypeAlias = Callable[[Operation], None]
+
+DYNAMIC = DYNAMIC_INDEX
+"""The size of a dimension that is not known."""
+
+
+@dataclass(frozen=True, init=False)
+class Checks(OpTrait):
+    """The rules an op obeys."""
+
+    rules: tuple[Rule, ...]
+
+    def __init__(self, *rules: Rule) -> None:
+        object.__setattr__(self, "rules", rules)
+
+    def verify(self, op: Operation) -> None:
+        """The first broken rule is the error."""
+        for rule in self.rules:
+            rule(op)
+
+
+def refuse(op: Operation, text: str) -> NoReturn:
+    """The error that `op` breaks a rule."""
+    raise VerifyException(f"'{op.name}' op {text}")
+
+
+def type_of(op: Operation, field: str) -> Attribute:
+    """The type of an operand or result."""
+    value: SSAValue = getattr(op, field)
+    return value.type
+
+
+def types_of(op: Operation, field: str) -> Sequence[Attribute]:
+    """The types of a variadic operand or result."""
+    return [value.type for value in values_of(op, field)]
+
+
+def values_of(op: Operation, field: str) -> Sequence[SSAValue]:
+    """The values of a variadic operand or result."""
+    return getattr(op, field)
+
+
+def region_of(op: Operation, field: str) -> Region:
+    """A region."""
+    return getattr(op, field)
+
+
+def property_of(op: Operation, field: str) -> Attribute | None:
+    """A property of any kind; `None` if it is absent."""
+    return getattr(op, field)
+
+
+def length_of(op: Operation, field: str) -> int | None:
+    """How many values a property that is a list has; `None` if it is absent."""
+    found: ArrayAttr[Attribute] | None = getattr(op, field)
+    return None if found is None else len(found.data)
+
+
+def is_absent(op: Operation, field: str) -> bool:
+    """Whether an optional operand or result is not there."""
+    return isinstance(type_of(op, field), NoneType)
+
+
+def shape_of(op: Operation, field: str) -> tuple[int, ...] | None:
+    """The shape of an operand or result, `DYNAMIC` where a size is not known; `None` without a rank."""
+    type_ = type_of(op, field)
+    return type_.get_shape() if is_ranked(type_) else None
+
+
+def element_of(op: Operation, field: str) -> Attribute | None:
+    """The element type of an operand or result; `None` if it is no tensor."""
+    return element_type(type_of(op, field))
+
+
+def integer_of(op: Operation, field: str) -> int | None:
+    """The value of an INT property; `None` if it is absent."""
+    found: Attribute | None = getattr(op, field)
+    return found.value.data if isa(found, IntegerAttr) else None
+
+
+def real_of(op: Operation, field: str) -> float | None:
+    """The value of a FLOAT property; `None` if it is absent."""
+    found: Attribute | None = getattr(op, field)
+    return found.value.data if isa(found, FloatAttr) else None
+
+
+def text_of(op: Operation, field: str) -> str | None:
+    """The value of a STRING property; `None` if it is absent."""
+    found: Attribute | None = getattr(op, field)
+    return found.data if isinstance(found, StringAttr) else None
+
+
+def integers_of(op: Operation, field: str) -> tuple[int, ...] | None:
+    """The values of an INTS property; `None` if it is absent."""
+    found: ArrayAttr[IntegerAttr] | None = getattr(op, field)
+    return None if found is None else tuple([element.value.data for element in found.data])
+
+
+def differ(a: int, b: int) -> bool:
+    """Whether two sizes cannot be equal."""
+    return a != b and DYNAMIC not in (a, b)

@@ -1,0 +1,213 @@
+"""Functions of any number of tensors; written by `python -m xonnc.tools.onnx_dialect`."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from xdsl.irdl import irdl_op_definition, opt_prop_def, result_def, traits_def, var_operand_def
+from xdsl.traits import Commutative, Pure
+
+from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.shapes import broadcast_all
+from xonnc.dialects.onnx.constraints import INTS, types
+from xonnc.dialects.onnx.op import OnnxOp
+
+
+@irdl_op_definition
+class MaxOp(OnnxOp):
+    """
+    Element-wise max of each of the input tensors (with Numpy-style broadcasting support). All inputs and
+    outputs must have the same data type.
+    """
+
+    name = "onnx.Max"
+
+    OP_TYPE: ClassVar = "Max"
+    SINCE: ClassVar = 6
+
+    T: ClassVar = types("T", "ints uints floats bf16")
+
+    data_0 = var_operand_def(T.some)
+
+    max = result_def(T)
+
+    traits = traits_def(Pure(), Commutative(), Checks(broadcast_all("data_0")))
+
+
+@irdl_op_definition
+class MaxV1Op(OnnxOp):
+    """
+    Element-wise max of each of the input tensors. All inputs and outputs must have the same shape and data
+    type.
+
+    As of opset 1 to 5.
+    """
+
+    name = "onnx.MaxV1"
+
+    OP_TYPE: ClassVar = "Max"
+    SINCE: ClassVar = 1
+    UNTIL: ClassVar = 6
+
+    T: ClassVar = types("T", "floats")
+
+    data_0 = var_operand_def(T.some)
+
+    max = result_def(T)
+
+    consumed_inputs = opt_prop_def(INTS)
+
+    traits = traits_def(Pure(), Commutative(), Checks(broadcast_all("data_0")))
+
+
+@irdl_op_definition
+class MeanOp(OnnxOp):
+    """
+    Element-wise mean of each of the input tensors (with Numpy-style broadcasting support). All inputs and
+    outputs must have the same data type.
+    """
+
+    name = "onnx.Mean"
+
+    OP_TYPE: ClassVar = "Mean"
+    SINCE: ClassVar = 6
+
+    T: ClassVar = types("T", "floats bf16")
+
+    data_0 = var_operand_def(T.some)
+
+    mean = result_def(T)
+
+    traits = traits_def(Pure(), Commutative(), Checks(broadcast_all("data_0")))
+
+
+@irdl_op_definition
+class MeanV1Op(OnnxOp):
+    """
+    Element-wise mean of each of the input tensors. All inputs and outputs must have the same shape and data
+    type.
+
+    As of opset 1 to 5.
+    """
+
+    name = "onnx.MeanV1"
+
+    OP_TYPE: ClassVar = "Mean"
+    SINCE: ClassVar = 1
+    UNTIL: ClassVar = 6
+
+    T: ClassVar = types("T", "floats")
+
+    data_0 = var_operand_def(T.some)
+
+    mean = result_def(T)
+
+    consumed_inputs = opt_prop_def(INTS)
+
+    traits = traits_def(Pure(), Commutative(), Checks(broadcast_all("data_0")))
+
+
+@irdl_op_definition
+class MinOp(OnnxOp):
+    """
+    Element-wise min of each of the input tensors (with Numpy-style broadcasting support). All inputs and
+    outputs must have the same data type.
+    """
+
+    name = "onnx.Min"
+
+    OP_TYPE: ClassVar = "Min"
+    SINCE: ClassVar = 6
+
+    T: ClassVar = types("T", "ints uints floats bf16")
+
+    data_0 = var_operand_def(T.some)
+
+    min = result_def(T)
+
+    traits = traits_def(Pure(), Commutative(), Checks(broadcast_all("data_0")))
+
+
+@irdl_op_definition
+class MinV1Op(OnnxOp):
+    """
+    Element-wise min of each of the input tensors. All inputs and outputs must have the same shape and data
+    type.
+
+    As of opset 1 to 5.
+    """
+
+    name = "onnx.MinV1"
+
+    OP_TYPE: ClassVar = "Min"
+    SINCE: ClassVar = 1
+    UNTIL: ClassVar = 6
+
+    T: ClassVar = types("T", "floats")
+
+    data_0 = var_operand_def(T.some)
+
+    min = result_def(T)
+
+    consumed_inputs = opt_prop_def(INTS)
+
+    traits = traits_def(Pure(), Commutative(), Checks(broadcast_all("data_0")))
+
+
+@irdl_op_definition
+class SumOp(OnnxOp):
+    """
+    Element-wise sum of each of the input tensors (with Numpy-style broadcasting support). All inputs and
+    outputs must have the same data type.
+    """
+
+    name = "onnx.Sum"
+
+    OP_TYPE: ClassVar = "Sum"
+    SINCE: ClassVar = 6
+
+    T: ClassVar = types("T", "floats bf16")
+
+    data_0 = var_operand_def(T.some)
+
+    sum = result_def(T)
+
+    traits = traits_def(Pure(), Commutative(), Checks(broadcast_all("data_0")))
+
+
+@irdl_op_definition
+class SumV1Op(OnnxOp):
+    """
+    Element-wise sum of each of the input tensors. All inputs and outputs must have the same shape and data
+    type.
+
+    As of opset 1 to 5.
+    """
+
+    name = "onnx.SumV1"
+
+    OP_TYPE: ClassVar = "Sum"
+    SINCE: ClassVar = 1
+    UNTIL: ClassVar = 6
+
+    T: ClassVar = types("T", "floats")
+
+    data_0 = var_operand_def(T.some)
+
+    sum = result_def(T)
+
+    consumed_inputs = opt_prop_def(INTS)
+
+    traits = traits_def(Pure(), Commutative(), Checks(broadcast_all("data_0")))
+
+
+OPS: tuple[type[OnnxOp], ...] = (
+    MaxOp,
+    MaxV1Op,
+    MeanOp,
+    MeanV1Op,
+    MinOp,
+    MinV1Op,
+    SumOp,
+    SumV1Op,
+)
