@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -30,6 +30,10 @@ class Windows:
     stride_x: int
     dilation_y: int
     dilation_x: int
+
+    def one_column(self) -> Windows:
+        """The same windows when their columns have become channels of a single column."""
+        return replace(self, columns=1, stride_x=1, dilation_x=1)
 
     @property
     def height(self) -> int:

@@ -7,6 +7,8 @@ from enum import IntEnum
 
 import numpy as np
 
+from xonnc.formats.nvdla.constants import LutMethod
+from xonnc.formats.nvdla.records import LutParam, LutSlope
 from xonnc.runtime.nvdla.arrays import I8, I64, Bool
 from xonnc.runtime.nvdla.fixed_point import sign_extend
 
@@ -75,12 +77,39 @@ class LookupTable:
     def answers_from_lo(self, le_miss: I8, lo_miss: I8) -> Bool:
         """Which table answers an input: the only one that hits, else the one the matching priority names."""
         both = le_miss == lo_miss
-        priority = np.full(le_miss.shape, self.hybrid_priority, np.int8)
+        priority = np.full(le_miss.shape, self.hybrid_priority, np.int64)
         priority[both & (le_miss == Miss.UNDERFLOW)] = self.underflow_priority
         priority[both & (le_miss == Miss.OVERFLOW)] = self.overflow_priority
         only_le = (le_miss == Miss.HIT) & (lo_miss != Miss.HIT)
         only_lo = (lo_miss == Miss.HIT) & (le_miss != Miss.HIT)
         return np.where(only_le, False, np.where(only_lo, True, (priority & 1) == 1))
+
+
+def lookup_table(record: LutParam) -> LookupTable:
+    """The tables of a `dla_lut_param`."""
+    le = Table(
+        entries=np.array(record.linear_exp_table, np.int64),
+        exponential=record.method == LutMethod.EXPONENTIAL,
+        select=record.linear_exp_offset,
+        start=record.le_start,
+        end=record.le_end,
+        underflow=_slope(record.le_underflow),
+        overflow=_slope(record.le_overflow),
+    )
+    lo = Table(
+        entries=np.array(record.linear_only_table, np.int64),
+        exponential=False,
+        select=record.linear_only_offset,
+        start=record.lo_start,
+        end=record.lo_end,
+        underflow=_slope(record.lo_underflow),
+        overflow=_slope(record.lo_overflow),
+    )
+    return LookupTable(le, lo, record.hybrid_priority, record.underflow_priority, record.overflow_priority)
+
+
+def _slope(record: LutSlope) -> Slope:
+    return Slope(record.scale, record.shifter)
 
 
 @dataclass(frozen=True)

@@ -163,16 +163,16 @@ def _float_add(a: I64, a_exponent: I64, b: I64, b_exponent: I64) -> tuple[I64, I
     small = np.where(difference > _MANTISSA_BITS, np.int64(0), small)
     distance: I64 = np.minimum(difference, np.int64(_MANTISSA_BITS))
     # `small << 40` leaves int64 only above bit 40, which the mask drops.
-    kept = (small << (_MANTISSA_BITS - distance)) & _MANTISSA_MASK
+    kept: I64 = (small << (_MANTISSA_BITS - distance)) & _MANTISSA_MASK
     total: I64 = large + (small >> distance)
 
     overflow = _magnitude_bits(total) > _MANTISSA_BITS - 1
     left: I64 = np.where(overflow, np.int64(0), _MANTISSA_BITS - 1 - _magnitude_bits(total))
     normalised = (total << left) | (kept >> (_MANTISSA_BITS - left))
-    remainder = (kept << left) & _MANTISSA_MASK
+    remainder: I64 = (kept << left) & _MANTISSA_MASK
     half = np.int64(1 << (_MANTISSA_BITS - 1))
-    guard: Bool = np.where(overflow, (total & 1) != 0, (remainder & half) != 0)
-    sticky: Bool = np.where(overflow, kept != 0, (remainder & (half - 1)) != 0)
+    guard = np.where(overflow, total & 1, remainder & half).astype(np.bool_)
+    sticky = np.where(overflow, kept, remainder & (half - 1)).astype(np.bool_)
     mantissa: I64 = np.where(overflow, total >> 1, normalised)
     exponent = exponent + np.where(overflow, 1, -left)
     mantissa = mantissa + (guard & ((mantissa >= 0) | sticky)).astype(np.int64)

@@ -42,7 +42,7 @@ class Plane:
 
 
 @dataclass(frozen=True)
-class PixelFormat:
+class PixelPacking:
     """A pixel format; channels are delivered in the order R, G, B, A or Y, U, V, A."""
 
     name: str
@@ -60,7 +60,7 @@ class PixelFormat:
         return letters.index(component.letter)
 
 
-def _parse(name: str) -> PixelFormat:
+def _parse(name: str) -> PixelPacking:
     kind = name[-1]
     planes: list[Plane] = []
     for text in name.rstrip("FI").split(","):
@@ -73,7 +73,7 @@ def _parse(name: str) -> PixelFormat:
             components.append(Component(letter, shift, bits))
             shift += bits if shared else 16
         planes.append(Plane(tuple(components), shift // 8))
-    return PixelFormat(name, tuple(planes), kind == "F", kind == "I")
+    return PixelPacking(name, tuple(planes), kind == "F", kind == "I")
 
 
 PIXEL_FORMATS = tuple(_parse(name) for name in _FORMATS)

@@ -41,7 +41,7 @@ def _integer_value(table: Table, at: Position, x: I64) -> I64:
 
 def underflow_bias(table: Table) -> int:
     """The first entry of an exponential table stands for `start + 2**exp_offset`, not for `start`."""
-    return 1 << table.select if table.exponential and 0 <= table.select < 32 else 0
+    return 1 << min(table.select, 40) if table.exponential and table.select >= 0 else 0
 
 
 def _integer_line(edge: int, distance: I64, slope: Slope) -> I64:

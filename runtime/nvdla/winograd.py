@@ -42,8 +42,12 @@ def transform_integers(windows: AnyArray, truncate: int, bits: int) -> I64:
 
 
 def transform_halves(windows: U16) -> U16:
-    """`B^T d B` on fp16 bits: each pass rounds to fp17, the result to fp16."""
-    wide = half_to_single(windows, INFINITY)
+    """`transform_singles` of fp16 bits."""
+    return transform_singles(half_to_single(windows, INFINITY))
+
+
+def transform_singles(wide: F32) -> U16:
+    """`B^T d B` on fp16 values: each pass rounds to fp17, the result to fp16 bits."""
     rows = np.stack(
         [single_to_fp17(_add_signed(wide[:, a], wide[:, b], sign)) for a, b, sign in _INPUT_ROWS], axis=1
     )

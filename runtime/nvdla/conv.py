@@ -1,0 +1,200 @@
+"""The convolution core: input, weights and accumulators of one CONV operation (spec/nvdla.md §4.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from xonnc.formats.nvdla.constants import ConvMode, PixelFormat, Precision
+from xonnc.formats.nvdla.records import ConvOp, ConvSurface
+from xonnc.runtime.nvdla import winograd
+from xonnc.runtime.nvdla.arrays import F32, I64, AnyArray
+from xonnc.runtime.nvdla.conv_checks import POST_EXTENSIONS, check
+from xonnc.runtime.nvdla.conv_exact import convolve_exactly
+from xonnc.runtime.nvdla.conv_weights import WeightShape
+from xonnc.runtime.nvdla.correlation import Windows, correlate, correlate_integers
+from xonnc.runtime.nvdla.fixed_point import saturate, shift_right_rounding
+from xonnc.runtime.nvdla.floating_point import half_to_single
+from xonnc.runtime.nvdla.image_input import read_input
+from xonnc.runtime.nvdla.scope import Scope
+from xonnc.runtime.nvdla.weight_store import WeightStore
+
+# Bits of the pad_right and pad_bottom registers; Winograd rounds the output up by at most three more.
+_LARGEST_PAD_END = 63 + 3
+_LARGEST_OUTPUT = 1 << 28
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """One operation as correlation over a padded image; `flatten` pixels of image input become channels."""
+
+    windows: Windows
+    weights: WeightShape
+    flatten: int
+    rows_at_once: int
+
+
+@dataclass
+class ConvolutionCore:
+    """Runs CONV operations and keeps what the convolution buffer keeps from one to the next."""
+
+    _weights: WeightStore = field(default_factory=WeightStore)
+    _resident_data: list[AnyArray] | None = None
+
+    def run(self, op: ConvOp, surface: ConvSurface, scope: Scope) -> I64 | F32:
+        """The accumulators `[images, height, width, kernels]`: integers of 32 bits, or float32."""
+        check(op, surface, scope)
+        geometry = _geometry(op, surface, scope)
+        images = [_prepared(op, image, geometry, scope) for image in self._input(op, surface, scope)]
+        is_float = op.in_precision == Precision.FP16
+        windows, kernels = geometry.windows, geometry.weights.kernels
+        shape = (len(images), windows.out_height, windows.out_width, kernels)
+        out = np.empty(shape, np.float32) if is_float else np.empty(shape, np.int64)
+        for first, weights in self._weights.parts(
+            op, surface, geometry.weights, geometry.rows_at_once, scope
+        ):
+            for number, image in enumerate(images):
+                out[number, :, :, first : first + len(weights)] = _sums(op, image, weights, geometry, scope)
+        return out
+
+    def _input(self, op: ConvOp, surface: ConvSurface, scope: Scope) -> list[AnyArray]:
+        src = surface.src_data
+        if op.data_reuse:
+            data = self._resident_data
+            if data is None or len(data) != op.batch or data[0].shape != (src.height, src.width, src.channel):
+                raise scope.refuse(
+                    "data_reuse is set but no operation before it kept such data (skip_data_rls)"
+                )
+        else:
+            data = [read_input(op, surface, image, scope) for image in range(op.batch)]
+        self._resident_data = data if op.skip_data_rls else None
+        return data
+
+
+def _geometry(op: ConvOp, surface: ConvSurface, scope: Scope) -> Geometry:
+    dst, src = surface.dst_data, surface.src_data
+    is_image = op.data_format != PixelFormat.FEATURE
+    flatten = op.kernel_channel_csc // src.channel if is_image else 0
+    weights = WeightShape(
+        kernels=dst.channel,
+        rows=op.kernel_height_csc,
+        columns=op.kernel_width_csc,
+        channels=op.kernel_channel_csc,
+        kernel_group=scope.target.atomic_k // Precision(op.in_precision).bytes,
+        channel_block=scope.target.atomic_c,
+    )
+    windows = Windows(
+        out_height=dst.height,
+        out_width=dst.width,
+        rows=op.kernel_height_csc,
+        columns=flatten if is_image else op.kernel_width_csc,
+        stride_y=op.conv_stride_y,
+        stride_x=op.conv_stride_x,
+        dilation_y=op.dilation_y,
+        dilation_x=op.dilation_x,
+    )
+    _check_reach(op, surface, windows, scope)
+    return Geometry(windows, weights, flatten, POST_EXTENSIONS[op.post_extension])
+
+
+def _check_reach(op: ConvOp, surface: ConvSurface, windows: Windows, scope: Scope) -> None:
+    """The windows may reach into the padding the registers can express, and no further."""
+    src = surface.src_data
+    if op.conv_mode == ConvMode.WINOGRAD:
+        windows = replace(windows, rows=3, columns=3)
+    reach_x = windows.width - op.pad_x_left - src.width
+    reach_y = windows.height - op.pad_y_top - src.height
+    if max(reach_x, reach_y) > _LARGEST_PAD_END:
+        raise scope.refuse(
+            f"dst_data {windows.out_width} x {windows.out_height} takes {reach_x} columns and {reach_y} rows "
+            f"past the end of the input; the core pads up to {_LARGEST_PAD_END}"
+        )
+    if windows.out_width * windows.out_height * surface.dst_data.channel > _LARGEST_OUTPUT:
+        raise scope.refuse(f"an output of over {_LARGEST_OUTPUT} elements; no memory would hold it")
+
+
+def _prepared(op: ConvOp, image: AnyArray, geometry: Geometry, scope: Scope) -> AnyArray:
+    """The input with its padding, cut to what the windows cover: float32, fp16 bits, or int16."""
+    if op.in_precision == Precision.FP16:
+        bits = image.view(np.uint16)
+        pad = np.array([op.pad_val], np.int16).view(np.uint16)
+        if scope.exact:
+            return _padded(op, bits, int(pad[0]), geometry)
+        wide = half_to_single(bits, winograd.INFINITY)
+        return _padded(op, wide, float(half_to_single(pad, winograd.INFINITY)[0]), geometry)
+    return _padded(op, image.astype(np.int16), op.pad_val, geometry)
+
+
+def _padded(op: ConvOp, image: AnyArray, pad: float, geometry: Geometry) -> AnyArray:
+    height, width, channels = image.shape
+    is_winograd = op.conv_mode == ConvMode.WINOGRAD
+    windows = geometry.windows
+    rows = windows.out_height + 2 if is_winograd else windows.height
+    columns = windows.out_width + 2 if is_winograd else windows.width
+    top, left = op.pad_y_top, op.pad_x_left
+    if (rows, columns, top, left) == (height, width, 0, 0) and not is_winograd and not geometry.flatten:
+        return np.ascontiguousarray(image)
+    out = np.full((rows, columns, channels), pad, image.dtype)
+    height, width = max(0, min(height, rows - top)), max(0, min(width, columns - left))
+    out[top : top + height, left : left + width] = image[:height, :width]
+    if is_winograd:
+        # Channels added to fill the last atom are 0, also where the image is padded.
+        return np.pad(out, ((0, 0), (0, 0), (0, geometry.weights.channels - channels)))
+    return _flattened(out, geometry) if geometry.flatten else out
+
+
+def _flattened(image: AnyArray, geometry: Geometry) -> AnyArray:
+    """Neighbouring pixels of an image input side by side as channels of one pixel per output column."""
+    windows = geometry.windows
+    row, pixel, element = image.strides
+    view = np.lib.stride_tricks.as_strided(
+        image,
+        (len(image), windows.out_width, geometry.flatten, image.shape[2]),
+        (row, pixel * windows.stride_x, pixel * windows.dilation_x, element),
+        writeable=False,
+    )
+    return view.reshape(len(image), windows.out_width, -1)
+
+
+def _sums(op: ConvOp, image: AnyArray, weights: AnyArray, geometry: Geometry, scope: Scope) -> AnyArray:
+    """`[height, width, kernels]` of one image and some kernels, rounded as the accumulator delivers them."""
+    windows = geometry.windows
+    if geometry.flatten:
+        windows = windows.one_column()
+    if op.conv_mode == ConvMode.WINOGRAD:
+        return _winograd_sums(op, image, weights, windows, scope)
+    if op.in_precision != Precision.FP16:
+        total = correlate_integers(image.view(np.int16), weights.view(np.int16), windows)
+        return _clipped(op, total)
+    if scope.exact:
+        block = geometry.weights.channel_block
+        bits = weights.view(np.uint16)
+        return convolve_exactly(image.view(np.uint16), bits, windows, block, geometry.rows_at_once)
+    return correlate(image.view(np.float32), weights.view(np.float32), windows)
+
+
+def _winograd_sums(
+    op: ConvOp, image: AnyArray, weights: AnyArray, windows: Windows, scope: Scope
+) -> AnyArray:
+    height, width = windows.out_height, windows.out_width
+    tiles = winograd.tiles(image, height, width)
+    if op.in_precision == Precision.FP16:
+        if scope.exact:
+            data = winograd.transform_halves(tiles.view(np.uint16))
+            return winograd.assemble(
+                winograd.accumulate_exactly(data, weights.view(np.uint16)), height, width
+            )
+        data = half_to_single(winograd.transform_singles(tiles.view(np.float32)), winograd.INFINITY)
+        products = winograd.multiply(data, weights.view(np.float32))
+        return winograd.assemble(winograd.reduce_outputs(products), height, width)
+    bits = 8 * Precision(op.in_precision).bytes
+    data = winograd.transform_integers(tiles.view(np.int16), op.pra_truncate, bits)
+    # 31-bit products of at most 8192 channels stay far below 2**53.
+    exact = winograd.multiply(data.astype(np.float64), weights.astype(np.float64))
+    total = winograd.reduce_outputs(exact).astype(np.int64)
+    return _clipped(op, winograd.assemble(total, height, width))
+
+
+def _clipped(op: ConvOp, total: I64) -> I64:
+    return saturate(shift_right_rounding(total, op.out_cvt.truncate), 32)

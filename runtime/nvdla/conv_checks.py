@@ -1,0 +1,108 @@
+"""What a CONV operation has to get right for its result to come and be right (spec/nvdla.md §2.4, §7)."""
+
+from __future__ import annotations
+
+from xonnc.formats.nvdla.constants import ConvMode, PixelFormat, WeightFormat
+from xonnc.formats.nvdla.records import ConvOp, ConvSurface
+from xonnc.runtime.nvdla.conv_weights import WINOGRAD_CHANNELS, WINOGRAD_SIDE
+from xonnc.runtime.nvdla.scope import Scope
+
+# Kernel rows that one step takes, by the field post_extension.
+POST_EXTENSIONS = (1, 2, 4)
+_LARGEST_KERNEL = 32
+_LARGEST_DIMENSION = 8192
+
+
+def check(op: ConvOp, surface: ConvSurface, scope: Scope) -> None:
+    """Refuses what the firmware or the core would refuse, hang on, or silently compute wrong."""
+    scope.precision(op.in_precision, "in_precision")
+    scope.member(WeightFormat, op.weight_format, "weight_format")
+    if op.in_precision != op.out_precision:
+        raise scope.refuse(
+            f"in_precision {op.in_precision} and out_precision {op.out_precision} differ; "
+            "the core has one precision"
+        )
+    if op.post_extension >= len(POST_EXTENSIONS):
+        raise scope.refuse(f"post_extension {op.post_extension}: it is 0, 1 or 2")
+    if op.out_cvt.scale != 1 or op.out_cvt.offset != 0:
+        raise scope.refuse(
+            f"out_cvt scale {op.out_cvt.scale}, offset {op.out_cvt.offset}: "
+            "the core only truncates (scale 1, offset 0)"
+        )
+    _check_counts(op, scope)
+    _check_sizes(op, surface, scope)
+    _check_channels(op, surface, scope)
+
+
+def _check_counts(op: ConvOp, scope: Scope) -> None:
+    """The fields that count from 1, and what the hardware allows of them."""
+    counts = (
+        ("conv_stride_x", op.conv_stride_x, 8),
+        ("conv_stride_y", op.conv_stride_y, 8),
+        ("dilation_x", op.dilation_x, 32),
+        ("dilation_y", op.dilation_y, 32),
+        ("batch", op.batch, scope.target.batch),
+    )
+    for name, value, most in counts:
+        if not 1 <= value <= most:
+            raise scope.refuse(f"{name} {value}: {scope.target.name} takes 1 to {most}")
+
+
+def _check_sizes(op: ConvOp, surface: ConvSurface, scope: Scope) -> None:
+    dst, src = surface.dst_data, surface.src_data
+    if (op.input_width_cmac, op.input_height_cmac) != (dst.width, dst.height):
+        raise scope.refuse(
+            f"input_width_cmac x input_height_cmac is {op.input_width_cmac} x {op.input_height_cmac} "
+            f"but dst_data is {dst.width} x {dst.height}; both are the output size"
+        )
+    for name, cube in (("src_data", src), ("dst_data", dst)):
+        sizes = cube.width, cube.height, cube.channel
+        if min(sizes) < 1 or max(sizes) > _LARGEST_DIMENSION:
+            raise scope.refuse(
+                f"{name} is {cube.width} x {cube.height} x {cube.channel}; "
+                f"every dimension is 1 to {_LARGEST_DIMENSION}"
+            )
+    for name, value in (("width", op.kernel_width_csc), ("height", op.kernel_height_csc)):
+        if not 1 <= value <= _LARGEST_KERNEL:
+            raise scope.refuse(f"kernel_{name}_csc {value}: the core takes 1 to {_LARGEST_KERNEL}")
+
+
+def _check_channels(op: ConvOp, surface: ConvSurface, scope: Scope) -> None:
+    channels, kernel_channels = surface.src_data.channel, op.kernel_channel_csc
+    mismatch = scope.refuse(
+        f"kernel_channel_csc {kernel_channels} does not fit an input of {channels} channels"
+    )
+    is_feature = op.data_format == PixelFormat.FEATURE
+    if scope.member(ConvMode, op.conv_mode, "conv_mode") is ConvMode.WINOGRAD:
+        _check_winograd(op, surface, scope)
+        if kernel_channels < channels:
+            raise mismatch
+    elif is_feature and not channels == kernel_channels == op.input_channel_csc:
+        raise mismatch
+    if is_feature:
+        return
+    if op.kernel_width_csc != 1:
+        raise scope.refuse(
+            f"kernel_width_csc {op.kernel_width_csc}: image input takes kernels flattened to width 1"
+        )
+    if kernel_channels < channels or kernel_channels % channels:
+        raise mismatch
+
+
+def _check_winograd(op: ConvOp, surface: ConvSurface, scope: Scope) -> None:
+    dst = surface.dst_data
+    if not scope.target.winograd:
+        raise scope.refuse(f"conv_mode WINOGRAD: {scope.target.name} convolves directly only")
+    if op.data_format != PixelFormat.FEATURE:
+        raise scope.refuse("conv_mode WINOGRAD with image input; only feature cubes can be transformed")
+    if (op.kernel_width_csc, op.kernel_height_csc) != (WINOGRAD_SIDE, WINOGRAD_SIDE):
+        raise scope.refuse(
+            f"a Winograd kernel of {op.kernel_width_csc} x {op.kernel_height_csc}: "
+            "transformed weights are 4 x 4"
+        )
+    if (op.conv_stride_x, op.conv_stride_y, op.dilation_x, op.dilation_y) != (1, 1, 1, 1):
+        raise scope.refuse("conv_mode WINOGRAD takes stride 1 and dilation 1")
+    if dst.width % WINOGRAD_SIDE or dst.height % WINOGRAD_SIDE:
+        raise scope.refuse(f"a Winograd output of {dst.width} x {dst.height}: both are multiples of 4")
+    if op.kernel_channel_csc % WINOGRAD_CHANNELS:
+        raise scope.refuse(f"kernel_channel_csc {op.kernel_channel_csc}: Winograd takes groups of 4 channels")

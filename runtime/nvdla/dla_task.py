@@ -1,0 +1,136 @@
+"""One DLA task: its operations run in the order of the dependency graph, each on its engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xonnc.errors import XonncError
+from xonnc.formats.nvdla.constants import MemoryType, OpType
+from xonnc.formats.nvdla.records import (
+    BdmaSurface,
+    CdpOp,
+    CdpSurface,
+    CommonOpDesc,
+    Consumer,
+    ConvOp,
+    ConvSurface,
+    PdpOp,
+    PdpSurface,
+    RubikOp,
+    RubikSurface,
+    SdpOp,
+    SdpSurface,
+)
+from xonnc.formats.nvdla.tasks import DlaTask, Operation
+from xonnc.runtime.nvdla import bdma, cdp, pdp, rubik, sdp
+from xonnc.runtime.nvdla.arrays import F32, I64, AnyArray
+from xonnc.runtime.nvdla.conv import ConvolutionCore
+from xonnc.runtime.nvdla.lookup_table import LookupTable, lookup_table
+from xonnc.runtime.nvdla.memory import AddressSpace, Place
+from xonnc.runtime.nvdla.scheduler import GraphNode, Scheduler, Signal
+from xonnc.runtime.nvdla.scope import Scope
+from xonnc.targets import NvdlaTarget
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What an operation delivered: `[images, height, width, lanes]`, fp16 as bits; None for plain copies."""
+
+    operation: Operation
+    values: AnyArray | None
+    channels: int
+
+
+@dataclass(frozen=True)
+class TaskRunner:
+    """A task with its descriptors, bound to memory."""
+
+    task: DlaTask
+    space: AddressSpace
+    target: NvdlaTarget
+    exact: bool
+    done: Callable[[Finished], None]
+
+    def run(self) -> None:
+        """Runs the task; the dependency counts in memory end where the firmware would leave them."""
+        counts = self._counts()
+        nodes = [
+            _node(op, int(counts.read(1)[0])) for op, counts in zip(self.task.operations, counts, strict=True)
+        ]
+        scheduler = Scheduler(nodes, self.task.network.op_head, self.task.name)
+        luts = [lookup_table(record) for record in self.task.luts]
+        core = ConvolutionCore()
+        scheduler.run(lambda chain: self._run_chain(chain, core, luts))
+        for place, count in zip(counts, scheduler.counts, strict=True):
+            place.read(1)[...] = count & 0xFF
+
+    def _counts(self) -> list[Place]:
+        """Where every operation's dependency count lies in memory."""
+        step, first = CommonOpDesc.SIZE, CommonOpDesc.offset_of("dependency_count")
+        index = self.task.network.dependency_graph_index
+        what = f"{self.task.name} dependency graph"
+        return [
+            self.space.locate(index, number * step + first, 1, what)
+            for number in range(len(self.task.operations))
+        ]
+
+    def _run_chain(self, chain: Sequence[int], core: ConvolutionCore, luts: Sequence[LookupTable]) -> None:
+        """Runs one operation, or the operations a stream passes through, and hands each result on."""
+        accumulators: I64 | F32 | None = None
+        pixels: AnyArray | None = None
+        for index in chain:
+            operation = self.task.operations[index]
+            name = f"{self.task.name} operation {index} ({operation.engine.name})"
+            scope = Scope(name, self.space, self.target, self.exact)
+            match operation.op, operation.surface:
+                case ConvOp() as op, ConvSurface() as surface:
+                    accumulators = core.run(op, surface, scope)
+                    result = accumulators
+                case SdpOp() as op, SdpSurface() as surface:
+                    pixels = sdp.run(op, surface, accumulators, luts, scope)
+                    result = pixels
+                case PdpOp() as op, PdpSurface() as surface:
+                    result = pdp.run(op, surface, pixels, scope)
+                case CdpOp() as op, CdpSurface() as surface:
+                    result = cdp.run(op, surface, luts, scope)
+                case RubikOp() as op, RubikSurface() as surface:
+                    result = rubik.run(op, surface, scope)
+                case _, BdmaSurface() as surface:
+                    bdma.run(surface, scope)
+                    result = None
+                case _:
+                    raise XonncError(f"{name}: its descriptors are those of different engines")
+            self.done(Finished(operation, result, _channels(operation)))
+
+
+def _channels(operation: Operation) -> int:
+    surface = operation.surface
+    match surface:
+        case SdpSurface():
+            return surface.src_data.channel
+        case BdmaSurface():
+            return 0
+        case _:
+            return surface.dst_data.channel
+
+
+def _node(operation: Operation, count: int) -> GraphNode:
+    surface, entry = operation.surface, operation.dependency
+    has_cubes = not isinstance(surface, BdmaSurface)
+    from_engine = has_cubes and surface.src_data.type == MemoryType.HW
+    to_engine = has_cubes and surface.dst_data.type == MemoryType.HW
+    lut = operation.op.lut_index if isinstance(operation.op, SdpOp | CdpOp) else -1
+    return GraphNode(
+        engine=operation.engine,
+        dependency_count=count,
+        consumers=[_signal(consumer) for consumer in entry.consumers],
+        fused_parent=_signal(entry.fused_parent),
+        lut=None if lut < 0 else lut,
+        from_engine=from_engine and operation.engine in (OpType.SDP, OpType.PDP),
+        to_engine=operation.engine is OpType.CONV or (to_engine and operation.engine is OpType.SDP),
+    )
+
+
+def _signal(consumer: Consumer) -> Signal | None:
+    return None if consumer.index < 0 else Signal(consumer.index, consumer.event)

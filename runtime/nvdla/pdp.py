@@ -1,0 +1,144 @@
+"""The planar data processor: pooling (spec/nvdla.md §4.5)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from xonnc.formats.nvdla.constants import PoolMode, Precision
+from xonnc.formats.nvdla.records import DataCube, PdpOp, PdpSurface
+from xonnc.runtime.nvdla.arrays import I64, AnyArray
+from xonnc.runtime.nvdla.fixed_point import sign_extend
+from xonnc.runtime.nvdla.floating_point import (
+    FP17_MAX,
+    half_from_order,
+    half_order,
+    half_to_single,
+    single_to_half,
+)
+from xonnc.runtime.nvdla.pooling import Pooling, average_integers, average_singles, reduce_windows
+from xonnc.runtime.nvdla.precisions import element_type
+from xonnc.runtime.nvdla.scope import Scope
+
+_LARGEST_WINDOW = 8
+_LARGEST_PAD = 7
+# Bits the hardware keeps of an int8 padding value, for 1 to 7 padded pixels; 8 more for int16.
+_PADDING_BITS = (8, 9, 10, 10, 11, 11, 11)
+_HALF_LARGEST = 0x7BFF
+_BEYOND = 1 << 20
+
+
+def run(op: PdpOp, surface: PdpSurface, from_sdp: AnyArray | None, scope: Scope) -> AnyArray:
+    """Pools `from_sdp` `[1, height, width, lanes]` or the source cube; returns `[height, width, lanes]`."""
+    precision = scope.precision(op.precision, "precision")
+    mode = scope.member(PoolMode, op.pool_mode, "pool_mode")
+    src, dst = surface.src_data, surface.dst_data
+    if from_sdp is None:
+        layout = scope.feature_layout(src, src.width, src.height, src.channel, precision.bytes)
+        pixels = scope.read_pixels(src, layout, element_type(precision), "src_data")
+    else:
+        pixels = _from_sdp(from_sdp, src, precision, scope)
+    pooling = _pooling(op, surface, pixels, scope)
+    result = _pool(mode, op, pixels, pooling, precision).astype(element_type(precision))
+    layout = scope.feature_layout(dst, dst.width, dst.height, dst.channel, precision.bytes)
+    scope.write_pixels(dst, layout, result, "dst_data")
+    return result
+
+
+def _from_sdp(pixels: AnyArray, src: DataCube, precision: Precision, scope: Scope) -> AnyArray:
+    """What the SDP hands over, checked against src_data and cut to whole atoms of its channels."""
+    lanes = scope.target.memory_atom_bytes // precision.bytes
+    needed = -(-src.channel // lanes) * lanes
+    images, height, width, delivered = pixels.shape
+    if images != 1:
+        raise scope.refuse(f"the SDP delivers {images} images; only one can be pooled on the fly")
+    if (height, width) != (src.height, src.width) or delivered < needed:
+        raise scope.refuse(
+            f"src_data is {src.width} x {src.height} x {src.channel} but the SDP delivers "
+            f"{width} x {height} x {delivered}"
+        )
+    if pixels.dtype != element_type(precision):
+        raise scope.refuse(f"precision {precision.name} but the SDP delivers {pixels.dtype}")
+    return pixels[0, :, :, :needed]
+
+
+def _pooling(op: PdpOp, surface: PdpSurface, pixels: AnyArray, scope: Scope) -> Pooling:
+    src, dst = surface.src_data, surface.dst_data
+    if src.channel != dst.channel:
+        raise scope.refuse(f"src_data has {src.channel} channels, dst_data {dst.channel}; pooling keeps them")
+    pooling = Pooling(
+        out_height=dst.height,
+        out_width=dst.width,
+        kernel_height=op.pool_height + 1,
+        kernel_width=op.pool_width + 1,
+        stride_y=op.stride_y,
+        stride_x=op.stride_x,
+        pad_top=op.pad_top,
+        pad_left=op.pad_left,
+    )
+    if max(pooling.kernel_height, pooling.kernel_width) > _LARGEST_WINDOW:
+        raise scope.refuse(
+            f"window {pooling.kernel_width} x {pooling.kernel_height}: the PDP takes up to {_LARGEST_WINDOW}"
+        )
+    if max(op.pad_left, op.pad_right, op.pad_top, op.pad_bottom) > _LARGEST_PAD:
+        raise scope.refuse(f"padding beyond {_LARGEST_PAD}: the PDP pads 0 to {_LARGEST_PAD} pixels")
+    if not (1 <= op.stride_x <= 8 and 1 <= op.stride_y <= 8):
+        raise scope.refuse(f"strides {op.stride_x} x {op.stride_y}: the PDP takes 1 to 8")
+    height, width = pixels.shape[:2]
+    most_x = (width + op.pad_left + op.pad_right - pooling.kernel_width) // op.stride_x + 1
+    most_y = (height + op.pad_top + op.pad_bottom - pooling.kernel_height) // op.stride_y + 1
+    if dst.width > most_x or dst.height > most_y or dst.width < 1 or dst.height < 1:
+        raise scope.refuse(f"dst_data is {dst.width} x {dst.height} but the windows give {most_x} x {most_y}")
+    _check_split(op, surface, scope)
+    return pooling
+
+
+def _check_split(op: PdpOp, surface: PdpSurface, scope: Scope) -> None:
+    """A split runs as the whole operation does, as long as its parts add up."""
+    if op.split_num < 1:
+        raise scope.refuse("split_num 0: the field counts from 1")
+    if op.split_num == 1:
+        return
+    middle = op.partial_width_mid * (op.split_num - 2)
+    total = op.partial_width_first + middle + op.partial_width_last
+    if total != surface.dst_data.width:
+        raise scope.refuse(
+            f"the {op.split_num} partial output widths add up to {total}, "
+            f"dst_data is {surface.dst_data.width} wide"
+        )
+
+
+def _pool(mode: PoolMode, op: PdpOp, pixels: AnyArray, pooling: Pooling, precision: Precision) -> AnyArray:
+    if mode is PoolMode.AVG:
+        if precision is Precision.FP16:
+            wide = half_to_single(pixels.view(np.uint16), FP17_MAX)
+            return single_to_half(average_singles(wide, pooling))
+        extra = 0 if precision is Precision.INT8 else 8
+        padding = [
+            sign_extend(value, bits + extra)
+            for value, bits in zip(op.padding_value, _PADDING_BITS, strict=True)
+        ]
+        return average_integers(pixels.astype(np.int64), pooling, padding)
+    order = _order(pixels, precision)
+    if mode is PoolMode.MAX:
+        result = reduce_windows(pooling.padded(order, -_BEYOND), pooling, _larger)
+    else:
+        result = reduce_windows(pooling.padded(order, _BEYOND), pooling, _smaller)
+    return half_from_order(result) if precision is Precision.FP16 else result
+
+
+def _order(pixels: AnyArray, precision: Precision) -> I64:
+    if precision is not Precision.FP16:
+        return pixels.astype(np.int64)
+    bits = pixels.view(np.uint16)
+    magnitude = bits & np.uint16(0x7FFF)
+    # Inf is taken as the largest finite number.
+    finite = np.where(magnitude == 0x7C00, (bits & np.uint16(0x8000)) | np.uint16(_HALF_LARGEST), bits)
+    return half_order(finite.astype(np.uint16))
+
+
+def _larger(a: I64, b: I64) -> I64:
+    return np.maximum(a, b)
+
+
+def _smaller(a: I64, b: I64) -> I64:
+    return np.minimum(a, b)

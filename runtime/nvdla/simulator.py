@@ -1,0 +1,265 @@
+"""Runs loadables: memory, submits and tasks as the runtime handles them (spec/nvdla.md §1.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from xonnc.errors import XonncError
+from xonnc.formats.nvdla.constants import MemoryDomain, MemoryFlags
+from xonnc.formats.nvdla.loadable import Loadable, MemoryEntry, TensorDesc
+from xonnc.formats.nvdla.tasks import Address, DlaTask, EmuTask, decode_tasks
+from xonnc.runtime.nvdla import emu
+from xonnc.runtime.nvdla.arrays import U8, AnyArray
+from xonnc.runtime.nvdla.dla_task import Finished, TaskRunner
+from xonnc.runtime.nvdla.memory import AddressSpace, MemoryObject, Place, allocate
+from xonnc.runtime.nvdla.scope import Scope
+from xonnc.runtime.nvdla.tensors import BoundTensor, bound_tensor
+from xonnc.targets import NvdlaTarget
+
+Mode: TypeAlias = Literal["fast", "exact"]
+
+# The runtime refills a memory object before every submit when a blob in it is called like this.
+_REFILLED = "dep_graph"
+_LARGEST_MEMORY = 16 << 30
+
+
+@dataclass(frozen=True)
+class OpResult:
+    """
+    One operation that has just finished, `done` of `total` in this run.
+
+    `engine` is CONV, SDP, PDP, CDP, RUBIK, BDMA or the emulator's POWER and SOFTMAX.
+    """
+
+    task: int
+    index: int
+    engine: str
+    done: int
+    total: int
+    values: AnyArray | None
+    channels: int
+
+    def tensor(self) -> AnyArray | None:
+        """What the operation delivered as NCHW (accumulators for CONV); None where it only copied bytes."""
+        if self.values is None:
+            return None
+        values = self.values if self.values.ndim == 4 else self.values[None]
+        values = values[..., : self.channels].transpose(0, 3, 1, 2)
+        values = np.ascontiguousarray(values)
+        return values.view(np.float16) if values.dtype == np.uint16 else values
+
+
+Observer: TypeAlias = Callable[[OpResult], None]
+
+
+@dataclass(frozen=True)
+class Output:
+    """One bound output: the tensor as NCHW, and all bytes of its memory object."""
+
+    name: str
+    tensor: AnyArray
+    raw: bytes
+
+
+class Simulator:
+    """
+    A loadable in memory, ready to run any number of times.
+
+    `mode` chooses the fp16 sums of convolutions: "exact" by the MAC's own rule, "fast" in float32 (within one
+    unit of the last place or 2**-11 of the tensor's largest value). Everything else is bit for bit in both.
+    Loading raises `XonncError` for a loadable the runtime would refuse; source: spec/nvdla.md §1, §4.
+    """
+
+    def __init__(
+        self,
+        loadable: Loadable,
+        target: NvdlaTarget,
+        *,
+        mode: Mode = "fast",
+        observer: Observer | None = None,
+    ):
+        self._loadable = loadable
+        self._target = target
+        self._exact = mode == "exact"
+        self._observer = observer
+        self._tasks = decode_tasks(loadable)
+        _check_submits(loadable)
+        self._memory = _load(loadable)
+        self._bound_inputs = self._bindings(MemoryFlags.INPUT, "input")
+        self._bound_outputs = self._bindings(MemoryFlags.OUTPUT, "output")
+        self._finished = 0
+        self._total = sum(
+            len(self._tasks[i].operations) for submit in loadable.submits for i in submit.task_id
+        )
+
+    @property
+    def inputs(self) -> list[BoundTensor]:
+        """The inputs in binding order."""
+        return [tensor for _, tensor in self._bound_inputs]
+
+    @property
+    def outputs(self) -> list[BoundTensor]:
+        """The outputs in binding order."""
+        return [tensor for _, tensor in self._bound_outputs]
+
+    def run(self, inputs: Sequence[AnyArray | bytes]) -> list[Output]:
+        """
+        Runs all submits on the inputs in binding order.
+
+        An input is an NCHW array of the descriptor's shape, or the raw bytes of its memory object. Raises
+        `XonncError` for inputs that do not fit, accesses outside a memory object, engines or settings that
+        the target lacks, and task graphs that hang.
+        """
+        if len(inputs) != len(self._bound_inputs):
+            raise XonncError(f"{len(inputs)} inputs given; the loadable takes {len(self._bound_inputs)}")
+        for value, (memory, tensor) in zip(inputs, self._bound_inputs, strict=True):
+            _bind(value, self._memory_object(memory), tensor)
+        self._finished = 0
+        # Overflow and NaN are part of the arithmetic simulated here.
+        with np.errstate(all="ignore"):
+            for submit in self._loadable.submits:
+                self._refill()
+                for task in submit.task_id:
+                    self._run_task(self._tasks[task])
+        return [
+            Output(
+                tensor.name,
+                tensor.unpack(self._memory_object(memory)),
+                self._memory_object(memory).data.tobytes(),
+            )
+            for memory, tensor in self._bound_outputs
+        ]
+
+    def _memory_object(self, number: int) -> MemoryObject:
+        memory = self._memory[number]
+        if memory is None:
+            raise XonncError(f"memory {number} is bound but not in DRAM; inputs and outputs live there")
+        return memory
+
+    def _bindings(self, direction: MemoryFlags, what: str) -> list[tuple[int, BoundTensor]]:
+        entries = sorted(
+            (entry for entry in self._loadable.memories if entry.flags & direction), key=lambda e: e.bind_id
+        )
+        if [entry.bind_id for entry in entries] != list(range(len(entries))):
+            found = ", ".join(str(entry.bind_id) for entry in entries)
+            raise XonncError(f"{what}s are bound as {found}; bind ids count from 0 without gaps")
+        return [(entry.id, self._bound(entry, what)) for entry in entries]
+
+    def _bound(self, entry: MemoryEntry, what: str) -> BoundTensor:
+        tensors: Sequence[TensorDesc] = self._loadable.tensors
+        if entry.tensor_desc_id >= len(tensors):
+            raise XonncError(
+                f"{what} {entry.bind_id}: no tensor descriptor {entry.tensor_desc_id} among {len(tensors)}"
+            )
+        return bound_tensor(tensors[entry.tensor_desc_id], entry.size, self._target.memory_atom_bytes)
+
+    def _refill(self) -> None:
+        for entry in self._loadable.memories:
+            if entry.flags & MemoryFlags.SET and any(_REFILLED in name for name in entry.contents):
+                memory = self._memory[entry.id]
+                if memory is not None:
+                    _fill(self._loadable, entry, memory)
+
+    def _run_task(self, task: DlaTask | EmuTask) -> None:
+        space = AddressSpace([self._place(address, task.name) for address in task.addresses])
+        if isinstance(task, DlaTask):
+            TaskRunner(task, space, self._target, self._exact, lambda f: self._dla_done(task, f)).run()
+            return
+        for index, operation in enumerate(task.operations):
+            scope = Scope(f"{task.name} operation {index} (EMU)", space, self._target, self._exact)
+            values = emu.run(operation.op, operation.source, operation.destination, scope)
+            name = emu.name_of(operation.op)
+            self._report(task.id, index, name, values, operation.destination.channel)
+
+    def _place(self, address: Address, what: str) -> Place | None:
+        if not 0 <= address.memory < len(self._memory):
+            raise XonncError(f"{what}: memory {address.memory} of {len(self._memory)} does not exist")
+        memory = self._memory[address.memory]
+        return None if memory is None else Place(memory, address.offset)
+
+    def _dla_done(self, task: DlaTask, finished: Finished) -> None:
+        operation = finished.operation
+        self._report(task.id, operation.index, operation.engine.name, finished.values, finished.channels)
+
+    def _report(self, task: int, index: int, engine: str, values: AnyArray | None, channels: int) -> None:
+        self._finished += 1
+        if self._observer is not None:
+            self._observer(OpResult(task, index, engine, self._finished, self._total, values, channels))
+
+
+def simulate(
+    loadable: Loadable,
+    target: NvdlaTarget,
+    inputs: Sequence[AnyArray | bytes],
+    *,
+    mode: Mode = "fast",
+    observer: Observer | None = None,
+) -> list[Output]:
+    """Loads and runs once; see `Simulator`."""
+    return Simulator(loadable, target, mode=mode, observer=observer).run(inputs)
+
+
+def _check_submits(loadable: Loadable) -> None:
+    for submit in loadable.submits:
+        for task in submit.task_id:
+            if not 0 <= task < len(loadable.tasks):
+                raise XonncError(f"submit {submit.id}: task {task} of {len(loadable.tasks)} does not exist")
+
+
+def _load(loadable: Loadable) -> list[MemoryObject | None]:
+    """Allocates what the runtime and the application allocate, and fills it."""
+    objects: list[MemoryObject | None] = []
+    total = sum(entry.size for entry in loadable.memories)
+    if total > _LARGEST_MEMORY:
+        raise XonncError(
+            f"the memory objects take {total} bytes; the simulator holds up to {_LARGEST_MEMORY}"
+        )
+    for number, entry in enumerate(loadable.memories):
+        if entry.id != number:
+            raise XonncError(f"memory {number} has id {entry.id}; ids count from 0 in list order")
+        bound = entry.flags & (MemoryFlags.INPUT | MemoryFlags.OUTPUT)
+        if entry.domain != MemoryDomain.SYSTEM or not (bound or entry.flags & MemoryFlags.ALLOC):
+            # The runtime allocates DRAM only; a task that lists such an object gets a null handle.
+            objects.append(None)
+            continue
+        memory = allocate(entry.size)
+        if entry.flags & MemoryFlags.SET:
+            _fill(loadable, entry, memory)
+        objects.append(memory)
+    return objects
+
+
+def _fill(loadable: Loadable, entry: MemoryEntry, memory: MemoryObject) -> None:
+    """Copies an entry's blobs to where they belong."""
+    if len(entry.contents) != len(entry.offsets):
+        raise XonncError(
+            f"memory {entry.id}: {len(entry.contents)} contents but {len(entry.offsets)} offsets"
+        )
+    for name, offset in zip(entry.contents, entry.offsets, strict=True):
+        blob = loadable.by_name.get(name)
+        if blob is None:
+            raise XonncError(f"memory {entry.id}: no blob '{name}' in the file")
+        data = blob.data if isinstance(blob.data, bytes | memoryview) else bytes(blob.data)
+        source: U8 = np.frombuffer(data, np.uint8)[: blob.byte_size]
+        if offset + len(source) > len(memory.data):
+            raise XonncError(
+                f"memory {entry.id}: blob '{name}' ends at byte {offset + len(source)} of {len(memory.data)}"
+            )
+        memory.data[offset : offset + len(source)] = source
+    memory.generation += 1
+
+
+def _bind(value: AnyArray | bytes, memory: MemoryObject, tensor: BoundTensor) -> None:
+    if not isinstance(value, bytes):
+        tensor.pack(value, memory)
+        return
+    if len(value) > len(memory.data):
+        raise XonncError(
+            f"input {tensor.name}: {len(value)} raw bytes; its memory object holds {len(memory.data)}"
+        )
+    memory.data[: len(value)] = np.frombuffer(value, np.uint8)
+    memory.generation += 1

@@ -1,0 +1,144 @@
+"""Weights of convolutions, decoded from memory and kept while they may be used again."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from xonnc.formats.nvdla.constants import ConvMode, Precision, WeightFormat
+from xonnc.formats.nvdla.records import ConvOp, ConvSurface
+from xonnc.runtime.nvdla.arrays import AnyArray
+from xonnc.runtime.nvdla.conv_weights import (
+    WeightShape,
+    decompress,
+    unpack_direct,
+    unpack_post_extended,
+    unpack_winograd,
+)
+from xonnc.runtime.nvdla.precisions import element_type
+from xonnc.runtime.nvdla.scope import Scope
+
+# An image cut into row chunks uses one set of weights many times.
+_KEPT_BYTES = 128 << 20
+# Larger sets are decoded and multiplied part by part, to bound memory.
+_PART_BYTES = 64 << 20
+# Inf counts as 65536 in convolutions.
+_INFINITY = np.float32(65536.0)
+
+
+@dataclass
+class WeightStore:
+    """Decoded weights by place and shape, the least recently used dropped first."""
+
+    _kept: OrderedDict[tuple[object, ...], AnyArray] = field(
+        default_factory=OrderedDict[tuple[object, ...], AnyArray]
+    )
+    _resident: tuple[WeightShape, AnyArray] | None = None
+
+    def parts(
+        self, op: ConvOp, surface: ConvSurface, shape: WeightShape, rows_at_once: int, scope: Scope
+    ) -> Iterator[tuple[int, AnyArray]]:
+        """First kernel and `[kernels, rows, columns, channels]`: int16, fp16 bits or float32."""
+        resident = self._resident
+        self._resident = None
+        if op.weight_reuse:
+            if resident is None or resident[0] != shape:
+                raise scope.refuse(
+                    "weight_reuse is set but no operation before it kept such weights (skip_weight_rls)"
+                )
+            weights = resident[1]
+        elif op.weight_format == WeightFormat.UNCOMPRESSED and shape.elements * 4 > _PART_BYTES:
+            yield from _large_parts(op, surface, shape, rows_at_once, scope)
+            return
+        else:
+            weights = self._decoded(op, surface, shape, rows_at_once, scope)
+        if op.skip_weight_rls:
+            self._resident = shape, weights
+        yield 0, weights
+
+    def _decoded(
+        self, op: ConvOp, surface: ConvSurface, shape: WeightShape, rows_at_once: int, scope: Scope
+    ) -> AnyArray:
+        cube = surface.weight_data
+        place = scope.space.locate(cube.address, cube.offset, 0, f"{scope.name} weight_data")
+        mask = surface.wmb_data.address, surface.wmb_data.offset
+        key = (
+            *place.key,
+            op.weight_format,
+            mask,
+            op.conv_mode,
+            op.in_precision,
+            shape,
+            rows_at_once,
+            scope.exact,
+        )
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            return self._kept[key]
+        compressed = op.weight_format == WeightFormat.COMPRESSED
+        stream = (
+            _compressed_stream(op, surface, shape, scope)
+            if compressed
+            else _stream(op, surface, shape, scope)
+        )
+        weights = _unpack(op, stream, shape, rows_at_once, scope)
+        self._kept[key] = weights
+        while len(self._kept) > 1 and sum(kept.nbytes for kept in self._kept.values()) > _KEPT_BYTES:
+            self._kept.popitem(last=False)
+        return weights
+
+
+def _large_parts(
+    op: ConvOp, surface: ConvSurface, shape: WeightShape, rows_at_once: int, scope: Scope
+) -> Iterator[tuple[int, AnyArray]]:
+    stream = _stream(op, surface, shape, scope)
+    groups = max(1, _PART_BYTES // (4 * shape.elements_per_kernel * shape.kernel_group))
+    size = groups * shape.kernel_group
+    for first in range(0, shape.kernels, size):
+        part = replace(shape, kernels=min(size, shape.kernels - first))
+        begin = first * shape.elements_per_kernel
+        yield first, _unpack(op, stream[begin : begin + part.elements], part, rows_at_once, scope)
+
+
+def _stream(op: ConvOp, surface: ConvSurface, shape: WeightShape, scope: Scope) -> AnyArray:
+    precision = Precision(op.in_precision)
+    size = shape.elements * precision.bytes
+    entry = scope.target.cbuf_entry_bytes
+    if surface.weight_data.size != -(-size // entry) * entry:
+        raise scope.refuse(
+            f"weight_data.size {surface.weight_data.size}: the weights are {size} bytes and the size is "
+            f"that rounded up to {entry}-byte buffer entries"
+        )
+    return scope.bytes_at(surface.weight_data, size, "weight_data").view(element_type(precision))
+
+
+def _compressed_stream(op: ConvOp, surface: ConvSurface, shape: WeightShape, scope: Scope) -> AnyArray:
+    if not scope.target.weight_compression:
+        raise scope.refuse(f"compressed weights: {scope.target.name} takes them uncompressed only")
+    mask = scope.bytes_at(surface.wmb_data, -(-shape.elements // 8), "wmb_data")
+    groups = -(-shape.kernels // shape.kernel_group)
+    sizes = scope.bytes_at(surface.wgs_data, 4 * groups, "wgs_data")
+    stored = scope.bytes_at(surface.weight_data, surface.weight_data.size, "weight_data")
+    element = element_type(Precision(op.in_precision))
+    return decompress(stored, mask, sizes, shape.elements, element, scope.name)
+
+
+def _unpack(op: ConvOp, stream: AnyArray, shape: WeightShape, rows_at_once: int, scope: Scope) -> AnyArray:
+    is_half = op.in_precision == Precision.FP16
+    if is_half and not scope.exact:
+        dtype = np.dtype(np.float32)
+        infinite = bool(((stream.view(np.uint16) & 0x7FFF) == 0x7C00).any())
+        stream = stream.view(np.float16)
+    else:
+        dtype = np.dtype(np.uint16) if is_half else np.dtype(np.int16)
+        infinite = False
+    if op.conv_mode == ConvMode.WINOGRAD:
+        weights = unpack_winograd(stream, shape, dtype)
+    elif rows_at_once > 1:
+        weights = unpack_post_extended(stream, shape, rows_at_once, dtype)
+    else:
+        weights = unpack_direct(stream, shape, dtype)
+    return np.clip(weights.view(np.float32), -_INFINITY, _INFINITY) if infinite else weights
