@@ -77,6 +77,8 @@ class Builder:
     matcher: Matcher
     pool: DisposablePool
     natives: dict[int, tuple[Getter, ...]] = field(default_factory=dict[int, tuple[Getter, ...]])
+    planned: dict[int, NewOp] = field(default_factory=dict[int, "NewOp"])
+    """The nodes planned for the match at hand: a node that occurs twice becomes one op."""
 
     @property
     def language(self) -> Language:
@@ -84,6 +86,7 @@ class Builder:
 
     def plan(self, match: Match) -> Plan | Declined:
         """Computes the result for a match without touching the IR."""
+        self.planned.clear()
         result = self.matcher.rule.result
         parts: list[Planned] = []
         for part in result if isinstance(result, tuple) else (result,):
@@ -162,19 +165,23 @@ class Builder:
         for place, known in enumerate(self.matcher.nodes):
             if node is known:
                 return self.matcher.ops(match)[place].results[node.result]
+        if (again := self.planned.get(id(node))) is not None:
+            return again
         operands: list[Planned] = []
         for operand in node.operands:
             planned = self.part(operand, match)
             if isinstance(planned, Declined):
                 return planned
             operands.append(planned)
-        return NewOp(node, tuple(operands))
+        made = self.planned[id(node)] = NewOp(node, tuple(operands))
+        return made
 
     def build(self, planned: Sequence[Planned], match: Match) -> Built:
         """Makes the ops of a plan; they stand before the root, which is still there."""
         root, *inner = self.matcher.ops(match)
         maker = _Maker(self, match, root, merged(root, inner))
         parts = [maker.top(part, len(planned) == 1) for part in planned]
+        self.planned.clear()
         return Built(maker.ops, [value for part in parts for value in part])
 
 
@@ -199,6 +206,7 @@ class _Maker:
     root: Operation
     location: LocationAttr
     ops: list[Operation] = field(default_factory=list[Operation])
+    made: dict[int, Operation] = field(default_factory=dict[int, Operation])
 
     def top(self, planned: Planned, alone: bool) -> Sequence[SSAValue]:
         """The values for the root's results that a part of the result stands for."""
@@ -238,6 +246,8 @@ class _Maker:
         return made
 
     def op(self, planned: NewOp, location: LocationAttr, types: Sequence[Attribute]) -> Operation:
+        if (again := self.made.get(id(planned))) is not None:
+            return again
         operands = [value for operand in planned.operands for value in self.operand(operand)]
         template = planned.node.template
         op_class = template.language.op_class(template.name)
@@ -248,6 +258,7 @@ class _Maker:
             operands=operands, result_types=types, properties=properties, location=location
         )
         self.ops.append(made)
+        self.made[id(planned)] = made
         return made
 
     def types(self, node: Node) -> tuple[Attribute, ...]:

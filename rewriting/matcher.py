@@ -177,7 +177,8 @@ class _Emitter:
 
     def bind(self, part: Bound, found: str) -> None:
         if known := self.slots.get(part.name):
-            self.refuse_if(f"{found} is not {known}", f"{part.name} is not the same everywhere")
+            relation = "!=" if isinstance(part, AttrName) else "is not"
+            self.refuse_if(f"{found} {relation} {known}", f"{part.name} is not the same everywhere")
             return
         name = self.local("bound")
         self.slots[part.name] = name

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import wraps
-from typing import Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,8 @@ from xdsl.utils.hints import isa
 from xonnc.dialects.onnx.elements import DisposableElementsAttr, DisposablePool, elements_array
 from xonnc.dialects.onnx.types import is_ranked, tensor_type
 
-Array: TypeAlias = npt.NDArray[np.generic]
+Array: TypeAlias = npt.NDArray[Any]
+"""An array of any element type."""
 Literal: TypeAlias = int | float | str | Sequence[int] | Sequence[float] | Sequence[str]
 """What may be written for a property: see `xonnc.rewriting.literals`."""
 
@@ -105,6 +106,9 @@ maybe = Names(MaybeConst)
 rest = Names(Rest)
 consts = Names(ConstRest)
 attr = Names(AttrName)
+
+root = AnyValue("root")
+"""The op matched, for the arguments of `compute`."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ is made: a mistake is a `RuleError` that names the rule.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import overload
@@ -149,7 +149,7 @@ class RuleSet(Mapping[str, Rule]):
                 raise XonncError(f"no rule is called {name!r}{hint}")
         return RuleSet({name: kept for name, kept in self.rules.items() if name not in names})
 
-    def guarded(self, names: Sequence[str], *guards: Condition) -> RuleSet:
+    def guarded(self, names: Collection[str], *guards: Condition) -> RuleSet:
         """The same rules, those named under further conditions on the root op."""
         return RuleSet(
             {

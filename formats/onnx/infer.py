@@ -1,0 +1,80 @@
+"""Result types of single ops as the onnx package infers them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import onnx
+import onnx.defs
+import onnx.helper
+import onnx.shape_inference
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from xonnc.dialects.onnx.elements import elements_array
+from xonnc.dialects.onnx.locations import describe
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.types import NONE
+from xonnc.errors import XonncError
+from xonnc.formats.onnx.export_nodes import export_node
+from xonnc.formats.onnx.names import Names
+from xonnc.formats.onnx.opsets import choose_opsets
+from xonnc.formats.onnx.tensors import proto
+from xonnc.formats.onnx.value_types import to_proto, to_type
+
+MOST_ELEMENTS = 4096
+"""Larger constants are weights: no shape depends on what is in them."""
+
+
+def infer_results(op: Operation) -> Sequence[Attribute | None]:
+    """
+    One type for each result of `op`, `None` where the onnx package finds none.
+
+    Ops with regions and ops that are no ONNX operators have none. `XonncError` if the operands contradict the
+    operator.
+    """
+    unknown: list[Attribute | None] = [None] * len(op.results)
+    if op.regions:
+        return unknown
+    names = Names()
+    for value in (*dict.fromkeys(op.operands), *op.results):
+        if value.type != NONE:
+            names.give(value, "value")
+    try:
+        opsets = choose_opsets(op, {})
+        node = export_node(op, names, opsets, _no_region)
+    except XonncError:
+        return unknown
+    schema = _schema(node, opsets)
+    types = {names[value]: to_proto(value.type) for value in op.operands if value.type != NONE}
+    known = {name: proto for name, proto in types.items() if proto is not None}
+    if schema is None or len(known) < len(types):
+        return unknown
+    constants = {names[value]: found for value in op.operands if (found := _constant(value)) is not None}
+    imports = [onnx.helper.make_opsetid(domain, version) for domain, version in opsets.items()]
+    try:
+        found = onnx.shape_inference.infer_node_outputs(schema, node, known, constants, opset_imports=imports)
+    except onnx.shape_inference.InferenceError as error:
+        raise XonncError(f"{describe(op)}: {op.name}: {str(error).strip().splitlines()[-1]}") from error
+    return [
+        to_type(found[names[result]], describe(op)) if result in names and names[result] in found else None
+        for result in op.results
+    ]
+
+
+def _schema(node: onnx.NodeProto, opsets: Mapping[str, int]) -> onnx.defs.OpSchema | None:
+    if not onnx.defs.has(node.op_type, node.domain):
+        return None
+    return onnx.defs.get_schema(node.op_type, opsets.get(node.domain, 1), node.domain)
+
+
+def _constant(value: SSAValue) -> onnx.TensorProto | None:
+    """The elements of a small constant as a tensor."""
+    owner = value.owner
+    if not isinstance(owner, ConstantOp) or owner.value is None:
+        return None
+    array = elements_array(owner.value)
+    return None if array is None or array.size > MOST_ELEMENTS else proto(array)
+
+
+def _no_region(block: Block, details: Mapping[str, Attribute]) -> onnx.GraphProto:
+    raise XonncError("an op with a body is not inferred alone")

@@ -1,0 +1,82 @@
+"""
+Templates for the ops of the onnx dialect: `from xonnc.rewriting.onnx import Add, Conv, SqueezeV11`.
+
+Any op of the dialect can be imported by its class name without `Op`; a name without an op is an error when
+the rule that uses it is written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+import numpy as np
+from xdsl.dialects.builtin import NoneType, i1
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xonnc.dialects.onnx.ops.builtin import NoValueOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.registry import op_classes
+from xonnc.dialects.onnx.types import (
+    AnyTensor,
+    element_type,
+    static_shape,
+    tensor_type,
+    unranked,
+)
+from xonnc.rewriting.patterns import Language, Template
+
+ARITHMETIC = frozenset({"Add", "And", "Div", "Mul", "Or", "Pow", "Sub", "Xor"})
+COMPARISONS = frozenset({"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"})
+
+NONE = NoneType()
+
+
+@cache
+def _classes() -> dict[str, type[Operation]]:
+    return {op.name.removeprefix("onnx."): op for op in op_classes()}
+
+
+def op_class(name: str) -> type[Operation] | None:
+    """The class of the op `onnx.<name>`."""
+    return _classes().get(name)
+
+
+def broadcast_type(left: Attribute, right: Attribute, element: Attribute) -> AnyTensor:
+    """The type of an elementwise result as op builders know it: ranked only if fully static (spec §0.2)."""
+    if element_type(left) == element_type(right):
+        shapes = static_shape(left), static_shape(right)
+        if shapes[0] is not None and shapes[1] is not None:
+            try:
+                return tensor_type(np.broadcast_shapes(shapes[0], shapes[1]), element)
+            except ValueError:
+                return unranked(element)
+    return unranked(element)
+
+
+def result_types(
+    op: type[Operation], operands: Sequence[SSAValue], properties: Mapping[str, Attribute]
+) -> Sequence[Attribute]:
+    """The result types of an op inside a result (spec/onnx-rules-fold… §0.2), refined by shape inference."""
+    name = op.name.removeprefix("onnx.")
+    first = operands[0].type if operands else NONE
+    element = element_type(first)
+    if element is None:
+        return [first]
+    if name in ARITHMETIC:
+        return [broadcast_type(first, operands[1].type, element)]
+    if name in COMPARISONS:
+        return [broadcast_type(first, operands[1].type, i1)]
+    if name == "Cast":
+        return [unranked(properties["to"])]
+    return [unranked(element)]
+
+
+ONNX = Language(op_class, ConstantOp, NoValueOp, result_types)
+"""The onnx dialect, for the rewriting engine."""
+
+
+def __getattr__(name: str) -> Template:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return Template(ONNX, name)

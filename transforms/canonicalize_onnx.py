@@ -1,0 +1,47 @@
+"""`canonicalize-onnx`: one form for what can be written in several ways (spec/onnx-rules-fold… §2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from xonnc.rewriting.driver import apply_rules
+from xonnc.rewriting.rules import RuleSet
+from xonnc.transforms.rules import (
+    canonicalize_arithmetic,
+    canonicalize_convolution,
+    canonicalize_identity,
+    canonicalize_movement,
+)
+
+
+@dataclass(frozen=True)
+class Canonicalize(ModulePass):
+    """
+    Brings ops into the form that other passes expect, and removes those without effect.
+
+    Option: `disable-pattern` names rules to leave out. `onnx-opt --canonicalize` runs this pass, then xDSL's
+    own for the other dialects.
+    """
+
+    name = "canonicalize-onnx"
+
+    disable_pattern: tuple[str, ...] = ()
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        apply_rules(op, ctx, all_rules().without(self.disable_pattern), pass_name=self.name, top_down=True)
+
+
+@cache
+def all_rules() -> RuleSet:
+    """Every canonicalisation rule."""
+    return (
+        canonicalize_convolution.RULES
+        | canonicalize_arithmetic.RULES
+        | canonicalize_identity.RULES
+        | canonicalize_movement.RULES
+    )

@@ -1,0 +1,86 @@
+"""`constprop-onnx`: what can be computed from constants alone is computed (spec/onnx-rules-fold… §1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Operation
+from xdsl.passes import ModulePass
+
+from xonnc.dialects.onnx.types import element_type, numpy_dtype, static_shape
+from xonnc.rewriting.driver import apply_rules
+from xonnc.rewriting.rules import Condition, RuleSet, rules
+from xonnc.transforms.rules import (
+    constprop_controlflow,
+    constprop_elementwise,
+    constprop_movement,
+    constprop_reassociation,
+    constprop_reduction,
+)
+
+EXPANDING = constprop_elementwise.EXPANDING | constprop_movement.EXPANDING | constprop_reduction.EXPANDING
+"""Rules whose results may be larger than their operands."""
+
+
+@dataclass(frozen=True)
+class ConstProp(ModulePass):
+    """
+    Replaces ops whose operands are constants by their results, and gathers constants so that more can be.
+
+    Options: `disable-pattern` names rules to leave out; `expansion-bound=n` keeps elementwise, expanding and
+    multiplying ops whose result has more than n times the bytes of their operands; `round-fp-to-int` makes
+    casts round to nearest even instead of truncating; `disable` only tidies up.
+    """
+
+    name = "constprop-onnx"
+
+    expansion_bound: int = -1
+    disable_pattern: tuple[str, ...] = ()
+    round_fp_to_int: bool = False
+    disable: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        apply_rules(op, ctx, self.rules(), pass_name=self.name)
+
+    def rules(self) -> RuleSet:
+        """The rules under these options, in the order in which equals are tried."""
+        if self.disable:
+            return rules()
+        table = _rules(self.round_fp_to_int).without(self.disable_pattern)
+        if self.expansion_bound < 0:
+            return table
+        return table.guarded(EXPANDING, within(self.expansion_bound))
+
+
+@cache
+def _rules(rounding: bool) -> RuleSet:
+    elementwise = constprop_elementwise.RULES
+    if rounding:
+        elementwise = (
+            elementwise.without(tuple(constprop_elementwise.ROUNDING)) | constprop_elementwise.ROUNDING
+        )
+    table = elementwise | constprop_movement.RULES | constprop_reassociation.RULES | constprop_reduction.RULES
+    return table.alphabetical() | constprop_controlflow.RULES
+
+
+def within(bound: int) -> Condition:
+    """The condition that a result has at most `bound` times the bytes of the operands."""
+
+    def bounded(root: Operation) -> str | None:
+        """The result is not much larger than the operands."""
+        allowed = bound * sum(_bytes(operand.type) or 0 for operand in root.operands)
+        made = _bytes(root.results[0].type)
+        if made is None:
+            return "the size of the result is not known"
+        return None if made <= allowed else f"the result takes {made} bytes, {allowed} are allowed"
+
+    return bounded
+
+
+def _bytes(type_: Attribute) -> int | None:
+    shape, element = static_shape(type_), element_type(type_)
+    return None if shape is None or element is None else prod(shape) * numpy_dtype(element).itemsize

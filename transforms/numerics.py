@@ -1,0 +1,170 @@
+"""
+ONNX's element functions on numpy arrays.
+
+Computed in the operands' own type: integers wrap, floats round as in the ONNX reference. None of them warns
+about infinities and NaNs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import wraps
+
+import ml_dtypes
+import numpy as np
+
+from xonnc.rewriting.patterns import Array
+
+Function = Callable[..., Array]
+
+
+def quiet(function: Callable[..., Array]) -> Function:
+    """`function` without numpy's warnings about overflow, infinities and NaN."""
+
+    @wraps(function)
+    def silent(*arrays: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return np.asarray(function(*arrays))
+
+    return silent
+
+
+def is_float(dtype: np.dtype[np.generic]) -> bool:
+    """Whether a numpy type holds floats, those of ml_dtypes included."""
+    return dtype.kind == "f" or dtype.name.startswith(("bfloat", "float"))
+
+
+def is_integer(dtype: np.dtype[np.generic]) -> bool:
+    """Whether a numpy type holds integers, those of ml_dtypes included; booleans are none."""
+    return dtype.kind in "iu" or dtype.name.startswith(("int", "uint"))
+
+
+@quiet
+def divide(a: Array, b: Array) -> Array:
+    """Floats divide as IEEE says, integers towards zero."""
+    if is_float(a.dtype):
+        return np.divide(a, b).astype(a.dtype)
+    quotient = np.floor_divide(a, b)
+    inexact = (np.multiply(quotient, b) != a) & (np.less(a, 0) != np.less(b, 0))
+    return (quotient + inexact).astype(a.dtype)
+
+
+@quiet
+def remainder(a: Array, b: Array) -> Array:
+    """Integers: the sign of the divisor, as Python; floats: C's fmod."""
+    return (np.fmod(a, b) if is_float(a.dtype) else np.mod(a, b)).astype(a.dtype)
+
+
+@quiet
+def fmod(a: Array, b: Array) -> Array:
+    """The sign of the dividend, as C."""
+    return np.fmod(a, b).astype(a.dtype)
+
+
+@quiet
+def power(base: Array, exponent: Array) -> Array:
+    """In the type of the base; integers wrap, a negative exponent leaves what truncation leaves of 1/b^n."""
+    if is_integer(base.dtype) and is_integer(exponent.dtype):
+        positive = np.power(base, np.maximum(exponent, 0).astype(base.dtype))
+        inverse = np.where(base == 1, 1, np.where(base == -1, np.where(exponent % 2 == 0, 1, -1), 0))
+        return np.where(exponent < 0, inverse, positive).astype(base.dtype)
+    if is_integer(base.dtype):
+        return np.power(base.astype(np.float64), exponent.astype(np.float64)).astype(base.dtype)
+    return np.power(base, exponent.astype(base.dtype)).astype(base.dtype)
+
+
+_ERF = np.frompyfunc(math.erf, 1, 1)
+
+
+@quiet
+def erf(x: Array) -> Array:
+    """The error function, computed in double."""
+    return np.asarray(_ERF(x.astype(np.float64))).astype(np.float64).astype(x.dtype)
+
+
+@quiet
+def relu(x: Array) -> Array:
+    """max(x, 0); NaN stays."""
+    return np.where(np.less(x, 0), np.zeros((), x.dtype), x).astype(x.dtype)
+
+
+@quiet
+def reciprocal(x: Array) -> Array:
+    """1 / x."""
+    return np.divide(np.ones((), x.dtype), x).astype(x.dtype)
+
+
+@quiet
+def sigmoid(x: Array) -> Array:
+    """1 / (1 + exp(-x))."""
+    return (1 / (1 + np.exp(-x.astype(np.float64)))).astype(x.dtype)
+
+
+def same(function: Callable[..., Array]) -> Function:
+    """`function`, its result in the type of its first operand."""
+
+    @wraps(function)
+    def kept(*arrays: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return np.asarray(function(*arrays)).astype(arrays[0].dtype, copy=False)
+
+    return kept
+
+
+def clip(low: Array | None, high: Array | None) -> Function:
+    """min(max(x, low), high), either bound may be missing."""
+
+    @quiet
+    def clipped(x: Array) -> Array:
+        raised = x if low is None else np.maximum(x, low.astype(x.dtype))
+        return (raised if high is None else np.minimum(raised, high.astype(x.dtype))).astype(x.dtype)
+
+    return clipped
+
+
+def largest(dtype: np.dtype[np.generic]) -> float:
+    """The largest finite number of an 8-bit float type."""
+    every = np.arange(256, dtype=np.uint8).view(dtype).astype(np.float32)
+    return float(np.max(every[np.isfinite(every)]))
+
+
+def cast(to: np.dtype[np.generic], saturate: bool, nearest: bool) -> Function:
+    """
+    ONNX Cast to `to`: spec/onnx-rules-fold… §1.6.
+
+    Float to integer truncates (rounds to nearest even if `nearest`), NaN gives 0 and what does not fit the
+    nearest limit; anything not zero is true; 8-bit floats saturate if asked to.
+    """
+
+    @quiet
+    def converted(x: Array) -> Array:
+        if to == np.bool_:
+            return np.not_equal(x, np.zeros((), x.dtype))
+        if is_float(x.dtype) and is_integer(to):
+            return _to_integer(x, to, nearest)
+        if saturate and to.itemsize == 1 and is_float(to) and not is_integer(to):
+            limit = largest(to)
+            wide = x.astype(np.float32)
+            return np.where(np.isnan(wide), wide, np.clip(wide, -limit, limit)).astype(to)
+        return x.astype(to)
+
+    return converted
+
+
+def _to_integer(x: Array, to: np.dtype[np.generic], nearest: bool) -> Array:
+    wide = x.astype(np.float64)
+    whole = np.rint(wide) if nearest else np.trunc(wide)
+    limits = ml_dtypes.iinfo(to)
+    low, high = int(limits.min), int(limits.max)
+    inside = np.where((whole >= low) & (whole < float(high) + 1), whole, 0)
+    found = inside.astype(np.uint64 if low == 0 else np.int64).astype(to)
+    found = np.where(whole < low, np.array(low, to), found)
+    return np.where(whole >= high, np.array(high, to), found).astype(to)
+
+
+def matmul(a: Array, b: Array) -> Array:
+    """`a @ b` in the type of `a`; half floats are summed in single precision."""
+    if is_float(a.dtype) and a.dtype.itemsize < 4:
+        return np.asarray(np.matmul(a.astype(np.float32), b.astype(np.float32))).astype(a.dtype)
+    return np.asarray(np.matmul(a, b))

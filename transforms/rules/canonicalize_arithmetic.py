@@ -1,0 +1,159 @@
+"""One canonical form for arithmetic (spec/onnx-rules-fold… §2.2, §2.4)."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xonnc.dialects.onnx.types import element_type, is_ranked, numpy_dtype, static_shape
+from xonnc.rewriting.onnx import (
+    Add,
+    Cast,
+    Clip,
+    GlobalAveragePool,
+    GlobalMaxPool,
+    MaxPoolSingleOut,
+    Mul,
+    Pow,
+    ReduceMaxV13,
+    ReduceMeanV13,
+    Relu,
+    Softmax,
+    SoftmaxV11,
+)
+from xonnc.rewriting.patterns import (
+    Constant,
+    Declined,
+    Node,
+    Outcome,
+    Part,
+    Template,
+    attr,
+    const,
+    maybe,
+    one_use,
+    value,
+    variable,
+)
+from xonnc.rewriting.rules import Rule, rule, rules
+from xonnc.transforms.numerics import is_float, is_integer
+from xonnc.transforms.rules.conditions import rank
+
+x, c = value.x, const.c
+
+MOST_POWER = 64
+"""Powers above stay: their chains of products cost more than they save."""
+
+
+def pool_rule(pool: Template, reduction: Template) -> Rule:
+    """A global pool reduces all axes after the channels."""
+
+    @rule(pool(x))
+    def reduce(x: SSAValue) -> Outcome:
+        """f(x) over the axes 2, 3, …"""
+        axes = rank(x)
+        if axes is None or axes < 3:
+            return Declined("the rank is not known, or there is nothing to pool")
+        return reduction(x, axes=list(range(2, axes)), keepdims=1)
+
+    return reduce
+
+
+@rule(Clip(one_use(Clip(x, maybe.low1, maybe.high1)), maybe.low2, maybe.high2))
+def fuse_clips(
+    x: SSAValue, low1: Constant | None, high1: Constant | None, low2: Constant | None, high2: Constant | None
+) -> Outcome:
+    """clip(clip(x, a, b), c, d) = clip(x, max(a, c), min(b, d)) if the intervals meet"""
+    low = _meet(low1, low2, np.maximum)
+    high = _meet(high1, high2, np.minimum)
+    if low is not None and high is not None and not np.all(low <= high):
+        return Declined("the intervals do not meet")
+    return Clip(x, low, high)
+
+
+def _meet(first: Constant | None, second: Constant | None, choose: np.ufunc) -> np.ndarray | None:
+    bounds = [bound.array.reshape(()) for bound in (first, second) if bound is not None]
+    if not bounds:
+        return None
+    return np.asarray(choose(bounds[0], bounds[1])) if len(bounds) == 2 else bounds[0]
+
+
+@rule(Pow(x, c), bonus=-1)
+def power_to_products(root: Operation, x: SSAValue, c: Constant) -> Outcome:
+    """x^n by squaring, for whole n from 0 to 64"""
+    exponents, shape = c.array, static_shape(root.results[0].type)
+    element = element_type(x.type)
+    if exponents.size != 1 or element is None:
+        return Declined("the exponent is not one number")
+    exponent = float(exponents.reshape(()))
+    if not 0 <= exponent <= MOST_POWER or exponent != int(exponent):
+        return Declined(f"the exponent {exponent} is not whole or not in [0, {MOST_POWER}]")
+    if int(exponent) == 0:
+        if shape is None:
+            return Declined("the shape is not static")
+        return np.broadcast_to(np.ones((), numpy_dtype(element)), shape)
+    if x.type != root.results[0].type:
+        return Declined("the result has another type than the base")
+    return _product(x, int(exponent), x.type)
+
+
+def _product(x: SSAValue, exponent: int, type_: Attribute) -> Part:
+    result: Part = None
+    power: SSAValue | Node = x
+    while True:
+        if exponent & 1:
+            result = power if result is None else Mul(result, power).typed(type_)
+        exponent >>= 1
+        if not exponent:
+            return result
+        power = Mul(power, power).typed(type_)
+
+
+@rule(Pow(x, value.exponent), bonus=-1)
+def power_of_one_type(x: SSAValue, exponent: SSAValue) -> Outcome:
+    """x^n with n in the type of x, unless both have one width and kind (or x is a float and n an integer)"""
+    elements = element_type(x.type), element_type(exponent.type)
+    if elements[0] is None or elements[1] is None:
+        return Declined("an element type is not known")
+    base, power = numpy_dtype(elements[0]), numpy_dtype(elements[1])
+    if base.itemsize == power.itemsize and (is_float(base) or (is_integer(base) and is_integer(power))):
+        return Declined("the types agree")
+    if is_integer(base) and is_float(power):
+        return Declined("a fractional exponent would be cut")
+    return Pow(x, Cast(exponent, to=elements[0]))
+
+
+@rule(SoftmaxV11(x, axis=attr.axis))
+def softmax_to_latest(x: SSAValue, axis: int) -> Outcome:
+    """Along the last axis that is longer than one the old softmax is the new one"""
+    after = x.type.get_shape()[axis:][1:] if is_ranked(x.type) else None
+    if axis != -1 and (after is None or set(after) - {1}):
+        return Declined("the old softmax takes several axes as one")
+    return Softmax(x, axis=axis)
+
+
+@rule(MaxPoolSingleOut(Relu(x).named("relu")))
+def relu_after_max_pool(root: Operation, x: SSAValue, relu: Operation) -> Outcome:
+    """max over relu(x) = relu(max over x), on fewer elements"""
+    if rank(x) != 4 or static_shape(root.results[0].type) is None:
+        return Declined("only for static images")
+    if isinstance(x.owner, Operation) and x.owner.name == "onnx.Conv":
+        return Declined("the convolution before takes the relu in")
+    return Relu(MaxPoolSingleOut(x, like=root))
+
+
+RULES = rules(
+    # c + y = y + c
+    NormalizeAddPattern=rule(Add(c, variable.y), Add(variable.y, c), bonus=-1),
+    # c y = y c
+    NormalizeMulPattern=rule(Mul(c, variable.y), Mul(variable.y, c), bonus=-1),
+    FuseConsecutiveClipsPattern=fuse_clips,
+    GlobalAveragePoolPattern=pool_rule(GlobalAveragePool, ReduceMeanV13),
+    GlobalMaxPoolPattern=pool_rule(GlobalMaxPool, ReduceMaxV13),
+    PowToMulRewritePattern=power_to_products,
+    PowConversionRewritePattern=power_of_one_type,
+    # relu(relu(x)) = relu(x)
+    RemoveRepeatedReluPattern=rule(Relu(Relu(x).named("inner")), Relu(x)),
+    SoftmaxV11ToLatestPattern=softmax_to_latest,
+    ReorderReluMaxPoolPattern=relu_after_max_pool,
+)

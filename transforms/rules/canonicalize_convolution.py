@@ -1,0 +1,291 @@
+"""What convolutions and matrix products take in, norms as arithmetic (spec/onnx-rules-fold… §2.2)."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.ir import Operation, SSAValue
+
+from xonnc.dialects.onnx.elements import DisposableElementsAttr
+from xonnc.dialects.onnx.types import element_type, is_ranked, numpy_dtype, static_shape
+from xonnc.rewriting.literals import decode
+from xonnc.rewriting.onnx import (
+    Add,
+    BatchNormalizationInferenceMode,
+    Conv,
+    Div,
+    Gemm,
+    MatMul,
+    Mul,
+    Neg,
+    Pad,
+    PadV2,
+    PadV11,
+    PadV13,
+    PadV18,
+    PadV19,
+    Sqrt,
+    Sub,
+    Unsqueeze,
+)
+from xonnc.rewriting.patterns import (
+    Constant,
+    Declined,
+    Node,
+    Outcome,
+    Part,
+    absent,
+    attr,
+    const,
+    maybe,
+    one_use,
+    value,
+)
+from xonnc.rewriting.rules import Rule, rule, rules
+from xonnc.transforms.rules.conditions import is_absent, rank
+
+x, w, a, b, z, c = value.x, value.w, value.a, value.b, value.z, const.c
+
+conv_without_bias = Conv(x, w, absent).named("conv")
+conv_with_bias = Conv(x, w, b).named("conv")
+
+
+def per_channel(c: Constant, root: Operation, channels: SSAValue) -> DisposableElementsAttr | Declined:
+    """c as one number for each channel of the result, if it has one for each channel or one for all."""
+    filters, whole = static_shape(channels.type), rank(root.results[0])
+    if filters is None or whole is None:
+        return Declined("the number of channels is not known")
+    shape = c.tensor.shape
+    if len(shape) > whole:
+        return Declined("c has more axes than the result")
+    aligned = (1,) * (whole - len(shape)) + shape
+    if any(size != 1 for axis, size in enumerate(aligned) if axis != 1) or aligned[1] not in (1, filters[0]):
+        return Declined("c differs along another axis than the channels")
+    return c.tensor.reshape(aligned[1:2]).expand(filters[:1])
+
+
+@rule(Add(one_use(conv_with_bias), c))
+def fuse_add_conv(
+    root: Operation, conv: Operation, x: SSAValue, w: SSAValue, b: SSAValue, c: Constant
+) -> Outcome:
+    """conv(x, w) + b + c = conv(x, w) + (b + c)"""
+    bias = per_channel(c, root, w)
+    if isinstance(bias, Declined):
+        return bias
+    if is_absent(b):
+        return Declined("there is no bias yet")
+    return Conv(x, w, Add(b, bias), like=conv)
+
+
+@rule(Add(one_use(conv_without_bias), c))
+def fuse_add_conv_null_bias(
+    root: Operation, conv: Operation, x: SSAValue, w: SSAValue, c: Constant
+) -> Outcome:
+    """conv(x, w) + c is a convolution with the bias c"""
+    bias = per_channel(c, root, w)
+    return bias if isinstance(bias, Declined) else Conv(x, w, bias, like=conv)
+
+
+def _scaled(conv: Operation, x: SSAValue, w: SSAValue, b: Part, factor: Part) -> Outcome:
+    filters = static_shape(w.type)
+    assert filters is not None
+    axes = np.arange(1, len(filters))
+    bias = b if b is None or b is absent else Mul(b, factor)
+    return Conv(x, Mul(w, Unsqueeze(factor, axes)), bias, like=conv)
+
+
+@rule(Mul(one_use(conv_without_bias), c))
+def fuse_mul_conv_null_bias(
+    root: Operation, conv: Operation, x: SSAValue, w: SSAValue, c: Constant
+) -> Outcome:
+    """c conv(x, w) = conv(x, c w)"""
+    factor = per_channel(c, root, w)
+    return factor if isinstance(factor, Declined) else _scaled(conv, x, w, absent, factor)
+
+
+@rule(Mul(one_use(conv_with_bias), c))
+def fuse_mul_conv(
+    root: Operation, conv: Operation, x: SSAValue, w: SSAValue, b: SSAValue, c: Constant
+) -> Outcome:
+    """c (conv(x, w) + b) = conv(x, c w) + c b"""
+    if is_absent(b):
+        return Declined("there is no bias")
+    factor = per_channel(c, root, w)
+    return factor if isinstance(factor, Declined) else _scaled(conv, x, w, b, factor)
+
+
+def epsilon_of(root: Operation, epsilon: float) -> Part:
+    """The epsilon as a tensor of one element of the statistics' type."""
+    element = element_type(root.operands[4].type)
+    assert element is not None
+    return np.array([epsilon], numpy_dtype(element))
+
+
+statistics = (value.scale, value.bias, value.mean, value.var)
+
+
+def deviation(root: Operation, scale: SSAValue, var: SSAValue, epsilon: float) -> Node:
+    """scale / sqrt(var + epsilon)"""
+    return Div(scale, Sqrt(Add(var, epsilon_of(root, epsilon))))
+
+
+@rule(BatchNormalizationInferenceMode(one_use(conv_with_bias), *statistics, epsilon=attr.epsilon), bonus=1)
+def fuse_batch_norm_conv(
+    root: Operation,
+    conv: Operation,
+    x: SSAValue,
+    w: SSAValue,
+    b: SSAValue,
+    scale: SSAValue,
+    bias: SSAValue,
+    mean: SSAValue,
+    var: SSAValue,
+    epsilon: float,
+) -> Outcome:
+    """d (conv(x, w) + b - mean) + bias = conv(x, d w) + (bias + d (b - mean)), d = scale / sqrt(var + e)"""
+    filters = rank(w)
+    if filters is None:
+        return Declined("the rank of the weights is not known")
+    d = deviation(root, scale, var, epsilon)
+    weights = Mul(w, Unsqueeze(d, np.arange(1, filters)))
+    shift = Neg(mean) if is_absent(b) else Sub(b, mean)
+    return Conv(x, weights, Add(bias, Mul(d, shift)), like=conv)
+
+
+@rule(BatchNormalizationInferenceMode(x, *statistics, epsilon=attr.epsilon))
+def batch_norm_arithmetic(
+    root: Operation,
+    x: SSAValue,
+    scale: SSAValue,
+    bias: SSAValue,
+    mean: SSAValue,
+    var: SSAValue,
+    epsilon: float,
+) -> Outcome:
+    """d (x - mean) + bias = d x + (bias - d mean), d = scale / sqrt(var + epsilon), per channel"""
+    axes = rank(x)
+    if axes is None or axes < 3:
+        return Declined("only for data with axes after the channels")
+    d = deviation(root, scale, var, epsilon)
+    after = np.arange(1, axes - 1)
+    return Add(Mul(x, Unsqueeze(d, after)), Unsqueeze(Sub(bias, Mul(mean, d)), after))
+
+
+@rule(BatchNormalizationInferenceMode(x, *statistics, epsilon=attr.epsilon))
+def batch_norm_vector(
+    root: Operation,
+    x: SSAValue,
+    scale: SSAValue,
+    bias: SSAValue,
+    mean: SSAValue,
+    var: SSAValue,
+    epsilon: float,
+) -> Outcome:
+    """d (x - mean) + bias = d x + (bias - d mean), d = scale / sqrt(var + epsilon)"""
+    if rank(x) != 1:
+        return Declined("only for data of rank 1")
+    d = deviation(root, scale, var, epsilon)
+    return Add(Mul(x, d), Sub(bias, Mul(mean, d)))
+
+
+def fits_a_matrix(root: Operation, z: SSAValue, inner: Operation) -> str | None:
+    """z broadcasts to the matrix and does not make it larger."""
+    matrix, added = inner.results[0].type, z.type
+    if not is_ranked(added) or len(added.get_shape()) > 2:
+        return "z is no matrix, row or scalar"
+    if root.results[0].type == matrix and static_shape(matrix) is not None:
+        return None
+    sizes = static_shape(root.results[0].type)
+    operands = [static_shape(operand.type) for operand in inner.operands[:2]]
+    if sizes is None or operands[0] is None or operands[1] is None or inner.name != "onnx.MatMul":
+        return "the sum may be larger than the product"
+    if sizes == (operands[0][0], operands[1][-1]):
+        return None
+    return "the sum is larger than the product"
+
+
+def two_matrices(a: SSAValue, b: SSAValue) -> str | None:
+    """Both operands have rank 2."""
+    return None if rank(a) == 2 and rank(b) == 2 else "an operand is no matrix"
+
+
+def is_one_number(c: Constant) -> str | None:
+    """c is one number."""
+    return None if c.array.shape in ((), (1,)) else "c is not a scalar"
+
+
+def pad_rule(pad: Node) -> Rule:
+    """A convolution of data padded with zeros pads the data itself."""
+
+    @rule(Conv(one_use(pad), w, b), bonus=2)
+    def fuse(
+        root: Operation, x: SSAValue, w: SSAValue, b: SSAValue, pads: Constant | tuple[int, ...], fill: object
+    ) -> Outcome:
+        """conv(pad(x, p), w, q) = conv(x, w, p + q) for zero padding around the window's axes"""
+        amounts = pads if isinstance(pads, tuple) else tuple(int(each) for each in pads.array.reshape(-1))
+        if not _is_zero(fill):
+            return Declined("the padding is not zero")
+        return _padded_conv(root, x, w, b, amounts)
+
+    return fuse
+
+
+def _is_zero(fill: object) -> bool:
+    if isinstance(fill, Constant):
+        return not np.any(fill.array)
+    return fill is None or fill == 0.0
+
+
+def _padded_conv(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue, amounts: tuple[int, ...]) -> Outcome:
+    axes = len(amounts) // 2
+    if rank(x) != axes or axes < 3:
+        return Declined("the pads are not for every axis")
+    before, after = amounts[:axes], amounts[axes:]
+    if any((*before[:2], *after[:2])) or min(amounts) < 0:
+        return Declined("the padding is negative, or on the batch or channels")
+    if decode(root.properties.get("auto_pad")) not in (None, "NOTSET"):
+        return Declined("auto_pad depends on the padded size")
+    own = decode(root.properties.get("pads"))
+    known = own if isinstance(own, tuple) else (0,) * (2 * (axes - 2))
+    total = [
+        int(each) + extra
+        for each, extra in zip(known, (*before[2:], *after[2:]), strict=True)
+        if isinstance(each, int)
+    ]
+    return Conv(x, w, b, like=root, pads=total)
+
+
+RULES = rules(
+    FuseAddConvPattern=fuse_add_conv,
+    FuseAddConvNullBiasPattern=fuse_add_conv_null_bias,
+    # a b + z
+    MulAddToGemmOptPattern=rule(
+        Add(one_use(MatMul(a, b)).named("inner"), z),
+        Gemm(a, b, z, alpha=1.0, beta=1.0, transA=0, transB=0),
+        where=(two_matrices, fits_a_matrix),
+    ),
+    # alpha a' b' + z
+    FuseGemmFollowedByAddition=rule(
+        Add(one_use(Gemm(a, b, absent, alpha=attr.alpha, transA=attr.ta, transB=attr.tb)).named("inner"), z),
+        Gemm(a, b, z, alpha=attr.alpha, beta=1.0, transA=attr.ta, transB=attr.tb),
+        where=fits_a_matrix,
+    ),
+    FuseBatchNormInferenceModeConvPattern=fuse_batch_norm_conv,
+    RewriteBatchNormInferenceModeConvPattern1=batch_norm_arithmetic,
+    RewriteBatchNormInferenceModeConvPattern2=batch_norm_vector,
+    FuseMulConvNullBiasPattern=fuse_mul_conv_null_bias,
+    FuseMulConvPattern=fuse_mul_conv,
+    # c (a b) = a (c b)
+    FuseScalarMulMatMulPattern=rule(
+        Mul(one_use(MatMul(a, const.weights)), c), MatMul(a, Mul(const.weights, c)), where=is_one_number
+    ),
+    # (a b) / c = a (b / c)
+    FuseScalarDivMatMulPattern=rule(
+        Div(one_use(MatMul(a, const.weights)), c), MatMul(a, Div(const.weights, c)), where=is_one_number
+    ),
+    FusePadIntoConvPattern=pad_rule(Pad(x, const.pads, maybe.fill, absent, mode="constant")),
+    FusePadV19IntoConvPattern=pad_rule(PadV19(x, const.pads, maybe.fill, absent, mode="constant")),
+    FusePadV18IntoConvPattern=pad_rule(PadV18(x, const.pads, maybe.fill, absent, mode="constant")),
+    FusePadV13IntoConvPattern=pad_rule(PadV13(x, const.pads, maybe.fill, mode="constant")),
+    FusePadV11IntoConvPattern=pad_rule(PadV11(x, const.pads, maybe.fill, mode="constant")),
+    FusePadV2IntoConvPattern=pad_rule(PadV2(x, pads=attr.pads, value=attr.fill, mode="constant")),
+)

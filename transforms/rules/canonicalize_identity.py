@@ -1,0 +1,141 @@
+"""Ops that do nothing go, shapes that are known become constants (spec/onnx-rules-fold… §2.3)."""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xonnc.dialects.onnx.types import element_type, is_ranked, static_shape
+from xonnc.rewriting.onnx import (
+    Cast,
+    Dim,
+    Dropout,
+    DropoutV7,
+    DropoutV10,
+    Expand,
+    Identity,
+    Pad,
+    Shape,
+    Size,
+    Slice,
+    Tile,
+)
+from xonnc.rewriting.patterns import Constant, Declined, Outcome, attr, const, maybe, value
+from xonnc.rewriting.rules import rule, rules
+from xonnc.transforms.rules.conditions import first_type_is_result_type
+
+x, c = value.x, const.c
+
+
+def without_mask(root: Operation, x: SSAValue) -> Outcome:
+    """x, and a mask that lets everything pass if somebody asks"""
+    if root.results[1].first_use is None:
+        return (x, None)
+    shape = static_shape(x.type)
+    if shape is None:
+        return Declined("the mask is read, and its shape is not static")
+    return (x, np.broadcast_to(np.ones((), np.bool_), shape))
+
+
+@rule(Dropout(x, value.ratio, maybe.training))
+def dropout(root: Operation, x: SSAValue, training: Constant | None) -> Outcome:
+    """x, unless the model trains"""
+    if training is not None and np.any(training.array):
+        return Declined("training_mode is true")
+    return without_mask(root, x)
+
+
+@rule(DropoutV10(x))
+def dropout_v10(root: Operation, x: SSAValue) -> Outcome:
+    """x"""
+    return without_mask(root, x)
+
+
+@rule(DropoutV7(x))
+def dropout_v7(root: Operation, x: SSAValue) -> Outcome:
+    """x"""
+    return without_mask(root, x)
+
+
+def already_of_type(x: SSAValue, to: Attribute) -> str | None:
+    """The elements are of the type wanted."""
+    return None if element_type(x.type) == to else "the element type changes"
+
+
+def same_static_type(root: Operation) -> str | None:
+    """Operand and result have one static shape."""
+    if static_shape(root.results[0].type) is None:
+        return "the shape is not static"
+    return first_type_is_result_type(root)
+
+
+def whole_axes(starts: Constant, steps: Constant | None) -> str | None:
+    """The slice goes forward by ones from the start."""
+    if steps is not None and np.any(steps.array != 1):
+        return "a step is not 1"
+    return None
+
+
+def all_ones(c: Constant) -> str | None:
+    """c = 1 everywhere"""
+    return None if np.all(c.array == 1) else "c is not one everywhere"
+
+
+def all_zeros(c: Constant) -> str | None:
+    """c = 0 everywhere"""
+    return "c is not zero everywhere" if np.any(c.array) else None
+
+
+@rule(Shape(x, start=attr.start, end=attr.end))
+def shape_to_constant(x: SSAValue, start: int, end: int | None) -> Outcome:
+    """The sizes from start to end"""
+    shape = static_shape(x.type)
+    if shape is None:
+        return Declined("the shape is not static")
+    rank = len(shape)
+    begin = min(max(start + rank if start < 0 else start, 0), rank)
+    stop = rank if end is None else min(max(end + rank if end < 0 else end, 0), rank)
+    return np.array(shape[begin:stop], np.int64)
+
+
+@rule(Size(x))
+def size_to_constant(x: SSAValue) -> Outcome:
+    """The number of elements"""
+    shape = static_shape(x.type)
+    return Declined("the shape is not static") if shape is None else np.array(prod(shape), np.int64)
+
+
+@rule(Dim(x, axis=attr.axis))
+def dim_to_constant(x: SSAValue, axis: int) -> Outcome:
+    """One size"""
+    sizes = x.type.get_shape() if is_ranked(x.type) else ()
+    if not 0 <= axis < len(sizes) or sizes[axis] < 0:
+        return Declined("the size is not known")
+    return np.array([sizes[axis]], np.int64)
+
+
+SHAPES = rules(ShapeToConstantPattern=shape_to_constant, SizeToConstantPattern=size_to_constant)
+"""Shapes become constants, for const-prop too."""
+
+RULES = SHAPES | rules(
+    CastEliminationPattern=rule(Cast(x, to=attr.to), x, where=already_of_type),
+    DimOpToConstantPattern=dim_to_constant,
+    DropoutEliminationPattern=dropout,
+    DropoutV10EliminationPattern=dropout_v10,
+    DropoutV7EliminationPattern=dropout_v7,
+    IdentityEliminationPattern=rule(Identity(x), x),
+    # expand(x, shape of x) = x
+    RemoveIdentityExpandPattern=rule(Expand(x, value.shape), x, where=same_static_type),
+    # pad(x, 0) = x
+    RemoveIdentityPadPattern=rule(
+        Pad(x, c, value.fill, value.axes), x, where=(first_type_is_result_type, all_zeros)
+    ),
+    # x[0:n] = x
+    RemoveIdentitySlicePattern=rule(
+        Slice(x, const.starts, value.ends, value.axes, maybe.steps), x, where=(same_static_type, whole_axes)
+    ),
+    # tile(x, 1) = x
+    RemoveIdentityTilePattern=rule(Tile(x, c), x, where=(first_type_is_result_type, all_ones)),
+)

@@ -1,0 +1,278 @@
+"""Reshapes, transposes and concatenations that meet become one (spec/onnx-rules-fold… §2.3 to §2.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+
+from xonnc.dialects.onnx.types import is_ranked, static_shape
+from xonnc.rewriting.literals import decode
+from xonnc.rewriting.onnx import (
+    ONNX,
+    Cast,
+    Concat,
+    DepthToSpace,
+    Reshape,
+    Slice,
+    SpaceToDepth,
+    Squeeze,
+    SqueezeV11,
+    Transpose,
+    Unsqueeze,
+    UnsqueezeV11,
+)
+from xonnc.rewriting.patterns import (
+    Constant,
+    Declined,
+    Node,
+    Outcome,
+    Template,
+    absent,
+    attr,
+    const,
+    rest,
+    value,
+)
+from xonnc.rewriting.rules import Rule, rule, rules
+from xonnc.transforms.rules.conditions import rank
+from xonnc.transforms.rules.constprop_movement import normalised, whole
+
+x = value.x
+
+THROUGH = (
+    "Atan Cast Ceil Cos Cosh Elu Erf Acos Acosh Asin Asinh Atanh Exp Floor HardSigmoid IsNaN LeakyRelu Log"
+    " Neg Not Reciprocal Relu Round Selu Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Tan Tanh"
+)
+"""The ops that a transpose goes through, in the order tried (spec §2.5)."""
+
+
+def composed(first: Sequence[int], second: Sequence[int]) -> list[int]:
+    """The permutation that does first, then second."""
+    return [first[axis] for axis in second]
+
+
+@rule(Transpose(Transpose(x, perm=attr.first), perm=attr.second))
+def fuse_transposes(x: SSAValue, first: tuple[int, ...] | None, second: tuple[int, ...] | None) -> Outcome:
+    """transpose(transpose(x, p), q) = transpose(x, p q)"""
+    if first is None or second is None:
+        return Declined("a permutation is not written yet")
+    return Transpose(x, perm=composed(first, second))
+
+
+def transpose_through(name: str) -> Rule:
+    """transpose(f(transpose(x, p)), q) = transpose(f(x), p q)"""
+    op = Template(ONNX, name)
+
+    @rule(Transpose(op(Transpose(x, perm=attr.first)).named("inner"), perm=attr.second))
+    def fuse(
+        x: SSAValue, inner: Operation, first: tuple[int, ...] | None, second: tuple[int, ...] | None
+    ) -> Outcome:
+        """transpose(f(transpose(x, p)), q) = transpose(f(x), p q)"""
+        if first is None or second is None:
+            return Declined("a permutation is not written yet")
+        return Transpose(op(x, like=inner).typed(_shaped(x, inner)), perm=composed(first, second))
+
+    return fuse
+
+
+def _shaped(x: SSAValue, inner: Operation) -> Attribute:
+    """The type of f(x): the shape of x, the elements of f."""
+    made = inner.results[0].type
+    assert is_ranked(x.type) or not is_ranked(made)
+    if is_ranked(x.type) and is_ranked(made):
+        return type(x.type)(made.element_type, x.type.get_shape())
+    return made
+
+
+@rule(Transpose(x, perm=attr.perm), bonus=-1)
+def written_permutation(x: SSAValue, perm: tuple[int, ...] | None) -> Outcome:
+    """An absent permutation is the reversed order, negative axes count from the back"""
+    axes = rank(x)
+    if axes is None or (perm is not None and min(perm, default=0) >= 0):
+        return Declined("the rank is not known, or the permutation is written")
+    return Transpose(x, perm=[axis % axes for axis in perm] if perm else list(reversed(range(axes))))
+
+
+def keeps_order(perm: tuple[int, ...] | None) -> str | None:
+    """The permutation is 0, 1, 2, …"""
+    return None if perm is not None and list(perm) == list(range(len(perm))) else "axes move"
+
+
+@rule(Transpose(Concat(rest.parts, axis=attr.axis), perm=attr.perm))
+def transpose_parts(parts: Sequence[SSAValue], axis: int, perm: tuple[int, ...] | None) -> Outcome:
+    """transpose(concat(transposes)) = concat(transpose(transposes)), which then meet"""
+    if perm is None or axis < 0 or min(perm, default=0) < 0:
+        return Declined("axis or permutation is not written yet")
+    if any(not _made_by(part, "onnx.Transpose") for part in parts):
+        return Declined("a part is no transpose")
+    return Concat(*(Transpose(part, perm=perm) for part in parts), axis=perm.index(axis))
+
+
+def _made_by(part: SSAValue, name: str) -> bool:
+    return isinstance(part, OpResult) and part.op.name == name
+
+
+@rule(Cast(Concat(rest.parts, axis=attr.axis).named("inner")).named("cast"))
+def cast_parts(root: Operation, parts: Sequence[SSAValue], axis: int) -> Outcome:
+    """cast(concat(parts)) = concat(cast(parts))"""
+    return Concat(*(Cast(part, like=root) for part in parts), axis=axis)
+
+
+@rule(Cast(Slice(x, value.starts, value.ends, value.axes, value.steps)))
+def cast_before_slice(
+    root: Operation, x: SSAValue, starts: SSAValue, ends: SSAValue, axes: SSAValue, steps: SSAValue
+) -> Outcome:
+    """cast(slice(x)) = slice(cast(x))"""
+    return Slice(Cast(x, like=root), starts, ends, axes, steps)
+
+
+@rule(Concat(rest.parts, axis=attr.axis))
+def flat_concat(root: Operation, parts: Sequence[SSAValue], axis: int) -> Outcome:
+    """concat(concat(a, b), c) = concat(a, b, c); concat(a) = a"""
+    if len(parts) == 1:
+        return parts[0]
+    flat: list[SSAValue] = []
+    for part in parts:
+        inner = part.op if isinstance(part, OpResult) and _made_by(part, "onnx.Concat") else None
+        same = inner is not None and part.has_one_use() and decode(inner.properties["axis"]) == axis
+        flat.extend(inner.operands if inner is not None and same else [part])
+    return (
+        Declined("no part is a concatenation along the same axis")
+        if len(flat) == len(parts)
+        else Concat(*flat, axis=axis)
+    )
+
+
+@rule(Concat(rest.parts, axis=attr.axis), bonus=1)
+def concat_of_something(parts: Sequence[SSAValue], axis: int) -> Outcome:
+    """concat(a, nothing) = a"""
+    kept = [part for part in parts if not _is_empty(part, axis)]
+    if len(kept) == len(parts) or not kept:
+        return Declined("no part is empty")
+    return kept[0] if len(kept) == 1 else Concat(*kept, axis=axis)
+
+
+def _is_empty(part: SSAValue, axis: int) -> bool:
+    if not is_ranked(part.type):
+        return False
+    shape = part.type.get_shape()
+    return shape == (0,) or (-len(shape) <= axis < len(shape) and shape[axis] == 0)
+
+
+@rule(Reshape(Reshape(x, value.first), const.second, allowzero=1))
+def reshape_once_allowing_zero(x: SSAValue, second: Constant) -> Outcome:
+    """reshape(reshape(x, s), t) = reshape(x, t) where 0 is a size"""
+    return Reshape(x, second.attribute, allowzero=1)
+
+
+@rule(Reshape(Reshape(x, const.first, allowzero=0), const.second, allowzero=0), bonus=-3)
+def reshape_once(root: Operation, x: SSAValue, first: Constant, second: Constant) -> Outcome:
+    """reshape(reshape(x, s), t) = reshape(x, t), zeros of t taken from s"""
+    inner, outer = whole(first) or (), whole(second) or ()
+    sizes = [inner[place] if size == 0 and place < len(inner) else size for place, size in enumerate(outer)]
+    copied = [place for place, size in enumerate(outer) if size == 0]
+    if sizes.count(-1) > 1 or any(place >= len(inner) for place in copied):
+        return Declined("two sizes are left to be found")
+    return Reshape(x, np.array(sizes, np.int64), allowzero=0)
+
+
+def same_shape(root: Operation, x: SSAValue) -> str | None:
+    """Data and result have the same sizes, at most one of them unknown."""
+    result = root.results[0].type
+    if not is_ranked(x.type) or not is_ranked(result) or x.type.get_shape() != result.get_shape():
+        return "the shape changes"
+    return None if x.type.get_shape().count(-1) <= 1 else "two sizes are not known"
+
+
+@rule(Reshape(x, value.shape, allowzero=1), bonus=-1)
+def without_allowzero(root: Operation, x: SSAValue, shape: SSAValue) -> Outcome:
+    """Where no size is 0, allowing zeros says nothing"""
+    data, made = static_shape(x.type), static_shape(root.results[0].type)
+    if data is None or made is None or 0 in made:
+        return Declined("a size is, or may be, 0")
+    return Reshape(x, shape, allowzero=0)
+
+
+def axes_of(axes: Constant | tuple[int, ...] | None) -> tuple[int, ...] | None:
+    """Axes, however they are written."""
+    return whole(axes) if isinstance(axes, Constant) else axes
+
+
+def undone(outer: Node, through_cast: bool, squeezes_first: bool) -> Rule:
+    """g(f(x)) = x, or g(cast(f(x))) = cast(x), where f and g squeeze and unsqueeze the same axes."""
+
+    @rule(outer)
+    def undo(
+        root: Operation,
+        x: SSAValue,
+        inner: Constant | tuple[int, ...] | None,
+        outer: Constant | tuple[int, ...] | None,
+    ) -> Outcome:
+        """unsqueeze and squeeze of the same axes cancel"""
+        added, removed = axes_of(inner), axes_of(outer)
+        if added is None or removed is None:
+            return Declined("axes are absent")
+        # Negative axes count in the larger of the two ranks.
+        smaller = rank(x)
+        larger = None if smaller is None else smaller + (0 if squeezes_first else len(added))
+        if min((*added, *removed), default=0) < 0 and larger is None:
+            return Declined("the rank is not known")
+        sets = [normalised(axes, larger) if larger is not None else axes for axes in (added, removed)]
+        if None in sets or set(sets[0] or ()) != set(sets[1] or ()):
+            return Declined("the axes differ")
+        if not through_cast:
+            return x
+        cast = root.operands[0].owner
+        assert isinstance(cast, Operation)
+        return Cast(x, like=cast)
+
+    return undo
+
+
+RULES = rules(
+    **{f"FuseTransposeAnd{name}Pattern": transpose_through(name) for name in THROUGH.split()},
+    FuseTransposePattern=fuse_transposes,
+    SwapTransposeConcatPattern=transpose_parts,
+    RemoveIdentityTransposePattern=rule(Transpose(x, perm=attr.perm), x, where=keeps_order),
+    HandleNegativePermutePatternInTranspose=written_permutation,
+    SwapCastConcatPattern=cast_parts,
+    SwapCastSlicePattern=cast_before_slice,
+    RemoveDimZeroInputInConcatPattern=concat_of_something,
+    RecomposeConcatPattern=flat_concat,
+    FuseTwoReshapesAllowZeroPattern=reshape_once_allowing_zero,
+    FuseTwoReshapesPattern=reshape_once,
+    # reshape(x, nothing) = x
+    RemoveIdentityReshapePattern1=rule(Reshape(x, absent), x),
+    RemoveIdentityReshapePattern2=rule(Reshape(x, value.shape), x, where=same_shape),
+    RewriteReshapeAllowZeroPattern=without_allowzero,
+    # depth_to_space(space_to_depth(x)) = x
+    RemoveDepthToSpaceSpaceToDepthPattern=rule(
+        DepthToSpace(SpaceToDepth(x, blocksize=attr.block), blocksize=attr.block, mode="CRD"), x
+    ),
+    # space_to_depth(depth_to_space(x)) = x
+    RemoveSpaceToDepthDepthToSpacePattern=rule(
+        SpaceToDepth(DepthToSpace(x, blocksize=attr.block, mode="CRD"), blocksize=attr.block), x
+    ),
+    RemoveSqueezeCastUnsqueezePattern=undone(
+        Squeeze(Cast(Unsqueeze(x, const.inner)), const.outer), True, False
+    ),
+    RemoveSqueezeUnsqueezePattern=undone(Squeeze(Unsqueeze(x, const.inner), const.outer), False, False),
+    RemoveUnsqueezeCastSqueezePattern=undone(
+        Unsqueeze(Cast(Squeeze(x, const.inner)), const.outer), True, True
+    ),
+    RemoveUnsqueezeSqueezePattern=undone(Unsqueeze(Squeeze(x, const.inner), const.outer), False, True),
+    RemoveSqueezeV11CastUnsqueezeV11Pattern=undone(
+        SqueezeV11(Cast(UnsqueezeV11(x, axes=attr.inner)), axes=attr.outer), True, False
+    ),
+    RemoveSqueezeV11UnsqueezeV11Pattern=undone(
+        SqueezeV11(UnsqueezeV11(x, axes=attr.inner), axes=attr.outer), False, False
+    ),
+    RemoveUnsqueezeV11CastSqueezeV11Pattern=undone(
+        UnsqueezeV11(Cast(SqueezeV11(x, axes=attr.inner)), axes=attr.outer), True, True
+    ),
+    RemoveUnsqueezeV11SqueezeV11Pattern=undone(
+        UnsqueezeV11(SqueezeV11(x, axes=attr.inner), axes=attr.outer), False, True
+    ),
+)

@@ -1,0 +1,54 @@
+"""Conditions that several rules share; each says why it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import IntegerType, NoneType
+from xdsl.ir import Operation, SSAValue
+
+from xonnc.dialects.onnx.types import element_type, is_ranked, static_shape
+
+
+def rank(value: SSAValue) -> int | None:
+    """The rank of a value, `None` if unknown."""
+    return len(value.type.get_shape()) if is_ranked(value.type) else None
+
+
+def is_absent(value: SSAValue) -> bool:
+    """Whether a value stands for an operand that is not there."""
+    return isinstance(value.type, NoneType)
+
+
+def is_scalar(value: SSAValue) -> bool:
+    """Whether a value is a tensor of rank 0 or of shape [1]."""
+    return static_shape(value.type) in ((), (1,))
+
+
+def first_type_is_result_type(root: Operation) -> str | None:
+    """The first operand can stand for the result."""
+    if root.operands[0].type == root.results[0].type:
+        return None
+    return "the result has another type than the first operand"
+
+
+def result_is_static(root: Operation) -> str | None:
+    """The shape of the result is known."""
+    return None if static_shape(root.results[0].type) is not None else "the result's shape is not static"
+
+
+def result_is_integer(root: Operation) -> str | None:
+    """The result holds integers: floats may be infinite or NaN, which zeros do not absorb."""
+    if isinstance(element_type(root.results[0].type), IntegerType):
+        return None
+    return "the result does not hold integers"
+
+
+def neither_is_scalar(first: SSAValue, second: SSAValue) -> str | None:
+    """Both are tensors that are not known to be scalars."""
+    return "an operand is a scalar" if is_scalar(first) or is_scalar(second) else None
+
+
+def same_element_types(values: Sequence[SSAValue]) -> bool:
+    """Whether all values hold the same kind of element."""
+    return len({element_type(value.type) for value in values}) <= 1

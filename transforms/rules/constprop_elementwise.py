@@ -1,0 +1,215 @@
+"""Element-wise ops of constants become constants (spec/onnx-rules-fold… §1.4, §1.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+
+import numpy as np
+from xdsl.ir import Attribute
+
+from xonnc.dialects.onnx.types import numpy_dtype
+from xonnc.rewriting.onnx import (
+    Abs,
+    Add,
+    And,
+    BitwiseAnd,
+    BitwiseNot,
+    BitwiseOr,
+    BitwiseXor,
+    Cast,
+    Ceil,
+    Clip,
+    Cos,
+    Div,
+    Equal,
+    Erf,
+    Exp,
+    Floor,
+    Greater,
+    GreaterOrEqual,
+    Less,
+    LessOrEqual,
+    Log,
+    Max,
+    Min,
+    Mod,
+    Mul,
+    Neg,
+    Not,
+    Or,
+    Pow,
+    Reciprocal,
+    Relu,
+    Round,
+    Sigmoid,
+    Sign,
+    Sin,
+    Sqrt,
+    Sub,
+    Sum,
+    Tan,
+    Tanh,
+    Where,
+    Xor,
+)
+from xonnc.rewriting.patterns import (
+    Array,
+    Constant,
+    Declined,
+    Native,
+    Outcome,
+    Template,
+    attr,
+    compute,
+    const,
+    consts,
+    elementwise,
+    maybe,
+)
+from xonnc.rewriting.rules import Rule, rule, rules
+from xonnc.transforms import numerics
+from xonnc.transforms.numerics import is_float, is_integer, quiet, same
+
+a, b, c = const.a, const.b, const.c
+
+
+def unary(op: Template, function: Callable[..., Array]) -> Rule:
+    """f(c), element by element, in the type of c"""
+    return rule(op(c), elementwise(same(function), c))
+
+
+def binary(op: Template, function: Callable[..., Array]) -> Rule:
+    """f(a, b), broadcast"""
+    return rule(op(a, b), elementwise(quiet(function), a, b))
+
+
+def variadic(op: Template, function: Callable[[Array, Array], Array]) -> Rule:
+    """f(… f(f(c1, c2), c3) …), broadcast"""
+
+    def total(constants: tuple[Constant, ...]) -> Outcome:
+        if not constants:
+            return Declined("there are no operands")
+        first, *others = (constant.attribute for constant in constants)
+        pool = constants[0].pool
+        return reduce(lambda left, right: pool.combine(quiet(function), left, right), others, first)
+
+    return rule(op(consts.constants), compute(total, consts.constants))
+
+
+def divided(a: Constant, b: Constant) -> Outcome:
+    """a / b; what a / 0 is for integers is nobody's business, so it stays to be seen at run time"""
+    if is_integer(a.array.dtype) and not np.all(b.array):
+        return Declined("an integer is divided by zero")
+    return a.pool.combine(numerics.divide, a.attribute, b.attribute)
+
+
+def modulo(a: Constant, b: Constant, fmod: int) -> Outcome:
+    """a mod b"""
+    if is_integer(a.array.dtype) and not np.all(b.array):
+        return Declined("an integer is divided by zero")
+    return a.pool.combine(numerics.fmod if fmod else numerics.remainder, a.attribute, b.attribute)
+
+
+def clipped(c: Constant, low: Constant | None, high: Constant | None) -> Outcome:
+    """min(max(c, low), high)"""
+    bounds = [None if bound is None else bound.array.reshape(()) for bound in (low, high)]
+    return c.tensor.map(numerics.clip(*bounds))
+
+
+def chosen(condition: Constant, a: Constant, b: Constant) -> Outcome:
+    """a where the condition holds, else b"""
+    shape = np.broadcast_shapes(condition.array.shape, a.tensor.shape, b.tensor.shape)
+    if condition.tensor.is_splat:
+        return (a if condition.tensor.splat() else b).tensor.expand(shape)
+    return a.pool.combine(np.where, condition.attribute, a.attribute, b.attribute)
+
+
+def casting(nearest: bool) -> Native:
+    """c in another element type; floats become integers by truncation, or to the nearest."""
+
+    def converted(c: Constant, saturate: int, to: Attribute) -> Outcome:
+        source, target = c.tensor, numpy_dtype(to)
+        if source.dtype == target:
+            return c.attribute
+        plain = all(
+            dtype == np.bool_ or (dtype.itemsize >= 1 and (is_float(dtype) or is_integer(dtype)))
+            for dtype in (source.dtype, target)
+        )
+        if not plain or _is_narrow(source.dtype) or _is_narrow(target):
+            return Declined(f"{source.dtype} does not cast to {target} here")
+        return source.map(numerics.cast(target, bool(saturate), nearest), to)
+
+    return compute(converted, c, attr.saturate, attr.to)
+
+
+def _is_narrow(dtype: np.dtype[np.generic]) -> bool:
+    """Whether an element has fewer than eight bits, or is nothing but an exponent."""
+    return dtype.name.startswith(("int2", "int4", "uint2", "uint4", "float4", "float6", "float8_e8m0"))
+
+
+def cast_rule(nearest: bool) -> Rule:
+    """Cast(c), truncating or rounding."""
+    return rule(Cast(c, saturate=attr.saturate, to=attr.to), casting(nearest))
+
+
+UNARY = {
+    "AbsofConst": unary(Abs, np.abs),
+    "BitwiseNotofConst": unary(BitwiseNot, np.invert),
+    "CeilofConst": unary(Ceil, np.ceil),
+    "CosofConst": unary(Cos, np.cos),
+    "ErfofConst": unary(Erf, numerics.erf),
+    "ExpofConst": unary(Exp, np.exp),
+    "FloorofConst": unary(Floor, np.floor),
+    "LogofConst": unary(Log, np.log),
+    "NegofConst": unary(Neg, np.negative),
+    "NotofConst": unary(Not, np.logical_not),
+    "ReciprocalofConst": unary(Reciprocal, numerics.reciprocal),
+    "ReluofConst": unary(Relu, numerics.relu),
+    "RoundofConst": unary(Round, np.rint),
+    "SigmoidofConst": unary(Sigmoid, numerics.sigmoid),
+    "SignofConst": unary(Sign, np.sign),
+    "SinofConst": unary(Sin, np.sin),
+    "SqrtofConst": unary(Sqrt, np.sqrt),
+    "TanofConst": unary(Tan, np.tan),
+    "TanhofConst": unary(Tanh, np.tanh),
+}
+
+BINARY = {
+    "AddConstProp": binary(Add, np.add),
+    "AndConstPropPattern": binary(And, np.logical_and),
+    "BitwiseAndConstPropPattern": binary(BitwiseAnd, np.bitwise_and),
+    "BitwiseOrConstPropPattern": binary(BitwiseOr, np.bitwise_or),
+    "BitwiseXorConstPropPattern": binary(BitwiseXor, np.bitwise_xor),
+    "DivConstProp": rule(Div(a, b), compute(divided, a, b)),
+    "EqualConstProp": binary(Equal, np.equal),
+    "GreaterConstPropPattern": binary(Greater, np.greater),
+    "GreaterOrEqualConstPropPattern": binary(GreaterOrEqual, np.greater_equal),
+    "LessConstPropPattern": binary(Less, np.less),
+    "LessOrEqualConstPropPattern": binary(LessOrEqual, np.less_equal),
+    "ModConstPropPattern": rule(Mod(a, b, fmod=attr.fmod), compute(modulo, a, b, attr.fmod)),
+    "MulConstProp": binary(Mul, np.multiply),
+    "OrConstPropPattern": binary(Or, np.logical_or),
+    "PowConstProp": binary(Pow, numerics.power),
+    "SubConstProp": binary(Sub, np.subtract),
+    "XorConstPropPattern": binary(Xor, np.logical_xor),
+}
+
+RULES = rules(
+    **UNARY,
+    **BINARY,
+    CastofConst=cast_rule(nearest=False),
+    ClipConstProp=rule(Clip(c, maybe.low, maybe.high), compute(clipped, c, maybe.low, maybe.high)),
+    MaxConstProp=variadic(Max, np.maximum),
+    MinConstProp=variadic(Min, np.minimum),
+    SumConstProp=variadic(Sum, np.add),
+    WhereConstProp=rule(Where(const.condition, a, b), compute(chosen, const.condition, a, b)),
+)
+
+ROUNDING = rules(CastofConst=cast_rule(nearest=True))
+"""In place of the rule of the same name when casts are to round."""
+
+EXPANDING = frozenset(
+    {*BINARY, "ClipConstProp", "MaxConstProp", "MinConstProp", "SumConstProp", "WhereConstProp"}
+)
+"""The rules that the expansion bound holds back."""

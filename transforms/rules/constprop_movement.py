@@ -1,0 +1,384 @@
+"""Ops that move elements become constants: views where numpy has one (spec/onnx-rules-fold… §1.4, §1.7)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, prod
+
+import numpy as np
+from xdsl.ir import Attribute, Operation
+
+from xonnc.dialects.onnx.elements import elements_array
+from xonnc.dialects.onnx.types import static_shape
+from xonnc.rewriting.onnx import (
+    Concat,
+    ConstantOfShape,
+    Expand,
+    Gather,
+    NonZero,
+    Pad,
+    Range,
+    Reshape,
+    ScatterND,
+    Slice,
+    Split,
+    Squeeze,
+    SqueezeV11,
+    Tile,
+    Transpose,
+    Unsqueeze,
+    UnsqueezeV11,
+)
+from xonnc.rewriting.patterns import (
+    Array,
+    Constant,
+    Declined,
+    Outcome,
+    attr,
+    compute,
+    const,
+    consts,
+    maybe,
+    root,
+)
+from xonnc.rewriting.rules import rule, rules
+
+c = const.c
+
+END_OF_AXIS = 2**31 - 1
+"""From here on a Slice end means the end of the axis whatever its sign (spec §1.7)."""
+
+
+def whole(constant: Constant | None) -> tuple[int, ...] | None:
+    """The integers of a constant, `None` if it is absent."""
+    return None if constant is None else tuple(int(number) for number in constant.array.reshape(-1))
+
+
+def normalised(axes: Sequence[int], rank: int) -> tuple[int, ...] | None:
+    """Axes counted from the front, `None` if one is out of range."""
+    if any(not -rank <= axis < rank for axis in axes):
+        return None
+    return tuple(axis % rank for axis in axes)
+
+
+def reshaped_shape(shape: Sequence[int], wanted: Sequence[int], allow_zero: bool) -> tuple[int, ...] | None:
+    """The shape that Reshape gives a tensor of `shape`; `None` if `wanted` cannot be had."""
+    if len([size for size in wanted if size == -1]) > 1 or any(size < -1 for size in wanted):
+        return None
+    if not allow_zero and any(size == 0 and place >= len(shape) for place, size in enumerate(wanted)):
+        return None
+    filled = [shape[place] if size == 0 and not allow_zero else size for place, size in enumerate(wanted)]
+    if -1 in filled:
+        others = prod(size for size in filled if size != -1)
+        if others == 0 or prod(shape) % others:
+            return None
+        filled[filled.index(-1)] = prod(shape) // others
+    return tuple(filled) if prod(filled) == prod(shape) else None
+
+
+def transposed(c: Constant, perm: tuple[int, ...] | None) -> Outcome:
+    """Axis i of the result is axis perm[i]; reversed if perm is absent"""
+    tensor = c.tensor
+    rank = len(tensor.shape)
+    axes = normalised(perm, rank) if perm is not None else tuple(reversed(range(rank)))
+    if axes is None or sorted(axes) != list(range(rank)):
+        return Declined(f"perm {perm} is no permutation of {rank} axes")
+    return c.attribute if axes == tuple(range(rank)) else tensor.transpose(axes)
+
+
+def reshaped(c: Constant, shape: Constant, allowzero: int) -> Outcome:
+    """The same elements in row-major order"""
+    tensor = c.tensor
+    wanted = reshaped_shape(tensor.shape, whole(shape) or (), bool(allowzero))
+    if wanted is None:
+        return Declined(f"{list(tensor.shape)} does not reshape to {whole(shape)}")
+    return c.attribute if wanted == tensor.shape else tensor.reshape(wanted)
+
+
+def squeezed(c: Constant, axes: Constant | None) -> Outcome:
+    """Without the axes given, or all of length one"""
+    return _squeezed(c, whole(axes))
+
+
+def squeezed_v11(c: Constant, axes: tuple[int, ...] | None) -> Outcome:
+    """Without the axes given, or all of length one"""
+    return _squeezed(c, axes)
+
+
+def _squeezed(c: Constant, axes: tuple[int, ...] | None) -> Outcome:
+    tensor = c.tensor
+    if axes is None:
+        axes = tuple(axis for axis, size in enumerate(tensor.shape) if size == 1)
+    gone = normalised(axes, len(tensor.shape))
+    if gone is None or any(tensor.shape[axis] != 1 for axis in gone):
+        return Declined(f"axes {list(axes)} of {list(tensor.shape)} are not all of length one")
+    return tensor.squeeze(gone) if gone else c.attribute
+
+
+def unsqueezed(c: Constant, axes: Constant) -> Outcome:
+    """With axes of length one at the places given"""
+    return _unsqueezed(c, whole(axes) or ())
+
+
+def unsqueezed_v11(c: Constant, axes: tuple[int, ...]) -> Outcome:
+    """With axes of length one at the places given"""
+    return _unsqueezed(c, axes)
+
+
+def _unsqueezed(c: Constant, axes: tuple[int, ...]) -> Outcome:
+    tensor = c.tensor
+    new = normalised(axes, len(tensor.shape) + len(axes))
+    if new is None or len(set(new)) != len(new):
+        return Declined(f"axes {list(axes)} are no distinct places in the result")
+    return tensor.unsqueeze(new) if new else c.attribute
+
+
+def axis_slice(start: int, end: int, step: int, size: int) -> slice:
+    """One axis of an ONNX Slice as a Python slice (spec §1.7)."""
+    begin = start + size if start < 0 else start
+    stop = end + size if end < 0 else end
+    if end <= -END_OF_AXIS - 1:
+        stop = -1
+    elif end >= END_OF_AXIS:
+        stop = size
+    if step > 0:
+        return slice(min(max(begin, 0), size), min(max(stop, 0), size), step)
+    begin, stop = min(max(begin, 0), size - 1), min(max(stop, -1), size)
+    return slice(begin, None if stop < 0 else stop, step) if size else slice(0, 0, 1)
+
+
+def sliced(
+    c: Constant, starts: Constant, ends: Constant, axes: Constant | None, steps: Constant | None
+) -> Outcome:
+    """Every step-th element from start to end, along some axes"""
+    tensor = c.tensor
+    begins, stops = whole(starts) or (), whole(ends) or ()
+    places = normalised(whole(axes) or tuple(range(len(begins))), len(tensor.shape))
+    strides = whole(steps) or (1,) * len(begins)
+    if places is None or 0 in strides or not len(begins) == len(stops) == len(places) == len(strides):
+        return Declined("starts, ends, axes and steps do not fit together")
+    cuts = [slice(None)] * len(tensor.shape)
+    for place, start, end, step in zip(places, begins, stops, strides, strict=True):
+        cuts[place] = axis_slice(start, end, step, tensor.shape[place])
+    return tensor.slice(cuts)
+
+
+def split_sizes(size: int, parts: int) -> tuple[int, ...]:
+    """The sizes of equal parts; the last ones are smaller if they must."""
+    chunk = ceil(size / parts)
+    return tuple(max(0, min(chunk, size - chunk * part)) for part in range(parts))
+
+
+def split(root: Operation, c: Constant, sizes: Constant | None, axis: int) -> Outcome:
+    """Consecutive parts along an axis"""
+    tensor = c.tensor
+    place = normalised([axis], len(tensor.shape))
+    if place is None:
+        return Declined(f"there is no axis {axis}")
+    size = tensor.shape[place[0]]
+    parts = whole(sizes) or split_sizes(size, len(root.results))
+    if sum(parts) != size or len(parts) != len(root.results) or min(parts) < 0:
+        return Declined(f"an axis of {size} does not split into {list(parts)}")
+    return tensor.split(place[0], parts)
+
+
+def concatenated(constants: tuple[Constant, ...], axis: int) -> Outcome:
+    """One after the other along an axis"""
+    arrays = [constant.array for constant in constants]
+    if len(arrays) == 1:
+        return constants[0].attribute
+    place = normalised([axis], arrays[0].ndim)
+    if place is None:
+        return Declined(f"there is no axis {axis}")
+    return np.concatenate(arrays, axis=place[0], dtype=arrays[0].dtype)
+
+
+def expanded(c: Constant, shape: Constant) -> Outcome:
+    """Broadcast to a shape"""
+    tensor = c.tensor
+    try:
+        wanted = np.broadcast_shapes(tensor.shape, whole(shape) or ())
+    except ValueError:
+        return Declined(f"{list(tensor.shape)} does not broadcast to {whole(shape)}")
+    return c.attribute if wanted == tensor.shape else tensor.expand(wanted)
+
+
+def gathered(c: Constant, indices: Constant, axis: int) -> Outcome:
+    """Element i along the axis, for every index i"""
+    array, wanted = c.array, indices.array
+    place = normalised([axis], array.ndim)
+    if place is None:
+        return Declined(f"there is no axis {axis}")
+    size = array.shape[place[0]]
+    if np.any((wanted < -size) | (wanted >= size)):
+        return Declined(f"an index is not in [{-size}, {size})")
+    if wanted.size == 1:
+        only = int(wanted.reshape(())) % size
+        cut = c.tensor.slice([*[slice(None)] * place[0], slice(only, only + 1)])
+        shape = (*array.shape[: place[0]], *wanted.shape, *array.shape[place[0] + 1 :])
+        return cut.reshape(shape)
+    return np.take(array, np.where(wanted < 0, wanted + size, wanted).astype(np.int64), axis=place[0])
+
+
+def padded(c: Constant, pads: Constant, fill: Constant | None, axes: Constant | None, mode: str) -> Outcome:
+    """More elements before and after; fewer where a pad is negative"""
+    array = c.array
+    amounts = whole(pads) or ()
+    places = normalised(whole(axes) or tuple(range(array.ndim)), array.ndim)
+    if places is None or len(amounts) != 2 * len(places) or mode not in _PAD_MODES:
+        return Declined("pads, axes and mode do not fit together")
+    widths = [(0, 0)] * array.ndim
+    for number, place in enumerate(places):
+        widths[place] = (amounts[number], amounts[number + len(places)])
+    cuts = tuple(
+        slice(max(0, -before), size - max(0, -after))
+        for size, (before, after) in zip(array.shape, widths, strict=True)
+    )
+    kept = array[cuts]
+    grown = [(max(0, before), max(0, after)) for before, after in widths]
+    if mode != "constant":
+        return Declined("nothing to repeat") if 0 in kept.shape else _repeat(kept, grown, mode)
+    filling = np.zeros((), array.dtype) if fill is None else fill.array.reshape(-1)[0]
+    result = np.full(
+        [size + sum(width) for size, width in zip(kept.shape, grown, strict=True)], filling, array.dtype
+    )
+    inside = zip(kept.shape, grown, strict=True)
+    result[tuple(slice(before, before + size) for size, (before, _) in inside)] = kept
+    return result
+
+
+_PAD_MODES = ("constant", "edge", "reflect", "wrap")
+
+
+def _repeat(array: Array, widths: Sequence[tuple[int, int]], mode: str) -> Array:
+    for axis, (size, width) in enumerate(zip(array.shape, widths, strict=True)):
+        array = np.take(array, _source_places(size, width, mode), axis=axis)
+    return array
+
+
+def _source_places(size: int, width: tuple[int, int], mode: str) -> Array:
+    """Which element each place of a padded axis shows."""
+    places = np.arange(-width[0], size + width[1])
+    if mode == "edge":
+        return np.clip(places, 0, size - 1)
+    if mode == "wrap" or size == 1:
+        return places % size
+    period = 2 * (size - 1)
+    folded = np.abs(places) % period
+    return np.minimum(folded, period - folded)
+
+
+def tiled(c: Constant, repeats: Constant) -> Outcome:
+    """Repeated along every axis"""
+    counts = whole(repeats) or ()
+    if len(counts) != c.array.ndim or min(counts, default=0) < 0:
+        return Declined(f"repeats {list(counts)} do not fit {list(c.array.shape)}")
+    return c.attribute if set(counts) <= {1} else np.tile(c.array, counts)
+
+
+def filled(shape: Constant, value: Attribute | None) -> Outcome:
+    """One element everywhere"""
+    sizes = whole(shape) or ()
+    if min(sizes, default=0) < 0:
+        return Declined(f"{list(sizes)} is no shape")
+    element = np.zeros((), np.float32) if value is None else elements_array(value)
+    if element is None or element.size != 1:
+        return Declined("value holds no single element")
+    return np.broadcast_to(element.reshape(()), sizes)
+
+
+def counted(start: Constant, limit: Constant, delta: Constant) -> Outcome:
+    """start + i delta, as long as it is before the limit"""
+    first, last, step = (bound.array.reshape(()) for bound in (start, limit, delta))
+    if not step:
+        return Declined("delta is zero")
+    wide = np.int64 if first.dtype.kind in "iu" else np.float64
+    span = (last.astype(wide) - first.astype(wide)) / step.astype(wide)
+    count = max(0, ceil(float(span)))
+    return (first.astype(wide) + np.arange(count, dtype=wide) * step.astype(wide)).astype(first.dtype)
+
+
+def non_zero(c: Constant) -> Outcome:
+    """The indices of what is not zero, one column each"""
+    if c.array.ndim == 0:
+        return Declined("a scalar has no indices")
+    return np.array(np.nonzero(c.array), np.int64)
+
+
+def scattered(c: Constant, indices: Constant, updates: Constant, reduction: str) -> Outcome:
+    """A copy with some slices replaced; later ones win"""
+    places, new = indices.array.astype(np.int64), updates.array
+    depth = places.shape[-1] if places.ndim else 0
+    if reduction != "none" or not depth or depth > c.array.ndim:
+        return Declined(f"reduction {reduction!r} or the indices are not for folding")
+    sizes = np.array(c.array.shape[:depth])
+    if np.any((places < -sizes) | (places >= sizes)):
+        return Declined("an index is out of range")
+    result = np.array(c.array)
+    for place in np.ndindex(*places.shape[:-1]):
+        result[tuple(places[place])] = new[place]
+    return result
+
+
+def shape_of(root: Operation, start: int, end: int | None) -> Outcome:
+    """The sizes of the axes from start to end"""
+    shape = static_shape(root.operands[0].type)
+    if shape is None:
+        return Declined("the shape is not static")
+    rank = len(shape)
+    begin = min(max(start + rank if start < 0 else start, 0), rank)
+    stop = rank if end is None else min(max(end + rank if end < 0 else end, 0), rank)
+    return np.array(shape[begin:stop], np.int64)
+
+
+def size_of(root: Operation) -> Outcome:
+    """The number of elements"""
+    shape = static_shape(root.operands[0].type)
+    return Declined("the shape is not static") if shape is None else np.array(prod(shape), np.int64)
+
+
+axes = maybe.axes
+
+RULES = rules(
+    ConcatofConst=rule(
+        Concat(consts.constants, axis=attr.axis), compute(concatenated, consts.constants, attr.axis)
+    ),
+    ConstantOfShapeofConst=rule(
+        ConstantOfShape(const.shape, value=attr.value), compute(filled, const.shape, attr.value)
+    ),
+    ExpandofConst=rule(Expand(c, const.shape), compute(expanded, c, const.shape)),
+    GatherofConst=rule(
+        Gather(c, const.indices, axis=attr.axis), compute(gathered, c, const.indices, attr.axis)
+    ),
+    NonZeroOfConst=rule(NonZero(c), compute(non_zero, c)),
+    PadOfConst=rule(
+        Pad(c, const.pads, maybe.fill, axes, mode=attr.mode),
+        compute(padded, c, const.pads, maybe.fill, axes, attr.mode),
+    ),
+    RangeConstProp=rule(
+        Range(const.start, const.limit, const.delta), compute(counted, const.start, const.limit, const.delta)
+    ),
+    ReshapeofConst=rule(
+        Reshape(c, const.shape, allowzero=attr.allowzero), compute(reshaped, c, const.shape, attr.allowzero)
+    ),
+    ScatterNDOfConst=rule(
+        ScatterND(c, const.indices, const.updates, reduction=attr.reduction),
+        compute(scattered, c, const.indices, const.updates, attr.reduction),
+    ),
+    SliceofConst=rule(
+        Slice(c, const.starts, const.ends, axes, maybe.steps),
+        compute(sliced, c, const.starts, const.ends, axes, maybe.steps),
+    ),
+    SplitOfConst=rule(
+        Split(c, maybe.sizes, axis=attr.axis), compute(split, root, c, maybe.sizes, attr.axis), bonus=-1
+    ),
+    SqueezeofConst=rule(Squeeze(c, axes), compute(squeezed, c, axes)),
+    SqueezeV11ofConst=rule(SqueezeV11(c, axes=attr.axes), compute(squeezed_v11, c, attr.axes)),
+    TileofConst=rule(Tile(c, const.repeats), compute(tiled, c, const.repeats)),
+    TransposeofConst=rule(Transpose(c, perm=attr.perm), compute(transposed, c, attr.perm)),
+    UnsqueezeofConst=rule(Unsqueeze(c, const.axes), compute(unsqueezed, c, const.axes)),
+    UnsqueezeV11ofConst=rule(UnsqueezeV11(c, axes=attr.axes), compute(unsqueezed_v11, c, attr.axes)),
+)
+
+EXPANDING = frozenset({"ExpandofConst"})
+"""The rules that the expansion bound holds back."""

@@ -1,0 +1,138 @@
+"""Constants move to the right and meet each other; neutral elements go (spec/onnx-rules-fold… §1.3)."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.ir import Operation, SSAValue
+
+from xonnc.dialects.onnx.types import element_type, numpy_dtype, static_shape
+from xonnc.rewriting.onnx import Add, Div, MatMul, MatMulInteger, Mul, Sub
+from xonnc.rewriting.patterns import (
+    Constant,
+    Declined,
+    Outcome,
+    Template,
+    compute,
+    const,
+    elementwise,
+    maybe,
+    one_use,
+    root,
+    value,
+    variable,
+)
+from xonnc.rewriting.rules import Rule, rule, rules
+from xonnc.transforms.numerics import same
+from xonnc.transforms.rules.conditions import (
+    first_type_is_result_type,
+    is_scalar,
+    result_is_integer,
+    result_is_static,
+)
+
+x, y = variable.x, variable.y
+c, d = const.c, const.d
+
+
+def x_and_c_are_tensors(x: SSAValue, c: Constant) -> str | None:
+    """Only tensors: with a scalar the constant is as well off where it is."""
+    return "x is a scalar" if is_scalar(x) else "c is a scalar" if c.array.shape in ((), (1,)) else None
+
+
+def y_and_c_are_tensors(y: SSAValue, c: Constant) -> str | None:
+    """Only tensors: with a scalar the constant is as well off where it is."""
+    return x_and_c_are_tensors(y, c)
+
+
+def all_zeros(c: Constant) -> str | None:
+    """c = 0 everywhere"""
+    return None if not np.any(c.array) else "c is not zero everywhere"
+
+
+def all_ones(c: Constant) -> str | None:
+    """c = 1 everywhere"""
+    return None if np.all(c.array == np.ones((), c.array.dtype)) else "c is not one everywhere"
+
+
+def reassociation(op: Template) -> dict[str, Rule]:
+    """For an op that commutes and associates, written + here."""
+    name = op.name
+    return {
+        # c + x = x + c
+        f"{name}ConstCommutative1": rule(op(c, x), op(x, c)),
+        # (x + c) + d = x + (c + d)
+        f"{name}ConstAssociative1": rule(op(one_use(op(x, c)), d), op(x, op(c, d))),
+        # (x + c) + y = (x + y) + c
+        f"{name}ConstAssociative2": rule(
+            op(one_use(op(x, c)), y), op(op(x, y), c), where=x_and_c_are_tensors
+        ),
+        # x + (y + c) = (x + y) + c
+        f"{name}ConstAssociative3": rule(
+            op(x, one_use(op(y, c))), op(op(x, y), c), where=y_and_c_are_tensors
+        ),
+        # (x + c) + (y + d) = (x + y) + (c + d)
+        f"{name}ConstAssociative4": rule(op(one_use(op(x, c)), one_use(op(y, d))), op(op(x, y), op(c, d))),
+    }
+
+
+def zeros_of_result(root: Operation) -> Outcome:
+    """0"""
+    type_ = root.results[0].type
+    shape, element = static_shape(type_), element_type(type_)
+    if shape is None or element is None:
+        return Declined("the result's shape is not static")
+    return np.broadcast_to(np.zeros((), numpy_dtype(element)), shape)
+
+
+def equals_zero_point_of_rows(c: Constant, az: Constant | None) -> str | None:
+    """Every row of the left matrix is its zero point."""
+    if az is None:
+        return all_zeros(c)
+    zero = az.array
+    if zero.ndim == 1 and c.array.ndim > 1:
+        zero = zero.reshape(-1, 1)
+    return None if np.all(c.array == zero) else "the left matrix is not its zero point everywhere"
+
+
+def equals_zero_point(c: Constant, bz: Constant | None) -> str | None:
+    """Every column of the right matrix is its zero point."""
+    zero = 0 if bz is None else bz.array
+    return None if np.all(c.array == zero) else "the right matrix is not its zero point everywhere"
+
+
+ZEROS = (result_is_integer, result_is_static)
+
+RULES = rules(
+    **reassociation(Add),
+    **reassociation(Mul),
+    # x + 0 = x
+    AddZerosOnRhs=rule(Add(x, c), x, where=(first_type_is_result_type, all_zeros)),
+    # (x c + d) e = x (c e) + d e
+    DistributeMulConst=rule(
+        Mul(one_use(Add(one_use(Mul(x, c)), d)), const.e), Add(Mul(x, Mul(c, const.e)), Mul(d, const.e))
+    ),
+    # x / 1 = x
+    DivOnesOnRhs=rule(Div(x, c), x, where=(first_type_is_result_type, all_ones)),
+    # (c - az) (x - bz) = 0 if c = az
+    MatMulIntegerConstZeroLhs=rule(
+        MatMulInteger(c, value.x, maybe.az, value.bz),
+        compute(zeros_of_result, root),
+        where=(result_is_static, equals_zero_point_of_rows),
+    ),
+    # (x - az) (c - bz) = 0 if c = bz
+    MatMulIntegerConstZeroRhs=rule(
+        MatMulInteger(value.x, c, value.az, maybe.bz),
+        compute(zeros_of_result, root),
+        where=(result_is_static, equals_zero_point),
+    ),
+    # 0 x = 0
+    MatMulZerosOnLhs=rule(MatMul(c, x), compute(zeros_of_result, root), where=(*ZEROS, all_zeros)),
+    # x 0 = 0
+    MatMulZerosOnRhs=rule(MatMul(x, c), compute(zeros_of_result, root), where=(*ZEROS, all_zeros)),
+    # x 1 = x
+    MulOnesOnRhs=rule(Mul(x, c), x, where=(first_type_is_result_type, all_ones)),
+    # x - c = x + (-c)
+    SubConstToNeg=rule(Sub(x, c), Add(x, elementwise(same(np.negative), c))),
+    # x - 0 = x
+    SubZerosOnRhs=rule(Sub(x, c), x, where=(first_type_is_result_type, all_zeros)),
+)

@@ -1,0 +1,1 @@
+"""Shape inference, one small function per op, by theme."""

@@ -1,0 +1,161 @@
+"""Shapes of convolutions and pools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import i32, i64
+
+from xonnc.transforms.shapes.site import UNKNOWN, Shape, Site, Types, infers, typed
+
+
+@infers("Conv", "ConvInteger", "QLinearConv")
+def conv(site: Site) -> Types:
+    """N, the number of filters, and one size for every place of the window."""
+    weight = 3 if site.name == "QLinearConv" else 1
+    data, filters = site.shape(0), site.shape(weight)
+    if data is None or filters is None:
+        return [None]
+    if len(data) != len(filters) or len(data) < 3:
+        raise site.fail(f"data {list(data)} and weights {list(filters)} need one rank, at least 3")
+    group = site.integer("group", 1)
+    if UNKNOWN not in (data[1], filters[1]) and data[1] != filters[1] * group:
+        raise site.fail(f"{data[1]} channels are not {filters[1]} of each filter times {group} groups")
+    kernel = site.integers("kernel_shape") or filters[2:]
+    sizes = windows(site, data[2:], kernel)
+    element = i32 if site.name == "ConvInteger" else site.element()
+    return typed((data[0], filters[0], *sizes), element)
+
+
+@infers("AveragePool", "LpPool", "MaxPool", "MaxPoolSingleOut")
+def pool(site: Site) -> Types:
+    """N, C, and one size for every place of the window."""
+    data, kernel = site.shape(0), site.integers("kernel_shape") or ()
+    places = len(site.op.results)
+    if data is None:
+        return [None] * places
+    if len(data) < 3:
+        raise site.fail(f"data {list(data)} has no axes to pool")
+    shape = (*data[:2], *windows(site, data[2:], kernel, ceil=bool(site.integer("ceil_mode"))))
+    return [*site.ranked(shape), *typed(shape, i64)][:places]
+
+
+@infers("GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool")
+def global_pool(site: Site) -> Types:
+    """N, C, and 1 for every other axis."""
+    data = site.shape(0)
+    if data is None:
+        return [None]
+    if len(data) < 3:
+        raise site.fail(f"data {list(data)} has no axes to pool")
+    return site.ranked((*data[:2], *(1 for _ in data[2:])))
+
+
+@infers("ConvTranspose")
+def conv_transpose(site: Site) -> Types:
+    """N, the number of filters times groups, and stride (size - 1) + window for every axis."""
+    data, filters = site.shape(0), site.shape(1)
+    if data is None or filters is None or len(data) != len(filters):
+        return [None]
+    axes = len(data) - 2
+    kernel = site.integers("kernel_shape") or filters[2:]
+    strides, dilations = steps(site, "strides", axes), steps(site, "dilations", axes)
+    extra = site.integers("output_padding") or (0,) * axes
+    channels = UNKNOWN if filters[1] == UNKNOWN else filters[1] * site.integer("group", 1)
+    given, auto_pad = site.integers("output_shape"), site.text("auto_pad", "NOTSET")
+    pads = site.integers("pads") or (0,) * (2 * axes)
+    sizes: list[int] = []
+    for axis, size in enumerate(data[2:]):
+        if given:
+            sizes.append(given[axis - axes])
+        elif UNKNOWN in (size, kernel[axis]):
+            sizes.append(UNKNOWN)
+        elif auto_pad.startswith("SAME"):
+            sizes.append(size * strides[axis])
+        else:
+            padding = 0 if auto_pad == "VALID" else pads[axis] + pads[axis + axes]
+            window = (kernel[axis] - 1) * dilations[axis] + 1
+            sizes.append(strides[axis] * (size - 1) + extra[axis] + window - padding)
+    return site.ranked((data[0], channels, *sizes))
+
+
+def steps(site: Site, name: str, axes: int) -> Shape:
+    """Strides or dilations, one for every axis."""
+    found = site.integers(name) or (1,) * axes
+    if len(found) != axes or min(found) < 1:
+        raise site.fail(f"{name} {list(found)} are not {axes} positive numbers")
+    return found
+
+
+def windows(site: Site, sizes: Shape, kernel: Shape, ceil: bool = False) -> list[int]:
+    """
+    How often the window fits along each axis; writes what it has resolved into the properties.
+
+    Absent strides and dilations become ones, an absent kernel is the weights', `auto_pad` becomes pads where
+    sizes are known (spec/onnx-rules-fold… §0.5).
+    """
+    axes = len(sizes)
+    if len(kernel) != axes:
+        raise site.fail(f"kernel_shape {list(kernel)} needs {axes} sizes")
+    strides, dilations = steps(site, "strides", axes), steps(site, "dilations", axes)
+    spans = [
+        UNKNOWN if size == UNKNOWN else (size - 1) * dilation + 1
+        for size, dilation in zip(kernel, dilations, strict=True)
+    ]
+    pads = resolved_pads(site, sizes, spans, strides)
+    if UNKNOWN not in kernel:
+        site.set("kernel_shape", kernel)
+    site.set("strides", strides)
+    site.set("dilations", dilations)
+    found: list[int] = []
+    for axis, (size, span, stride) in enumerate(zip(sizes, spans, strides, strict=True)):
+        found.append(_places(site, size, span, stride, pads, axis, ceil))
+    return found
+
+
+def resolved_pads(site: Site, sizes: Shape, spans: Sequence[int], strides: Shape) -> Shape | None:
+    """The pads, `None` while `auto_pad` waits for a size."""
+    axes, auto_pad = len(sizes), site.text("auto_pad", "NOTSET")
+    if auto_pad in ("NOTSET", ""):
+        pads = site.integers("pads") or (0,) * (2 * axes)
+        if len(pads) != 2 * axes:
+            raise site.fail(f"pads {list(pads)} need {2 * axes} numbers")
+    elif auto_pad == "VALID":
+        pads = (0,) * (2 * axes)
+    elif auto_pad not in ("SAME_UPPER", "SAME_LOWER"):
+        raise site.fail(f"auto_pad {auto_pad!r} is none of NOTSET, VALID, SAME_UPPER, SAME_LOWER")
+    elif UNKNOWN in (*sizes, *spans):
+        return None
+    else:
+        pads = same_pads(sizes, spans, strides, upper=auto_pad == "SAME_UPPER")
+    site.set("pads", pads)
+    site.set("auto_pad", "NOTSET")
+    return pads
+
+
+def same_pads(sizes: Shape, spans: Sequence[int], strides: Shape, upper: bool) -> Shape:
+    """Pads that make ceil(size / stride) windows fit; an odd one goes to the end if `upper`."""
+    totals = [
+        max(0, (-(-size // stride) - 1) * stride + span - size)
+        for size, span, stride in zip(sizes, spans, strides, strict=True)
+    ]
+    small, large = [total // 2 for total in totals], [total - total // 2 for total in totals]
+    return (*small, *large) if upper else (*large, *small)
+
+
+def _places(site: Site, size: int, span: int, stride: int, pads: Shape | None, axis: int, ceil: bool) -> int:
+    if size == UNKNOWN:
+        return UNKNOWN
+    if pads is None:
+        return -(-size // stride)
+    if span == UNKNOWN:
+        return UNKNOWN
+    before, after = pads[axis], pads[axis + len(pads) // 2]
+    room = size + before + after - span
+    if room < 0:
+        raise site.fail(
+            f"a window of {span} does not fit into axis {axis + 2} of {size} with pads {before}, {after}"
+        )
+    places = (-(-room // stride) if ceil else room // stride) + 1
+    # A window that would begin in the padding after the data is none (ONNX opset 19 clarified ceil_mode).
+    return places - 1 if ceil and (places - 1) * stride >= size + before else places

@@ -1,0 +1,271 @@
+"""What a shape function sees of its op, and the table of all shape functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+from xdsl.dialects.builtin import NoneType
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.irdl import IRDLOperation, OpDef
+
+from xonnc.dialects.onnx.elements import elements_array
+from xonnc.dialects.onnx.locations import describe
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.types import element_type, is_ranked, tensor_type, unranked
+from xonnc.errors import XonncError
+from xonnc.rewriting.literals import Decoded, decode, encode
+from xonnc.rewriting.patterns import Array
+
+UNKNOWN = -1
+"""A dynamic dimension, as in MLIR's own tensor types."""
+
+Shape: TypeAlias = tuple[int, ...]
+Types: TypeAlias = "Sequence[Attribute | None]"
+"""One type for each result; `None` leaves a result as it is."""
+
+AXIS_DEPTH = 8
+"""How many ops back `partial_values` looks for the numbers in a shape operand."""
+
+
+class ShapeError(XonncError):
+    """A model whose shapes contradict each other."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """One op under inference; operands are addressed by place."""
+
+    op: Operation
+
+    def fail(self, problem: str) -> ShapeError:
+        """The error that names the node."""
+        return ShapeError(f"{describe(self.op)}: {self.name}: {problem}")
+
+    @cached_property
+    def name(self) -> str:
+        """The name of the op without its dialect."""
+        return self.op.name.removeprefix("onnx.")
+
+    @property
+    def definition(self) -> OpDef:
+        """The definition of the op."""
+        assert isinstance(self.op, IRDLOperation)
+        return self.op.get_irdl_definition()
+
+    def has(self, place: int) -> bool:
+        """Whether there is an operand, and it is not absent."""
+        return place < len(self.op.operands) and not isinstance(self.op.operands[place].type, NoneType)
+
+    def shape(self, place: int) -> Shape | None:
+        """The shape of an operand, `None` if its rank is unknown."""
+        type_ = self.op.operands[place].type
+        return type_.get_shape() if is_ranked(type_) else None
+
+    def shapes(self) -> list[Shape] | None:
+        """The shapes of all operands that are there, `None` if a rank is unknown."""
+        found = [self.shape(place) for place in range(len(self.op.operands)) if self.has(place)]
+        known = [shape for shape in found if shape is not None]
+        return known if len(known) == len(found) else None
+
+    def element(self, place: int = 0) -> Attribute | None:
+        """The element type of an operand."""
+        return element_type(self.op.operands[place].type)
+
+    def result_element(self, place: int = 0) -> Attribute | None:
+        """The element type that a result has already."""
+        return element_type(self.op.results[place].type)
+
+    def constant(self, place: int) -> Array | None:
+        """The elements of an operand made by a constant."""
+        return constant_array(self.op.operands[place]) if self.has(place) else None
+
+    def numbers(self, place: int) -> Shape | None:
+        """The integers of a constant operand."""
+        array = self.constant(place)
+        return None if array is None else tuple(int(number) for number in array.reshape(-1))
+
+    def partly(self, place: int) -> Shape | None:
+        """The integers of an operand as far as they follow from constants and shapes, else `UNKNOWN`."""
+        return partial_values(self.op.operands[place]) if self.has(place) else None
+
+    def property(self, name: str) -> Decoded:
+        """A property as a Python value."""
+        return decode(self.op.properties.get(name))
+
+    def integer(self, name: str, default: int = 0) -> int:
+        """An INT property."""
+        found = self.property(name)
+        return found if isinstance(found, int) else default
+
+    def integers(self, name: str) -> Shape | None:
+        """An INTS property, `None` if absent."""
+        found = self.property(name)
+        return (
+            tuple(number for number in found if isinstance(number, int)) if isinstance(found, tuple) else None
+        )
+
+    def text(self, name: str, default: str = "") -> str:
+        """A STRING property."""
+        found = self.property(name)
+        return found if isinstance(found, str) else default
+
+    def set(self, name: str, given: int | str | Sequence[int]) -> None:
+        """Writes a property that inference has made certain (spec/onnx-rules-fold… §0.5)."""
+        wanted = encode(given)
+        if self.op.properties.get(name) != wanted and name in self.definition.properties:
+            self.op.properties[name] = wanted
+
+    def axis(self, axis: int, rank: int) -> int:
+        """An axis counted from the front; an error if there is no such axis."""
+        if not -rank <= axis < rank:
+            raise self.fail(f"axis {axis} is not in [{-rank}, {rank - 1}]")
+        return axis % rank
+
+    def ranked(self, shape: Shape, like: int = 0) -> list[Attribute | None]:
+        """One result of `shape` with the element type of an operand."""
+        return typed(shape, self.element(like))
+
+
+def typed(shape: Shape, element: Attribute | None) -> list[Attribute | None]:
+    """One result of a shape and an element type."""
+    return [None if element is None else tensor_type(shape, element)]
+
+
+def any_shape(element: Attribute | None) -> list[Attribute | None]:
+    """One result of which only the element type is known."""
+    return [None if element is None else unranked(element)]
+
+
+ShapeFunction: TypeAlias = Callable[[Site], Types]
+SHAPE_FUNCTIONS: dict[str, ShapeFunction] = {}
+"""The shape function of each op, by its name without the dialect."""
+
+_FunctionT = TypeVar("_FunctionT", bound=ShapeFunction)
+
+
+def infers(*names: str) -> Callable[[_FunctionT], _FunctionT]:
+    """Registers the shape function of some ops."""
+
+    def register(function: _FunctionT) -> _FunctionT:
+        for name in names:
+            if name in SHAPE_FUNCTIONS:
+                raise ValueError(f"{name} has two shape functions")
+            SHAPE_FUNCTIONS[name] = function
+        return function
+
+    return register
+
+
+def constant_array(value: SSAValue) -> Array | None:
+    """The elements of a value made by a constant."""
+    owner = value.owner
+    if not isinstance(owner, ConstantOp):
+        return None
+    elements = owner.properties.get("value")
+    return None if elements is None else elements_array(elements)
+
+
+def partial_values(value: SSAValue, depth: int = AXIS_DEPTH) -> Shape | None:
+    """The integers in a tensor of rank 0 or 1, each `UNKNOWN` unless it follows; `None`: how many?"""
+    known = constant_array(value)
+    if known is not None:
+        return tuple(int(number) for number in known.reshape(-1)) if known.ndim <= 1 else None
+    if depth and isinstance(value, OpResult):
+        found = _through(value.op, depth - 1)
+        if found is not None:
+            return found
+    type_ = value.type
+    shape = type_.get_shape() if is_ranked(type_) else None
+    if shape is None or len(shape) > 1 or shape == (UNKNOWN,):
+        return None
+    return (UNKNOWN,) * (shape[0] if shape else 1)
+
+
+def _through(op: Operation, depth: int) -> Shape | None:
+    """`partial_values` of the result of an op that computes shapes."""
+    site = Site(op)
+    match site.name:
+        case "Shape":
+            shape = site.shape(0)
+            return None if shape is None else shape_slice(site, shape)
+        case "Dim":
+            shape = site.shape(0)
+            return None if shape is None else (shape[site.integer("axis")],)
+        case "Cast" | "Identity" | "Squeeze" | "Unsqueeze" | "SqueezeV11" | "UnsqueezeV11":
+            type_ = op.results[0].type
+            if is_ranked(type_) and len(type_.get_shape()) > 1:
+                return None
+            return partial_values(op.operands[0], depth)
+        case "Concat":
+            parts = [partial_values(operand, depth) for operand in op.operands]
+            known = [part for part in parts if part is not None]
+            return sum(known, ()) if len(known) == len(parts) else None
+        case "Gather":
+            return _gathered(site, depth)
+        case "Slice":
+            return _sliced(site, depth)
+        case _:
+            return None
+
+
+def shape_slice(site: Site, shape: Shape) -> Shape:
+    """The axes that Shape's `start` and `end` leave."""
+    rank = len(shape)
+    start, end = site.integer("start"), site.integer("end", rank)
+    begin = min(max(start + rank if start < 0 else start, 0), rank)
+    stop = min(max(end + rank if end < 0 else end, 0), rank)
+    return shape[begin:stop]
+
+
+def _gathered(site: Site, depth: int) -> Shape | None:
+    data = partial_values(site.op.operands[0], depth)
+    indices = site.numbers(1)
+    if data is None or indices is None or any(not -len(data) <= index < len(data) for index in indices):
+        return None
+    return tuple(data[index] for index in indices)
+
+
+def _sliced(site: Site, depth: int) -> Shape | None:
+    data = partial_values(site.op.operands[0], depth)
+    starts, ends, steps = site.numbers(1), site.numbers(2), site.numbers(4) or (1,)
+    if data is None or starts is None or ends is None or len(starts) != 1:
+        return None
+    return data[axis_slice(starts[0], ends[0], steps[0], len(data))]
+
+
+def axis_slice(start: int, end: int, step: int, size: int) -> slice:
+    """One axis of an ONNX Slice as a Python slice (spec/onnx-rules-fold… §1.7)."""
+    begin = start + size if start < 0 else start
+    stop = end + size if end < 0 else end
+    if end < -(2**31) + 1:
+        stop = -1
+    elif end >= 2**31 - 1:
+        stop = size
+    if step > 0:
+        return slice(min(max(begin, 0), size), min(max(stop, 0), size), step)
+    begin, stop = min(max(begin, 0), size - 1), min(max(stop, -1), size)
+    return slice(begin, None if stop < 0 else stop, step) if size else slice(0, 0, 1)
+
+
+def broadcast(site: Site, shapes: Sequence[Shape]) -> Shape:
+    """The shape of operands that broadcast together; a known size beats an unknown one (spec §3.2)."""
+    rank = max((len(shape) for shape in shapes), default=0)
+    sizes: list[int] = []
+    for axis in range(rank):
+        column = {shape[axis - rank] for shape in shapes if axis - rank >= -len(shape)}
+        fixed = column - {1, UNKNOWN}
+        if len(fixed) > 1:
+            raise site.fail(f"shapes {' and '.join(str(list(shape)) for shape in shapes)} do not broadcast")
+        sizes.append(fixed.pop() if fixed else UNKNOWN if UNKNOWN in column else 1)
+    return tuple(sizes)
+
+
+def product(sizes: Sequence[int]) -> int:
+    """The product of sizes, `UNKNOWN` if one is (and none is zero)."""
+    if 0 in sizes:
+        return 0
+    return UNKNOWN if UNKNOWN in sizes else int(np.prod(sizes, dtype=np.int64))

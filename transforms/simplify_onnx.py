@@ -1,0 +1,43 @@
+"""`simplify-onnx`: shapes, constants and canonical forms, together to a fixed point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from xonnc.rewriting.driver import apply_rules
+from xonnc.transforms.canonicalize_onnx import all_rules
+from xonnc.transforms.constprop_onnx import ConstProp
+from xonnc.transforms.shape_inference_onnx import infer_shapes
+
+KEPT = ("GlobalAveragePoolPattern", "GlobalMaxPoolPattern", "ReorderReluMaxPoolPattern")
+"""Rules left out: a pool and the order of relu and pool mean more to hardware than what replaces them."""
+
+MOST_ROUNDS = 10
+"""Each round must have found something; deeper models than this many rounds of discoveries are not known."""
+
+
+@dataclass(frozen=True)
+class Simplify(ModulePass):
+    """
+    Infers shapes, folds constants and canonicalises until nothing changes.
+
+    Afterwards batch normalisations are in the convolutions before them, dropouts, identities and arithmetic
+    on constants are gone, and every type that follows from the inputs is known. Pools stay pools. Option:
+    `disable-pattern` names rules to leave out.
+    """
+
+    name = "simplify-onnx"
+
+    disable_pattern: tuple[str, ...] = ()
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        rules = (ConstProp().rules() | all_rules().without(KEPT)).without(self.disable_pattern)
+        for _ in range(MOST_ROUNDS):
+            changed = infer_shapes(op)
+            report = apply_rules(op, ctx, rules, pass_name=self.name)
+            if not (changed or report.changed):
+                return
