@@ -8,10 +8,8 @@ not at all: each is written under a temporary name in its folder and renamed.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Generator, Iterable
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -22,6 +20,7 @@ from google.protobuf import json_format
 
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.load import STDIN, Spelling, spelling_of
+from xonnc.formats.onnx.replacing import replacing
 from xonnc.formats.onnx.tensors import AnyArray, payload, stored_size
 from xonnc.formats.onnx.wire import RAW_DATA, varint
 
@@ -103,7 +102,7 @@ def save(
         sys.stdout.buffer.flush()
         return []
     target = Path(path)
-    if external is None:
+    if external is None or all(one.size < max(external.threshold, 1) for one in model.initializers):
         with replacing(target) as stream:
             write(model, stream, spelling)
         return [target]
@@ -123,26 +122,6 @@ def write(model: ExportedModel, stream: BinaryIO, spelling: Spelling) -> None:
         stream.write(onnx.printer.to_text(model.whole()).encode("utf-8") + b"\n")
     else:
         _write_binary(model, stream)
-
-
-@contextmanager
-def replacing(path: Path) -> Generator[BinaryIO]:
-    """A stream whose content becomes the file `path` when the block ends well; otherwise nothing changes."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        descriptor = os.open(
-            temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666
-        )
-    except OSError as error:
-        raise XonncError(f"{path}: cannot be written: {error.strerror}") from error
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            yield stream
-        os.replace(temporary, path)
-    except OSError as error:
-        raise XonncError(f"{path}: cannot be written: {error.strerror}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _write_binary(model: ExportedModel, stream: BinaryIO) -> None:

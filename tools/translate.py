@@ -1,0 +1,309 @@
+"""`onnx-translate`: one format into another, chosen by file name; nothing is optimised on the way."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Literal, NoReturn, TypeAlias, get_args
+
+from xonnc.errors import XonncError
+from xonnc.tools.pass_flags import UsageError, near
+from xonnc.tools.process import Exit, run
+
+if TYPE_CHECKING:
+    from xdsl.context import Context
+    from xdsl.dialects.builtin import ModuleOp
+
+Format: TypeAlias = Literal["onnx", "onnxtxt", "json", "mlir", "nvdla", "txt"]
+
+FORMATS: tuple[Format, ...] = get_args(Format)
+
+_SUFFIXES: dict[str, Format] = {".onnxtext": "onnxtxt", **{f".{name}": name for name in FORMATS}}
+
+_MODELS = ("onnx", "onnxtxt", "json")
+
+TRANSLATIONS: dict[Format, tuple[Format, ...]] = {
+    "onnx": ("mlir", "onnx", "onnxtxt", "json"),
+    "onnxtxt": ("mlir", "onnx", "onnxtxt", "json"),
+    "json": ("mlir", "onnx", "onnxtxt", "json"),
+    "mlir": ("onnx", "onnxtxt", "json", "mlir", "nvdla"),
+    "nvdla": ("txt",),
+}
+"""What each format can be turned into; the first is what becomes of it on standard output."""
+
+STDIN = "-"
+
+EPILOG = """formats, by file name or --from and --to:
+  .onnx .onnxtxt .json <-> .mlir      models and IR, names kept as locations
+  .mlir -> .nvdla                     a scheduled and allocated dla module as a loadable
+  .nvdla -> .txt                      a loadable spelled out
+
+  onnx-translate a.onnx | onnx-opt --canonicalize --mlir-print-debuginfo | onnx-translate -o b.onnx"""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message)
+
+
+@dataclass(frozen=True)
+class Job:
+    """One translation as asked for on the command line."""
+
+    source: str
+    target: str
+    source_format: Format | None
+    target_format: Format | None
+    external_data: str | None
+    threshold: int
+    locations: bool
+    elide_larger: int | None
+    inline_functions: bool
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the tool; `argv` without the program's name."""
+    arguments = sys.argv[1:] if argv is None else argv
+
+    def work() -> int:
+        try:
+            return _work(arguments)
+        except UsageError as error:
+            print(f"onnx-translate: {error}; see 'onnx-translate --help'", file=sys.stderr)
+            return Exit.USAGE
+
+    return run("onnx-translate", work, arguments)
+
+
+def _work(arguments: Sequence[str]) -> int:
+    parser = _parser()
+    # A value only after '=': `--external-data model.onnx` must not take the model for the file's name.
+    arguments = ["--external-data=" if argument == "--external-data" else argument for argument in arguments]
+    args = parser.parse_args(arguments)
+    if args.help:
+        print(parser.format_help(), end="")
+        return Exit.DONE
+    if args.version:
+        print(f"onnx-translate {version('xonnc')} (xdsl {version('xdsl')}, onnx {version('onnx')})")
+        return Exit.DONE
+    external_data = args.external_data
+    if external_data == "":
+        external_data = f"{Path(args.output).name}.data"
+    translate(
+        Job(
+            source=args.input,
+            target=args.output,
+            source_format=args.source_format,
+            target_format=args.target_format,
+            external_data=external_data,
+            threshold=args.external_data_threshold,
+            locations=not args.no_locations,
+            elide_larger=args.mlir_elide_elementsattrs_if_larger,
+            inline_functions=args.inline_functions,
+        )
+    )
+    return Exit.DONE
+
+
+def _parser() -> _Parser:
+    parser = _Parser(
+        prog="onnx-translate",
+        usage="onnx-translate [options] [input] [-o output]",
+        description="Turns one format into another.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        add_help=False,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("input", nargs="?", default=STDIN, help="file to read; standard input without it or for '-'")
+    add("-o", "--output", default=STDIN, metavar="FILE", help="file to write; standard output without it")
+    add("--from", dest="source_format", choices=FORMATS, metavar="FORMAT", help="what the input is")
+    add("--to", dest="target_format", choices=FORMATS, metavar="FORMAT", help="what to write")
+    add(
+        "--external-data",
+        metavar="FILE",
+        help="write weights to a second file beside the model; without '=FILE' it is OUTPUT.data",
+    )
+    add(
+        "--external-data-threshold",
+        type=int,
+        default=1024,
+        metavar="BYTES",
+        help="smallest weight moved there",
+    )
+    add(
+        "--inline-functions", action="store_true", help="replace calls of a model's functions by their bodies"
+    )
+    add("--no-locations", action="store_true", help="leave names of nodes and values out of .mlir")
+    add("--mlir-print-debuginfo", action="store_true", help=argparse.SUPPRESS)
+    add(
+        "--mlir-elide-elementsattrs-if-larger",
+        type=int,
+        metavar="N",
+        help="no constants above N elements in .mlir",
+    )
+    add("-h", "--help", action="store_true", help="show this text")
+    add("--version", action="store_true", help="show the version")
+    return parser
+
+
+def translate(job: Job) -> None:
+    """Does the translation; `UsageError` for one that there is not, `XonncError` for a wrong input."""
+    data = sys.stdin.buffer.read() if job.source == STDIN else None
+    source = job.source_format or _format_of(job.source) or (_sniff(data) if data is not None else None)
+    if source is None:
+        raise UsageError(f"'{job.source}': its name does not say what it is; say it with --from")
+    choices = TRANSLATIONS.get(source, ())
+    target = (
+        job.target_format
+        or _format_of(job.target)
+        or (choices[0] if job.target == STDIN and choices else None)
+    )
+    if target is None:
+        raise UsageError(f"'{job.target}': its name does not say what to write; say it with --to")
+    if target not in choices:
+        known = ", ".join(choices) or "nothing"
+        raise UsageError(f"no translation from {source} to {target}; {source} becomes {known}")
+    if job.external_data is not None and target not in _MODELS:
+        raise UsageError(f"--external-data is for models; {target} has no external data")
+    if source == "nvdla":
+        _write(job, _loadable_text(job, data))
+        return
+    _write_module(job, target, _read_module(job, source, data))
+
+
+def _format_of(name: str) -> Format | None:
+    suffix = Path(name).suffix.lower()
+    if name == STDIN or not suffix:
+        return None
+    found = _SUFFIXES.get(suffix)
+    if found is None:
+        raise UsageError(
+            f"'{name}': no format '{suffix}'{near(suffix, _SUFFIXES)}; say it with --from or --to"
+        )
+    return found
+
+
+def _sniff(data: bytes) -> Format:
+    """What standard input holds: loadables have a mark, models are not text."""
+    if data[4:8] == b"NVDA":
+        return "nvdla"
+    try:
+        start = data[:4096].decode("utf-8", "strict" if len(data) <= 4096 else "ignore").lstrip()
+    except UnicodeDecodeError:
+        return "onnx"
+    is_text = all(character.isprintable() or character in "\t\n\r" for character in start)
+    return "mlir" if is_text and start else "onnx"
+
+
+def _read_module(job: Job, source: Format, data: bytes | None) -> ModuleOp:
+    from xdsl.context import Context
+    from xdsl.universe import Universe
+
+    ctx = Context()
+    for name, factory in Universe.get_multiverse().all_dialects.items():
+        ctx.register_dialect(name, factory)
+    if source == "mlir":
+        return _parse(job, data, ctx)
+    from xonnc.formats.onnx.external import DataFolder
+    from xonnc.formats.onnx.importer import import_loaded
+    from xonnc.formats.onnx.load import load, parse
+
+    assert source in ("onnx", "onnxtxt", "json")
+    if data is None:
+        loaded = load(job.source, source)
+    else:
+        loaded = parse(memoryview(data), source, "<stdin>", DataFolder(None))
+    return import_loaded(loaded, ctx, job.inline_functions)
+
+
+def _parse(job: Job, data: bytes | None, ctx: Context) -> ModuleOp:
+    from xdsl.utils.exceptions import ParseError, VerifyException
+
+    from xonnc.dialects.onnx.assembly import OnnxParser
+    from xonnc.tools.diagnostics import parse_diagnostic
+
+    name = "<stdin>" if data is not None else job.source
+    try:
+        text = (Path(job.source).read_bytes() if data is None else data).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise XonncError(f"{name}: byte {error.start}: not UTF-8 text, so no IR") from error
+    parser = OnnxParser(ctx, text, name)
+    try:
+        module = parser.parse_module()
+        module.verify()
+    except ParseError as error:
+        raise XonncError(parse_diagnostic(error, parser, name).text()) from error
+    except VerifyException as error:
+        raise XonncError(f"{name}: {' '.join(str(error).split())}") from error
+    return module
+
+
+def _write_module(job: Job, target: Format, module: ModuleOp) -> None:
+    if target == "mlir":
+        _write(job, _module_text(job, module))
+    elif target == "nvdla":
+        _write(job, _loadable(module))
+    else:
+        from xonnc.formats.onnx.exporter import export_model
+        from xonnc.formats.onnx.save import ExternalData
+
+        assert target in ("onnx", "onnxtxt", "json")
+        external = job.external_data
+        export_model(module, job.target, target, ExternalData(external, job.threshold) if external else None)
+
+
+def _module_text(job: Job, module: ModuleOp) -> Callable[[BinaryIO], None]:
+    from io import TextIOWrapper
+
+    from xonnc.dialects.onnx.assembly import OnnxPrinter
+
+    def write(stream: BinaryIO) -> None:
+        text = TextIOWrapper(stream, "utf-8", errors="surrogateescape", write_through=True)
+        printer = OnnxPrinter(text, print_debuginfo=job.locations, elide_larger=job.elide_larger)
+        printer.print_op(module)
+        text.write("\n")
+        text.detach()
+
+    return write
+
+
+def _loadable_text(job: Job, data: bytes | None) -> Callable[[BinaryIO], None]:
+    from xonnc.formats.nvdla.reader import parse_loadable, read_loadable
+    from xonnc.formats.nvdla.text import dump_text
+
+    loadable = read_loadable(Path(job.source)) if data is None else parse_loadable(data, "<stdin>")
+    text = dump_text(loadable)
+    return lambda stream: _put(stream, text.encode())
+
+
+def _write(job: Job, write: Callable[[BinaryIO], None]) -> None:
+    """Lets `write` write the output: a file that appears only when all is written, or standard output."""
+    from xonnc.formats.onnx.replacing import replacing
+
+    if job.target == STDIN:
+        write(sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+        return
+    with replacing(Path(job.target)) as stream:
+        write(stream)
+
+
+def _put(stream: BinaryIO, data: bytes) -> None:
+    stream.write(data)
+
+
+def _loadable(module: ModuleOp) -> Callable[[BinaryIO], None]:
+    """The last stage of the compiler: a module of the dla dialect with everything decided."""
+    from xonnc.formats.nvdla.loadable import Loadable
+    from xonnc.formats.nvdla.writer import to_bytes
+
+    emit: Callable[[ModuleOp], Loadable] = import_module("xonnc.lowering.dla_to_loadable").dla_to_loadable
+    data = to_bytes(emit(module))
+    return lambda stream: _put(stream, data)
