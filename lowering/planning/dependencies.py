@@ -14,16 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import IntEnum
 from typing import NamedTuple
 
-
-class Event(IntEnum):
-    """What a producer tells a consumer (spec/nvdla.md §2.2)."""
-
-    OP_COMPLETED = 1
-    OP_PROGRAMMED = 2
-    OP_ENABLED = 3
+from xonnc.formats.nvdla.constants import Event
 
 
 class Extent(NamedTuple):

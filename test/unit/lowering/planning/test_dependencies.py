@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import random
 
+from xonnc.formats.nvdla.constants import Event
 from xonnc.lowering.planning.dependencies import (
     Consumer,
     Entry,
-    Event,
     Extent,
     Layer,
     dependency_graph,

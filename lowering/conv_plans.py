@@ -1,0 +1,42 @@
+"""The plan of a convolution in the IR."""
+
+from __future__ import annotations
+
+from xonnc.dialects.dla.engines import ConvOp
+from xonnc.dialects.dla.types import cube_of, shape_of
+from xonnc.dialects.onnx.locations import describe
+from xonnc.errors import XonncError
+from xonnc.lowering.planning.convolution import ConvolutionPlan
+from xonnc.lowering.planning.feasibility import conv_plan
+from xonnc.lowering.planning.shapes import Window
+from xonnc.lowering.precision import precision_of
+from xonnc.targets import NvdlaTarget
+
+
+def window_of(op: ConvOp) -> Window:
+    """The window of a convolution."""
+    kernel, strides, dilations = (
+        shape_of(op.weights.type)[2:],
+        op.strides.get_values(),
+        op.dilations.get_values(),
+    )
+    top, left, bottom, right = op.pads.get_values()
+    return Window(
+        (kernel[0], kernel[1]),
+        (strides[0], strides[1]),
+        (dilations[0], dilations[1]),
+        (top, left, bottom, right),
+    )
+
+
+def plan_of(target: NvdlaTarget, op: ConvOp) -> ConvolutionPlan:
+    """How `op` shares the convolution buffer; an error if it cannot."""
+    source, kernels = cube_of(op.source.type), shape_of(op.weights.type)[0]
+    plan = conv_plan(target, precision_of(op.source.type), source, kernels, window_of(op))
+    if plan is None:
+        raise XonncError(
+            f"{describe(op)}: {kernels} kernels on an input of {'x'.join(map(str, source))} do not fit the "
+            f"convolution buffer of {target.name} ({target.cbuf_bytes} bytes); use a smaller kernel, or "
+            "convert-onnx-to-dla, which cuts the channels"
+        )
+    return plan

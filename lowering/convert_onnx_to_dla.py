@@ -1,0 +1,114 @@
+"""
+`convert-onnx-to-dla`: every operator of a network becomes operations of the DLA's engines on tensors.
+
+All operators that the target cannot take are collected and reported together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import ReturnOp as FuncReturnOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
+from xonnc.dialects.onnx.locations import describe
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.ops.builtin import EntryPointOp, NoValueOp, ReturnOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.types import static_shape
+from xonnc.errors import RefusalError
+from xonnc.lowering.onnx_to_dla import convolution, elementwise, pooling, tensor
+from xonnc.lowering.onnx_to_dla.lowering import LOWERINGS, Cube, Lowering, Refused, cube_shape, cube_type
+from xonnc.targets import NvdlaTarget, load_target
+
+THEMES = (convolution, elementwise, pooling, tensor)
+"""Importing a theme registers its operators."""
+
+
+@dataclass(frozen=True)
+class ConvertOnnxToDla(ModulePass):
+    """Lowers ONNX operators to engines of the DLA."""
+
+    name = "convert-onnx-to-dla"
+
+    target: str = "nv_full"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        convert(op, load_target(self.target), DisposablePool.of(ctx))
+
+
+def convert(module: ModuleOp, target: NvdlaTarget, pool: DisposablePool) -> None:
+    """
+    Lowers the network in `module`; `RefusalError` lists all that `target` cannot take, and then nothing is
+    kept.
+    """
+    refusals: list[str] = []
+    if "fp16" not in target.precisions:
+        refusals.append(f"{target.name} computes in {', '.join(target.precisions)}; the model needs fp16")
+    for function in [op for op in module.walk() if isinstance(op, FuncOp)]:
+        refusals += _convert_function(function, Lowering(target, pool))
+    if refusals:
+        raise RefusalError(refusals)
+    for op in [op for op in module.walk() if isinstance(op, EntryPointOp)]:
+        Rewriter.erase_op(op)
+
+
+def _convert_function(function: FuncOp, to: Lowering) -> list[str]:
+    refusals: list[str] = []
+    ops = [op for op in function.body.block.ops if isinstance(op, OnnxOp)]
+    if ops:
+        to.start(ops[0])
+    refusals += _convert_inputs(function, to)
+    for op in ops:
+        to.start(op)
+        if isinstance(op, ConstantOp | NoValueOp):
+            continue
+        try:
+            _convert_op(op, to)
+        except Refused as refused:
+            refusals.append(f"{describe(op)} ({op.name.removeprefix('onnx.')}): {refused}")
+            for result in op.results:
+                to.poison(result)
+    if not refusals:
+        for op in reversed(ops):
+            drop_attributes(op)
+            Rewriter.erase_op(op)
+        function.update_function_type()
+    return refusals
+
+
+def _convert_inputs(function: FuncOp, to: Lowering) -> list[str]:
+    refusals: list[str] = []
+    for index, argument in enumerate(function.body.block.args):
+        shape = static_shape(argument.type)
+        cube = None if shape is None else cube_shape(shape)
+        if shape is None or cube is None:
+            refusals.append(
+                f"input {index}: {argument.type} (the DLA takes one image 1xCxHxW, all sizes known); fix the "
+                "shapes of the model's inputs"
+            )
+            continue
+        placed = Rewriter.replace_value_with_new_type(argument, cube_type(cube))
+        to.define(placed, Cube(placed, shape))
+    return refusals
+
+
+def _convert_op(op: Operation, to: Lowering) -> None:
+    if isinstance(op, ReturnOp):
+        to(FuncReturnOp(*[to.cube(value).value for value in op.operands]))
+        return
+    assert isinstance(op, OnnxOp)
+    lowering = LOWERINGS.get(type(op))
+    if lowering is None:
+        to.refuse("the DLA has no such operator; run it on the CPU")
+    cube = lowering(op, to)
+    made_by = cube.value.owner
+    if isinstance(made_by, Operation) and not isinstance(made_by, OnnxOp):
+        made_by.location = op.location
+    to.define(op.results[0], cube)

@@ -1,0 +1,50 @@
+"""Hardware layers in the IR: which operations run as one, and which memory they touch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from xonnc.dialects.dla.engines import ConvOp, PdpOp, PowerOp, SdpOp, SoftmaxOp
+from xonnc.dialects.dla.storage import ConcatOp, ReshapeOp, SliceOp
+from xonnc.dialects.dla.types import FlowType
+
+ENGINE_OPS = (ConvOp, SdpOp, PdpOp)
+EMULATED_OPS = (SoftmaxOp, PowerOp)
+VIEW_OPS = (ConcatOp, SliceOp, ReshapeOp)
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Operations that pass their cubes on without memory between them: `conv, sdp, pdp` or a part of it."""
+
+    ops: tuple[Operation, ...]
+
+    @property
+    def result(self) -> SSAValue:
+        """The cube that the chain writes to memory."""
+        return self.ops[-1].results[0]
+
+    @property
+    def inputs(self) -> tuple[SSAValue, ...]:
+        """The cubes and constants that the chain reads from memory."""
+        return tuple(
+            operand for op in self.ops for operand in op.operands if not isinstance(operand.type, FlowType)
+        )
+
+
+def chains(block: Block) -> Iterator[Chain]:
+    """The chains of `block`, in the order in which they end."""
+    for op in block.ops:
+        is_layer = isinstance(op, ENGINE_OPS + EMULATED_OPS)
+        if is_layer and not isinstance(op.results[0].type, FlowType):
+            yield Chain(tuple(_upstream(op)))
+
+
+def _upstream(op: Operation) -> Iterator[Operation]:
+    source = op.operands[0]
+    if isinstance(source.type, FlowType) and isinstance(source.owner, Operation):
+        yield from _upstream(source.owner)
+    yield op

@@ -1,0 +1,1 @@
+"""From `onnx` operators to the engines of the DLA: one function per operator, by theme."""

@@ -1,0 +1,183 @@
+"""Convolutions and products with constant matrices."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from xonnc.dialects.dla.attributes import OperandMode, Stage, StageFunction
+from xonnc.dialects.dla.storage import ConcatOp, SliceOp
+from xonnc.dialects.dla.types import cube_of
+from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp
+from xonnc.dialects.onnx.ops.nn import ConvOp
+from xonnc.dialects.onnx.types import NONE
+from xonnc.formats.nvdla.geometry import channels_per_atom, kernel_group
+from xonnc.lowering.onnx_to_dla.lowering import (
+    PRECISION,
+    Array,
+    Cube,
+    Lowering,
+    Operand,
+    cube_shape,
+    cube_type,
+    lowers,
+)
+from xonnc.lowering.onnx_to_dla.windows import counts, exact, window_of
+from xonnc.lowering.planning.feasibility import channel_ends, conv_limits
+from xonnc.lowering.planning.shapes import Window
+
+PER_CHANNEL_SUM = Stage(type=StageFunction.ALU, mode=OperandMode.PER_KERNEL)
+PER_POINT_SUM = Stage(type=StageFunction.ALU, mode=OperandMode.PER_POINT)
+
+
+@lowers(ConvOp)
+def conv(op: ConvOp, to: Lowering) -> Cube:
+    """A convolution and its bias; with groups, one for every few groups that fill whole atoms."""
+    source = to.image(op.X)
+    weights = to.weights(op.W, "the kernels")
+    bias = None if op.B.type == NONE else to.weights(op.B, "the bias")
+    if weights.ndim not in (3, 4):
+        to.refuse(f"a convolution over {weights.ndim - 2} dimensions (the core takes 1 or 2)")
+    window = window_of(op, weights.shape[2:], cube_of(source.type), to)
+    if weights.ndim == 3:
+        weights = weights[:, :, np.newaxis, :]
+    groups = op.group.value.data
+    if groups == 1:
+        return Cube(convolution(source, weights, bias, window, to), to.result_shape(op))
+    return Cube(_grouped(source, weights, bias, window, groups, to), to.result_shape(op))
+
+
+@lowers(GemmOp)
+def gemm(op: GemmOp, to: Lowering) -> Cube:
+    """`alpha A B + beta C` with constant B and C: a convolution whose kernel covers the whole cube of A."""
+    if op.transA.value.data:
+        to.refuse("transA = 1 (the core multiplies one row by constants); drop the transposition")
+    matrix = to.weights(op.B, "B")
+    matrix = matrix if op.transB.value.data else matrix.T
+    alpha, beta = op.alpha.value.data, op.beta.value.data
+    bias = None if op.C.type == NONE else to.weights(op.C, "C")
+    shape = to.result_shape(op)
+    if bias is not None:
+        bias = np.broadcast_to(bias if beta == 1.0 else bias * np.float32(beta), shape).reshape(-1)
+    return product(op.A, matrix if alpha == 1.0 else matrix * np.float32(alpha), bias, shape, to)
+
+
+@lowers(MatMulOp)
+def matmul(op: MatMulOp, to: Lowering) -> Cube:
+    """A row times a constant matrix."""
+    matrix = to.weights(op.B, "the second factor")
+    if matrix.ndim != 2:
+        to.refuse(f"a second factor of rank {matrix.ndim} (the core takes one matrix)")
+    return product(op.A, matrix.T, None, to.result_shape(op), to)
+
+
+def product(
+    factor: SSAValue, matrix: Array, bias: Array | None, shape: tuple[int, ...], to: Lowering
+) -> Cube:
+    """`matrix` (`NxK`) times one row of K numbers: its cube's elements are in the row's order already."""
+    row = to.cube(factor)
+    if row.cube.elements != matrix.shape[1] or cube_shape(shape) is None:
+        to.refuse(f"a product of {list(row.shape)} by a matrix (the core takes a single row)")
+    weights = matrix.reshape(matrix.shape[0], *row.cube)
+    window = Window((row.cube.height, row.cube.width))
+    value = convolution(row.value, weights, bias, window, to)
+    return Cube(value, shape)
+
+
+def convolution(
+    source: SSAValue, weights: Array, bias: Array | None, window: Window, to: Lowering
+) -> SSAValue:
+    """
+    A convolution with bias; `weights` are `KxCxRxS`.
+
+    Where the kernels that run at once do not fit into the convolution buffer, channels go in parts whose
+    sums meet in the SDP.
+    """
+    cube = cube_of(source.type)
+    if weights.shape[1] != cube.channels:
+        to.refuse(f"kernels for {weights.shape[1]} channels on an input of {cube.channels}")
+    counts(window, cube, to)
+    window = exact(window, cube)
+    to.check(conv_limits(cube, weights.shape[0], window))
+    ends = channel_ends(to.target, PRECISION, cube, weights.shape[0], window)
+    if ends is None:
+        to.refuse(
+            f"a {weights.shape[2]}x{weights.shape[3]} kernel on rows of {cube.width} does not fit the "
+            f"convolution buffer even in parts of {to.target.atomic_c} channels; use a smaller kernel"
+        )
+    value: SSAValue | None = None
+    for begin, end in pairwise(ends):
+        part = source if len(ends) == 2 else channels_of(source, begin, end, to)
+        accumulator = to.conv(
+            part,
+            to.kernels(weights[:, begin:end]),
+            window,
+        )
+        stages: list[Operand] = [] if value is None else [(PER_POINT_SUM, value)]
+        if bias is not None and end == cube.channels:
+            stages.append((PER_CHANNEL_SUM, to.per_kernel(bias)))
+        value = to.sdp(accumulator, stages)
+    assert value is not None, "a cube has channels"
+    return value
+
+
+def channels_of(source: SSAValue, begin: int, end: int, to: Lowering) -> SSAValue:
+    """Channels `begin` to `end` of a cube, where they lie."""
+    cube = cube_of(source.type)
+    return to(SliceOp(source, (begin, 0, 0), cube_type(cube._replace(channels=end - begin))))
+
+
+def _grouped(
+    source: SSAValue, weights: Array, bias: Array | None, window: Window, groups: int, to: Lowering
+) -> SSAValue:
+    inputs, outputs = cube_of(source.type).channels, weights.shape[0]
+    if inputs % groups or outputs % groups:
+        to.refuse(f"{groups} groups do not divide {inputs} and {outputs} channels")
+    merged = _merged_groups(groups, inputs // groups, outputs // groups, to)
+    if merged == groups:
+        return convolution(source, _dense(weights, groups), bias, window, to)
+    step_in, step_out = merged * inputs // groups, merged * outputs // groups
+    parts: list[SSAValue] = []
+    for index in range(groups // merged):
+        rows = slice(index * step_out, (index + 1) * step_out)
+        part = channels_of(source, index * step_in, (index + 1) * step_in, to)
+        bias_part = None if bias is None else bias[rows]
+        parts.append(convolution(part, _dense(weights[rows], merged), bias_part, window, to))
+    cube = cube_of(parts[0].type)
+    return to(ConcatOp(parts, 1, cube_type(cube._replace(channels=outputs))))
+
+
+def _merged_groups(groups: int, inputs: int, outputs: int, to: Lowering) -> int:
+    """
+    How many groups one convolution takes, zeros between them.
+
+    Both sides must be whole atoms. The core takes `atomic_c` channels and one kernel group per step, so the
+    cost is the number of steps; of equal ones the fewest layers.
+    """
+    atom, group = channels_per_atom(to.target, PRECISION), kernel_group(to.target, PRECISION)
+    fitting = [
+        merged
+        for merged in range(1, groups + 1)
+        if groups % merged == 0
+        if merged == groups or (merged * inputs % atom == 0 and merged * outputs % atom == 0)
+    ]
+
+    def steps(merged: int) -> tuple[int, int]:
+        blocks = -(-merged * inputs // to.target.atomic_c) * -(-merged * outputs // group)
+        return groups // merged * blocks, -merged
+
+    return min(fitting, key=steps)
+
+
+def _dense(weights: Array, groups: int) -> Array:
+    """The kernels of a dense convolution that computes `groups` groups: zeros where a group does not look."""
+    if groups == 1:
+        return weights
+    outputs, inputs, *kernel = weights.shape
+    per_group = outputs // groups
+    dense = np.zeros((groups, per_group, groups, inputs, *kernel), weights.dtype)
+    diagonal = np.arange(groups)
+    dense[diagonal, :, diagonal] = weights.reshape(groups, per_group, inputs, *kernel)
+    return dense.reshape(outputs, groups * inputs, *kernel)

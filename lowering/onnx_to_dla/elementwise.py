@@ -1,0 +1,227 @@
+"""What the SDP does to every element: sums, products, activations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from xonnc.dialects.dla.attributes import Activation, AluFunction, OperandMode, Stage, StageFunction
+from xonnc.dialects.dla.types import CubeShape
+from xonnc.dialects.onnx.ops.extra import BatchNormalizationInferenceModeOp
+from xonnc.dialects.onnx.ops.math import (
+    AddOp,
+    ClipOp,
+    DivOp,
+    HardSigmoidOp,
+    LeakyReluOp,
+    MaxOp,
+    MinOp,
+    MulOp,
+    NegOp,
+    PReluOp,
+    ReluOp,
+    SubOp,
+    SumOp,
+)
+from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.onnx_to_dla.lowering import Array, Cube, Lowering, Operand, cube_shape, lowers
+
+SUM = Stage(type=StageFunction.ALU, alu=AluFunction.SUM)
+LEAST = Stage(type=StageFunction.ALU, alu=AluFunction.MIN)
+GREATEST = Stage(type=StageFunction.ALU, alu=AluFunction.MAX)
+PRODUCT = Stage(type=StageFunction.MUL)
+RELU: Operand = (Stage(act=Activation.RELU), None)
+
+
+def number(stage: Stage, value: float) -> Operand:
+    """`stage` with one number for all elements."""
+    field = "mul_operand" if stage.type is StageFunction.MUL else "alu_operand"
+    return replace(stage, mode=OperandMode.PER_LAYER, **{field: value}), None
+
+
+@lowers(AddOp)
+def add(op: AddOp, to: Lowering) -> Cube:
+    """`A + B`."""
+    return binary(op.A, op.B, SUM, to.result_shape(op), to)
+
+
+@lowers(MulOp)
+def mul(op: MulOp, to: Lowering) -> Cube:
+    """`A B`."""
+    return binary(op.A, op.B, PRODUCT, to.result_shape(op), to)
+
+
+@lowers(SumOp)
+def sum_(op: SumOp, to: Lowering) -> Cube:
+    """All inputs added up, in order."""
+    return fold(op.data_0, SUM, to.result_shape(op), to)
+
+
+@lowers(MaxOp)
+def max_(op: MaxOp, to: Lowering) -> Cube:
+    """The greatest of all inputs."""
+    return fold(op.data_0, GREATEST, to.result_shape(op), to)
+
+
+@lowers(MinOp)
+def min_(op: MinOp, to: Lowering) -> Cube:
+    """The least of all inputs."""
+    return fold(op.data_0, LEAST, to.result_shape(op), to)
+
+
+@lowers(SubOp)
+def sub(op: SubOp, to: Lowering) -> Cube:
+    """`A - B = A + (-B)`; the SDP's ALU cannot subtract, its multiplier can negate."""
+    shape = to.result_shape(op)
+    subtrahend = to.constant(op.B)
+    if subtrahend is not None:
+        return with_constant(to.cube(op.A), -subtrahend, SUM, shape, to)
+    negated = to.cube(op.B)
+    negated = Cube(to.sdp(negated.value, [number(PRODUCT, -1.0)]), negated.shape)
+    minuend = to.constant(op.A)
+    if minuend is not None:
+        return with_constant(negated, minuend, SUM, shape, to)
+    return of_cubes(negated, to.cube(op.A), SUM, shape, to)
+
+
+@lowers(DivOp)
+def div(op: DivOp, to: Lowering) -> Cube:
+    """`A / B = A (1 / B)` for a constant B."""
+    divisor = to.weights(op.B, "the divisor").astype(np.float32, copy=False)
+    if not np.all(divisor):
+        to.refuse("a divisor that is zero")
+    return with_constant(to.cube(op.A), 1.0 / divisor, PRODUCT, to.result_shape(op), to)
+
+
+@lowers(NegOp)
+def neg(op: NegOp, to: Lowering) -> Cube:
+    """`-X`."""
+    return unary(op.X, [number(PRODUCT, -1.0)], to)
+
+
+@lowers(ReluOp)
+def relu(op: ReluOp, to: Lowering) -> Cube:
+    """`max(X, 0)`."""
+    return unary(op.X, [RELU], to)
+
+
+@lowers(LeakyReluOp)
+def leaky_relu(op: LeakyReluOp, to: Lowering) -> Cube:
+    """`X` where positive, else `alpha X`: the multiplier lets positive numbers pass."""
+    stage, _ = number(PRODUCT, op.alpha.value.data)
+    return unary(op.X, [(replace(stage, act=Activation.PRELU), None)], to)
+
+
+@lowers(PReluOp)
+def prelu(op: PReluOp, to: Lowering) -> Cube:
+    """`X` where positive, else `slope X`, one slope for all or for each channel."""
+    return with_constant(
+        to.cube(op.X),
+        to.weights(op.slope, "the slope"),
+        replace(PRODUCT, act=Activation.PRELU),
+        to.result_shape(op),
+        to,
+    )
+
+
+@lowers(ClipOp)
+def clip(op: ClipOp, to: Lowering) -> Cube:
+    """`min(max(X, low), high)`; a low of zero is a ReLU."""
+    stages: list[Operand] = []
+    if op.min.type != NONE:
+        low = float(to.weights(op.min, "the lower bound").reshape(()))
+        stages.append(RELU if low == 0.0 else number(GREATEST, low))
+    if op.max.type != NONE:
+        stages.append(number(LEAST, float(to.weights(op.max, "the upper bound").reshape(()))))
+    return unary(op.input, stages, to)
+
+
+@lowers(HardSigmoidOp)
+def hard_sigmoid(op: HardSigmoidOp, to: Lowering) -> Cube:
+    """`min(max(alpha X + beta, 0), 1)`."""
+    scaled, shifted = number(PRODUCT, op.alpha.value.data), number(SUM, op.beta.value.data)
+    return unary(op.X, [scaled, (replace(shifted[0], act=Activation.RELU), None), number(LEAST, 1.0)], to)
+
+
+@lowers(BatchNormalizationInferenceModeOp)
+def batch_normalization(op: BatchNormalizationInferenceModeOp, to: Lowering) -> Cube:
+    """`m X + (B - m mean)` with `m = scale / sqrt(var + epsilon)`, where no convolution has taken it in."""
+    source = to.cube(op.X)
+    scale, shift, mean, variance = (
+        to.weights(operand, what).astype(np.float32, copy=False)
+        for operand, what in ((op.scale, "scale"), (op.B, "B"), (op.mean, "mean"), (op.var, "var"))
+    )
+    factor = scale / np.sqrt(variance + np.float32(op.epsilon.value.data))
+    stages: list[Operand] = [
+        (replace(PRODUCT, mode=OperandMode.PER_KERNEL), to.per_kernel(factor)),
+        (replace(SUM, mode=OperandMode.PER_KERNEL), to.per_kernel(shift - factor * mean)),
+    ]
+    return Cube(to.sdp(source.value, stages), source.shape)
+
+
+def unary(value: SSAValue, stages: Sequence[Operand], to: Lowering) -> Cube:
+    """`stages` on every element of `value`."""
+    source = to.cube(value)
+    return Cube(to.sdp(source.value, stages), source.shape)
+
+
+def fold(values: Sequence[SSAValue], stage: Stage, shape: tuple[int, ...], to: Lowering) -> Cube:
+    """A binary stage over two or more operands from the left."""
+    computed = [value for value in values if to.constant(value) is None]
+    constants = [array for value in values if (array := to.constant(value)) is not None]
+    if not computed:
+        to.refuse("all operands are constants; run constprop-onnx first")
+    result = to.cube(computed[0])
+    for value in computed[1:]:
+        result = of_cubes(result, to.cube(value), stage, shape, to)
+    return reduce(lambda cube, array: with_constant(cube, array, stage, shape, to), constants, result)
+
+
+def binary(a: SSAValue, b: SSAValue, stage: Stage, shape: tuple[int, ...], to: Lowering) -> Cube:
+    """A commutative stage on two operands of which one may be constant."""
+    return fold((a, b), stage, shape, to)
+
+
+def of_cubes(a: Cube, b: Cube, stage: Stage, shape: tuple[int, ...], to: Lowering) -> Cube:
+    """`stage` on two computed cubes; one may have a single position, its channels then meet all positions."""
+    if a.shape != shape:
+        a, b = b, a
+    if a.shape != shape:
+        to.refuse(f"{list(a.shape)} and {list(b.shape)} are both broadcast; expand one of them first")
+    if a.cube == b.cube and b.shape == shape:
+        mode = OperandMode.PER_POINT
+    elif b.cube == cube_shape(aligned(b.shape, len(shape))) == CubeShape(a.cube.channels, 1, 1):
+        mode = OperandMode.PER_KERNEL
+    else:
+        to.refuse(f"{list(b.shape)} broadcast to {list(shape)} (the SDP spreads one position over all)")
+    return Cube(to.sdp(a.value, [(replace(stage, mode=mode), b.value)]), shape)
+
+
+def with_constant(a: Cube, array: Array, stage: Stage, shape: tuple[int, ...], to: Lowering) -> Cube:
+    """`stage` with a constant: one number, one for each channel, or one for each element."""
+    if a.shape != shape:
+        to.refuse(f"{list(a.shape)} is broadcast to {list(shape)}; expand it first")
+    if array.size == 1:
+        return Cube(to.sdp(a.value, [number(stage, float(array.reshape(())))]), shape)
+    spread = np.broadcast_to(array, shape).reshape(a.cube)
+    if _is_per_channel(array, a):
+        operand = to.per_kernel(spread[:, 0, 0])
+        return Cube(to.sdp(a.value, [(replace(stage, mode=OperandMode.PER_KERNEL), operand)]), shape)
+    operand = to.constant_cube(spread[np.newaxis])
+    return Cube(to.sdp(a.value, [(replace(stage, mode=OperandMode.PER_POINT), operand)]), shape)
+
+
+def _is_per_channel(array: Array, a: Cube) -> bool:
+    """Whether a constant differs along the channels only."""
+    return a.cube == cube_shape(a.shape) and (
+        a.cube.positions == 1 or cube_shape(aligned(array.shape, len(a.shape))) == (a.cube.channels, 1, 1)
+    )
+
+
+def aligned(shape: Sequence[int], rank: int) -> tuple[int, ...]:
+    """`shape` with ones in front up to `rank`, as broadcasting has it."""
+    return (1,) * (rank - len(shape)) + tuple(shape)

@@ -1,0 +1,221 @@
+"""
+What every lowering function is given: cubes for tensors, constants as arrays, the target, a way to refuse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import TensorType, UnrealizedConversionCastOp, f16, f32
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from xonnc.dialects.dla.attributes import ConstantLayout, Stage
+from xonnc.dialects.dla.engines import ConvOp, SdpOp
+from xonnc.dialects.dla.storage import ConstantOp
+from xonnc.dialects.dla.types import CubeShape, FlowType, cube_of, shape_of
+from xonnc.dialects.onnx.elements import DisposablePool, elements_array
+from xonnc.dialects.onnx.locations import derived
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp as OnnxConstantOp
+from xonnc.dialects.onnx.types import static_shape, tensor_type
+from xonnc.formats.nvdla.constants import Precision
+from xonnc.lowering.planning.shapes import Window
+from xonnc.targets import NvdlaTarget
+
+Array: TypeAlias = npt.NDArray[Any]
+Operand: TypeAlias = tuple[Stage, SSAValue | None]
+
+
+PRECISION = Precision.FP16
+"""What the engines compute in."""
+
+
+class Refused(Exception):
+    """The operator at hand cannot be lowered; the message says the rule, the value found and a way out."""
+
+
+@dataclass(frozen=True)
+class Cube:
+    """
+    A tensor of the model as the engines see it.
+
+    `value` is a `tensor<1xCxHxW>` whose elements in that order are those of the model's tensor of `shape` in
+    row major order: a reshape changes only `shape`.
+    """
+
+    value: SSAValue
+    shape: tuple[int, ...]
+
+    @property
+    def cube(self) -> CubeShape:
+        """Channels, height, width in memory."""
+        return cube_of(self.value.type)
+
+
+def cube_shape(shape: Sequence[int]) -> CubeShape | None:
+    """
+    How a tensor of one image lies: `1xCxHxW` as it is, `1xCxL` with height 1, `1xC` and `C` in one position.
+
+    `None` for other ranks, a batch above one, and empty tensors.
+    """
+    if not 1 <= len(shape) <= 4 or min(shape) < 1:
+        return None
+    padded = (1, *shape) if len(shape) == 1 else tuple(shape)
+    if padded[0] != 1:
+        return None
+    if len(padded) == 3:
+        return CubeShape(padded[1], 1, padded[2])
+    return CubeShape(*(*padded[1:], 1, 1)[:3])
+
+
+class Lowering:
+    """Builds the engines' operations for one operator after another, in front of it."""
+
+    def __init__(self, target: NvdlaTarget, pool: DisposablePool):
+        self.target = target
+        self.refusals: list[str] = []
+        self._pool = pool
+        self._cubes: dict[SSAValue, Cube] = {}
+        self._at: Operation | None = None
+
+    def __call__(self, op: Operation) -> SSAValue:
+        """Adds `op` under the name of the node being lowered; its first result."""
+        assert self._at is not None, "start comes first"
+        op.location = derived(self._at.location)
+        Builder(InsertPoint.before(self._at)).insert(op)
+        return op.results[0]
+
+    def start(self, op: Operation) -> None:
+        """From now on operations are added in front of `op`."""
+        self._at = op
+
+    def define(self, value: SSAValue, cube: Cube) -> None:
+        """`cube` is what the model's `value` has become."""
+        self._cubes[value] = cube
+
+    def cube(self, value: SSAValue) -> Cube:
+        """What the model's `value` has become; a constant becomes a cube in memory."""
+        if value in self._cubes:
+            return self._cubes[value]
+        array = self.constant(value)
+        if array is None:
+            self.refuse("an operand is missing or was refused before")
+        shape = cube_shape(array.shape)
+        if shape is None:
+            self.refuse(f"a constant of shape {list(array.shape)} is no cube (rank 1 to 4, batch 1)")
+        constant = self.constant_cube(array.reshape(1, *shape))
+        return Cube(self.sdp(constant, []), array.shape)
+
+    def image(self, value: SSAValue) -> SSAValue:
+        """The cube of `value` for an operator that looks at rows and columns."""
+        found = self.cube(value)
+        if found.cube != cube_shape(found.shape):
+            self.refuse(
+                f"the reshape to {list(found.shape)} before it moves data (it lies as {list(found.cube)}); "
+                "put the operator before the reshape"
+            )
+        return found.value
+
+    def constant(self, value: SSAValue) -> Array | None:
+        """The elements of a constant of the model, `None` for any other value."""
+        if not isinstance(value, OpResult) or not isinstance(value.op, OnnxConstantOp):
+            return None
+        return None if value.op.value is None else elements_array(value.op.value)
+
+    def weights(self, value: SSAValue, what: str) -> Array:
+        """The elements of an operand that must be a constant."""
+        array = self.constant(value)
+        if array is None:
+            self.refuse(f"{what} must be a constant, found a computed value; run constprop-onnx first")
+        return array
+
+    def result_shape(self, op: Operation) -> tuple[int, ...]:
+        """The shape of the first result of `op`, which must be known."""
+        shape = static_shape(op.results[0].type)
+        if shape is None:
+            self.refuse("the result's shape is not known; run shape-inference-onnx or fix the input shapes")
+        return shape
+
+    def refuse(self, rule: str) -> NoReturn:
+        """Gives up the operator at hand."""
+        raise Refused(rule)
+
+    def check(self, broken: str | None) -> None:
+        """Gives up the operator at hand if a constraint of the target says so."""
+        if broken is not None:
+            self.refuse(broken)
+
+    def kernels(self, array: Array) -> SSAValue:
+        """Convolution weights `KxCxRxS`."""
+        return self._constant(array, ConstantLayout.KERNELS)
+
+    def per_kernel(self, array: Array) -> SSAValue:
+        """An SDP operand with one number per channel."""
+        return self._constant(array, ConstantLayout.PER_KERNEL)
+
+    def constant_cube(self, array: Array) -> SSAValue:
+        """An SDP operand `1xCxHxW` with one number per element."""
+        return self._constant(array, ConstantLayout.CUBE)
+
+    def conv(self, source: SSAValue, weights: SSAValue, window: Window) -> SSAValue:
+        """A convolution's accumulator."""
+        rows, columns = window.counts(cube_of(source.type))
+        flow = FlowType(tensor_type((1, shape_of(weights.type)[0], rows, columns), f32))
+        return self(
+            ConvOp(
+                source,
+                weights,
+                flow,
+                pads=window.pads,
+                strides=window.strides,
+                dilations=window.dilations,
+            )
+        )
+
+    def sdp(self, source: SSAValue, stages: Sequence[Operand]) -> SSAValue:
+        """A pass of the SDP whose result goes to memory."""
+        return self(SdpOp(source, stages, cube_type(cube_of(source.type))))
+
+    def poison(self, value: SSAValue) -> None:
+        """Stands in for the result of a refused operator, so that what follows is still looked at."""
+        shape = static_shape(value.type)
+        cube = None if shape is None else cube_shape(shape)
+        if shape is not None and cube is not None:
+            stand_in = UnrealizedConversionCastOp.get([], [cube_type(cube)])
+            self.define(value, Cube(self(stand_in), shape))
+
+    def _constant(self, array: Array, layout: ConstantLayout) -> SSAValue:
+        value = self._pool.create(
+            array if array.dtype == np.float16 else array.astype(np.float32, copy=False)
+        )
+        return self(ConstantOp(value, layout, tensor_type(array.shape, f16)))
+
+
+def cube_type(cube: CubeShape) -> TensorType[Attribute]:
+    """The type of a cube in memory."""
+    return tensor_type((1, *cube), f16)
+
+
+OpT = TypeVar("OpT", bound=OnnxOp)
+LoweringFunction: TypeAlias = Callable[[Any, Lowering], Cube]
+
+LOWERINGS: dict[type[OnnxOp], LoweringFunction] = {}
+"""The function for each operator that the DLA takes."""
+
+
+def lowers(
+    *op_types: type[OpT],
+) -> Callable[[Callable[[OpT, Lowering], Cube]], Callable[[OpT, Lowering], Cube]]:
+    """Registers the decorated function as the lowering of operators `op_types`, which have one result."""
+
+    def register(function: Callable[[OpT, Lowering], Cube]) -> Callable[[OpT, Lowering], Cube]:
+        LOWERINGS.update((op_type, function) for op_type in op_types)
+        return function
+
+    return register

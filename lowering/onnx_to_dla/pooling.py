@@ -1,0 +1,182 @@
+"""Pooling on the PDP, with ONNX's ways of counting the padding."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from math import prod
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from xonnc.dialects.dla.attributes import OperandMode, PoolMode
+from xonnc.dialects.dla.engines import PdpOp
+from xonnc.dialects.dla.types import CubeShape, cube_of
+from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
+from xonnc.dialects.onnx.ops.nn import AveragePoolOp, GlobalAveragePoolOp, GlobalMaxPoolOp
+from xonnc.lowering.onnx_to_dla.elementwise import PRODUCT, number
+from xonnc.lowering.onnx_to_dla.lowering import PRECISION, Array, Cube, Lowering, cube_type, lowers
+from xonnc.lowering.onnx_to_dla.windows import counts, exact, window_of
+from xonnc.lowering.planning.feasibility import pool_limits, pool_splits
+from xonnc.lowering.planning.shapes import Window
+
+LARGEST_KERNEL = 8
+
+
+@lowers(MaxPoolSingleOutOp)
+def max_pool(op: MaxPoolSingleOutOp, to: Lowering) -> Cube:
+    """The greatest element of each window; the PDP never lets padding win."""
+    source = to.image(op.X)
+    window = window_of(op, values_of(op.kernel_shape) or (), cube_of(source.type), to)
+    if window.dilations != (1, 1):
+        to.refuse(f"dilations {list(window.dilations)} (the PDP takes 1)")
+    window = _stretched(window, cube_of(source.type), op.ceil_mode.value.data == 1)
+    return Cube(pool(source, PoolMode.MAX, window, to), to.result_shape(op))
+
+
+@lowers(AveragePoolOp)
+def average_pool(op: AveragePoolOp, to: Lowering) -> Cube:
+    """
+    The mean of each window. The PDP divides by the whole window; where ONNX divides by `n` elements, the SDP
+    multiplies by `kernel / n` afterwards.
+    """
+    source = to.image(op.X)
+    cube = cube_of(source.type)
+    window = window_of(op, values_of(op.kernel_shape) or (), cube, to)
+    if window.dilations != (1, 1):
+        to.refuse(f"dilations {list(window.dilations)} (the PDP takes 1)")
+    stretched = _stretched(window, cube, op.ceil_mode.value.data == 1)
+    if stretched.kernel == cube[1:] and not any(stretched.pads):
+        return Cube(_cascade(source, PoolMode.AVERAGE, to), to.result_shape(op))
+    pooled = pool(source, PoolMode.AVERAGE, stretched, to)
+    counts = _counts(window, cube, cube_of(pooled.type), op.count_include_pad.value.data == 1)
+    correction = np.float32(prod(window.kernel)) / counts
+    return Cube(_scaled(pooled, correction, to), to.result_shape(op))
+
+
+@lowers(GlobalAveragePoolOp)
+def global_average_pool(op: GlobalAveragePoolOp, to: Lowering) -> Cube:
+    """The mean of each channel."""
+    return Cube(_cascade(to.image(op.X), PoolMode.AVERAGE, to), to.result_shape(op))
+
+
+@lowers(GlobalMaxPoolOp)
+def global_max_pool(op: GlobalMaxPoolOp, to: Lowering) -> Cube:
+    """The greatest element of each channel."""
+    return Cube(_cascade(to.image(op.X), PoolMode.MAX, to), to.result_shape(op))
+
+
+def pool(source: SSAValue, mode: PoolMode, window: Window, to: Lowering) -> SSAValue:
+    """One layer of the PDP, its columns in as few pieces as its line buffer takes."""
+    cube = cube_of(source.type)
+    rows, columns = counts(window, cube, to)
+    window = exact(window, cube)
+    to.check(pool_limits(cube, window))
+    splits = pool_splits(to.target, PRECISION, cube, window)
+    if splits is None:
+        to.refuse(f"{columns} columns of pooled output exceed the PDP's line buffer even in pieces")
+    result = cube_type(CubeShape(cube.channels, rows, columns))
+    return to(
+        PdpOp(
+            source,
+            result,
+            mode=mode,
+            kernel=window.kernel,
+            strides=window.strides,
+            pads=window.pads,
+            split_num=splits,
+        )
+    )
+
+
+def _cascade(source: SSAValue, mode: PoolMode, to: Lowering) -> SSAValue:
+    """
+    Pooling over everything: each layer takes up to 8x8 positions, zeros fill up the last window.
+
+    Averages divide by the whole windows, `prod(kernels)` in all, so the SDP multiplies by `prod(kernels) /
+    (H W)`.
+    """
+    cube = cube_of(source.type)
+    rows, columns = kernel_cascades(cube.height, cube.width)
+    value = source
+    for height, width in zip(rows, columns, strict=True):
+        here = cube_of(value.type)
+        pads = (0, 0, -here.height % height, -here.width % width)
+        value = pool(value, mode, Window((height, width), (height, width), pads=pads), to)
+    if mode is not PoolMode.AVERAGE:
+        return value
+    factor = prod(rows) * prod(columns) / cube.positions
+    return value if factor == 1.0 else to.sdp(value, [number(PRODUCT, factor)])
+
+
+def kernel_cascades(height: int, width: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Kernels of the fewest poolings that reduce `height` and `width` to one; each dimension padded least."""
+    steps = 1
+    while LARGEST_KERNEL**steps < max(height, width):
+        steps += 1
+    return _factors(height, steps), _factors(width, steps)
+
+
+def _factors(size: int, steps: int) -> tuple[int, ...]:
+    """`steps` kernels up to 8, largest first, with the least product from `size` on."""
+    choices = product(range(LARGEST_KERNEL, 0, -1), repeat=steps)
+    return min((kernels for kernels in choices if prod(kernels) >= size), key=prod)
+
+
+def _scaled(source: SSAValue, factors: Array, to: Lowering) -> SSAValue:
+    """`source` times one factor for each position."""
+    if np.all(factors == factors[0, 0]):
+        factor = float(factors[0, 0])
+        return source if factor == 1.0 else to.sdp(source, [number(PRODUCT, factor)])
+    cube = cube_of(source.type)
+    operand = to.constant_cube(np.broadcast_to(factors, (1, *cube)))
+    return to.sdp(source, [(replace(PRODUCT, mode=OperandMode.PER_POINT), operand)])
+
+
+def _stretched(window: Window, cube: CubeShape, ceil_mode: bool) -> Window:
+    """With `ceil_mode` pads at the end for a last, partial window, unless it would start in the padding."""
+    if not ceil_mode:
+        return window
+    ends = [
+        _ceil_pad(size, kernel, stride, begin, end)
+        for size, kernel, stride, begin, end in zip(
+            cube[1:], window.kernel, window.strides, window.pads[:2], window.pads[2:], strict=True
+        )
+    ]
+    return replace(window, pads=(*window.pads[:2], ends[0], ends[1]))
+
+
+def _ceil_pad(size: int, kernel: int, stride: int, begin: int, end: int) -> int:
+    count = -(-(size + begin + end - kernel) // stride) + 1
+    if (count - 1) * stride >= size + begin:
+        count -= 1
+    return max((count - 1) * stride + kernel - size - begin, 0)
+
+
+def _counts(window: Window, cube: CubeShape, result: CubeShape, include_pad: bool) -> Array:
+    """
+    By how many elements ONNX divides at each position: those inside the image, or inside its declared
+    padding.
+    """
+    counts = [
+        _counts_along(size, outputs, kernel, stride, begin, end, include_pad)
+        for size, outputs, kernel, stride, begin, end in zip(
+            cube[1:],
+            result[1:],
+            window.kernel,
+            window.strides,
+            window.pads[:2],
+            window.pads[2:],
+            strict=True,
+        )
+    ]
+    return np.outer(counts[0], counts[1]).astype(np.float32)
+
+
+def _counts_along(
+    size: int, outputs: int, kernel: int, stride: int, begin: int, end: int, include_pad: bool
+) -> Array:
+    starts = np.arange(outputs) * stride - begin
+    low, high = (-begin, size + end) if include_pad else (0, size)
+    return np.minimum(starts + kernel, high) - np.maximum(starts, low)

@@ -1,0 +1,110 @@
+"""Operators that move nothing (concatenation, reshapes, what training leaves behind) and softmax."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from xonnc.dialects.dla.engines import SoftmaxOp as DlaSoftmaxOp
+from xonnc.dialects.dla.storage import ConcatOp as DlaConcatOp
+from xonnc.dialects.dla.storage import ReshapeOp as DlaReshapeOp
+from xonnc.dialects.dla.types import CubeShape, cube_of
+from xonnc.dialects.onnx.ops.math import SoftmaxOp, SoftmaxV11Op
+from xonnc.dialects.onnx.ops.nn import DropoutOp, DropoutV10Op, FlattenOp
+from xonnc.dialects.onnx.ops.tensor import (
+    ConcatOp,
+    IdentityOp,
+    ReshapeOp,
+    SqueezeOp,
+    SqueezeV11Op,
+    UnsqueezeOp,
+    UnsqueezeV11Op,
+)
+from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.onnx_to_dla.lowering import Cube, Lowering, cube_shape, cube_type, lowers
+
+
+@lowers(ConcatOp)
+def concat(op: ConcatOp, to: Lowering) -> Cube:
+    """
+    Cubes side by side: producers write into one surface, nothing is copied where channels fill whole atoms.
+    """
+    shape = to.result_shape(op)
+    cube = cube_shape(shape)
+    sources = [to.image(value) for value in op.inputs]
+    axis = op.axis.value.data % len(shape)
+    if cube is None or axis == 0:
+        to.refuse(
+            f"concatenation of {list(shape)} along axis {axis} (the core joins channels, rows or columns of "
+            "one image)"
+        )
+    if len(sources) == 1:
+        return Cube(sources[0], shape)
+    along = 3 if len(shape) == 3 and axis == 2 else axis
+    return Cube(to(DlaConcatOp(sources, along, cube_type(cube))), shape)
+
+
+@lowers(ReshapeOp, SqueezeOp, SqueezeV11Op, UnsqueezeOp, UnsqueezeV11Op)
+def reshape(op: ReshapeOp | SqueezeOp | SqueezeV11Op | UnsqueezeOp | UnsqueezeV11Op, to: Lowering) -> Cube:
+    """Another shape for the same elements in the same order."""
+    return reshaped(op.data, to.result_shape(op), to)
+
+
+@lowers(FlattenOp)
+def flatten(op: FlattenOp, to: Lowering) -> Cube:
+    """Another shape for the same elements in the same order."""
+    return reshaped(op.input, to.result_shape(op), to)
+
+
+@lowers(IdentityOp)
+def identity(op: IdentityOp, to: Lowering) -> Cube:
+    """Nothing."""
+    return to.cube(op.input)
+
+
+@lowers(DropoutOp, DropoutV10Op)
+def dropout(op: DropoutOp | DropoutV10Op, to: Lowering) -> Cube:
+    """Nothing, at inference."""
+    if op.mask.type != NONE and any(op.mask.uses):
+        to.refuse("a mask that somebody reads; drop the second output")
+    return to.cube(op.data)
+
+
+@lowers(SoftmaxOp)
+def softmax(op: SoftmaxOp, to: Lowering) -> Cube:
+    """Softmax over the channels of one position, a task of the CPU emulator."""
+    return _softmax(op.input, op.axis.value.data, False, to)
+
+
+@lowers(SoftmaxV11Op)
+def softmax_11(op: SoftmaxV11Op, to: Lowering) -> Cube:
+    """Softmax over everything from `axis` on, as it was before opset 13."""
+    return _softmax(op.input, op.axis.value.data, True, to)
+
+
+def reshaped(value: SSAValue, shape: tuple[int, ...], to: Lowering) -> Cube:
+    """
+    `value` under another shape.
+
+    Rows and columns alone are counted anew for free. Any other reshape leaves the cube as it is: whoever
+    needs its rows and columns checks that they are the shape's (`Lowering.image`).
+    """
+    source, cube = to.cube(value).value, cube_shape(shape)
+    here = cube_of(source.type)
+    if cube is None or cube == here or (cube.channels, cube.positions) != (here.channels, here.positions):
+        return Cube(source, shape)
+    return Cube(to(DlaReshapeOp(source, cube_type(cube))), shape)
+
+
+def _softmax(value: SSAValue, axis: int, flattens: bool, to: Lowering) -> Cube:
+    source = to.cube(value)
+    axis %= len(source.shape)
+    summed = source.shape[axis:] if flattens else (source.shape[axis],)
+    elements = 1
+    for size in summed:
+        elements *= size
+    if source.cube != CubeShape(elements, 1, 1):
+        to.refuse(
+            f"softmax over {elements} elements of {list(source.shape)} (the emulator takes the channels of a "
+            "single position)"
+        )
+    return Cube(to(DlaSoftmaxOp(source.value, source.value.type)), source.shape)

@@ -1,0 +1,81 @@
+"""Kernels, strides, dilations and pads of ONNX's window operators, made explicit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, IntegerType, StringAttr
+
+from xonnc.dialects.dla.types import CubeShape
+from xonnc.dialects.onnx.attributes import values_of
+from xonnc.lowering.onnx_to_dla.lowering import Lowering
+from xonnc.lowering.planning.shapes import Window
+
+
+class WindowOp(Protocol):
+    """What convolutions and poolings have in common; ONNX allows each list to be absent."""
+
+    @property
+    def auto_pad(self) -> StringAttr: ...
+    @property
+    def pads(self) -> ArrayAttr[IntegerAttr[IntegerType]] | None: ...
+    @property
+    def strides(self) -> ArrayAttr[IntegerAttr[IntegerType]] | None: ...
+    @property
+    def dilations(self) -> ArrayAttr[IntegerAttr[IntegerType]] | None: ...
+
+
+def window_of(op: WindowOp, kernel: Sequence[int], source: CubeShape, to: Lowering) -> Window:
+    """The window of `op`; one over a single dimension gets a height of 1."""
+    rank = len(kernel)
+    if rank not in (1, 2):
+        to.refuse(f"a window over {rank} dimensions (the core takes 1 or 2)")
+    strides = _pair(values_of(op.strides) or (1,) * rank)
+    dilations = _pair(values_of(op.dilations) or (1,) * rank)
+    pads = values_of(op.pads) or (0,) * (2 * rank)
+    begins, ends = _pair(pads[:rank], 0), _pair(pads[rank:], 0)
+    window = Window(_pair(kernel), strides, dilations, (*begins, *ends))
+    auto_pad = op.auto_pad.data
+    if auto_pad == "NOTSET":
+        return window
+    if auto_pad == "VALID":
+        return replace(window, pads=(0, 0, 0, 0))
+    if auto_pad not in ("SAME_UPPER", "SAME_LOWER"):
+        to.refuse(f"auto_pad {auto_pad} (ONNX has NOTSET, VALID, SAME_UPPER, SAME_LOWER); give pads")
+    return _same(window, (source.height, source.width), auto_pad == "SAME_LOWER")
+
+
+def _pair(values: Sequence[int], default: int = 1) -> tuple[int, int]:
+    """Height and width; a lone value is a width."""
+    return (default, values[0]) if len(values) == 1 else (values[0], values[1])
+
+
+def _same(window: Window, sizes: tuple[int, int], lower: bool) -> Window:
+    """As many pads as make `ceil(size / stride)` windows, the odd one at the end (`lower`: at the start)."""
+    begins: list[int] = []
+    ends: list[int] = []
+    for size, stride, reach in zip(sizes, window.strides, window.reach, strict=True):
+        total = max((-(-size // stride) - 1) * stride + reach - size, 0)
+        begins.append(-(-total // 2) if lower else total // 2)
+        ends.append(total - begins[-1])
+    return replace(window, pads=(begins[0], begins[1], ends[0], ends[1]))
+
+
+def counts(window: Window, source: CubeShape, to: Lowering) -> tuple[int, int]:
+    """Rows and columns of the result, at least one of each."""
+    rows, columns = window.counts(source)
+    if min(rows, columns) < 1:
+        kernel = "x".join(map(str, window.kernel))
+        to.refuse(f"the kernel {kernel} is larger than the padded input; nothing comes out")
+    return rows, columns
+
+
+def exact(window: Window, source: CubeShape) -> Window:
+    """The same windows with no more pads at bottom and right than the last of them needs."""
+    rows, columns = window.counts(source)
+    top, left = window.pads[:2]
+    bottom = (rows - 1) * window.strides[0] + window.reach[0] - source.height - top
+    right = (columns - 1) * window.strides[1] + window.reach[1] - source.width - left
+    return replace(window, pads=(top, left, max(bottom, 0), max(right, 0)))

@@ -1,0 +1,151 @@
+"""
+What an engine of a target takes, and in how many parts.
+
+A constraint is a function that gives `None` or says the rule that is broken with the value found; its limits
+are those of `formats/nvdla/geometry.py` and the target's file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from xonnc.formats.nvdla import geometry
+from xonnc.formats.nvdla.constants import Precision
+from xonnc.lowering.planning.convolution import Buffer, ConvolutionPlan, Rows, plan_convolution
+from xonnc.lowering.planning.shapes import Shape, Window
+from xonnc.targets import NvdlaTarget
+
+PIECE_CYCLES = 1200
+"""
+What starting one more layer costs: about the memory latency the core is designed for (spec/nvdla.md §8.4).
+"""
+
+
+def conv_limits(source: Shape, kernels: int, window: Window) -> str | None:
+    """
+    Register fields of the convolution core: sizes up to 8192, kernel 32, stride 8, dilation 32, pads 31 and
+    63.
+    """
+    top, left, bottom, right = window.pads
+    return (
+        largest("size", max(*source, kernels), geometry.LARGEST_DIMENSION)
+        or largest("kernel", max(window.kernel), geometry.LARGEST_KERNEL)
+        or largest("stride", max(window.strides), geometry.LARGEST_CONV_STRIDE)
+        or largest("dilation", max(window.dilations), geometry.LARGEST_DILATION)
+        or largest("pad at top or left", max(top, left), geometry.LARGEST_CONV_PAD_BEFORE)
+        or largest("pad at bottom or right", max(bottom, right), geometry.LARGEST_CONV_PAD_AFTER)
+        or pads_below("pad", window.pads, window.reach)
+    )
+
+
+def pool_limits(source: Shape, window: Window) -> str | None:
+    """Register fields of the PDP: sizes up to 8192, kernel 8, stride 8, pads 7 and below the kernel."""
+    return (
+        largest("size", max(source), geometry.LARGEST_DIMENSION)
+        or largest("pooling kernel", max(window.kernel), geometry.LARGEST_POOL)
+        or largest("pooling stride", max(window.strides), geometry.LARGEST_POOL_STRIDE)
+        or largest("pooling pad", max(window.pads), geometry.LARGEST_POOL_PAD)
+        or pads_below("pooling pad", window.pads, window.kernel)
+    )
+
+
+def largest(what: str, value: int, limit: int) -> str | None:
+    """A limit from above."""
+    return None if value <= limit else f"{what} {value} (the core takes up to {limit})"
+
+
+def pads_below(what: str, pads: Sequence[int], reach: tuple[int, int]) -> str | None:
+    """Every window must see the image."""
+    top, left, bottom, right = pads
+    if max(top, bottom) < reach[0] and max(left, right) < reach[1]:
+        return None
+    return f"{what}s {list(pads)} (the core takes less than the kernel's {reach[0]}x{reach[1]})"
+
+
+def conv_plan(
+    target: NvdlaTarget, precision: Precision, source: Shape, kernels: int, window: Window
+) -> ConvolutionPlan | None:
+    """How a convolution shares the convolution buffer; `None` if it does not fit in any way."""
+    bpe = precision.bytes
+    bytes_per_kernel = source.channels * window.kernel[0] * window.kernel[1] * bpe
+    group = min(geometry.kernel_group(target, precision), kernels)
+    atoms = geometry.surfaces(target, precision, source.channels)
+    rows = Rows(
+        height=source.height,
+        output_height=window.counts(source)[0],
+        reach=window.reach[0],
+        stride=window.strides[0],
+        pad_top=window.pads[0],
+        entries_per_slice=geometry.feature_entries_per_slice(
+            target, precision, source.width, source.channels
+        ),
+        row_bytes=atoms * source.width * target.memory_atom_bytes,
+        weight_bytes=geometry.weight_bytes(target, kernels, bytes_per_kernel),
+        group_bytes=geometry.weight_bytes(target, group, bytes_per_kernel),
+    )
+    buffer = Buffer(target.cbuf_banks, target.cbuf_entries, target.cbuf_entry_bytes)
+    return plan_convolution(rows, buffer, int(PIECE_CYCLES * bytes_per_cycle(target)))
+
+
+def bytes_per_cycle(target: NvdlaTarget) -> float:
+    """Memory bandwidth in bytes for each cycle of the core's clock."""
+    return target.dram_gb_per_s * 1000 / target.clock_mhz
+
+
+def channel_ends(
+    target: NvdlaTarget, precision: Precision, source: Shape, kernels: int, window: Window
+) -> tuple[int, ...] | None:
+    """
+    Where to cut the input channels so that every part fits: `(0, C)` if the whole does, `None` if no part
+    can.
+
+    Parts are whole blocks of `atomic_c` channels, nearly equal, and as few as possible.
+    """
+    blocks = geometry.ceil_div(source.channels, target.atomic_c)
+    for parts in range(1, blocks + 1):
+        ends = [min(blocks * index // parts * target.atomic_c, source.channels) for index in range(parts + 1)]
+        ends[-1] = source.channels
+        widest = max(end - begin for begin, end in pairwise(ends))
+        if conv_plan(target, precision, source._replace(channels=widest), kernels, window) is not None:
+            return tuple(ends)
+    return None
+
+
+def pool_splits(target: NvdlaTarget, precision: Precision, source: Shape, window: Window) -> int | None:
+    """
+    In how many pieces the PDP takes the columns; `None` if more than its 64 would be needed (spec/nvdla.md
+    §3.8).
+    """
+    columns = window.counts(source)[1]
+    widest = geometry.pdp_line_width(target, precision, window.kernel[0], window.strides[0])
+    pieces = geometry.ceil_div(columns, widest)
+    while pieces <= min(64, columns):
+        if column_pieces(source.width, columns, pieces, window) is not None:
+            return pieces
+        pieces += 1
+    return None
+
+
+def column_pieces(
+    width: int, outputs: int, pieces: int, window: Window
+) -> tuple[tuple[int, int, int], tuple[int, int, int]] | None:
+    """
+    Input and output columns of the first, the middle and the last piece of a pooling (spec/nvdla.md §3.8).
+
+    Pieces share `kernel - stride` columns with the one before. All zero for a single piece; `None` if the
+    last would be empty.
+    """
+    if pieces == 1:
+        return (0, 0, 0), (0, 0, 0)
+    kernel, stride, left, right = window.kernel[1], window.strides[1], window.pads[1], window.pads[3]
+    middle = geometry.ceil_div(outputs, pieces)
+    last = outputs - middle * (pieces - 1)
+    first_in = (middle - 1) * stride + kernel - left
+    middle_in = middle * stride
+    last_in = (last - 1) * stride + kernel - right - (kernel - stride)
+    if last < 1 or last_in < 1 or first_in < 1 or first_in + middle_in * (pieces - 2) >= width:
+        return None
+    if pieces == 2:
+        return (first_in, 0, last_in), (middle, 0, last)
+    return (first_in, middle_in, last_in), (middle, middle, last)

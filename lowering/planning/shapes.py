@@ -1,0 +1,37 @@
+"""Shapes and windows, as plain numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xonnc.dialects.dla.engines import window_count
+from xonnc.dialects.dla.types import CubeShape
+
+Shape: TypeAlias = CubeShape
+
+
+@dataclass(frozen=True)
+class Window:
+    """Height and width of kernel, stride and dilation; pads are top, left, bottom, right."""
+
+    kernel: tuple[int, int]
+    strides: tuple[int, int] = (1, 1)
+    dilations: tuple[int, int] = (1, 1)
+    pads: tuple[int, int, int, int] = (0, 0, 0, 0)
+
+    @property
+    def reach(self) -> tuple[int, int]:
+        """Height and width of the dilated kernel."""
+        return (
+            self.dilations[0] * (self.kernel[0] - 1) + 1,
+            self.dilations[1] * (self.kernel[1] - 1) + 1,
+        )
+
+    def counts(self, source: Shape) -> tuple[int, int]:
+        """Rows and columns of what comes out; 0 or less: the window does not fit."""
+        top, left, bottom, right = self.pads
+        return (
+            window_count(source.height, self.kernel[0], self.strides[0], self.dilations[0], top, bottom),
+            window_count(source.width, self.kernel[1], self.strides[1], self.dilations[1], left, right),
+        )
