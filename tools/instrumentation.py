@@ -114,9 +114,9 @@ class Recorder:
         record = self.records[-1]
         record.seconds = time.perf_counter() - self._begun
         record.ops_after = _count(module)
-        fired = self.ledger.counts.get(pass_.name, {})
-        record.rules = {rule: n - self._rules.get(rule, 0) for rule, n in fired.items()}
-        record.rules = {rule: count for rule, count in record.rules.items() if count}
+        fired = dict(self.ledger.counts.get(pass_.name, {}))
+        counts = {rule: count - self._rules.get(rule, 0) for rule, count in fired.items()}
+        record.rules = {rule: count for rule, count in counts.items() if count}
 
     def settle(self) -> None:
         """Notes what the pool holds after collection."""

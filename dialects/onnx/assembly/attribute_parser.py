@@ -24,16 +24,13 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     LocationAttr,
-    MemRefType,
     NameLoc,
     NoneAttr,
     NoneType,
     RankedStructure,
     ShapedType,
     StringAttr,
-    TensorType,
     UnknownLoc,
-    VectorType,
     f64,
     i64,
 )
@@ -55,7 +52,7 @@ from xonnc.dialects.onnx.literals import (
     StringElementsAttr,
     TypedStringAttr,
 )
-from xonnc.dialects.onnx.types import StringType, tensor_type
+from xonnc.dialects.onnx.types import StringType, is_ranked, tensor_type
 
 ELIDED = "__elided__"
 """The resource key that stands for elements left out of a print."""
@@ -80,7 +77,7 @@ class OnnxAttributeParser(Parser):
         self.attribute_aliases = self._definitions
         self._content = text
         self._types: dict[str, TypeAttribute] = {}
-        self._numbers: dict[tuple[str, int], Attribute] = {}
+        self._integers: dict[tuple[int, int], IntegerAttr] = {}
         self._blobs: dict[str, tuple[int, bytes]] | None = None
         self._blobs_end = -1
 
@@ -166,11 +163,18 @@ class OnnxAttributeParser(Parser):
             if isinstance(number, int) and text[:2] == "0x" and not is_negative:
                 return FloatAttr(self._float_pattern(number, type_, start), type_)
             return FloatAttr(float(number), type_)
-        if not isinstance(type_, IntegerType | IndexType):
-            self.raise_error("Invalid type given for integer or float attribute.", start)
         if isinstance(number, float):
             self.raise_error("Floating point value is not valid for integer type.", start)
-        return IntegerAttr(number, type_)
+        return self._integer(number, type_, start)
+
+    def _integer(self, number: int, type_: Attribute, start: int) -> IntegerAttr:
+        # Building one costs as much as reading ten tokens, and models repeat a few of them.
+        known = self._integers.get((number, id(type_)))
+        if known is None:
+            if not isa(type_, IntegerType | IndexType):
+                self.raise_error("Invalid type given for integer or float attribute.", start)
+            known = self._integers[number, id(type_)] = IntegerAttr(number, type_)
+        return known
 
     def _float_pattern(self, bits: int, type_: AnyFloat, start: int) -> float:
         format_ = float_format(type_)
@@ -221,7 +225,7 @@ class OnnxAttributeParser(Parser):
             type_ = self.parse_type()
         if body.strip() == ELIDED and isinstance(type_, ShapedType):
             return DenseResourceAttr.from_params(ELIDED, type_)
-        if not isinstance(type_, TensorType | VectorType | MemRefType):
+        if not isa(type_, RankedStructure[Attribute]):
             self.raise_error(f"elements need a tensor, vector or memref type, found {type_}", begin)
         if DYNAMIC_INDEX in type_.get_shape():
             self.raise_error(f"elements need a static shape, found {type_}", begin)
@@ -256,7 +260,7 @@ class OnnxAttributeParser(Parser):
         return read_hex(digits, type_)
 
     def _string_elements(self, body: str, begin: int, type_: RankedStructure[Any]) -> StringElementsAttr:
-        if not isinstance(type_, TensorType):
+        if not is_ranked(type_):
             raise LiteralError(f"strings need a tensor type, found {type_}")
         after = self.pos
         self._resume_from(begin)
@@ -302,7 +306,7 @@ class OnnxAttributeParser(Parser):
         body, begin = self._literal_body()
         self.parse_punctuation(":", " in sparse attribute")
         type_ = self.parse_type()
-        if not isinstance(type_, TensorType) or DYNAMIC_INDEX in type_.get_shape():
+        if not is_ranked(type_) or DYNAMIC_INDEX in type_.get_shape():
             self.raise_error(f"sparse elements need a tensor type of static shape, found {type_}", begin)
         indices, values, offset = _split_sparse(body)
         rank = len(type_.get_shape())
@@ -314,7 +318,7 @@ class OnnxAttributeParser(Parser):
             what = self._elements(values, begin + offset, begin, tensor_type((count,), type_.element_type))
         except LiteralError as error:
             self.raise_error(str(error), begin)
-        if not isinstance(what, DenseIntOrFPElementsAttr | StringElementsAttr):
+        if not isa(what, DenseIntOrFPElementsAttr | StringElementsAttr):
             self.raise_error("numbers or strings expected in the sparse elements", begin)
         return SparseElementsAttr(type_, where, what)
 
@@ -330,7 +334,7 @@ class OnnxAttributeParser(Parser):
         if not isinstance(type_, ShapedType):
             self.raise_error(f"dense resource should have a shaped type, got: {type_}", start)
         blob = self._resources().get(key)
-        if blob is None or not isinstance(type_, TensorType):
+        if blob is None or not is_ranked(type_):
             return DenseResourceAttr.from_params(key, type_)
         if not is_readable(type_.element_type) or DYNAMIC_INDEX in type_.get_shape():
             self.raise_error(f"no resource holds the elements of {type_}", start)

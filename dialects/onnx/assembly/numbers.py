@@ -12,7 +12,6 @@ import math
 from dataclasses import dataclass
 from functools import cache
 
-import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import AnyFloat
@@ -56,25 +55,18 @@ def float_format(type_: AnyFloat) -> FloatFormat | None:
     dtype = ELEMENT_DTYPES.get(type_)
     if dtype is None:
         return None
-    return FloatFormat(int(ml_dtypes.finfo(dtype).nmant) + 1, dtype)
+    exact = FloatFormat(0, dtype)
+    # Half a unit in the last place of 1 rounds away.
+    precision = next(bits for bits in range(1, 64) if exact.round(1.0 + 2.0**-bits) == 1.0)
+    return FloatFormat(precision, dtype)
 
 
 def float_text(value: float, format_: FloatFormat) -> str:
     """`value`, which is a value of the format, as MLIR prints it without its type."""
-    if math.isfinite(value):
-        if value == 0.0:
-            return "-0.000000e+00" if math.copysign(1.0, value) < 0.0 else "0.000000e+00"
-        sign = "-" if value < 0.0 else ""
-        integer, exponent = _decimal(abs(value), format_.precision)
-        digits, last = _digits(integer, exponent, SCIENTIFIC_DIGITS)
-        text = sign + _scientific(digits, last)
-        if format_.round(float(text)) == value:
-            return text
-        digits, last = _digits(integer, exponent, 2 + format_.precision * 59 // 196)
-        text = sign + _plain(digits, last, 2 + format_.precision * 59 // 196)
-        if "." in text:
-            return text
-    return f"0x{format_.pattern(value):X}"
+    if not math.isfinite(value):
+        return f"0x{format_.pattern(value):X}"
+    text = _scientific_text(value)
+    return text if format_.round(float(text)) == value else _exact_text(value, format_)
 
 
 def float_texts(array: npt.NDArray[np.generic], format_: FloatFormat) -> list[str]:
@@ -82,16 +74,39 @@ def float_texts(array: npt.NDArray[np.generic], format_: FloatFormat) -> list[st
     flat = np.ascontiguousarray(array).reshape(-1)
     # Bit patterns, not values: 0.0 and -0.0 differ, and a NaN equals itself.
     patterns, places = np.unique(flat.view(format_.bits), return_inverse=True)
-    values = patterns.view(flat.dtype).astype(np.float64).tolist()
-    nans = np.isnan(patterns.view(flat.dtype).astype(np.float64)).tolist()
+    rounded = patterns.view(flat.dtype).astype(np.float64)
+    values = rounded.tolist()
+    finite = np.isfinite(rounded).tolist()
     texts = [
-        f"0x{pattern:X}" if nan else float_text(value, format_)
-        for pattern, value, nan in zip(patterns.tolist(), values, nans, strict=True)
+        _scientific_text(value) if is_finite else f"0x{pattern:X}"
+        for value, is_finite, pattern in zip(values, finite, patterns.tolist(), strict=True)
     ]
+    read = [float(text) if is_finite else 0.0 for text, is_finite in zip(texts, finite, strict=True)]
+    with np.errstate(over="ignore"):
+        same = np.array(read, np.float64).astype(format_.dtype).view(format_.bits) == patterns
+    for place in np.flatnonzero(~same & np.isfinite(rounded)).tolist():
+        texts[place] = _exact_text(values[place], format_)
     return [texts[place] for place in places.tolist()]
 
 
-def _decimal(value: float, precision: int) -> tuple[int, int]:
+def _scientific_text(value: float) -> str:
+    """`1.500000e+00`, which may stand for a neighbour of `value`."""
+    if value == 0.0:
+        return "-0.000000e+00" if math.copysign(1.0, value) < 0.0 else "0.000000e+00"
+    integer, exponent = _decimal(abs(value))
+    digits, last = _digits(integer, exponent, SCIENTIFIC_DIGITS)
+    return ("-" if value < 0.0 else "") + _scientific(digits, last)
+
+
+def _exact_text(value: float, format_: FloatFormat) -> str:
+    """As many digits as the format needs, or its bits if those would have no point."""
+    precision = 2 + format_.precision * 59 // 196
+    integer, exponent = _decimal(abs(value))
+    text = ("-" if value < 0.0 else "") + _plain(*_digits(integer, exponent, precision), precision)
+    return text if "." in text else f"0x{format_.pattern(value):X}"
+
+
+def _decimal(value: float) -> tuple[int, int]:
     """Integers `n, e` with `value = n * 10**e`, exactly and with `n` as LLVM takes it."""
     numerator, denominator = value.as_integer_ratio()
     shift = denominator.bit_length() - 1

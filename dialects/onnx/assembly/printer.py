@@ -299,9 +299,9 @@ class OnnxPrinter(Printer):
             self.print_list(attribute.data, self._print_array_element)
 
     def _print_array_element(self, element: Attribute) -> None:
-        if isinstance(element, IntegerAttr) and element.get_type() == i64:
+        if type(element) is IntegerAttr and element.get_type() == i64:
             self.print_string(str(element.value.data))
-        elif isinstance(element, FloatAttr) and element.get_type() == f64:
+        elif type(element) is FloatAttr and element.get_type() == f64:
             self.print_float(element.value.data, f64)
         else:
             self.print_attribute(element)

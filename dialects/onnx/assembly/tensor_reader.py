@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import binascii
+import warnings
 from collections.abc import Iterator
 from math import prod
 from typing import Any
@@ -20,8 +21,9 @@ from xdsl.dialects.builtin import (
     i1,
 )
 from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
 
-from xonnc.dialects.onnx.assembly.numbers import float_format
+from xonnc.dialects.onnx.assembly.numbers import FloatFormat, float_format
 from xonnc.dialects.onnx.elements.dense import STORAGE_DTYPES, stored_form
 
 Array = npt.NDArray[Any]
@@ -83,7 +85,7 @@ def read_hex(digits: str, type_: RankedStructure[Any]) -> DenseIntOrFPElementsAt
     element_type = type_.get_element_type()
     size = prod(type_.get_shape())
     dtype = STORAGE_DTYPES[element_type]
-    if isinstance(element_type, IntegerType) and element_type.width.data < 8:
+    if isa(element_type, IntegerType) and element_type.width.data < 8:
         elements = _unpacked(np.frombuffer(data, np.uint8), element_type, size)
         if elements is not None:
             return _attribute(type_, elements.astype(dtype))
@@ -128,8 +130,29 @@ def _numbers(flat: bytes, count: int, element_type: Attribute) -> Array:
     """The numbers of a comma-separated list, as the numpy type that stores them."""
     if count == 0:
         return np.zeros(0, STORAGE_DTYPES[element_type])
-    read = _floats if isinstance(element_type, AnyFloat | ComplexType) else _integers
-    return np.concatenate([read(piece, element_type) for piece in _pieces(flat)])
+    if not isa(element_type, AnyFloat | ComplexType):
+        return np.concatenate([_integers(piece, element_type) for piece in _pieces(flat)])
+    if b"x" not in flat and (values := _plain_floats(flat, count)) is not None:
+        return _rounded(values, element_type)
+    return np.concatenate([_floats(piece, element_type) for piece in _pieces(flat)])
+
+
+def _plain_floats(flat: bytes, count: int) -> npt.NDArray[np.float64] | None:
+    """Decimal numbers read by numpy; `None` if it stops at something else, which `_floats` will name."""
+    try:
+        with warnings.catch_warnings():
+            # Older releases of numpy only warn of what they cannot read.
+            warnings.simplefilter("error")
+            values = np.fromstring(flat, np.float64, sep=",")
+    except (ValueError, DeprecationWarning):
+        return None
+    return values if values.size == count else None
+
+
+def _rounded(values: npt.NDArray[np.float64], element_type: Attribute) -> Array:
+    """Numbers as elements; complex ones from their parts."""
+    with np.errstate(over="ignore"):
+        return values.astype(_real_format(element_type).dtype).view(STORAGE_DTYPES[element_type])
 
 
 def _pieces(flat: bytes) -> Iterator[list[bytes]]:
@@ -141,36 +164,44 @@ def _pieces(flat: bytes) -> Iterator[list[bytes]]:
         begin = end + 1
 
 
-def _floats(texts: list[bytes], element_type: Attribute) -> Array:
-    inner = element_type.element_type if isinstance(element_type, ComplexType) else element_type
+def _real_format(element_type: Attribute) -> FloatFormat:
+    inner = element_type.element_type if isa(element_type, ComplexType) else element_type
     format_ = float_format(inner) if isinstance(inner, AnyFloat) else None
     if format_ is None:
         raise LiteralError(f"no literals of {element_type}")
-    patterns: dict[int, int] = {}
+    return format_
+
+
+def _floats(texts: list[bytes], element_type: Attribute) -> Array:
+    """Decimal numbers and, in hexadecimal, bit patterns."""
+    format_ = _real_format(element_type)
+    hexadecimal = np.fromiter((b"0x" in text for text in texts), np.bool_, len(texts))
+    decimal = [b"0" if is_hex else text for text, is_hex in zip(texts, hexadecimal.tolist(), strict=True)]
+    patterns = [text for text, is_hex in zip(texts, hexadecimal.tolist(), strict=True) if is_hex]
     try:
-        values = np.array(list(map(float, texts)), np.float64)
+        values = np.array(list(map(float, decimal)), np.float64)
+        bits = [int(pattern, 16) for pattern in patterns]
     except ValueError:
-        values = np.array([_float(text, i, patterns) for i, text in enumerate(texts)], np.float64)
+        raise LiteralError(f"'{_wrong_number(texts)}' is no floating-point number") from None
+    if bits and (min(bits) < 0 or max(bits) > int(np.iinfo(format_.bits).max)):
+        raise LiteralError(f"a hexadecimal number does not fit the bits of {element_type}")
     with np.errstate(over="ignore"):
         rounded = values.astype(format_.dtype)
-    bits = rounded.view(format_.bits)
-    for place, pattern in patterns.items():
-        if pattern > int(np.iinfo(format_.bits).max):
-            raise LiteralError(f"0x{pattern:X} has more bits than {inner}")
-        bits[place] = pattern
+    rounded.view(format_.bits)[hexadecimal] = bits
     return rounded.view(STORAGE_DTYPES[element_type])
 
 
-def _float(text: bytes, place: int, patterns: dict[int, int]) -> float:
-    """One float; a hexadecimal one is a bit pattern, noted under its place."""
-    text = text.strip()
-    try:
-        if text[:2] == b"0x":
-            patterns[place] = int(text, 16)
-            return 0.0
-        return float(text)
-    except ValueError:
-        raise LiteralError(f"'{text.decode()}' is no floating-point number") from None
+def _wrong_number(texts: list[bytes]) -> str:
+    """The first text that is no number."""
+    for text in texts:
+        try:
+            if b"0x" in text:
+                int(text, 16)
+            else:
+                float(text)
+        except ValueError:
+            return text.decode().strip()
+    return ""
 
 
 def _integers(texts: list[bytes], element_type: Attribute) -> Array:
@@ -203,16 +234,13 @@ def _integer(text: bytes, element_type: Attribute) -> int:
 
 def _limits(element_type: Attribute) -> tuple[int, int]:
     """Signless integers may be written either way."""
-    if not isinstance(element_type, IntegerType):
+    if not isa(element_type, IntegerType):
         return -(1 << 63), (1 << 63) - 1
     width = element_type.width.data
-    match element_type.signedness.data:
-        case Signedness.UNSIGNED:
-            return 0, (1 << width) - 1
-        case Signedness.SIGNED:
-            return -(1 << (width - 1)), (1 << (width - 1)) - 1
-        case Signedness.SIGNLESS:
-            return -(1 << (width - 1)), (1 << width) - 1
+    signedness = element_type.signedness.data
+    low = 0 if signedness == Signedness.UNSIGNED else -(1 << (width - 1))
+    high = (1 << (width - 1)) - 1 if signedness == Signedness.SIGNED else (1 << width) - 1
+    return low, high
 
 
 def _unpacked(raw: npt.NDArray[np.uint8], type_: IntegerType, size: int) -> Array | None:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from xdsl.dialects.builtin import AnyFloat, ComplexType, DenseIntOrFPElementsAttr, IntegerType, i1
 from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
 
 from xonnc.dialects.onnx.assembly.numbers import float_format, float_texts
 from xonnc.dialects.onnx.assembly.strings import quoted
@@ -64,7 +65,7 @@ def element_texts(array: Array, element_type: Attribute) -> list[str]:
     flat = np.ascontiguousarray(array).reshape(-1)
     if flat.dtype == np.object_:
         return [quoted(text) for text in flat.tolist()]
-    if isinstance(element_type, ComplexType):
+    if isa(element_type, ComplexType):
         parts = element_texts(flat.view(np.dtype(f"f{flat.itemsize // 2}")), element_type.element_type)
         return [f"({real},{imag})" for real, imag in zip(parts[::2], parts[1::2], strict=True)]
     if isinstance(element_type, AnyFloat):
@@ -95,6 +96,6 @@ def _packed(block: Array, element_type: Attribute) -> Array:
     """The bytes of some elements: `i1` eight to a byte, `i2` and `i4` one, without the sign's copies."""
     if element_type == i1:
         return np.packbits(block.view(np.bool_), bitorder="little")
-    if isinstance(element_type, IntegerType) and element_type.width.data < 8:
+    if isa(element_type, IntegerType) and element_type.width.data < 8:
         return block.astype(np.int8).view(np.uint8) & ((1 << element_type.width.data) - 1)
     return block
