@@ -14,6 +14,7 @@ from xonnc.dialects.onnx.types import NONE
 from xonnc.errors import XonncError
 from xonnc.formats.onnx import mirror
 from xonnc.formats.onnx.fast_locations import fast_location
+from xonnc.formats.onnx.names_check import check_graph, check_node
 from xonnc.formats.onnx.nodes import NodeImporter
 from xonnc.formats.onnx.order import ordered
 from xonnc.formats.onnx.scope import ImportedGraph, Model, Scope
@@ -37,6 +38,9 @@ def import_graph(
 
     `untyped` are the types of the first arguments, for inputs that the graph gives no type.
     """
+    check_graph(graph)
+    for node in graph.node:
+        check_node(node)
     scope = Scope(outer)
     constants = list(_initializers(model, graph))
     initialized = {name for name, _ in constants}

@@ -49,9 +49,12 @@ from xonnc.formats.onnx import mirror
 from xonnc.formats.onnx.constants import Constants
 from xonnc.formats.onnx.graphs import import_graph
 from xonnc.formats.onnx.load import LoadedModel, Spelling, load
+from xonnc.formats.onnx.names_check import check_names
 from xonnc.formats.onnx.schemas import newest_opset, opsets_of
 from xonnc.formats.onnx.scope import ImportedGraph, Model
 from xonnc.formats.onnx.value_types import dim_params_of, read_dim_params, value_info, write_dim_params
+
+_LARGEST_OPSET = (1 << 31) - 1
 
 MAIN = "main_graph"
 """The symbol of the function that a model becomes."""
@@ -107,6 +110,7 @@ def _import(loaded: LoadedModel, pool: DisposablePool, inline_functions: bool) -
     proto = loaded.proto
     if inline_functions and proto.functions:
         proto = inlined(proto)
+    check_names(entry.domain for entry in proto.opset_import)
     opsets = opsets_of(proto)
     _check_opsets(opsets)
     constants = Constants(loaded.tensors, pool)
@@ -160,8 +164,10 @@ def _interface(info: onnx.ValueInfoProto, type_: Attribute, constants: Constants
 
 def _check_opsets(opsets: dict[str, int]) -> None:
     for domain, version in opsets.items():
+        if not 0 < version <= _LARGEST_OPSET:
+            raise XonncError(f"opset {version} of domain '{domain or 'ai.onnx'}': versions count from 1")
         newest = newest_opset(domain)
-        if newest is not None and not 0 < version <= newest:
+        if newest is not None and version > newest:
             raise XonncError(
                 f"opset {version} of domain '{domain or 'ai.onnx'}': this release knows 1 to {newest}; "
                 "convert the model with onnx.version_converter or use a newer onnx package"

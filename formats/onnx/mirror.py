@@ -153,6 +153,8 @@ def _one(field: Field, value: object, tensor: TensorToAttribute) -> Attribute:
             return to_attribute(value, tensor)
         case str():
             return StringAttr(value)
+        case bytes() if field.type == FieldDescriptor.TYPE_STRING:
+            raise XonncError(f"{field.full_name}: {value[:40]!r} is not UTF-8 text")
         case bytes():
             return text_or_bytes(value)
         case float():
