@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from math import copysign
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -26,10 +27,9 @@ def integer(value: int) -> IntegerAttr[IntegerType]:
     return IntegerAttr(value, SI64)
 
 
-@cache
 def real(value: float) -> FloatAttr[Float32Type]:
     """ONNX's FLOAT, rounded to 32 bits: `1.000000e+00 : f32`."""
-    return FloatAttr(value, f32)
+    return _real(value, copysign(1.0, value))
 
 
 @cache
@@ -44,7 +44,6 @@ def integers(*values: int) -> ArrayAttr[IntegerAttr[IntegerType]]:
     return ArrayAttr([_element(value) for value in values])
 
 
-@cache
 def reals(*values: float) -> ArrayAttr[FloatAttr[Float32Type]]:
     """ONNX's FLOATS: `[1.000000e+00 : f32]`."""
     return ArrayAttr([real(value) for value in values])
@@ -59,6 +58,12 @@ def texts(*values: str) -> ArrayAttr[StringAttr]:
 def values_of(array: ArrayAttr[IntegerAttr[IntegerType]] | None) -> tuple[int, ...] | None:
     """The integers of an INTS attribute; `None` if it is absent."""
     return None if array is None else tuple(element.value.data for element in array)
+
+
+@cache
+def _real(value: float, sign: float) -> FloatAttr[Float32Type]:
+    # The sign is part of the key because 0.0 == -0.0.
+    return FloatAttr(value, f32)
 
 
 @cache

@@ -12,49 +12,48 @@ _POST = '"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"'
 _REDUCE = "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare"
 _REDUCTIONS = " ".join(f"Reduce{name}" for name in _REDUCE.split())
 
-RULES: Mapping[str, tuple[str, int]] = {
-    "at_least": ("values", 1),
-    "attention": ("operators", 0),
-    "axes_in_range": ("values", 2),
-    "axis_in_range": ("values", 2),
-    "body_results": ("regions", 1),
-    "branches": ("regions", 0),
-    "broadcast": ("shapes", 9),
-    "broadcast_all": ("shapes", 1),
-    "broadcast_into": ("shapes", 2),
-    "cast_to": ("elements", 0),
-    "category_mapper": ("operators", 0),
-    "concatenation": ("shapes", 0),
-    "convolution": ("windows", 3),
-    "divisible": ("shapes", 1),
-    "either": ("values", 2),
-    "gemm": ("shapes", 0),
-    "integer_in": ("values", 1),
-    "is_permutation": ("values", 2),
-    "loop_body": ("regions", 0),
-    "mapped_body": ("regions", 0),
-    "matrix_product": ("shapes", 2),
-    "new_axis_in_range": ("values", 2),
-    "new_axes_differ": ("values", 1),
-    "one_of": ("values", 1),
-    "optional": ("operators", 0),
-    "parts": ("shapes", 2),
-    "pooling": ("windows", 0),
-    "rank_at_least": ("shapes", 1),
-    "rank_is": ("shapes", 1),
-    "result_has_dtype": ("elements", 2),
-    "same_element": ("elements", 2),
-    "same_length": ("values", 2),
-    "same_rank": ("shapes", 2),
-    "same_size": ("shapes", 1),
-    "scan_body": ("regions", 0),
-    "size_is": ("shapes", 1),
-    "start_before_end": ("shapes", 0),
-    "string_or": ("elements", 3),
-    "transposed_convolution": ("windows", 0),
-    "window": ("windows", 1),
+RULES: Mapping[str, tuple[str, str]] = {
+    "at_least": ("values", "p"),
+    "attention": ("operators", ""),
+    "axes_in_range": ("values", "pv"),
+    "axis_in_range": ("values", "pv"),
+    "branches": ("regions", ""),
+    "broadcast": ("shapes", "vvv"),
+    "broadcast_all": ("shapes", "v"),
+    "broadcast_into": ("shapes", "vv"),
+    "cast_to": ("elements", ""),
+    "category_mapper": ("operators", ""),
+    "concatenation": ("shapes", ""),
+    "convolution": ("windows", "vvv"),
+    "divisible": ("shapes", "v"),
+    "either": ("values", "pp"),
+    "gemm": ("shapes", ""),
+    "integer_in": ("values", "p"),
+    "is_permutation": ("values", "pv"),
+    "loop_body": ("regions", ""),
+    "mapped_body": ("regions", ""),
+    "matrix_product": ("shapes", "vv"),
+    "new_axis_in_range": ("values", "pv"),
+    "new_axes_differ": ("values", "p"),
+    "one_of": ("values", "p"),
+    "optional": ("operators", ""),
+    "parts": ("shapes", "pv"),
+    "pooling": ("windows", ""),
+    "rank_at_least": ("shapes", "v"),
+    "rank_is": ("shapes", "v"),
+    "result_has_dtype": ("elements", "pv"),
+    "same_element": ("elements", "vv"),
+    "same_length": ("values", "pp"),
+    "same_rank": ("shapes", "vv"),
+    "same_size": ("shapes", "v"),
+    "scan_body": ("regions", ""),
+    "size_is": ("shapes", "v"),
+    "start_before_end": ("shapes", ""),
+    "string_or": ("elements", "vpp"),
+    "transposed_convolution": ("windows", ""),
+    "window": ("windows", "v"),
 }
-"""Every rule: its module, and how many of its first arguments name fields of the op."""
+"""Every rule: its module, and what its first arguments name: values of the op, or properties."""
 
 OBEYED: tuple[tuple[str, str], ...] = (
     # Axes.
@@ -312,9 +311,9 @@ OBEYED: tuple[tuple[str, str], ...] = (
 """Operators and the rule they obey; an older version only if it has the fields the rule asks for."""
 
 NEWEST_ONLY = frozenset(
-    "Add And Div Equal Greater Hardmax Less LogSoftmax Mul Or PRelu Pow Softmax Sub Xor".split()
+    "Add And Cast Div Equal GRU Greater Hardmax Less LogSoftmax LpPool Mul Or PRelu Pow Softmax Sub Xor".split()
 )
-"""Operators whose older versions have other rules: shapes flattened, or broadcast by an attribute."""
+"""Operators whose older versions obey other rules: flattened shapes, broadcasts by attribute, typos."""
 
 NOT_REPEATABLE = frozenset(
     "Bernoulli Dropout Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike".split()
@@ -339,17 +338,20 @@ def checks_of(operator: Operator, is_newest: bool) -> Iterator[Check]:
     """The rules of one version of an operator, in the order they are tried."""
     if not is_newest and operator.name in NEWEST_ONLY:
         return
-    fields = {value.field for value in operator.values} | {item.field for item in operator.attributes}
+    values = {value.field for value in operator.values}
+    properties = {attribute.field for attribute in operator.properties}
     for names, expression in OBEYED:
         name = expression.partition("(")[0]
-        module, count = RULES[name]
-        if operator.name in names.split() and fields.issuperset(_fields(expression, count)):
+        module, kinds = RULES[name]
+        if operator.name in names.split() and all(
+            field in (values if kind == "v" else properties)
+            for field, kind in zip(_arguments(expression), kinds, strict=False)
+        ):
             yield Check(module, name, expression)
 
 
-def _fields(expression: str, count: int) -> list[object]:
-    """The first `count` arguments, which name fields."""
+def _arguments(expression: str) -> list[object]:
     call = ast.parse(expression, mode="eval").body
     if not isinstance(call, ast.Call):
         return []
-    return [argument.value for argument in call.args[:count] if isinstance(argument, ast.Constant)]
+    return [argument.value for argument in call.args if isinstance(argument, ast.Constant)]

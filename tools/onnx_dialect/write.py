@@ -7,11 +7,12 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from xonnc.tools.onnx_dialect import source
+from xonnc.tools.onnx_dialect import lit_tests, reference, source
 from xonnc.tools.onnx_dialect.themes import BY_HAND, TITLES, TOPICS, theme_of, title_of, topic_of
 from xonnc.tools.onnx_dialect.versions import OpClass, op_classes
 
 ROOT = Path(__file__).resolve().parents[2]
+_LIT = Path("test/lit/dialects/onnx")
 
 
 def generated() -> Mapping[Path, str]:
@@ -25,6 +26,11 @@ def generated() -> Mapping[Path, str]:
         if theme in TOPICS:
             members = [(topic, classes) for topic, classes in topics.items() if topic is not None]
             files[ops / theme / "__init__.py"] = source.package(TITLES[theme], theme, members)
+        classes = [op_class for members in topics.values() for op_class in members]
+        files[_LIT / f"{theme}.mlir"] = lit_tests.round_trips(TITLES[theme], classes)
+        files[_LIT / f"{theme}_invalid.mlir"] = lit_tests.invalid(TITLES[theme], classes)
+    every = [op_class for classes in op_classes().values() for op_class in classes]
+    files[Path("docs/ops.md")] = reference.page(every)
     return {path: _formatted(path, text) for path, text in sorted(files.items())}
 
 

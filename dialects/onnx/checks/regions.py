@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Attribute, Operation
 
-from xonnc.dialects.onnx.checks.rules import Rule, integer_of, refuse, region_of, values_of
+from xonnc.dialects.onnx.checks.rules import integer_of, refuse, region_of, values_of
 from xonnc.dialects.onnx.types import are_compatible
 
 
@@ -44,15 +44,6 @@ def mapped_body(op: Operation) -> None:
     """`SequenceMap`: the body takes an element of each input and gives one of each result."""
     _check_arguments(op, len(op.operands), "elements of the inputs")
     _check_results(op, len(op.results), "the results")
-
-
-def body_results(field: str) -> Rule:
-    """A region that ends in a yield, if there are ops in it."""
-
-    def rule(op: Operation) -> None:
-        _yielded(op, field)
-
-    return rule
 
 
 def _check_arguments(op: Operation, expected: int, what: str) -> None:

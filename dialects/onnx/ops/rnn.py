@@ -98,15 +98,7 @@ class GRUV3Op(OnnxOp):
     linear_before_reset = prop_def(INT, integer(0))
     output_sequence = prop_def(INT, integer(0))
 
-    traits = traits_def(
-        Pure(),
-        Checks(
-            rank_is("X", 3, text="The first input tensor must have rank 3"),
-            rank_is("W", 3, text="The second input tensor must have rank 3"),
-            rank_is("R", 3, text="The third input tensor must have rank 3"),
-            one_of("direction", "forward", "reverse", "bidirectional"),
-        ),
-    )
+    traits = traits_def(Pure())
 
 
 @irdl_op_definition
@@ -145,15 +137,7 @@ class GRUV1Op(OnnxOp):
     hidden_size = opt_prop_def(INT)
     output_sequence = prop_def(INT, integer(0))
 
-    traits = traits_def(
-        Pure(),
-        Checks(
-            rank_is("X", 3, text="The first input tensor must have rank 3"),
-            rank_is("W", 3, text="The second input tensor must have rank 3"),
-            rank_is("R", 3, text="The third input tensor must have rank 3"),
-            one_of("direction", "forward", "reverse", "bidirectional"),
-        ),
-    )
+    traits = traits_def(Pure())
 
 
 @irdl_op_definition

@@ -193,7 +193,7 @@ class LpPoolV1Op(OnnxOp):
     pads = opt_prop_def(INTS)
     strides = opt_prop_def(INTS)
 
-    traits = traits_def(Pure(), Checks(pooling))
+    traits = traits_def(Pure())
 
 
 @irdl_op_definition

@@ -86,7 +86,7 @@ class ReduceMaxOp(OnnxOp):
     keepdims = prop_def(INT, integer(1))
     noop_with_empty_axes = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
+    traits = traits_def(Pure(), Checks(integer_in("keepdims", 0, 1)))
 
 
 @irdl_op_definition
@@ -114,7 +114,7 @@ class ReduceMaxV18Op(OnnxOp):
     keepdims = prop_def(INT, integer(1))
     noop_with_empty_axes = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
+    traits = traits_def(Pure(), Checks(integer_in("keepdims", 0, 1)))
 
 
 @irdl_op_definition
@@ -166,7 +166,7 @@ class ReduceMinOp(OnnxOp):
     keepdims = prop_def(INT, integer(1))
     noop_with_empty_axes = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
+    traits = traits_def(Pure(), Checks(integer_in("keepdims", 0, 1)))
 
 
 @irdl_op_definition
@@ -194,7 +194,7 @@ class ReduceMinV18Op(OnnxOp):
     keepdims = prop_def(INT, integer(1))
     noop_with_empty_axes = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
+    traits = traits_def(Pure(), Checks(integer_in("keepdims", 0, 1)))
 
 
 @irdl_op_definition

@@ -36,7 +36,7 @@ class ReduceL1Op(OnnxOp):
     keepdims = prop_def(INT, integer(1))
     noop_with_empty_axes = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
+    traits = traits_def(Pure(), Checks(integer_in("keepdims", 0, 1)))
 
 
 @irdl_op_definition
@@ -88,7 +88,7 @@ class ReduceL2Op(OnnxOp):
     keepdims = prop_def(INT, integer(1))
     noop_with_empty_axes = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
+    traits = traits_def(Pure(), Checks(integer_in("keepdims", 0, 1)))
 
 
 @irdl_op_definition
@@ -140,7 +140,7 @@ class ReduceLogSumOp(OnnxOp):
     keepdims = prop_def(INT, integer(1))
     noop_with_empty_axes = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
+    traits = traits_def(Pure(), Checks(integer_in("keepdims", 0, 1)))
 
 
 @irdl_op_definition
@@ -192,7 +192,7 @@ class ReduceLogSumExpOp(OnnxOp):
     keepdims = prop_def(INT, integer(1))
     noop_with_empty_axes = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
+    traits = traits_def(Pure(), Checks(integer_in("keepdims", 0, 1)))
 
 
 @irdl_op_definition
@@ -244,7 +244,7 @@ class ReduceSumSquareOp(OnnxOp):
     keepdims = prop_def(INT, integer(1))
     noop_with_empty_axes = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Checks(axes_in_range("axes", "data"), integer_in("keepdims", 0, 1)))
+    traits = traits_def(Pure(), Checks(integer_in("keepdims", 0, 1)))
 
 
 @irdl_op_definition

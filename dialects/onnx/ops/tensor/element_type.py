@@ -96,7 +96,7 @@ class CastV1Op(OnnxOp):
 
     to = prop_def(TEXT)
 
-    traits = traits_def(Pure(), Checks(cast_to))
+    traits = traits_def(Pure())
 
 
 @irdl_op_definition

@@ -353,13 +353,7 @@ class UpsampleV7Op(OnnxOp):
     mode = prop_def(TEXT, text("nearest"))
     scales = prop_def(REALS)
 
-    traits = traits_def(
-        Pure(),
-        Checks(
-            rank_is("scales", 1, text="Scales tensor must be rank 1"),
-            one_of("mode", "nearest", "linear", "bilinear"),
-        ),
-    )
+    traits = traits_def(Pure(), Checks(one_of("mode", "nearest", "linear", "bilinear")))
 
 
 @irdl_op_definition

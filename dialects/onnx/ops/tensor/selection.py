@@ -352,7 +352,7 @@ class SliceV1Op(OnnxOp):
     ends = prop_def(INTS)
     starts = prop_def(INTS)
 
-    traits = traits_def(Pure(), Checks(rank_is("starts", 1), same_rank("starts", "ends")))
+    traits = traits_def(Pure())
 
 
 @irdl_op_definition

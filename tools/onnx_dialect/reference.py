@@ -1,0 +1,37 @@
+"""The page of `docs` that lists the ops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xonnc.tools.onnx_dialect.versions import OpClass
+
+_HEAD = """# Operators
+
+<!-- Written by `python -m xonnc.tools.onnx_dialect`. -->
+
+Every operator of ONNX {opset} as an op of the `onnx` dialect. A name without suffix is the newest meaning of an
+operator; `V13` after it is an older one, kept so that no model is silently read as something it is not.
+One op stands for all the listed versions of its operator: between them only types were added, or
+attributes whose default is what there was.
+"""
+
+
+def page(classes: Sequence[OpClass]) -> str:
+    """A table for each domain."""
+    opset = max(version for item in classes if not item.operator.domain for version in item.versions)
+    lines = [_HEAD.format(opset=opset)]
+    for domain in sorted({item.operator.domain for item in classes}):
+        lines += [f"## {domain or 'ai.onnx'}", "", "| op | versions | opsets |", "|---|---|---|"]
+        members = [item for item in classes if item.operator.domain == domain]
+        lines += [_row(item) for item in members]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _row(item: OpClass) -> str:
+    if item.until is None:
+        opsets = f"{item.since} on{', deprecated' if item.operator.is_deprecated else ''}"
+    else:
+        opsets = f"{item.since} to {item.until - 1}" if item.until > item.since + 1 else str(item.since)
+    return f"| `onnx.{item.name}` | {', '.join(map(str, item.versions))} | {opsets} |"
