@@ -101,14 +101,12 @@ def _convert_inputs(function: FuncOp, to: Lowering) -> list[str]:
 
 def _convert_op(op: Operation, to: Lowering) -> None:
     if isinstance(op, ReturnOp):
-        to(FuncReturnOp(*[to.cube(value).value for value in op.operands]))
+        to.add(FuncReturnOp(*[to.cube(value).value for value in op.operands]))
         return
     assert isinstance(op, OnnxOp)
     lowering = LOWERINGS.get(type(op))
     if lowering is None:
         to.refuse("the DLA has no such operator; run it on the CPU")
     cube = lowering(op, to)
-    made_by = cube.value.owner
-    if isinstance(made_by, Operation) and not isinstance(made_by, OnnxOp):
-        made_by.location = op.location
+    to.finish(cube.value)
     to.define(op.results[0], cube)

@@ -104,7 +104,7 @@ class _Lifetimes:
         self._chains = list(chains(block))
         self._touches: dict[SSAValue, list[int]] = {}
         for index, chain in enumerate(self._chains):
-            for value in (*chain.inputs, chain.result):
+            for value in (*chain.cubes, chain.result):
                 root = self.views.root(value)
                 if is_in_memory(root):
                     self._touches.setdefault(root, []).append(index)
@@ -176,7 +176,7 @@ class _Lifetimes:
 
     def _reads_where_it_writes(self, chain: Chain, root: SSAValue, host: SSAValue) -> bool:
         here = self.views.of(chain.result)
-        reads = [operand for operand in chain.inputs if self.views.root(operand) == host]
+        reads = [operand for operand in chain.cubes if self.views.root(operand) == host]
         allowed = set(_overwritable(chain))
         return here.root == root and all(
             operand in allowed
@@ -197,7 +197,7 @@ def _overwritable(chain: Chain) -> tuple[SSAValue, ...]:
         return ()
     shape = cube_of(op.result.type)
     cubes = [
-        operand for operand in op.operands if operand in chain.inputs and len(shape_of(operand.type)) == 4
+        operand for operand in op.operands if operand in chain.cubes and len(shape_of(operand.type)) == 4
     ]
     return tuple(operand for operand in cubes if cube_of(operand.type) == shape)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from xdsl.ir import Block, Operation, SSAValue
 
 from xonnc.dialects.dla.engines import ConvOp, PdpOp, PowerOp, SdpOp, SoftmaxOp
-from xonnc.dialects.dla.storage import ConcatOp, ReshapeOp, SliceOp
+from xonnc.dialects.dla.storage import ConcatOp, ConstantOp, ReshapeOp, SliceOp
 from xonnc.dialects.dla.types import FlowType
 
 ENGINE_OPS = (ConvOp, SdpOp, PdpOp)
@@ -33,6 +33,11 @@ class Chain:
         return tuple(
             operand for op in self.ops for operand in op.operands if not isinstance(operand.type, FlowType)
         )
+
+    @property
+    def cubes(self) -> tuple[SSAValue, ...]:
+        """The inputs that are no constants; slices of constants count as cubes."""
+        return tuple(value for value in self.inputs if not isinstance(value.owner, ConstantOp))
 
 
 def chains(block: Block) -> Iterator[Chain]:

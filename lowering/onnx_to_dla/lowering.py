@@ -83,17 +83,32 @@ class Lowering:
         self._pool = pool
         self._cubes: dict[SSAValue, Cube] = {}
         self._at: Operation | None = None
+        self._added: set[Operation] = set()
 
     def __call__(self, op: Operation) -> SSAValue:
         """Adds `op` under the name of the node being lowered; its first result."""
+        self.add(op)
+        return op.results[0]
+
+    def add(self, op: Operation) -> None:
+        """Adds `op` under the name of the node being lowered."""
         assert self._at is not None, "start comes first"
         op.location = derived(self._at.location)
         Builder(InsertPoint.before(self._at)).insert(op)
-        return op.results[0]
+        self._added.add(op)
 
     def start(self, op: Operation) -> None:
         """From now on operations are added in front of `op`."""
         self._at = op
+        self._added = set()
+
+    def finish(self, value: SSAValue) -> None:
+        """
+        The operation that makes `value`, if it is new, gets the node's whole location, the results' names
+        too.
+        """
+        if self._at is not None and isinstance(value.owner, Operation) and value.owner in self._added:
+            value.owner.location = self._at.location
 
     def define(self, value: SSAValue, cube: Cube) -> None:
         """`cube` is what the model's `value` has become."""
