@@ -172,9 +172,11 @@ def static_shape(type_: Attribute) -> tuple[int, ...] | None:
 
 
 def are_compatible(a: Attribute, b: Attribute) -> bool:
-    """Whether a value may have both types: equal, or tensors of one element type whose known sizes agree."""
+    """Whether a value may have both types: equal, or tensors (or sequences of them) whose known sizes agree."""
     if a == b:
         return True
+    if isinstance(a, SeqType | OptType) and isinstance(b, SeqType | OptType) and type(a) is type(b):
+        return are_compatible(a.element_type, b.element_type)
     if not is_tensor(a) or not is_tensor(b) or a.element_type != b.element_type:
         return False
     if not is_ranked(a) or not is_ranked(b):
