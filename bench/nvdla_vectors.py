@@ -70,6 +70,7 @@ def as_table(results: list[tuple[GoldenCase, bool]]) -> Table:
     engines = sorted({engine for engine, _ in counts})
     configurations = sorted({configuration for _, configuration in counts})
     table = Table("engine", *configurations)
+    table.columns[0].no_wrap = True
     for engine in engines:
         cells = [counts.get((engine, configuration)) for configuration in configurations]
         table.add_row(engine, *(_cell(cell) for cell in cells))

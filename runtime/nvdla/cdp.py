@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from xonnc.formats.nvdla.constants import Precision
+from xonnc.formats.nvdla.geometry import LRN_SIZES
 from xonnc.formats.nvdla.records import CdpOp, CdpSurface
 from xonnc.runtime.nvdla.arrays import AnyArray
 from xonnc.runtime.nvdla.fixed_point import convert
@@ -16,15 +17,13 @@ from xonnc.runtime.nvdla.lrn import normalise_integers, normalise_singles
 from xonnc.runtime.nvdla.precisions import element_type
 from xonnc.runtime.nvdla.scope import Scope
 
-_LOCAL_SIZES = (3, 5, 7, 9)
-
 
 def run(op: CdpOp, surface: CdpSurface, luts: Sequence[LookupTable], scope: Scope) -> AnyArray:
     """Normalises the source cube into the destination and returns what it wrote, `[height, width, lanes]`."""
     precision = scope.precision(op.in_precision, "in_precision")
     if op.in_precision != op.out_precision:
         raise scope.refuse(f"in_precision {op.in_precision} and out_precision {op.out_precision} differ")
-    if op.local_size not in _LOCAL_SIZES:
+    if op.local_size not in LRN_SIZES:
         raise scope.refuse(f"local_size {op.local_size}: the CDP takes 3, 5, 7 or 9")
     if not 0 <= op.lut_index < len(luts):
         raise scope.refuse(f"lut_index {op.lut_index}: the task has {len(luts)} lookup tables")

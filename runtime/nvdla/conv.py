@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from xonnc.formats.nvdla.constants import ConvMode, PixelFormat, Precision
+from xonnc.formats.nvdla.geometry import LARGEST_CONV_PAD_AFTER, kernel_group
 from xonnc.formats.nvdla.records import ConvOp, ConvSurface
 from xonnc.runtime.nvdla import winograd
 from xonnc.runtime.nvdla.arrays import F32, I64, AnyArray
@@ -20,8 +21,8 @@ from xonnc.runtime.nvdla.image_input import read_input
 from xonnc.runtime.nvdla.scope import Scope
 from xonnc.runtime.nvdla.weight_store import WeightStore
 
-# Bits of the pad_right and pad_bottom registers; Winograd rounds the output up by at most three more.
-_LARGEST_PAD_END = 63 + 3
+# Winograd rounds the output up by at most three.
+_LARGEST_PAD_END = LARGEST_CONV_PAD_AFTER + 3
 _LARGEST_OUTPUT = 1 << 28
 
 
@@ -81,7 +82,7 @@ def _geometry(op: ConvOp, surface: ConvSurface, scope: Scope) -> Geometry:
         rows=op.kernel_height_csc,
         columns=op.kernel_width_csc,
         channels=op.kernel_channel_csc,
-        kernel_group=scope.target.atomic_k // Precision(op.in_precision).bytes,
+        kernel_group=kernel_group(scope.target, Precision(op.in_precision)),
         channel_block=scope.target.atomic_c,
     )
     windows = Windows(
@@ -101,10 +102,9 @@ def _geometry(op: ConvOp, surface: ConvSurface, scope: Scope) -> Geometry:
 def _check_reach(op: ConvOp, surface: ConvSurface, windows: Windows, scope: Scope) -> None:
     """The windows may reach into the padding the registers can express, and no further."""
     src = surface.src_data
-    if op.conv_mode == ConvMode.WINOGRAD:
-        windows = replace(windows, rows=3, columns=3)
-    reach_x = windows.width - op.pad_x_left - src.width
-    reach_y = windows.height - op.pad_y_top - src.height
+    rows, columns = _covered(op, windows)
+    reach_x = columns - op.pad_x_left - src.width
+    reach_y = rows - op.pad_y_top - src.height
     if max(reach_x, reach_y) > _LARGEST_PAD_END:
         raise scope.refuse(
             f"dst_data {windows.out_width} x {windows.out_height} takes {reach_x} columns and {reach_y} rows "
@@ -112,6 +112,13 @@ def _check_reach(op: ConvOp, surface: ConvSurface, windows: Windows, scope: Scop
         )
     if windows.out_width * windows.out_height * surface.dst_data.channel > _LARGEST_OUTPUT:
         raise scope.refuse(f"an output of over {_LARGEST_OUTPUT} elements; no memory would hold it")
+
+
+def _covered(op: ConvOp, windows: Windows) -> tuple[int, int]:
+    """Rows and columns of padded input that the windows cover; for Winograd those of a 3 x 3 kernel."""
+    if op.conv_mode == ConvMode.WINOGRAD:
+        return windows.out_height + 2, windows.out_width + 2
+    return windows.height, windows.width
 
 
 def _prepared(op: ConvOp, image: AnyArray, geometry: Geometry, scope: Scope) -> AnyArray:
@@ -130,8 +137,7 @@ def _padded(op: ConvOp, image: AnyArray, pad: float, geometry: Geometry) -> AnyA
     height, width, channels = image.shape
     is_winograd = op.conv_mode == ConvMode.WINOGRAD
     windows = geometry.windows
-    rows = windows.out_height + 2 if is_winograd else windows.height
-    columns = windows.out_width + 2 if is_winograd else windows.width
+    rows, columns = _covered(op, windows)
     top, left = op.pad_y_top, op.pad_x_left
     if (rows, columns, top, left) == (height, width, 0, 0) and not is_winograd and not geometry.flatten:
         return np.ascontiguousarray(image)

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from xonnc.formats.nvdla.constants import ConvMode, PixelFormat, WeightFormat
+from xonnc.formats.nvdla.constants import ConvMode, PixelFormat, Precision, WeightFormat
+from xonnc.formats.nvdla.geometry import (
+    LARGEST_CONV_STRIDE,
+    LARGEST_DILATION,
+    LARGEST_DIMENSION,
+    LARGEST_KERNEL,
+    feature_entries_per_slice,
+    image_entries_per_slice,
+    winograd_entries_per_slice,
+)
 from xonnc.formats.nvdla.records import ConvOp, ConvSurface
 from xonnc.runtime.nvdla.conv_weights import WINOGRAD_CHANNELS, WINOGRAD_SIDE
 from xonnc.runtime.nvdla.scope import Scope
 
 # Kernel rows that one step takes, by the field post_extension.
 POST_EXTENSIONS = (1, 2, 4)
-_LARGEST_KERNEL = 32
-_LARGEST_DIMENSION = 8192
 
 
 def check(op: ConvOp, surface: ConvSurface, scope: Scope) -> None:
@@ -32,15 +39,16 @@ def check(op: ConvOp, surface: ConvSurface, scope: Scope) -> None:
     _check_counts(op, scope)
     _check_sizes(op, surface, scope)
     _check_channels(op, surface, scope)
+    _check_buffer(op, surface, scope)
 
 
 def _check_counts(op: ConvOp, scope: Scope) -> None:
     """The fields that count from 1, and what the hardware allows of them."""
     counts = (
-        ("conv_stride_x", op.conv_stride_x, 8),
-        ("conv_stride_y", op.conv_stride_y, 8),
-        ("dilation_x", op.dilation_x, 32),
-        ("dilation_y", op.dilation_y, 32),
+        ("conv_stride_x", op.conv_stride_x, LARGEST_CONV_STRIDE),
+        ("conv_stride_y", op.conv_stride_y, LARGEST_CONV_STRIDE),
+        ("dilation_x", op.dilation_x, LARGEST_DILATION),
+        ("dilation_y", op.dilation_y, LARGEST_DILATION),
         ("batch", op.batch, scope.target.batch),
     )
     for name, value, most in counts:
@@ -57,14 +65,14 @@ def _check_sizes(op: ConvOp, surface: ConvSurface, scope: Scope) -> None:
         )
     for name, cube in (("src_data", src), ("dst_data", dst)):
         sizes = cube.width, cube.height, cube.channel
-        if min(sizes) < 1 or max(sizes) > _LARGEST_DIMENSION:
+        if min(sizes) < 1 or max(sizes) > LARGEST_DIMENSION:
             raise scope.refuse(
                 f"{name} is {cube.width} x {cube.height} x {cube.channel}; "
-                f"every dimension is 1 to {_LARGEST_DIMENSION}"
+                f"every dimension is 1 to {LARGEST_DIMENSION}"
             )
     for name, value in (("width", op.kernel_width_csc), ("height", op.kernel_height_csc)):
-        if not 1 <= value <= _LARGEST_KERNEL:
-            raise scope.refuse(f"kernel_{name}_csc {value}: the core takes 1 to {_LARGEST_KERNEL}")
+        if not 1 <= value <= LARGEST_KERNEL:
+            raise scope.refuse(f"kernel_{name}_csc {value}: the core takes 1 to {LARGEST_KERNEL}")
 
 
 def _check_channels(op: ConvOp, surface: ConvSurface, scope: Scope) -> None:
@@ -87,6 +95,29 @@ def _check_channels(op: ConvOp, surface: ConvSurface, scope: Scope) -> None:
         )
     if kernel_channels < channels or kernel_channels % channels:
         raise mismatch
+
+
+def _check_buffer(op: ConvOp, surface: ConvSurface, scope: Scope) -> None:
+    """The convolution buffer: the size of a slice, which the core takes on trust, and the banks."""
+    target, src = scope.target, surface.src_data
+    precision = Precision(op.in_precision)
+    if op.conv_mode == ConvMode.WINOGRAD:
+        channels = op.kernel_channel_csc
+        entries = winograd_entries_per_slice(target, precision, op.input_width_csc, channels, 1, 1)
+    elif op.data_format == PixelFormat.FEATURE:
+        entries = feature_entries_per_slice(target, precision, src.width, src.channel)
+    else:
+        padded = op.pad_x_left + src.width + op.pad_x_right
+        entries = image_entries_per_slice(target, precision, padded, src.channel)
+    if op.entry_per_slice != entries:
+        raise scope.refuse(f"entry_per_slice {op.entry_per_slice}: a row of the input takes {entries}")
+    # Compressed weights keep their mask in the last bank.
+    banks = target.cbuf_banks - (op.weight_format == WeightFormat.COMPRESSED)
+    if min(op.data_bank, op.weight_bank) < 1 or op.data_bank + op.weight_bank > banks:
+        raise scope.refuse(
+            f"data_bank {op.data_bank} and weight_bank {op.weight_bank}: "
+            f"each is at least 1 and together at most {banks}"
+        )
 
 
 def _check_winograd(op: ConvOp, surface: ConvSurface, scope: Scope) -> None:

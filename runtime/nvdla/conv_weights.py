@@ -34,12 +34,6 @@ class WeightShape:
     def elements(self) -> int:
         return self.kernels * self.elements_per_kernel
 
-    def part(self, kernels: int) -> WeightShape:
-        """The same weights, `kernels` of them."""
-        return WeightShape(
-            kernels, self.rows, self.columns, self.channels, self.kernel_group, self.channel_block
-        )
-
     def channel_blocks(self) -> list[tuple[int, int]]:
         """First and past-the-last channel of every block; the last block may be narrower."""
         return _ranges(self.channels, self.channel_block)

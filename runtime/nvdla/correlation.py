@@ -75,12 +75,23 @@ def correlate(image: npt.NDArray[Float], weights: npt.NDArray[Float], windows: W
         writeable=False,
     )
     out = np.empty((windows.out_height, windows.out_width, kernels), image.dtype)
-    block = max(1, _BLOCK_ELEMENTS // (windows.out_width * depth))
-    for first in range(0, windows.out_height, block):
-        last = min(first + block, windows.out_height)
-        gathered = np.ascontiguousarray(view[first:last]).reshape(-1, depth)
-        np.matmul(gathered, matrix, out=out[first:last].reshape(-1, kernels))
+    for rows, columns in _blocks(windows, depth):
+        part = view[rows, columns]
+        products = np.ascontiguousarray(part).reshape(-1, depth) @ matrix
+        out[rows, columns] = products.reshape(part.shape[0], part.shape[1], kernels)
     return out
+
+
+def _blocks(windows: Windows, depth: int) -> list[tuple[slice, slice]]:
+    """Rectangles of output positions whose windows together stay below the block size."""
+    positions = max(1, _BLOCK_ELEMENTS // depth)
+    columns = min(positions, windows.out_width)
+    rows = max(1, positions // windows.out_width)
+    return [
+        (slice(y, y + rows), slice(x, x + columns))
+        for y in range(0, windows.out_height, rows)
+        for x in range(0, windows.out_width, columns)
+    ]
 
 
 def correlate_integers(image: AnyInteger, weights: AnyInteger, windows: Windows) -> I64:

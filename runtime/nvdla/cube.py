@@ -43,18 +43,30 @@ class CubeLayout:
                 f"{what}: {self.width} x {self.height} pixels in {self.surfaces} surfaces is an empty cube; "
                 "every dimension is at least 1"
             )
-        for name, stride, least, used in (
-            ("line_stride", self.line_stride, self.width * self.atom, self.height > 1),
-            ("surf_stride", self.surf_stride, self.atom, self.surfaces > 1),
-        ):
-            if used and stride % alignment:
+        strides: list[tuple[str, int]] = []
+        if self.height > 1:
+            strides.append(("line_stride", self.line_stride))
+        if self.surfaces > 1:
+            strides.append(("surf_stride", self.surf_stride))
+        for name, stride in strides:
+            if stride % alignment:
                 raise XonncError(
                     f"{what}: {name} {stride} is not a multiple of the {alignment}-byte atom; round it up"
                 )
-            if used and stride < least:
-                raise XonncError(
-                    f"{what}: {name} {stride} is below the {least} bytes it has to span; enlarge it"
-                )
+        row = self.width * self.atom
+        surface = (self.height - 1) * self.line_stride + row
+        if self.height > 1 and self.line_stride < row:
+            raise XonncError(
+                f"{what}: line_stride {self.line_stride} is below a row of {row} bytes; enlarge it"
+            )
+        # Surfaces may also lie interleaved, all their first rows before the second ones.
+        is_interleaved = (
+            self.line_stride >= (self.surfaces - 1) * self.surf_stride + row and self.surf_stride >= row
+        )
+        if self.surfaces > 1 and self.surf_stride < surface and not is_interleaved:
+            raise XonncError(
+                f"{what}: surf_stride {self.surf_stride} is below a surface of {surface} bytes; enlarge it"
+            )
 
 
 def locate_cube(

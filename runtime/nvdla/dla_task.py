@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xonnc.errors import XonncError
-from xonnc.formats.nvdla.constants import MemoryType, OpType
 from xonnc.formats.nvdla.records import (
     BdmaSurface,
     CdpOp,
     CdpSurface,
     CommonOpDesc,
-    Consumer,
     ConvOp,
     ConvSurface,
     PdpOp,
@@ -22,13 +20,13 @@ from xonnc.formats.nvdla.records import (
     SdpOp,
     SdpSurface,
 )
+from xonnc.formats.nvdla.scheduling import Scheduler, graph_node
 from xonnc.formats.nvdla.tasks import DlaTask, Operation
 from xonnc.runtime.nvdla import bdma, cdp, pdp, rubik, sdp
 from xonnc.runtime.nvdla.arrays import F32, I64, AnyArray
 from xonnc.runtime.nvdla.conv import ConvolutionCore
 from xonnc.runtime.nvdla.lookup_table import LookupTable, lookup_table
 from xonnc.runtime.nvdla.memory import AddressSpace, Place
-from xonnc.runtime.nvdla.scheduler import GraphNode, Scheduler, Signal
 from xonnc.runtime.nvdla.scope import Scope
 from xonnc.targets import NvdlaTarget
 
@@ -56,7 +54,8 @@ class TaskRunner:
         """Runs the task; the dependency counts in memory end where the firmware would leave them."""
         counts = self._counts()
         nodes = [
-            _node(op, int(counts.read(1)[0])) for op, counts in zip(self.task.operations, counts, strict=True)
+            replace(graph_node(operation), dependency_count=int(place.read(1)[0]))
+            for operation, place in zip(self.task.operations, counts, strict=True)
         ]
         scheduler = Scheduler(nodes, self.task.network.op_head, self.task.name)
         luts = [lookup_table(record) for record in self.task.luts]
@@ -113,24 +112,3 @@ def _channels(operation: Operation) -> int:
             return 0
         case _:
             return surface.dst_data.channel
-
-
-def _node(operation: Operation, count: int) -> GraphNode:
-    surface, entry = operation.surface, operation.dependency
-    has_cubes = not isinstance(surface, BdmaSurface)
-    from_engine = has_cubes and surface.src_data.type == MemoryType.HW
-    to_engine = has_cubes and surface.dst_data.type == MemoryType.HW
-    lut = operation.op.lut_index if isinstance(operation.op, SdpOp | CdpOp) else -1
-    return GraphNode(
-        engine=operation.engine,
-        dependency_count=count,
-        consumers=[_signal(consumer) for consumer in entry.consumers],
-        fused_parent=_signal(entry.fused_parent),
-        lut=None if lut < 0 else lut,
-        from_engine=from_engine and operation.engine in (OpType.SDP, OpType.PDP),
-        to_engine=operation.engine is OpType.CONV or (to_engine and operation.engine is OpType.SDP),
-    )
-
-
-def _signal(consumer: Consumer) -> Signal | None:
-    return None if consumer.index < 0 else Signal(consumer.index, consumer.event)

@@ -71,4 +71,7 @@ class AddressSpace:
 
 def allocate(size: int) -> MemoryObject:
     """A new object filled with `UNWRITTEN`."""
-    return MemoryObject(np.full(size, UNWRITTEN, np.uint8))
+    try:
+        return MemoryObject(np.full(size, UNWRITTEN, np.uint8))
+    except MemoryError:
+        raise XonncError(f"a memory object of {size} bytes does not fit this computer's memory") from None

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from xonnc.formats.nvdla.constants import PoolMode, Precision
+from xonnc.formats.nvdla.constants import MemoryType, PoolMode, Precision
+from xonnc.formats.nvdla.geometry import (
+    LARGEST_POOL,
+    LARGEST_POOL_PAD,
+    LARGEST_POOL_STRIDE,
+    ceil_div,
+    channels_per_atom,
+    pdp_line_width,
+)
 from xonnc.formats.nvdla.records import DataCube, PdpOp, PdpSurface
 from xonnc.runtime.nvdla.arrays import I64, AnyArray
 from xonnc.runtime.nvdla.fixed_point import sign_extend
@@ -19,8 +27,6 @@ from xonnc.runtime.nvdla.pooling import Pooling, average_integers, average_singl
 from xonnc.runtime.nvdla.precisions import element_type
 from xonnc.runtime.nvdla.scope import Scope
 
-_LARGEST_WINDOW = 8
-_LARGEST_PAD = 7
 # Bits the hardware keeps of an int8 padding value, for 1 to 7 padded pixels; 8 more for int16.
 _PADDING_BITS = (8, 9, 10, 10, 11, 11, 11)
 _HALF_LARGEST = 0x7BFF
@@ -46,8 +52,8 @@ def run(op: PdpOp, surface: PdpSurface, from_sdp: AnyArray | None, scope: Scope)
 
 def _from_sdp(pixels: AnyArray, src: DataCube, precision: Precision, scope: Scope) -> AnyArray:
     """What the SDP hands over, checked against src_data and cut to whole atoms of its channels."""
-    lanes = scope.target.memory_atom_bytes // precision.bytes
-    needed = -(-src.channel // lanes) * lanes
+    lanes = channels_per_atom(scope.target, precision)
+    needed = ceil_div(src.channel, lanes) * lanes
     images, height, width, delivered = pixels.shape
     if images != 1:
         raise scope.refuse(f"the SDP delivers {images} images; only one can be pooled on the fly")
@@ -75,19 +81,21 @@ def _pooling(op: PdpOp, surface: PdpSurface, pixels: AnyArray, scope: Scope) -> 
         pad_top=op.pad_top,
         pad_left=op.pad_left,
     )
-    if max(pooling.kernel_height, pooling.kernel_width) > _LARGEST_WINDOW:
+    if max(pooling.kernel_height, pooling.kernel_width) > LARGEST_POOL:
         raise scope.refuse(
-            f"window {pooling.kernel_width} x {pooling.kernel_height}: the PDP takes up to {_LARGEST_WINDOW}"
+            f"window {pooling.kernel_width} x {pooling.kernel_height}: the PDP takes up to {LARGEST_POOL}"
         )
-    if max(op.pad_left, op.pad_right, op.pad_top, op.pad_bottom) > _LARGEST_PAD:
-        raise scope.refuse(f"padding beyond {_LARGEST_PAD}: the PDP pads 0 to {_LARGEST_PAD} pixels")
-    if not (1 <= op.stride_x <= 8 and 1 <= op.stride_y <= 8):
-        raise scope.refuse(f"strides {op.stride_x} x {op.stride_y}: the PDP takes 1 to 8")
+    if max(op.pad_left, op.pad_right, op.pad_top, op.pad_bottom) > LARGEST_POOL_PAD:
+        raise scope.refuse(f"padding beyond {LARGEST_POOL_PAD}: the PDP pads 0 to {LARGEST_POOL_PAD} pixels")
+    if min(op.stride_x, op.stride_y) < 1 or max(op.stride_x, op.stride_y) > LARGEST_POOL_STRIDE:
+        raise scope.refuse(f"strides {op.stride_x} x {op.stride_y}: the PDP takes 1 to {LARGEST_POOL_STRIDE}")
     height, width = pixels.shape[:2]
     most_x = (width + op.pad_left + op.pad_right - pooling.kernel_width) // op.stride_x + 1
     most_y = (height + op.pad_top + op.pad_bottom - pooling.kernel_height) // op.stride_y + 1
     if dst.width > most_x or dst.height > most_y or dst.width < 1 or dst.height < 1:
         raise scope.refuse(f"dst_data is {dst.width} x {dst.height} but the windows give {most_x} x {most_y}")
+    if op.precision == Precision.FP16 and any(op.padding_value):
+        raise scope.refuse("padding_value is not 0: FP16 pooling pads with 0 only")
     _check_split(op, surface, scope)
     return pooling
 
@@ -96,14 +104,27 @@ def _check_split(op: PdpOp, surface: PdpSurface, scope: Scope) -> None:
     """A split runs as the whole operation does, as long as its parts add up."""
     if op.split_num < 1:
         raise scope.refuse("split_num 0: the field counts from 1")
+    kernel_height = op.pool_height + 1
+    most = pdp_line_width(scope.target, Precision(op.precision), kernel_height, op.stride_y)
     if op.split_num == 1:
+        _check_width(surface.dst_data.width, most, scope)
         return
+    if surface.src_data.type == MemoryType.HW:
+        raise scope.refuse(f"split_num {op.split_num}: pooling on the fly cannot be split")
+    _check_width(max(op.partial_width_first, op.partial_width_mid, op.partial_width_last), most, scope)
     middle = op.partial_width_mid * (op.split_num - 2)
     total = op.partial_width_first + middle + op.partial_width_last
     if total != surface.dst_data.width:
         raise scope.refuse(
             f"the {op.split_num} partial output widths add up to {total}, "
             f"dst_data is {surface.dst_data.width} wide"
+        )
+
+
+def _check_width(width: int, most: int, scope: Scope) -> None:
+    if width > most:
+        raise scope.refuse(
+            f"{width} output columns at once: the line buffer holds {most} for this window; split the width"
         )
 
 

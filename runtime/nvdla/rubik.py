@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from xonnc.formats.nvdla.constants import Precision, RubikMode
+from xonnc.formats.nvdla.geometry import LARGEST_CONTRACT_STRIDE, round_up
 from xonnc.formats.nvdla.records import DataCube, RubikOp, RubikSurface
 from xonnc.runtime.nvdla.arrays import AnyArray
 from xonnc.runtime.nvdla.precisions import element_type
@@ -30,8 +31,11 @@ def run(op: RubikOp, surface: RubikSurface, scope: Scope) -> AnyArray:
 def _contract(op: RubikOp, surface: RubikSurface, precision: Precision, scope: Scope) -> AnyArray:
     """`out[c, y * sy + i, x * sx + j] = in[(i * sx + j) * lanes + c, y, x]`."""
     src, dst = surface.src_data, surface.dst_data
-    if op.stride_x < 1 or op.stride_y < 1:
-        raise scope.refuse(f"contract strides {op.stride_x} x {op.stride_y}; they start at 1")
+    strides = op.stride_x, op.stride_y
+    if min(strides) < 1 or max(strides) > LARGEST_CONTRACT_STRIDE:
+        raise scope.refuse(
+            f"contract strides {op.stride_x} x {op.stride_y}: Rubik takes 1 to {LARGEST_CONTRACT_STRIDE}"
+        )
     size = precision.bytes
     layout = scope.feature_layout(dst, src.width * op.stride_x, src.height * op.stride_y, dst.channel, size)
     lanes = layout.surfaces * layout.atom // size
@@ -50,7 +54,7 @@ def _split(surface: RubikSurface, precision: Precision, scope: Scope) -> AnyArra
     size = precision.bytes
     layout = scope.feature_layout(src, src.width, src.height, src.channel, size)
     pixels = scope.read_pixels(src, layout, element_type(precision), "src_data")[:, :, : src.channel]
-    row = -(-src.width * size // _UNIT) * _UNIT
+    row = round_up(src.width * size, _UNIT)
     planes = _planes(dst, src, row // size, precision, "dst_data", scope)
     planes[...] = 0
     planes[:, :, : src.width] = pixels.transpose(2, 0, 1)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.constants import Precision
+from xonnc.formats.nvdla.geometry import ceil_div
 from xonnc.formats.nvdla.records import DataCube
 from xonnc.runtime.nvdla.arrays import U8, AnyArray
 from xonnc.runtime.nvdla.cube import CubeLayout, atoms, locate_cube, pixels_of, write_pixels
@@ -72,5 +73,6 @@ class Scope:
     def feature_layout(self, cube: DataCube, width: int, height: int, channels: int, size: int) -> CubeLayout:
         """Where the atoms of a feature cube of `size`-byte elements lie, with the cube's own strides."""
         atom = self.target.memory_atom_bytes
-        lanes = atom // size
-        return CubeLayout(width, height, -(-channels // lanes), atom, cube.line_stride, cube.surf_stride)
+        return CubeLayout(
+            width, height, ceil_div(channels, atom // size), atom, cube.line_stride, cube.surf_stride
+        )

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from xonnc.formats.nvdla.constants import Activation, AluType, MemoryType, Precision, SdpMode, SdpOpType
+from xonnc.formats.nvdla.geometry import channels_per_atom, operand_group, round_up
 from xonnc.formats.nvdla.records import DataCube, SdpOp, SdpSubOp, SdpSurface
 from xonnc.runtime.nvdla.arrays import F32, I64, AnyArray
+from xonnc.runtime.nvdla.cube import CubeLayout
 from xonnc.runtime.nvdla.fixed_point import convert, saturate
 from xonnc.runtime.nvdla.floating_point import half_to_int16, half_to_single, int17_to_half, single_to_half
 from xonnc.runtime.nvdla.lookup_table import LookupTable
@@ -77,18 +79,26 @@ def _extent(op: SdpOp, src: DataCube, scope: Scope) -> Extent:
         raise scope.refuse(
             f"src_data is {src.width} x {src.height} x {src.channel}; every dimension is at least 1"
         )
-    atom = scope.target.memory_atom_bytes
-    group = atom // Precision(op.src_precision).bytes
-    whole = max(group, atom // Precision(op.dst_precision).bytes)
-    return Extent(src.width, src.height, src.channel, group, -(-src.channel // whole) * whole)
+    group = operand_group(scope.target, Precision(op.src_precision))
+    whole = max(group, channels_per_atom(scope.target, Precision(op.dst_precision)))
+    return Extent(src.width, src.height, src.channel, group, round_up(src.channel, whole))
 
 
 def _read_source(op: SdpOp, surface: SdpSurface, extent: Extent, scope: Scope) -> AnyArray:
     precision = Precision(op.src_precision)
     cube = surface.src_data
     layout = scope.feature_layout(cube, extent.width, extent.height, extent.lanes, precision.bytes)
+    _check_single(layout, "src_data", scope)
     pixels = scope.read_pixels(cube, layout, element_type(precision), "src_data")
     return half_to_single(pixels.view(np.uint16)) if precision is Precision.FP16 else pixels.astype(np.int64)
+
+
+def _check_single(layout: CubeLayout, role: str, scope: Scope) -> None:
+    """With one pixel the DMA takes surfaces as packed and asserts that the stride says so (§3.5)."""
+    if layout.width == layout.height == 1 and layout.surf_stride != layout.atom:
+        raise scope.refuse(
+            f"{role} surf_stride {layout.surf_stride}: for one pixel surfaces are packed, {layout.atom}"
+        )
 
 
 def _from_convolution(accumulators: I64 | F32, extent: Extent, scope: Scope) -> AnyArray:
@@ -187,4 +197,5 @@ def _write(
         return
     size = Precision(op.dst_precision).bytes
     layout = scope.feature_layout(cube, extent.width, extent.height, extent.lanes, size)
+    _check_single(layout, "dst_data", scope)
     scope.write_pixels(cube, layout, result, "dst_data", image * op.batch_stride)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from xonnc.formats.nvdla.constants import Precision, SdpMode, SdpOpType
+from xonnc.formats.nvdla.geometry import ceil_div
 from xonnc.formats.nvdla.records import CvtParam, DataCube, SdpSubOp
 from xonnc.runtime.nvdla.arrays import F32, I64, AnyArray
 from xonnc.runtime.nvdla.cube import CubeLayout
@@ -38,7 +39,7 @@ def read_operands(
     precision = Precision(stage.precision)
     parts = 2 if stage.type == SdpOpType.BOTH else 1
     size = parts * precision.bytes
-    groups = -(-extent.channels // extent.group)
+    groups = ceil_div(extent.channels, extent.group)
     if stage.mode == SdpMode.PER_KERNEL:
         count = groups * extent.group
         flat = scope.bytes_at(cube, count * size, role).view(element_type(precision))

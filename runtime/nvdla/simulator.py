@@ -24,7 +24,8 @@ Mode: TypeAlias = Literal["fast", "exact"]
 
 # The runtime refills a memory object before every submit when a blob in it is called like this.
 _REFILLED = "dep_graph"
-_LARGEST_MEMORY = 16 << 30
+# Addresses have 32 bits in the smaller configurations and sizes in the runtime (spec/nvdla.md §1.3).
+_LARGEST_MEMORY = 4 << 30
 
 
 @dataclass(frozen=True)
@@ -89,8 +90,8 @@ class Simulator:
         self._tasks = decode_tasks(loadable)
         _check_submits(loadable)
         self._memory = _load(loadable)
-        self._bound_inputs = self._bindings(MemoryFlags.INPUT, "input")
-        self._bound_outputs = self._bindings(MemoryFlags.OUTPUT, "output")
+        self._inputs = self._bindings(MemoryFlags.INPUT, "input")
+        self._outputs = self._bindings(MemoryFlags.OUTPUT, "output")
         self._finished = 0
         self._total = sum(
             len(self._tasks[i].operations) for submit in loadable.submits for i in submit.task_id
@@ -99,12 +100,12 @@ class Simulator:
     @property
     def inputs(self) -> list[BoundTensor]:
         """The inputs in binding order."""
-        return [tensor for _, tensor in self._bound_inputs]
+        return [tensor for _, tensor in self._inputs]
 
     @property
     def outputs(self) -> list[BoundTensor]:
         """The outputs in binding order."""
-        return [tensor for _, tensor in self._bound_outputs]
+        return [tensor for _, tensor in self._outputs]
 
     def run(self, inputs: Sequence[AnyArray | bytes]) -> list[Output]:
         """
@@ -114,10 +115,10 @@ class Simulator:
         `XonncError` for inputs that do not fit, accesses outside a memory object, engines or settings that
         the target lacks, and task graphs that hang.
         """
-        if len(inputs) != len(self._bound_inputs):
-            raise XonncError(f"{len(inputs)} inputs given; the loadable takes {len(self._bound_inputs)}")
-        for value, (memory, tensor) in zip(inputs, self._bound_inputs, strict=True):
-            _bind(value, self._memory_object(memory), tensor)
+        if len(inputs) != len(self._inputs):
+            raise XonncError(f"{len(inputs)} inputs given; the loadable takes {len(self._inputs)}")
+        for value, (memory, tensor) in zip(inputs, self._inputs, strict=True):
+            _bind(value, memory, tensor)
         self._finished = 0
         # Overflow and NaN are part of the arithmetic simulated here.
         with np.errstate(all="ignore"):
@@ -126,36 +127,30 @@ class Simulator:
                 for task in submit.task_id:
                     self._run_task(self._tasks[task])
         return [
-            Output(
-                tensor.name,
-                tensor.unpack(self._memory_object(memory)),
-                self._memory_object(memory).data.tobytes(),
-            )
-            for memory, tensor in self._bound_outputs
+            Output(tensor.name, tensor.unpack(memory), memory.data.tobytes())
+            for memory, tensor in self._outputs
         ]
 
-    def _memory_object(self, number: int) -> MemoryObject:
-        memory = self._memory[number]
-        if memory is None:
-            raise XonncError(f"memory {number} is bound but not in DRAM; inputs and outputs live there")
-        return memory
-
-    def _bindings(self, direction: MemoryFlags, what: str) -> list[tuple[int, BoundTensor]]:
+    def _bindings(self, direction: MemoryFlags, what: str) -> list[tuple[MemoryObject, BoundTensor]]:
         entries = sorted(
             (entry for entry in self._loadable.memories if entry.flags & direction), key=lambda e: e.bind_id
         )
         if [entry.bind_id for entry in entries] != list(range(len(entries))):
             found = ", ".join(str(entry.bind_id) for entry in entries)
             raise XonncError(f"{what}s are bound as {found}; bind ids count from 0 without gaps")
-        return [(entry.id, self._bound(entry, what)) for entry in entries]
+        return [self._bound(entry, what) for entry in entries]
 
-    def _bound(self, entry: MemoryEntry, what: str) -> BoundTensor:
+    def _bound(self, entry: MemoryEntry, what: str) -> tuple[MemoryObject, BoundTensor]:
+        memory = self._memory[entry.id]
+        if memory is None:
+            raise XonncError(f"memory {entry.id} is bound but not in DRAM; inputs and outputs live there")
         tensors: Sequence[TensorDesc] = self._loadable.tensors
         if entry.tensor_desc_id >= len(tensors):
             raise XonncError(
                 f"{what} {entry.bind_id}: no tensor descriptor {entry.tensor_desc_id} among {len(tensors)}"
             )
-        return bound_tensor(tensors[entry.tensor_desc_id], entry.size, self._target.memory_atom_bytes)
+        tensor = bound_tensor(tensors[entry.tensor_desc_id], entry.size, self._target.memory_atom_bytes)
+        return memory, tensor
 
     def _refill(self) -> None:
         for entry in self._loadable.memories:

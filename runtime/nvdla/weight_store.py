@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from xonnc.formats.nvdla.constants import ConvMode, Precision, WeightFormat
+from xonnc.formats.nvdla.geometry import round_up
 from xonnc.formats.nvdla.records import ConvOp, ConvSurface
 from xonnc.runtime.nvdla.arrays import AnyArray
 from xonnc.runtime.nvdla.conv_weights import (
@@ -64,7 +65,7 @@ class WeightStore:
     ) -> AnyArray:
         cube = surface.weight_data
         place = scope.space.locate(cube.address, cube.offset, 0, f"{scope.name} weight_data")
-        mask = surface.wmb_data.address, surface.wmb_data.offset
+        mask = _mask_key(op, surface, scope)
         key = (
             *place.key,
             op.weight_format,
@@ -106,13 +107,19 @@ def _large_parts(
 def _stream(op: ConvOp, surface: ConvSurface, shape: WeightShape, scope: Scope) -> AnyArray:
     precision = Precision(op.in_precision)
     size = shape.elements * precision.bytes
-    entry = scope.target.cbuf_entry_bytes
-    if surface.weight_data.size != -(-size // entry) * entry:
+    expected = round_up(size, scope.target.cbuf_entry_bytes)
+    if surface.weight_data.size != expected:
         raise scope.refuse(
-            f"weight_data.size {surface.weight_data.size}: the weights are {size} bytes and the size is "
-            f"that rounded up to {entry}-byte buffer entries"
+            f"weight_data.size {surface.weight_data.size}: {size} bytes of weights take {expected}, "
+            "whole buffer entries"
         )
     return scope.bytes_at(surface.weight_data, size, "weight_data").view(element_type(precision))
+
+
+def _mask_key(op: ConvOp, surface: ConvSurface, scope: Scope) -> tuple[int, int, int] | None:
+    if op.weight_format != WeightFormat.COMPRESSED:
+        return None
+    return scope.space.locate(surface.wmb_data.address, surface.wmb_data.offset, 0, scope.name).key
 
 
 def _compressed_stream(op: ConvOp, surface: ConvSurface, shape: WeightShape, scope: Scope) -> AnyArray:

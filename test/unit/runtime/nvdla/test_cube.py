@@ -31,14 +31,23 @@ def test_bytes_between_rows_and_surfaces_are_not_written():
     assert memory.generation == 1
 
 
+def test_surfaces_may_be_interleaved():
+    layout = CubeLayout(width=3, height=2, surfaces=2, atom=32, line_stride=192, surf_stride=96)
+    memory = allocate(layout.extent)
+    pixels = np.arange(2 * 3 * 64, dtype=np.uint8).reshape(2, 3, 64)
+    layout.check(32, "cube")
+    write_pixels(Place(memory, 0), layout, pixels)
+    assert np.array_equal(pixels_of(atoms(Place(memory, 0), layout, np.uint8)), pixels)
+
+
 @pytest.mark.parametrize(
     ("layout", "message"),
     [
         (replace(LAYOUT, width=0), "cube: 0 x 2 pixels in 2 surfaces is an empty cube"),
         (replace(LAYOUT, line_stride=100), "cube: line_stride 100 is not a multiple of the 32-byte atom"),
-        (replace(LAYOUT, line_stride=64), "cube: line_stride 64 is below the 96 bytes"),
-        (replace(LAYOUT, surf_stride=0), "cube: surf_stride 0 is below the 32 bytes"),
-        (replace(LAYOUT, height=4), "cube: 800 bytes at offset 0 leave the memory object of 544 bytes"),
+        (replace(LAYOUT, line_stride=64), "cube: line_stride 64 is below a row of 96 bytes"),
+        (replace(LAYOUT, surf_stride=192), "cube: surf_stride 192 is below a surface of 224 bytes"),
+        (replace(LAYOUT, surfaces=3), "cube: 864 bytes at offset 0 leave the memory object of 544 bytes"),
     ],
 )
 def test_bad_layouts_are_refused(layout: CubeLayout, message: str):
