@@ -311,7 +311,9 @@ OBEYED: tuple[tuple[str, str], ...] = (
 """Operators and the rule they obey; an older version only if it has the fields the rule asks for."""
 
 NEWEST_ONLY = frozenset(
-    "Add And Cast Div Equal GRU Greater Hardmax Less LogSoftmax LpPool Mul Or PRelu Pow Softmax Sub Xor".split()
+    (
+        "Add And Cast Div Equal GRU Greater Hardmax Less LogSoftmax LpPool Mul Or PRelu Pow Softmax Sub Xor"
+    ).split()
 )
 """Operators whose older versions obey other rules: flattened shapes, broadcasts by attribute, typos."""
 

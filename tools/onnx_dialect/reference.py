@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.registry import op_classes
 from xonnc.tools.onnx_dialect.versions import OpClass
 
 _HEAD = """# Operators
 
 <!-- Written by `python -m xonnc.tools.onnx_dialect`. -->
 
-Every operator of ONNX {opset} as an op of the `onnx` dialect. A name without suffix is the newest meaning of an
-operator; `V13` after it is an older one, kept so that no model is silently read as something it is not.
-One op stands for all the listed versions of its operator: between them only types were added, or
-attributes whose default is what there was.
+Every operator of ONNX {opset} as an op of the `onnx` dialect. A name without suffix is the newest meaning
+of an operator; `V13` after it is an older one, kept so that no model is silently read as something it
+is not. One op stands for all the listed versions of its operator: between them only types were added,
+or attributes whose default is what there was.
 """
 
 
@@ -26,7 +28,15 @@ def page(classes: Sequence[OpClass]) -> str:
         members = [item for item in classes if item.operator.domain == domain]
         lines += [_row(item) for item in members]
         lines.append("")
-    return "\n".join(lines)
+    lines += ["## Ops that ONNX does not have", "", "| op | what it is |", "|---|---|"]
+    extra = sorted((op for op in op_classes() if not op.OP_TYPE), key=lambda op: op.name)
+    lines += [f"| `{op.name}` | {_summary(op)} |" for op in extra]
+    return "\n".join(lines) + "\n"
+
+
+def _summary(op: type[OnnxOp]) -> str:
+    """The first paragraph of a docstring, on one line."""
+    return " ".join((op.__doc__ or "").strip().split("\n\n")[0].split())
 
 
 def _row(item: OpClass) -> str:

@@ -79,6 +79,7 @@ ATTRIBUTES: Mapping[str, Mapping[str, str]] = {
     "TfIdfVectorizer": {"mode": '"TF"'},
     "Momentum": {"mode": '"standard"'},
     "Transpose": {"perm": "[1, 0]"},
+    "UnsqueezeV11": {"axes": "[0]"},
     "ZipMap": {"classlabels_int64s": "[1, 2]"},
 }
 """Properties whose value cannot be any of their kind, or that are worth showing."""

@@ -445,8 +445,8 @@ func.func @Unsqueeze(%arg0: tensor<3xf32>, %arg1: tensor<1xi64>) -> tensor<1x3xf
 }
 
 // CHECK-LABEL: @UnsqueezeV11
-// CHECK: "onnx.UnsqueezeV11"({{%.+}}) <{axes = [1, 1]}> : (tensor<*xf32>) -> tensor<*xf32>
+// CHECK: "onnx.UnsqueezeV11"({{%.+}}) <{axes = [0]}> : (tensor<*xf32>) -> tensor<*xf32>
 func.func @UnsqueezeV11(%arg0: tensor<*xf32>) -> tensor<*xf32> {
-  %0 = "onnx.UnsqueezeV11"(%arg0) <{axes = [1, 1]}> : (tensor<*xf32>) -> tensor<*xf32>
+  %0 = "onnx.UnsqueezeV11"(%arg0) <{axes = [0]}> : (tensor<*xf32>) -> tensor<*xf32>
   onnx.Return %0 : tensor<*xf32>
 }

@@ -610,7 +610,7 @@ func.func @Unsqueeze(%arg0: tensor<*xindex>, %arg1: tensor<1xi64>) -> tensor<1x3
 
 func.func @UnsqueezeV11(%arg0: tensor<*xindex>) -> tensor<*xf32> {
   // expected-error@+1 {{operand 'data' at position 0 does not verify}}
-  %0 = "onnx.UnsqueezeV11"(%arg0) <{axes = [1, 1]}> : (tensor<*xindex>) -> tensor<*xf32>
+  %0 = "onnx.UnsqueezeV11"(%arg0) <{axes = [0]}> : (tensor<*xindex>) -> tensor<*xf32>
   onnx.Return %0 : tensor<*xf32>
 }
 
