@@ -1,7 +1,7 @@
 """
 From a simplified network to a loadable: the back end's stages as a table, and what they decided as a report.
 
-Each stage is a pass of its own name that `onnx-opt` runs as well.
+Each stage is made of passes that `onnx-opt` runs too, under the names given here.
 """
 
 from __future__ import annotations
@@ -12,20 +12,26 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.formats.nvdla.loadable import Loadable
-from xonnc.lowering.convert_onnx_to_dla import convert
-from xonnc.lowering.dla_allocate import Allocation, allocate
-from xonnc.lowering.dla_fuse import fuse
-from xonnc.lowering.dla_resolve_views import resolve_views
-from xonnc.lowering.dla_schedule import schedule
-from xonnc.lowering.dla_split import split
+from xonnc.lowering.convert_onnx_to_dla import ConvertOnnxToDla
+from xonnc.lowering.dla_allocate import DlaAllocate
+from xonnc.lowering.dla_fuse import DlaFuse
+from xonnc.lowering.dla_resolve_views import DlaResolveViews
+from xonnc.lowering.dla_schedule import DlaSchedule
+from xonnc.lowering.dla_split import DlaSplit
 from xonnc.lowering.dla_to_loadable import loadable_of
 from xonnc.lowering.report import CompileReport, report_of
-from xonnc.targets import NvdlaTarget
+from xonnc.targets import load_target
+
+STAGES = (
+    ("dla", (ConvertOnnxToDla, DlaResolveViews, DlaFuse)),
+    ("scheduled", (DlaSchedule, DlaSplit)),
+    ("allocated", (DlaAllocate,)),
+)
+"""The stages between `placed` and `emitted`, and the passes of each."""
 
 Watcher = Callable[[str, ModuleOp], None]
-"""Is told the name of each stage and the module as it is after it."""
+"""Is told the name of each stage and shown the module as it is after it."""
 
 
 @dataclass(frozen=True)
@@ -37,29 +43,19 @@ class CompiledLoadable:
 
 
 def compile_to_loadable(
-    module: ModuleOp, target: NvdlaTarget, ctx: Context, watch: Watcher | None = None
+    module: ModuleOp, target: str, ctx: Context, watch: Watcher | None = None
 ) -> CompiledLoadable:
     """
-    Compiles the network in `module`, which is changed on the way; `watch` sees every stage.
+    Compiles the network in `module`, which is changed on the way, for the target called (or in the file)
+    `target`.
 
-    `module` should be simplified (`simplify-onnx`). Raises `RefusalError` with everything that `target`
-    cannot take.
+    `module` should be simplified (`simplify-onnx`). Raises `RefusalError` with everything that the target
+    cannot take, `XonncError` for an unknown target.
     """
-    pool = DisposablePool.of(ctx)
-    seen = watch or _nobody
-    convert(module, target, pool)
-    seen("dla", module)
-    resolve_views(module, target, pool)
-    fuse(module, target)
-    seen("fused", module)
-    schedule(module, target)
-    split(module, target)
-    seen("scheduled", module)
-    allocation: Allocation = allocate(module, target)
-    seen("allocated", module)
-    loadable = loadable_of(module, target)
-    return CompiledLoadable(loadable, report_of(module, target, allocation))
-
-
-def _nobody(stage: str, module: ModuleOp) -> None:
-    """Watches nothing."""
+    for name, passes in STAGES:
+        for pass_type in passes:
+            pass_type(target=target).apply(ctx, module)
+        if watch is not None:
+            watch(name, module)
+    hardware = load_target(target)
+    return CompiledLoadable(loadable_of(module, hardware), report_of(module, hardware))

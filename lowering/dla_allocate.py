@@ -49,15 +49,7 @@ class DlaAllocate(ModulePass):
         allocate(op, load_target(self.target))
 
 
-@dataclass(frozen=True)
-class Allocation:
-    """What the activations take, and the least that any plan takes (bytes)."""
-
-    activations: int
-    lower_bound: int
-
-
-def allocate(module: ModuleOp, target: NvdlaTarget) -> Allocation:
+def allocate(module: ModuleOp, target: NvdlaTarget) -> None:
     """Places everything in the one function of `module`."""
     functions = [op for op in module.walk() if isinstance(op, FuncOp)]
     assert len(functions) == 1, "a network is one function"
@@ -81,8 +73,8 @@ def allocate(module: ModuleOp, target: NvdlaTarget) -> Allocation:
     for name, (size, role) in memories.items():
         if size:
             bound = role in (MemoryRole.INPUT, MemoryRole.OUTPUT)
-            _before(function, MemoryOp(name, size if bound else _up(size), role))
-    return Allocation(plan.size, plan.lower_bound)
+            least = plan.lower_bound if role is MemoryRole.ACTIVATIONS else None
+            _before(function, MemoryOp(name, size if bound else _up(size), role, least))
 
 
 def _before(function: FuncOp, memory: MemoryOp) -> None:

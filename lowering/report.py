@@ -15,7 +15,6 @@ from xonnc.dialects.dla.storage import ConstantOp, MemoryOp
 from xonnc.dialects.dla.types import FlowType, PackedType, SurfaceType, cube_of, shape_of
 from xonnc.dialects.onnx.locations import node_name
 from xonnc.formats.nvdla.geometry import ceil_div, kernel_group, surfaces
-from xonnc.lowering.dla_allocate import Allocation
 from xonnc.lowering.dla_layers import Chain, chains
 from xonnc.lowering.planning.feasibility import bytes_per_cycle
 from xonnc.lowering.precision import precision_of
@@ -91,7 +90,7 @@ class CompileReport:
         return self.activation_bytes + self.weight_bytes + self.input_bytes + self.output_bytes
 
 
-def report_of(module: ModuleOp, target: NvdlaTarget, allocation: Allocation) -> CompileReport:
+def report_of(module: ModuleOp, target: NvdlaTarget) -> CompileReport:
     """The report of a module after `dla-allocate`."""
     (function,) = [op for op in module.walk() if isinstance(op, FuncOp)]
     all_chains = list(chains(function.body.block))
@@ -104,8 +103,8 @@ def report_of(module: ModuleOp, target: NvdlaTarget, allocation: Allocation) -> 
         nodes_by_engine=_nodes_by_engine(all_chains),
         layers=layers,
         conv_splits=_conv_splits(all_chains),
-        activation_bytes=allocation.activations,
-        activation_lower_bound=allocation.lower_bound,
+        activation_bytes=_memory_bytes(module, MemoryRole.ACTIVATIONS),
+        activation_lower_bound=_lower_bound(module),
         weight_bytes=sum(_place_bytes(op.result, target) for op in constants),
         input_bytes=_memory_bytes(module, MemoryRole.INPUT),
         output_bytes=_memory_bytes(module, MemoryRole.OUTPUT),
@@ -185,6 +184,11 @@ def _conv_splits(all_chains: list[Chain]) -> dict[str, int]:
     """Convolutions that run in several pieces, by node, with their number."""
     counts = Counter(node_name(op) for chain in all_chains for op in chain.ops if isinstance(op, ConvOp))
     return {name: count for name, count in counts.items() if count > 1}
+
+
+def _lower_bound(module: ModuleOp) -> int:
+    memories = [op for op in module.walk() if isinstance(op, MemoryOp)]
+    return sum(op.lower_bound.value.data for op in memories if op.lower_bound is not None)
 
 
 def _memory_bytes(module: ModuleOp, role: MemoryRole) -> int:

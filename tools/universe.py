@@ -22,6 +22,48 @@ def _onnx() -> Dialect:
     return get_onnx()
 
 
+def _dla() -> Dialect:
+    from xonnc.dialects.dla import get_dla
+
+    return get_dla()
+
+
+def _convert_onnx_to_dla() -> type[ModulePass]:
+    from xonnc.lowering.convert_onnx_to_dla import ConvertOnnxToDla
+
+    return ConvertOnnxToDla
+
+
+def _dla_allocate() -> type[ModulePass]:
+    from xonnc.lowering.dla_allocate import DlaAllocate
+
+    return DlaAllocate
+
+
+def _dla_fuse() -> type[ModulePass]:
+    from xonnc.lowering.dla_fuse import DlaFuse
+
+    return DlaFuse
+
+
+def _dla_resolve_views() -> type[ModulePass]:
+    from xonnc.lowering.dla_resolve_views import DlaResolveViews
+
+    return DlaResolveViews
+
+
+def _dla_schedule() -> type[ModulePass]:
+    from xonnc.lowering.dla_schedule import DlaSchedule
+
+    return DlaSchedule
+
+
+def _dla_split() -> type[ModulePass]:
+    from xonnc.lowering.dla_split import DlaSplit
+
+    return DlaSplit
+
+
 def _canonicalize() -> type[ModulePass]:
     from xonnc.transforms.canonicalize_onnx import Canonicalize
 
@@ -62,10 +104,16 @@ def _infer_by_onnx(op: Operation) -> Sequence[Attribute | None]:
 
 
 XONNC_UNIVERSE = Universe(
-    all_dialects={"onnx": _onnx},
+    all_dialects={"dla": _dla, "onnx": _onnx},
     all_passes={
         "canonicalize-onnx": _canonicalize,
         "constprop-onnx": _constprop,
+        "convert-onnx-to-dla": _convert_onnx_to_dla,
+        "dla-allocate": _dla_allocate,
+        "dla-fuse": _dla_fuse,
+        "dla-resolve-views": _dla_resolve_views,
+        "dla-schedule": _dla_schedule,
+        "dla-split": _dla_split,
         "scrub-disposable": _scrub,
         "shape-inference-onnx": _shape_inference,
         "simplify-onnx": _simplify,

@@ -11,6 +11,7 @@ from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
@@ -75,6 +76,8 @@ class MemoryOp(IRDLOperation):
     ```mlir
     "dla.memory"() <{role = "activations", size = 4096 : i64, sym_name = "activations"}> : () -> ()
     ```
+
+    `lower_bound` is the least that any plan for the same cubes takes.
     """
 
     name = "dla.memory"
@@ -82,15 +85,18 @@ class MemoryOp(IRDLOperation):
     sym_name = prop_def(SymbolNameConstraint())
     size = prop_def(BaseAttr(IntegerAttr))
     role_name = prop_def(StringAttr, prop_name="role")
+    lower_bound = opt_prop_def(BaseAttr(IntegerAttr))
 
     traits = traits_def(SymbolOpInterface())
 
-    def __init__(self, name: str, size: int, role: MemoryRole):
+    def __init__(self, name: str, size: int, role: MemoryRole, lower_bound: int | None = None):
+        """`lower_bound` is the least that any plan for the memory takes, where one was made."""
         super().__init__(
             properties={
                 "sym_name": StringAttr(name),
                 "size": IntegerAttr(size, i64),
                 "role": StringAttr(role.value),
+                "lower_bound": None if lower_bound is None else IntegerAttr(lower_bound, i64),
             }
         )
 
