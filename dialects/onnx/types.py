@@ -172,7 +172,7 @@ def static_shape(type_: Attribute) -> tuple[int, ...] | None:
 
 
 def are_compatible(a: Attribute, b: Attribute) -> bool:
-    """Whether a value may have both types: equal, or tensors, alone or in sequences, whose known sizes agree."""
+    """Whether a value may have both types: equal, or tensors (in sequences too) whose known sizes agree."""
     if a == b:
         return True
     if isinstance(a, SeqType | OptType) and isinstance(b, SeqType | OptType) and type(a) is type(b):

@@ -47,7 +47,11 @@ def export_node(
 def _export(
     op: OnnxOp, identity: Identity, names: Names, opsets: Mapping[str, int], export_region: ExportRegion
 ) -> onnx.NodeProto:
-    node = onnx.NodeProto(name=node_name(op), domain=identity.domain, op_type=identity.op_type)
+    node = onnx.NodeProto(op_type=identity.op_type)
+    if identity.domain:
+        node.domain = identity.domain
+    if name := node_name(op):
+        node.name = name
     domain = canonical_domain(identity.domain)
     node.input.extend(_trimmed([_operand(value, names) for value in op.operands], op, "onnx.empty_inputs"))
     node.output.extend(_trimmed([_result(value, names) for value in op.results], op, "onnx.empty_outputs"))

@@ -78,11 +78,11 @@ class NodeImporter:
         """Appends the op for `node` and binds its results; every error names the node."""
         try:
             op = self._import(node)
+            for name, result in zip(node.output, op.results, strict=False):
+                self.scope.bind(name, result)
         except XonncError as error:
             raise XonncError(f"{describe(node)} ({node.op_type}): {error}") from error
         self.operations.append(op)
-        for name, result in zip(node.output, op.results, strict=False):
-            self.scope.bind(name, result)
 
     def _import(self, node: onnx.NodeProto) -> Operation:
         domain = canonical_domain(node.domain)
@@ -294,7 +294,7 @@ def refuse_unknown(domain: str, op_type: str, opset: int) -> None:
         raise XonncError(
             f"the model's opset is {opset}, and this operator came with opset {later.since_version}"
         )
-    near = difflib.get_close_matches(op_type, _names(domain), 1)
+    near = difflib.get_close_matches(op_type, _names(domain), 1, cutoff=0.75)
     hint = f"; did you mean '{near[0]}'?" if near else "; give operators of your own a domain of your own"
     raise XonncError(f"no operator '{op_type}' in domain '{domain or 'ai.onnx'}'{hint}")
 

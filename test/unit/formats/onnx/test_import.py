@@ -1,0 +1,270 @@
+"""What the importer makes of models, right and wrong ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+
+from xonnc.dialects.onnx import get_onnx
+from xonnc.dialects.onnx.elements import elements_array
+from xonnc.dialects.onnx.locations import node_location, node_name, output_names
+from xonnc.dialects.onnx.ops.builtin import CustomOp, NoValueOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.errors import XonncError
+from xonnc.formats.onnx.compare import models_equal
+from xonnc.formats.onnx.exporter import export_model, export_proto
+from xonnc.formats.onnx.fast_locations import fast_location
+from xonnc.formats.onnx.importer import import_model, import_proto
+from xonnc.formats.onnx.save import ExternalData
+from xonnc.formats.onnx.tensors import proto
+
+
+@pytest.fixture
+def ctx() -> Context:
+    """A context with the onnx dialect."""
+    made = Context()
+    made.register_dialect("onnx", get_onnx)
+    return made
+
+
+def parse(body: str, opset: int = 17, ir_version: int = 8) -> onnx.ModelProto:
+    """A model from the text of its graph."""
+    head = f'<ir_version: {ir_version}, opset_import: ["" : {opset}, "com.acme" : 1]>'
+    return onnx.parser.parse_model(head + body)
+
+
+def body(module: ModuleOp) -> list[Operation]:
+    """The ops of the main function."""
+    function = next(op for op in module.ops if isinstance(op, FuncOp))
+    return list(function.body.block.ops)
+
+
+def same(model: onnx.ModelProto, ctx: Context) -> ModuleOp:
+    """The module of a model that comes back equal."""
+    module = import_proto(model, ctx)
+    assert models_equal(model, export_proto(module)) == []
+    return module
+
+
+def test_names_are_locations(ctx: Context) -> None:
+    module = same(parse("g (float[2] x) => (float[2] y) { [first] t = Relu (x)  y = Abs (t) }"), ctx)
+    relu, absolute, _ = body(module)
+    assert (node_name(relu), output_names(relu)) == ("first", ("t",))
+    assert (node_name(absolute), output_names(absolute)) == ("", ("y",))
+
+
+@pytest.mark.parametrize(("name", "outputs"), [("", ()), ("n", ()), ("", ("y",)), ("n", ("y", "", "z"))])
+def test_fast_locations_are_the_same(name: str, outputs: tuple[str, ...]) -> None:
+    fast, checked = fast_location(name, outputs), node_location(name, outputs)
+    assert fast == checked
+    assert hash(fast) == hash(checked)
+    assert str(fast) == str(checked)
+
+
+def test_absent_operands_and_results_keep_their_places(ctx: Context) -> None:
+    model = parse("g (float[2] x, float m) => (float[2] y) { y = Clip (x, , m) }")
+    model.graph.node.add(op_type="Clip", input=["x", "", ""], output=["z"])
+    model.graph.node.add(op_type="Dropout", input=["x"], output=["d", ""])
+    module = same(model, ctx)
+    assert sum(isinstance(op, NoValueOp) for op in body(module)) == 1
+
+
+def test_constants_are_initializers_unless_they_were_nodes(ctx: Context) -> None:
+    model = parse(
+        "g () => (float[2] y) <float[2] w = {1, 2}>"
+        "{ k = Constant <value = float[2] {3, 4}> () y = Add (w, k) }"
+    )
+    constants = [op for op in body(same(model, ctx)) if isinstance(op, ConstantOp)]
+    assert ["onnx.node" in op.attributes for op in constants] == [False, True]
+
+
+def test_weights_listed_as_inputs_stay_so(ctx: Context) -> None:
+    model = parse("g (float[2] w, float[2] x) => (float[2] y) { y = Add (x, w) }", ir_version=3)
+    model.graph.initializer.append(proto(np.float32(1) * np.ones(2, np.float32), "w"))
+    model.graph.input[0].doc_string = "a weight"
+    function = next(op for op in same(model, ctx).ops if isinstance(op, FuncOp))
+    assert len(function.body.block.args) == 1
+
+
+def test_unknown_domains_are_custom(ctx: Context) -> None:
+    model = parse(
+        "g (float[2] x) => (float[2] y) { y = com.acme.Spline <knots = [1, 2], w: tensor = float {1.5}> (x) }"
+    )
+    attribute = model.graph.node[0].attribute.add(name="empty", type=onnx.AttributeProto.STRINGS)
+    assert not attribute.strings
+    model.graph.node[0].attribute.add(name="function_name", type=onnx.AttributeProto.INT, i=3)
+    model.graph.node[0].overload = "o"
+    custom = body(same(model, ctx))[0]
+    assert isinstance(custom, CustomOp)
+    assert custom.function_name == StringAttr("Spline")
+
+
+def test_functions_are_kept_or_inlined(ctx: Context) -> None:
+    model = parse("""g (float[2] x) => (float[2] y) { y = com.acme.f <a = 0.5> (x) }
+        <domain: "com.acme", opset_import: ["" : 17]>
+        f <a> (p) => (q) { q = LeakyRelu <alpha: float = @a> (p) }""")
+    same(model, ctx)
+    from xonnc.formats.onnx.importer import import_loaded
+    from xonnc.formats.onnx.load import LoadedModel
+
+    names = [op.name for op in body(import_loaded(LoadedModel.of(model), ctx, inline_functions=True))]
+    assert names == ["onnx.LeakyRelu", "onnx.Return"]
+
+
+def test_everything_else_comes_back(ctx: Context) -> None:
+    model = parse("g (float[N, 2] x) => (float[N, 2] y) <float[N, 2] t> { t = Relu (x)  y = Abs (t) }")
+    model.training_info.add().initialization.node.add(op_type="Relu", input=["a"], output=["b"])
+    model.graph.quantization_annotation.add(tensor_name="x").quant_parameter_tensor_names.add(
+        key="S", value="s"
+    )
+    model.graph.node[0].doc_string = "what it does"
+    model.graph.node[0].metadata_props.add(key="k", value="v")
+    model.graph.node[0].device_configurations.add(configuration_id="c", pipeline_stage=2)
+    model.configuration.add(name="c", num_devices=2)
+    model.graph.input[0].type.denotation = "IMAGE"
+    model.graph.input[0].type.tensor_type.shape.dim[0].denotation = "DATA_BATCH"
+    model.graph.output[0].metadata_props.add(key="k", value="v")
+    model.graph.metadata_props.add(key="k", value="v")
+    model.graph.initializer.append(proto(np.array(["ä", "b"], np.object_), "s"))
+    model.graph.initializer[0].doc_string = "strings"
+    sparse = model.graph.sparse_initializer.add(dims=[2, 3])
+    sparse.values.CopyFrom(proto(np.ones(2, np.float32), "sp"))
+    sparse.indices.CopyFrom(proto(np.array([[0, 1], [1, 2]])))
+    for kind in ("sequence_type", "optional_type"):
+        info = model.graph.input.add(name=kind)
+        getattr(info.type, kind).elem_type.tensor_type.elem_type = 1
+    model.graph.input.add(name="map").type.map_type.key_type = 7
+    model.graph.input[-1].type.map_type.value_type.tensor_type.elem_type = 1
+    same(model, ctx)
+
+
+def test_unsorted_graphs_are_sorted(ctx: Context) -> None:
+    model = parse("g (float[2] x) => (float[2] y) { t = Relu (x)  y = Abs (t) }")
+    nodes = list(model.graph.node)
+    model.graph.ClearField("node")
+    model.graph.node.extend(reversed(nodes))
+    assert [op.name for op in body(import_proto(model, ctx))] == ["onnx.Relu", "onnx.Abs", "onnx.Return"]
+
+
+def test_bodies_see_the_graph_around_them(ctx: Context) -> None:
+    model = parse("""g (bool c, float[2] x) => (float[2] y) { a = Abs (x)
+        y = If (c) <then_branch = t () => (float[2] p) { p = Relu (a) },
+                    else_branch = e () => (float[2] p) { b = Neg (a) p = Add (b, x) }> }""")
+    same(model, ctx).verify()
+
+
+def test_weights_are_views_of_the_file(ctx: Context, tmp_path: Path) -> None:
+    weights = np.arange(1 << 16, dtype=np.float32)
+    model = parse("g (float[65536] x) => (float[65536] y) { y = Add (x, w) }")
+    model.graph.initializer.append(proto(weights, "w"))
+    path = tmp_path / "m.onnx"
+    path.write_bytes(model.SerializeToString())
+    constant = body(import_model(path, ctx))[0]
+    assert isinstance(constant, ConstantOp)
+    assert constant.value is not None
+    array = elements_array(constant.value)
+    assert array is not None
+    assert not array.flags.owndata
+    np.testing.assert_array_equal(array, weights)
+    assert ctx.get_dialect("onnx") is not None
+
+
+def test_external_data_both_ways(ctx: Context, tmp_path: Path) -> None:
+    model = parse("g (float[512] x) => (float[512] y) { t = Add (x, w)  y = Mul (t, s) }")
+    model.graph.initializer.append(proto(np.arange(512, dtype=np.float32), "w"))
+    model.graph.initializer.append(proto(np.ones(512, np.float32), "s"))
+    path = tmp_path / "m.onnx"
+    written = export_model(import_proto(model, ctx), path, external_data=ExternalData("w.bin"))
+    assert written == [path, tmp_path / "w.bin"]
+    assert path.stat().st_size < 500
+    reference = vars(onnx)["load"](path)
+    assert reference.graph.initializer[1].raw_data == model.graph.initializer[1].raw_data
+    assert models_equal(path, model) == []
+    again = import_model(path, ctx)
+    assert export_model(again, path) == [path]
+    assert models_equal(path, model) == []
+
+
+@pytest.mark.parametrize("suffix", [".onnx", ".onnxtxt", ".json"])
+def test_every_spelling_is_read_and_written(ctx: Context, tmp_path: Path, suffix: str) -> None:
+    model = parse("g (float[N, 2] x) => (float[N, 2] y) <float[2] w = {1, 2}> { [n] y = Add (x, w) }")
+    path = tmp_path / f"m{suffix}"
+    export_model(import_proto(model, ctx), path)
+    if suffix != ".onnx":
+        path.write_text("// a remark\n" + path.read_text())
+    assert models_equal(path, model) == []
+    assert isinstance(import_model(path, ctx), ModuleOp)
+
+
+X2Y = "g (float[2] x) => (float[2] y) "
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (X2Y + "{ [a] t = Add (x, u) [b] u = Relu (t) y = Abs (u) }", "the graph has a cycle: b -> a -> b"),
+        (X2Y + "{ y = Add (x, y) }", "the graph has a cycle: y -> y"),
+        (X2Y + "{ y = Add (x, q) }", "y: input 'q' is made by no node"),
+        (X2Y + "{ t = Abs (x) }", "output 'y' is made by no node"),
+        (X2Y + "{ y = Abs (x) y = Relu (x) }", r"y \(Relu\): value 'y' is made twice"),
+        (
+            X2Y + "{ [n] y = Reluu (x) }",
+            r"n \(Reluu\): no operator 'Reluu' in domain 'ai.onnx'; did you mean 'Relu'\?",
+        ),
+        (X2Y + "{ y = Frobnicate (x) }", "give operators of your own a domain of your own"),
+        (X2Y + "{ y = Gelu (x) }", "the model's opset is 17, and this operator came with opset 20"),
+        (X2Y + "{ y = Relu (x, x) }", "2 inputs where the operator takes at most 1"),
+        (X2Y + "{ y, z = Relu (x) }", "2 outputs where the operator has at most 1"),
+        (
+            X2Y + '{ y = LeakyRelu <alpha = "a"> (x) }',
+            "attribute 'alpha' is of kind STRING; the operator takes FLOAT",
+        ),
+        (X2Y + "{ y = Cast <to = 77> (x) }", "attribute 'to': 77 is not an element type"),
+        (
+            X2Y + "{ y = If (x) <then_branch = t () => (float[2] p) { p = Abs (x) }> }",
+            "attribute 'else_branch' is missing",
+        ),
+        (
+            "g (float[4294967296, 4294967296] x) => (float[2] y) { y = Abs (x) }",
+            "input 'x': shape .* overflows",
+        ),
+    ],
+)
+def test_wrong_models_are_refused_in_one_line(ctx: Context, text: str, message: str) -> None:
+    with pytest.raises(XonncError, match=message) as caught:
+        import_proto(parse(text), ctx)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_weight_whose_size_overflows_is_refused(ctx: Context) -> None:
+    model = parse(X2Y + "{ y = Add (x, w) }")
+    model.graph.initializer.add(name="w", data_type=1, dims=[1 << 40, 1 << 40], raw_data=b"")
+    with pytest.raises(XonncError, match=r"tensor 'w': shape .* overflows"):
+        import_proto(model, ctx)
+
+
+def test_opsets_are_checked(ctx: Context) -> None:
+    with pytest.raises(XonncError, match=r"opset 99 of domain 'ai.onnx': this release knows 1 to"):
+        import_proto(parse(X2Y + "{ y = Abs (x) }", opset=99), ctx)
+    with pytest.raises(XonncError, match=r"opset 0 of domain 'ai.onnx': versions count from 1"):
+        import_proto(parse(X2Y + "{ y = Abs (x) }", opset=0), ctx)
+
+
+def test_opaque_types_are_refused(ctx: Context) -> None:
+    model = parse(X2Y + "{ y = Abs (x) }")
+    model.graph.input[0].type.opaque_type.name = "o"
+    with pytest.raises(XonncError, match="input 'x': a value of opaque_type"):
+        import_proto(model, ctx)
+
+
+def test_names_are_text(ctx: Context) -> None:
+    data = parse(X2Y + "{ [abc] y = Abs (x) }").SerializeToString().replace(b"abc", b"a\xffc")
+    with pytest.raises(XonncError, match=r"the name b'a\\xffc' is not UTF-8 text"):
+        import_proto(onnx.ModelProto.FromString(data), ctx)
