@@ -1,0 +1,178 @@
+"""`onnx-translate`: every way through it, and every refusal."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnx.parser
+import pytest
+
+from xonnc.formats.onnx.compare import models_equal
+from xonnc.formats.onnx.tensors import proto
+from xonnc.tools.opt import run_opt
+from xonnc.tools.translate import main
+
+
+def model() -> onnx.ModelProto:
+    """A model with names, a weight and a constant node."""
+    made = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 17], doc_string: "what it is">
+    g (float[N, 512] x) => (float[N, 512] y) {
+        k = Constant <value = float[1] {2}> ()  [first] t = Mul (x, k)  [second] y = Add (t, w) }""")
+    made.graph.initializer.append(proto(np.arange(512, dtype=np.float32), "w"))
+    return made
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with `a.onnx`, which is the current one."""
+    (tmp_path / "a.onnx").write_bytes(model().SerializeToString())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+class Stdin:
+    """Standard input that holds `data`."""
+
+    def __init__(self, data: bytes) -> None:
+        self.buffer = io.BytesIO(data)
+
+
+def through(data: bytes, arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
+    """The tool with `data` on standard input."""
+    monkeypatch.setattr(sys, "stdin", Stdin(data))
+    return main(arguments)
+
+
+@pytest.mark.parametrize("way", ["b.mlir", "b.json", "b.onnxtxt", "b.onnx"])
+def test_there_and_back(folder: Path, way: str) -> None:
+    assert main(["a.onnx", "-o", way]) == 0
+    assert main([way, "-o", "c.onnx"]) == 0
+    assert models_equal("c.onnx", model()) == []
+    assert sorted(path.name for path in folder.iterdir()) == sorted({"a.onnx", way, "c.onnx"})
+
+
+def test_the_same_bytes_every_time(folder: Path) -> None:
+    for name in ("b.onnx", "c.onnx"):
+        main(["a.onnx", "-o", name])
+    assert (folder / "b.onnx").read_bytes() == (folder / "c.onnx").read_bytes()
+
+
+def test_the_compiler_spelled_out(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    data = (folder / "a.onnx").read_bytes()
+    assert through(data, [], monkeypatch) == 0
+    text = capsysbinary.readouterr().out.decode()
+    code, optimised, _ = run_opt(["--mlir-print-debuginfo"], text)
+    assert code == 0
+    assert through(optimised.encode(), ["-o", "b.onnx"], monkeypatch) == 0
+    assert models_equal("b.onnx", model()) == []
+
+
+def test_ir_on_standard_input_becomes_a_model_on_standard_output(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    main(["a.onnx", "-o", "b.mlir"])
+    assert through((folder / "b.mlir").read_bytes(), [], monkeypatch) == 0
+    assert models_equal(onnx.ModelProto.FromString(capsysbinary.readouterr().out), model()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [(["--external-data"], "b.onnx.data"), (["--external-data=w.bin"], "w.bin")],
+)
+def test_external_data(folder: Path, arguments: list[str], name: str) -> None:
+    assert main([*arguments, "a.onnx", "-o", "b.onnx"]) == 0
+    assert (folder / name).stat().st_size == 2048
+    assert models_equal("b.onnx", model()) == []
+    assert main([*arguments, "--external-data-threshold=4096", "a.onnx", "-o", "c.onnx"]) == 0
+    assert (folder / "c.onnx").stat().st_size > 2048
+
+
+def test_locations_and_constants_can_be_left_out(
+    folder: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert main(["a.onnx", "--no-locations", "--mlir-elide-elementsattrs-if-larger=8"]) == 0
+    text = capsysbinary.readouterr().out.decode()
+    assert "loc(" not in text
+    assert "__elided__" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["a.foo"], "no format '.foo'"),
+        (["a.onxn", "-o", "b.mlir"], "did you mean '.onnx'?"),
+        (["a"], "its name does not say what it is; say it with --from"),
+        (["a.onnx", "-o", "b"], "its name does not say what to write"),
+        (
+            ["a.onnx", "-o", "b.nvdla"],
+            "no translation from onnx to nvdla; onnx becomes mlir, onnx, onnxtxt, json",
+        ),
+        (["a.txt", "-o", "b.onnx"], "txt becomes nothing"),
+        (["a.onnx", "-o", "b.mlir", "--external-data"], "--external-data is for models"),
+        (["a.onnx", "--form", "onnx"], "unrecognized arguments: --form"),
+        (["a.onnx", "--to", "elf"], "invalid choice: 'elf'"),
+    ],
+)
+def test_wrong_command_lines(
+    folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert main(arguments) == 2
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+    assert [path.name for path in folder.iterdir()] == ["a.onnx"]
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "message"),
+    [
+        (None, ["b.onnx"], "b.onnx: cannot be read: No such file or directory"),
+        (None, ["b.mlir", "-o", "c.onnx"], "b.mlir: No such file or directory"),
+        (None, ["b.nvdla"], "b.nvdla: no such file"),
+        (b"", ["b.onnx"], "b.onnx: not an ONNX model: there is no graph in it"),
+        (b"\x08\x08\x3a\x7f", ["b.onnx", "-o", "c.mlir"], "it is cut short"),
+        (b"\xff\xfe", ["b.onnx", "--from=mlir"], "b.onnx: byte 0: not UTF-8 text, so no IR"),
+        (b"not a loadable, not at all", ["b.nvdla"], "b.nvdla: "),
+        (b"{", ["b.json"], "b.json: not an ONNX model in JSON"),
+        (b"g (float x", ["b.onnxtxt"], "b.onnxtxt: not ONNX text"),
+    ],
+)
+def test_wrong_inputs(
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    content: bytes | None,
+    arguments: list[str],
+    message: str,
+) -> None:
+    if content is not None:
+        Path(arguments[0]).write_bytes(content)
+    assert main(arguments) == 1
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+    assert {path.name for path in folder.iterdir()} <= {"a.onnx", arguments[0]}
+
+
+def test_wrong_ir_is_shown_with_its_place(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "b.mlir").write_text('func.func @f() {\n  %0 = "onnx.Relu"() : () -> ()\n}')
+    assert main(["b.mlir", "-o", "c.onnx"]) == 1
+    assert "b.mlir" in capsys.readouterr().err
+    assert not (folder / "c.onnx").exists()
+
+
+def test_an_unwritable_output_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["a.onnx", "-o", "none/b.mlir"]) == 1
+    assert "none/b.mlir: cannot be written: No such file or directory" in capsys.readouterr().err
+
+
+def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    assert "onnx-translate a.onnx | onnx-opt" in capsys.readouterr().out
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("onnx-translate ")
