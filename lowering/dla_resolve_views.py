@@ -71,7 +71,7 @@ def _copy_where_needed(block: Block) -> None:
         if not isinstance(op, ConcatOp):
             continue
         for index, value in enumerate(op.operands):
-            if _is_movable(value) and value not in placed:
+            if _is_movable(value) and value not in placed and not _must_be_dense(value, op):
                 placed.add(value)
             else:
                 op.operands[index] = _copy(value, op)
@@ -81,6 +81,14 @@ def _is_movable(value: SSAValue) -> bool:
     """Whether the producer of `value` can write it wherever it should lie."""
     owner = value.owner
     return isinstance(owner, Operation) and not isinstance(owner, SliceOp | ReshapeOp | ConstantOp)
+
+
+def _must_be_dense(value: SSAValue, op: ConcatOp) -> bool:
+    """
+    Whether `value` has one position, which engines read without gaps (spec/nvdla.md §3.5), and would get
+    some.
+    """
+    return cube_of(value.type).positions == 1 and op.axis.value.data != 1
 
 
 def _in_concat(value: SSAValue) -> bool:

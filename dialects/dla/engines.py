@@ -141,9 +141,8 @@ class SdpOp(IRDLOperation):
 
     1. `source` and `result` have one shape.
     2. A stage that reads memory has its operand (`x1`, `x2`, `y`), any other has none.
-    3. The operand of a `per_kernel` stage is `C`, or `Cx2` (ALU, MUL) for `both`; of a `per_point` stage a
-       cube of the
-       source's shape.
+    3. The operand of a `per_kernel` stage is `C`, a cube `1xCx1x1`, or `Cx2` (ALU, MUL) for `both`; of a
+       `per_point` stage a cube of the source's shape.
     4. A result that is a flow goes to exactly one `dla.pdp`.
 
     ```mlir
@@ -216,6 +215,8 @@ class SdpOp(IRDLOperation):
                 check_shape(f"the operand {name}", expected, source)
             elif stage.type is StageFunction.BOTH:
                 check_shape(f"the operand {name}", shape, (source.channels, 2))
+            elif len(shape) == 4:
+                check_shape(f"the operand {name}", expected, (source.channels, 1, 1))
             else:
                 check_shape(f"the operand {name}", shape, (source.channels,))
         check_single_reader(self.result, "the flow", PdpOp)

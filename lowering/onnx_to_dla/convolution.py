@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 from xdsl.ir import SSAValue
 
@@ -25,7 +23,8 @@ from xonnc.lowering.onnx_to_dla.lowering import (
     lowers,
 )
 from xonnc.lowering.onnx_to_dla.windows import counts, exact, window_of
-from xonnc.lowering.planning.feasibility import channel_ends, conv_limits
+from xonnc.lowering.planning.feasibility import conv_limits
+from xonnc.lowering.planning.parts import Part, convolution_parts
 from xonnc.lowering.planning.shapes import Window
 
 PER_CHANNEL_SUM = Stage(type=StageFunction.ALU, mode=OperandMode.PER_KERNEL)
@@ -92,35 +91,42 @@ def convolution(
     """
     A convolution with bias; `weights` are `KxCxRxS`.
 
-    Where the kernels that run at once do not fit into the convolution buffer, channels go in parts whose
-    sums meet in the SDP.
+    Where the kernels that run at once do not fit into the convolution buffer, parts of the kernel run one
+    after another and their sums meet in the SDP.
     """
     cube = cube_of(source.type)
     if weights.shape[1] != cube.channels:
         to.refuse(f"kernels for {weights.shape[1]} channels on an input of {cube.channels}")
     counts(window, cube, to)
     window = exact(window, cube)
-    to.check(conv_limits(cube, weights.shape[0], window))
-    ends = channel_ends(to.target, PRECISION, cube, weights.shape[0], window)
-    if ends is None:
+    parts = convolution_parts(to.target, PRECISION, cube, weights.shape[0], window)
+    if parts is None:
+        to.check(conv_limits(cube, weights.shape[0], window))
         to.refuse(
             f"a {weights.shape[2]}x{weights.shape[3]} kernel on rows of {cube.width} does not fit the "
             f"convolution buffer even in parts of {to.target.atomic_c} channels; use a smaller kernel"
         )
     value: SSAValue | None = None
-    for begin, end in pairwise(ends):
-        part = source if len(ends) == 2 else channels_of(source, begin, end, to)
-        accumulator = to.conv(
-            part,
-            to.kernels(weights[:, begin:end]),
-            window,
-        )
+    for part in parts:
+        accumulator = to.conv(region(source, part, to), to.kernels(_taps(weights, part)), part.window)
         stages: list[Operand] = [] if value is None else [(PER_POINT_SUM, value)]
-        if bias is not None and end == cube.channels:
+        if bias is not None and part is parts[-1]:
             stages.append((PER_CHANNEL_SUM, to.per_kernel(bias)))
         value = to.sdp(accumulator, stages)
-    assert value is not None, "a cube has channels"
+    assert value is not None, "a convolution has parts"
     return value
+
+
+def region(source: SSAValue, part: Part, to: Lowering) -> SSAValue:
+    """The part of a cube that a part of a convolution reads, where it lies."""
+    if part.shape == cube_of(source.type):
+        return source
+    return to(SliceOp(source, (part.begin, part.rows.first, part.columns.first), cube_type(part.shape)))
+
+
+def _taps(weights: Array, part: Part) -> Array:
+    rows, columns = part.rows, part.columns
+    return weights[:, part.begin : part.end, rows.begin : rows.end, columns.begin : columns.end]
 
 
 def channels_of(source: SSAValue, begin: int, end: int, to: Lowering) -> SSAValue:

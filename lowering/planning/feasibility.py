@@ -8,7 +8,6 @@ are those of `formats/nvdla/geometry.py` and the target's file.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 from xonnc.formats.nvdla import geometry
 from xonnc.formats.nvdla.constants import Precision
@@ -91,25 +90,6 @@ def conv_plan(
 def bytes_per_cycle(target: NvdlaTarget) -> float:
     """Memory bandwidth in bytes for each cycle of the core's clock."""
     return target.dram_gb_per_s * 1000 / target.clock_mhz
-
-
-def channel_ends(
-    target: NvdlaTarget, precision: Precision, source: Shape, kernels: int, window: Window
-) -> tuple[int, ...] | None:
-    """
-    Where to cut the input channels so that every part fits: `(0, C)` if the whole does, `None` if no part
-    can.
-
-    Parts are whole blocks of `atomic_c` channels, nearly equal, and as few as possible.
-    """
-    blocks = geometry.ceil_div(source.channels, target.atomic_c)
-    for parts in range(1, blocks + 1):
-        ends = [min(blocks * index // parts * target.atomic_c, source.channels) for index in range(parts + 1)]
-        ends[-1] = source.channels
-        widest = max(end - begin for begin, end in pairwise(ends))
-        if conv_plan(target, precision, source._replace(channels=widest), kernels, window) is not None:
-            return tuple(ends)
-    return None
 
 
 def pool_splits(target: NvdlaTarget, precision: Precision, source: Shape, window: Window) -> int | None:
