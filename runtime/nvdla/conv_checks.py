@@ -23,7 +23,9 @@ POST_EXTENSIONS = (1, 2, 4)
 def check(op: ConvOp, surface: ConvSurface, scope: Scope) -> None:
     """Refuses what the firmware or the core would refuse, hang on, or silently compute wrong."""
     scope.precision(op.in_precision, "in_precision")
-    scope.member(WeightFormat, op.weight_format, "weight_format")
+    weight_format = scope.member(WeightFormat, op.weight_format, "weight_format")
+    if weight_format is WeightFormat.COMPRESSED and not scope.target.weight_compression:
+        raise scope.refuse(f"compressed weights: {scope.target.name} takes them uncompressed only")
     if op.in_precision != op.out_precision:
         raise scope.refuse(
             f"in_precision {op.in_precision} and out_precision {op.out_precision} differ; "

@@ -155,6 +155,10 @@ def bound_tensor(desc: TensorDesc, memory_size: int, atom: int) -> BoundTensor:
     if pixel is not None and pixel.channels < desc.c:
         raise XonncError(f"{where}: {desc.c} channels in pixel format {pixel.name} of {pixel.channels}")
     extent = _extent(tensor)
+    if desc.n > 1 and desc.size // desc.n < extent:
+        raise XonncError(
+            f"{where}: {desc.n} images of {extent} bytes in {desc.size} bytes; correct n or size"
+        )
     last = desc.offset + (desc.n - 1) * (desc.size // desc.n) + extent
     if last > memory_size:
         raise XonncError(f"{where}: its elements end at byte {last}, its memory object at {memory_size}")

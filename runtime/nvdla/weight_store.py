@@ -123,8 +123,6 @@ def _mask_key(op: ConvOp, surface: ConvSurface, scope: Scope) -> tuple[int, int,
 
 
 def _compressed_stream(op: ConvOp, surface: ConvSurface, shape: WeightShape, scope: Scope) -> AnyArray:
-    if not scope.target.weight_compression:
-        raise scope.refuse(f"compressed weights: {scope.target.name} takes them uncompressed only")
     mask = scope.bytes_at(surface.wmb_data, -(-shape.elements // 8), "wmb_data")
     groups = -(-shape.kernels // shape.kernel_group)
     sizes = scope.bytes_at(surface.wgs_data, 4 * groups, "wgs_data")

@@ -127,6 +127,7 @@ def test_a_half_tensor_takes_numbers_only():
         (replace(HALF, pixel_format=99), "tensor x: pixel format 99 does not exist"),
         (replace(HALF, stride_2=64), "tensor x: surf_stride 64 is below a surface of 928 bytes"),
         (replace(HALF, c=40), "tensor x: its elements end at byte 2848, its memory object at 1920"),
+        (replace(HALF, n=1000), "tensor x: 1000 images of 1888 bytes in 1920 bytes; correct n or size"),
         (replace(IMAGE, c=5), "tensor image: 5 channels in pixel format A8B8G8R8 of 4"),
     ],
 )
