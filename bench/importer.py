@@ -123,9 +123,8 @@ def main() -> int:
     if args.read:
         print(json.dumps(read(args.read[0], Path(args.read[1]))))
         return 0
-    print(
-        f"{'model':<18} {'size':>8} {'import':>9} {'onnx.load':>10} {'ratio':>6} {'gained':>8} {'load peak':>13}"
-    )
+    heads = (f"{'model':<18}", "    size", "   import", " onnx.load", " ratio", "  gained", "    load peak")
+    print(*heads)
     broken = False
     for name in args.models or MODELS:
         found = measure(name, args.n)

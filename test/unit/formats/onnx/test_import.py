@@ -24,6 +24,7 @@ from xonnc.formats.onnx.fast_locations import fast_location
 from xonnc.formats.onnx.importer import import_model, import_proto
 from xonnc.formats.onnx.save import ExternalData
 from xonnc.formats.onnx.tensors import proto
+from xonnc.formats.onnx.wire import varint
 
 
 @pytest.fixture
@@ -174,6 +175,30 @@ def test_weights_are_views_of_the_file(ctx: Context, tmp_path: Path) -> None:
     assert not array.flags.owndata
     np.testing.assert_array_equal(array, weights)
     assert ctx.get_dialect("onnx") is not None
+
+
+def test_models_past_two_gigabytes_are_mapped(ctx: Context, tmp_path: Path) -> None:
+    elements = 3 << 28
+    model = parse(f"g (float[{elements}] x) => (float[{elements}] y) {{ y = Add (x, w) }}")
+    graph = model.graph.SerializeToString()
+    tensor = onnx.TensorProto(name="w", data_type=1, dims=[elements]).SerializeToString()
+    model.ClearField("graph")
+    payload = b"\x4a" + varint(4 * elements)
+    frame = b"\x2a" + varint(len(tensor) + len(payload) + 4 * elements) + tensor + payload
+    head = (
+        model.SerializeToString() + b"\x3a" + varint(len(graph) + len(frame) + 4 * elements) + graph + frame
+    )
+    path = tmp_path / "huge.onnx"
+    with path.open("wb") as file:
+        file.write(head)
+        file.truncate(len(head) + 4 * elements)
+    constant = body(import_model(path, ctx))[0]
+    assert isinstance(constant, ConstantOp)
+    assert constant.value is not None
+    array = elements_array(constant.value)
+    assert array is not None
+    assert (array.shape, array.nbytes) == ((elements,), 3 << 30)
+    assert array[-1] == 0
 
 
 def test_external_data_both_ways(ctx: Context, tmp_path: Path) -> None:
