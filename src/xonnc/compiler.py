@@ -1,0 +1,142 @@
+"""
+From a model file to a loadable: the whole compiler as a table of named stages.
+
+    compilation = compile_model("resnet50.onnx", "nv_full")
+    compilation.write("resnet50.nvdla")
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+
+from xdsl.context import Context
+from xdsl.dialects import builtin, func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.types import static_shape
+from xonnc.errors import XonncError
+from xonnc.formats.nvdla.loadable import Loadable
+from xonnc.formats.nvdla.writer import write_loadable
+from xonnc.formats.onnx import import_model
+from xonnc.formats.onnx.opsets import identity_of
+from xonnc.lowering.compile import STAGES as DLA_STAGES
+from xonnc.lowering.dla_to_loadable import loadable_of
+from xonnc.lowering.report import CompileReport, report_of
+from xonnc.targets import load_target
+from xonnc.tools.universe import XONNC_UNIVERSE
+
+STAGES = ("onnx", "simplified", *(name for name, _ in DLA_STAGES), "emitted")
+"""The stages in order: as imported, simplified, on the engines, ordered, with addresses, a loadable."""
+
+Watcher = Callable[[str, ModuleOp], None]
+"""Is told the name of each stage and shown the module as it is after it."""
+
+
+@dataclass(frozen=True)
+class ModelSummary:
+    """What a model is made of: nodes by operator, constants left out, and numbers in its constants."""
+
+    operators: dict[str, int]
+    parameters: int
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of the graph."""
+        return sum(self.operators.values())
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """A loadable, how the model looked on the way, and what the back end decided."""
+
+    imported: ModelSummary
+    simplified: ModelSummary
+    opset: int
+    loadable: Loadable
+    report: CompileReport
+
+    def write(self, path: str | Path) -> int:
+        """Writes the loadable through a temporary file; gives its size in bytes."""
+        return write_loadable(self.loadable, Path(path))
+
+
+def new_context() -> Context:
+    """A context of its own with all dialects of the compiler."""
+    context = Context()
+    for dialect in (builtin.Builtin, func.Func):
+        context.load_dialect(dialect)
+    for name, factory in XONNC_UNIVERSE.all_dialects.items():
+        context.register_dialect(name, factory)
+    return context
+
+
+def compile_model(path: str | Path, target: str = "nv_full", watch: Watcher | None = None) -> Compilation:
+    """
+    Compiles the model in a file for the target called `target`, or described in that TOML file.
+
+    `watch` sees the module after each stage of `STAGES` but the last, and may raise to stop there. Raises
+    `XonncError` for a file that is no model and `RefusalError` with everything the target cannot take.
+    """
+    hardware = load_target(target)
+    context = new_context()
+    module = import_model(Path(path), context)
+    imported, opset = summary(module), _opset(module)
+    seen = watch or _nobody
+    seen("onnx", module)
+    _apply(_pass("simplify-onnx"), module, context)
+    simplified = summary(module)
+    seen("simplified", module)
+    for name, passes in DLA_STAGES:
+        for one in passes:
+            _apply(one(target=target), module, context)
+        seen(name, module)
+    return Compilation(
+        imported, simplified, opset, loadable_of(module, hardware), report_of(module, hardware)
+    )
+
+
+def summary(module: ModuleOp) -> ModelSummary:
+    """Counts the nodes and parameters of a module of the onnx dialect."""
+    operators: Counter[str] = Counter()
+    parameters = 0
+    for op in module.walk():
+        if isinstance(op, ConstantOp):
+            parameters += _elements(op)
+        elif isinstance(op, OnnxOp) and (identity := identity_of(op)):
+            operators[identity.op_type] += 1
+    return ModelSummary(dict(operators.most_common()), parameters)
+
+
+def _elements(op: ConstantOp) -> int:
+    return prod(static_shape(op.output.type) or ())
+
+
+def _pass(name: str) -> ModulePass:
+    return XONNC_UNIVERSE.all_passes[name]()()
+
+
+def _apply(one: ModulePass, module: ModuleOp, context: Context) -> None:
+    """Runs a pass, then frees the constants that it left without users."""
+    one.apply(context, module)
+    DisposablePool.of(context).collect([module])
+
+
+def _opset(module: ModuleOp) -> int:
+    imports = module.attributes.get("onnx.opset_imports")
+    if isinstance(imports, builtin.DictionaryAttr):
+        version = imports.data.get("") or imports.data.get("ai.onnx")
+        if isinstance(version, builtin.IntegerAttr):
+            return version.value.data
+    raise XonncError("the model names no opset of ai.onnx")
+
+
+def _nobody(stage: str, module: ModuleOp) -> None:
+    """Watches nothing."""

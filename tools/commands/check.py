@@ -1,0 +1,99 @@
+"""`xonnc check`: a loadable against its model in onnxruntime."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xonnc.errors import XonncError
+from xonnc.targets import load_target
+from xonnc.tools.commands.simulate import add_machine
+from xonnc.tools.console import progress, row
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from xonnc.tools.console import Step
+    from xonnc.verification import Agreement, Array
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the command."""
+    parser.add_argument("model", type=Path, help="the ONNX model")
+    parser.add_argument("loadable", type=Path, help="the loadable compiled from it")
+    parser.add_argument(
+        "-n", "--inputs", type=int, default=3, help="random inputs to try (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed of the random inputs (default: %(default)s)"
+    )
+    add_machine(parser)
+    parser.add_argument("--json", action="store_true", help="print the agreement as JSON")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print nothing; the exit code tells")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compares; the exit code is 1 if any output disagrees."""
+    if args.inputs < 1:
+        raise XonncError(f"--inputs {args.inputs}: at least one input is needed to compare")
+    with progress(f"checking {args.loadable.name}", args.quiet) as step:
+        agreements = agree(args.model, args.loadable, args.target, args.mode, args.inputs, args.seed, step)
+    if args.json:
+        print(json.dumps([asdict(one) | {"passed": one.passed} for one in agreements], indent=2))
+    elif not args.quiet:
+        for one in agreements:
+            row(one.output, described(one, args.inputs))
+    return 0 if all(one.passed for one in agreements) else 1
+
+
+def agree(
+    model: Path, loadable: Path, target: str, mode: str, count: int, seed: int, step: Step
+) -> Sequence[Agreement]:
+    """Runs both on `count` random inputs and compares every output, in binding order."""
+    from xonnc.formats.nvdla.reader import read_loadable
+    from xonnc.runtime.nvdla.simulator import Simulator
+    from xonnc.runtime.reference import Reference
+    from xonnc.verification import compare, random_feeds
+
+    simulator = Simulator(
+        read_loadable(loadable), load_target(target), mode="exact" if mode == "exact" else "fast"
+    )
+    reference = Reference(model)
+    names = [port.name for port in reference.outputs()]
+    if (found := [tensor.name for tensor in simulator.outputs]) != names:
+        raise XonncError(f"{loadable}: outputs {', '.join(found)}, but the model's are {', '.join(names)}")
+    expected: list[list[Array]] = []
+    compiled: list[list[Array]] = []
+    for index, feeds in enumerate(random_feeds(reference.inputs(), count, seed)):
+        step(index, count)
+        expected.append(reference.run(feeds))
+        outputs = simulator.run([_as_nchw(feeds[tensor.name], tensor.shape) for tensor in simulator.inputs])
+        compiled.append(
+            [output.tensor.reshape(one.shape) for output, one in zip(outputs, expected[-1], strict=True)]
+        )
+    return [
+        compare(name, [row[index] for row in expected], [row[index] for row in compiled])
+        for index, name in enumerate(names)
+    ]
+
+
+def _as_nchw(array: Array, shape: tuple[int, ...]) -> Array:
+    """The array with the dimensions of 1 that a bound tensor has more."""
+    return array.reshape(shape)
+
+
+def described(agreement: Agreement, inputs: int) -> str:
+    """One line on how well an output agrees."""
+    verdict = "agrees" if agreement.passed else "DISAGREES"
+    text = (
+        f"{verdict} with onnxruntime on {inputs} inputs: cosine {agreement.cosine:.6f}, "
+        f"largest error {agreement.largest_error:.1e} of the largest value"
+    )
+    if agreement.scores:
+        text += f", top-1 {agreement.same_top} of {inputs}"
+        if agreement.clear_top != inputs:
+            text += f" ({agreement.same_clear_top} of the {agreement.clear_top} with a clear margin)"
+    return text

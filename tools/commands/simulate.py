@@ -1,0 +1,133 @@
+"""`xonnc simulate`: a loadable runs on the simulator."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xonnc.errors import XonncError
+from xonnc.targets import load_target
+from xonnc.tools.console import progress, row
+from xonnc.tools.files import read_tensor, require_folder, write_tensor
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from xonnc.runtime.nvdla.simulator import OpResult, Output
+    from xonnc.runtime.nvdla.tensors import BoundTensor
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the command."""
+    parser.add_argument("loadable", type=Path, help="the .nvdla file")
+    add_machine(parser)
+    parser.add_argument(
+        "--input",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="an input in binding order: .npy (NCHW), or .bin (the bytes of its surface); repeat for more",
+    )
+    parser.add_argument(
+        "--output",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="where an output goes, likewise",
+    )
+    parser.add_argument("--dump", type=Path, metavar="DIR", help="write what every operation delivers to DIR")
+    parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print nothing on success")
+
+
+def add_machine(parser: argparse.ArgumentParser) -> None:
+    """Options that say which hardware is simulated and how exactly."""
+    parser.add_argument(
+        "--target",
+        default="nv_full",
+        help="the configuration the loadable is for, which the file does not say (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--mode",
+        choices=("fast", "exact"),
+        default="fast",
+        help="FP16 convolutions with float32 sums, or by the hardware's own rule (default: %(default)s)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Simulates and writes the outputs."""
+    from xonnc.formats.nvdla.reader import read_loadable
+    from xonnc.runtime.nvdla.simulator import Simulator
+
+    for path in args.output:
+        require_folder(path)
+    if args.dump:
+        args.dump.mkdir(parents=True, exist_ok=True)
+    begun = time.perf_counter()
+    with progress(f"simulating {args.loadable.name}", args.quiet) as step:
+
+        def observe(result: OpResult) -> None:
+            step(result.done, result.total, result.engine)
+            if args.dump:
+                _dump(args.dump, result)
+
+        simulator = Simulator(
+            read_loadable(args.loadable), load_target(args.target), mode=args.mode, observer=observe
+        )
+        if len(args.input) != len(simulator.inputs):
+            raise XonncError(
+                f"{args.loadable}: {len(args.input)} inputs given, it takes {len(simulator.inputs)}: "
+                f"{_described(simulator.inputs)}"
+            )
+        if len(args.output) > len(simulator.outputs):
+            raise XonncError(f"{args.loadable}: it has only these outputs: {_described(simulator.outputs)}")
+        outputs = simulator.run([read_tensor(path) for path in args.input])
+    for path, output in zip(args.output, outputs, strict=False):
+        write_tensor(path, output.tensor, output.raw)
+    seconds = time.perf_counter() - begun
+    if args.json:
+        print(json.dumps(_as_json(outputs, args.output, seconds), indent=2))
+    elif not args.quiet:
+        for index, output in enumerate(outputs):
+            _report(output, args.output[index] if index < len(args.output) else None)
+        row("time", f"{seconds:.1f} s")
+    return 0
+
+
+def _dump(folder: Path, result: OpResult) -> None:
+    tensor = result.tensor()
+    if tensor is not None:
+        name = f"{result.done:04}-task{result.task}-op{result.index}-{result.engine.lower()}.npy"
+        write_tensor(folder / name, tensor, b"")
+
+
+def _described(tensors: Sequence[BoundTensor]) -> str:
+    return "; ".join(f"{tensor.name} {'x'.join(map(str, tensor.shape))}" for tensor in tensors) or "none"
+
+
+def _report(output: Output, path: Path | None) -> None:
+    tensor = output.tensor
+    shape = "x".join(map(str, tensor.shape))
+    text = f"{output.name} {shape} {tensor.dtype}, {float(tensor.min()):.6g} to {float(tensor.max()):.6g}"
+    row("output", text + (f", wrote {path}" if path else ""))
+
+
+def _as_json(outputs: Sequence[Output], paths: Sequence[Path], seconds: float) -> dict[str, object]:
+    return {
+        "seconds": seconds,
+        "outputs": [
+            {
+                "name": output.name,
+                "shape": list(output.tensor.shape),
+                "dtype": str(output.tensor.dtype),
+                "file": str(paths[index]) if index < len(paths) else None,
+            }
+            for index, output in enumerate(outputs)
+        ],
+    }

@@ -1,0 +1,60 @@
+"""Files that commands read and write besides models: arrays, raw surfaces, dumps."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from xonnc.errors import XonncError
+
+Array = npt.NDArray[Any]
+
+
+def require_folder(path: Path) -> None:
+    """Refuses an output whose folder does not exist, before any work is done."""
+    if not path.parent.is_dir():
+        raise XonncError(f"{path}: the folder {path.parent} does not exist")
+
+
+def stage_file(folder: Path, stages: Sequence[str], stage: str) -> Path:
+    """Where the IR after a stage is dumped: `01-onnx.mlir`, `02-simplified.mlir`, …"""
+    return folder / f"{stages.index(stage) + 1:02}-{stage}.mlir"
+
+
+def read_tensor(path: Path) -> Array | bytes:
+    """An input for the simulator: the array in a `.npy` file, or the raw bytes of any other file."""
+    if not path.is_file():
+        raise XonncError(f"{path}: no such file")
+    if path.suffix != ".npy":
+        return path.read_bytes()
+    try:
+        return np.load(path, allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise XonncError(f"{path}: no array in it ({error})") from None
+
+
+def write_tensor(path: Path, tensor: Array, raw: bytes) -> None:
+    """Writes an output: as an array to `.npy`, as raw bytes to any other name."""
+    with replacing(path) as file:
+        if path.suffix == ".npy":
+            np.save(file, tensor)
+        else:
+            file.write(raw)
+
+
+@contextmanager
+def replacing(path: Path) -> Generator[IO[bytes]]:
+    """A file that takes the place of `path` once all is written, and is gone if anything fails."""
+    temporary = path.with_name(f".{path.name}.part")
+    try:
+        with temporary.open("wb") as file:
+            yield file
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
