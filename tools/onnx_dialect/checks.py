@@ -48,7 +48,6 @@ RULES: Mapping[str, tuple[str, str]] = {
     "same_size": ("shapes", "v"),
     "scan_body": ("regions", ""),
     "size_is": ("shapes", "v"),
-    "start_before_end": ("shapes", ""),
     "string_or": ("elements", "vpp"),
     "transposed_convolution": ("windows", ""),
     "window": ("windows", "v"),
@@ -77,7 +76,6 @@ OBEYED: tuple[tuple[str, str], ...] = (
     ("Unsqueeze", 'new_axes_differ("axes")'),
     ("Transpose", 'is_permutation("perm", "data")'),
     ("Concat", "concatenation"),
-    ("Shape", "start_before_end"),
     ("GatherND", 'at_least("batch_dims", 0)'),
     # Broadcasting.
     (
@@ -251,11 +249,6 @@ OBEYED: tuple[tuple[str, str], ...] = (
     ("Momentum", 'one_of("mode", "nesterov", "standard")'),
     # Element types.
     ("Cast", "cast_to"),
-    (
-        "CastLike",
-        'same_element("target_type", "output", '
-        "\"element type does not match the 'target types' operands element type\")",
-    ),
     ("Cast CastLike", 'one_of("round_mode", "up", "down", "nearest")'),
     ("BitCast", 'result_has_dtype("to", "output")'),
     ("RandomNormal RandomUniform", 'result_has_dtype("dtype", "output")'),

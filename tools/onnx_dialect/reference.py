@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xonnc.dialects.onnx.op import OnnxOp
-from xonnc.dialects.onnx.registry import op_classes
+from xonnc.dialects.onnx.ops import builtin, extra
 from xonnc.tools.onnx_dialect.versions import OpClass
 
 _HEAD = """# Operators
@@ -29,8 +29,8 @@ def page(classes: Sequence[OpClass]) -> str:
         lines += [_row(item) for item in members]
         lines.append("")
     lines += ["## Ops that ONNX does not have", "", "| op | what it is |", "|---|---|"]
-    extra = sorted((op for op in op_classes() if not op.OP_TYPE), key=lambda op: op.name)
-    lines += [f"| `{op.name}` | {_summary(op)} |" for op in extra]
+    own = sorted(builtin.OPS + extra.OPS, key=lambda op: op.name)
+    lines += [f"| `{op.name}` | {_summary(op)} |" for op in own]
     return "\n".join(lines) + "\n"
 
 

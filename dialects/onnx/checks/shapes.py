@@ -57,8 +57,10 @@ def _broadcasts(shapes: Sequence[tuple[int, ...]]) -> bool:
 
 
 def _refuse_broadcast(op: Operation, shapes: Sequence[tuple[int, ...]]) -> None:
-    texts = ", ".join("x".join("?" if size == DYNAMIC else str(size) for size in shape) for shape in shapes)
-    refuse(op, f"Broadcast op with incompatible shapes: {texts}")
+    texts = [
+        "x".join("?" if size == DYNAMIC else str(size) for size in shape) or "scalar" for shape in shapes
+    ]
+    refuse(op, f"Broadcast op with incompatible shapes: {', '.join(texts)}")
 
 
 def broadcast_into(field: str, onto: str, text: str) -> Rule:
@@ -214,15 +216,3 @@ def parts(field: str, of: str) -> Rule:
             refuse(op, "Split size not equal to the number of results")
 
     return rule
-
-
-def start_before_end(op: Operation) -> None:
-    """A slice of a shape whose end is not before its start."""
-    shape, start, end = shape_of(op, "data"), integer_of(op, "start"), integer_of(op, "end")
-    if shape is None or start is None:
-        return
-    rank = len(shape)
-    end = rank if end is None else end
-    low, high = (min(max(value + rank * (value < 0), 0), rank) for value in (start, end))
-    if low > high:
-        refuse(op, f"Start: {low} is after End: {high}")

@@ -63,9 +63,9 @@ def pooling(op: Operation) -> None:
     if x is not None and len(x) < 3:
         refuse(op, "Spatial rank must be strictly positive")
     kernel = integers_of(op, "kernel_shape")
-    if not kernel:
+    if x is not None and not kernel:
         refuse(op, "kernel_shape is a mandatory attribute")
-    if x is not None and len(kernel) != len(x) - 2:
+    if x is not None and kernel and len(kernel) != len(x) - 2:
         refuse(op, "Input and kernel shape rank mismatch")
     _check_window(op, x, None)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import ClassVar
 
-from xdsl.dialects.builtin import FunctionType, LocationAttr
+from xdsl.dialects.builtin import FunctionType, LocationAttr, TensorType
 from xdsl.interfaces import HasFolderInterface
 from xdsl.ir import Attribute
 from xdsl.irdl import (
@@ -31,7 +32,7 @@ from xonnc.dialects.onnx.constraints import (
     types,
 )
 from xonnc.dialects.onnx.op import OnnxOp
-from xonnc.dialects.onnx.types import element_type, is_ranked
+from xonnc.dialects.onnx.types import element_type, is_ranked, static_shape
 
 _ANY = "i1 ints uints int4s int2s floats bf16 float8s f8E8M0FNU float6s f4E2M1FN complexes string"
 
@@ -101,9 +102,12 @@ class ConstantOp(HasFolderInterface, OnnxOp):
         """`onnx.Constant dense<…> : type` or `onnx.Constant {…} : type`."""
         found = parser.parse_optional_dictionary_attr_dict()
         if not found and parser.parse_optional_punctuation(":") is None:
+            start = parser.pos
             value = parser.parse_attribute()
-            if type_of(value) is None:
-                parser.raise_error("an elements attribute such as dense<1> : tensor<1xi64> is needed here")
+            if not isinstance(type_of(value), TensorType):
+                parser.raise_error(
+                    "an elements attribute such as dense<1> : tensor<1xi64> is needed here", start, parser.pos
+                )
             name = "sparse_value" if value.name == "builtin.sparse_elements" else "value"
             attributes = parser.parse_optional_dictionary_attr_dict()
             return cls.create(
@@ -157,6 +161,22 @@ class ConstantOfShapeOp(OnnxOp):
 
     traits = traits_def(Pure())
 
+    def verify_(self) -> None:
+        shape, value = self.input.type, self.value
+        if is_ranked(shape) and len(shape.get_shape()) != 1:
+            raise VerifyException("'onnx.ConstantOfShape' op Input tensor must be a 1D tensor")
+        if value is None:
+            return
+        type_ = _tensor_type(value)
+        count = prod(static_shape(type_) or ())
+        if count != 1:
+            raise VerifyException(f"'onnx.ConstantOfShape' op has a value of {count} elements; it takes one")
+        if element_type(type_) != element_type(self.output.type):
+            raise VerifyException(
+                f"'onnx.ConstantOfShape' op has a value of type {type_} "
+                f"and a result of type {self.output.type}"
+            )
+
     @classmethod
     def parse(cls, parser: Parser) -> ConstantOfShapeOp:
         """`onnx.ConstantOfShape(%0) {…} : (type) -> type`."""
@@ -165,9 +185,10 @@ class ConstantOfShapeOp(OnnxOp):
         parser.parse_punctuation(")")
         found = parser.parse_optional_dictionary_attr_dict()
         parser.parse_punctuation(":")
+        start = parser.pos
         type_ = parser.parse_type()
         if not isinstance(type_, FunctionType) or len(type_.inputs.data) != 1:
-            parser.raise_error("a function type of one input is needed here")
+            parser.raise_error("a function type of one input is needed here", start, parser.pos)
         value = found.pop("value", None)
         return cls.create(
             operands=parser.resolve_operands([operand], type_.inputs.data, parser.pos),

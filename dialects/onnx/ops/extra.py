@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import ClassVar
 
 from xdsl.dialects.builtin import AffineMapAttr
@@ -20,6 +21,10 @@ from xdsl.traits import IsolatedFromAbove, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xonnc.dialects.onnx.attributes import integer, integers, real, text, values_of
+from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.shapes import concatenation
+from xonnc.dialects.onnx.checks.values import axis_in_range, integer_in
+from xonnc.dialects.onnx.checks.windows import pooling
 from xonnc.dialects.onnx.constraints import INT, INT64, INTS, REAL, TEXT, types
 from xonnc.dialects.onnx.layout import LayoutAttr
 from xonnc.dialects.onnx.op import OnnxOp
@@ -88,7 +93,7 @@ class MaxPoolSingleOutOp(OnnxOp):
     storage_order = prop_def(INT, integer(0))
     strides = opt_prop_def(INTS)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(pooling, integer_in("storage_order", 0, 1)))
 
 
 @irdl_op_definition
@@ -111,7 +116,7 @@ class RMSLayerNormalizationOp(OnnxOp):
     epsilon = prop_def(REAL, real(1e-05))
     stash_type = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axis_in_range("axis", "X")))
 
 
 @irdl_op_definition
@@ -134,7 +139,7 @@ class ConcatShapeTransposeOp(OnnxOp):
     perm = opt_prop_def(INTS)
     start = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(concatenation))
 
 
 @irdl_op_definition
@@ -164,6 +169,11 @@ class ShapeTransformOp(OnnxOp):
             raise VerifyException(
                 f"'onnx.ShapeTransform' op has an index_map of {index_map.num_dims} dimensions "
                 f"and an input of rank {len(shape)}"
+            )
+        result = static_shape(self.output.type)
+        if result is not None and prod(result) != prod(shape):
+            raise VerifyException(
+                "'onnx.ShapeTransform' op The number of elements in the input and output mismatched"
             )
 
 
@@ -251,7 +261,7 @@ class Im2ColOp(OnnxOp):
     pads = opt_prop_def(INTS)
     strides = opt_prop_def(INTS)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(pooling))
 
 
 @irdl_op_definition

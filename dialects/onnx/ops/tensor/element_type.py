@@ -9,7 +9,7 @@ from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, text
 from xonnc.dialects.onnx.checks import Checks
-from xonnc.dialects.onnx.checks.elements import cast_to, result_has_dtype, same_element
+from xonnc.dialects.onnx.checks.elements import cast_to, result_has_dtype
 from xonnc.dialects.onnx.checks.shapes import broadcast
 from xonnc.dialects.onnx.checks.values import one_of
 from xonnc.dialects.onnx.constraints import INT, TEXT, TYPE, types
@@ -122,17 +122,7 @@ class CastLikeOp(OnnxOp):
     round_mode = prop_def(TEXT, text("up"))
     saturate = prop_def(INT, integer(1))
 
-    traits = traits_def(
-        Pure(),
-        Checks(
-            same_element(
-                "target_type",
-                "output",
-                "element type does not match the 'target types' operands element type",
-            ),
-            one_of("round_mode", "up", "down", "nearest"),
-        ),
-    )
+    traits = traits_def(Pure(), Checks(one_of("round_mode", "up", "down", "nearest")))
 
 
 @irdl_op_definition

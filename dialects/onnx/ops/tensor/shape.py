@@ -18,14 +18,7 @@ from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, text
 from xonnc.dialects.onnx.checks import Checks
-from xonnc.dialects.onnx.checks.shapes import (
-    concatenation,
-    divisible,
-    parts,
-    rank_at_least,
-    rank_is,
-    start_before_end,
-)
+from xonnc.dialects.onnx.checks.shapes import concatenation, divisible, parts, rank_at_least, rank_is
 from xonnc.dialects.onnx.checks.values import (
     at_least,
     axes_in_range,
@@ -230,7 +223,7 @@ class ShapeOp(OnnxOp):
     end = opt_prop_def(INT)
     start = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Checks(start_before_end))
+    traits = traits_def(Pure())
 
 
 @irdl_op_definition
