@@ -29,7 +29,7 @@ def convolve_exactly(image: U16, weights: U16, windows: Windows, block: int, row
         some = block_positions(kernels, data.shape[1])
         for begin in range(0, positions, some):
             step = aligned_products(split_factors(data[begin : begin + some]), weight_factors)
-            sums[begin : begin + some] = step.products.sum(axis=2)
+            sums[begin : begin + some] = step.products.sum(axis=2, dtype=np.int64)
             bucket[begin : begin + some] = step.bucket
         total.add(sums, bucket)
         if any_nan:

@@ -15,6 +15,12 @@ from xonnc.runtime.nvdla.scope import Scope
 
 def read_input(op: ConvOp, surface: ConvSurface, image: int, scope: Scope) -> AnyArray:
     """Image number `image` of the batch as `[height, width, channels]`: integers, or fp16 bits."""
+    by = op.in_cvt
+    shifts = by.offset or by.truncate or by.scale != 1 or op.mean_format
+    if op.in_precision == Precision.FP16 and by.enable and shifts:
+        raise scope.refuse(
+            "in_cvt or mean on FP16 input: only integers are converted; scale and shift in the SDP"
+        )
     if op.data_format == PixelFormat.FEATURE:
         return _read_features(op, surface, image * op.batch_stride, scope)
     if op.data_format >= len(PIXEL_FORMATS):

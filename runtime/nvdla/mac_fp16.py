@@ -12,11 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from xonnc.runtime.nvdla.arrays import F32, I8, I64, U16, U32, Bool
+from xonnc.runtime.nvdla.arrays import F32, I8, I32, I64, U16, U32, Bool
 
 # Pairs handled at once: large enough for numpy, small enough for the cache.
-_BLOCK_PAIRS = 1 << 17
+_BLOCK_PAIRS = 1 << 15
 _NO_BUCKET = -64
+# Products this many buckets below the largest, 32 bits and more, are zero.
+_TRUNCATED_BUCKETS = 8
 # What the truncated rows of the Booth tree lack, by alignment shift / 4.
 _TREE_CONSTANTS = np.array(
     [0xAAAB0000, 0xFAAAB000, 0xFFAAAB00, 0xFFFAAAB0, 0xFFFFAAAB, 0xFFFFFAAB, 0xFFFFFFAB, 0xFFFFFFFB],
@@ -58,49 +60,51 @@ def split_factors(bits: U16) -> Factors:
 class Step(NamedTuple):
     """The aligned products of a step, `[positions, kernels, pairs]`, and the bucket they are aligned to."""
 
-    products: I64
+    products: I32
     bucket: I64
 
 
 def aligned_products(data: Factors, weights: Factors) -> Step:
     """All products of `data[positions, pairs]` with `weights[kernels, pairs]`, each row of pairs one step."""
-    bucket = data.bucket[:, None, :] + weights.bucket[None, :, :]
-    largest = bucket.max(axis=2)
-    shift = (largest[:, :, None].astype(np.int16) - bucket) * 4
-    negative = data.negative[:, None, :] ^ weights.negative[None, :, :]
-    d, w = np.broadcast_arrays(data.magnitude[:, None, :], weights.magnitude[None, :, :])
-    exact = (d * w).astype(np.int64)
+    shape = (len(data.magnitude), len(weights.magnitude), data.magnitude.shape[1])
+    bucket = (data.bucket[:, None, :] + weights.bucket[None, :, :]).reshape(-1, shape[2])
+    largest = bucket.max(axis=1)
+    below = (largest[:, None].astype(np.int16) - bucket).ravel()
+    negative = (data.negative[:, None, :] ^ weights.negative[None, :, :]).ravel()
+    d = np.broadcast_to(data.magnitude[:, None, :], shape).ravel()
+    w = np.broadcast_to(weights.magnitude[None, :, :], shape).ravel()
+    exact = (d * w).view(np.int32)
     products = np.where(negative, -exact, exact)
-    products[shift != 0] = 0
-    # A dropped pair (a zero factor) lies 32 or more below the largest bucket, unless the whole step is empty.
-    inexact = np.nonzero((shift > 0) & (shift < 32) & (largest >= 0)[:, :, None])
-    if inexact[0].size:
-        products[inexact] = booth_products(
-            w[inexact], d[inexact], negative[inexact], shift[inexact].astype(np.uint32)
-        )
-    return Step(products, largest.astype(np.int64))
+    products *= below == 0
+    # A dropped pair (a zero factor) lies far below the largest bucket, unless the whole step is empty.
+    some = np.repeat(largest >= 0, shape[2])
+    inexact = np.flatnonzero((below > 0) & (below < _TRUNCATED_BUCKETS) & some)
+    shift = below[inexact].astype(np.uint32) * np.uint32(4)
+    products[inexact] = booth_products(w[inexact], d[inexact], negative[inexact], shift)
+    largest = largest.reshape(shape[:2]).astype(np.int64)
+    return Step(products.reshape(shape), largest)
 
 
-def booth_products(w: U32, d: U32, negative: Bool, shift: U32) -> I64:
+def booth_products(w: U32, d: U32, negative: Bool, shift: U32) -> I32:
     """
     Products scaled down by `2**shift`: both carry-save vectors of a radix-4 Booth tree truncated separately.
 
     `w`, `d` < 2**14, `shift` one of 4, 8 .. 28 (0 gives the exact product); flat arrays.
     """
-    flip = np.where(negative, np.uint32(7), np.uint32(0))
-    doubled = d << np.uint32(1)
-    twice_w = w << np.uint32(1)
+    one = np.uint32(1)
+    flip = negative.astype(np.uint32) * np.uint32(7)
     partial: list[U32] = []
     inverted: list[U32] = []
     for digit in range(8):
-        code = ((twice_w >> np.uint32(2 * digit)) & np.uint32(7)) ^ flip
-        minus = (code >= 4) & (code != 7)
-        magnitude = np.where((code == 3) | (code == 4), doubled, d)
-        magnitude[(code == 0) | (code == 7)] = 0
-        partial.append(
-            np.bitwise_xor(magnitude, np.where(minus, np.uint32(0xFFFF), np.uint32(0x10000)), dtype=np.uint32)
-        )
-        inverted.append(minus.astype(np.uint32))
+        # Three bits of 2w choose 0, d or 2d, and its sign; a negative product swaps the signs.
+        code = (w << one) >> np.uint32(2 * digit)
+        changes = code ^ (code >> one)
+        factor = (changes & one) + ((changes & ~(changes << one)) & np.uint32(2))
+        signed = code ^ flip
+        minus = (signed >> np.uint32(2)) & ~((signed >> one) & signed) & one
+        # A row is d or its complement in 16 bits, below a bit 16 that tells which.
+        partial.append((d * factor) ^ (np.uint32(0x10000) - minus))
+        inverted.append(minus)
     # Row i is worth 4**i; the +1 of a negated row i sits in the free low bits of row i + 1.
     shifted = [row << np.uint32(2 * digit) for digit, row in enumerate(partial)]
     ones = [one << np.uint32(2 * digit) for digit, one in enumerate(inverted)]
@@ -108,7 +112,7 @@ def booth_products(w: U32, d: U32, negative: Bool, shift: U32) -> I64:
     high = [shifted[4], *(shifted[i] | ones[i - 1] for i in (5, 6, 7)), ones[7]]
     total, carry = _carry_save(_carry_save(low) + _carry_save(high))
     summed = (total >> shift) + (carry >> shift) + _TREE_CONSTANTS[shift >> np.uint32(2)]
-    return summed.view(np.int32).astype(np.int64)
+    return summed.view(np.int32)
 
 
 def _carry_save(rows: list[U32]) -> list[U32]:

@@ -105,7 +105,7 @@ def accumulate_exactly(data: U16, weights: U16) -> F32:
         for begin in range(0, len(data), block):
             some = slice(begin, begin + block)
             step = aligned_products(data_factors[some, :, group].flattened(), weight_step)
-            four = step.products.reshape(-1, kernels, _SIDE, _SIDE, _CHANNELS).sum(axis=4)
+            four = step.products.reshape(-1, kernels, _SIDE, _SIDE, _CHANNELS).sum(axis=4, dtype=np.int64)
             sums[some] = reduce_outputs(four)
             bucket[some] = step.bucket
         total.add(sums, bucket[:, :, None, None])

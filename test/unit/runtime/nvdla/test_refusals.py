@@ -122,6 +122,10 @@ def test_the_convolution_that_the_refusals_start_from_runs():
         ),
         ({"weight_reuse": 1}, "op: weight_reuse is set but no operation before it kept such weights"),
         ({"data_reuse": 1}, "op: data_reuse is set but no operation before it kept such data"),
+        (
+            {"in_cvt": CvtParam(scale=1, enable=1, offset=3)},
+            "op: in_cvt or mean on FP16 input: only integers",
+        ),
         ({"data_format": 37}, "op: data_format 37 is not a pixel format"),
         ({"conv_mode": ConvMode.WINOGRAD}, "op: a Winograd kernel of 1 x 1: transformed weights are 4 x 4"),
         ({"kernel_width_csc": 32, "dilation_x": 32}, "op: dst_data 4 x 3 takes 992 columns and 0 rows past"),
