@@ -1,0 +1,17 @@
+// RUN: onnx-opt %s | filecheck %s
+// RUN: onnx-opt %s | onnx-opt | filecheck %s
+
+// CHECK:       "dla.memory"() <{lower_bound = 4000 : i64, role = "activations", size = 4096 : i64, sym_name = "activations"}>
+// CHECK-LABEL: @views
+// CHECK:         "dla.constant"() <{layout = "per_kernel", value = dense<0.000000e+00> : tensor<16xf32>}> : () -> tensor<16xf16>
+// CHECK:         "dla.slice"(%arg0) <{offsets = array<i64: 16, 4, 0>}> : (tensor<1x32x8x8xf16>) -> tensor<1x16x4x8xf16>
+// CHECK:         "dla.concat"({{%.+}}, {{%.+}}) <{axis = 1 : i64}> : (tensor<1x16x4x8xf16>, tensor<1x16x4x8xf16>) -> tensor<1x32x4x8xf16>
+// CHECK:         "dla.reshape"({{%.+}}) : (tensor<1x32x4x8xf16>) -> tensor<1x32x1x32xf16>
+"dla.memory"() <{lower_bound = 4000 : i64, role = "activations", size = 4096 : i64, sym_name = "activations"}> : () -> ()
+func.func @views(%x: tensor<1x32x8x8xf16>) -> tensor<1x32x1x32xf16> {
+  %b = "dla.constant"() <{layout = "per_kernel", value = dense<0.0> : tensor<16xf32>}> : () -> tensor<16xf16>
+  %r = "dla.slice"(%x) <{offsets = array<i64: 16, 4, 0>}> : (tensor<1x32x8x8xf16>) -> tensor<1x16x4x8xf16>
+  %c = "dla.concat"(%r, %r) <{axis = 1 : i64}> : (tensor<1x16x4x8xf16>, tensor<1x16x4x8xf16>) -> tensor<1x32x4x8xf16>
+  %s = "dla.reshape"(%c) : (tensor<1x32x4x8xf16>) -> tensor<1x32x1x32xf16>
+  func.return %s : tensor<1x32x1x32xf16>
+}

@@ -1,0 +1,80 @@
+// RUN: onnx-opt %s --split-input-file --verify-diagnostics
+
+// expected-error @+1 {{role is one of input, output, constants, activations, found cache}}
+"dla.memory"() <{role = "cache", size = 4096 : i64, sym_name = "m"}> : () -> ()
+
+// -----
+
+// expected-error @+1 {{size is at least 1 byte, found 0}}
+"dla.memory"() <{role = "input", size = 0 : i64, sym_name = "m"}> : () -> ()
+
+// -----
+
+func.func @layout() {
+  // expected-error @+1 {{layout is kernels, per_kernel or cube, found rows}}
+  %b = "dla.constant"() <{layout = "rows", value = dense<0.0> : tensor<16xf32>}> : () -> tensor<16xf16>
+  func.return
+}
+
+// -----
+
+func.func @rank() {
+  // expected-error @+1 {{rank 1 does not go with layout kernels}}
+  %b = "dla.constant"() <{layout = "kernels", value = dense<0.0> : tensor<16xf32>}> : () -> tensor<16xf16>
+  func.return
+}
+
+// -----
+
+func.func @outside(%x: tensor<1x32x8x8xf16>) {
+  // expected-error @+1 {{height 6 to 10 lie outside the source's 8}}
+  %r = "dla.slice"(%x) <{offsets = array<i64: 0, 6, 0>}> : (tensor<1x32x8x8xf16>) -> tensor<1x32x4x8xf16>
+  func.return
+}
+
+// -----
+
+func.func @axis(%x: tensor<1x32x8x8xf16>) {
+  // expected-error @+1 {{concat takes sources along axis 1, 2 or 3, found 1 along 0}}
+  %r = "dla.concat"(%x) <{axis = 0 : i64}> : (tensor<1x32x8x8xf16>) -> tensor<1x32x8x8xf16>
+  func.return
+}
+
+// -----
+
+func.func @sum(%x: tensor<1x32x8x8xf16>) {
+  // expected-error @+1 {{the result is 1x64x8x8, found 1x32x8x8}}
+  %r = "dla.concat"(%x, %x) <{axis = 1 : i64}> : (tensor<1x32x8x8xf16>, tensor<1x32x8x8xf16>) -> tensor<1x32x8x8xf16>
+  func.return
+}
+
+// -----
+
+func.func @channels_move(%x: tensor<1x32x8x8xf16>) {
+  // expected-error @+1 {{reshape keeps channels and positions, found (32, 8, 8) to (64, 4, 8)}}
+  %r = "dla.reshape"(%x) : (tensor<1x32x8x8xf16>) -> tensor<1x64x4x8xf16>
+  func.return
+}
+
+// -----
+
+func.func @element_type(%x: tensor<1x32x8x8xf16>) {
+  // expected-error @+1 {{reshape keeps the element type}}
+  %r = "dla.reshape"(%x) : (tensor<1x32x8x8xf16>) -> tensor<1x32x4x16xf32>
+  func.return
+}
+
+// -----
+
+// expected-error @+1 {{a place cannot be negative: -32}}
+func.func @surface(%x: !dla.surface<tensor<1x8x1x1xf16>, "m" at -32, line 32, surface 32>) { func.return }
+
+// -----
+
+// expected-error @+1 {{a place cannot be negative: -1}}
+func.func @packed(%x: !dla.packed<tensor<8xf16>, "m" at 0, size -1>) { func.return }
+
+// -----
+
+// expected-error @+1 {{data_banks missing}}
+func.func @banks() attributes {plan = #dla.banks<weight_banks = 3>} { func.return }
