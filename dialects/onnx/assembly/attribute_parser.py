@@ -59,7 +59,7 @@ ELIDED = "__elided__"
 
 _TYPE = re.compile(r'!?[\w.]+(?:<[^<>"-]*(?:<[^<>"-]*>[^<>"-]*)*>)?')
 """The text of most types, up to one bracket inside another."""
-_BODY = re.compile(r'(?:[^">]+|"(?:[^"\\\n]+|\\.)*")*(?=>)')
+_BODY = re.compile(r'(?:[^">]++|"(?:[^"\\\n]++|\\.)*+")*+(?=>)')
 """What stands between the brackets of a literal of elements."""
 _STRINGS = re.compile(r'[\s\[]*"')
 _BLANK = re.compile(r"\s*")
@@ -484,4 +484,4 @@ def _length(literal: str) -> int | None:
     return inner.count("[") or (inner.count(",") + 1 if inner.strip() else 0)
 
 
-StringLiteralList = re.compile(r'"(?:[^"\\\n]+|\\.)*"')
+StringLiteralList = re.compile(r'"(?:[^"\\\n]++|\\.)*+"')

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Input, Span, Token
 from xdsl.utils.mlir_lexer import KIND_BY_PUNCTUATION_SPELLING, MLIRLexer, MLIRTokenKind, StringLiteral
 
 _SUFFIX = r"(?:[0-9]+|[a-zA-Z$._-][a-zA-Z0-9$._-]*)"
-_STRING = r'"(?:[^"\\\n\v\f]+|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"'
+# Possessive, as everything repeated here: a damaged text must not be tried in exponentially many ways.
+_STRING = r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"'
 _TOKEN = re.compile(
     rf"""
-    (?:[ \t\r\n\f\v]+|//[^\n]*)*
+    (?:[ \t\r\n\f\v]++|//[^\n]*+)*+
     (?:
       (?P<PERCENT_IDENT>%{_SUFFIX})
     | (?P<BARE_IDENT>[a-zA-Z_][a-zA-Z0-9_$.]*)
@@ -28,6 +30,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE,
 )
+_SPACE = re.compile(r"(?:[ \t\r\n\f\v]++|//[^\n]*+)*+")
 _KINDS = {kind.name: kind for kind in MLIRTokenKind}
 
 
@@ -60,6 +63,7 @@ class OnnxLexer(MLIRLexer):
         """The next token; what the expression does not know is left to xDSL's lexer and its errors."""
         match = _TOKEN.match(self.input.content, self.pos)
         if match is None:
+            self._refuse_open_string()
             return super().lex()
         name = match.lastgroup or "PUNCTUATION"
         start, end = match.span(name)
@@ -72,6 +76,15 @@ class OnnxLexer(MLIRLexer):
         else:
             kind = _KINDS[name]
         return SpelledToken(kind, Span(start, end, self.input), text)
+
+    def _refuse_open_string(self) -> None:
+        """Raises if a string begins that is none: xDSL's expression takes exponential time to find out."""
+        space = _SPACE.match(self.input.content, self.pos)
+        start = space.end() if space else self.pos
+        if self.input.content.startswith(('"', '@"'), start):
+            raise ParseError(
+                Span(start, start + 1, self.input), "this string does not end, or has a wrong escape"
+            )
 
 
 def _string_kind(literal: StringLiteral) -> MLIRTokenKind:
