@@ -43,7 +43,7 @@ class _Reader:
     data: memoryview
     name: str
     budget: int
-    """Objects that may still be read: a small file cannot stand for a huge one by sharing parts."""
+    """Parts that may still be read, so that a small file cannot stand for a huge one by sharing them."""
 
     def loadable(self) -> Loadable:
         if len(self.data) < _MINIMUM:
@@ -60,14 +60,17 @@ class _Reader:
             )
         return self.data[position : position + size]
 
+    def spend(self, parts: int, what: str) -> None:
+        self.budget -= parts
+        if self.budget < 0:
+            raise self.malformed(f"{what} has more parts than the file has bytes")
+
     def number(self, kind: Number, position: int, what: str = "an offset") -> int:
         size = struct.calcsize("<" + kind.value)
         return struct.unpack("<" + kind.value, self.span(position, size, what))[0]
 
     def table(self, table: Table, position: int, what: str) -> Any:
-        self.budget -= 1
-        if self.budget < 0:
-            raise self.malformed(f"{what} has more parts than the file has bytes")
+        self.spend(1, what)
         vtable = position - self.number(Number.S32, position, what)
         slots = (self.number(Number.U16, vtable, what) - 4) // 2
         values: dict[str, Any] = {}
@@ -95,6 +98,7 @@ class _Reader:
 
     def string(self, position: int, what: str) -> str:
         raw = self.span(position + 4, self.number(Number.U32, position, what), what)
+        self.spend(len(raw), what)
         try:
             return str(raw, "utf-8")
         except UnicodeDecodeError:
@@ -105,9 +109,10 @@ class _Reader:
         begin = position + 4
         if isinstance(kind.of, Number):
             step = struct.calcsize("<" + kind.of.value)
+            self.spend(count, what)
             return struct.unpack(f"<{count}{kind.of.value}", self.span(begin, count * step, what))
         self.span(begin, 4 * count, what)
-        self.budget -= count
+        self.spend(count, what)
         items: list[Any] = []
         for index in range(count):
             place = begin + 4 * index
@@ -116,6 +121,4 @@ class _Reader:
             items.append(
                 self.table(kind.of, target, item) if isinstance(kind.of, Table) else self.string(target, item)
             )
-            if self.budget < 0:
-                raise self.malformed(f"{what} has more parts than the file has bytes")
         return tuple(items)

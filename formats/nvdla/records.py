@@ -165,7 +165,10 @@ def _pack(
         if kind.limits and not kind.limits[0] <= value <= kind.limits[1]:
             low, high = kind.limits
             raise XonncError(f"{place[0].__name__}.{place[1]} = {value}: {kind.name} holds {low} to {high}")
-        struct.pack_into("<" + kind.code, packed, offset, value)
+        try:
+            struct.pack_into("<" + kind.code, packed, offset, value)
+        except (OverflowError, struct.error):
+            raise XonncError(f"{place[0].__name__}.{place[1]} = {value}: no {kind.name}") from None
     elif isinstance(kind, Repeated):
         if len(value) > kind.length:
             raise XonncError(f"{place[0].__name__}.{place[1]}: {len(value)} values, it holds {kind.length}")

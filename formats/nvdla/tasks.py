@@ -116,7 +116,7 @@ class EmuTask:
 def decode_tasks(loadable: Loadable) -> list[DlaTask | EmuTask]:
     """All tasks in the order of the task list; a descriptor that is not where it should be is an error."""
     layout = interface_layout(loadable)
-    return [_task(loadable, task, layout) for task in loadable.tasks]
+    return [decode_task(loadable, task, layout) for task in loadable.tasks]
 
 
 def interface_layout(loadable: Loadable) -> Layout:
@@ -141,10 +141,9 @@ def static_bytes(loadable: Loadable, address: Address, size: int, what: str) -> 
                 f"{what}: memory {memory.id} is filled from blob '{name}', which is not in the file"
             )
         begin = address.offset - offset
-        if begin >= 0 and begin + size <= len(blob.data):
-            return memoryview(
-                bytes(blob.data) if not isinstance(blob.data, bytes | memoryview) else blob.data
-            )[begin : begin + size]
+        if begin >= 0 and begin + size <= min(blob.byte_size, len(blob.data)):
+            data = blob.data if isinstance(blob.data, bytes | memoryview) else bytes(blob.data)
+            return memoryview(data)[begin : begin + size]
     raise XonncError(
         f"{what}: {size} bytes at {address.offset} of memory {memory.id} are in none of its blobs "
         f"({', '.join(memory.contents) or 'it has none'})"
@@ -158,7 +157,8 @@ def memory_of(loadable: Loadable, index: int, what: str) -> MemoryEntry:
     return loadable.memories[index]
 
 
-def _task(loadable: Loadable, task: TaskEntry, layout: Layout) -> DlaTask | EmuTask:
+def decode_task(loadable: Loadable, task: TaskEntry, layout: Layout) -> DlaTask | EmuTask:
+    """One task; `layout` is that of the whole file."""
     what = f"task {task.id}"
     addresses = tuple(_address(loadable, index, what) for index in task.address_list)
     if not addresses:

@@ -115,7 +115,8 @@ def _tensor(tensor: TensorDesc) -> str:
         strides.pop()
     return (
         f"tensor {tensor.id} '{tensor.name}' memory {tensor.mem_id} + {tensor.offset:#x}, "
-        f"{tensor.size} bytes: {_name(DataType, tensor.data_type)} {tensor.n}x{tensor.c}x{tensor.h}x{tensor.w} "
+        f"{tensor.size} bytes: {_name(DataType, tensor.data_type)} "
+        f"{tensor.n}x{tensor.c}x{tensor.h}x{tensor.w} "
         f"{_name(DataCategory, tensor.data_category)} {_name(DataFormat, tensor.data_format)} "
         f"{_name(PixelFormat, tensor.pixel_format)} strides {' '.join(map(str, strides))}"
     )

@@ -54,12 +54,19 @@ def _write(loadable: Loadable, file: IO[bytes]) -> int:
     file.write(layout.head)
     position = len(layout.head)
     for start, blob in layout.payloads:
-        data = blob.data if isinstance(blob.data, bytes | memoryview) else bytes(blob.data)
         file.write(b"\0" * (start - position))
-        file.write(struct.pack("<I", len(data)))
-        file.write(data)
-        position = start + 4 + len(data)
+        position = start + _write_payload(blob, file)
     return end
+
+
+def _write_payload(blob: Blob, file: IO[bytes]) -> int:
+    """Writes a count and a blob's bytes, which are gone before the next blob's are made; gives the size."""
+    data = blob.data if isinstance(blob.data, bytes | memoryview) else bytes(blob.data)
+    if len(data) != len(blob.data):
+        raise XonncError(f"{blob.name}: {len(data)} bytes came where {len(blob.data)} were said to come")
+    file.write(struct.pack("<I", len(data)))
+    file.write(data)
+    return 4 + len(data)
 
 
 class _Layout:

@@ -1,0 +1,302 @@
+"""Which bytes each operation reads and writes, from its descriptors (spec/nvdla.md §3.2 to §3.5, §4.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xonnc.formats.nvdla import geometry
+from xonnc.formats.nvdla.constants import (
+    EmuFormat,
+    EmuOpType,
+    MemoryType,
+    PixelFormat,
+    Precision,
+    RubikMode,
+    SdpMode,
+    SdpOpType,
+    WeightFormat,
+)
+from xonnc.formats.nvdla.pixels import PIXELS
+from xonnc.formats.nvdla.records import (
+    BdmaOp,
+    BdmaSurface,
+    CdpOp,
+    CdpSurface,
+    ConvOp,
+    ConvSurface,
+    DataCube,
+    EmuBufferDesc,
+    PdpOp,
+    PdpSurface,
+    RubikOp,
+    RubikSurface,
+    SdpOp,
+    SdpSubOp,
+    SdpSurface,
+)
+from xonnc.formats.nvdla.regions import Region, Step
+from xonnc.formats.nvdla.tasks import Address, EmuOperation, Operation
+from xonnc.targets import NvdlaTarget
+
+_SINGLE = Step(1, 0, "batch_stride")
+_RUBIK_UNIT = 32
+"""The Rubik engine writes planar rows in units of this many bytes (§4.6)."""
+
+
+@dataclass(frozen=True)
+class Access:
+    """Bytes that an operation reads or writes: runs of `run` bytes at an address, repeated by `steps`."""
+
+    field: str
+    address: int
+    offset: int
+    run: int
+    steps: tuple[Step, ...]
+    writes: bool
+    is_padding: bool = False
+    """Whether the bytes are touched but mean nothing."""
+
+    def region(self, addresses: tuple[Address, ...]) -> Region | None:
+        """The bytes in memory; `None` if the address does not exist."""
+        if not 0 <= self.address < len(addresses):
+            return None
+        address = addresses[self.address]
+        return Region(address.memory, address.offset + self.offset, self.run, self.steps)
+
+
+def accesses(operation: Operation, target: NvdlaTarget) -> list[Access]:
+    """
+    The bytes that one operation of a DLA task touches, in the order of its cubes.
+
+    Fields with values that mean nothing (an unknown precision, say) give no access; the checks refuse them.
+    """
+    return [access for access in _accesses(operation, target) if access.run > 0 and _counted(access)]
+
+
+def _counted(access: Access) -> bool:
+    return all(step.times > 0 for step in access.steps)
+
+
+def _accesses(operation: Operation, target: NvdlaTarget) -> Iterator[Access]:
+    match operation.op, operation.surface:
+        case ConvOp() as op, ConvSurface() as surface:
+            return _conv(op, surface, target)
+        case SdpOp() as op, SdpSurface() as surface:
+            return _sdp(op, surface, target)
+        case PdpOp() as op, PdpSurface() as surface:
+            return _pair(surface, precision_of(op.precision), target)
+        case CdpOp() as op, CdpSurface() as surface:
+            return _pair(surface, precision_of(op.in_precision), target)
+        case RubikOp() as op, RubikSurface() as surface:
+            return _rubik(op, surface, target)
+        case BdmaOp() as op, BdmaSurface() as surface:
+            return _bdma(surface)
+        case _:
+            return iter(())
+
+
+def precision_of(value: int) -> Precision | None:
+    """The precision with this number; `None` if there is none."""
+    return Precision(value) if value in list(Precision) else None
+
+
+def _lines(height: int, cube: DataCube | EmuBufferDesc, surfaces: int) -> tuple[Step, Step]:
+    """The steps to the other lines and surfaces of a cube."""
+    return Step(height, cube.line_stride, "line_stride"), Step(surfaces, cube.surf_stride, "surf_stride")
+
+
+def _feature(
+    target: NvdlaTarget,
+    field: str,
+    cube: DataCube,
+    precision: Precision | None,
+    *,
+    writes: bool,
+    shape: DataCube | None = None,
+    even: bool = False,
+    batch: Step = _SINGLE,
+) -> Iterator[Access]:
+    """A feature cube with its own strides; `shape` gives the sizes if they are another cube's."""
+    if cube.type == MemoryType.HW or precision is None:
+        return
+    shape = shape or cube
+    surfaces = geometry.surfaces(target, precision, shape.channel)
+    run = shape.width * target.memory_atom_bytes
+    steps = _lines(shape.height, cube, surfaces)
+    yield Access(field, cube.address, cube.offset, run, (*steps, batch), writes)
+    if even and surfaces % 2:
+        odd = cube.offset + surfaces * cube.surf_stride
+        steps = _lines(shape.height, cube, 1)
+        yield Access(field, cube.address, odd, run, (*steps, batch), writes, is_padding=True)
+
+
+def _conv(op: ConvOp, surface: ConvSurface, target: NvdlaTarget) -> Iterator[Access]:
+    batch = Step(op.batch, op.batch_stride, "batch_stride")
+    if op.data_format == PixelFormat.FEATURE:
+        precision = precision_of(op.in_precision)
+        yield from _feature(target, "src_data", surface.src_data, precision, writes=False, batch=batch)
+    else:
+        yield from _image(op, surface)
+    yield _plain("weight_data", surface.weight_data)
+    if op.weight_format == WeightFormat.COMPRESSED:
+        yield _plain("wmb_data", surface.wmb_data)
+        yield _plain("wgs_data", surface.wgs_data)
+
+
+def _plain(field: str, cube: DataCube) -> Access:
+    return Access(field, cube.address, cube.offset, cube.size, (), writes=False)
+
+
+def _image(op: ConvOp, surface: ConvSurface) -> Iterator[Access]:
+    pixels = PIXELS.get(op.data_format)
+    if pixels is None:
+        return
+    cube = surface.src_data
+    for plane, size in enumerate(pixels.plane_bytes):
+        line = Step(cube.height, cube.line_stride, "line_stride")
+        chroma = Step(cube.height, surface.in_line_uv_stride, "in_line_uv_stride")
+        offset = cube.offset + (surface.offset_u if plane else 0)
+        steps = (chroma if plane else line,)
+        yield Access("src_data", cube.address, offset, cube.width * size, steps, writes=False)
+
+
+def _sdp(op: SdpOp, surface: SdpSurface, target: NvdlaTarget) -> Iterator[Access]:
+    shape = surface.src_data
+    source, result = precision_of(op.src_precision), precision_of(op.dst_precision)
+    batch = Step(op.batch_num, op.batch_stride, "batch_stride")
+    # Between 8 and 16 bits, 16-bit surfaces are read and written in pairs (§3.5).
+    converts = source is not result and Precision.INT8 in (source, result)
+    yield from _feature(
+        target, "src_data", shape, source, writes=False, even=converts and source is not Precision.INT8
+    )
+    for field, stage, cube in sdp_stages(op, surface):
+        if source is not None:
+            yield from _operand(target, field, stage, cube, shape, source)
+    yield from _feature(
+        target,
+        "dst_data",
+        surface.dst_data,
+        result,
+        writes=True,
+        shape=shape,
+        even=converts and result is not Precision.INT8,
+        batch=batch,
+    )
+
+
+def sdp_stages(op: SdpOp, surface: SdpSurface) -> tuple[tuple[str, SdpSubOp, DataCube], ...]:
+    """The stages of an SDP operation: the names of their cubes, the stages, the cubes."""
+    return (
+        ("x1_data", op.x1_op, surface.x1_data),
+        ("x2_data", op.x2_op, surface.x2_data),
+        ("y_data", op.y_op, surface.y_data),
+    )
+
+
+def reads_memory(stage: SdpSubOp) -> bool:
+    """Whether a stage of the SDP fetches operands."""
+    return bool(stage.enable) and stage.mode != SdpMode.PER_LAYER and stage.type != SdpOpType.NONE
+
+
+def operand_bytes(target: NvdlaTarget, stage: SdpSubOp, source: Precision) -> int:
+    """Bytes that a stage fetches at once: operands of one group of channels (§3.5)."""
+    operands = 2 if stage.type == SdpOpType.BOTH else 1
+    size = 1 if stage.precision == Precision.INT8 else 2
+    return geometry.operand_group(target, source) * operands * size
+
+
+def _operand(
+    target: NvdlaTarget, field: str, stage: SdpSubOp, cube: DataCube, shape: DataCube, source: Precision
+) -> Iterator[Access]:
+    if not reads_memory(stage):
+        return
+    unit = operand_bytes(target, stage, source)
+    groups = geometry.ceil_div(shape.channel, geometry.operand_group(target, source))
+    if stage.mode == SdpMode.PER_KERNEL:
+        size = geometry.round_up(groups * unit, target.memory_atom_bytes)
+        yield Access(field, cube.address, cube.offset, size, (), writes=False)
+    else:
+        steps = _lines(shape.height, cube, groups)
+        yield Access(field, cube.address, cube.offset, shape.width * unit, steps, writes=False)
+
+
+def _pair(
+    surface: PdpSurface | CdpSurface, precision: Precision | None, target: NvdlaTarget
+) -> Iterator[Access]:
+    yield from _feature(target, "src_data", surface.src_data, precision, writes=False)
+    yield from _feature(target, "dst_data", surface.dst_data, precision, writes=True)
+
+
+def _rubik(op: RubikOp, surface: RubikSurface, target: NvdlaTarget) -> Iterator[Access]:
+    precision = precision_of(op.precision)
+    if precision is None:
+        return
+    for field, cube, planar in (
+        ("src_data", surface.src_data, op.mode == RubikMode.MERGE),
+        ("dst_data", surface.dst_data, op.mode == RubikMode.SPLIT),
+    ):
+        writes = field == "dst_data"
+        if planar:
+            row = cube.width * precision.bytes
+            run = geometry.round_up(row, _RUBIK_UNIT) if writes else row
+            planes = Step(cube.channel, cube.plane_stride, "plane_stride")
+            steps = (Step(cube.height, cube.line_stride, "line_stride"), planes)
+            yield Access(field, cube.address, cube.offset, run, steps, writes)
+        else:
+            yield from _feature(target, field, cube, precision, writes=writes)
+
+
+def _bdma(surface: BdmaSurface) -> Iterator[Access]:
+    for index, transfer in enumerate(surface.transfers[: surface.num_transfers]):
+        lines, surfaces = transfer.line_repeat, transfer.surface_repeat
+        yield Access(
+            f"transfers[{index}].source",
+            transfer.source_address,
+            0,
+            transfer.line_size,
+            (
+                Step(lines, transfer.source_line, "source_line"),
+                Step(surfaces, transfer.source_surface, "source_surface"),
+            ),
+            writes=False,
+        )
+        yield Access(
+            f"transfers[{index}].destination",
+            transfer.destination_address,
+            0,
+            transfer.line_size,
+            (
+                Step(lines, transfer.destination_line, "destination_line"),
+                Step(surfaces, transfer.destination_surface, "destination_surface"),
+            ),
+            writes=True,
+        )
+
+
+EMU_ATOMS: dict[int, tuple[int, int]] = {
+    EmuFormat.INT8: (32, 1),
+    EmuFormat.INT8_8: (8, 1),
+    EmuFormat.INT16: (32, 2),
+    EmuFormat.FF16: (32, 2),
+    EmuFormat.UINT8: (32, 1),
+    EmuFormat.UINT16: (32, 2),
+}
+"""Bytes of an atom and of an element for each format of the CPU emulator (§2.5)."""
+
+
+def emu_accesses(operation: EmuOperation) -> list[Access]:
+    """The bytes that an operation of the CPU emulator touches; a softmax takes one pixel alone (§2.5)."""
+    found: list[Access] = []
+    for field, buffer in (("source", operation.source), ("destination", operation.destination)):
+        if buffer.format not in EMU_ATOMS:
+            continue
+        atom, element = EMU_ATOMS[buffer.format]
+        address, offset, writes = buffer.address_index, buffer.address_index_offset, field == "destination"
+        if operation.op.op_type == EmuOpType.SOFTMAX:
+            found.append(Access(field, address, offset, buffer.channel * element, (), writes))
+            continue
+        surfaces = geometry.ceil_div(buffer.channel * element, atom)
+        steps = _lines(buffer.height, buffer, surfaces)
+        found.append(Access(field, address, offset, buffer.width * atom, steps, writes))
+    return [access for access in found if access.run > 0 and _counted(access)]

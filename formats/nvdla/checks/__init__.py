@@ -1,0 +1,1 @@
+"""Static checks of loadables: what a target cannot run, or would run wrong."""

@@ -1,0 +1,148 @@
+"""Everything that is wrong with a loadable for a target, found without running it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from xonnc.errors import XonncError
+from xonnc.formats.nvdla.accesses import Access, accesses, emu_accesses
+from xonnc.formats.nvdla.checks.container import container_problems
+from xonnc.formats.nvdla.checks.conv import conv_problems
+from xonnc.formats.nvdla.checks.cubes import CUBE_RULES
+from xonnc.formats.nvdla.checks.descriptors import descriptor_problems
+from xonnc.formats.nvdla.checks.emu import emu_problems
+from xonnc.formats.nvdla.checks.fields import illegal_values
+from xonnc.formats.nvdla.checks.flow import Flow
+from xonnc.formats.nvdla.checks.graph import graph_problems
+from xonnc.formats.nvdla.checks.memory_engines import bdma_problems, cdp_problems, rubik_problems
+from xonnc.formats.nvdla.checks.order import Moment, Order
+from xonnc.formats.nvdla.checks.pdp import pdp_problems
+from xonnc.formats.nvdla.checks.problem import Problem, Site, apply
+from xonnc.formats.nvdla.checks.races import race_problems
+from xonnc.formats.nvdla.checks.sdp import sdp_problems
+from xonnc.formats.nvdla.loadable import Loadable
+from xonnc.formats.nvdla.records import (
+    BdmaOp,
+    BdmaSurface,
+    CdpOp,
+    CdpSurface,
+    ConvOp,
+    ConvSurface,
+    PdpOp,
+    PdpSurface,
+    RubikOp,
+    RubikSurface,
+    SdpOp,
+    SdpSurface,
+)
+from xonnc.formats.nvdla.tasks import DlaTask, EmuTask, decode_task, interface_layout
+from xonnc.targets import NvdlaTarget
+
+
+def check_loadable(loadable: Loadable, target: NvdlaTarget) -> list[Problem]:
+    """
+    What breaks a rule of the container, the descriptors, the engines, the graph or the memory.
+
+    Empty for a loadable that the target runs as it says. Later groups of rules speak of what earlier ones
+    found sound, so they are asked only then: mending what is reported may show more.
+    """
+    problems = list(container_problems(loadable))
+    if problems:
+        return problems
+    tasks, problems = _decoded(loadable)
+    for task in tasks:
+        problems += descriptor_problems(task, loadable)
+        problems += _engine_problems(task, loadable, target)
+        if isinstance(task, DlaTask):
+            problems += graph_problems(task)
+    return problems or _memory_problems(loadable, tasks, target)
+
+
+def _decoded(loadable: Loadable) -> tuple[list[DlaTask | EmuTask], list[Problem]]:
+    """The tasks that can be decoded, and why others cannot."""
+    layout = interface_layout(loadable)
+    tasks: list[DlaTask | EmuTask] = []
+    problems: list[Problem] = []
+    for task in loadable.tasks:
+        try:
+            tasks.append(decode_task(loadable, task, layout))
+        except XonncError as error:
+            problems.append(Problem(f"task {task.id}", "descriptors-decode", str(error)))
+    return tasks, problems
+
+
+def _engine_problems(task: DlaTask | EmuTask, loadable: Loadable, target: NvdlaTarget) -> Iterator[Problem]:
+    if isinstance(task, EmuTask):
+        yield from emu_problems(task, target)
+        for index, operation in enumerate(task.operations):
+            place = f"{task.name} operation {index}"
+            yield from apply(CUBE_RULES, place, emu_accesses(operation), task.addresses, loadable, target)
+        return
+    for index, lut in enumerate(task.luts):
+        yield from apply((illegal_values,), f"{task.name} lut {index}", lut)
+    for operation in task.operations:
+        site = Site(loadable, task, operation, target)
+        yield from _operation_problems(site)
+        touched = accesses(operation, target)
+        yield from apply(CUBE_RULES, site.place, touched, task.addresses, loadable, target)
+
+
+def _operation_problems(site: Site) -> Iterator[Problem]:
+    match site.operation.op, site.operation.surface:
+        case ConvOp() as op, ConvSurface() as surface:
+            return conv_problems(op, surface, site)
+        case SdpOp() as op, SdpSurface() as surface:
+            return sdp_problems(op, surface, site)
+        case PdpOp() as op, PdpSurface() as surface:
+            return pdp_problems(op, surface, site)
+        case CdpOp() as op, CdpSurface() as surface:
+            return cdp_problems(op, surface, site)
+        case RubikOp() as op, RubikSurface() as surface:
+            return rubik_problems(op, surface, site)
+        case BdmaOp() as op, BdmaSurface() as surface:
+            return bdma_problems(op, surface, site)
+        case _:
+            return iter(())
+
+
+def _memory_problems(
+    loadable: Loadable, tasks: list[DlaTask | EmuTask], target: NvdlaTarget
+) -> list[Problem]:
+    """Races within tasks, then what flows through memory from the first task submitted to the last."""
+    flow = Flow(loadable)
+    races: list[Problem] = []
+    for index in (index for submit in loadable.submits for index in submit.task_id):
+        task = tasks[index]
+        if isinstance(task, EmuTask):
+            for number, operation in enumerate(task.operations):
+                place = f"{task.name} operation {number}"
+                _follow(flow, place, emu_accesses(operation), task, (Moment.READ, Moment.WRITTEN))
+        else:
+            races += _dla_memory_problems(flow, task, target)
+    return races or [*flow.problems, *flow.outputs()]
+
+
+def _dla_memory_problems(flow: Flow, task: DlaTask, target: NvdlaTarget) -> list[Problem]:
+    touched = {operation.index: accesses(operation, target) for operation in task.operations}
+    order = Order(task)
+    races = list(race_problems(task, touched, order))
+    for index, moment in order.moments():
+        place = f"{task.name} operation {index} ({task.operations[index].engine.name})"
+        _follow(flow, place, touched[index], task, (moment,))
+    return races
+
+
+def _follow(
+    flow: Flow,
+    place: str,
+    touched: Iterable[Access],
+    task: DlaTask | EmuTask,
+    moments: tuple[Moment, ...],
+) -> None:
+    """Reads are looked at when the last is over, writes when the last is over."""
+    for moment in moments:
+        for access in touched:
+            if moment is Moment.READ and not access.writes:
+                flow.read(place, access, task.addresses)
+            elif moment is Moment.WRITTEN and access.writes:
+                flow.write(place, access, task.addresses)

@@ -1,0 +1,233 @@
+"""Rules of the container: ids, bindings, contents, addresses, tasks (spec/nvdla.md §1.2 to §1.5)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from xonnc.formats.nvdla.checks.problem import Problem, apply, outside
+from xonnc.formats.nvdla.constants import Interface, MemoryDomain, MemoryFlags
+from xonnc.formats.nvdla.loadable import AddressEntry, Blob, Loadable, MemoryEntry, TaskEntry, TensorDesc
+from xonnc.formats.nvdla.tasks import layout_of
+
+MOST_ADDRESSES = 6144
+"""Addresses that the driver takes with one task (§1.2)."""
+_LARGEST_SIZE = (1 << 32) - 1
+_BINDINGS = ((MemoryFlags.INPUT, "input"), (MemoryFlags.OUTPUT, "output"))
+
+
+def container_problems(loadable: Loadable) -> Iterator[Problem]:
+    """What is wrong with the lists of a file, without looking into descriptors."""
+    yield from apply(LOADABLE_RULES, "loadable", loadable)
+    for index, blob in enumerate(loadable.blobs):
+        yield from apply(BLOB_RULES, f"blob {index} '{blob.name}'", blob)
+    for index, memory in enumerate(loadable.memories):
+        yield from apply(MEMORY_RULES, f"memory {index}", memory, loadable)
+    for index, address in enumerate(loadable.addresses):
+        yield from apply(ADDRESS_RULES, f"address {index}", address, loadable)
+    for index, tensor in enumerate(loadable.tensors):
+        yield from apply(TENSOR_RULES, f"tensor {index} '{tensor.name}'", tensor, loadable)
+    for index, task in enumerate(loadable.tasks):
+        yield from apply(TASK_RULES, f"task {index}", task, loadable)
+
+
+def lists_filled(loadable: Loadable) -> Iterator[str]:
+    """There is a task, a memory and a submit at least."""
+    for name, entries in (
+        ("task", loadable.tasks),
+        ("memory", loadable.memories),
+        ("submit", loadable.submits),
+    ):
+        if not entries:
+            yield f"no {name}; the runtime loads nothing without one"
+
+
+def ids_are_indexes(loadable: Loadable) -> Iterator[str]:
+    """Ids of memories, addresses, tensors and tasks are their places in their lists."""
+    lists: tuple[tuple[str, Sequence[MemoryEntry | AddressEntry | TensorDesc | TaskEntry]], ...] = (
+        ("memory", loadable.memories),
+        ("address", loadable.addresses),
+        ("tensor", loadable.tensors),
+        ("task", loadable.tasks),
+    )
+    for name, entries in lists:
+        for index, entry in enumerate(entries):
+            if entry.id != index:
+                yield f"{name} at place {index} has id {entry.id}; ids are places, so it is {index}"
+
+
+def bindings_count_from_zero(loadable: Loadable) -> Iterator[str]:
+    """The bind ids of the inputs, and those of the outputs, are 0, 1, 2 and so on, each once."""
+    for flag, name in _BINDINGS:
+        bound = sorted(memory.bind_id for memory in loadable.memories if memory.flags & flag)
+        if bound != list(range(len(bound))):
+            yield f"{name} bind ids {bound}; they are {list(range(len(bound)))}, each once"
+
+
+def blob_names_differ(loadable: Loadable) -> Iterator[str]:
+    """Every blob has a name of its own."""
+    for name, count in Counter(blob.name for blob in loadable.blobs).items():
+        if count > 1:
+            yield f"{count} blobs are called '{name}'; contents are found by name, so names differ"
+
+
+def tasks_are_submitted(loadable: Loadable) -> Iterator[str]:
+    """Submits name tasks that exist, and every task is in one."""
+    submitted = {index for submit in loadable.submits for index in submit.task_id}
+    for index in sorted(submitted - set(range(len(loadable.tasks)))):
+        yield f"a submit names task {index} of {len(loadable.tasks)}"
+    for index in range(len(loadable.tasks)):
+        if index not in submitted:
+            yield f"task {index} is in no submit; it would never run"
+
+
+def one_interface(loadable: Loadable) -> Iterator[str]:
+    """All DLA blobs are written for the same layout of data cubes (§1.7)."""
+    versions = {blob.version for blob in loadable.blobs if blob.interface == Interface.DLA1}
+    if len({layout_of(version) for version in versions}) > 1:
+        shown = ", ".join(".".join(map(str, version)) for version in sorted(versions))
+        yield f"DLA blobs of versions {shown}; a file is for firmware before 0.12 or since"
+
+
+LOADABLE_RULES = (
+    lists_filled,
+    ids_are_indexes,
+    bindings_count_from_zero,
+    blob_names_differ,
+    tasks_are_submitted,
+    one_interface,
+)
+
+
+def blob_has_its_bytes(blob: Blob) -> Iterator[str]:
+    """`size` is at most the bytes there are; the runtime copies that many."""
+    if blob.byte_size > len(blob.data):
+        yield f"size {blob.byte_size}; it holds {len(blob.data)} bytes"
+
+
+def blob_interface_known(blob: Blob) -> Iterator[str]:
+    """`interface` is 0 (data), 1 (DLA) or 2 (CPU emulator)."""
+    if blob.interface not in list(Interface):
+        yield f"interface {blob.interface}; it is 0 (data), 1 (DLA) or 2 (CPU emulator)"
+
+
+BLOB_RULES = (blob_has_its_bytes, blob_interface_known)
+
+
+def memory_is_allocated(memory: MemoryEntry, loadable: Loadable) -> Iterator[str]:
+    """A memory is allocated in DRAM, by the runtime or by the application that binds it."""
+    if memory.domain != MemoryDomain.SYSTEM:
+        yield f"domain {memory.domain}; the runtime allocates domain 0 (DRAM) only"
+    if not memory.flags & (MemoryFlags.ALLOC | MemoryFlags.INPUT | MemoryFlags.OUTPUT):
+        yield f"flags {memory.flags}: neither ALLOC nor bound; a task would get no memory"
+
+
+def memory_size_fits(memory: MemoryEntry, loadable: Loadable) -> Iterator[str]:
+    """A size is above 0 and fits 32 bits."""
+    yield from outside("size", memory.size, 1, _LARGEST_SIZE)
+
+
+def contents_are_complete(memory: MemoryEntry, loadable: Loadable) -> Iterator[str]:
+    """Every content has an offset and a blob, and SET says that there are contents."""
+    if len(memory.contents) != len(memory.offsets):
+        yield f"{len(memory.contents)} contents at {len(memory.offsets)} offsets; each content has one"
+    if memory.contents and not memory.flags & MemoryFlags.SET:
+        yield f"flags {memory.flags} without SET; its contents would never be copied"
+    for name in memory.contents:
+        if name not in loadable.by_name:
+            yield f"content '{name}'; there is no blob of that name"
+
+
+def contents_fit(memory: MemoryEntry, loadable: Loadable) -> Iterator[str]:
+    """Contents lie within the memory and do not overlap."""
+    spans: list[tuple[int, int, str]] = []
+    for name, offset in zip(memory.contents, memory.offsets, strict=False):
+        blob = loadable.by_name.get(name)
+        if blob is None:
+            continue
+        end = offset + blob.byte_size
+        spans.append((offset, end, name))
+        if end > memory.size:
+            yield f"content '{name}' reaches byte {end}; the memory has {memory.size}"
+    for (_, end, first), (begin, _, second) in pairwise(sorted(spans)):
+        if begin < end:
+            yield f"content '{second}' at {begin} overlaps '{first}', which ends at {end}"
+
+
+def bound_memory_has_a_tensor(memory: MemoryEntry, loadable: Loadable) -> Iterator[str]:
+    """A bound memory names a tensor that says what it is; the application allocates the tensor's size."""
+    if not memory.flags & (MemoryFlags.INPUT | MemoryFlags.OUTPUT):
+        return
+    if memory.tensor_desc_id >= len(loadable.tensors):
+        yield f"tensor_desc_id {memory.tensor_desc_id}; there are {len(loadable.tensors)} tensors"
+        return
+    tensor = loadable.tensors[memory.tensor_desc_id]
+    if tensor.size < memory.size:
+        yield f"size {memory.size}; its tensor '{tensor.name}' has {tensor.size}, and that is allocated"
+
+
+MEMORY_RULES = (
+    memory_is_allocated,
+    memory_size_fits,
+    contents_are_complete,
+    contents_fit,
+    bound_memory_has_a_tensor,
+)
+
+
+def address_is_in_memory(address: AddressEntry, loadable: Loadable) -> Iterator[str]:
+    """An address lies in a memory that exists, and its offset fits 32 bits."""
+    if address.mem_id >= len(loadable.memories):
+        yield f"mem_id {address.mem_id}; there are {len(loadable.memories)} memories"
+        return
+    size = loadable.memories[address.mem_id].size
+    yield from outside("offset", address.offset, 0, _LARGEST_SIZE)
+    if size and address.offset >= size:
+        yield f"offset {address.offset}; memory {address.mem_id} has {size} bytes"
+
+
+ADDRESS_RULES = (address_is_in_memory,)
+
+
+def tensor_is_in_memory(tensor: TensorDesc, loadable: Loadable) -> Iterator[str]:
+    """A tensor describes a memory that is bound to it."""
+    if tensor.mem_id >= len(loadable.memories):
+        yield f"mem_id {tensor.mem_id}; there are {len(loadable.memories)} memories"
+        return
+    memory = loadable.memories[tensor.mem_id]
+    if not memory.flags & (MemoryFlags.INPUT | MemoryFlags.OUTPUT):
+        yield f"mem_id {tensor.mem_id}; that memory is neither input nor output"
+    elif memory.tensor_desc_id != tensor.id:
+        yield f"mem_id {tensor.mem_id}; that memory belongs to tensor {memory.tensor_desc_id}"
+
+
+def tensor_has_a_shape(tensor: TensorDesc, loadable: Loadable) -> Iterator[str]:
+    """The dimensions of a tensor are 1 or more, and what they take with its strides is within its size."""
+    dimensions = (tensor.n, tensor.c, tensor.h, tensor.w)
+    if min(dimensions) < 1:
+        yield f"dimensions n, c, h, w {dimensions}; each is 1 or more"
+    elif tensor.offset + tensor.h * tensor.stride_1 > tensor.size:
+        yield f"{tensor.h} lines of {tensor.stride_1} bytes at {tensor.offset}; its size is {tensor.size}"
+
+
+TENSOR_RULES = (tensor_is_in_memory, tensor_has_a_shape)
+
+
+def task_goes_to_a_processor(task: TaskEntry, loadable: Loadable) -> Iterator[str]:
+    """`interface` is the accelerator or the CPU emulator, `instance` the only one or any."""
+    if task.interface not in (Interface.DLA1, Interface.EMU1):
+        yield f"interface {task.interface}; it is 1 (DLA) or 2 (CPU emulator)"
+    if task.instance not in (-1, 0):
+        yield f"instance {task.instance}; it is -1 (any) or 0"
+
+
+def task_addresses_exist(task: TaskEntry, loadable: Loadable) -> Iterator[str]:
+    """The address list names addresses that exist; element 0 is the network descriptor; 6144 are taken."""
+    yield from outside("addresses", len(task.address_list), 1, MOST_ADDRESSES)
+    for index in sorted(set(task.address_list)):
+        if index >= len(loadable.addresses):
+            yield f"address {index}; there are {len(loadable.addresses)}"
+
+
+TASK_RULES = (task_goes_to_a_processor, task_addresses_exist)

@@ -1,0 +1,65 @@
+"""Rules of what operations touch in memory: addresses, alignment, strides, extents (spec/nvdla.md §3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from xonnc.formats.nvdla.accesses import Access
+from xonnc.formats.nvdla.loadable import Loadable
+from xonnc.formats.nvdla.tasks import Address
+from xonnc.targets import NvdlaTarget
+
+
+def addresses_exist(
+    touched: Sequence[Access], addresses: tuple[Address, ...], loadable: Loadable, target: NvdlaTarget
+) -> Iterator[str]:
+    """A cube in memory names an address of its task."""
+    for access in touched:
+        if not 0 <= access.address < len(addresses):
+            yield f"{access.field} address {access.address}; the task has {len(addresses)} addresses"
+
+
+def cubes_are_aligned(
+    touched: Sequence[Access], addresses: tuple[Address, ...], loadable: Loadable, target: NvdlaTarget
+) -> Iterator[str]:
+    """Addresses and strides are multiples of the memory atom; hardware drops the low bits (§3.2)."""
+    atom = target.memory_atom_bytes
+    for access in touched:
+        region = access.region(addresses)
+        if region is not None and region.begin % atom:
+            yield f"{access.field} begins at byte {region.begin} of its memory; it is a multiple of {atom}"
+        for step in access.steps:
+            if step.stride % atom:
+                yield f"{access.field} {step.field} {step.stride}; it is a multiple of {atom}"
+
+
+def strides_leave_room(
+    touched: Sequence[Access], addresses: tuple[Address, ...], loadable: Loadable, target: NvdlaTarget
+) -> Iterator[str]:
+    """A line holds its pixels, a surface its lines, an image its surfaces."""
+    for access in touched:
+        extent = access.run
+        for step in access.steps:
+            if step.times > 1 and step.stride < extent:
+                yield f"{access.field} {step.field} {step.stride}; what it steps over has {extent} bytes"
+                break
+            extent += (step.times - 1) * step.stride
+
+
+def cubes_are_in_memory(
+    touched: Sequence[Access], addresses: tuple[Address, ...], loadable: Loadable, target: NvdlaTarget
+) -> Iterator[str]:
+    """A cube ends before its memory object does."""
+    for access in touched:
+        region = access.region(addresses)
+        if region is None or region.memory >= len(loadable.memories):
+            continue
+        size = loadable.memories[region.memory].size
+        if region.begin < 0 or region.end > size:
+            yield (
+                f"{access.field} reaches from byte {region.begin} to {region.end}; memory {region.memory} "
+                f"has {size} bytes"
+            )
+
+
+CUBE_RULES = (addresses_exist, cubes_are_aligned, strides_leave_room, cubes_are_in_memory)

@@ -1,0 +1,145 @@
+"""What the fields of descriptors can hold: register widths and known values (spec/nvdla.md §2.2, §2.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import IntEnum
+from typing import TypeAlias
+
+from xonnc.formats.nvdla import geometry
+from xonnc.formats.nvdla.constants import (
+    Activation,
+    AluType,
+    ConvMode,
+    LutMethod,
+    LutPriority,
+    PixelFormat,
+    PixelMapping,
+    PoolMode,
+    Precision,
+    RubikMode,
+    SdpMode,
+    SdpOpType,
+    WeightFormat,
+)
+from xonnc.formats.nvdla.records import (
+    CdpOp,
+    ConvOp,
+    CvtParam,
+    DataCube,
+    LutParam,
+    PdpOp,
+    Record,
+    RubikOp,
+    SdpOp,
+    SdpSubOp,
+)
+
+Allowed: TypeAlias = "type[IntEnum] | tuple[int, int]"
+"""The values of a field: those with names, or those from a first to a last."""
+
+_SWITCH = (0, 1)
+_SIZE = (1, geometry.LARGEST_DIMENSION)
+_KERNEL = (1, geometry.LARGEST_KERNEL)
+_PAD_BEFORE = (0, geometry.LARGEST_CONV_PAD_BEFORE)
+_PAD_AFTER = (0, geometry.LARGEST_CONV_PAD_AFTER)
+_POOL_PAD = (0, geometry.LARGEST_POOL_PAD)
+_PARTIAL = (0, geometry.LARGEST_PDP_PARTIAL_WIDTH)
+
+FIELDS: dict[type[Record], dict[str, Allowed]] = {
+    ConvOp: {
+        "conv_mode": ConvMode,
+        "data_reuse": _SWITCH,
+        "weight_reuse": _SWITCH,
+        "skip_data_rls": _SWITCH,
+        "skip_weight_rls": _SWITCH,
+        "data_format": (0, PixelFormat.FEATURE),
+        "pixel_mapping": (0, PixelMapping.PITCH_LINEAR),
+        "weight_format": WeightFormat,
+        "post_extension": (0, 2),
+        "pixel_override": _SWITCH,
+        "input_width_csc": _SIZE,
+        "input_height_csc": _SIZE,
+        "input_channel_csc": _SIZE,
+        "kernel_width_csc": _KERNEL,
+        "kernel_height_csc": _KERNEL,
+        "kernel_channel_csc": _SIZE,
+        "input_width_cmac": _SIZE,
+        "input_height_cmac": _SIZE,
+        "mean_format": _SWITCH,
+        "conv_stride_x": (1, geometry.LARGEST_CONV_STRIDE),
+        "conv_stride_y": (1, geometry.LARGEST_CONV_STRIDE),
+        "pad_x_left": _PAD_BEFORE,
+        "pad_x_right": _PAD_AFTER,
+        "pad_y_top": _PAD_BEFORE,
+        "pad_y_bottom": _PAD_AFTER,
+        "dilation_x": (1, geometry.LARGEST_DILATION),
+        "dilation_y": (1, geometry.LARGEST_DILATION),
+        "pra_truncate": (0, 3),
+        "in_precision": Precision,
+        "out_precision": Precision,
+    },
+    SdpOp: {"src_precision": Precision, "dst_precision": Precision, "conv_mode": ConvMode},
+    SdpSubOp: {
+        "enable": _SWITCH,
+        "alu_type": AluType,
+        "type": SdpOpType,
+        "mode": SdpMode,
+        "act": Activation,
+        "shift_value": (0, 63),
+        "precision": Precision,
+    },
+    PdpOp: {
+        "partial_in_width_first": _PARTIAL,
+        "partial_in_width_mid": _PARTIAL,
+        "partial_in_width_last": _PARTIAL,
+        "partial_width_first": _PARTIAL,
+        "partial_width_mid": _PARTIAL,
+        "partial_width_last": _PARTIAL,
+        "split_num": (1, 64),
+        "pool_mode": PoolMode,
+        "pool_width": (0, geometry.LARGEST_POOL - 1),
+        "pool_height": (0, geometry.LARGEST_POOL - 1),
+        "stride_x": (1, geometry.LARGEST_POOL_STRIDE),
+        "stride_y": (1, geometry.LARGEST_POOL_STRIDE),
+        "pad_left": _POOL_PAD,
+        "pad_right": _POOL_PAD,
+        "pad_top": _POOL_PAD,
+        "pad_bottom": _POOL_PAD,
+        "precision": Precision,
+    },
+    CdpOp: {
+        "in_precision": Precision,
+        "out_precision": Precision,
+        "bypass_sqsum": _SWITCH,
+        "bypass_out_mul": _SWITCH,
+    },
+    RubikOp: {"mode": RubikMode, "precision": Precision},
+    CvtParam: {"truncate": (0, 63), "enable": _SWITCH},
+    DataCube: {"width": _SIZE, "height": _SIZE, "channel": _SIZE},
+    LutParam: {
+        "hybrid_priority": LutPriority,
+        "underflow_priority": LutPriority,
+        "overflow_priority": LutPriority,
+        "method": LutMethod,
+    },
+}
+"""The fields that not every number their bits can hold is legal for."""
+
+
+def illegal_values(record: Record, where: str = "") -> Iterator[str]:
+    """The fields of a record whose values mean nothing; `where` goes in front of their names."""
+    for field, allowed in FIELDS[type(record)].items():
+        value: int = getattr(record, field)
+        if isinstance(allowed, tuple):
+            if not allowed[0] <= value <= allowed[1]:
+                yield f"{where}{field} {value}; it is {allowed[0]} to {allowed[1]}"
+        elif value not in list(allowed):
+            names = ", ".join(f"{member.value} {member.name}" for member in allowed)
+            yield f"{where}{field} {value}; it is one of {names}"
+
+
+def missing_precision(field: str, value: int, precisions: tuple[str, ...]) -> Iterator[str]:
+    """The finding that a target has no data path for a precision, if so."""
+    if value in list(Precision) and Precision(value).name.lower() not in precisions:
+        yield f"{field} {Precision(value).name}; the target computes in {', '.join(precisions)}"

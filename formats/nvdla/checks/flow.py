@@ -1,0 +1,135 @@
+"""What flows from operation to operation through memory, over all tasks (spec/nvdla.md §1.3, §1.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from xonnc.formats.nvdla.accesses import Access
+from xonnc.formats.nvdla.checks.problem import Problem
+from xonnc.formats.nvdla.constants import MemoryFlags
+from xonnc.formats.nvdla.loadable import Loadable, MemoryEntry
+from xonnc.formats.nvdla.regions import Bytes
+from xonnc.formats.nvdla.tasks import Address
+
+
+@dataclass
+class Content:
+    """What one writer left in a memory object."""
+
+    writer: str
+    written: Bytes
+    live: Bytes
+    """What of it nobody has overwritten."""
+    is_read: bool = False
+    overwritten_by: str = ""
+
+
+@dataclass
+class Flow:
+    """The contents of all memory objects while the operations go by in the order that events force."""
+
+    loadable: Loadable
+    problems: list[Problem] = field(default_factory=list[Problem])
+    _contents: dict[int, list[Content]] = field(default_factory=dict[int, list[Content]])
+    _written: set[int] = field(default_factory=set[int])
+
+    def __post_init__(self):
+        for index, memory in enumerate(self.loadable.memories):
+            if memory.flags & (MemoryFlags.INPUT | MemoryFlags.SET):
+                # What the file does not fill of a memory that it fills pads its constants.
+                everything = Bytes.range(0, memory.size)
+                self._contents[index] = [Content(_given(memory), everything, everything, is_read=True)]
+
+    def read(self, place: str, access: Access, addresses: tuple[Address, ...]) -> None:
+        """An operation reads: somebody has written all of it, and nobody a part of it since."""
+        region = access.region(addresses)
+        if region is None or access.is_padding:
+            return
+        wanted = Bytes.of(region)
+        found = [
+            (content, content.written & wanted)
+            for content in self._contents.get(region.memory, ())
+            if _meet(content.written, wanted)
+        ]
+        missing = wanted
+        for content, part in found:
+            content.is_read = content.is_read or bool(content.live & wanted)
+            missing = missing - (content.live & wanted)
+            self._find_damage(place, access, content, part, wanted)
+        if missing:
+            self._find(
+                place,
+                "written-before-read",
+                f"{access.field} in memory {region.memory} from byte {missing.first} ({len(missing)} bytes) "
+                "is read, but nothing has written it",
+            )
+
+    def _find_damage(self, place: str, access: Access, content: Content, part: Bytes, wanted: Bytes) -> None:
+        """Of what the reader wants, a writer's part is half there, half overwritten."""
+        live = content.live & wanted
+        if live and len(live) < len(part) and content.overwritten_by:
+            self._find(
+                place,
+                "live-data-kept",
+                f"{access.field} holds what {content.writer} wrote, of which {content.overwritten_by} has "
+                f"overwritten {len(part) - len(live)} of {len(part)} bytes; the two need memory of their own",
+            )
+
+    def write(self, place: str, access: Access, addresses: tuple[Address, ...]) -> None:
+        """An operation writes: not over constants or inputs, nor over what nobody has read yet."""
+        region = access.region(addresses)
+        if region is None:
+            return
+        memory = self.loadable.memories[region.memory]
+        if memory.flags & (MemoryFlags.INPUT | MemoryFlags.SET):
+            self._find(
+                place,
+                "given-data-kept",
+                f"{access.field} writes to memory {region.memory}, {_given(memory)}; a second run would not "
+                "find what the first did",
+            )
+        written = Bytes.of(region)
+        contents = self._contents.setdefault(region.memory, [])
+        for content in contents:
+            if _meet(content.live, written):
+                self._overwrite(content, place, written)
+        contents[:] = [content for content in contents if content.live]
+        contents.append(Content(place, written, written, is_read=access.is_padding))
+        self._written.add(region.memory)
+
+    def _overwrite(self, content: Content, place: str, written: Bytes) -> None:
+        left = content.live - written
+        if len(left) == len(content.live):
+            return
+        content.live = left
+        content.overwritten_by = place
+        if not left and not content.is_read:
+            self._find(
+                place,
+                "results-are-read",
+                f"overwrites all that {content.writer} wrote before anybody reads it",
+            )
+
+    def outputs(self) -> Iterator[Problem]:
+        """Outputs that nothing writes."""
+        for index, memory in enumerate(self.loadable.memories):
+            if memory.flags & MemoryFlags.OUTPUT and index not in self._written:
+                reason = f"output {memory.bind_id}; no operation writes to it"
+                yield Problem(f"memory {index}", "outputs-are-written", reason)
+
+    def _find(self, place: str, rule: str, reason: str) -> None:
+        self.problems.append(Problem(place, rule, reason))
+
+
+def _given(memory: MemoryEntry) -> str:
+    if memory.flags & MemoryFlags.INPUT:
+        return f"input {memory.bind_id}"
+    return f"the constants '{memory.contents[0]}'" if memory.contents else "constants"
+
+
+def _meet(first: Bytes, second: Bytes) -> bool:
+    """Whether the ranges from first to last byte overlap."""
+    if not (first and second):
+        return False
+    return bool(first.begins[0] < second.ends[-1] and second.begins[0] < first.ends[-1])

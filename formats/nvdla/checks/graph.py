@@ -1,0 +1,130 @@
+"""Rules of the dependency graph, and whether a task comes to its end (spec/nvdla.md §5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xonnc.formats.nvdla.checks.problem import Problem, apply
+from xonnc.formats.nvdla.checks.scheduling import Firmware
+from xonnc.formats.nvdla.constants import Event, OpType
+from xonnc.formats.nvdla.graph import (
+    FEEDS,
+    child_of,
+    parent_of,
+    queues,
+    reads_on_the_fly,
+    source_type,
+    writes_on_the_fly,
+)
+from xonnc.formats.nvdla.tasks import DlaTask, Operation
+
+
+def graph_problems(task: DlaTask) -> Iterator[Problem]:
+    """What is wrong with a task's graph; a hang is looked for only in a graph that is well formed."""
+    problems = list(apply(GRAPH_RULES, task.name, task))
+    yield from problems
+    if not problems:
+        yield from apply((task_ends,), task.name, task)
+
+
+def consumers_exist(task: DlaTask) -> Iterator[str]:
+    """Slot k of the consumers names -1 or an operation of engine k, and an event that is known."""
+    for operation in task.operations:
+        for engine, consumer in zip(OpType, operation.dependency.consumers, strict=True):
+            if consumer.index == -1:
+                continue
+            where = f"operation {operation.index} consumers[{engine.name}] {consumer.index}"
+            if not 0 <= consumer.index < len(task.operations):
+                yield f"{where}; there are {len(task.operations)} operations"
+            elif task.operations[consumer.index].engine is not engine:
+                yield f"{where}; that operation is for {task.operations[consumer.index].engine.name}"
+            elif consumer.index == operation.index:
+                yield f"{where}; it is the operation itself"
+            if consumer.event not in list(Event):
+                yield f"{where} event {consumer.event}; it is 1 to 5"
+
+
+def heads_begin_queues(task: DlaTask) -> Iterator[str]:
+    """`op_head` of an engine is -1 or the first of its operations, and its own slots lead to all of them."""
+    found = queues(task)
+    for engine in OpType:
+        head = task.network.op_head[engine]
+        own = [operation.index for operation in task.operations if operation.engine is engine]
+        if head != -1 and head not in own:
+            yield f"op_head[{engine.name}] {head}; it is -1 or an operation for {engine.name}"
+            continue
+        missing = sorted(set(own) - set(found[engine]))
+        if missing:
+            yield (
+                f"op_head[{engine.name}] {head}: the queue from there does not lead to operation "
+                f"{missing[0]}; every {engine.name} operation is in it"
+            )
+        last = found[engine][-1] if found[engine] else -1
+        if last != -1 and task.operations[last].dependency.consumers[engine].index in found[engine]:
+            yield f"op_head[{engine.name}] {head}: the queue from there comes back to itself; -1 ends a queue"
+
+
+def counts_are_the_events(task: DlaTask) -> Iterator[str]:
+    """`dependency_count` is the number of events that arrive: too few start early, too many wait for ever."""
+    arriving = [0] * len(task.operations)
+    for operation in task.operations:
+        entry = operation.dependency
+        for consumer in (*entry.consumers, entry.fused_parent):
+            if 0 <= consumer.index < len(arriving):
+                arriving[consumer.index] += 1
+    for operation, count in zip(task.operations, arriving, strict=True):
+        if operation.dependency.dependency_count != count:
+            yield (
+                f"operation {operation.index} ({operation.engine.name}) dependency_count "
+                f"{operation.dependency.dependency_count}; {count} events arrive"
+            )
+
+
+def fused_pairs_know_each_other(task: DlaTask) -> Iterator[str]:
+    """
+    Results on the fly go from CONV to SDP or from SDP to PDP: the parent wakes the child when programmed, the
+    child names the parent as `fused_parent` with event OP_ENABLED.
+    """
+    for operation in task.operations:
+        name = f"operation {operation.index} ({operation.engine.name})"
+        fused = operation.dependency.fused_parent
+        parent = parent_of(task, operation)
+        if fused.index != -1:
+            yield from _parent(name, operation, parent)
+        if reads_on_the_fly(operation) != (fused.index != -1):
+            yield (
+                f"{name} src_data type {source_type(operation)} with fused_parent {fused.index}; type 2 "
+                "(on the fly) goes with a parent"
+            )
+        if writes_on_the_fly(operation) and child_of(task, operation) is None:
+            yield f"{name} dst_data type 2 (on the fly); no operation has it as its fused_parent"
+
+
+def _parent(name: str, operation: Operation, parent: Operation | None) -> Iterator[str]:
+    fused = operation.dependency.fused_parent
+    if parent is None:
+        yield f"{name} fused_parent {fused.index}; there is no such operation"
+        return
+    if fused.event != Event.OP_ENABLED:
+        yield f"{name} fused_parent event {fused.event}; it is 3 (OP_ENABLED)"
+    if FEEDS.get(parent.engine) is not operation.engine:
+        yield f"{name} fused_parent {fused.index} is for {parent.engine.name}; CONV feeds SDP, SDP feeds PDP"
+        return
+    wake = parent.dependency.consumers[operation.engine]
+    if wake.index != operation.index:
+        yield f"{name} fused_parent {fused.index}; that operation does not wake it"
+    elif wake.event != Event.OP_PROGRAMMED:
+        yield f"{name} is woken by its fused_parent's event {wake.event}; it is 2 (OP_PROGRAMMED)"
+    if not writes_on_the_fly(parent):
+        yield f"{name} fused_parent {fused.index}; that operation writes to memory"
+
+
+GRAPH_RULES = (consumers_exist, heads_begin_queues, counts_are_the_events, fused_pairs_know_each_other)
+
+
+def task_ends(task: DlaTask) -> Iterator[str]:
+    """Every operation is programmed, enabled and completed when the firmware's event counting is followed."""
+    waiting = Firmware(task, queues(task)).waiting()
+    if waiting:
+        shown = ", ".join(waiting[:4]) + (f" and {len(waiting) - 4} more" if len(waiting) > 4 else "")
+        yield f"the task hangs: {shown}; there is no watchdog, so counts and events must let each start"

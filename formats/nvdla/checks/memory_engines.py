@@ -1,0 +1,149 @@
+"""Rules of the engines that go from memory to memory: CDP, Rubik, BDMA (spec/nvdla.md §2.4, §4.4, §4.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xonnc.formats.nvdla import geometry
+from xonnc.formats.nvdla.accesses import precision_of
+from xonnc.formats.nvdla.checks.fields import illegal_values, missing_precision
+from xonnc.formats.nvdla.checks.problem import Problem, Site, apply, outside
+from xonnc.formats.nvdla.constants import MemoryType, RubikMode
+from xonnc.formats.nvdla.records import BdmaOp, BdmaSurface, CdpOp, CdpSurface, RubikOp, RubikSurface
+
+MOST_TRANSFERS = 20
+_BDMA_UNIT = 32
+_LARGEST_REPEAT = 8192
+
+
+def cdp_problems(op: CdpOp, surface: CdpSurface, site: Site) -> Iterator[Problem]:
+    """What is wrong with one normalisation."""
+    yield from apply(CDP_RULES, site.place, op, surface, site)
+
+
+def cdp_fields(op: CdpOp, surface: CdpSurface, site: Site) -> Iterator[str]:
+    """Fields are within their registers; the window is 3, 5, 7 or 9 channels."""
+    yield from illegal_values(op)
+    yield from illegal_values(op.in_cvt, "in_cvt.")
+    yield from illegal_values(op.out_cvt, "out_cvt.")
+    yield from illegal_values(surface.src_data, "src_data.")
+    if op.local_size not in geometry.LRN_SIZES:
+        yield f"local_size {op.local_size}; it is 3, 5, 7 or 9"
+
+
+def cdp_in_memory(op: CdpOp, surface: CdpSurface, site: Site) -> Iterator[str]:
+    """Source and result are in DRAM and have the same sizes."""
+    yield from _in_memory(surface)
+    src, dst = surface.src_data, surface.dst_data
+    for field in ("width", "height", "channel"):
+        size: int = getattr(src, field)
+        yield from outside(f"dst_data.{field}", getattr(dst, field), size, size)
+
+
+def cdp_precision(op: CdpOp, surface: CdpSurface, site: Site) -> Iterator[str]:
+    """`in_precision` and `out_precision` are the same, and one that the target has."""
+    yield from missing_precision("in_precision", op.in_precision, site.target.precisions)
+    if op.in_precision != op.out_precision:
+        yield f"out_precision {op.out_precision}; it is in_precision {op.in_precision}"
+
+
+def cdp_table(op: CdpOp, surface: CdpSurface, site: Site) -> Iterator[str]:
+    """`lut_index` names a table of the task; without one whatever is loaded would be used."""
+    tables = len(site.task.luts)
+    if not 0 <= op.lut_index < tables:
+        yield f"lut_index {op.lut_index}; the task has {tables} tables and the engine needs one"
+
+
+CDP_RULES = (cdp_fields, cdp_in_memory, cdp_precision, cdp_table)
+
+
+def _in_memory(surface: CdpSurface | RubikSurface) -> Iterator[str]:
+    for field, cube in (("src_data", surface.src_data), ("dst_data", surface.dst_data)):
+        yield from outside(f"{field}.type", cube.type, MemoryType.MC, MemoryType.MC)
+
+
+def rubik_problems(op: RubikOp, surface: RubikSurface, site: Site) -> Iterator[Problem]:
+    """What is wrong with one reshaping."""
+    problems = list(apply(RUBIK_FIELD_RULES, site.place, op, surface, site))
+    yield from problems
+    if not problems:
+        yield from apply(RUBIK_RULES, site.place, op, surface, site)
+
+
+def rubik_fields(op: RubikOp, surface: RubikSurface, site: Site) -> Iterator[str]:
+    """Fields are within their registers; strides are 1 to 32 when contracting."""
+    yield from illegal_values(op)
+    yield from illegal_values(surface.src_data, "src_data.")
+    yield from illegal_values(surface.dst_data, "dst_data.")
+    if op.mode == RubikMode.CONTRACT:
+        yield from outside("stride_x", op.stride_x, 1, geometry.LARGEST_CONTRACT_STRIDE)
+        yield from outside("stride_y", op.stride_y, 1, geometry.LARGEST_CONTRACT_STRIDE)
+
+
+def rubik_exists(op: RubikOp, surface: RubikSurface, site: Site) -> Iterator[str]:
+    """The target has the engine and the precision; source and result are in DRAM."""
+    if not site.target.rubik:
+        yield f"op_type 5 (RUBIK); {site.target.name} has no such engine"
+    yield from missing_precision("precision", op.precision, site.target.precisions)
+    yield from _in_memory(surface)
+
+
+RUBIK_FIELD_RULES = (rubik_fields, rubik_exists)
+
+
+def rubik_sizes(op: RubikOp, surface: RubikSurface, site: Site) -> Iterator[str]:
+    """Split and merge keep sizes; a contraction spreads groups of padded channels over pixels (§4.6)."""
+    src, dst = surface.src_data, surface.dst_data
+    precision = precision_of(op.precision)
+    if precision is None:
+        return
+    width, height, channels = src.width, src.height, src.channel
+    if op.mode == RubikMode.CONTRACT:
+        width, height = src.width * op.stride_x, src.height * op.stride_y
+        padded = geometry.round_up(dst.channel, geometry.channels_per_atom(site.target, precision))
+        wanted = padded * op.stride_x * op.stride_y
+        yield from outside("src_data.channel", src.channel, wanted, wanted)
+        channels = dst.channel
+    yield from outside("dst_data.width", dst.width, width, width)
+    yield from outside("dst_data.height", dst.height, height, height)
+    yield from outside("dst_data.channel", dst.channel, channels, channels)
+
+
+def rubik_planes(op: RubikOp, surface: RubikSurface, site: Site) -> Iterator[str]:
+    """The planar side of a split or merge says how far apart its planes are."""
+    if op.mode == RubikMode.SPLIT and not surface.dst_data.plane_stride:
+        yield "dst_data.plane_stride 0; a split writes a plane for every channel"
+    if op.mode == RubikMode.MERGE and not surface.src_data.plane_stride:
+        yield "src_data.plane_stride 0; a merge reads a plane for every channel"
+
+
+RUBIK_RULES = (rubik_sizes, rubik_planes)
+
+
+def bdma_problems(op: BdmaOp, surface: BdmaSurface, site: Site) -> Iterator[Problem]:
+    """What is wrong with one operation of the bridge."""
+    yield from apply(BDMA_RULES, site.place, op, surface, site)
+
+
+def bdma_exists(op: BdmaOp, surface: BdmaSurface, site: Site) -> Iterator[str]:
+    """The target has the engine; both ends are in DRAM."""
+    if not site.target.bdma:
+        yield f"op_type 0 (BDMA); {site.target.name} has no such engine"
+    yield from outside("source_type", surface.source_type, MemoryType.MC, MemoryType.MC)
+    yield from outside("destination_type", surface.destination_type, MemoryType.MC, MemoryType.MC)
+
+
+def bdma_transfers(op: BdmaOp, surface: BdmaSurface, site: Site) -> Iterator[str]:
+    """There are up to 20 transfers of lines of whole 32 bytes, repeated 1 to 8192 times."""
+    yield from outside("num_transfers", surface.num_transfers, 0, MOST_TRANSFERS)
+    if op.num_transfers != surface.num_transfers:
+        yield f"num_transfers {op.num_transfers}; the surface has {surface.num_transfers}"
+    for index, transfer in enumerate(surface.transfers[: surface.num_transfers]):
+        where = f"transfers[{index}]"
+        if transfer.line_size % _BDMA_UNIT or not transfer.line_size:
+            yield f"{where}.line_size {transfer.line_size}; it is a multiple of {_BDMA_UNIT} above 0"
+        yield from outside(f"{where}.line_repeat", transfer.line_repeat, 1, _LARGEST_REPEAT)
+        yield from outside(f"{where}.surface_repeat", transfer.surface_repeat, 1, _LARGEST_REPEAT)
+
+
+BDMA_RULES = (bdma_exists, bdma_transfers)

@@ -1,0 +1,122 @@
+"""Which operation of a task is done before another begins, whatever the timing (spec/nvdla.md §5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import IntEnum
+from itertools import pairwise
+
+from xonnc.formats.nvdla.checks.scheduling import GROUPS
+from xonnc.formats.nvdla.constants import Event
+from xonnc.formats.nvdla.graph import chains_of, queues
+from xonnc.formats.nvdla.tasks import DlaTask
+
+
+class Moment(IntEnum):
+    """What happens to an operation, one after another but for `WRITES`, which may begin before `READ`."""
+
+    PROGRAMMED = 0
+    STARTS = 1
+    READ = 2
+    """Everything is read."""
+    WRITES = 3
+    """The first byte is written."""
+    WRITTEN = 4
+    """Everything is written."""
+    COMPLETED = 5
+
+
+_AFTER = {
+    Event.OP_PROGRAMMED: Moment.PROGRAMMED,
+    Event.OP_ENABLED: Moment.STARTS,
+    Event.OP_COMPLETED: Moment.COMPLETED,
+    # Data or weights have been fetched, not necessarily both: nothing is known to be read.
+    Event.CDMA_WT_DONE: Moment.STARTS,
+    Event.CDMA_DT_DONE: Moment.STARTS,
+}
+_WITHIN = (
+    (Moment.PROGRAMMED, Moment.STARTS),
+    (Moment.STARTS, Moment.READ),
+    (Moment.STARTS, Moment.WRITES),
+    (Moment.WRITES, Moment.WRITTEN),
+    (Moment.READ, Moment.WRITTEN),
+    (Moment.WRITTEN, Moment.COMPLETED),
+)
+
+
+class Order:
+    """
+    The moments of a task's operations as the events force them, transitively closed.
+
+    The task is one that comes to its end (`graph.task_ends`), so that nothing waits for itself.
+    """
+
+    def __init__(self, task: DlaTask):
+        self._size = len(Moment) * len(task.operations)
+        self._next: list[list[int]] = [[] for _ in range(self._size)]
+        for first, second in _edges(task):
+            self._next[first].append(second)
+        self._sorted = self._topological()
+        self._after = [0] * self._size
+        for node in reversed(self._sorted):
+            for following in self._next[node]:
+                self._after[node] |= self._after[following] | 1 << following
+
+    def precedes(self, first: int, at: Moment, second: int, then: Moment) -> bool:
+        """Whether operation `first` is past moment `at` whenever operation `second` is at `then`."""
+        return bool(self._after[_node(first, at)] >> _node(second, then) & 1)
+
+    def moments(self) -> Iterator[tuple[int, Moment]]:
+        """All moments in an order that can happen."""
+        for node in self._sorted:
+            yield node // len(Moment), Moment(node % len(Moment))
+
+    def _topological(self) -> list[int]:
+        waiting = [0] * self._size
+        for following in self._next:
+            for node in following:
+                waiting[node] += 1
+        ready = [node for node in reversed(range(self._size)) if not waiting[node]]
+        found: list[int] = []
+        while ready:
+            node = ready.pop()
+            found.append(node)
+            for following in self._next[node]:
+                waiting[following] -= 1
+                if not waiting[following]:
+                    ready.append(following)
+        return found
+
+
+def _node(operation: int, moment: Moment) -> int:
+    return operation * len(Moment) + moment
+
+
+def _edges(task: DlaTask) -> Iterator[tuple[int, int]]:
+    for operation in task.operations:
+        index, entry = operation.index, operation.dependency
+        for first, second in _WITHIN:
+            yield _node(index, first), _node(index, second)
+        for consumer in entry.consumers:
+            if consumer.index != -1:
+                yield _node(index, _AFTER[Event(consumer.event)]), _node(consumer.index, Moment.STARTS)
+        if entry.fused_parent.index != -1:
+            yield _node(index, Moment.STARTS), _node(entry.fused_parent.index, Moment.STARTS)
+    yield from _engine_edges(task)
+    for chain in chains_of(task):
+        for first, second in pairwise(chain):
+            # What flows through is read before the last of it is written.
+            yield _node(first, Moment.READ), _node(second, Moment.WRITTEN)
+            yield _node(first, Moment.COMPLETED), _node(second, Moment.COMPLETED)
+
+
+def _engine_edges(task: DlaTask) -> Iterator[tuple[int, int]]:
+    """An engine is a pipeline: it programs, reads, writes and completes one operation after another."""
+    for queue in queues(task).values():
+        for first, second in pairwise(queue):
+            yield _node(first, Moment.PROGRAMMED), _node(second, Moment.PROGRAMMED)
+            yield _node(first, Moment.READ), _node(second, Moment.READ)
+            yield _node(first, Moment.WRITTEN), _node(second, Moment.WRITES)
+            yield _node(first, Moment.COMPLETED), _node(second, Moment.COMPLETED)
+        for first, second in zip(queue, queue[GROUPS:], strict=False):
+            yield _node(first, Moment.COMPLETED), _node(second, Moment.PROGRAMMED)

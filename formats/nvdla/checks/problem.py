@@ -1,0 +1,60 @@
+"""What a check finds, and the rules that find it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import ParamSpec
+
+from xonnc.formats.nvdla.loadable import Loadable
+from xonnc.formats.nvdla.tasks import DlaTask, Operation
+from xonnc.targets import NvdlaTarget
+
+P = ParamSpec("P")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One rule broken at one place; `rule` is its stable name."""
+
+    place: str
+    rule: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Site:
+    """One operation and what is around it."""
+
+    loadable: Loadable
+    task: DlaTask
+    operation: Operation
+    target: NvdlaTarget
+
+    @property
+    def place(self) -> str:
+        """What messages call the operation."""
+        return f"{self.task.name} operation {self.operation.index} ({self.operation.engine.name})"
+
+
+def apply(
+    rules: Iterable[Callable[P, Iterator[str]]], place: str, *args: P.args, **kwargs: P.kwargs
+) -> Iterator[Problem]:
+    """
+    What the rules say. A rule is a generator function: its name is the rule's, its docstring the
+    documentation, and each string it gives a finding: field, value, what is allowed.
+    """
+    for rule in rules:
+        name = getattr(rule, "__name__", "")
+        for reason in rule(*args, **kwargs):
+            yield Problem(place, name.replace("_", "-"), reason)
+
+
+def outside(field: str, value: int, low: int, high: int) -> Iterator[str]:
+    """The finding that a value is not from `low` to `high`, if so."""
+    if not low <= value <= high:
+        allowed = f"{low} to {high}" if low != high else f"{low}"
+        yield f"{field} {value}; it is {allowed}"

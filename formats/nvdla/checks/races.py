@@ -1,0 +1,95 @@
+"""Operations of a task that touch the same bytes in no certain order (spec/nvdla.md §5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from xonnc.formats.nvdla.accesses import Access
+from xonnc.formats.nvdla.checks.order import Moment, Order
+from xonnc.formats.nvdla.checks.problem import Problem
+from xonnc.formats.nvdla.constants import OpType
+from xonnc.formats.nvdla.regions import Bytes, Region
+from xonnc.formats.nvdla.tasks import DlaTask
+
+
+@dataclass(frozen=True)
+class Touch:
+    """One access of an operation, in memory."""
+
+    operation: int
+    access: Access
+    region: Region
+
+
+def race_problems(task: DlaTask, touched: Mapping[int, Sequence[Access]], order: Order) -> Iterator[Problem]:
+    """Pairs of accesses to the same bytes, one of them a write, that no chain of events puts in order."""
+    by_memory: dict[int, list[Touch]] = {}
+    for index, found in touched.items():
+        for access in found:
+            region = access.region(task.addresses)
+            if region is not None:
+                by_memory.setdefault(region.memory, []).append(Touch(index, access, region))
+    for touches in by_memory.values():
+        for first, second in _meeting(touches):
+            yield from _race(task, first, second, order)
+
+
+def _meeting(touches: list[Touch]) -> Iterator[tuple[Touch, Touch]]:
+    """Pairs, one of them a write, whose outermost bytes overlap."""
+    touches.sort(key=lambda touch: touch.region.begin)
+    open_touches: list[Touch] = []
+    for touch in touches:
+        open_touches = [other for other in open_touches if other.region.end > touch.region.begin]
+        for other in open_touches:
+            if other.access.writes or touch.access.writes:
+                yield other, touch
+        open_touches.append(touch)
+
+
+def _race(task: DlaTask, first: Touch, second: Touch, order: Order) -> Iterator[Problem]:
+    if first.operation == second.operation:
+        if not _may_be_in_place(task, first, second) and _overlap(first, second):
+            yield _problem(task, first, second, "in-place", "reads what it writes itself")
+        return
+    if _follows(first, second, order) or _follows(second, first, order) or not _overlap(first, second):
+        return
+    reader, writer = (first, second) if second.access.writes else (second, first)
+    other = task.operations[writer.operation]
+    what = "also writes" if reader.access.writes else "reads"
+    yield _problem(
+        task,
+        reader,
+        writer,
+        "ordered",
+        f"{what} what operation {other.index} ({other.engine.name}) {writer.access.field} writes; no chain "
+        "of events puts one before the other",
+    )
+
+
+def _problem(task: DlaTask, touch: Touch, other: Touch, rule: str, reason: str) -> Problem:
+    operation = task.operations[touch.operation]
+    begin = max(touch.region.begin, other.region.begin)
+    place = f"{task.name} operation {operation.index} ({operation.engine.name})"
+    return Problem(
+        place, rule, f"{touch.access.field} in memory {touch.region.memory} from byte {begin} {reason}"
+    )
+
+
+def _follows(first: Touch, second: Touch, order: Order) -> bool:
+    """Whether `first` is over before `second` begins."""
+    done = Moment.WRITTEN if first.access.writes else Moment.READ
+    begun = Moment.WRITES if second.access.writes else Moment.STARTS
+    return order.precedes(first.operation, done, second.operation, begun)
+
+
+def _may_be_in_place(task: DlaTask, first: Touch, second: Touch) -> bool:
+    """The SDP works element by element: it may write each where it has read it."""
+    in_place = task.operations[first.operation].engine is OpType.SDP and (
+        first.region.packed() == second.region.packed()
+    )
+    return first.access.writes == second.access.writes or in_place
+
+
+def _overlap(first: Touch, second: Touch) -> bool:
+    return bool(Bytes.of(first.region) & Bytes.of(second.region))

@@ -1,0 +1,92 @@
+"""How the operations of a task hang together: queues, fused pairs and chains (spec/nvdla.md §5)."""
+
+from __future__ import annotations
+
+from xonnc.formats.nvdla.constants import Activation, MemoryType, OpType
+from xonnc.formats.nvdla.records import CdpOp, ConvSurface, PdpSurface, SdpOp, SdpSurface
+from xonnc.formats.nvdla.tasks import DlaTask, Operation
+
+FEEDS = {OpType.CONV: OpType.SDP, OpType.SDP: OpType.PDP}
+"""Which engine can take the results of another on the fly."""
+
+
+def queues(task: DlaTask) -> dict[OpType, list[int]]:
+    """The operations of each engine as its own slots chain them; stops where a chain goes wrong."""
+    found: dict[OpType, list[int]] = {}
+    for engine in OpType:
+        queue: list[int] = []
+        seen: set[int] = set()
+        index = task.network.op_head[engine]
+        while 0 <= index < len(task.operations) and index not in seen:
+            operation = task.operations[index]
+            if operation.engine is not engine:
+                break
+            seen.add(index)
+            queue.append(index)
+            index = operation.dependency.consumers[engine].index
+        found[engine] = queue
+    return found
+
+
+def lut_of(operation: Operation) -> int | None:
+    """The number of the lookup table that an operation needs loaded."""
+    match operation.op:
+        case SdpOp() as op if op.y_op.enable and op.y_op.act == Activation.LUT:
+            return op.lut_index
+        case CdpOp() as op:
+            return op.lut_index
+        case _:
+            return None
+
+
+def parent_of(task: DlaTask, operation: Operation) -> Operation | None:
+    """The operation whose results this one takes on the fly."""
+    index = operation.dependency.fused_parent.index
+    return task.operations[index] if 0 <= index < len(task.operations) else None
+
+
+def child_of(task: DlaTask, operation: Operation) -> Operation | None:
+    """The operation that takes the results of this one on the fly."""
+    engine = FEEDS.get(operation.engine)
+    if engine is None:
+        return None
+    index = operation.dependency.consumers[engine].index
+    if not 0 <= index < len(task.operations):
+        return None
+    child = task.operations[index]
+    return child if child.dependency.fused_parent.index == operation.index else None
+
+
+def chains_of(task: DlaTask) -> list[list[int]]:
+    """For each operation the chain of fused ones it is in, in the order of the data."""
+    chains: list[list[int]] = [[operation.index] for operation in task.operations]
+    for engine in (OpType.CONV, OpType.SDP):
+        for operation in task.operations:
+            child = child_of(task, operation) if operation.engine is engine else None
+            if child is not None:
+                chains[operation.index].append(child.index)
+                chains[child.index] = chains[operation.index]
+    return chains
+
+
+def source_type(operation: Operation) -> int:
+    """Where the source is, as a `MemoryType`."""
+    match operation.surface:
+        case ConvSurface() | SdpSurface() | PdpSurface() as surface:
+            return surface.src_data.type
+        case _:
+            return MemoryType.MC
+
+
+def reads_on_the_fly(operation: Operation) -> bool:
+    """Whether the source comes straight from another engine."""
+    return source_type(operation) == MemoryType.HW
+
+
+def writes_on_the_fly(operation: Operation) -> bool:
+    """Whether the result goes straight to another engine."""
+    match operation.surface:
+        case ConvSurface() | SdpSurface() | PdpSurface() as surface:
+            return surface.dst_data.type == MemoryType.HW
+        case _:
+            return False

@@ -1,0 +1,131 @@
+"""The bytes of memory that the operations of a task read and write."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+_MOST_RUNS = 1 << 18
+"""Above this a region counts as a whole from its first to its last byte at its innermost gaps."""
+
+
+class Step(NamedTuple):
+    """A repetition: how often, bytes from one to the next, and the field that says so."""
+
+    times: int
+    stride: int
+    field: str = ""
+
+
+@dataclass(frozen=True)
+class Region:
+    """
+    Runs of `run` bytes in a memory object; the first begins at `begin`.
+
+    `steps` go from the innermost outwards: lines, surfaces, images.
+    """
+
+    memory: int
+    begin: int
+    run: int
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def end(self) -> int:
+        """One past the last byte."""
+        return self.begin + self.run + sum((times - 1) * stride for times, stride, _ in self.steps)
+
+    def packed(self) -> Region:
+        """The same bytes with runs that touch joined, and with as many runs as can be listed."""
+        run, steps = self.run, list(self.steps)
+        steps = [step for step in steps if step.times != 1]
+        while steps and (steps[0].stride <= run or prod(step.times for step in steps) > _MOST_RUNS):
+            joined = steps.pop(0)
+            run += (joined.times - 1) * joined.stride
+        return Region(self.memory, self.begin, run, tuple(steps))
+
+    def runs(self) -> npt.NDArray[np.int64]:
+        """Where each run begins, ascending; all are `run` bytes long. To be called on a packed region."""
+        starts = np.array([self.begin], np.int64)
+        for times, stride, _ in self.steps:
+            starts = np.add.outer(np.arange(times, dtype=np.int64) * stride, starts).reshape(-1)
+        starts.sort()
+        return starts
+
+
+class Bytes:
+    """A set of bytes of one memory object: sorted, disjoint ranges."""
+
+    def __init__(self, begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]):
+        self.begins = begins
+        self.ends = ends
+
+    @staticmethod
+    def none() -> Bytes:
+        """No byte."""
+        return Bytes(np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+    @staticmethod
+    def of(region: Region) -> Bytes:
+        """The bytes of a region."""
+        packed = region.packed()
+        starts = packed.runs()
+        return _joined(starts, starts + packed.run)
+
+    @staticmethod
+    def range(begin: int, end: int) -> Bytes:
+        """The bytes from `begin` up to `end`."""
+        if end <= begin:
+            return Bytes.none()
+        return Bytes(np.array([begin], np.int64), np.array([end], np.int64))
+
+    def __len__(self) -> int:
+        return int((self.ends - self.begins).sum())
+
+    def __bool__(self) -> bool:
+        return self.begins.size > 0
+
+    @property
+    def first(self) -> int:
+        """The lowest byte."""
+        return int(self.begins[0])
+
+    def __or__(self, other: Bytes) -> Bytes:
+        begins = np.concatenate((self.begins, other.begins))
+        ends = np.concatenate((self.ends, other.ends))
+        order = np.argsort(begins, kind="stable")
+        return _joined(begins[order], ends[order])
+
+    def __and__(self, other: Bytes) -> Bytes:
+        """Bytes in both: each range of one with the ranges of the other that it meets."""
+        first = np.searchsorted(other.ends, self.begins, "right")
+        last = np.searchsorted(other.begins, self.ends, "left")
+        counts = np.maximum(last - first, 0)
+        mine = np.repeat(np.arange(self.begins.size), counts)
+        before = np.cumsum(counts) - counts
+        within = np.arange(int(counts.sum()), dtype=np.int64) - np.repeat(before, counts)
+        theirs = np.repeat(first, counts) + within
+        return Bytes(
+            np.maximum(self.begins[mine], other.begins[theirs]),
+            np.minimum(self.ends[mine], other.ends[theirs]),
+        )
+
+    def __sub__(self, other: Bytes) -> Bytes:
+        """Bytes that the other does not have: those in its gaps."""
+        edge = np.array([np.iinfo(np.int64).max], np.int64)
+        gap_begins = np.concatenate((np.array([np.iinfo(np.int64).min], np.int64), other.ends))
+        return self & Bytes(gap_begins, np.concatenate((other.begins, edge)))
+
+
+def _joined(begins: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> Bytes:
+    """Ranges sorted by their begin, with those that touch or overlap joined."""
+    if not begins.size:
+        return Bytes.none()
+    reach = np.maximum.accumulate(ends)
+    starts = np.concatenate(([True], begins[1:] > reach[:-1]))
+    last = np.concatenate((starts[1:], [True]))
+    return Bytes(begins[starts], reach[last])
