@@ -138,7 +138,7 @@ def element_type_of(dtype: np.dtype[np.generic]) -> Attribute:
 
 @cache
 def tensor_type(shape: Sequence[int], element_type: Attribute) -> TensorType[Attribute]:
-    """A ranked tensor type, memoised (building one costs 10 us); `-1` is a dynamic dimension."""
+    """A ranked tensor type, memoised (building one costs 10 us); a dynamic size is `DYNAMIC_INDEX`."""
     return TensorType(element_type, shape)
 
 
