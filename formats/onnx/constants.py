@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import onnx
-from xdsl.dialects.builtin import ArrayAttr, BytesAttr, DenseIntOrFPElementsAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, BytesAttr, DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute
 
 from xonnc.dialects.onnx.elements import DisposablePool, ElementsAttr, elements_array
@@ -15,7 +15,8 @@ from xonnc.dialects.onnx.elements.dense import stored_form
 from xonnc.dialects.onnx.literals import SparseElementsAttr, StringElementsAttr
 from xonnc.dialects.onnx.types import element_type_of, tensor_type
 from xonnc.errors import XonncError
-from xonnc.formats.onnx.tensors import AnyArray, TensorReader, element_count, proto
+from xonnc.formats.onnx.mirror import text_or_bytes
+from xonnc.formats.onnx.tensors import AnyArray, TensorReader, element_count, encode, proto
 
 
 @dataclass
@@ -89,4 +90,6 @@ def _plain(array: AnyArray) -> DenseIntOrFPElementsAttr:
 
 def _strings(array: AnyArray) -> StringElementsAttr:
     type_ = tensor_type(array.shape, element_type_of(array.dtype))
-    return StringElementsAttr(type_, ArrayAttr([StringAttr(text) for text in array.reshape(-1).tolist()]))
+    return StringElementsAttr(
+        type_, ArrayAttr([text_or_bytes(encode(text)) for text in array.reshape(-1).tolist()])
+    )

@@ -22,6 +22,7 @@ class Names:
         self._outer = outer
         self._by_value: dict[SSAValue, str] = {}
         self._taken: set[str] = set()
+        self._last: dict[str, int] = {}
 
     def __getitem__(self, value: SSAValue) -> str:
         names: Names | None = self
@@ -59,9 +60,10 @@ class Names:
 
     def fresh(self, stem: str) -> str:
         """A free name that begins with `stem`."""
-        number = 1
+        number = self._last.get(stem, 0) + 1
         while not self.is_free(f"{stem}_{number}"):
             number += 1
+        self._last[stem] = number
         return f"{stem}_{number}"
 
     def name_results(self, block: Block) -> None:

@@ -12,7 +12,16 @@ from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 import onnx
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, IntegerAttr, StringAttr, f32, i64
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    BytesAttr,
+    DictionaryAttr,
+    FloatAttr,
+    IntegerAttr,
+    StringAttr,
+    f32,
+    i64,
+)
 from xdsl.ir import Attribute, TypeAttribute
 from xdsl.utils.hints import isa
 
@@ -21,7 +30,7 @@ from xonnc.dialects.onnx.literals import SparseElementsAttr
 from xonnc.errors import XonncError
 from xonnc.formats.onnx import mirror
 from xonnc.formats.onnx.constants import Constants, array_of, sparse_proto
-from xonnc.formats.onnx.tensors import DATA_TYPES, ELEMENT_TYPES, decode, encode, proto
+from xonnc.formats.onnx.tensors import DATA_TYPES, ELEMENT_TYPES, encode, proto
 from xonnc.formats.onnx.value_types import to_proto, to_type
 
 _A = onnx.AttributeProto
@@ -37,10 +46,10 @@ Convert: TypeAlias = Callable[[onnx.AttributeProto, Constants], Attribute]
 _CONVERT: dict[int, Convert] = {
     _A.FLOAT: lambda given, constants: _real(given.f),
     _A.INT: lambda given, constants: spelled.integer(given.i),
-    _A.STRING: lambda given, constants: spelled.text(decode(given.s)),
+    _A.STRING: lambda given, constants: mirror.text_or_bytes(given.s),
     _A.FLOATS: lambda given, constants: _reals(given.floats),
     _A.INTS: lambda given, constants: _integers(given.ints),
-    _A.STRINGS: lambda given, constants: ArrayAttr([spelled.text(decode(text)) for text in given.strings]),
+    _A.STRINGS: lambda given, constants: ArrayAttr(list(map(mirror.text_or_bytes, given.strings))),
     _A.TENSOR: lambda given, constants: constants.dense(given.t),
     _A.SPARSE_TENSOR: lambda given, constants: constants.sparse(given.sparse_tensor),
     _A.TYPE_PROTO: lambda given, constants: to_type(given.tp, f"attribute '{given.name}'"),
@@ -88,7 +97,7 @@ def element_type_attribute(given: onnx.AttributeProto) -> Attribute:
     """An INT (before opset 6 a STRING) that names an element type, as `Cast.to` does, as that type."""
     number = given.i
     if kind_of(given) == _A.STRING:
-        number = dict(onnx.TensorProto.DataType.items()).get(decode(given.s), 0)
+        number = dict(onnx.TensorProto.DataType.items()).get(given.s.decode("ascii", "replace"), 0)
     element = ELEMENT_TYPES.get(number)
     if element is None:
         raise XonncError(
@@ -119,7 +128,7 @@ def from_attribute(name: str, value: Attribute, kind: Kind) -> onnx.AttributePro
             given.type, given.i = _A.INT, value.value.data
         case FloatAttr():
             given.type, given.f = _A.FLOAT, value.value.data
-        case StringAttr():
+        case StringAttr() | BytesAttr():
             given.type, given.s = _A.STRING, encode(value.data)
         case ArrayAttr():
             assert isa(value, ArrayAttr[Attribute])
@@ -155,7 +164,7 @@ def _fill_list(given: onnx.AttributeProto, values: Iterable[Attribute], kind: Ki
     elif isa(values, list[FloatAttr]):
         given.type = _A.FLOATS
         given.floats.extend(value.value.data for value in values)
-    elif isa(values, list[StringAttr]):
+    elif isa(values, list[StringAttr | BytesAttr]):
         given.type = _A.STRINGS
         given.strings.extend(encode(value.data) for value in values)
     else:

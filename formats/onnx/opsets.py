@@ -39,9 +39,14 @@ def identity_of(op: OnnxOp) -> Identity | None:
     if isinstance(op, CustomOp):
         domain = op.attributes.get("domain_name")
         return Identity(domain.data if isinstance(domain, StringAttr) else "", op.function_name.data)
-    if op.OP_TYPE:
-        return Identity(op.DOMAIN, op.OP_TYPE, op.SINCE, op.UNTIL)
-    return _SPECIAL.get(type(op))
+    return identity_of_class(type(op))
+
+
+def identity_of_class(op_type: type[OnnxOp]) -> Identity | None:
+    """What ops of `op_type` are in a model; `None` if ONNX has nothing for them, or each is its own."""
+    if op_type.OP_TYPE:
+        return Identity(op_type.DOMAIN, op_type.OP_TYPE, op_type.SINCE, op_type.UNTIL)
+    return _SPECIAL.get(op_type)
 
 
 @dataclass

@@ -205,14 +205,17 @@ def proto(array: AnyArray, name: str = "") -> onnx.TensorProto:
     return tensor
 
 
-def decode(text: bytes) -> str:
-    """Text of a model; bytes that are not UTF-8 survive the way in and out (PEP 383)."""
-    return text.decode("utf-8", "surrogateescape")
+def decode(text: bytes) -> str | bytes:
+    """An ONNX string, which may be any bytes: text if it is UTF-8, else as it is."""
+    try:
+        return text.decode("utf-8")
+    except UnicodeDecodeError:
+        return text
 
 
-def encode(text: str) -> bytes:
+def encode(text: str | bytes) -> bytes:
     """The inverse of `decode`."""
-    return text.encode("utf-8", "surrogateescape")
+    return text.encode("utf-8") if isinstance(text, str) else text
 
 
 def _check_field(name: str, data_type: int, cut: Cut) -> None:

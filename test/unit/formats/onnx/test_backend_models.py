@@ -5,13 +5,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from functools import cache
+from io import StringIO
 from pathlib import Path
 
 import onnx
 import pytest
 from xdsl.context import Context
+from xdsl.dialects.builtin import Builtin, ModuleOp
+from xdsl.dialects.func import Func
 
 from xonnc.dialects.onnx import get_onnx
+from xonnc.dialects.onnx.assembly import OnnxParser, OnnxPrinter
 from xonnc.formats.onnx.compare import models_equal
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.formats.onnx.importer import import_proto
@@ -23,7 +27,7 @@ UNVERIFIED = ("test_shape_start_greater_than_end",)
 """Models that the peer's rules for ops refuse, which the dialect's verifier follows."""
 
 CHECKED_EACH = 8
-"""One model in so many also goes through `onnx.checker`."""
+"""One model in so many also goes through `onnx.checker`, and through text."""
 
 
 @cache
@@ -31,7 +35,16 @@ def context() -> Context:
     """A context with the onnx dialect."""
     ctx = Context()
     ctx.register_dialect("onnx", get_onnx)
+    ctx.load_dialect(Builtin)
+    ctx.load_dialect(Func)
     return ctx
+
+
+def through_text(module: ModuleOp) -> ModuleOp:
+    """The module printed with its locations and read again."""
+    text = StringIO()
+    OnnxPrinter(text, print_debuginfo=True).print_op(module)
+    return OnnxParser(context(), text.getvalue(), "text").parse_module()
 
 
 def node_models() -> Iterator[tuple[str, onnx.ModelProto]]:
@@ -65,6 +78,7 @@ def test_every_model_comes_back_equal(kind: str, least: int) -> None:
         assert (models_equal(model, back) != []) == (name in DIFFERENT), name
         if count % CHECKED_EACH == 0:
             check(back)
+            assert models_equal(model, export_proto(through_text(module))) == [], name
         count += 1
     assert count >= least
     assert len(DIFFERENT) <= count // 100

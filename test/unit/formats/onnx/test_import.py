@@ -146,6 +146,21 @@ def test_everything_else_comes_back(ctx: Context) -> None:
     same(model, ctx)
 
 
+def test_strings_may_be_any_bytes(ctx: Context) -> None:
+    model = parse(
+        'g (float[2] x) => (float[2] y) { y = com.acme.F <a = "b", f = -0.0, n = 1.0, l = ["c"]> (x) }'
+    )
+    attributes = model.graph.node[0].attribute
+    attributes[0].s = b'\xff\x00a"\\'
+    attributes[2].f = float("nan")
+    attributes[3].strings[0] = b"\xfe"
+    model.graph.initializer.add(name="s", data_type=8, dims=[2], string_data=[b"\xff\xfe", "ä".encode()])
+    sparse = model.graph.sparse_initializer.add(dims=[4])
+    sparse.values.CopyFrom(onnx.TensorProto(name="sp", data_type=8, dims=[1], string_data=[b"\xff"]))
+    sparse.indices.CopyFrom(proto(np.array([[2]])))
+    same(model, ctx)
+
+
 def test_unsorted_graphs_are_sorted(ctx: Context) -> None:
     model = parse("g (float[2] x) => (float[2] y) { t = Relu (x)  y = Abs (t) }")
     nodes = list(model.graph.node)
