@@ -26,6 +26,13 @@ _LARGEST = (1 << 32) - 1
 
 def write_loadable(loadable: Loadable, path: Path) -> int:
     """Writes `loadable` to `path` through a temporary file beside it; gives the bytes written."""
+    try:
+        return _write_beside(loadable, path)
+    except OSError as error:
+        raise XonncError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+def _write_beside(loadable: Loadable, path: Path) -> int:
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as file:

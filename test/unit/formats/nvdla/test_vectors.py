@@ -148,8 +148,10 @@ def number(engine: str, key: str, value: Any) -> Any:
     if key in ("in_cvt", "out_cvt", "alu_cvt", "mul_cvt"):
         scale, truncate, enable, offset = value
         return CvtParam(scale=scale, truncate=truncate, enable=enable, offset=offset)
+    if key == "padv":
+        return tuple(value)
     if not isinstance(value, str):
-        return tuple(value) if isinstance(value, list) else value
+        return value
     if engine == "CUBE":
         return {"DRAM": MemoryType.MC, "on-the-fly": MemoryType.HW}[value]
     kinds = KINDS | {"type": SdpOpType, "mode": {"PDP": PoolMode, "RUBIK": RubikMode}.get(engine, SdpMode)}
