@@ -6,13 +6,12 @@ What a target can do is read from here by the verifier, the lowering, the messag
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from xonnc.errors import XonncError
+from xonnc.errors import XonncError, near
 
 FOLDER = Path(__file__).parent
 
@@ -67,10 +66,9 @@ def load_target(name: str) -> NvdlaTarget:
     if not path.is_file():
         if name.endswith(".toml"):
             raise XonncError(f"{name}: no such target file")
-        near = difflib.get_close_matches(name, target_names(), 1)
-        hint = f"did you mean '{near[0]}'? " if near else ""
         raise XonncError(
-            f"no target '{name}'; {hint}There are {', '.join(target_names())}, or give a .toml file"
+            f"no target '{name}'{near(name, target_names()) or '.'} There are {', '.join(target_names())}; "
+            "a .toml file of your own serves as well"
         )
     try:
         table = tomllib.loads(path.read_text())
@@ -84,10 +82,7 @@ def _target(path: Path, table: dict[str, Any]) -> NvdlaTarget:
     values: dict[str, Any] = {"name": path.stem} | table
     for key, value in values.items():
         if key not in known:
-            near = difflib.get_close_matches(key, known, 1)
-            raise XonncError(
-                f"{path}: no property '{key}'" + (f"; did you mean '{near[0]}'?" if near else "")
-            )
+            raise XonncError(f"{path}: no property '{key}'{near(key, known)}")
         values[key] = _checked(path, key, str(known[key].type), value)
     missing = [key for key, field in known.items() if field.default is MISSING and key not in values]
     if missing:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -11,6 +10,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import NamedTuple, NoReturn
 
+from xonnc.errors import near
 from xonnc.tools.process import Exit, run
 
 COMMANDS = {
@@ -50,9 +50,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return Exit.DONE
     name = argv[0]
     if name not in COMMANDS:
-        near = difflib.get_close_matches(name, COMMANDS, 1)
-        hint = f"did you mean '{near[0]}'?" if near else "see 'xonnc --help'"
-        print(f"xonnc: no command '{name}'; {hint}", file=sys.stderr)
+        hint = near(name, COMMANDS) or "; see 'xonnc --help'"
+        print(f"xonnc: no command '{name}'{hint}", file=sys.stderr)
         return Exit.USAGE
     return run("xonnc", lambda: _run_command(name, argv[1:]), argv)
 
@@ -64,9 +63,7 @@ def _run_command(name: str, argv: Sequence[str]) -> int:
     args, unknown = parser.parse_known_args(argv)
     if unknown:
         known = re.findall(r"--[a-z-]+", parser.format_help())
-        near = difflib.get_close_matches(unknown[0].partition("=")[0], known, 1)
-        hint = f", did you mean '{near[0]}'?" if near else ""
-        parser.error(f"no argument '{unknown[0]}' here{hint}")
+        parser.error(f"no argument '{unknown[0]}' here{near(unknown[0].partition('=')[0], known)}")
     return command.run(args)
 
 

@@ -8,6 +8,9 @@ from pathlib import Path
 
 from xdsl.passes import ModulePass
 
+from xonnc.dialects.onnx.registry import op_classes
+from xonnc.formats.onnx.opsets import identity_of_class
+from xonnc.lowering.convert_onnx_to_dla import LOWERINGS
 from xonnc.targets import NvdlaTarget, load_target, target_names
 from xonnc.tools.universe import XONNC_UNIVERSE
 
@@ -16,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def pages() -> Mapping[str, str]:
     """The generated pages by their file name in `docs`."""
-    return {"passes.md": _passes(), "targets.md": _targets()}
+    return {"nvdla-operators.md": _nvdla_operators(), "passes.md": _passes(), "targets.md": _targets()}
 
 
 def write() -> None:
@@ -44,6 +47,39 @@ def options(of: type[ModulePass]) -> Mapping[str, str]:
         for field in fields(of)
         if field.name != "name"
     }
+
+
+def operators() -> Mapping[str, tuple[str, ...]]:
+    """The ops of the dialect for each ONNX operator, newest first, in alphabetical order."""
+    found: dict[str, tuple[str, ...]] = {}
+    for op in op_classes():
+        if identity := identity_of_class(op):
+            found[identity.op_type] = (*found.get(identity.op_type, ()), op.name)
+    return dict(sorted(found.items()))
+
+
+def dla_operators() -> Mapping[str, str]:
+    """How the DLA runs each ONNX operator it takes, in alphabetical order."""
+    found: dict[str, str] = {}
+    for op, function in LOWERINGS.items():
+        if identity := identity_of_class(op):
+            found[identity.op_type] = " ".join((function.__doc__ or "").split())
+    return dict(sorted(found.items()))
+
+
+def _nvdla_operators() -> str:
+    lines = [
+        "# Operators on NVDLA",
+        "",
+        "Written by `python -m xonnc.tools.reference` from the lowering functions. Today these run in FP16",
+        "on `nv_full`; a model with any other operator is refused, with every such node named at once. The",
+        "compiler tells the hardware's limits (sizes, strides, pads) for the node that breaks them.",
+        "",
+        "| operator | runs as |",
+        "|---|---|",
+        *(f"| `{name}` | {how} |" for name, how in dla_operators().items()),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def _passes() -> str:

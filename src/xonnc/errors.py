@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import get_close_matches
+
 
 class XonncError(Exception):
     """
@@ -18,3 +21,9 @@ class RefusalError(XonncError):
     def __init__(self, reasons: list[str]):
         self.reasons = reasons
         super().__init__("\n".join(reasons))
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """`; did you mean 'x'?` if something known is close to `name`, else nothing."""
+    found = get_close_matches(name, list(known), 1)
+    return f"; did you mean '{found[0]}'?" if found else ""

@@ -1,0 +1,39 @@
+"""`xonnc ops`: the ONNX operators there are, and how a target runs them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from xonnc.errors import XonncError, near
+from xonnc.targets import load_target
+from xonnc.tools.reference import dla_operators, operators
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the command."""
+    parser.add_argument("operator", nargs="*", help="only these operators, as ONNX calls them")
+    parser.add_argument("--target", help="only those that this target takes, and how it runs them")
+    parser.add_argument("--json", action="store_true", help="print the list as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Lists operators."""
+    known = operators()
+    for name in args.operator:
+        if name not in known:
+            raise XonncError(f"no operator '{name}'{near(name, known)}")
+    wanted = args.operator or list(known)
+    if args.target:
+        load_target(args.target)
+        how = dla_operators()
+        rows = {name: how.get(name, "not taken") for name in wanted if name in how or args.operator}
+    else:
+        rows = {name: ", ".join(known[name]) for name in wanted}
+    if args.json:
+        print(json.dumps(rows, indent=2))
+        return 0
+    width = max(map(len, rows))
+    for name, text in rows.items():
+        print(f"{name:<{width}}  {text}")
+    return 0
