@@ -30,7 +30,7 @@ from xdsl.irdl import AtLeast, AttrConstraint, IntConstraint, RangeConstraint, R
 from xdsl.utils.exceptions import VerifyException
 
 from xonnc.dialects.onnx.attributes import SI64
-from xonnc.dialects.onnx.types import MapType, OptType, SeqType, StringType, is_tensor
+from xonnc.dialects.onnx.types import MapType, OptType, SeqType, StringType, is_tensor, unranked
 
 GROUPS: Mapping[str, str] = {
     "ints": "i8 i16 i32 i64",
@@ -101,11 +101,13 @@ class Types(AttrConstraint[Attribute]):
     def verify(self, attr: Attribute, constraint_context: VerificationContext) -> None:
         if is_tensor(attr):
             kind = attr.element_type
+        elif isinstance(attr, SeqType | OptType | MapType):
+            kind = kind_of(attr)
         elif self.is_optional and isinstance(attr, NoneType):
             return
         else:
-            kind = kind_of(attr)
-        if kind not in self.kinds:
+            kind = None
+        if kind is None or kind not in self.kinds:
             raise VerifyException(f"{attr} is not {self.description}")
         if self.variable and constraint_context.get_variable(self.variable) != kind:
             self._bind(kind, attr, constraint_context)
@@ -140,14 +142,19 @@ def types(variable: str, words: str) -> Types:
 
 
 def kind_of(type_: Attribute) -> Attribute:
-    """A type without its shapes: `f32` for `tensor<2xf32>`, `!onnx.Seq<f32>` for a sequence of those."""
+    """A type but for its shapes: `f32` for `tensor<2xf32>`, `!onnx.Seq<tensor<*xf32>>` for a sequence."""
+    return type_.element_type if is_tensor(type_) else _erased(type_)
+
+
+def _erased(type_: Attribute) -> Attribute:
+    """A type with its tensors unranked; a map holds its elements bare."""
     if is_tensor(type_):
-        return type_.element_type
+        return unranked(type_.element_type)
     match type_:
         case SeqType():
-            return SeqType(kind_of(type_.element_type))
+            return SeqType(_erased(type_.element_type))
         case OptType():
-            return OptType(kind_of(type_.element_type))
+            return OptType(_erased(type_.element_type))
         case MapType():
             return MapType(kind_of(type_.key_type), kind_of(type_.value_type))
         case _:
@@ -161,13 +168,17 @@ def _parse(words: str) -> Iterator[Attribute]:
             yield _ELEMENTS[word]
         elif word in GROUPS:
             yield from _parse(GROUPS[word])
-        elif head == "seq":
-            yield from map(SeqType, _parse(inner))
-        elif head == "opt":
-            yield from map(OptType, _parse(inner))
-        else:
+        elif head == "map":
             key, value = inner.split(",")
             yield MapType(_ELEMENTS[key.strip()], _ELEMENTS[value.strip()])
+        else:
+            holder = SeqType if head == "seq" else OptType
+            yield from (holder(_held(kind)) for kind in _parse(inner))
+
+
+def _held(kind: Attribute) -> Attribute:
+    """What a sequence holds: a tensor for an element type, else the kind itself."""
+    return kind if isinstance(kind, SeqType | OptType | MapType) else unranked(kind)
 
 
 def _split(words: str) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import Operation
 
 from xonnc.dialects.onnx.checks.rules import Rule, element_of, integer_of, property_of, refuse, type_of
@@ -21,7 +20,7 @@ def result_has_dtype(field: str, result: str, like: str = "") -> Rule:
         if expected is None:
             refuse(op, f"{field} is {code}, which is no element type")
         found = kind_of(type_of(op, result))
-        if found not in (expected, SeqType(expected)):
+        if found not in (expected, SeqType(unranked(expected))):
             word = "expected type" if like else "dtype"
             refuse(op, f"result element type {found} does not match the {word} {expected}")
 
@@ -39,22 +38,17 @@ def same_element(first: str, second: str, text: str) -> Rule:
     """Two values of one element type; a sequence counts as what it holds."""
 
     def rule(op: Operation) -> None:
-        a, b = (kind_of(type_of(op, field)) for field in (first, second))
-        a, b = (kind.element_type if isinstance(kind, SeqType) else kind for kind in (a, b))
+        a, b = (_inmost(type_of(op, field)) for field in (first, second))
         if a != b:
             refuse(op, text)
 
     return rule
 
 
-def needs_integers_without(field: str, of: str) -> Rule:
-    """`Mod`: numbers that are no integers need `fmod = 1`."""
-
-    def rule(op: Operation) -> None:
-        if integer_of(op, field) == 0 and not isinstance(element_of(op, of), IntegerType):
-            refuse(op, "fmod must be 1 when the input type is floating point")
-
-    return rule
+def _inmost(type_: Attribute) -> Attribute:
+    while isinstance(type_, SeqType):
+        type_ = type_.element_type
+    return kind_of(type_)
 
 
 def string_or(of: str, strings: str, numbers: str) -> Rule:

@@ -85,6 +85,7 @@ def test_a_type_outside_the_set():
     assert refusal(types("T", "floats bf16"), unranked(bf16)) is None
     assert refusal(types("T", "i64").optional, unranked(i1)) == "tensor<*xi1> is not a tensor of i64 or none"
     assert refusal(TENSOR, f32) is not None
+    assert refusal(types("S", "seq<floats>"), SeqType(f32)) is not None
     assert refusal(TENSOR, tensor_type((2,), IndexType())) is not None
 
 
@@ -115,7 +116,7 @@ def test_sequences_optionals_and_maps():
 
 def test_kinds():
     assert kind_of(VECTOR) == f32
-    assert kind_of(SeqType(OptType(VECTOR))) == SeqType(OptType(f32))
+    assert kind_of(SeqType(OptType(VECTOR))) == SeqType(OptType(unranked(f32)))
     assert kind_of(MapType(i64, VECTOR)) == MapType(i64, f32)
     assert kind_of(NONE) == NONE
 

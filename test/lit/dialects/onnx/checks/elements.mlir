@@ -93,7 +93,7 @@ func.func @EyeLike(%arg0: tensor<2x2xf32>) {
 // -----
 
 func.func @SequenceEmpty() {
-  // expected-error@+1 {{result element type !onnx.Seq<f32> does not match the dtype i64}}
+  // expected-error@+1 {{result element type !onnx.Seq<tensor<*xf32>> does not match the dtype i64}}
   %0 = "onnx.SequenceEmpty"() <{dtype = 7 : si64}> : () -> !onnx.Seq<tensor<*xf32>>
   onnx.Return
 }
