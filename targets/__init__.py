@@ -62,10 +62,13 @@ def target_names() -> list[str]:
 
 def load_target(name: str) -> NvdlaTarget:
     """The target called `name`, or described by the TOML file at that path."""
-    path = Path(name) if name.endswith(".toml") else FOLDER / f"{name}.toml"
-    if not path.is_file():
-        if name.endswith(".toml"):
+    if name.endswith(".toml"):
+        path = Path(name)
+        if not path.is_file():
             raise XonncError(f"{name}: no such target file")
+    elif name in target_names():
+        path = FOLDER / f"{name}.toml"
+    else:
         raise XonncError(
             f"no target '{name}'{near(name, target_names()) or '.'} There are {', '.join(target_names())}; "
             "a .toml file of your own serves as well"
