@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 from xonnc.dialects.onnx.checks.rules import Rule, element_of, integer_of, property_of, refuse, type_of
 from xonnc.dialects.onnx.constraints import kind_of
-from xonnc.dialects.onnx.types import ELEMENT_TYPES_BY_CODE, SeqType, StringType
+from xonnc.dialects.onnx.types import ELEMENT_TYPES_BY_CODE, SeqType, StringType, unranked
 
 
 def result_has_dtype(field: str, result: str, like: str = "") -> Rule:
