@@ -200,8 +200,16 @@ class DescriptorWriter:
         type_ = value.type
         channels, height, width = cube_of(type_)
         if isinstance(type_, FlowType):
+            # A convolution with a single position must state the atom as its line stride (§2.4).
+            line = width * self._target.memory_atom_bytes
             return records.DataCube(
-                type=hw.MemoryType.HW, address=-1, width=width, height=height, channel=channels
+                type=hw.MemoryType.HW,
+                address=-1,
+                width=width,
+                height=height,
+                channel=channels,
+                line_stride=line,
+                surf_stride=line * height,
             )
         assert isinstance(type_, SurfaceType), "dla-allocate places cubes"
         return records.DataCube(

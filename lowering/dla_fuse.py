@@ -118,8 +118,8 @@ def pack_stages(stages: Sequence[Operand], slots: int) -> list[Operand] | None:
     """
     The same computation in at most `slots` stages, `None` if it takes more.
 
-    A ReLU joins the stage before it; two numbers, added and then multiplied, share one; Y, which multiplies
-    first, takes no stage that does both.
+    A ReLU joins the stage before it; two numbers, added and then multiplied, share one, unless a PReLU
+    multiplies; Y, which multiplies first, takes no stage that does both.
     """
     packed: list[Operand] = []
     for stage, operand in stages:
@@ -142,6 +142,8 @@ def _join(first: Operand, second: Stage) -> Operand | None:
     if second.type is StageFunction.NONE:
         return replace(stage, act=second.act), operand
     numbers = stage.mode is second.mode is OperandMode.PER_LAYER
+    if second.act is Activation.PRELU:
+        return None
     if numbers and (stage.type, second.type) == (StageFunction.ALU, StageFunction.MUL):
         both = replace(stage, type=StageFunction.BOTH, act=second.act, mul_operand=second.mul_operand)
         return both, None

@@ -1,0 +1,67 @@
+// RUN: onnx-opt %s --dla-allocate --split-input-file | filecheck %s
+
+// Inputs and outputs have memory of their own; the second cube takes the place of nothing, the third that of the first.
+// CHECK:       "dla.memory"() <{lower_bound = 1024 : i64, role = "activations", size = 4096 : i64, sym_name = "activations"}>
+// CHECK:       "dla.memory"() <{role = "input", size = 512 : i64, sym_name = "input_0"}>
+// CHECK:       "dla.memory"() <{role = "output", size = 512 : i64, sym_name = "output_0"}>
+// CHECK-LABEL: @chain(%arg0: !dla.surface<tensor<1x16x4x4xf16>, "input_0" at 0, line 128, surface 512>)
+// CHECK:         "dla.pdp"(%arg0) {{.*}} -> !dla.surface<tensor<1x16x4x4xf16>, "activations" at [[FIRST:[0-9]+]], line 128
+// CHECK:         "dla.pdp"({{%.+}}) {{.*}} -> !dla.surface<tensor<1x16x4x4xf16>, "activations" at {{[0-9]+}}, line 128
+// CHECK:         "dla.pdp"({{%.+}}) {{.*}} -> !dla.surface<tensor<1x16x4x4xf16>, "activations" at [[FIRST]], line 128
+// CHECK:         -> !dla.surface<tensor<1x16x4x4xf16>, "output_0" at 0
+func.func @chain(%x: tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16> {
+  %a = "dla.pdp"(%x) <{kernel = array<i64: 1, 1>, mode = "max", pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  %b = "dla.pdp"(%a) <{kernel = array<i64: 1, 1>, mode = "max", pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  %c = "dla.pdp"(%b) <{kernel = array<i64: 1, 1>, mode = "max", pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  %d = "dla.pdp"(%c) <{kernel = array<i64: 1, 1>, mode = "max", pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  func.return %d : tensor<1x16x4x4xf16>
+}
+
+// -----
+
+// Element by element a pass may write where it reads: 512 bytes hold all three cubes.
+// CHECK:       lower_bound = 512 : i64
+// CHECK-LABEL: @in_place
+func.func @in_place(%x: tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16> {
+  %a = "dla.sdp"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  %b = "dla.sdp"(%a) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  %c = "dla.sdp"(%b) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  %d = "dla.sdp"(%c) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  func.return %d : tensor<1x16x4x4xf16>
+}
+
+// -----
+
+// The sources of a concatenation lie in it, one surface after the other; a slice of rows starts a line stride further.
+// CHECK-LABEL: @views
+// CHECK:         "dla.sdp"(%arg0) {{.*}} -> !dla.surface<tensor<1x16x4x4xf16>, "activations" at 0, line 128, surface 512>
+// CHECK:         "dla.sdp"(%arg0) {{.*}} -> !dla.surface<tensor<1x16x4x4xf16>, "activations" at 512, line 128, surface 512>
+// CHECK:         "dla.concat"{{.*}} -> !dla.surface<tensor<1x32x4x4xf16>, "activations" at 0, line 128, surface 512>
+// CHECK:         "dla.slice"{{.*}} -> !dla.surface<tensor<1x16x3x4xf16>, "activations" at 640, line 128, surface 512>
+func.func @views(%x: tensor<1x16x4x4xf16>) -> tensor<1x16x3x4xf16> {
+  %a = "dla.sdp"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  %b = "dla.sdp"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  %c = "dla.concat"(%a, %b) <{axis = 1 : i64}> : (tensor<1x16x4x4xf16>, tensor<1x16x4x4xf16>) -> tensor<1x32x4x4xf16>
+  %s = "dla.slice"(%c) <{offsets = array<i64: 16, 1, 0>}> : (tensor<1x32x4x4xf16>) -> tensor<1x16x3x4xf16>
+  %d = "dla.sdp"(%s) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (tensor<1x16x3x4xf16>) -> tensor<1x16x3x4xf16>
+  func.return %d : tensor<1x16x3x4xf16>
+}
+
+// -----
+
+// Constants begin at multiples of 128 bytes; kernels take whole entries of the convolution buffer, 128 bytes as well.
+// CHECK:       "dla.memory"() <{role = "constants", size = 4096 : i64, sym_name = "constants"}>
+// CHECK-LABEL: @in_order
+// CHECK:         -> !dla.packed<tensor<16xf16>, "constants" at 0, size 32>
+// CHECK:         -> !dla.packed<tensor<4x16x1x1xf16>, "constants" at 128, size 128>
+// CHECK:         -> !dla.surface<tensor<1x4x4x4xf16>, "constants" at 256, line 128, surface 512>
+func.func @in_order(%x: tensor<1x16x4x4xf16>) -> tensor<1x4x4x4xf16> {
+  %b = "dla.constant"() <{layout = "per_kernel", value = dense<1.0> : tensor<16xf32>}> : () -> tensor<16xf16>
+  %w = "dla.constant"() <{layout = "kernels", value = dense<1.0> : tensor<4x16x1x1xf32>}> : () -> tensor<4x16x1x1xf16>
+  %p = "dla.constant"() <{layout = "cube", value = dense<1.0> : tensor<1x4x4x4xf32>}> : () -> tensor<1x4x4x4xf16>
+  %y = "dla.sdp"(%x, %b) <{operandSegmentSizes = array<i32: 1, 1, 0, 0>, x1_stage = #dla.stage<type = alu, mode = per_kernel>}> : (tensor<1x16x4x4xf16>, tensor<16xf16>) -> tensor<1x16x4x4xf16>
+  %a = "dla.conv"(%y, %w) <{dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>}>
+     : (tensor<1x16x4x4xf16>, tensor<4x16x1x1xf16>) -> !dla.flow<tensor<1x4x4x4xf32>>
+  %z = "dla.sdp"(%a, %p) <{operandSegmentSizes = array<i32: 1, 1, 0, 0>, x1_stage = #dla.stage<type = mul, mode = per_point>}> : (!dla.flow<tensor<1x4x4x4xf32>>, tensor<1x4x4x4xf16>) -> tensor<1x4x4x4xf16>
+  func.return %z : tensor<1x4x4x4xf16>
+}

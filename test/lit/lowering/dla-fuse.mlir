@@ -1,0 +1,68 @@
+// RUN: onnx-opt %s --dla-fuse --split-input-file | filecheck %s
+
+// Bias, residual and ReLU are one pass behind the convolution that is computed last.
+// CHECK-LABEL: @residual
+// CHECK:         %[[A:.*]] = "dla.conv"
+// CHECK-NEXT:    %[[Y:.*]] = "dla.sdp"(%[[A]], %arg2, %arg0) {{.*}}x1_stage = #dla.stage<type = alu, mode = per_kernel>, x2_stage = #dla.stage<type = alu, mode = per_point, act = relu>
+// CHECK-NEXT:    return %[[Y]]
+func.func @residual(%x: tensor<1x16x4x4xf16>, %w: tensor<16x16x1x1xf16>, %b: tensor<16xf16>) -> tensor<1x16x4x4xf16> {
+  %a = "dla.conv"(%x, %w) <{dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>}>
+     : (tensor<1x16x4x4xf16>, tensor<16x16x1x1xf16>) -> !dla.flow<tensor<1x16x4x4xf32>>
+  %c = "dla.sdp"(%a, %b) <{operandSegmentSizes = array<i32: 1, 1, 0, 0>, x1_stage = #dla.stage<type = alu, mode = per_kernel>}>
+     : (!dla.flow<tensor<1x16x4x4xf32>>, tensor<16xf16>) -> tensor<1x16x4x4xf16>
+  %s = "dla.sdp"(%x, %c) <{operandSegmentSizes = array<i32: 1, 1, 0, 0>, x1_stage = #dla.stage<type = alu, mode = per_point>}>
+     : (tensor<1x16x4x4xf16>, tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  %r = "dla.sdp"(%s) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, x1_stage = #dla.stage<act = relu>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  func.return %r : tensor<1x16x4x4xf16>
+}
+
+// -----
+
+// Another reader needs the first pass's result: it stays.
+// CHECK-LABEL: @two_readers
+// CHECK:         %[[A:.*]] = "dla.sdp"(%arg0)
+// CHECK:         %[[B:.*]] = "dla.sdp"(%[[A]])
+// CHECK:         return %[[A]], %[[B]]
+func.func @two_readers(%x: tensor<1x16x4x4xf16>) -> (tensor<1x16x4x4xf16>, tensor<1x16x4x4xf16>) {
+  %a = "dla.sdp"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, x1_stage = #dla.stage<type = mul, mul_operand = 2.0>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  %b = "dla.sdp"(%a) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, x1_stage = #dla.stage<act = relu>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  func.return %a, %b : tensor<1x16x4x4xf16>, tensor<1x16x4x4xf16>
+}
+
+// -----
+
+// Two numbers, added and then multiplied, share a stage; the fourth stage needs a pass of its own.
+// CHECK-LABEL: @four_stages
+// CHECK:         "dla.sdp"(%arg0) {{.*}}x1_stage = #dla.stage<type = both, alu_operand = 1.0, mul_operand = 2.0>, x2_stage = #dla.stage<type = alu, alu_operand = 3.0>, y_stage = #dla.stage<type = alu, alu = min, alu_operand = 6.0>
+// CHECK:         "dla.sdp"({{%.+}}) {{.*}}x1_stage = #dla.stage<type = alu, alu = max, alu_operand = 4.0>}>
+func.func @four_stages(%x: tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16> {
+  %a = "dla.sdp"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, x1_stage = #dla.stage<type = alu, alu_operand = 1.0>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  %b = "dla.sdp"(%a) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, x1_stage = #dla.stage<type = mul, mul_operand = 2.0>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  %c = "dla.sdp"(%b) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, x1_stage = #dla.stage<type = alu, alu_operand = 3.0>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  %d = "dla.sdp"(%c) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, x1_stage = #dla.stage<type = alu, alu = min, alu_operand = 6.0>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  %e = "dla.sdp"(%d) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, x1_stage = #dla.stage<type = alu, alu = max, alu_operand = 4.0>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  func.return %e : tensor<1x16x4x4xf16>
+}
+
+// -----
+
+// The PDP takes what it alone reads on the fly.
+// CHECK-LABEL: @pool
+// CHECK:         %[[F:.*]] = "dla.sdp"(%arg0) {{.*}} -> !dla.flow<tensor<1x16x4x4xf16>>
+// CHECK-NEXT:    "dla.pdp"(%[[F]])
+func.func @pool(%x: tensor<1x16x4x4xf16>) -> tensor<1x16x2x2xf16> {
+  %a = "dla.sdp"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, x1_stage = #dla.stage<act = relu>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  %y = "dla.pdp"(%a) <{kernel = array<i64: 2, 2>, mode = "max", pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x2x2xf16>
+  func.return %y : tensor<1x16x2x2xf16>
+}
+
+// -----
+
+// Columns in pieces come from memory.
+// CHECK-LABEL: @pool_in_pieces
+// CHECK:         "dla.sdp"(%arg0) {{.*}} -> tensor<1x16x4x4xf16>
+func.func @pool_in_pieces(%x: tensor<1x16x4x4xf16>) -> tensor<1x16x2x2xf16> {
+  %a = "dla.sdp"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, x1_stage = #dla.stage<act = relu>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  %y = "dla.pdp"(%a) <{kernel = array<i64: 2, 2>, mode = "max", pads = array<i64: 0, 0, 0, 0>, split_num = 2 : i64, strides = array<i64: 2, 2>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x2x2xf16>
+  func.return %y : tensor<1x16x2x2xf16>
+}

@@ -1,0 +1,61 @@
+// RUN: onnx-opt %s --dla-resolve-views --split-input-file | filecheck %s
+
+// Passes of the SDP write into the concatenation's surface; a network input must be copied there.
+// CHECK-LABEL: @concat
+// CHECK:         %[[A:.*]] = "dla.sdp"(%arg0) {{.*}}relu
+// CHECK:         %[[COPY:.*]] = "dla.sdp"(%arg0) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}>
+// CHECK:         "dla.concat"(%[[A]], %[[COPY]])
+func.func @concat(%x: tensor<1x16x4x4xf16>) -> tensor<1x32x4x4xf16> {
+  %a = "dla.sdp"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, x1_stage = #dla.stage<act = relu>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  %c = "dla.concat"(%a, %x) <{axis = 1 : i64}> : (tensor<1x16x4x4xf16>, tensor<1x16x4x4xf16>) -> tensor<1x32x4x4xf16>
+  func.return %c : tensor<1x32x4x4xf16>
+}
+
+// -----
+
+// The same cube twice: it lies in one place, its copy in the other.
+// CHECK-LABEL: @twice
+// CHECK:         %[[A:.*]] = "dla.sdp"(%arg0) {{.*}}relu
+// CHECK:         %[[COPY:.*]] = "dla.sdp"(%[[A]]) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}>
+// CHECK:         "dla.concat"(%[[A]], %[[COPY]])
+func.func @twice(%x: tensor<1x16x4x4xf16>) -> tensor<1x32x4x4xf16> {
+  %a = "dla.sdp"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, x1_stage = #dla.stage<act = relu>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  %c = "dla.concat"(%a, %a) <{axis = 1 : i64}> : (tensor<1x16x4x4xf16>, tensor<1x16x4x4xf16>) -> tensor<1x32x4x4xf16>
+  func.return %c : tensor<1x32x4x4xf16>
+}
+
+// -----
+
+// 8 channels end inside an atom of 16: convolutions with ones shift both sources, the SDP adds them.
+// CHECK-LABEL: @misaligned
+// CHECK:         "dla.conv"(%arg0, {{%.+}}) {{.*}} : (tensor<1x8x4x4xf16>, tensor<24x8x1x1xf16>)
+// CHECK:         %[[FIRST:.*]] = "dla.sdp"
+// CHECK:         "dla.conv"(%arg1, {{%.+}}) {{.*}} : (tensor<1x16x4x4xf16>, tensor<24x16x1x1xf16>)
+// CHECK:         %[[SUM:.*]] = "dla.sdp"({{%.+}}, %[[FIRST]]) {{.*}}x1_stage = #dla.stage<type = alu, mode = per_point>
+// CHECK-NEXT:    return %[[SUM]]
+func.func @misaligned(%x: tensor<1x8x4x4xf16>, %y: tensor<1x16x4x4xf16>) -> tensor<1x24x4x4xf16> {
+  %c = "dla.concat"(%x, %y) <{axis = 1 : i64}> : (tensor<1x8x4x4xf16>, tensor<1x16x4x4xf16>) -> tensor<1x24x4x4xf16>
+  func.return %c : tensor<1x24x4x4xf16>
+}
+
+// -----
+
+// A slice from channel 8 is picked by a convolution, one from channel 16 stays a view.
+// CHECK-LABEL: @slices
+// CHECK:         "dla.conv"(%arg0, {{%.+}}) {{.*}} : (tensor<1x32x4x4xf16>, tensor<8x32x1x1xf16>)
+// CHECK:         "dla.slice"(%arg0) <{offsets = array<i64: 16, 0, 0>}>
+func.func @slices(%x: tensor<1x32x4x4xf16>) -> (tensor<1x8x4x4xf16>, tensor<1x16x4x4xf16>) {
+  %a = "dla.slice"(%x) <{offsets = array<i64: 8, 0, 0>}> : (tensor<1x32x4x4xf16>) -> tensor<1x8x4x4xf16>
+  %b = "dla.slice"(%x) <{offsets = array<i64: 16, 0, 0>}> : (tensor<1x32x4x4xf16>) -> tensor<1x16x4x4xf16>
+  func.return %a, %b : tensor<1x8x4x4xf16>, tensor<1x16x4x4xf16>
+}
+
+// -----
+
+// An input that is a result as well.
+// CHECK-LABEL: @through
+// CHECK:         %[[COPY:.*]] = "dla.sdp"(%arg0)
+// CHECK:         return %[[COPY]]
+func.func @through(%x: tensor<1x8x4x4xf16>) -> tensor<1x8x4x4xf16> {
+  func.return %x : tensor<1x8x4x4xf16>
+}

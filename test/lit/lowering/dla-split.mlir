@@ -1,0 +1,46 @@
+// RUN: onnx-opt %s --dla-split --split-input-file | filecheck %s
+
+// Everything fits: one bank each.
+// CHECK-LABEL: @whole
+// CHECK:         banks = #dla.banks<data_banks = 1, weight_banks = 1>
+// CHECK-NOT:     "dla.concat"
+func.func @whole(%x: tensor<1x16x8x8xf16>, %w: tensor<16x16x3x3xf16>) -> tensor<1x16x6x6xf16> {
+  %a = "dla.conv"(%x, %w) <{dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>}>
+     : (tensor<1x16x8x8xf16>, tensor<16x16x3x3xf16>) -> !dla.flow<tensor<1x16x6x6xf32>>
+  %y = "dla.sdp"(%a) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (!dla.flow<tensor<1x16x6x6xf32>>) -> tensor<1x16x6x6xf16>
+  func.return %y : tensor<1x16x6x6xf16>
+}
+
+// -----
+
+// 128 rows of 32 entries each in 15 banks of 256 entries hold 120 rows: two pieces, of 64 rows each. Their inputs overlap by
+// two rows, each adds its own rows of the residual, and the weights are read once.
+// CHECK-LABEL: @pieces
+// CHECK:         %[[IN0:.*]] = "dla.slice"(%arg0) <{offsets = array<i64: 0, 0, 0>}> : (tensor<1x32x128x64xf16>) -> tensor<1x32x65x64xf16>
+// CHECK:         %[[R0:.*]] = "dla.slice"(%arg2) <{offsets = array<i64: 0, 0, 0>}> : (tensor<1x16x128x64xf16>) -> tensor<1x16x64x64xf16>
+// CHECK:         %[[A0:.*]] = "dla.conv"(%[[IN0]], %arg1) <{banks = #dla.banks<data_banks = 15, weight_banks = 1, skip_weight_release = true>{{.*}}pads = array<i64: 1, 1, 0, 1>
+// CHECK:         %[[Y0:.*]] = "dla.sdp"(%[[A0]], %[[R0]])
+// CHECK:         %[[IN1:.*]] = "dla.slice"(%arg0) <{offsets = array<i64: 0, 63, 0>}>
+// CHECK:         %[[R1:.*]] = "dla.slice"(%arg2) <{offsets = array<i64: 0, 64, 0>}>
+// CHECK:         %[[A1:.*]] = "dla.conv"(%[[IN1]], %arg1) <{banks = #dla.banks<data_banks = 15, weight_banks = 1, weight_reuse = true>{{.*}}pads = array<i64: 0, 1, 1, 1>
+// CHECK:         %[[Y1:.*]] = "dla.sdp"(%[[A1]], %[[R1]])
+// CHECK:         "dla.concat"(%[[Y0]], %[[Y1]]) <{axis = 2 : i64}>
+func.func @pieces(%x: tensor<1x32x128x64xf16>, %w: tensor<16x32x3x3xf16>, %r: tensor<1x16x128x64xf16>) -> tensor<1x16x128x64xf16> {
+  %a = "dla.conv"(%x, %w) <{dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>}>
+     : (tensor<1x32x128x64xf16>, tensor<16x32x3x3xf16>) -> !dla.flow<tensor<1x16x128x64xf32>>
+  %y = "dla.sdp"(%a, %r) <{operandSegmentSizes = array<i32: 1, 1, 0, 0>, x1_stage = #dla.stage<type = alu, mode = per_point>}>
+     : (!dla.flow<tensor<1x16x128x64xf32>>, tensor<1x16x128x64xf16>) -> tensor<1x16x128x64xf16>
+  func.return %y : tensor<1x16x128x64xf16>
+}
+
+// -----
+
+// All kernels do not fit beside the data: they stream, two groups of 16 at a time.
+// CHECK-LABEL: @streams
+// CHECK:         banks = #dla.banks<data_banks = 2, weight_banks = 10>
+func.func @streams(%x: tensor<1x512x7x7xf16>, %w: tensor<512x512x3x3xf16>) -> tensor<1x512x7x7xf16> {
+  %a = "dla.conv"(%x, %w) <{dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>}>
+     : (tensor<1x512x7x7xf16>, tensor<512x512x3x3xf16>) -> !dla.flow<tensor<1x512x7x7xf32>>
+  %y = "dla.sdp"(%a) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (!dla.flow<tensor<1x512x7x7xf32>>) -> tensor<1x512x7x7xf16>
+  func.return %y : tensor<1x512x7x7xf16>
+}
