@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from xonnc.formats.nvdla.constants import Activation, MemoryType, OpType
-from xonnc.formats.nvdla.records import CdpOp, ConvSurface, PdpSurface, SdpOp, SdpSurface
+from xonnc.formats.nvdla.constants import MemoryType, OpType
+from xonnc.formats.nvdla.records import ConvSurface, PdpSurface, SdpSurface
 from xonnc.formats.nvdla.tasks import DlaTask, Operation
 
 FEEDS = {OpType.CONV: OpType.SDP, OpType.SDP: OpType.PDP}
@@ -26,17 +26,6 @@ def queues(task: DlaTask) -> dict[OpType, list[int]]:
             index = operation.dependency.consumers[engine].index
         found[engine] = queue
     return found
-
-
-def lut_of(operation: Operation) -> int | None:
-    """The number of the lookup table that an operation needs loaded."""
-    match operation.op:
-        case SdpOp() as op if op.y_op.enable and op.y_op.act == Activation.LUT:
-            return op.lut_index
-        case CdpOp() as op:
-            return op.lut_index
-        case _:
-            return None
 
 
 def parent_of(task: DlaTask, operation: Operation) -> Operation | None:

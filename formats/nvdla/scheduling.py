@@ -10,8 +10,8 @@ from xonnc.formats.nvdla.constants import Event, MemoryType, OpType
 from xonnc.formats.nvdla.records import BdmaSurface, CdpOp, Consumer, SdpOp
 from xonnc.formats.nvdla.tasks import Operation
 
-# Register groups per engine: one operation runs while the next is programmed.
-_GROUPS = 2
+GROUPS = 2
+"""Register groups of an engine: one operation runs while the next is programmed."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Scheduler:
     def _may_program(self, engine: OpType) -> bool:
         position = self._programmed[engine]
         running = position - self._finished[engine]
-        if position == len(self._queues[engine]) or running >= _GROUPS:
+        if position == len(self._queues[engine]) or running >= GROUPS:
             return False
         lut = self.nodes[self._queues[engine][position]].lut
         # Another table is loaded only while the engine is idle.

@@ -11,7 +11,7 @@ from xonnc.formats.nvdla.checks.conv import conv_problems
 from xonnc.formats.nvdla.checks.cubes import CUBE_RULES
 from xonnc.formats.nvdla.checks.descriptors import descriptor_problems
 from xonnc.formats.nvdla.checks.emu import emu_problems
-from xonnc.formats.nvdla.checks.fields import illegal_values
+from xonnc.formats.nvdla.checks.fields import lut_fields
 from xonnc.formats.nvdla.checks.flow import Flow
 from xonnc.formats.nvdla.checks.graph import graph_problems
 from xonnc.formats.nvdla.checks.memory_engines import bdma_problems, cdp_problems, rubik_problems
@@ -79,7 +79,7 @@ def _engine_problems(task: DlaTask | EmuTask, loadable: Loadable, target: NvdlaT
             yield from apply(CUBE_RULES, place, emu_accesses(operation), task.addresses, loadable, target)
         return
     for index, lut in enumerate(task.luts):
-        yield from apply((illegal_values,), f"{task.name} lut {index}", lut)
+        yield from apply((lut_fields,), f"{task.name} lut {index}", lut)
     for operation in task.operations:
         site = Site(loadable, task, operation, target)
         yield from _operation_problems(site)

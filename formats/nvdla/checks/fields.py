@@ -139,6 +139,11 @@ def illegal_values(record: Record, where: str = "") -> Iterator[str]:
             yield f"{where}{field} {value}; it is one of {names}"
 
 
+def lut_fields(lut: LutParam) -> Iterator[str]:
+    """The method and the priorities of a lookup table name what exists."""
+    yield from illegal_values(lut)
+
+
 def missing_precision(field: str, value: int, precisions: tuple[str, ...]) -> Iterator[str]:
     """The finding that a target has no data path for a precision, if so."""
     if value in list(Precision) and Precision(value).name.lower() not in precisions:

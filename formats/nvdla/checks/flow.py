@@ -12,6 +12,15 @@ from xonnc.formats.nvdla.loadable import Loadable, MemoryEntry
 from xonnc.formats.nvdla.regions import Bytes
 from xonnc.formats.nvdla.tasks import Address
 
+RULES = {
+    "written-before-read": "What is read has been written, or given with the file, or bound as input.",
+    "live-data-kept": "What one operation wrote for a reader is not half overwritten by another.",
+    "given-data-kept": "Constants and inputs are not written to: a second run finds what the first did.",
+    "results-are-read": "No result is overwritten as a whole before anything has read it.",
+    "outputs-are-written": "Every output is written by some operation.",
+}
+"""What is asked of data on its way from writers to readers."""
+
 
 @dataclass
 class Content:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from enum import IntEnum
 from itertools import pairwise
 
-from xonnc.formats.nvdla.checks.scheduling import GROUPS
 from xonnc.formats.nvdla.constants import Event
 from xonnc.formats.nvdla.graph import chains_of, queues
+from xonnc.formats.nvdla.scheduling import GROUPS
 from xonnc.formats.nvdla.tasks import DlaTask
 
 

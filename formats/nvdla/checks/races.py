@@ -12,6 +12,12 @@ from xonnc.formats.nvdla.constants import OpType
 from xonnc.formats.nvdla.regions import Bytes, Region
 from xonnc.formats.nvdla.tasks import DlaTask
 
+RULES = {
+    "ordered": "Two operations that touch the same bytes, one to write, are put in order by events.",
+    "in-place": "Only the SDP writes what it reads, element by element at the same place.",
+}
+"""What is asked of accesses to the same bytes."""
+
 
 @dataclass(frozen=True)
 class Touch:

@@ -1,0 +1,59 @@
+"""All rules by name with what each asks: what documentation and tests walk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from inspect import cleandoc
+
+from xonnc.formats.nvdla.checks import (
+    container,
+    conv,
+    cubes,
+    descriptors,
+    emu,
+    fields,
+    flow,
+    graph,
+    memory_engines,
+    pdp,
+    races,
+    sdp,
+)
+
+_GROUPS: tuple[Iterable[Callable[..., Iterator[str]]], ...] = (
+    container.LOADABLE_RULES,
+    container.BLOB_RULES,
+    container.MEMORY_RULES,
+    container.ADDRESS_RULES,
+    container.TENSOR_RULES,
+    container.TASK_RULES,
+    descriptors.PLACE_RULES,
+    descriptors.NETWORK_RULES,
+    conv.FIELD_RULES,
+    conv.CONV_RULES,
+    sdp.FIELD_RULES,
+    sdp.SDP_RULES,
+    pdp.FIELD_RULES,
+    pdp.PDP_RULES,
+    memory_engines.CDP_RULES,
+    memory_engines.RUBIK_FIELD_RULES,
+    memory_engines.RUBIK_RULES,
+    memory_engines.BDMA_RULES,
+    (fields.lut_fields, emu.one_operation),
+    emu.EMU_RULES,
+    cubes.CUBE_RULES,
+    graph.GRAPH_RULES,
+    (graph.task_ends,),
+)
+
+RULES: dict[str, str] = (
+    {
+        rule.__name__.replace("_", "-"): cleandoc(rule.__doc__ or "").replace("\n", " ")
+        for group in _GROUPS
+        for rule in group
+    }
+    | {"descriptors-decode": "Descriptors are where the network descriptor says."}
+    | races.RULES
+    | flow.RULES
+)
+"""What each rule asks, by the name that problems carry."""
