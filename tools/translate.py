@@ -6,7 +6,6 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, NoReturn, TypeAlias, get_args
@@ -64,6 +63,8 @@ class Job:
     locations: bool
     elide_larger: int | None
     inline_functions: bool
+    hardware: str
+    """The target of the compiler that a loadable is for."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -105,6 +106,7 @@ def _work(arguments: Sequence[str]) -> int:
             locations=not args.no_locations,
             elide_larger=args.mlir_elide_elementsattrs_if_larger,
             inline_functions=args.inline_functions,
+            hardware=args.target,
         )
     )
     return Exit.DONE
@@ -140,6 +142,7 @@ def _parser() -> _Parser:
     add(
         "--inline-functions", action="store_true", help="replace calls of a model's functions by their bodies"
     )
+    add("--target", default="nv_full", metavar="NAME", help="the hardware a .nvdla is for (nv_full)")
     add("--no-locations", action="store_true", help="leave names of nodes and values out of .mlir")
     add("--mlir-print-debuginfo", action="store_true", help=argparse.SUPPRESS)
     add(
@@ -249,7 +252,7 @@ def _write_module(job: Job, target: Format, module: ModuleOp) -> None:
     if target == "mlir":
         _write(job, _module_text(job, module))
     elif target == "nvdla":
-        _write(job, _loadable(module))
+        _write_loadable(job, module)
     else:
         from xonnc.formats.onnx.exporter import export_model
         from xonnc.formats.onnx.save import ExternalData
@@ -299,11 +302,20 @@ def _put(stream: BinaryIO, data: bytes) -> None:
     stream.write(data)
 
 
-def _loadable(module: ModuleOp) -> Callable[[BinaryIO], None]:
-    """The last stage of the compiler: a module of the dla dialect with everything decided."""
-    from xonnc.formats.nvdla.loadable import Loadable
-    from xonnc.formats.nvdla.writer import to_bytes
+def _write_loadable(job: Job, module: ModuleOp) -> None:
+    """The last stage of the compiler: a module of the dla dialect in which everything has a place."""
+    from xonnc.dialects.dla.storage import MemoryOp
+    from xonnc.formats.nvdla.writer import to_bytes, write_loadable
+    from xonnc.lowering.dla_to_loadable import loadable_of
+    from xonnc.targets import load_target
 
-    emit: Callable[[ModuleOp], Loadable] = import_module("xonnc.lowering.dla_to_loadable").dla_to_loadable
-    data = to_bytes(emit(module))
-    return lambda stream: _put(stream, data)
+    if not any(isinstance(op, MemoryOp) for op in module.walk()):
+        raise XonncError(
+            f"{job.source}: nothing in it has a place in memory; lower it first: "
+            "onnx-opt --convert-onnx-to-dla … --dla-allocate, or let 'xonnc compile' do it all"
+        )
+    loadable = loadable_of(module, load_target(job.hardware))
+    if job.target == STDIN:
+        _write(job, lambda stream: _put(stream, to_bytes(loadable)))
+    else:
+        write_loadable(loadable, Path(job.target))

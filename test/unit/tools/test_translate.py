@@ -159,6 +159,29 @@ def test_wrong_inputs(
     assert {path.name for path in folder.iterdir()} <= {"a.onnx", arguments[0]}
 
 
+DLA = ["convert-onnx-to-dla", "dla-resolve-views", "dla-fuse", "dla-schedule", "dla-split", "dla-allocate"]
+
+
+def test_the_compiler_for_nvdla_spelled_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[1,8,4,4] x) => (float[1,8,4,4] y) { y = Relu (x) }'
+    )
+    (folder / "relu.onnxtxt").write_text(text)
+    assert main(["relu.onnxtxt", "-o", "relu.mlir"]) == 0
+    code, lowered, _ = run_opt([f"--{name}" for name in DLA], (folder / "relu.mlir").read_text())
+    assert code == 0
+    (folder / "dla.mlir").write_text(lowered)
+    assert main(["dla.mlir", "-o", "relu.nvdla"]) == 0
+    assert main(["relu.nvdla", "-o", "relu.txt"]) == 0
+    assert "tensor 0 'x'" in (folder / "relu.txt").read_text()
+    assert main(["dla.mlir", "-o", "relu.onnx"]) == 1
+    assert "ONNX has no operator for dla.sdp" in capsys.readouterr().err
+    assert main(["relu.mlir", "-o", "early.nvdla"]) == 1
+    assert "nothing in it has a place in memory; lower it first" in capsys.readouterr().err
+    assert not (folder / "early.nvdla").exists()
+    assert main(["dla.mlir", "-o", "relu.nvdla", "--target=nv_huge"]) == 1
+
+
 def test_wrong_ir_is_shown_with_its_place(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "b.mlir").write_text('func.func @f() {\n  %0 = "onnx.Relu"() : () -> ()\n}')
     assert main(["b.mlir", "-o", "c.onnx"]) == 1
