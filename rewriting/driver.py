@@ -78,16 +78,16 @@ def apply_rules(
     rules: RuleSet,
     *,
     pass_name: str,
-    top_down: bool = False,
     most_rewrites: int | None = None,
 ) -> Report:
     """
     Applies `rules` to everything inside `root` to a fixed point.
 
-    The last op is tried first unless `top_down`. More than `most_rewrites` rewrites (by default a multiple of
-    the number of ops) are an error that names the rules at work. What fired is told to `statistics`.
+    Ops are tried in textual order, so that constants fold in the order in which the model computes. More than
+    `most_rewrites` rewrites (by default a multiple of the number of ops) are an error that names the rules at
+    work. What fired is told to `statistics`.
     """
-    driver = _Driver(root, DisposablePool.of(context), Dispatch(rules), top_down)
+    driver = _Driver(root, DisposablePool.of(context), Dispatch(rules))
     driver.run(most_rewrites)
     record(pass_name, driver.report.fired)
     return driver.report
@@ -100,7 +100,6 @@ class _Driver:
     root: Operation
     pool: DisposablePool
     rules: Dispatch
-    top_down: bool
     report: Report = field(default_factory=Report)
     worklist: Worklist = field(default_factory=Worklist)
     last: deque[tuple[str, str]] = field(default_factory=lambda: deque[tuple[str, str]](maxlen=12))
@@ -123,8 +122,8 @@ class _Driver:
 
     def fill(self) -> int:
         """Fills the worklist; ops are popped from its end."""
-        ops = [op for op in self.root.walk(region_first=not self.top_down) if op is not self.root]
-        for op in reversed(ops) if self.top_down else ops:
+        ops = [op for op in self.root.walk() if op is not self.root]
+        for op in reversed(ops):
             self.worklist.push(op)
         return len(ops)
 

@@ -33,7 +33,7 @@ class Canonicalize(ModulePass):
     disable_pattern: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_rules(op, ctx, all_rules().without(self.disable_pattern), pass_name=self.name, top_down=True)
+        apply_rules(op, ctx, all_rules().without(self.disable_pattern), pass_name=self.name)
 
 
 @cache

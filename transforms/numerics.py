@@ -163,6 +163,7 @@ def _to_integer(x: Array, to: np.dtype[np.generic], nearest: bool) -> Array:
     return np.where(whole >= high, np.array(high, to), found).astype(to)
 
 
+@quiet
 def matmul(a: Array, b: Array) -> Array:
     """`a @ b` in the type of `a`; half floats are summed in single precision."""
     if is_float(a.dtype) and a.dtype.itemsize < 4:

@@ -41,6 +41,7 @@ from xonnc.rewriting.patterns import (
     value,
 )
 from xonnc.rewriting.rules import Rule, rule, rules
+from xonnc.transforms.numerics import is_float
 from xonnc.transforms.rules.conditions import is_absent, rank
 
 x, w, a, b, z, c = value.x, value.w, value.a, value.b, value.z, const.c
@@ -213,6 +214,12 @@ def is_one_number(c: Constant) -> str | None:
     return None if c.array.shape in ((), (1,)) else "c is not a scalar"
 
 
+def holds_floats(root: Operation) -> str | None:
+    """Integers would be cut at another place."""
+    element = element_type(root.results[0].type)
+    return None if element is not None and is_float(numpy_dtype(element)) else "the result holds no floats"
+
+
 def pad_rule(pad: Node) -> Rule:
     """A convolution of data padded with zeros pads the data itself."""
 
@@ -267,7 +274,7 @@ RULES = rules(
     FuseGemmFollowedByAddition=rule(
         Add(one_use(Gemm(a, b, absent, alpha=attr.alpha, transA=attr.ta, transB=attr.tb)).named("inner"), z),
         Gemm(a, b, z, alpha=attr.alpha, beta=1.0, transA=attr.ta, transB=attr.tb),
-        where=fits_a_matrix,
+        where=(fits_a_matrix, holds_floats),
     ),
     FuseBatchNormInferenceModeConvPattern=fuse_batch_norm_conv,
     RewriteBatchNormInferenceModeConvPattern1=batch_norm_arithmetic,
@@ -280,7 +287,9 @@ RULES = rules(
     ),
     # (a b) / c = a (b / c)
     FuseScalarDivMatMulPattern=rule(
-        Div(one_use(MatMul(a, const.weights)), c), MatMul(a, Div(const.weights, c)), where=is_one_number
+        Div(one_use(MatMul(a, const.weights)), c),
+        MatMul(a, Div(const.weights, c)),
+        where=(is_one_number, holds_floats),
     ),
     FusePadIntoConvPattern=pad_rule(Pad(x, const.pads, maybe.fill, absent, mode="constant")),
     FusePadV19IntoConvPattern=pad_rule(PadV19(x, const.pads, maybe.fill, absent, mode="constant")),

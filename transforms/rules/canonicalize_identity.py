@@ -134,7 +134,7 @@ RULES = SHAPES | rules(
     ),
     # x[0:n] = x
     RemoveIdentitySlicePattern=rule(
-        Slice(x, const.starts, value.ends, value.axes, maybe.steps), x, where=(same_static_type, whole_axes)
+        Slice(x, const.starts, const.ends, maybe.axes, maybe.steps), x, where=(same_static_type, whole_axes)
     ),
     # tile(x, 1) = x
     RemoveIdentityTilePattern=rule(Tile(x, c), x, where=(first_type_is_result_type, all_ones)),

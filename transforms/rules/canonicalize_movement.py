@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from xonnc.dialects.onnx.types import is_ranked, static_shape
@@ -29,7 +30,6 @@ from xonnc.rewriting.patterns import (
     Node,
     Outcome,
     Template,
-    absent,
     attr,
     const,
     rest,
@@ -183,7 +183,7 @@ def same_shape(root: Operation, x: SSAValue) -> str | None:
     result = root.results[0].type
     if not is_ranked(x.type) or not is_ranked(result) or x.type.get_shape() != result.get_shape():
         return "the shape changes"
-    return None if x.type.get_shape().count(-1) <= 1 else "two sizes are not known"
+    return None if x.type.get_shape().count(DYNAMIC_INDEX) <= 1 else "two sizes are not known"
 
 
 @rule(Reshape(x, value.shape, allowzero=1), bonus=-1)
@@ -243,17 +243,15 @@ RULES = rules(
     RecomposeConcatPattern=flat_concat,
     FuseTwoReshapesAllowZeroPattern=reshape_once_allowing_zero,
     FuseTwoReshapesPattern=reshape_once,
-    # reshape(x, nothing) = x
-    RemoveIdentityReshapePattern1=rule(Reshape(x, absent), x),
     RemoveIdentityReshapePattern2=rule(Reshape(x, value.shape), x, where=same_shape),
     RewriteReshapeAllowZeroPattern=without_allowzero,
     # depth_to_space(space_to_depth(x)) = x
     RemoveDepthToSpaceSpaceToDepthPattern=rule(
-        DepthToSpace(SpaceToDepth(x, blocksize=attr.block), blocksize=attr.block, mode="CRD"), x
+        DepthToSpace(SpaceToDepth(x, blocksize=attr.block), blocksize=attr.block, mode="DCR"), x
     ),
     # space_to_depth(depth_to_space(x)) = x
     RemoveSpaceToDepthDepthToSpacePattern=rule(
-        SpaceToDepth(DepthToSpace(x, blocksize=attr.block, mode="CRD"), blocksize=attr.block), x
+        SpaceToDepth(DepthToSpace(x, blocksize=attr.block, mode="DCR"), blocksize=attr.block), x
     ),
     RemoveSqueezeCastUnsqueezePattern=undone(
         Squeeze(Cast(Unsqueeze(x, const.inner)), const.outer), True, False

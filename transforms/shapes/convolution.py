@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import i32, i64
 
-from xonnc.transforms.shapes.site import UNKNOWN, Shape, Site, Types, infers, typed
+from xonnc.transforms.shapes.site import UNKNOWN, Shape, Site, Types, infers, shown, typed
 
 
 @infers("Conv", "ConvInteger", "QLinearConv")
@@ -17,7 +17,7 @@ def conv(site: Site) -> Types:
     if data is None or filters is None:
         return [None]
     if len(data) != len(filters) or len(data) < 3:
-        raise site.fail(f"data {list(data)} and weights {list(filters)} need one rank, at least 3")
+        raise site.fail(f"data {shown(data)} and weights {shown(filters)} need one rank, at least 3")
     group = site.integer("group", 1)
     if UNKNOWN not in (data[1], filters[1]) and data[1] != filters[1] * group:
         raise site.fail(f"{data[1]} channels are not {filters[1]} of each filter times {group} groups")
@@ -35,7 +35,7 @@ def pool(site: Site) -> Types:
     if data is None:
         return [None] * places
     if len(data) < 3:
-        raise site.fail(f"data {list(data)} has no axes to pool")
+        raise site.fail(f"data {shown(data)} has no axes to pool")
     shape = (*data[:2], *windows(site, data[2:], kernel, ceil=bool(site.integer("ceil_mode"))))
     return [*site.ranked(shape), *typed(shape, i64)][:places]
 
@@ -47,7 +47,7 @@ def global_pool(site: Site) -> Types:
     if data is None:
         return [None]
     if len(data) < 3:
-        raise site.fail(f"data {list(data)} has no axes to pool")
+        raise site.fail(f"data {shown(data)} has no axes to pool")
     return site.ranked((*data[:2], *(1 for _ in data[2:])))
 
 
@@ -83,7 +83,7 @@ def steps(site: Site, name: str, axes: int) -> Shape:
     """Strides or dilations, one for every axis."""
     found = site.integers(name) or (1,) * axes
     if len(found) != axes or min(found) < 1:
-        raise site.fail(f"{name} {list(found)} are not {axes} positive numbers")
+        raise site.fail(f"{name} {shown(found)} are not {axes} positive numbers")
     return found
 
 
@@ -96,7 +96,7 @@ def windows(site: Site, sizes: Shape, kernel: Shape, ceil: bool = False) -> list
     """
     axes = len(sizes)
     if len(kernel) != axes:
-        raise site.fail(f"kernel_shape {list(kernel)} needs {axes} sizes")
+        raise site.fail(f"kernel_shape {shown(kernel)} needs {axes} sizes")
     strides, dilations = steps(site, "strides", axes), steps(site, "dilations", axes)
     spans = [
         UNKNOWN if size == UNKNOWN else (size - 1) * dilation + 1
@@ -119,7 +119,7 @@ def resolved_pads(site: Site, sizes: Shape, spans: Sequence[int], strides: Shape
     if auto_pad in ("NOTSET", ""):
         pads = site.integers("pads") or (0,) * (2 * axes)
         if len(pads) != 2 * axes:
-            raise site.fail(f"pads {list(pads)} need {2 * axes} numbers")
+            raise site.fail(f"pads {shown(pads)} need {2 * axes} numbers")
     elif auto_pad == "VALID":
         pads = (0,) * (2 * axes)
     elif auto_pad not in ("SAME_UPPER", "SAME_LOWER"):

@@ -20,6 +20,7 @@ from xonnc.transforms.shapes.site import (
     infers,
     product,
     shape_slice,
+    shown,
     typed,
 )
 
@@ -42,8 +43,8 @@ def constant_of_shape(site: Site) -> Types:
     element = f32 if value is None else elements_type(value).element_type
     if sizes is None:
         return any_shape(element)
-    if min(sizes, default=0) < UNKNOWN:
-        raise site.fail(f"{list(sizes)} is no shape")
+    if any(size < 0 and size != UNKNOWN for size in sizes):
+        raise site.fail(f"{shown(sizes)} is no shape")
     return typed(sizes, element)
 
 
@@ -74,21 +75,20 @@ def reshape(site: Site) -> Types:
         return any_shape(site.element())
     if data is None:
         return site.ranked(tuple(UNKNOWN if number in (0, -1) else number for number in wanted))
-    given = site.numbers(1)
     copied = not site.integer("allowzero")
     sizes = list(wanted)
     left = list(data)
     for place, number in enumerate(wanted):
         if number == 0 and copied:
             if place >= len(data):
-                raise site.fail(f"shape {list(wanted)} copies axis {place} of {list(data)}")
+                raise site.fail(f"shape {shown(wanted)} copies axis {place} of {shown(data)}")
             sizes[place] = data[place]
             left[place] = 1
-    if given is not None and -1 in given:
-        rest = [number for number in given if number not in (0 if copied else -1, -1)]
-        sizes[given.index(-1)] = _rest(site, left, rest, wanted)
-    elif given is not None and UNKNOWN not in data and product(sizes) != product(data):
-        raise site.fail(f"{list(data)} does not reshape to {list(given)}")
+    if -1 in wanted:
+        others = [number for number in wanted if number != -1 and not (number == 0 and copied)]
+        sizes[wanted.index(-1)] = _rest(site, left, others, wanted)
+    elif UNKNOWN not in (*sizes, *data) and product(sizes) != product(data):
+        raise site.fail(f"{shown(data)} does not reshape to {shown(wanted)}")
     return site.ranked(tuple(sizes))
 
 
@@ -97,7 +97,7 @@ def _rest(site: Site, data: Sequence[int], others: Sequence[int], wanted: Shape)
     if UNKNOWN in (total, known) or wanted.count(-1) > 1:
         return UNKNOWN
     if known == 0 or total % known:
-        raise site.fail(f"{total} elements do not reshape to {list(wanted)}")
+        raise site.fail(f"{total} elements do not reshape to {shown(wanted)}")
     return total // known
 
 
@@ -121,7 +121,7 @@ def transpose(site: Site) -> Types:
     perm = site.integers("perm") or tuple(reversed(range(len(data))))
     axes = [site.axis(axis, len(data)) for axis in perm]
     if sorted(axes) != list(range(len(data))):
-        raise site.fail(f"perm {list(perm)} is no permutation of {len(data)} axes")
+        raise site.fail(f"perm {shown(perm)} is no permutation of {len(data)} axes")
     site.set("perm", perm)
     return site.ranked(tuple(data[axis] for axis in axes))
 
@@ -136,7 +136,7 @@ def concat(site: Site) -> Types:
     rank = len(full[0])
     axis = site.axis(site.integer("axis"), rank)
     if any(len(shape) != rank for shape in full):
-        raise site.fail(f"operands {', '.join(str(list(shape)) for shape in full)} have different ranks")
+        raise site.fail(f"operands {', '.join(shown(shape) for shape in full)} have different ranks")
     sizes: list[int] = []
     for place in range(rank):
         column = [shape[place] for shape in full]
@@ -145,9 +145,7 @@ def concat(site: Site) -> Types:
             continue
         known = set(column) - {UNKNOWN}
         if len(known) > 1:
-            raise site.fail(
-                f"operands {', '.join(str(list(shape)) for shape in full)} differ in axis {place}"
-            )
+            raise site.fail(f"operands {', '.join(shown(shape) for shape in full)} differ in axis {place}")
         sizes.append(known.pop() if known else UNKNOWN)
     site.set("axis", axis)
     return site.ranked(tuple(sizes))
@@ -166,7 +164,7 @@ def split(site: Site) -> Types:
         waits = (by_operand and site.has(1)) or data[axis] == UNKNOWN
         sizes = (UNKNOWN,) * parts if waits else equal_parts(data[axis], parts)
     if len(sizes) != parts or (UNKNOWN not in (data[axis], *sizes) and sum(sizes) != data[axis]):
-        raise site.fail(f"axis {axis} of {data[axis]} does not split into {list(sizes)} for {parts} results")
+        raise site.fail(f"axis {axis} of {data[axis]} does not split into {shown(sizes)} for {parts} results")
     site.set("axis", axis)
     return [each for size in sizes for each in site.ranked((*data[:axis], size, *data[axis + 1 :]))]
 
@@ -208,7 +206,7 @@ def squeeze(site: Site) -> Types:
         axes = tuple(axis for axis, size in enumerate(data) if size == 1)
     gone = {site.axis(axis, len(data)) for axis in axes}
     if any(data[axis] not in (1, UNKNOWN) for axis in gone):
-        raise site.fail(f"axes {sorted(gone)} of {list(data)} are not all of length one")
+        raise site.fail(f"axes {sorted(gone)} of {shown(data)} are not all of length one")
     return site.ranked(tuple(size for axis, size in enumerate(data) if axis not in gone))
 
 
@@ -221,7 +219,7 @@ def unsqueeze(site: Site) -> Types:
         return [None]
     new = {site.axis(axis, len(data) + len(axes)) for axis in axes}
     if len(new) != len(axes):
-        raise site.fail(f"axes {list(axes)} name a place twice")
+        raise site.fail(f"axes {shown(axes)} name a place twice")
     sizes = iter(data)
     return site.ranked(tuple(1 if axis in new else next(sizes) for axis in range(len(data) + len(axes))))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Attribute
 
-from xonnc.transforms.shapes.site import UNKNOWN, Shape, Site, Types, broadcast, infers, typed
+from xonnc.transforms.shapes.site import UNKNOWN, Shape, Site, Types, broadcast, infers, shown, typed
 
 REDUCTIONS = "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare"
 OLD_REDUCTIONS = (
@@ -90,7 +90,7 @@ def _matmul(site: Site, left: int, right: int, element: Attribute | None) -> Typ
     rows, columns = a[-2:-1], b[-1:] if len(b) > 1 else ()
     inner = (a[-1], b[max(-2, -len(b))])
     if UNKNOWN not in inner and inner[0] != inner[1]:
-        raise site.fail(f"{list(a)} times {list(b)}: {inner[0]} columns meet {inner[1]} rows")
+        raise site.fail(f"{shown(a)} times {shown(b)}: {inner[0]} columns meet {inner[1]} rows")
     return typed((*broadcast(site, [a[:-2], b[:-2]]), *rows, *columns), element)
 
 
@@ -101,10 +101,10 @@ def gemm(site: Site) -> Types:
     if a is None or b is None:
         return [None]
     if len(a) != 2 or len(b) != 2:
-        raise site.fail(f"{list(a)} and {list(b)} are not both matrices")
+        raise site.fail(f"{shown(a)} and {shown(b)} are not both matrices")
     rows, left = (a[1], a[0]) if site.integer("transA") else (a[0], a[1])
     right, columns = (b[1], b[0]) if site.integer("transB") else (b[0], b[1])
     if UNKNOWN not in (left, right) and left != right:
-        raise site.fail(f"{list(a)} times {list(b)}: {left} columns meet {right} rows")
+        raise site.fail(f"{shown(a)} times {shown(b)}: {left} columns meet {right} rows")
     bias = site.shape(2) if site.has(2) else None
     return site.ranked(broadcast(site, [(rows, columns), bias or ()]))

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TypeAlias, TypeVar
 
 import numpy as np
-from xdsl.dialects.builtin import NoneType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, NoneType
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.irdl import IRDLOperation, OpDef
 
@@ -20,7 +20,7 @@ from xonnc.errors import XonncError
 from xonnc.rewriting.literals import Decoded, decode, encode
 from xonnc.rewriting.patterns import Array
 
-UNKNOWN = -1
+UNKNOWN = DYNAMIC_INDEX
 """A dynamic dimension, as in MLIR's own tensor types."""
 
 Shape: TypeAlias = tuple[int, ...]
@@ -259,9 +259,14 @@ def broadcast(site: Site, shapes: Sequence[Shape]) -> Shape:
         column = {shape[axis - rank] for shape in shapes if axis - rank >= -len(shape)}
         fixed = column - {1, UNKNOWN}
         if len(fixed) > 1:
-            raise site.fail(f"shapes {' and '.join(str(list(shape)) for shape in shapes)} do not broadcast")
+            raise site.fail(f"shapes {' and '.join(shown(shape) for shape in shapes)} do not broadcast")
         sizes.append(fixed.pop() if fixed else UNKNOWN if UNKNOWN in column else 1)
     return tuple(sizes)
+
+
+def shown(sizes: Sequence[int]) -> str:
+    """Sizes as messages write them: `[?, 3]`."""
+    return f"[{', '.join('?' if size == UNKNOWN else str(size) for size in sizes)}]"
 
 
 def product(sizes: Sequence[int]) -> int:

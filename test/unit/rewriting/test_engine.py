@@ -205,10 +205,8 @@ class Graph:
     def add_end(self, op: Operation) -> None:
         self.function.body.block.add_op(op)
 
-    def run(self, table: RuleSet, top_down: bool = False, most_rewrites: int | None = None) -> Report:
-        report = apply_rules(
-            self.module, self.context, table, pass_name="tiny", top_down=top_down, most_rewrites=most_rewrites
-        )
+    def run(self, table: RuleSet, most_rewrites: int | None = None) -> Report:
+        report = apply_rules(self.module, self.context, table, pass_name="tiny", most_rewrites=most_rewrites)
         self.module.verify()
         return report
 
@@ -469,16 +467,20 @@ def test_an_edit_may_do_what_no_pattern_says() -> None:
 
 def test_the_best_rule_is_tried_first_then_the_first_of_equals() -> None:
     table = rules(
-        Later=rule(Neg(x), Sum(x)),
-        Sooner=rule(Neg(Neg(x)), x),
-        Bonus=rule(Neg(y), Sum(y, y), bonus=5),
+        Later=rule(Add(x, y), Sum(x)),
+        Sooner=rule(Add(Neg(x), y), x),
+        AlsoLater=rule(Add(Neg(x), y), y),
+        Bonus=rule(Add(x, y), Sum(y, y), bonus=5),
     )
-    graph = Graph()
-    graph.end(graph.op(NegOp, graph.op(NegOp, graph.x)))
-    assert graph.run(table, top_down=True).fired == {"Bonus": 2}
-    graph = Graph()
-    graph.end(graph.op(NegOp, graph.op(NegOp, graph.x)))
-    assert graph.run(table.without(["Bonus"])).fired == {"Sooner": 1}
+
+    def fired(table: RuleSet) -> list[str]:
+        graph = Graph()
+        graph.end(graph.op(AddOp, graph.op(NegOp, graph.x), graph.x))
+        return list(graph.run(table).fired)
+
+    assert fired(table) == ["Bonus"]
+    assert fired(table.without(["Bonus"])) == ["Sooner"]
+    assert fired(table.without(["Bonus", "Sooner"])) == ["AlsoLater"]
 
 
 def test_rules_that_undo_each_other_are_named() -> None:

@@ -1,0 +1,112 @@
+// RUN: onnx-opt %s --canonicalize-onnx --split-input-file | filecheck %s
+
+// A batch normalisation goes into the convolution before it.
+// CHECK-LABEL: @batch_norm_into_conv
+// CHECK-NOT:     BatchNormalization
+// CHECK:         "onnx.Conv"
+// CHECK-NEXT:    onnx.Return
+func.func @batch_norm_into_conv(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>, %s: tensor<4xf32>, %b: tensor<4xf32>, %m: tensor<4xf32>, %v: tensor<4xf32>) -> tensor<1x4x6x6xf32> {
+  %none = "onnx.NoValue"() <{value}> : () -> none
+  %0 = "onnx.Conv"(%x, %w, %none) : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>, none) -> tensor<1x4x6x6xf32>
+  %1 = "onnx.BatchNormalizationInferenceMode"(%0, %s, %b, %m, %v) : (tensor<1x4x6x6xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<1x4x6x6xf32>
+  onnx.Return %1 : tensor<1x4x6x6xf32>
+}
+
+// -----
+
+// The convolution has another reader: it stays, the normalisation becomes arithmetic.
+// CHECK-LABEL: @two_readers
+// CHECK:         %[[CONV:.*]] = "onnx.Conv"
+// CHECK-NOT:     BatchNormalization
+// CHECK:         onnx.Return %[[CONV]], %{{.*}}
+func.func @two_readers(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>, %s: tensor<4xf32>, %b: tensor<4xf32>, %m: tensor<4xf32>, %v: tensor<4xf32>) -> (tensor<1x4x6x6xf32>, tensor<1x4x6x6xf32>) {
+  %none = "onnx.NoValue"() <{value}> : () -> none
+  %0 = "onnx.Conv"(%x, %w, %none) : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>, none) -> tensor<1x4x6x6xf32>
+  %1 = "onnx.BatchNormalizationInferenceMode"(%0, %s, %b, %m, %v) : (tensor<1x4x6x6xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<1x4x6x6xf32>
+  onnx.Return %0, %1 : tensor<1x4x6x6xf32>, tensor<1x4x6x6xf32>
+}
+
+// -----
+
+// a b + c is one Gemm.
+// CHECK-LABEL: @gemm
+// CHECK:         "onnx.Gemm"(%{{.*}}, %{{.*}}, %{{.*}}) <{alpha = 1.000000e+00 : f32, beta = 1.000000e+00 : f32, transA = 0 : si64, transB = 0 : si64}>
+func.func @gemm(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>, %c: tensor<4xf32>) -> tensor<2x4xf32> {
+  %0 = "onnx.MatMul"(%a, %b) : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+  %1 = "onnx.Add"(%0, %c) : (tensor<2x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+  onnx.Return %1 : tensor<2x4xf32>
+}
+
+// -----
+
+// The sum has more elements than the product: no Gemm can make them.
+// CHECK-LABEL: @no_gemm
+// CHECK:         "onnx.MatMul"
+// CHECK-NEXT:    "onnx.Add"
+func.func @no_gemm(%a: tensor<1x3xf32>, %b: tensor<3x4xf32>, %c: tensor<5x4xf32>) -> tensor<5x4xf32> {
+  %0 = "onnx.MatMul"(%a, %b) : (tensor<1x3xf32>, tensor<3x4xf32>) -> tensor<1x4xf32>
+  %1 = "onnx.Add"(%0, %c) : (tensor<1x4xf32>, tensor<5x4xf32>) -> tensor<5x4xf32>
+  onnx.Return %1 : tensor<5x4xf32>
+}
+
+// -----
+
+// Ops that do nothing go.
+// CHECK-LABEL: @nothing
+// CHECK-SAME:    (%[[X:.*]]: tensor<2x3xf32>)
+// CHECK-NEXT:    onnx.Return %[[X]] : tensor<2x3xf32>
+func.func @nothing(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %none = "onnx.NoValue"() <{value}> : () -> none
+  %0 = "onnx.Identity"(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %1:2 = "onnx.Dropout"(%0, %none, %none) : (tensor<2x3xf32>, none, none) -> (tensor<2x3xf32>, none)
+  %2 = "onnx.Cast"(%1#0) <{saturate = 1 : si64, to = f32}> : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %3 = "onnx.Transpose"(%2) <{perm = [1, 0]}> : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %4 = "onnx.Transpose"(%3) <{perm = [1, 0]}> : (tensor<3x2xf32>) -> tensor<2x3xf32>
+  %shape = onnx.Constant dense<[2, -1]> : tensor<2xi64>
+  %5 = "onnx.Reshape"(%4, %shape) <{allowzero = 0 : si64}> : (tensor<2x3xf32>, tensor<2xi64>) -> tensor<2x3xf32>
+  onnx.Return %5 : tensor<2x3xf32>
+}
+
+// -----
+
+// Somebody reads the mask: it lets everything pass.
+// CHECK-LABEL: @dropout_mask
+// CHECK-SAME:    (%[[X:.*]]: tensor<2xf32>)
+// CHECK-NEXT:    %[[MASK:.*]] = onnx.Constant dense<true> : tensor<2xi1>
+// CHECK-NEXT:    onnx.Return %[[X]], %[[MASK]]
+func.func @dropout_mask(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xi1>) {
+  %none = "onnx.NoValue"() <{value}> : () -> none
+  %0:2 = "onnx.Dropout"(%x, %none, %none) : (tensor<2xf32>, none, none) -> (tensor<2xf32>, tensor<2xi1>)
+  onnx.Return %0#0, %0#1 : tensor<2xf32>, tensor<2xi1>
+}
+
+// -----
+
+// A padding that is not zero stays outside of the convolution.
+// CHECK-LABEL: @pad_with_ones
+// CHECK:         "onnx.Pad"
+// CHECK:         "onnx.Conv"
+func.func @pad_with_ones(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>) -> tensor<1x4x8x8xf32> {
+  %none = "onnx.NoValue"() <{value}> : () -> none
+  %0 = onnx.Constant dense<[0, 0, 1, 1, 0, 0, 1, 1]> : tensor<8xi64>
+  %1 = onnx.Constant dense<1.000000e+00> : tensor<f32>
+  %2 = "onnx.Pad"(%x, %0, %1, %none) <{mode = "constant"}> : (tensor<1x3x8x8xf32>, tensor<8xi64>, tensor<f32>, none) -> tensor<1x3x10x10xf32>
+  %3 = "onnx.Conv"(%2, %w, %none) : (tensor<1x3x10x10xf32>, tensor<4x3x3x3xf32>, none) -> tensor<1x4x8x8xf32>
+  onnx.Return %3 : tensor<1x4x8x8xf32>
+}
+
+// -----
+
+// Clips whose intervals do not meet are not one clip.
+// CHECK-LABEL: @disjoint_clips
+// CHECK:         "onnx.Clip"
+// CHECK:         "onnx.Clip"
+func.func @disjoint_clips(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = onnx.Constant dense<0.000000e+00> : tensor<f32>
+  %1 = onnx.Constant dense<1.000000e+00> : tensor<f32>
+  %2 = onnx.Constant dense<2.000000e+00> : tensor<f32>
+  %3 = onnx.Constant dense<3.000000e+00> : tensor<f32>
+  %4 = "onnx.Clip"(%x, %0, %1) : (tensor<2xf32>, tensor<f32>, tensor<f32>) -> tensor<2xf32>
+  %5 = "onnx.Clip"(%4, %2, %3) : (tensor<2xf32>, tensor<f32>, tensor<f32>) -> tensor<2xf32>
+  onnx.Return %5 : tensor<2xf32>
+}

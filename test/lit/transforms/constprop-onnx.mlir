@@ -1,0 +1,132 @@
+// RUN: onnx-opt %s --constprop-onnx --split-input-file | filecheck %s
+// RUN: onnx-opt %s --constprop-onnx='disable-pattern=AddConstProp' --split-input-file | filecheck %s --check-prefix=DISABLED
+
+// The documented example: (1 + 2) + 3 = 6.
+// CHECK-LABEL: @sum
+// CHECK-NEXT:    %[[SIX:.*]] = onnx.Constant dense<6.000000e+00> : tensor<1xf32>
+// CHECK-NEXT:    onnx.Return %[[SIX]] : tensor<1xf32>
+// DISABLED-LABEL: @sum
+// DISABLED:         "onnx.Add"
+// DISABLED:         "onnx.Add"
+func.func @sum() -> tensor<1xf32> {
+  %0 = onnx.Constant dense<1.000000e+00> : tensor<1xf32>
+  %1 = onnx.Constant dense<2.000000e+00> : tensor<1xf32>
+  %2 = onnx.Constant dense<3.000000e+00> : tensor<1xf32>
+  %3 = "onnx.Add"(%0, %1) : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xf32>
+  %4 = "onnx.Add"(%3, %2) : (tensor<1xf32>, tensor<1xf32>) -> tensor<1xf32>
+  onnx.Return %4 : tensor<1xf32>
+}
+
+// -----
+
+// (x + 1) + 2 = x + 3, the constant on the right.
+// CHECK-LABEL: @constants_meet
+// CHECK-SAME:    (%[[X:.*]]: tensor<3xf32>)
+// CHECK-NEXT:    %[[C:.*]] = onnx.Constant dense<3.000000e+00> : tensor<3xf32>
+// CHECK-NEXT:    %[[Y:.*]] = "onnx.Add"(%[[X]], %[[C]])
+// CHECK-NEXT:    onnx.Return %[[Y]]
+func.func @constants_meet(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = onnx.Constant dense<1.000000e+00> : tensor<3xf32>
+  %1 = onnx.Constant dense<2.000000e+00> : tensor<3xf32>
+  %2 = "onnx.Add"(%0, %x) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  %3 = "onnx.Add"(%1, %2) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  onnx.Return %3 : tensor<3xf32>
+}
+
+// -----
+
+// Somebody else reads x + 1: it stays.
+// CHECK-LABEL: @two_readers
+// CHECK:         "onnx.Add"
+// CHECK:         "onnx.Add"
+func.func @two_readers(%x: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>) {
+  %0 = onnx.Constant dense<1.000000e+00> : tensor<3xf32>
+  %1 = "onnx.Add"(%x, %0) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  %2 = "onnx.Add"(%1, %0) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  onnx.Return %1, %2 : tensor<3xf32>, tensor<3xf32>
+}
+
+// -----
+
+// Bytes wrap at every fold: 200 + 100 = 44, 44 / 2 = 22.
+// CHECK-LABEL: @wraps
+// CHECK-NEXT:    onnx.Constant dense<22> : tensor<ui8>
+func.func @wraps() -> tensor<ui8> {
+  %0 = onnx.Constant dense<200> : tensor<ui8>
+  %1 = onnx.Constant dense<100> : tensor<ui8>
+  %2 = onnx.Constant dense<2> : tensor<ui8>
+  %3 = "onnx.Add"(%0, %1) : (tensor<ui8>, tensor<ui8>) -> tensor<ui8>
+  %4 = "onnx.Div"(%3, %2) : (tensor<ui8>, tensor<ui8>) -> tensor<ui8>
+  onnx.Return %4 : tensor<ui8>
+}
+
+// -----
+
+// Dividing an integer by zero stays to be seen at run time.
+// CHECK-LABEL: @division_by_zero
+// CHECK:         "onnx.Div"
+func.func @division_by_zero() -> tensor<2xi32> {
+  %0 = onnx.Constant dense<[1, 2]> : tensor<2xi32>
+  %1 = onnx.Constant dense<[1, 0]> : tensor<2xi32>
+  %2 = "onnx.Div"(%0, %1) : (tensor<2xi32>, tensor<2xi32>) -> tensor<2xi32>
+  onnx.Return %2 : tensor<2xi32>
+}
+
+// -----
+
+// An index out of range stays too.
+// CHECK-LABEL: @index_out_of_range
+// CHECK:         "onnx.Gather"
+func.func @index_out_of_range() -> tensor<i32> {
+  %0 = onnx.Constant dense<[1, 2]> : tensor<2xi32>
+  %1 = onnx.Constant dense<2> : tensor<i64>
+  %2 = "onnx.Gather"(%0, %1) <{axis = 0 : si64}> : (tensor<2xi32>, tensor<i64>) -> tensor<i32>
+  onnx.Return %2 : tensor<i32>
+}
+
+// -----
+
+// A constant of unknown type becomes exact.
+// CHECK-LABEL: @types_become_exact
+// CHECK-NEXT:    %[[C:.*]] = onnx.Constant dense<[1, 3, 2, 4]> : tensor<4xi64>
+// CHECK-NEXT:    onnx.Return %[[C]] : tensor<4xi64>
+func.func @types_become_exact() -> tensor<*xi64> {
+  %0 = onnx.Constant dense<[[1, 2], [3, 4]]> : tensor<2x2xi64>
+  %1 = onnx.Constant dense<-1> : tensor<1xi64>
+  %2 = "onnx.Transpose"(%0) : (tensor<2x2xi64>) -> tensor<*xi64>
+  %3 = "onnx.Reshape"(%2, %1) <{allowzero = 0 : si64}> : (tensor<*xi64>, tensor<1xi64>) -> tensor<*xi64>
+  onnx.Return %3 : tensor<*xi64>
+}
+
+// -----
+
+// The branch that runs takes the place of the If.
+// CHECK-LABEL: @known_condition
+// CHECK-SAME:    (%[[X:.*]]: tensor<3xf32>)
+// CHECK-NEXT:    %[[Y:.*]] = "onnx.Neg"(%[[X]])
+// CHECK-NEXT:    onnx.Return %[[Y]]
+func.func @known_condition(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = onnx.Constant dense<false> : tensor<i1>
+  %1 = "onnx.If"(%0) ({
+    %2 = "onnx.Abs"(%x) : (tensor<3xf32>) -> tensor<3xf32>
+    onnx.Yield %2 : tensor<3xf32>
+  }, {
+    %3 = "onnx.Neg"(%x) : (tensor<3xf32>) -> tensor<3xf32>
+    onnx.Yield %3 : tensor<3xf32>
+  }) : (tensor<i1>) -> tensor<3xf32>
+  onnx.Return %1 : tensor<3xf32>
+}
+
+// -----
+
+// Each part of a split is a constant of its own, uneven and from the back.
+// CHECK-LABEL: @split
+// CHECK-DAG:     onnx.Constant dense<{{\[\[}}1], [4]]> : tensor<2x1xi64>
+// CHECK-DAG:     onnx.Constant dense<{{\[\[}}2, 3], [5, 6]]> : tensor<2x2xi64>
+// CHECK-NOT:     onnx.Split
+func.func @split() -> (tensor<2x1xi64>, tensor<2x2xi64>) {
+  %0 = onnx.Constant dense<[[1, 2, 3], [4, 5, 6]]> : tensor<2x3xi64>
+  %1 = onnx.Constant dense<[1, 2]> : tensor<2xi64>
+  %2:2 = "onnx.Split"(%0, %1) <{axis = -1 : si64}> : (tensor<2x3xi64>, tensor<2xi64>) -> (tensor<2x1xi64>, tensor<2x2xi64>)
+  onnx.Return %2#0, %2#1 : tensor<2x1xi64>, tensor<2x2xi64>
+}

@@ -1,0 +1,82 @@
+// RUN: onnx-opt %s --shape-inference --split-input-file | filecheck %s
+
+// Windows, padding and the type of the function; auto_pad becomes pads, what is absent is written.
+// CHECK-LABEL: func.func @conv
+// CHECK-SAME:    -> tensor<1x4x4x8xf32>
+// CHECK:         "onnx.Conv"
+// CHECK-SAME:      auto_pad = "NOTSET", dilations = [1, 1], group = 1 : si64, kernel_shape = [3, 3], pads = [0, 1, 1, 1], strides = [2, 1]
+// CHECK-SAME:      -> tensor<1x4x4x8xf32>
+func.func @conv(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>) -> tensor<*xf32> {
+  %none = "onnx.NoValue"() <{value}> : () -> none
+  %0 = "onnx.Conv"(%x, %w, %none) <{auto_pad = "SAME_UPPER", group = 1 : si64, strides = [2, 1]}> : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>, none) -> tensor<*xf32>
+  onnx.Return %0 : tensor<*xf32>
+}
+
+// -----
+
+// The last window of a pool with ceil_mode must begin in the data.
+// CHECK-LABEL: func.func @pool
+// CHECK:         "onnx.MaxPoolSingleOut"
+// CHECK-SAME:      -> tensor<1x2x4x3xf32>
+func.func @pool(%x: tensor<1x2x7x6xf32>) -> tensor<*xf32> {
+  %0 = "onnx.MaxPoolSingleOut"(%x) <{auto_pad = "NOTSET", ceil_mode = 1 : si64, kernel_shape = [2, 2], storage_order = 0 : si64, strides = [2, 2]}> : (tensor<1x2x7x6xf32>) -> tensor<*xf32>
+  onnx.Return %0 : tensor<*xf32>
+}
+
+// -----
+
+// A size that is known beats one that is not; a size that was known stays.
+// CHECK-LABEL: func.func @merged
+// CHECK:         "onnx.Add"
+// CHECK-SAME:      -> tensor<2x3xf32>
+// CHECK:         "onnx.Neg"
+// CHECK-SAME:      -> tensor<5x?xf32>
+func.func @merged(%x: tensor<?x3xf32>, %y: tensor<2x1xf32>, %z: tensor<?x?xf32>) -> (tensor<*xf32>, tensor<5x?xf32>) {
+  %0 = "onnx.Add"(%x, %y) : (tensor<?x3xf32>, tensor<2x1xf32>) -> tensor<*xf32>
+  %1 = "onnx.Neg"(%z) : (tensor<?x?xf32>) -> tensor<5x?xf32>
+  onnx.Return %0, %1 : tensor<*xf32>, tensor<5x?xf32>
+}
+
+// -----
+
+// Shapes that are computed: the batch of x, then what is left.
+// CHECK-LABEL: func.func @computed_shape
+// CHECK:         "onnx.Reshape"
+// CHECK-SAME:      -> tensor<2x12xf32>
+func.func @computed_shape(%x: tensor<2x3x4xf32>, %y: tensor<?x?x?xf32>) -> tensor<*xf32> {
+  %0 = "onnx.Shape"(%x) <{start = 0 : si64}> : (tensor<2x3x4xf32>) -> tensor<*xi64>
+  %1 = onnx.Constant dense<0> : tensor<1xi64>
+  %2 = "onnx.Gather"(%0, %1) <{axis = 0 : si64}> : (tensor<*xi64>, tensor<1xi64>) -> tensor<*xi64>
+  %3 = onnx.Constant dense<12> : tensor<1xi64>
+  %4 = "onnx.Concat"(%2, %3) <{axis = 0 : si64}> : (tensor<*xi64>, tensor<1xi64>) -> tensor<*xi64>
+  %5 = "onnx.Reshape"(%y, %4) <{allowzero = 0 : si64}> : (tensor<?x?x?xf32>, tensor<*xi64>) -> tensor<*xf32>
+  onnx.Return %5 : tensor<*xf32>
+}
+
+// -----
+
+// The branches differ in one size.
+// CHECK-LABEL: func.func @branches
+// CHECK:         }) : (tensor<i1>) -> tensor<2x?xf32>
+func.func @branches(%c: tensor<i1>, %x: tensor<2x3xf32>, %y: tensor<2x4xf32>) -> tensor<*xf32> {
+  %0 = "onnx.If"(%c) ({
+    %1 = "onnx.Neg"(%x) : (tensor<2x3xf32>) -> tensor<*xf32>
+    onnx.Yield %1 : tensor<*xf32>
+  }, {
+    %2 = "onnx.Abs"(%y) : (tensor<2x4xf32>) -> tensor<*xf32>
+    onnx.Yield %2 : tensor<*xf32>
+  }) : (tensor<i1>) -> tensor<*xf32>
+  onnx.Return %0 : tensor<*xf32>
+}
+
+// -----
+
+// Ops without a rule of ours are inferred by the onnx package.
+// CHECK-LABEL: func.func @fallback
+// CHECK:         "onnx.OneHot"
+// CHECK-SAME:      -> tensor<3x5xf32>
+func.func @fallback(%x: tensor<3xi64>, %v: tensor<2xf32>) -> tensor<*xf32> {
+  %0 = onnx.Constant dense<5> : tensor<i64>
+  %1 = "onnx.OneHot"(%x, %0, %v) <{axis = -1 : si64}> : (tensor<3xi64>, tensor<i64>, tensor<2xf32>) -> tensor<*xf32>
+  onnx.Return %1 : tensor<*xf32>
+}

@@ -1,0 +1,52 @@
+// RUN: onnx-opt %s --simplify-onnx --split-input-file | filecheck %s
+// RUN: onnx-opt %s --simplify-onnx --split-input-file --mlir-print-debuginfo | filecheck %s --check-prefix=NAMES
+
+// Convolution, batch normalisation and scale are one convolution: k = 2 / sqrt(0.25 + 0) = 4 and 4 * 3 = 12;
+// the bias is 3 (4 (0 - 1) + 0.5) = -10.5.
+// CHECK-LABEL: func.func @one_channel
+// CHECK-DAG:     %[[W:.*]] = onnx.Constant dense<1.200000e+01> : tensor<1x1x1x1xf32>
+// CHECK-DAG:     %[[B:.*]] = onnx.Constant dense<-1.050000e+01> : tensor<1xf32>
+// CHECK:         %[[Y:.*]] = "onnx.Conv"(%{{.*}}, %[[W]], %[[B]])
+// CHECK-NEXT:    onnx.Return %[[Y]] : tensor<1x1x2x2xf32>
+// NAMES-LABEL: func.func @one_channel
+// NAMES:         "onnx.Conv"
+// NAMES-SAME:      loc(
+func.func @one_channel(%x: tensor<1x1x2x2xf32>) -> tensor<*xf32> {
+  %none = "onnx.NoValue"() <{value}> : () -> none
+  %w = onnx.Constant dense<1.000000e+00> : tensor<1x1x1x1xf32>
+  %two = onnx.Constant dense<2.000000e+00> : tensor<1xf32>
+  %half = onnx.Constant dense<5.000000e-01> : tensor<1xf32>
+  %one = onnx.Constant dense<1.000000e+00> : tensor<1xf32>
+  %quarter = onnx.Constant dense<2.500000e-01> : tensor<1xf32>
+  %three = onnx.Constant dense<3.000000e+00> : tensor<1x1x1xf32>
+  %0 = "onnx.Conv"(%x, %w, %none) : (tensor<1x1x2x2xf32>, tensor<1x1x1x1xf32>, none) -> tensor<*xf32>
+  %1 = "onnx.BatchNormalizationInferenceMode"(%0, %two, %half, %one, %quarter) <{epsilon = 0.000000e+00 : f32}> : (tensor<*xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<*xf32>
+  %2 = "onnx.Mul"(%1, %three) : (tensor<*xf32>, tensor<1x1x1xf32>) -> tensor<*xf32>
+  onnx.Return %2 : tensor<*xf32>
+}
+
+// -----
+
+// Pools stay pools.
+// CHECK-LABEL: func.func @pools
+// CHECK:         "onnx.GlobalAveragePool"
+func.func @pools(%x: tensor<1x3x2x2xf32>) -> tensor<*xf32> {
+  %0 = "onnx.GlobalAveragePool"(%x) : (tensor<1x3x2x2xf32>) -> tensor<*xf32>
+  onnx.Return %0 : tensor<*xf32>
+}
+
+// -----
+
+// The shape of what a reshape makes is known only after a constant is folded, and the next op's only then.
+// CHECK-LABEL: func.func @rounds
+// CHECK-SAME:    (%[[X:.*]]: tensor<2x3x4xf32>) -> tensor<24xf32>
+// CHECK-NEXT:    %[[SHAPE:.*]] = onnx.Constant dense<{{.*}}> : tensor<1xi64>
+// CHECK-NEXT:    %[[Y:.*]] = "onnx.Reshape"(%[[X]], %[[SHAPE]])
+// CHECK-NEXT:    onnx.Return %[[Y]] : tensor<24xf32>
+func.func @rounds(%x: tensor<2x3x4xf32>) -> tensor<*xf32> {
+  %axes = "onnx.NoValue"() <{value}> : () -> none
+  %0 = "onnx.Shape"(%x) <{start = 0 : si64}> : (tensor<2x3x4xf32>) -> tensor<*xi64>
+  %1 = "onnx.ReduceProd"(%0, %axes) <{keepdims = 1 : si64, noop_with_empty_axes = 0 : si64}> : (tensor<*xi64>, none) -> tensor<*xi64>
+  %2 = "onnx.Reshape"(%x, %1) <{allowzero = 0 : si64}> : (tensor<2x3x4xf32>, tensor<*xi64>) -> tensor<*xf32>
+  onnx.Return %2 : tensor<*xf32>
+}
