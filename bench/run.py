@@ -1,0 +1,38 @@
+"""All benchmarks, one after the other: `python bench/run.py [NAME …]`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+
+BENCHMARKS = {
+    "importer": "importing against onnx.load: time and memory",
+    "constants": "what folding costs in memory, under onnx-opt and xdsl-opt",
+    "rules": "cost of a rewrite per op as models grow",
+    "nvdla_vectors": "the simulator on the golden vectors",
+    "networks": "whole networks on nv_full against onnxruntime",
+}
+
+
+def main() -> int:
+    """Runs the benchmarks named, or all; exit 1 if one failed."""
+    names = sys.argv[1:] or list(BENCHMARKS)
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if unknown:
+        print(f"no benchmark '{unknown[0]}'; there are {', '.join(BENCHMARKS)}", file=sys.stderr)
+        return 2
+    failed: list[str] = []
+    for name in names:
+        print(f"== {name}: {BENCHMARKS[name]}", flush=True)
+        if subprocess.run([sys.executable, str(FOLDER / f"{name}.py")]).returncode:
+            failed.append(name)
+    if failed:
+        print(f"failed: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
