@@ -62,7 +62,8 @@ def _export(
         if not region.blocks:
             continue
         details = op.attributes.get(f"onnx.{name}")
-        graph = export_region(region.block, details.data if isinstance(details, DictionaryAttr) else {})
+        known = details.data if isinstance(details, DictionaryAttr) else {"name": StringAttr(name)}
+        graph = export_region(region.block, known)
         node.attribute.add(name=name, type=onnx.AttributeProto.GRAPH, g=graph)
     as_they_are = op.attributes.get("onnx.attributes")
     if isa(as_they_are, ArrayAttr[Attribute]):

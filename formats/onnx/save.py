@@ -19,7 +19,9 @@ import onnx.printer
 from google.protobuf import json_format
 
 from xonnc.errors import XonncError
-from xonnc.formats.onnx.load import STDIN, Spelling, spelling_of
+from xonnc.formats.onnx.compare import models_equal
+from xonnc.formats.onnx.external import DataFolder
+from xonnc.formats.onnx.load import STDIN, Spelling, parse, spelling_of
 from xonnc.formats.onnx.replacing import replacing
 from xonnc.formats.onnx.tensors import AnyArray, payload, stored_size
 from xonnc.formats.onnx.wire import RAW_DATA, varint
@@ -119,9 +121,21 @@ def write(model: ExportedModel, stream: BinaryIO, spelling: Spelling) -> None:
     if spelling == "json":
         stream.write(json_format.MessageToJson(model.whole()).encode("utf-8") + b"\n")
     elif spelling == "onnxtxt":
-        stream.write(onnx.printer.to_text(model.whole()).encode("utf-8") + b"\n")
+        stream.write(_text(model.whole()))
     else:
         _write_binary(model, stream)
+
+
+def _text(model: onnx.ModelProto) -> bytes:
+    """ONNX text, which has no place for some things (doc strings of nodes): better none than less."""
+    text = onnx.printer.to_text(model).encode("utf-8", "surrogateescape") + b"\n"
+    try:
+        lost = models_equal(model, parse(memoryview(text), "onnxtxt", "text", DataFolder(None)))
+    except XonncError as error:
+        lost = [str(error)]
+    if lost:
+        raise XonncError(f"ONNX text cannot hold this model ({lost[0]}); write .onnx or .json")
+    return text
 
 
 def _write_binary(model: ExportedModel, stream: BinaryIO) -> None:

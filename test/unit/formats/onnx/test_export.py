@@ -126,6 +126,17 @@ def test_a_model_is_one_function() -> None:
         export_proto(ModuleOp([]))
 
 
+def test_text_that_would_lose_something_is_refused(tmp_path: Path) -> None:
+    ops = '%0 = "onnx.Relu"(%x) {onnx.doc_string = "why"} : (tensor<2xf32>) -> tensor<2xf32>'
+    made = module(ops + "\nonnx.Return %0 : tensor<2xf32>")
+    with pytest.raises(
+        XonncError, match=r"ONNX text cannot hold this model \(.*doc_string.*\); write \.onnx or"
+    ):
+        export_model(made, tmp_path / "m.onnxtxt")
+    assert list(tmp_path.iterdir()) == []
+    export_model(made, tmp_path / "m.json")
+
+
 CONSTANT = "%0 = onnx.Constant dense<1.0> : tensor<512xf32>\nonnx.Return %0 : tensor<512xf32>"
 
 
