@@ -49,18 +49,27 @@ def expression_text(expression: AffineExpr, enclosed: bool = False) -> str:
 
 
 def _sum(expression: AffineBinaryOpExpr) -> str:
-    left, right = expression_text(expression.lhs), expression.rhs
-    if isinstance(right, AffineConstantExpr) and right.value < 0:
-        return f"{left} - {-right.value}"
-    if isinstance(right, AffineBinaryOpExpr) and right.kind == AffineBinaryOpKind.Mul:
-        factor = right.rhs
-        if factor == AffineConstantExpr(-1):
-            # A subtracted sum needs its parentheses, anything else not.
-            is_sum = isinstance(right.lhs, AffineBinaryOpExpr) and right.lhs.kind == AffineBinaryOpKind.Add
-            return f"{left} - {expression_text(right.lhs, is_sum)}"
-        if isinstance(factor, AffineConstantExpr) and factor.value < -1:
-            return f"{left} - {expression_text(right.lhs, True)} * {-factor.value}"
-    return f"{left} + {expression_text(right)}"
+    """All terms of nested sums in a row, so that what is read back prints the same."""
+    first, *others = _terms(expression)
+    return expression_text(first) + "".join(map(_added, others))
+
+
+def _terms(expression: AffineExpr) -> list[AffineExpr]:
+    if isinstance(expression, AffineBinaryOpExpr) and expression.kind == AffineBinaryOpKind.Add:
+        return [*_terms(expression.lhs), *_terms(expression.rhs)]
+    return [expression]
+
+
+def _added(term: AffineExpr) -> str:
+    """` + term`, or ` - term` without its sign."""
+    if isinstance(term, AffineConstantExpr) and term.value < 0:
+        return f" - {-term.value}"
+    if isinstance(term, AffineBinaryOpExpr) and term.kind == AffineBinaryOpKind.Mul:
+        factor = term.rhs
+        if isinstance(factor, AffineConstantExpr) and factor.value < 0:
+            scale = f" * {-factor.value}" if factor.value < -1 else ""
+            return f" - {expression_text(term.lhs, True)}{scale}"
+    return f" + {expression_text(term)}"
 
 
 def _space(dims: int, symbols: int) -> str:

@@ -74,7 +74,8 @@ def float_texts(array: npt.NDArray[np.generic], format_: FloatFormat) -> list[st
     flat = np.ascontiguousarray(array).reshape(-1)
     # Bit patterns, not values: 0.0 and -0.0 differ, and a NaN equals itself.
     patterns, places = np.unique(flat.view(format_.bits), return_inverse=True)
-    rounded = patterns.view(flat.dtype).astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        rounded = patterns.view(flat.dtype).astype(np.float64)
     values = rounded.tolist()
     finite = np.isfinite(rounded).tolist()
     texts = [

@@ -59,11 +59,13 @@ module attributes {m = affine_map<(d0) -> (d0 mod 3)>, s = affine_set<(d0) : (d0
 """,
 )
 
-PIECES = list("(){}[]<>\"'%#!@^:,=-+*?/|.0x \n\\") + [
-    "0x7FFFFFFFFFFFFFFFFFFFFFF", "99999999999999999999", "-1", "1.0e999", "dense<", "tensor<", "x", "loc(", "->",
-    "{-#", "#-}", "%0", "#loc1", "i1", "i999999999", "f32", "bf16", "index", "true", "onnx.Constant", "unit", "é",
-    "\0", "tensor<99999999999x99999999999xf32>", "sparse<", "array<", "memref<", "vector<4xf32>", "none", ": i64",
-]  # fmt: skip
+PIECES = [
+    *"(){}[]<>\"'%#!@^:,=-+*?/|.0x \n\\\0é",
+    *"dense< tensor< sparse< array< memref< vector<4xf32> loc( -> {-# #-} %0 #loc1 i1 i999999999 f32".split(),
+    *"index true unit none onnx.Constant -1 1.0e999 99999999999999999999 0x7FFFFFFFFFFFFFFFFFFFFFF".split(),
+    "tensor<99999999999x99999999999xf32>",
+    ": i64",
+]
 
 
 def damaged(text: str, seed: int) -> str:
