@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 import onnx
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.hints import isa
 
@@ -62,8 +62,8 @@ def _export(
         if not region.blocks:
             continue
         details = op.attributes.get(f"onnx.{name}")
-        known = details.data if isinstance(details, DictionaryAttr) else {"name": StringAttr(name)}
-        graph = export_region(region.block, known)
+        known: Mapping[str, Attribute] = {"name": StringAttr(name)}
+        graph = export_region(region.block, details.data if isinstance(details, DictionaryAttr) else known)
         node.attribute.add(name=name, type=onnx.AttributeProto.GRAPH, g=graph)
     as_they_are = op.attributes.get("onnx.attributes")
     if isa(as_they_are, ArrayAttr[Attribute]):

@@ -64,7 +64,8 @@ def infer_results(op: Operation) -> Sequence[Attribute | None]:
 def _schema(node: onnx.NodeProto, opsets: Mapping[str, int]) -> onnx.defs.OpSchema | None:
     if not onnx.defs.has(node.op_type, node.domain):
         return None
-    return onnx.defs.get_schema(node.op_type, opsets.get(node.domain, 1), node.domain)
+    schema = onnx.defs.get_schema(node.op_type, opsets.get(node.domain, 1), node.domain)
+    return None if schema.deprecated else schema
 
 
 def _constant(value: SSAValue) -> onnx.TensorProto | None:
