@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from xonnc.tools.onnx_dialect.samples import Sample, sample
+from xonnc.tools.onnx_dialect.samples import Sample, dictionary, result_list, sample
 from xonnc.tools.onnx_dialect.schemas import Value
 from xonnc.tools.onnx_dialect.versions import OpClass
 
@@ -44,12 +44,12 @@ def _round_trip(use: Sample) -> Iterator[str]:
     name = use.op.removeprefix("onnx.")
     operands = ", ".join(["{{%.+}}"] * len(use.operands))
     yield f"// CHECK-LABEL: @{name}"
-    signature = f"({', '.join(use.operands)}) -> {_result_list(use.results)}"
+    signature = f"({', '.join(use.operands)}) -> {result_list(use.results)}"
     if use.regions:
-        yield f'// CHECK: "{use.op}"({operands}){_dictionary(use.properties)} ({{'
+        yield f'// CHECK: "{use.op}"({operands}){dictionary(use.properties)} ({{'
         yield f"// CHECK: }}) : {signature}"
     else:
-        yield f'// CHECK: "{use.op}"({operands}){_dictionary(use.properties)} : {signature}'
+        yield f'// CHECK: "{use.op}"({operands}){dictionary(use.properties)} : {signature}'
     yield from _function(name, use, use.operands, use.results, use.given)
 
 
@@ -91,7 +91,7 @@ def _function(
     values = ", ".join("%none" if type_ == "none" else f"%arg{place}" for place, type_ in enumerate(operands))
     head = f"func.func @{name}({arguments})"
     if results:
-        head += f" -> {_result_list(results)}"
+        head += f" -> {result_list(results)}"
     yield f"{head} {{"
     if len(present) < len(operands):
         yield '  %none = "onnx.NoValue"() <{value}> : () -> none'
@@ -99,8 +99,8 @@ def _function(
         yield f"  // expected-error@+1 {{{{{error}}}}}"
     count = f":{len(results)}" if len(results) > 1 else ""
     opening = f"%0{count} = " if results else ""
-    signature = f"({', '.join(operands)}) -> {_result_list(results)}"
-    yield f'  {opening}"{use.op}"({values}){_dictionary(properties)}{_regions(use)} : {signature}'
+    signature = f"({', '.join(operands)}) -> {result_list(results)}"
+    yield f'  {opening}"{use.op}"({values}){dictionary(properties)}{_regions(use)} : {signature}'
     names = [f"%0#{place}" for place in range(len(results))] if len(results) > 1 else ["%0"]
     if results:
         yield f"  onnx.Return {', '.join(names)} : {', '.join(results)}"
@@ -116,13 +116,3 @@ def _regions(use: Sample) -> str:
     return (
         " ({" + "}, {".join(f"\n{textwrap.indent(body, '  ')}\n  " if body else "" for body in bodies) + "})"
     )
-
-
-def _dictionary(properties: Mapping[str, str]) -> str:
-    if not properties:
-        return ""
-    return f" <{{{', '.join(f'{name} = {text}' for name, text in properties.items())}}}>"
-
-
-def _result_list(results: Sequence[str]) -> str:
-    return results[0] if len(results) == 1 else f"({', '.join(results)})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import f32
@@ -214,3 +214,15 @@ def _literal(value: float | str | None, kind: str) -> str:
     if isinstance(value, str):
         return f'"{value}"'
     return f"{value} : si64" if kind == "INT" else str(value)
+
+
+def dictionary(properties: Mapping[str, str]) -> str:
+    """Properties as MLIR writes them, after a space; nothing if there are none."""
+    if not properties:
+        return ""
+    return f" <{{{', '.join(f'{name} = {text}' for name, text in properties.items())}}}>"
+
+
+def result_list(results: Sequence[str]) -> str:
+    """The types of results, in brackets unless there is one."""
+    return results[0] if len(results) == 1 else f"({', '.join(results)})"

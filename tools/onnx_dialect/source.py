@@ -9,8 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from xonnc.tools.onnx_dialect.checks import COMMUTATIVE, NOT_REPEATABLE, RULES, checks_of
+from xonnc.tools.onnx_dialect.samples import SHAPES, dictionary, result_list, sample
 from xonnc.tools.onnx_dialect.schemas import AMBIGUOUS, Attribute, Operator, Value
-from xonnc.tools.onnx_dialect.summaries import summary
+from xonnc.tools.onnx_dialect.sentences import THEN
+from xonnc.tools.onnx_dialect.summaries import WIDTH, is_broadcast_by_attribute, summary, wrapped
 from xonnc.tools.onnx_dialect.versions import OpClass
 from xonnc.tools.onnx_dialect.words import in_words
 
@@ -118,18 +120,32 @@ def _class(op_class: OpClass) -> str:
 
 
 def docstring(op_class: OpClass) -> str:
-    """What the op does, and for an older version which versions it stands for."""
-    lines = summary(op_class.operator)
-    if op_class.until is not None:
-        versions = f"opset {op_class.since} to {op_class.until - 1}"
-        if op_class.since == op_class.until - 1:
-            versions = f"opset {op_class.since}"
-        lines += f"\n\nAs of {versions}."
-    elif op_class.operator.is_deprecated:
-        lines += "\n\nDeprecated."
-    if "\n" in lines:
-        return f'"""\n{lines}\n"""'
-    return f'"""{lines}"""'
+    """What the op does, an example, and for an older version which opsets it stands for."""
+    operator = op_class.operator
+    parts = [summary(operator)]
+    if op_class.until is None:
+        parts += [_example(op_class), "Deprecated." if operator.is_deprecated else ""]
+    else:
+        last = op_class.until - 1
+        opsets = f"opset {last}" if op_class.since == last else f"opsets {op_class.since} to {last}"
+        names = [attribute.name for attribute in operator.attributes]
+        idle = " `consumed_inputs` has no meaning." if "consumed_inputs" in names else ""
+        parts.append(wrapped(f"As of {opsets}. {THEN.get(op_class.name, '')}{idle}"))
+    lines = "\n\n".join(part for part in parts if part)
+    return f'"""\n{lines}\n"""' if "\n" in lines else f'"""{lines}"""'
+
+
+def _example(op_class: OpClass) -> str:
+    """The op's use in the tests, where shapes make one worth showing."""
+    if op_class.name not in SHAPES or op_class.operator.regions:
+        return ""
+    use = sample(op_class)
+    names = ["%none" if type_ == "none" else f"%{place}" for place, type_ in enumerate(use.operands)]
+    operands = ", ".join(names)
+    head = f'%r = "{use.op}"({operands}){dictionary(use.given)}'
+    types = f": ({', '.join(use.operands)}) -> {result_list(use.results)}"
+    lines = [f"{head} {types}"] if len(head) + len(types) < WIDTH else [head, f"  {types}"]
+    return "\n".join(["```mlir", *lines, "```"]) if max(map(len, lines)) <= WIDTH else ""
 
 
 def _identity(op_class: OpClass) -> Iterator[str]:
@@ -212,7 +228,7 @@ def _traits(op_class: OpClass) -> Iterable[str]:
         yield "DrawsRandomNumbers()"
     else:
         yield "Pure()"
-    if operator.name in COMMUTATIVE:
+    if operator.name in COMMUTATIVE and not is_broadcast_by_attribute(operator):
         yield "Commutative()"
     checks = [check.source for check in checks_of(operator, op_class.until is None)]
     if checks:

@@ -1,12 +1,12 @@
-"""What an operator does, in a sentence or two: by hand, or in the first words of the schema."""
+"""What an op does, in a sentence or two: by hand, or in the first words of the schema."""
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Mapping
 
 from xonnc.tools.onnx_dialect.schemas import Operator
+from xonnc.tools.onnx_dialect.sentences import SENTENCES
 
 WIDTH = 104
 """Columns a docstring may fill, inside a class."""
@@ -14,15 +14,25 @@ WIDTH = 104
 _LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
 _TAG = re.compile(r"</?\w+/?>")
 _SENTENCE_END = re.compile(r"(?<=[a-z0-9)`'\"\]])\.(?=\s|$)")
+_AS_IN_NUMPY = re.compile(r",[^,]*broadcast[^.;]*as in numpy([.;])")
 _LONGEST = 320
-
-SUMMARIES: Mapping[str, str] = {}
-"""Operators whose schema begins with nothing that explains them."""
 
 
 def summary(operator: Operator) -> str:
     """One paragraph, wrapped."""
-    words = SUMMARIES.get(operator.name) or _first_sentences(operator.doc)
+    words = SENTENCES.get(operator.name) or _first_sentences(operator.doc)
+    if is_broadcast_by_attribute(operator):
+        words = _AS_IN_NUMPY.sub(r"\1", words)
+    return wrapped(words)
+
+
+def is_broadcast_by_attribute(operator: Operator) -> bool:
+    """Whether it is of the times before opset 7, when only the second operand could be broadcast."""
+    return any(attribute.name == "broadcast" for attribute in operator.attributes)
+
+
+def wrapped(words: str) -> str:
+    """Text in lines of a docstring."""
     return "\n".join(textwrap.wrap(words, WIDTH, break_long_words=False, break_on_hyphens=False))
 
 

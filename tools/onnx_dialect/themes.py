@@ -108,13 +108,12 @@ TOPICS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         ),
         "selection": (
             "Elements gathered and scattered by index or condition",
-            "Compress Gather GatherElements GatherND NonZero OneHot Scatter ScatterElements ScatterND "
-            "Slice TensorScatter Trilu Unique",
+            "Compress Gather GatherElements GatherND NonZero OneHot ReverseSequence Scatter ScatterElements "
+            "ScatterND Slice TensorScatter Trilu Unique",
         ),
         "shape": (
             "Shapes and the order of elements",
-            "Concat DepthToSpace Reshape ReverseSequence Shape Size SpaceToDepth Split Squeeze Tile "
-            "Transpose Unsqueeze",
+            "Concat DepthToSpace Reshape Shape Size SpaceToDepth Split Squeeze Tile Transpose Unsqueeze",
         ),
     },
     "ml": {

@@ -24,7 +24,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 
 @irdl_op_definition
 class IfOp(OnnxOp):
-    """If conditional."""
+    """The results of one of two branches."""
 
     name = "onnx.If"
 
@@ -52,7 +52,7 @@ class IfOp(OnnxOp):
 
 @irdl_op_definition
 class LoopOp(OnnxOp):
-    """Generic Looping construct."""
+    """Turns of the body until the count or the condition ends them; scanned results are stacked."""
 
     name = "onnx.Loop"
 
@@ -82,10 +82,7 @@ class LoopOp(OnnxOp):
 
 @irdl_op_definition
 class ScanOp(OnnxOp):
-    """
-    Scan can be used to iterate over one or more scan_input tensors, constructing zero or more scan_output
-    tensors.
-    """
+    """Turns of the body over slices of the inputs; scanned results are stacked."""
 
     name = "onnx.Scan"
 
@@ -114,10 +111,9 @@ class ScanOp(OnnxOp):
 @irdl_op_definition
 class ScanV8Op(OnnxOp):
     """
-    Scan can be used to iterate over one or more scan_input tensors, constructing zero or more scan_output
-    tensors.
+    Turns of the body over slices of the inputs; scanned results are stacked.
 
-    As of opset 8.
+    As of opset 8. The first dimension is a batch, each with its own length.
     """
 
     name = "onnx.ScanV8"

@@ -17,12 +17,7 @@ from xonnc.dialects.onnx.op import DrawsRandomNumbers, OnnxOp
 
 @irdl_op_definition
 class BernoulliOp(OnnxOp):
-    """
-    Draws binary random numbers (0 or 1) from a Bernoulli distribution. The input tensor should be a tensor
-    containing probabilities p (a value in the range [0,1]) to be used for drawing the binary random number,
-    where an output of 1 is produced with probability p and an output of 0 is produced with probability
-    (1-p).
-    """
+    """0 or 1 at random, 1 with the probability that the input gives."""
 
     name = "onnx.Bernoulli"
 
@@ -44,10 +39,7 @@ class BernoulliOp(OnnxOp):
 
 @irdl_op_definition
 class EyeLikeOp(OnnxOp):
-    """
-    Generate a 2D tensor (matrix) with ones on the diagonal and zeros everywhere else. Only 2D tensors are
-    supported, i.e.
-    """
+    """Ones on the `k`-th diagonal, zeros elsewhere, in the input's shape."""
 
     name = "onnx.EyeLike"
 
@@ -95,11 +87,7 @@ class MultinomialOp(OnnxOp):
 
 @irdl_op_definition
 class RandomNormalOp(OnnxOp):
-    """
-    Generate a tensor with random values drawn from a normal distribution. The shape of the tensor is
-    specified by the `shape` argument and the parameter of the normal distribution specified by `mean` and
-    `scale`.
-    """
+    """Normally distributed numbers."""
 
     name = "onnx.RandomNormal"
 
@@ -121,11 +109,7 @@ class RandomNormalOp(OnnxOp):
 
 @irdl_op_definition
 class RandomNormalLikeOp(OnnxOp):
-    """
-    Generate a tensor with random values drawn from a normal distribution. The shape of the output tensor is
-    copied from the shape of the input tensor, and the parameters of the normal distribution are specified
-    by `mean` and `scale`.
-    """
+    """Normally distributed numbers in the input's shape."""
 
     name = "onnx.RandomNormalLike"
 
@@ -149,10 +133,7 @@ class RandomNormalLikeOp(OnnxOp):
 
 @irdl_op_definition
 class RandomUniformOp(OnnxOp):
-    """
-    Generate a tensor with random values drawn from a uniform distribution. The shape of the tensor is
-    specified by the `shape` argument and the range by `low` and `high`.
-    """
+    """Evenly distributed numbers."""
 
     name = "onnx.RandomUniform"
 
@@ -174,11 +155,7 @@ class RandomUniformOp(OnnxOp):
 
 @irdl_op_definition
 class RandomUniformLikeOp(OnnxOp):
-    """
-    Generate a tensor with random values drawn from a uniform distribution. The shape of the output tensor
-    is copied from the shape of the input tensor, and the parameters of the uniform distribution are
-    specified by `low` and `high`.
-    """
+    """Evenly distributed numbers in the input's shape."""
 
     name = "onnx.RandomUniformLike"
 
@@ -202,10 +179,7 @@ class RandomUniformLikeOp(OnnxOp):
 
 @irdl_op_definition
 class RangeOp(OnnxOp):
-    """
-    Generate a tensor containing a sequence of numbers that begin at `start` and extends by increments of
-    `delta` up to `limit` (exclusive).
-    """
+    """`start`, `start + delta`, …, up to but without `limit`."""
 
     name = "onnx.Range"
 

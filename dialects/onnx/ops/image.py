@@ -16,7 +16,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 
 @irdl_op_definition
 class ImageDecoderOp(OnnxOp):
-    """Loads and decodes and image from a file. If it can't decode for any reason (e.g."""
+    """An image file's bytes as a tensor of pixels."""
 
     name = "onnx.ImageDecoder"
 

@@ -17,10 +17,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 
 @irdl_op_definition
 class AndOp(OnnxOp):
-    """
-    Returns the tensor resulted from performing the `and` logical operation elementwise on the input tensors
-    `A` and `B` (with Numpy-style broadcasting support).
-    """
+    """`C = A and B`, element by element, each broadcast to the other's shape as in numpy."""
 
     name = "onnx.And"
 
@@ -41,10 +38,10 @@ class AndOp(OnnxOp):
 @irdl_op_definition
 class AndV1Op(OnnxOp):
     """
-    Returns the tensor resulted from performing the `and` logical operation elementwise on the input tensors
-    `A` and `B`.
+    `C = A and B`, element by element.
 
-    As of opset 1 to 6.
+    As of opsets 1 to 6. B lies along A's dimensions from `axis` on if `broadcast` is 1; else the shapes are
+    equal.
     """
 
     name = "onnx.AndV1"
@@ -64,15 +61,12 @@ class AndV1Op(OnnxOp):
     axis = opt_prop_def(INT)
     broadcast = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Commutative())
+    traits = traits_def(Pure())
 
 
 @irdl_op_definition
 class BitShiftOp(OnnxOp):
-    """
-    Bitwise shift operator performs element-wise operation. For each input element, if the attribute
-    "direction" is "RIGHT", this operator moves its binary representation toward the right side.
-    """
+    """`Z = X << Y` or `X >> Y`, as `direction` says, broadcast as in numpy."""
 
     name = "onnx.BitShift"
 
@@ -93,10 +87,7 @@ class BitShiftOp(OnnxOp):
 
 @irdl_op_definition
 class BitwiseAndOp(OnnxOp):
-    """
-    Returns the tensor resulting from performing the bitwise `and` operation elementwise on the input
-    tensors `A` and `B` (with Numpy-style broadcasting support).
-    """
+    """`C = A & B`, bit by bit, broadcast as in numpy."""
 
     name = "onnx.BitwiseAnd"
 
@@ -115,7 +106,7 @@ class BitwiseAndOp(OnnxOp):
 
 @irdl_op_definition
 class BitwiseNotOp(OnnxOp):
-    """Returns the bitwise not of the input tensor element-wise."""
+    """`Y = ~X`, bit by bit."""
 
     name = "onnx.BitwiseNot"
 
@@ -133,10 +124,7 @@ class BitwiseNotOp(OnnxOp):
 
 @irdl_op_definition
 class BitwiseOrOp(OnnxOp):
-    """
-    Returns the tensor resulting from performing the bitwise `or` operation elementwise on the input tensors
-    `A` and `B` (with Numpy-style broadcasting support).
-    """
+    """`C = A | B`, bit by bit, broadcast as in numpy."""
 
     name = "onnx.BitwiseOr"
 
@@ -155,10 +143,7 @@ class BitwiseOrOp(OnnxOp):
 
 @irdl_op_definition
 class BitwiseXorOp(OnnxOp):
-    """
-    Returns the tensor resulting from performing the bitwise `xor` operation elementwise on the input
-    tensors `A` and `B` (with Numpy-style broadcasting support).
-    """
+    """`C = A ^ B`, bit by bit, broadcast as in numpy."""
 
     name = "onnx.BitwiseXor"
 
@@ -177,10 +162,7 @@ class BitwiseXorOp(OnnxOp):
 
 @irdl_op_definition
 class EqualOp(OnnxOp):
-    """
-    Returns the tensor resulted from performing the `equal` logical operation elementwise on the input
-    tensors `A` and `B` (with Numpy-style broadcasting support).
-    """
+    """`C = A == B`, element by element, broadcast as in numpy."""
 
     name = "onnx.Equal"
 
@@ -201,10 +183,10 @@ class EqualOp(OnnxOp):
 @irdl_op_definition
 class EqualV1Op(OnnxOp):
     """
-    Returns the tensor resulted from performing the `equal` logical operation elementwise on the input
-    tensors `A` and `B`.
+    `C = A == B`, element by element.
 
-    As of opset 1 to 6.
+    As of opsets 1 to 6. B lies along A's dimensions from `axis` on if `broadcast` is 1; else the shapes are
+    equal.
     """
 
     name = "onnx.EqualV1"
@@ -224,15 +206,12 @@ class EqualV1Op(OnnxOp):
     axis = opt_prop_def(INT)
     broadcast = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Commutative())
+    traits = traits_def(Pure())
 
 
 @irdl_op_definition
 class GreaterOp(OnnxOp):
-    """
-    Returns the tensor resulted from performing the `greater` logical operation elementwise on the input
-    tensors `A` and `B` (with Numpy-style broadcasting support).
-    """
+    """`C = A > B`, element by element, broadcast as in numpy."""
 
     name = "onnx.Greater"
 
@@ -253,10 +232,10 @@ class GreaterOp(OnnxOp):
 @irdl_op_definition
 class GreaterV1Op(OnnxOp):
     """
-    Returns the tensor resulted from performing the `greater` logical operation elementwise on the input
-    tensors `A` and `B`.
+    `C = A > B`, element by element.
 
-    As of opset 1 to 6.
+    As of opsets 1 to 6. B lies along A's dimensions from `axis` on if `broadcast` is 1; else the shapes are
+    equal.
     """
 
     name = "onnx.GreaterV1"
@@ -281,10 +260,7 @@ class GreaterV1Op(OnnxOp):
 
 @irdl_op_definition
 class GreaterOrEqualOp(OnnxOp):
-    """
-    Returns the tensor resulted from performing the `greater_equal` logical operation elementwise on the
-    input tensors `A` and `B` (with Numpy-style broadcasting support).
-    """
+    """`C = A >= B`, element by element, broadcast as in numpy."""
 
     name = "onnx.GreaterOrEqual"
 
@@ -304,10 +280,7 @@ class GreaterOrEqualOp(OnnxOp):
 
 @irdl_op_definition
 class LessOp(OnnxOp):
-    """
-    Returns the tensor resulted from performing the `less` logical operation elementwise on the input
-    tensors `A` and `B` (with Numpy-style broadcasting support).
-    """
+    """`C = A < B`, element by element, broadcast as in numpy."""
 
     name = "onnx.Less"
 
@@ -328,10 +301,10 @@ class LessOp(OnnxOp):
 @irdl_op_definition
 class LessV1Op(OnnxOp):
     """
-    Returns the tensor resulted from performing the `less` logical operation elementwise on the input
-    tensors `A` and `B`.
+    `C = A < B`, element by element.
 
-    As of opset 1 to 6.
+    As of opsets 1 to 6. B lies along A's dimensions from `axis` on if `broadcast` is 1; else the shapes are
+    equal.
     """
 
     name = "onnx.LessV1"
@@ -356,10 +329,7 @@ class LessV1Op(OnnxOp):
 
 @irdl_op_definition
 class LessOrEqualOp(OnnxOp):
-    """
-    Returns the tensor resulted from performing the `less_equal` logical operation elementwise on the input
-    tensors `A` and `B` (with Numpy-style broadcasting support).
-    """
+    """`C = A <= B`, element by element, broadcast as in numpy."""
 
     name = "onnx.LessOrEqual"
 
@@ -379,7 +349,7 @@ class LessOrEqualOp(OnnxOp):
 
 @irdl_op_definition
 class NotOp(OnnxOp):
-    """Returns the negation of the input tensor element-wise."""
+    """`Y = not X`, element by element."""
 
     name = "onnx.Not"
 
@@ -397,10 +367,7 @@ class NotOp(OnnxOp):
 
 @irdl_op_definition
 class OrOp(OnnxOp):
-    """
-    Returns the tensor resulted from performing the `or` logical operation elementwise on the input tensors
-    `A` and `B` (with Numpy-style broadcasting support).
-    """
+    """`C = A or B`, element by element, each broadcast to the other's shape as in numpy."""
 
     name = "onnx.Or"
 
@@ -421,10 +388,10 @@ class OrOp(OnnxOp):
 @irdl_op_definition
 class OrV1Op(OnnxOp):
     """
-    Returns the tensor resulted from performing the `or` logical operation elementwise on the input tensors
-    `A` and `B`.
+    `C = A or B`, element by element.
 
-    As of opset 1 to 6.
+    As of opsets 1 to 6. B lies along A's dimensions from `axis` on if `broadcast` is 1; else the shapes are
+    equal.
     """
 
     name = "onnx.OrV1"
@@ -444,15 +411,12 @@ class OrV1Op(OnnxOp):
     axis = opt_prop_def(INT)
     broadcast = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Commutative())
+    traits = traits_def(Pure())
 
 
 @irdl_op_definition
 class XorOp(OnnxOp):
-    """
-    Returns the tensor resulted from performing the `xor` logical operation elementwise on the input tensors
-    `A` and `B` (with Numpy-style broadcasting support).
-    """
+    """`C = A != B` for truth values, broadcast as in numpy."""
 
     name = "onnx.Xor"
 
@@ -473,10 +437,10 @@ class XorOp(OnnxOp):
 @irdl_op_definition
 class XorV1Op(OnnxOp):
     """
-    Returns the tensor resulted from performing the `xor` logical operation elementwise on the input tensors
-    `A` and `B`.
+    `C = A != B` for truth values.
 
-    As of opset 1 to 6.
+    As of opsets 1 to 6. B lies along A's dimensions from `axis` on if `broadcast` is 1; else the shapes are
+    equal.
     """
 
     name = "onnx.XorV1"
@@ -496,7 +460,7 @@ class XorV1Op(OnnxOp):
     axis = opt_prop_def(INT)
     broadcast = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Commutative())
+    traits = traits_def(Pure())
 
 
 OPS: tuple[type[OnnxOp], ...] = (

@@ -17,10 +17,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 
 @irdl_op_definition
 class NonMaxSuppressionOp(OnnxOp):
-    """
-    Filter out boxes that have high intersection-over-union (IOU) overlap with previously selected boxes.
-    Bounding boxes with score less than score_threshold are removed.
-    """
+    """The boxes of each class that overlap no better one too much."""
 
     name = "onnx.NonMaxSuppression"
 
@@ -50,11 +47,7 @@ class NonMaxSuppressionOp(OnnxOp):
 
 @irdl_op_definition
 class RoiAlignOp(OnnxOp):
-    """
-    Region of Interest (RoI) align operation described in the Mask R-CNN paper. RoiAlign consumes an input
-    tensor X and region of interests (rois) to apply pooling across each RoI; it produces a 4-D tensor of
-    shape (num_rois, C, output_height, output_width).
-    """
+    """Regions of interest resampled to one size."""
 
     name = "onnx.RoiAlign"
 
@@ -91,11 +84,9 @@ class RoiAlignOp(OnnxOp):
 @irdl_op_definition
 class RoiAlignV10Op(OnnxOp):
     """
-    Region of Interest (RoI) align operation described in the Mask R-CNN paper. RoiAlign consumes an input
-    tensor X and region of interests (rois) to apply pooling across each RoI; it produces a 4-D tensor of
-    shape (num_rois, C, output_height, output_width).
+    Regions of interest resampled to one size.
 
-    As of opset 10 to 15.
+    As of opsets 10 to 15. Coordinates are not shifted by half a pixel.
     """
 
     name = "onnx.RoiAlignV10"

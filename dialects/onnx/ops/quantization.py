@@ -14,10 +14,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 
 @irdl_op_definition
 class DequantizeLinearOp(OnnxOp):
-    """
-    The linear dequantization operator. It consumes a quantized tensor, a scale, and a zero point to compute
-    the full-precision tensor.
-    """
+    """`y = (x - x_zero_point) x_scale`."""
 
     name = "onnx.DequantizeLinear"
 
@@ -43,10 +40,7 @@ class DequantizeLinearOp(OnnxOp):
 
 @irdl_op_definition
 class DynamicQuantizeLinearOp(OnnxOp):
-    """
-    A Function to fuse calculation for Scale, Zero Point and FP32->8Bit conversion of FP32 Input data.
-    Outputs Scale, ZeroPoint and Quantized Input for a given FP32 Input.
-    """
+    """`y = x / y_scale + y_zero_point` in 8 bits, the scale fit to the range of x."""
 
     name = "onnx.DynamicQuantizeLinear"
 
@@ -67,11 +61,7 @@ class DynamicQuantizeLinearOp(OnnxOp):
 
 @irdl_op_definition
 class QuantizeLinearOp(OnnxOp):
-    """
-    The linear quantization operator consumes a high-precision tensor, a scale, and a zero point to compute
-    the low-precision/quantized tensor. The scale factor and zero point must have the same shape,
-    determining the quantization granularity.
-    """
+    """`y = round(x / y_scale) + y_zero_point`, saturated to the type."""
 
     name = "onnx.QuantizeLinear"
 

@@ -17,10 +17,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 
 @irdl_op_definition
 class GRUOp(OnnxOp):
-    """
-    Computes an one-layer GRU. This operator is usually supported via some custom implementation such as
-    CuDNN.
-    """
+    """Gated recurrent units along a sequence."""
 
     name = "onnx.GRU"
 
@@ -64,10 +61,9 @@ class GRUOp(OnnxOp):
 @irdl_op_definition
 class GRUV3Op(OnnxOp):
     """
-    Computes an one-layer GRU. This operator is usually supported via some custom implementation such as
-    CuDNN.
+    Gated recurrent units along a sequence.
 
-    As of opset 3 to 6.
+    As of opsets 3 to 6.
     """
 
     name = "onnx.GRUV3"
@@ -104,10 +100,9 @@ class GRUV3Op(OnnxOp):
 @irdl_op_definition
 class GRUV1Op(OnnxOp):
     """
-    Computes an one-layer GRU. This operator is usually supported via some custom implementation such as
-    CuDNN.
+    Gated recurrent units along a sequence.
 
-    As of opset 1 to 2.
+    As of opsets 1 to 2. `direction` is misspelt by default.
     """
 
     name = "onnx.GRUV1"
@@ -142,10 +137,7 @@ class GRUV1Op(OnnxOp):
 
 @irdl_op_definition
 class LSTMOp(OnnxOp):
-    """
-    Computes an one-layer LSTM. This operator is usually supported via some custom implementation such as
-    CuDNN.
-    """
+    """Long short-term memory along a sequence."""
 
     name = "onnx.LSTM"
 
@@ -192,10 +184,9 @@ class LSTMOp(OnnxOp):
 @irdl_op_definition
 class LSTMV1Op(OnnxOp):
     """
-    Computes an one-layer LSTM. This operator is usually supported via some custom implementation such as
-    CuDNN.
+    Long short-term memory along a sequence.
 
-    As of opset 1 to 6.
+    As of opsets 1 to 6.
     """
 
     name = "onnx.LSTMV1"
@@ -242,10 +233,7 @@ class LSTMV1Op(OnnxOp):
 
 @irdl_op_definition
 class RNNOp(OnnxOp):
-    """
-    Computes an one-layer simple RNN. This operator is usually supported via some custom implementation such
-    as CuDNN.
-    """
+    """A simple recurrence along a sequence."""
 
     name = "onnx.RNN"
 
@@ -288,10 +276,9 @@ class RNNOp(OnnxOp):
 @irdl_op_definition
 class RNNV1Op(OnnxOp):
     """
-    Computes an one-layer simple RNN. This operator is usually supported via some custom implementation such
-    as CuDNN.
+    A simple recurrence along a sequence.
 
-    As of opset 1 to 6.
+    As of opsets 1 to 6.
     """
 
     name = "onnx.RNNV1"

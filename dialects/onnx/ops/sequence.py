@@ -28,10 +28,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 
 @irdl_op_definition
 class ConcatFromSequenceOp(OnnxOp):
-    """
-    Concatenate a sequence of tensors into a single tensor. All input tensors must have the same shape,
-    except for the dimension size of the axis to concatenate on.
-    """
+    """The tensors of a sequence one after the other along `axis`, or a new one."""
 
     name = "onnx.ConcatFromSequence"
 
@@ -211,7 +208,7 @@ class SequenceLengthOp(OnnxOp):
 
 @irdl_op_definition
 class SequenceMapOp(OnnxOp):
-    """Applies a sub-graph to each sample in the input sequence(s)."""
+    """The results of the body for each element of the sequences."""
 
     name = "onnx.SequenceMap"
 
@@ -235,10 +232,7 @@ class SequenceMapOp(OnnxOp):
 
 @irdl_op_definition
 class SplitToSequenceOp(OnnxOp):
-    """
-    Split a tensor into a sequence of tensors, along the specified 'axis'. Lengths of the parts can be
-    specified using the optional argument 'split'.
-    """
+    """The parts of the input along `axis`, as a sequence."""
 
     name = "onnx.SplitToSequence"
 

@@ -16,10 +16,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 
 @irdl_op_definition
 class CeluOp(OnnxOp):
-    """
-    Continuously Differentiable Exponential Linear Units: Perform the linear unit element-wise on the input
-    tensor X using formula.
-    """
+    """`Y = max(0, X) + min(0, alpha (exp(X / alpha) - 1))`, element by element."""
 
     name = "onnx.Celu"
 
@@ -39,10 +36,7 @@ class CeluOp(OnnxOp):
 
 @irdl_op_definition
 class EluOp(OnnxOp):
-    """
-    Elu takes one input data (Tensor ) and produces one output data (Tensor ) where the function `f(x) =
-    alpha * (exp(x) - 1.) for x < 0`, `f(x) = x for x >= 0`., is applied to the tensor elementwise.
-    """
+    """`Y = X` where `X >= 0`, `alpha (exp(X) - 1)` elsewhere."""
 
     name = "onnx.Elu"
 
@@ -63,10 +57,9 @@ class EluOp(OnnxOp):
 @irdl_op_definition
 class EluV1Op(OnnxOp):
     """
-    Elu takes one input data (Tensor ) and produces one output data (Tensor ) where the function `f(x) =
-    alpha * (exp(x) - 1.) for x < 0`, `f(x) = x for x >= 0`., is applied to the tensor elementwise.
+    `Y = X` where `X >= 0`, `alpha (exp(X) - 1)` elsewhere.
 
-    As of opset 1 to 5.
+    As of opsets 1 to 5.  `consumed_inputs` has no meaning.
     """
 
     name = "onnx.EluV1"
@@ -89,10 +82,7 @@ class EluV1Op(OnnxOp):
 
 @irdl_op_definition
 class GeluOp(OnnxOp):
-    """
-    Gelu takes one input data (Tensor ) and produces one output data (Tensor ) where the gaussian error
-    linear units function, $y = 0.5 * x * (1 + erf(x/sqrt(2)))$ is applied to the tensor elementwise.
-    """
+    """`Y = X Φ(X)`, Φ the normal distribution, or its approximation by tanh."""
 
     name = "onnx.Gelu"
 
@@ -112,7 +102,7 @@ class GeluOp(OnnxOp):
 
 @irdl_op_definition
 class MishOp(OnnxOp):
-    """Mish: A Self Regularized Non-Monotonic Neural Activation Function."""
+    """`Y = X tanh(ln(1 + exp(X)))`, element by element."""
 
     name = "onnx.Mish"
 
@@ -130,11 +120,7 @@ class MishOp(OnnxOp):
 
 @irdl_op_definition
 class SeluOp(OnnxOp):
-    """
-    Selu takes one input data (Tensor ) and produces one output data (Tensor ) where the scaled exponential
-    linear unit function, `y = gamma * (alpha * e^x - alpha) for x <= 0`, `y = gamma * x for x > 0`, is
-    applied to the tensor elementwise.
-    """
+    """`Y = gamma X` where `X > 0`, `gamma alpha (exp(X) - 1)` elsewhere."""
 
     name = "onnx.Selu"
 
@@ -156,11 +142,9 @@ class SeluOp(OnnxOp):
 @irdl_op_definition
 class SeluV1Op(OnnxOp):
     """
-    Selu takes one input data (Tensor ) and produces one output data (Tensor ) where the scaled exponential
-    linear unit function, `y = gamma * (alpha * e^x - alpha) for x <= 0`, `y = gamma * x for x > 0`, is
-    applied to the tensor elementwise.
+    `Y = gamma X` where `X > 0`, `gamma alpha (exp(X) - 1)` elsewhere.
 
-    As of opset 1 to 5.
+    As of opsets 1 to 5.  `consumed_inputs` has no meaning.
     """
 
     name = "onnx.SeluV1"
@@ -184,10 +168,7 @@ class SeluV1Op(OnnxOp):
 
 @irdl_op_definition
 class SigmoidOp(OnnxOp):
-    """
-    Sigmoid takes one input data (Tensor ) and produces one output data (Tensor ) where the sigmoid
-    function, y = 1 / (1 + exp(-x)), is applied to the tensor elementwise.
-    """
+    """`Y = 1 / (1 + exp(-X))`, element by element."""
 
     name = "onnx.Sigmoid"
 
@@ -206,10 +187,9 @@ class SigmoidOp(OnnxOp):
 @irdl_op_definition
 class SigmoidV1Op(OnnxOp):
     """
-    Sigmoid takes one input data (Tensor ) and produces one output data (Tensor ) where the sigmoid
-    function, y = 1 / (1 + exp(-x)), is applied to the tensor elementwise.
+    `Y = 1 / (1 + exp(-X))`, element by element.
 
-    As of opset 1 to 5.
+    As of opsets 1 to 5.  `consumed_inputs` has no meaning.
     """
 
     name = "onnx.SigmoidV1"
@@ -231,10 +211,7 @@ class SigmoidV1Op(OnnxOp):
 
 @irdl_op_definition
 class SoftplusOp(OnnxOp):
-    """
-    Softplus takes one input data (Tensor ) and produces one output data (Tensor ) where the softplus
-    function, y = ln(exp(x) + 1), is applied to the tensor elementwise.
-    """
+    """`Y = ln(1 + exp(X))`, element by element."""
 
     name = "onnx.Softplus"
 
@@ -252,7 +229,7 @@ class SoftplusOp(OnnxOp):
 
 @irdl_op_definition
 class SoftsignOp(OnnxOp):
-    """Calculates the softsign (x/(1+|x|)) of the given input tensor element-wise."""
+    """`output = input / (1 + |input|)`, element by element."""
 
     name = "onnx.Softsign"
 
@@ -294,10 +271,7 @@ class SwiGLUOp(OnnxOp):
 
 @irdl_op_definition
 class SwishOp(OnnxOp):
-    """
-    Swish function takes one input data (Tensor ) and produces one output data (Tensor ) of the same shape,
-    where $Swish(x) = x * sigmoid(alpha * x)$.
-    """
+    """`Y = X / (1 + exp(-alpha X))`, element by element."""
 
     name = "onnx.Swish"
 

@@ -17,7 +17,13 @@ from xonnc.dialects.onnx.op import OnnxOp
 
 @irdl_op_definition
 class AddOp(OnnxOp):
-    """Performs element-wise binary addition (with Numpy-style broadcasting support)."""
+    """
+    `C = A + B`, element by element, each broadcast to the other's shape as in numpy.
+
+    ```mlir
+    %r = "onnx.Add"(%0, %1) : (tensor<4x1xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+    ```
+    """
 
     name = "onnx.Add"
 
@@ -37,9 +43,10 @@ class AddOp(OnnxOp):
 @irdl_op_definition
 class AddV6Op(OnnxOp):
     """
-    Performs element-wise binary addition (with limited broadcast support).
+    `C = A + B`, element by element.
 
-    As of opset 6.
+    As of opset 6. B lies along A's dimensions from `axis` on if `broadcast` is 1; else the shapes are
+    equal.
     """
 
     name = "onnx.AddV6"
@@ -58,15 +65,16 @@ class AddV6Op(OnnxOp):
     axis = opt_prop_def(INT)
     broadcast = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Commutative())
+    traits = traits_def(Pure())
 
 
 @irdl_op_definition
 class AddV1Op(OnnxOp):
     """
-    Performs element-wise binary addition (with limited broadcast support).
+    `C = A + B`, element by element.
 
-    As of opset 1 to 5.
+    As of opsets 1 to 5. B lies along A's dimensions from `axis` on if `broadcast` is 1; else the shapes are
+    equal. `consumed_inputs` has no meaning.
     """
 
     name = "onnx.AddV1"
@@ -86,12 +94,12 @@ class AddV1Op(OnnxOp):
     broadcast = prop_def(INT, integer(0))
     consumed_inputs = opt_prop_def(INTS)
 
-    traits = traits_def(Pure(), Commutative())
+    traits = traits_def(Pure())
 
 
 @irdl_op_definition
 class DivOp(OnnxOp):
-    """Performs element-wise binary division (with Numpy-style broadcasting support)."""
+    """`C = A / B`, broadcast as in numpy; integers are rounded towards zero."""
 
     name = "onnx.Div"
 
@@ -111,9 +119,10 @@ class DivOp(OnnxOp):
 @irdl_op_definition
 class DivV6Op(OnnxOp):
     """
-    Performs element-wise binary division (with limited broadcast support).
+    `C = A / B`; integers are rounded towards zero.
 
-    As of opset 6.
+    As of opset 6. B lies along A's dimensions from `axis` on if `broadcast` is 1; else the shapes are
+    equal.
     """
 
     name = "onnx.DivV6"
@@ -138,9 +147,10 @@ class DivV6Op(OnnxOp):
 @irdl_op_definition
 class DivV1Op(OnnxOp):
     """
-    Performs element-wise binary division (with limited broadcast support).
+    `C = A / B`; integers are rounded towards zero.
 
-    As of opset 1 to 5.
+    As of opsets 1 to 5. B lies along A's dimensions from `axis` on if `broadcast` is 1; else the shapes are
+    equal. `consumed_inputs` has no meaning.
     """
 
     name = "onnx.DivV1"
@@ -165,10 +175,7 @@ class DivV1Op(OnnxOp):
 
 @irdl_op_definition
 class ModOp(OnnxOp):
-    """
-    Performs an element-wise binary modulo operation. The `fmod` attribute determines how the quotient is
-    rounded.
-    """
+    """The rest of `A / B`, of B's sign, or of A's with `fmod = 1`; broadcast as in numpy."""
 
     name = "onnx.Mod"
 
@@ -189,7 +196,7 @@ class ModOp(OnnxOp):
 
 @irdl_op_definition
 class MulOp(OnnxOp):
-    """Performs element-wise binary multiplication (with Numpy-style broadcasting support)."""
+    """`C = A B`, element by element, each broadcast to the other's shape as in numpy."""
 
     name = "onnx.Mul"
 
@@ -209,9 +216,10 @@ class MulOp(OnnxOp):
 @irdl_op_definition
 class MulV6Op(OnnxOp):
     """
-    Performs element-wise binary multiplication (with limited broadcast support).
+    `C = A B`, element by element.
 
-    As of opset 6.
+    As of opset 6. B lies along A's dimensions from `axis` on if `broadcast` is 1; else the shapes are
+    equal.
     """
 
     name = "onnx.MulV6"
@@ -230,15 +238,16 @@ class MulV6Op(OnnxOp):
     axis = opt_prop_def(INT)
     broadcast = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Commutative())
+    traits = traits_def(Pure())
 
 
 @irdl_op_definition
 class MulV1Op(OnnxOp):
     """
-    Performs element-wise binary multiplication (with limited broadcast support).
+    `C = A B`, element by element.
 
-    As of opset 1 to 5.
+    As of opsets 1 to 5. B lies along A's dimensions from `axis` on if `broadcast` is 1; else the shapes are
+    equal. `consumed_inputs` has no meaning.
     """
 
     name = "onnx.MulV1"
@@ -258,16 +267,12 @@ class MulV1Op(OnnxOp):
     broadcast = prop_def(INT, integer(0))
     consumed_inputs = opt_prop_def(INTS)
 
-    traits = traits_def(Pure(), Commutative())
+    traits = traits_def(Pure())
 
 
 @irdl_op_definition
 class PowOp(OnnxOp):
-    """
-    Pow takes input data (Tensor ) and exponent Tensor, and produces one output data (Tensor ) where the
-    function `f(x) = x^exponent`, is applied to the data tensor elementwise. This operator supports
-    **multidirectional (i.e., Numpy-style) broadcasting**; for more details please check the doc.
-    """
+    """`Z = X ** Y`, element by element, broadcast as in numpy; the result is of X's type."""
 
     name = "onnx.Pow"
 
@@ -288,10 +293,10 @@ class PowOp(OnnxOp):
 @irdl_op_definition
 class PowV1Op(OnnxOp):
     """
-    Pow takes input data (Tensor ) and exponent Tensor, and produces one output data (Tensor ) where the
-    function `f(x) = x^exponent`, is applied to the data tensor elementwise.
+    `Z = X ** Y`, element by element; the result is of X's type.
 
-    As of opset 1 to 6.
+    As of opsets 1 to 6. Y lies along X's dimensions from `axis` on if `broadcast` is 1; else the shapes are
+    equal.
     """
 
     name = "onnx.PowV1"
@@ -315,7 +320,13 @@ class PowV1Op(OnnxOp):
 
 @irdl_op_definition
 class SubOp(OnnxOp):
-    """Performs element-wise binary subtraction (with Numpy-style broadcasting support)."""
+    """
+    `C = A - B`, element by element, each broadcast to the other's shape as in numpy.
+
+    ```mlir
+    %r = "onnx.Sub"(%0, %1) : (tensor<4x3xf32>, tensor<f32>) -> tensor<4x3xf32>
+    ```
+    """
 
     name = "onnx.Sub"
 
@@ -335,9 +346,10 @@ class SubOp(OnnxOp):
 @irdl_op_definition
 class SubV6Op(OnnxOp):
     """
-    Performs element-wise binary subtraction (with limited broadcast support).
+    `C = A - B`, element by element.
 
-    As of opset 6.
+    As of opset 6. B lies along A's dimensions from `axis` on if `broadcast` is 1; else the shapes are
+    equal.
     """
 
     name = "onnx.SubV6"
@@ -362,9 +374,10 @@ class SubV6Op(OnnxOp):
 @irdl_op_definition
 class SubV1Op(OnnxOp):
     """
-    Performs element-wise binary subtraction (with limited broadcast support).
+    `C = A - B`, element by element.
 
-    As of opset 1 to 5.
+    As of opsets 1 to 5. B lies along A's dimensions from `axis` on if `broadcast` is 1; else the shapes are
+    equal. `consumed_inputs` has no meaning.
     """
 
     name = "onnx.SubV1"

@@ -17,10 +17,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 
 @irdl_op_definition
 class AbsOp(OnnxOp):
-    """
-    Absolute takes one input data (Tensor ) and produces one output data (Tensor ) where absolute value, y =
-    abs(x), is applied to the tensor elementwise.
-    """
+    """`Y = |X|`, element by element."""
 
     name = "onnx.Abs"
 
@@ -39,10 +36,9 @@ class AbsOp(OnnxOp):
 @irdl_op_definition
 class AbsV1Op(OnnxOp):
     """
-    Absolute takes one input data (Tensor ) and produces one output data (Tensor ) where the absolute is, y
-    = abs(x), is applied to the tensor elementwise.
+    `Y = |X|`, element by element.
 
-    As of opset 1 to 5.
+    As of opsets 1 to 5.  `consumed_inputs` has no meaning.
     """
 
     name = "onnx.AbsV1"
@@ -64,10 +60,7 @@ class AbsV1Op(OnnxOp):
 
 @irdl_op_definition
 class CumProdOp(OnnxOp):
-    """
-    Performs cumulative product of the input elements along the given axis. By default, it will do the
-    product inclusively meaning the first element is copied as is.
-    """
+    """Products of the elements up to each, along `axis`."""
 
     name = "onnx.CumProd"
 
@@ -90,10 +83,7 @@ class CumProdOp(OnnxOp):
 
 @irdl_op_definition
 class CumSumOp(OnnxOp):
-    """
-    Performs cumulative sum of the input elements along the given axis. By default, it will do the sum
-    inclusively meaning the first element is copied as is.
-    """
+    """Sums of the elements up to each, along `axis`."""
 
     name = "onnx.CumSum"
 
@@ -116,7 +106,7 @@ class CumSumOp(OnnxOp):
 
 @irdl_op_definition
 class ErfOp(OnnxOp):
-    """Computes the error function of the given input tensor element-wise."""
+    """The error function, element by element."""
 
     name = "onnx.Erf"
 
@@ -134,7 +124,7 @@ class ErfOp(OnnxOp):
 
 @irdl_op_definition
 class ExpOp(OnnxOp):
-    """Calculates the exponential of the given input tensor, element-wise."""
+    """`output = exp(input)`, element by element."""
 
     name = "onnx.Exp"
 
@@ -153,9 +143,9 @@ class ExpOp(OnnxOp):
 @irdl_op_definition
 class ExpV1Op(OnnxOp):
     """
-    Calculates the exponential of the given input tensor, element-wise.
+    `output = exp(input)`, element by element.
 
-    As of opset 1 to 5.
+    As of opsets 1 to 5.  `consumed_inputs` has no meaning.
     """
 
     name = "onnx.ExpV1"
@@ -178,9 +168,11 @@ class ExpV1Op(OnnxOp):
 @irdl_op_definition
 class ExpandOp(OnnxOp):
     """
-    Broadcast the input tensor following the given shape and the broadcast rule. The broadcast rule is
-    similar to numpy.array(input) * numpy.ones(shape): Dimensions are right alignment; Two corresponding
-    dimensions must have the same value, or one of them is equal to 1.
+    The input broadcast with `shape`, as numpy does.
+
+    ```mlir
+    %r = "onnx.Expand"(%0, %1) : (tensor<3x1xf32>, tensor<2xi64>) -> tensor<?x?xf32>
+    ```
     """
 
     name = "onnx.Expand"
@@ -200,7 +192,7 @@ class ExpandOp(OnnxOp):
 
 @irdl_op_definition
 class LogOp(OnnxOp):
-    """Calculates the natural log of the given input tensor, element-wise."""
+    """`output = ln(input)`, element by element."""
 
     name = "onnx.Log"
 
@@ -219,9 +211,9 @@ class LogOp(OnnxOp):
 @irdl_op_definition
 class LogV1Op(OnnxOp):
     """
-    Calculates the natural log of the given input tensor, element-wise.
+    `output = ln(input)`, element by element.
 
-    As of opset 1 to 5.
+    As of opsets 1 to 5.  `consumed_inputs` has no meaning.
     """
 
     name = "onnx.LogV1"
@@ -243,10 +235,7 @@ class LogV1Op(OnnxOp):
 
 @irdl_op_definition
 class NegOp(OnnxOp):
-    """
-    Neg takes one input data (Tensor ) and produces one output data (Tensor ) where each element flipped
-    sign, y = -x, is applied to the tensor elementwise.
-    """
+    """`Y = -X`, element by element."""
 
     name = "onnx.Neg"
 
@@ -265,10 +254,9 @@ class NegOp(OnnxOp):
 @irdl_op_definition
 class NegV1Op(OnnxOp):
     """
-    Neg takes one input data (Tensor ) and produces one output data (Tensor ) where each element flipped
-    sign, y = -x, is applied to the tensor elementwise.
+    `Y = -X`, element by element.
 
-    As of opset 1 to 5.
+    As of opsets 1 to 5.  `consumed_inputs` has no meaning.
     """
 
     name = "onnx.NegV1"
@@ -290,10 +278,7 @@ class NegV1Op(OnnxOp):
 
 @irdl_op_definition
 class ReciprocalOp(OnnxOp):
-    """
-    Reciprocal takes one input data (Tensor ) and produces one output data (Tensor ) where the reciprocal
-    is, y = 1/x, is applied to the tensor elementwise.
-    """
+    """`Y = 1 / X`, element by element."""
 
     name = "onnx.Reciprocal"
 
@@ -312,10 +297,9 @@ class ReciprocalOp(OnnxOp):
 @irdl_op_definition
 class ReciprocalV1Op(OnnxOp):
     """
-    Reciprocal takes one input data (Tensor ) and produces one output data (Tensor ) where the reciprocal
-    is, y = 1/x, is applied to the tensor elementwise.
+    `Y = 1 / X`, element by element.
 
-    As of opset 1 to 5.
+    As of opsets 1 to 5.  `consumed_inputs` has no meaning.
     """
 
     name = "onnx.ReciprocalV1"
@@ -337,10 +321,7 @@ class ReciprocalV1Op(OnnxOp):
 
 @irdl_op_definition
 class SqrtOp(OnnxOp):
-    """
-    Square root takes one input data (Tensor ) and produces one output data (Tensor ) where the square root
-    is, y = x^0.5, is applied to the tensor elementwise.
-    """
+    """`Y = √X`, element by element; NaN below 0."""
 
     name = "onnx.Sqrt"
 
@@ -359,10 +340,9 @@ class SqrtOp(OnnxOp):
 @irdl_op_definition
 class SqrtV1Op(OnnxOp):
     """
-    Square root takes one input data (Tensor ) and produces one output data (Tensor ) where the square root
-    is, y = x^0.5, is applied to the tensor elementwise.
+    `Y = √X`, element by element; NaN below 0.
 
-    As of opset 1 to 5.
+    As of opsets 1 to 5.  `consumed_inputs` has no meaning.
     """
 
     name = "onnx.SqrtV1"

@@ -16,11 +16,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 
 @irdl_op_definition
 class DetOp(OnnxOp):
-    """
-    Det calculates determinant of a square matrix or batches of square matrices. Det takes one input tensor
-    of shape `[*, M, M]`, where `*` is zero or more batch dimensions, and the inner-most 2 dimensions form
-    square matrices.
-    """
+    """The determinant of each matrix in the last two dimensions."""
 
     name = "onnx.Det"
 
@@ -38,10 +34,7 @@ class DetOp(OnnxOp):
 
 @irdl_op_definition
 class EinsumOp(OnnxOp):
-    """
-    An einsum of the form `term1, term2 -> output-term` produces an output tensor using the following
-    equation.
-    """
+    """Sums of products as an equation of subscripts says, such as `ij,jk->ik`."""
 
     name = "onnx.Einsum"
 
@@ -61,7 +54,13 @@ class EinsumOp(OnnxOp):
 
 @irdl_op_definition
 class GemmOp(OnnxOp):
-    """General Matrix multiplication: https://en.wikipedia.org/wiki/Basic_Linear_Algebra_Subprograms#Level_3."""
+    """
+    `Y = alpha A' B' + beta C`, where `'` transposes if `transA` or `transB` is not 0.
+
+    ```mlir
+    %r = "onnx.Gemm"(%0, %1, %2) : (tensor<2x3xf32>, tensor<3x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+    ```
+    """
 
     name = "onnx.Gemm"
 
@@ -87,11 +86,9 @@ class GemmOp(OnnxOp):
 @irdl_op_definition
 class GemmV6Op(OnnxOp):
     """
-    General Matrix multiplication: https://en.wikipedia.org/wiki/Basic_Linear_Algebra_Subprograms#Level_3
-    Compute Y = alpha * A * B + beta * C, where input tensor A has dimension (M X K), input tensor B has
-    dimension (K X N), input tensor C and output tensor Y have dimension (M X N).
+    `Y = alpha A' B' + beta C`, where `'` transposes if `transA` or `transB` is not 0.
 
-    As of opset 1 to 6.
+    As of opsets 1 to 6. C is broadcast only if `broadcast` is 1.
     """
 
     name = "onnx.GemmV6"
@@ -119,7 +116,13 @@ class GemmV6Op(OnnxOp):
 
 @irdl_op_definition
 class MatMulOp(OnnxOp):
-    """Matrix product that behaves like numpy.matmul."""
+    """
+    `Y = A B` as `numpy.matmul` has it.
+
+    ```mlir
+    %r = "onnx.MatMul"(%0, %1) : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+    ```
+    """
 
     name = "onnx.MatMul"
 
@@ -138,7 +141,7 @@ class MatMulOp(OnnxOp):
 
 @irdl_op_definition
 class MatMulIntegerOp(OnnxOp):
-    """Matrix product that behaves like numpy.matmul. The production MUST never overflow."""
+    """`Y = (A - a_zero_point) (B - b_zero_point)` in 32-bit integers."""
 
     name = "onnx.MatMulInteger"
 
@@ -161,10 +164,7 @@ class MatMulIntegerOp(OnnxOp):
 
 @irdl_op_definition
 class QLinearMatMulOp(OnnxOp):
-    """
-    Matrix product that behaves like numpy.matmul. It consumes two quantized input tensors, their scales and
-    zero points, scale and zero point of output, and computes the quantized output.
-    """
+    """The product of quantised matrices, quantised again."""
 
     name = "onnx.QLinearMatMul"
 

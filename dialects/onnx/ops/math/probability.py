@@ -17,7 +17,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 
 @irdl_op_definition
 class HardmaxOp(OnnxOp):
-    """The operator computes the hardmax values for the given input."""
+    """1 at the first largest element along `axis`, 0 elsewhere."""
 
     name = "onnx.Hardmax"
 
@@ -38,10 +38,9 @@ class HardmaxOp(OnnxOp):
 @irdl_op_definition
 class HardmaxV11Op(OnnxOp):
     """
-    The operator computes the hardmax (1 for the first maximum value, and 0 for all others) values for each
-    layer in the batch of the given input.
+    1 at the first largest element along `axis`, 0 elsewhere.
 
-    As of opset 1 to 12.
+    As of opsets 1 to 12. The input is flattened to a matrix at `axis` first.
     """
 
     name = "onnx.HardmaxV11"
@@ -63,7 +62,7 @@ class HardmaxV11Op(OnnxOp):
 
 @irdl_op_definition
 class LogSoftmaxOp(OnnxOp):
-    """The operator computes the log of softmax values for the given input."""
+    """`output = ln(softmax(input))` along `axis`."""
 
     name = "onnx.LogSoftmax"
 
@@ -84,10 +83,9 @@ class LogSoftmaxOp(OnnxOp):
 @irdl_op_definition
 class LogSoftmaxV11Op(OnnxOp):
     """
-    The operator computes the logsoftmax (log of softmax) values for each layer in the batch of the given
-    input.
+    `output = ln(softmax(input))` along `axis`.
 
-    As of opset 1 to 12.
+    As of opsets 1 to 12. The input is flattened to a matrix at `axis` first.
     """
 
     name = "onnx.LogSoftmaxV11"
@@ -109,10 +107,7 @@ class LogSoftmaxV11Op(OnnxOp):
 
 @irdl_op_definition
 class NegativeLogLikelihoodLossOp(OnnxOp):
-    """
-    A NegativeLogLikelihoodLoss operator computes (weighted) negative log likelihood loss. Its "input"
-    tensor has the shape of (N, C, d1, d2, ..., dk) where k >= 0.
-    """
+    """The loss `-weight[t] input[t]` of each target t, reduced as asked."""
 
     name = "onnx.NegativeLogLikelihoodLoss"
 
@@ -136,7 +131,13 @@ class NegativeLogLikelihoodLossOp(OnnxOp):
 
 @irdl_op_definition
 class SoftmaxOp(OnnxOp):
-    """The operator computes the normalized exponential values for the given input."""
+    """
+    `output = exp(input) / Σ exp(input)`, the sum along `axis`.
+
+    ```mlir
+    %r = "onnx.Softmax"(%0) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    ```
+    """
 
     name = "onnx.Softmax"
 
@@ -157,10 +158,9 @@ class SoftmaxOp(OnnxOp):
 @irdl_op_definition
 class SoftmaxV11Op(OnnxOp):
     """
-    The operator computes the softmax (normalized exponential) values for each layer in the batch of the
-    given input.
+    `output = exp(input) / Σ exp(input)`, the sum along `axis`.
 
-    As of opset 1 to 12.
+    As of opsets 1 to 12. The input is flattened to a matrix at `axis` first.
     """
 
     name = "onnx.SoftmaxV11"
@@ -182,10 +182,7 @@ class SoftmaxV11Op(OnnxOp):
 
 @irdl_op_definition
 class SoftmaxCrossEntropyLossOp(OnnxOp):
-    """
-    Loss function that measures the softmax cross entropy between 'scores' and 'labels'. This operator first
-    computes a loss tensor whose shape is identical to the labels input.
-    """
+    """The loss `-ln softmax(scores)` at each label, reduced as asked."""
 
     name = "onnx.SoftmaxCrossEntropyLoss"
 
@@ -210,7 +207,13 @@ class SoftmaxCrossEntropyLossOp(OnnxOp):
 
 @irdl_op_definition
 class TopKOp(OnnxOp):
-    """Retrieve the top-K largest or smallest elements along a specified axis."""
+    """
+    The K largest elements along `axis`, or the smallest, and their indices.
+
+    ```mlir
+    %r = "onnx.TopK"(%0, %1) : (tensor<4x8xf32>, tensor<1xi64>) -> (tensor<4x?xf32>, tensor<4x?xi64>)
+    ```
+    """
 
     name = "onnx.TopK"
 
@@ -236,9 +239,9 @@ class TopKOp(OnnxOp):
 @irdl_op_definition
 class TopKV1Op(OnnxOp):
     """
-    Retrieve the top-K elements along a specified axis.
+    The K largest elements along `axis`, or the smallest, and their indices.
 
-    As of opset 1 to 9.
+    As of opsets 1 to 9.
     """
 
     name = "onnx.TopKV1"

@@ -16,10 +16,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 
 @irdl_op_definition
 class HardSigmoidOp(OnnxOp):
-    """
-    HardSigmoid takes one input data (Tensor ) and produces one output data (Tensor ) where the HardSigmoid
-    function, y = max(0, min(1, alpha * x + beta)), is applied to the tensor elementwise.
-    """
+    """`Y = max(0, min(1, alpha X + beta))`, element by element."""
 
     name = "onnx.HardSigmoid"
 
@@ -41,10 +38,9 @@ class HardSigmoidOp(OnnxOp):
 @irdl_op_definition
 class HardSigmoidV1Op(OnnxOp):
     """
-    HardSigmoid takes one input data (Tensor ) and produces one output data (Tensor ) where the HardSigmoid
-    function, y = max(0, min(1, alpha * x + beta)), is applied to the tensor elementwise.
+    `Y = max(0, min(1, alpha X + beta))`, element by element.
 
-    As of opset 1 to 5.
+    As of opsets 1 to 5.  `consumed_inputs` has no meaning.
     """
 
     name = "onnx.HardSigmoidV1"
@@ -68,11 +64,7 @@ class HardSigmoidV1Op(OnnxOp):
 
 @irdl_op_definition
 class HardSwishOp(OnnxOp):
-    """
-    HardSwish takes one input data (Tensor ) and produces one output data (Tensor ) where the HardSwish
-    function, y = x * max(0, min(1, alpha * x + beta)) = x * HardSigmoid<alpha, beta>(x), where alpha = 1/6
-    and beta = 0.5, is applied to the tensor elementwise.
-    """
+    """`Y = X max(0, min(1, X / 6 + 0.5))`, element by element."""
 
     name = "onnx.HardSwish"
 
@@ -90,11 +82,7 @@ class HardSwishOp(OnnxOp):
 
 @irdl_op_definition
 class LeakyReluOp(OnnxOp):
-    """
-    LeakyRelu takes input data (Tensor ) and an argument alpha, and produces one output data (Tensor ) where
-    the function `f(x) = alpha * x for x < 0`, `f(x) = x for x >= 0`, is applied to the data tensor
-    elementwise.
-    """
+    """`Y = X` where `X >= 0`, `alpha X` elsewhere."""
 
     name = "onnx.LeakyRelu"
 
@@ -115,11 +103,9 @@ class LeakyReluOp(OnnxOp):
 @irdl_op_definition
 class LeakyReluV1Op(OnnxOp):
     """
-    LeakyRelu takes input data (Tensor ) and an argument alpha, and produces one output data (Tensor ) where
-    the function `f(x) = alpha * x for x < 0`, `f(x) = x for x >= 0`, is applied to the data tensor
-    elementwise.
+    `Y = X` where `X >= 0`, `alpha X` elsewhere.
 
-    As of opset 1 to 5.
+    As of opsets 1 to 5.  `consumed_inputs` has no meaning.
     """
 
     name = "onnx.LeakyReluV1"
@@ -143,9 +129,11 @@ class LeakyReluV1Op(OnnxOp):
 @irdl_op_definition
 class PReluOp(OnnxOp):
     """
-    PRelu takes input data (Tensor ) and slope tensor as input, and produces one output data (Tensor ) where
-    the function `f(x) = slope * x for x < 0`, `f(x) = x for x >= 0`., is applied to the data tensor
-    elementwise.
+    `Y = X` where `X >= 0`, `slope X` elsewhere; the slope is broadcast to X's shape.
+
+    ```mlir
+    %r = "onnx.PRelu"(%0, %1) : (tensor<4x3xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+    ```
     """
 
     name = "onnx.PRelu"
@@ -166,11 +154,9 @@ class PReluOp(OnnxOp):
 @irdl_op_definition
 class PReluV6Op(OnnxOp):
     """
-    PRelu takes input data (Tensor ) and slope tensor as input, and produces one output data (Tensor ) where
-    the function `f(x) = slope * x for x < 0`, `f(x) = x for x >= 0`., is applied to the data tensor
-    elementwise.
+    `Y = X` where `X >= 0`, `slope X` elsewhere; the slope is broadcast to X's shape.
 
-    As of opset 6.
+    As of opset 6. A slope of one dimension lies along the channels.
     """
 
     name = "onnx.PReluV6"
@@ -192,11 +178,9 @@ class PReluV6Op(OnnxOp):
 @irdl_op_definition
 class PReluV1Op(OnnxOp):
     """
-    PRelu takes input data (Tensor ) and slope tensor as input, and produces one output data (Tensor ) where
-    the function `f(x) = slope * x for x < 0`, `f(x) = x for x >= 0`., is applied to the data tensor
-    elementwise.
+    `Y = X` where `X >= 0`, `slope X` elsewhere; the slope is broadcast to X's shape.
 
-    As of opset 1 to 5.
+    As of opsets 1 to 5.  `consumed_inputs` has no meaning.
     """
 
     name = "onnx.PReluV1"
@@ -220,8 +204,11 @@ class PReluV1Op(OnnxOp):
 @irdl_op_definition
 class ReluOp(OnnxOp):
     """
-    Relu takes one input data (Tensor ) and produces one output data (Tensor ) where the rectified linear
-    function, y = max(0, x), is applied to the tensor elementwise.
+    `Y = max(0, X)`, element by element.
+
+    ```mlir
+    %r = "onnx.Relu"(%0) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    ```
     """
 
     name = "onnx.Relu"
@@ -241,10 +228,9 @@ class ReluOp(OnnxOp):
 @irdl_op_definition
 class ReluV1Op(OnnxOp):
     """
-    Relu takes one input data (Tensor ) and produces one output data (Tensor ) where the rectified linear
-    function, y = max(0, x), is applied to the tensor elementwise.
+    `Y = max(0, X)`, element by element.
 
-    As of opset 1 to 5.
+    As of opsets 1 to 5.  `consumed_inputs` has no meaning.
     """
 
     name = "onnx.ReluV1"
@@ -266,10 +252,7 @@ class ReluV1Op(OnnxOp):
 
 @irdl_op_definition
 class ThresholdedReluOp(OnnxOp):
-    """
-    ThresholdedRelu takes one input data (Tensor ) and produces one output data (Tensor ) where the
-    rectified linear function, y = x for x > alpha, y = 0 otherwise, is applied to the tensor elementwise.
-    """
+    """`Y = X` where `X > alpha`, 0 elsewhere."""
 
     name = "onnx.ThresholdedRelu"
 

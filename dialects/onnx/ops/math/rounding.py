@@ -14,11 +14,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 
 @irdl_op_definition
 class CeilOp(OnnxOp):
-    """
-    Ceil takes one input data (Tensor ) and produces one output data (Tensor ) where the ceil is, y =
-    ceil(x), is applied to the tensor elementwise. If x is integral, +0, -0, NaN, or infinite, x itself is
-    returned.
-    """
+    """`Y = ⌈X⌉`, element by element."""
 
     name = "onnx.Ceil"
 
@@ -37,10 +33,9 @@ class CeilOp(OnnxOp):
 @irdl_op_definition
 class CeilV1Op(OnnxOp):
     """
-    Ceil takes one input data (Tensor ) and produces one output data (Tensor ) where the ceil is, y =
-    ceil(x), is applied to the tensor elementwise.
+    `Y = ⌈X⌉`, element by element.
 
-    As of opset 1 to 5.
+    As of opsets 1 to 5.  `consumed_inputs` has no meaning.
     """
 
     name = "onnx.CeilV1"
@@ -63,8 +58,11 @@ class CeilV1Op(OnnxOp):
 @irdl_op_definition
 class ClipOp(OnnxOp):
     """
-    Clip operator limits the given input within an interval. The interval is specified by the inputs 'min'
-    and 'max'.
+    `output = min(max(input, min), max)`; an absent limit is none.
+
+    ```mlir
+    %r = "onnx.Clip"(%0, %1, %2) : (tensor<2x3xf32>, tensor<f32>, tensor<f32>) -> tensor<2x3xf32>
+    ```
     """
 
     name = "onnx.Clip"
@@ -86,8 +84,7 @@ class ClipOp(OnnxOp):
 @irdl_op_definition
 class ClipV12Op(OnnxOp):
     """
-    Clip operator limits the given input within an interval. The interval is specified by the inputs 'min'
-    and 'max'.
+    `output = min(max(input, min), max)`; an absent limit is none.
 
     As of opset 12.
     """
@@ -112,8 +109,7 @@ class ClipV12Op(OnnxOp):
 @irdl_op_definition
 class ClipV11Op(OnnxOp):
     """
-    Clip operator limits the given input within an interval. The interval is specified by the inputs 'min'
-    and 'max'.
+    `output = min(max(input, min), max)`; an absent limit is none.
 
     As of opset 11.
     """
@@ -138,10 +134,9 @@ class ClipV11Op(OnnxOp):
 @irdl_op_definition
 class ClipV6Op(OnnxOp):
     """
-    Clip operator limits the given input within an interval. The interval is specified with arguments 'min'
-    and 'max'.
+    `output = min(max(input, min), max)`; an absent limit is none.
 
-    As of opset 6 to 10.
+    As of opsets 6 to 10.
     """
 
     name = "onnx.ClipV6"
@@ -165,10 +160,9 @@ class ClipV6Op(OnnxOp):
 @irdl_op_definition
 class ClipV1Op(OnnxOp):
     """
-    Clip operator limits the given input within an interval. The interval is specified with arguments 'min'
-    and 'max'.
+    `output = min(max(input, min), max)`; an absent limit is none.
 
-    As of opset 1 to 5.
+    As of opsets 1 to 5.  `consumed_inputs` has no meaning.
     """
 
     name = "onnx.ClipV1"
@@ -192,11 +186,7 @@ class ClipV1Op(OnnxOp):
 
 @irdl_op_definition
 class FloorOp(OnnxOp):
-    """
-    Floor takes one input data (Tensor ) and produces one output data (Tensor ) where the floor is, y =
-    floor(x), is applied to the tensor elementwise. If x is integral, +0, -0, NaN, or infinite, x itself is
-    returned.
-    """
+    """`Y = ⌊X⌋`, element by element."""
 
     name = "onnx.Floor"
 
@@ -215,10 +205,9 @@ class FloorOp(OnnxOp):
 @irdl_op_definition
 class FloorV1Op(OnnxOp):
     """
-    Floor takes one input data (Tensor ) and produces one output data (Tensor ) where the floor is, y =
-    floor(x), is applied to the tensor elementwise.
+    `Y = ⌊X⌋`, element by element.
 
-    As of opset 1 to 5.
+    As of opsets 1 to 5.  `consumed_inputs` has no meaning.
     """
 
     name = "onnx.FloorV1"
@@ -240,10 +229,7 @@ class FloorV1Op(OnnxOp):
 
 @irdl_op_definition
 class RoundOp(OnnxOp):
-    """
-    Round takes one input Tensor and rounds the values, element-wise, meaning it finds the nearest integer
-    for each value. In case of halves, the rule is to round them to the nearest even integer.
-    """
+    """`Y` is the integer nearest to `X`, halves going to the even one."""
 
     name = "onnx.Round"
 
@@ -261,7 +247,7 @@ class RoundOp(OnnxOp):
 
 @irdl_op_definition
 class SignOp(OnnxOp):
-    """Calculate the sign of the given input tensor element-wise. If input > 0, output 1."""
+    """-1, 0 or 1 by the sign of each element."""
 
     name = "onnx.Sign"
 

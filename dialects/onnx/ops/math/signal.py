@@ -65,7 +65,7 @@ class DFTV17Op(OnnxOp):
     """
     Computes the discrete Fourier transform of input.
 
-    As of opset 17 to 19.
+    As of opsets 17 to 19.
     """
 
     name = "onnx.DFTV17"

@@ -13,7 +13,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 
 @irdl_op_definition
 class AcosOp(OnnxOp):
-    """Calculates the arccosine (inverse of cosine) of the given input tensor, element-wise."""
+    """`output = arccos(input)`, element by element."""
 
     name = "onnx.Acos"
 
@@ -31,7 +31,7 @@ class AcosOp(OnnxOp):
 
 @irdl_op_definition
 class AcoshOp(OnnxOp):
-    """Calculates the hyperbolic arccosine of the given input tensor element-wise."""
+    """`output = arcosh(input)`, element by element."""
 
     name = "onnx.Acosh"
 
@@ -49,7 +49,7 @@ class AcoshOp(OnnxOp):
 
 @irdl_op_definition
 class AsinOp(OnnxOp):
-    """Calculates the arcsine (inverse of sine) of the given input tensor, element-wise."""
+    """`output = arcsin(input)`, element by element."""
 
     name = "onnx.Asin"
 
@@ -67,7 +67,7 @@ class AsinOp(OnnxOp):
 
 @irdl_op_definition
 class AsinhOp(OnnxOp):
-    """Calculates the hyperbolic arcsine of the given input tensor element-wise."""
+    """`output = arsinh(input)`, element by element."""
 
     name = "onnx.Asinh"
 
@@ -85,7 +85,7 @@ class AsinhOp(OnnxOp):
 
 @irdl_op_definition
 class AtanOp(OnnxOp):
-    """Calculates the arctangent (inverse of tangent) of the given input tensor, element-wise."""
+    """`output = arctan(input)`, element by element."""
 
     name = "onnx.Atan"
 
@@ -103,7 +103,7 @@ class AtanOp(OnnxOp):
 
 @irdl_op_definition
 class AtanhOp(OnnxOp):
-    """Calculates the hyperbolic arctangent of the given input tensor element-wise."""
+    """`output = artanh(input)`, element by element."""
 
     name = "onnx.Atanh"
 
@@ -121,7 +121,7 @@ class AtanhOp(OnnxOp):
 
 @irdl_op_definition
 class CosOp(OnnxOp):
-    """Calculates the cosine of the given input tensor, element-wise."""
+    """`output = cos(input)`, element by element."""
 
     name = "onnx.Cos"
 
@@ -139,7 +139,7 @@ class CosOp(OnnxOp):
 
 @irdl_op_definition
 class CoshOp(OnnxOp):
-    """Calculates the hyperbolic cosine of the given input tensor element-wise."""
+    """`output = cosh(input)`, element by element."""
 
     name = "onnx.Cosh"
 
@@ -157,7 +157,7 @@ class CoshOp(OnnxOp):
 
 @irdl_op_definition
 class SinOp(OnnxOp):
-    """Calculates the sine of the given input tensor, element-wise."""
+    """`output = sin(input)`, element by element."""
 
     name = "onnx.Sin"
 
@@ -175,7 +175,7 @@ class SinOp(OnnxOp):
 
 @irdl_op_definition
 class SinhOp(OnnxOp):
-    """Calculates the hyperbolic sine of the given input tensor element-wise."""
+    """`output = sinh(input)`, element by element."""
 
     name = "onnx.Sinh"
 
@@ -193,7 +193,7 @@ class SinhOp(OnnxOp):
 
 @irdl_op_definition
 class TanOp(OnnxOp):
-    """Calculates the tangent of the given input tensor, element-wise."""
+    """`output = tan(input)`, element by element."""
 
     name = "onnx.Tan"
 
@@ -211,7 +211,7 @@ class TanOp(OnnxOp):
 
 @irdl_op_definition
 class TanhOp(OnnxOp):
-    """Calculates the hyperbolic tangent of the given input tensor element-wise."""
+    """`output = tanh(input)`, element by element."""
 
     name = "onnx.Tanh"
 
@@ -230,9 +230,9 @@ class TanhOp(OnnxOp):
 @irdl_op_definition
 class TanhV1Op(OnnxOp):
     """
-    Calculates the hyperbolic tangent of the given input tensor element-wise.
+    `output = tanh(input)`, element by element.
 
-    As of opset 1 to 5.
+    As of opsets 1 to 5.  `consumed_inputs` has no meaning.
     """
 
     name = "onnx.TanhV1"

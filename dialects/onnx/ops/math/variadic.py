@@ -16,8 +16,11 @@ from xonnc.dialects.onnx.op import OnnxOp
 @irdl_op_definition
 class MaxOp(OnnxOp):
     """
-    Element-wise max of each of the input tensors (with Numpy-style broadcasting support). All inputs and
-    outputs must have the same data type.
+    The largest of the elements at each place, inputs broadcast as in numpy.
+
+    ```mlir
+    %r = "onnx.Max"(%0, %1) : (tensor<4x1xf32>, tensor<3xf32>) -> tensor<4x3xf32>
+    ```
     """
 
     name = "onnx.Max"
@@ -37,10 +40,9 @@ class MaxOp(OnnxOp):
 @irdl_op_definition
 class MaxV1Op(OnnxOp):
     """
-    Element-wise max of each of the input tensors. All inputs and outputs must have the same shape and data
-    type.
+    The largest of the elements at each place, inputs broadcast as in numpy.
 
-    As of opset 1 to 5.
+    As of opsets 1 to 5.  `consumed_inputs` has no meaning.
     """
 
     name = "onnx.MaxV1"
@@ -62,10 +64,7 @@ class MaxV1Op(OnnxOp):
 
 @irdl_op_definition
 class MeanOp(OnnxOp):
-    """
-    Element-wise mean of each of the input tensors (with Numpy-style broadcasting support). All inputs and
-    outputs must have the same data type.
-    """
+    """The mean of the elements at each place, inputs broadcast as in numpy."""
 
     name = "onnx.Mean"
 
@@ -84,10 +83,9 @@ class MeanOp(OnnxOp):
 @irdl_op_definition
 class MeanV1Op(OnnxOp):
     """
-    Element-wise mean of each of the input tensors. All inputs and outputs must have the same shape and data
-    type.
+    The mean of the elements at each place, inputs broadcast as in numpy.
 
-    As of opset 1 to 5.
+    As of opsets 1 to 5.  `consumed_inputs` has no meaning.
     """
 
     name = "onnx.MeanV1"
@@ -109,10 +107,7 @@ class MeanV1Op(OnnxOp):
 
 @irdl_op_definition
 class MinOp(OnnxOp):
-    """
-    Element-wise min of each of the input tensors (with Numpy-style broadcasting support). All inputs and
-    outputs must have the same data type.
-    """
+    """The smallest of the elements at each place, inputs broadcast as in numpy."""
 
     name = "onnx.Min"
 
@@ -131,10 +126,9 @@ class MinOp(OnnxOp):
 @irdl_op_definition
 class MinV1Op(OnnxOp):
     """
-    Element-wise min of each of the input tensors. All inputs and outputs must have the same shape and data
-    type.
+    The smallest of the elements at each place, inputs broadcast as in numpy.
 
-    As of opset 1 to 5.
+    As of opsets 1 to 5.  `consumed_inputs` has no meaning.
     """
 
     name = "onnx.MinV1"
@@ -156,10 +150,7 @@ class MinV1Op(OnnxOp):
 
 @irdl_op_definition
 class SumOp(OnnxOp):
-    """
-    Element-wise sum of each of the input tensors (with Numpy-style broadcasting support). All inputs and
-    outputs must have the same data type.
-    """
+    """The sum of the elements at each place, inputs broadcast as in numpy."""
 
     name = "onnx.Sum"
 
@@ -178,10 +169,9 @@ class SumOp(OnnxOp):
 @irdl_op_definition
 class SumV1Op(OnnxOp):
     """
-    Element-wise sum of each of the input tensors. All inputs and outputs must have the same shape and data
-    type.
+    The sum of the elements at each place, inputs broadcast as in numpy.
 
-    As of opset 1 to 5.
+    As of opsets 1 to 5.  `consumed_inputs` has no meaning.
     """
 
     name = "onnx.SumV1"

@@ -26,10 +26,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 
 @irdl_op_definition
 class ArrayFeatureExtractorOp(OnnxOp):
-    """
-    Select elements of the input tensor based on the indices passed. The indices are applied to the last
-    axes of the tensor.
-    """
+    """The elements along the last axis that the indices name."""
 
     name = "onnx.ArrayFeatureExtractor"
 
@@ -278,7 +275,7 @@ class LabelEncoderV1Op(OnnxOp):
 
 @irdl_op_definition
 class NormalizerOp(OnnxOp):
-    """Normalize the input."""
+    """Each row divided by its largest element or norm."""
 
     name = "onnx.Normalizer"
 
@@ -352,10 +349,7 @@ class ScalerOp(OnnxOp):
 
 @irdl_op_definition
 class ZipMapOp(OnnxOp):
-    """
-    Creates a map from the input and the attributes. The values are provided by the input tensor, while the
-    keys are specified by the attributes.
-    """
+    """A map from class names to the scores of each row."""
 
     name = "onnx.ZipMap"
 

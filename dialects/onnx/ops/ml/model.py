@@ -16,7 +16,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 
 @irdl_op_definition
 class LinearClassifierOp(OnnxOp):
-    """Linear classifier."""
+    """Classes and scores of linear functions of the features."""
 
     name = "onnx.LinearClassifier"
 
@@ -46,10 +46,7 @@ class LinearClassifierOp(OnnxOp):
 
 @irdl_op_definition
 class LinearRegressorOp(OnnxOp):
-    """
-    Generalized linear regression evaluation. If targets is set to 1 (default) then univariate regression is
-    performed.
-    """
+    """Linear functions of the features."""
 
     name = "onnx.LinearRegressor"
 
@@ -75,7 +72,7 @@ class LinearRegressorOp(OnnxOp):
 
 @irdl_op_definition
 class SVMClassifierOp(OnnxOp):
-    """Support Vector Machine classifier."""
+    """Classes and scores of a support vector machine."""
 
     name = "onnx.SVMClassifier"
 
@@ -114,7 +111,7 @@ class SVMClassifierOp(OnnxOp):
 
 @irdl_op_definition
 class SVMRegressorOp(OnnxOp):
-    """Support Vector Machine regression prediction and one-class SVM anomaly detection."""
+    """A support vector machine's regression, or its mark of anomalies."""
 
     name = "onnx.SVMRegressor"
 

@@ -16,7 +16,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 
 @irdl_op_definition
 class TreeEnsembleOp(OnnxOp):
-    """Tree Ensemble operator. Returns the regressed values for each input in a batch."""
+    """The sums of the leaves that decision trees lead to."""
 
     name = "onnx.TreeEnsemble"
 
@@ -53,8 +53,7 @@ class TreeEnsembleOp(OnnxOp):
 @irdl_op_definition
 class TreeEnsembleClassifierOp(OnnxOp):
     """
-    This operator is DEPRECATED. Please use TreeEnsemble with provides similar functionality. In order to
-    determine the top class, the ArgMax node can be applied to the output of TreeEnsemble.
+    Classes and scores of an ensemble of decision trees.
 
     Deprecated.
     """
@@ -107,8 +106,7 @@ class TreeEnsembleClassifierOp(OnnxOp):
 @irdl_op_definition
 class TreeEnsembleRegressorOp(OnnxOp):
     """
-    This operator is DEPRECATED. Please use TreeEnsemble instead which provides the same functionality. Tree
-    Ensemble regressor.
+    The regression of an ensemble of decision trees.
 
     Deprecated.
     """

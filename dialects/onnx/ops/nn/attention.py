@@ -18,10 +18,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 
 @irdl_op_definition
 class AttentionOp(OnnxOp):
-    """
-    Computes scaled dot product attention on query, key and value tensors, using an optional attention mask
-    if passed.
-    """
+    """`Y = softmax(scale Q Kᵀ + mask) V`, head by head."""
 
     name = "onnx.Attention"
 
@@ -125,11 +122,7 @@ class LinearAttentionOp(OnnxOp):
 
 @irdl_op_definition
 class RotaryEmbeddingOp(OnnxOp):
-    """
-    RotaryEmbedding is the implementation of rotary positional embeddings (RoPE) based on the paper
-    https://arxiv.org/pdf/2104.09864. The key advantage of RoPE is that it allows the model to understand
-    both the absolute position of a token and the relative distances between tokens.
-    """
+    """Pairs of elements turned by angles that grow with their position."""
 
     name = "onnx.RotaryEmbedding"
 

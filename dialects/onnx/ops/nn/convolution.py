@@ -16,7 +16,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 
 @irdl_op_definition
 class Col2ImOp(OnnxOp):
-    """The operator rearranges column blocks back into a multidimensional image."""
+    """Adds columns of blocks up to an image, the inverse of cutting it into windows."""
 
     name = "onnx.Col2Im"
 
@@ -40,7 +40,14 @@ class Col2ImOp(OnnxOp):
 
 @irdl_op_definition
 class ConvOp(OnnxOp):
-    """The convolution operator consumes an input tensor and a filter, and computes the output."""
+    """
+    Products of each window of `X` with the weights `W`, summed, plus the bias `B`.
+
+    ```mlir
+    %r = "onnx.Conv"(%0, %1, %none)
+      : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>, none) -> tensor<1x4x6x6xf32>
+    ```
+    """
 
     name = "onnx.Conv"
 
@@ -67,10 +74,7 @@ class ConvOp(OnnxOp):
 
 @irdl_op_definition
 class ConvIntegerOp(OnnxOp):
-    """
-    The integer convolution operator consumes an input tensor, its zero-point, a filter, and its zero-point,
-    and computes the output. The production MUST never overflow.
-    """
+    """A convolution of integers less their zero points, in 32-bit integers."""
 
     name = "onnx.ConvInteger"
 
@@ -100,7 +104,14 @@ class ConvIntegerOp(OnnxOp):
 
 @irdl_op_definition
 class ConvTransposeOp(OnnxOp):
-    """The convolution transpose operator consumes an input tensor and a filter, and computes the output."""
+    """
+    The gradient of a convolution: each element of `X` spreads the weights, plus `B`.
+
+    ```mlir
+    %r = "onnx.ConvTranspose"(%0, %1, %none)
+      : (tensor<1x3x8x8xf32>, tensor<3x4x3x3xf32>, none) -> tensor<1x4x10x10xf32>
+    ```
+    """
 
     name = "onnx.ConvTranspose"
 
@@ -130,9 +141,9 @@ class ConvTransposeOp(OnnxOp):
 @irdl_op_definition
 class ConvTransposeV1Op(OnnxOp):
     """
-    The convolution transpose operator consumes an input tensor and a filter, and computes the output.
+    The gradient of a convolution: each element of `X` spreads the weights, plus `B`.
 
-    As of opset 1 to 10.
+    As of opsets 1 to 10. The odd element of a padding computed from `output_shape` goes to the other side.
     """
 
     name = "onnx.ConvTransposeV1"
@@ -163,10 +174,7 @@ class ConvTransposeV1Op(OnnxOp):
 
 @irdl_op_definition
 class DeformConvOp(OnnxOp):
-    """
-    Performs deformable convolution as described in https://arxiv.org/abs/1703.06211 and
-    https://arxiv.org/abs/1811.11168. This operator specification supports the general N-D case.
-    """
+    """A convolution whose window is moved by `offset`, place by place."""
 
     name = "onnx.DeformConv"
 
@@ -195,11 +203,7 @@ class DeformConvOp(OnnxOp):
 
 @irdl_op_definition
 class QLinearConvOp(OnnxOp):
-    """
-    The convolution operator consumes a quantized input tensor, its scale and zero point, a quantized
-    filter, its scale and zero point, and output's scale and zero point, and computes the quantized output.
-    Each scale and zero-point pair must have same shape.
-    """
+    """The convolution of a quantised image with quantised weights, quantised again."""
 
     name = "onnx.QLinearConv"
 

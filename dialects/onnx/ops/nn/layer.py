@@ -16,11 +16,7 @@ from xonnc.dialects.onnx.op import DrawsRandomNumbers, OnnxOp
 
 @irdl_op_definition
 class DropoutOp(OnnxOp):
-    """
-    Dropout takes an input floating-point tensor, an optional input ratio (floating-point scalar) and an
-    optional input training_mode (boolean scalar). It produces two tensor outputs, output (floating-point
-    tensor) and mask (optional `Tensor `).
-    """
+    """In training, elements set to 0 at random and the rest scaled; else `output = data`."""
 
     name = "onnx.Dropout"
 
@@ -46,11 +42,9 @@ class DropoutOp(OnnxOp):
 @irdl_op_definition
 class DropoutV10Op(OnnxOp):
     """
-    Dropout takes one input floating tensor and produces two tensor outputs, output (floating tensor) and
-    mask (`Tensor `). Depending on whether it is in test mode or not, the output Y will either be a random
-    dropout, or a simple copy of the input.
+    In training, elements set to 0 at random and the rest scaled; else `output = data`.
 
-    As of opset 10 to 11.
+    As of opsets 10 to 11. It always infers: `ratio` has no meaning.
     """
 
     name = "onnx.DropoutV10"
@@ -75,11 +69,9 @@ class DropoutV10Op(OnnxOp):
 @irdl_op_definition
 class DropoutV7Op(OnnxOp):
     """
-    Dropout takes one input data (Tensor ) and produces two Tensor outputs, output (Tensor ) and mask
-    (Tensor ). Depending on whether it is in test mode or not, the output Y will either be a random dropout,
-    or a simple copy of the input.
+    In training, elements set to 0 at random and the rest scaled; else `output = data`.
 
-    As of opset 7 to 9.
+    As of opsets 7 to 9. It always infers: `ratio` has no meaning.
     """
 
     name = "onnx.DropoutV7"
@@ -103,11 +95,9 @@ class DropoutV7Op(OnnxOp):
 @irdl_op_definition
 class DropoutV6Op(OnnxOp):
     """
-    Dropout takes one input data (Tensor ) and produces two Tensor outputs, output (Tensor ) and mask
-    (Tensor ). Depending on whether it is in test mode or not, the output Y will either be a random dropout,
-    or a simple copy of the input.
+    In training, elements set to 0 at random and the rest scaled; else `output = data`.
 
-    As of opset 6.
+    As of opset 6. `is_test` chooses between inference and training.
     """
 
     name = "onnx.DropoutV6"
@@ -132,11 +122,9 @@ class DropoutV6Op(OnnxOp):
 @irdl_op_definition
 class DropoutV1Op(OnnxOp):
     """
-    Dropout takes one input data (Tensor ) and produces two Tensor outputs, output (Tensor ) and mask
-    (Tensor ). Depending on whether it is in test mode or not, the output Y will either be a random dropout,
-    or a simple copy of the input.
+    In training, elements set to 0 at random and the rest scaled; else `output = data`.
 
-    As of opset 1 to 5.
+    As of opsets 1 to 5. `is_test` chooses between inference and training. `consumed_inputs` has no meaning.
     """
 
     name = "onnx.DropoutV1"
@@ -162,8 +150,11 @@ class DropoutV1Op(OnnxOp):
 @irdl_op_definition
 class FlattenOp(OnnxOp):
     """
-    Flattens the input tensor into a 2D matrix. If input tensor has shape (d_0, d_1, ... d_n) then the
-    output will have shape (d_0 X d_1 ... d_(axis-1), d_axis X d_(axis+1) ... X dn).
+    A matrix: the dimensions before `axis` as rows, those from it on as columns.
+
+    ```mlir
+    %r = "onnx.Flatten"(%0) : (tensor<2x3x4xf32>) -> tensor<2x12xf32>
+    ```
     """
 
     name = "onnx.Flatten"
@@ -186,10 +177,7 @@ class FlattenOp(OnnxOp):
 
 @irdl_op_definition
 class ShrinkOp(OnnxOp):
-    """
-    Shrink takes one input data (Tensor ) and produces one Tensor output, having same datatype and shape
-    with input. It has two attributes, lambd and bias.
-    """
+    """`output = input + bias` below `-lambd`, `input - bias` above `lambd`, 0 between."""
 
     name = "onnx.Shrink"
 

@@ -18,9 +18,8 @@ from xonnc.dialects.onnx.op import OnnxOp
 @irdl_op_definition
 class BatchNormalizationOp(OnnxOp):
     """
-    Carries out batch normalization as described in the paper https://arxiv.org/abs/1502.03167. Depending on
-    the mode it is being run, There are five required inputs 'X', 'scale', 'B', 'input_mean' and
-    'input_var'.
+    `Y = scale (X - mean) / √(var + epsilon) + B` by channel; with `training_mode` the mean and variance are
+    those of the batch.
     """
 
     name = "onnx.BatchNormalization"
@@ -59,9 +58,10 @@ class BatchNormalizationOp(OnnxOp):
 @irdl_op_definition
 class BatchNormalizationV9Op(OnnxOp):
     """
-    Carries out batch normalization as described in the paper https://arxiv.org/abs/1502.03167.
+    `Y = scale (X - mean) / √(var + epsilon) + B` by channel; with `training_mode` the mean and variance are
+    those of the batch.
 
-    As of opset 9 to 13.
+    As of opsets 9 to 13. Training has five results.
     """
 
     name = "onnx.BatchNormalizationV9"
@@ -100,9 +100,10 @@ class BatchNormalizationV9Op(OnnxOp):
 @irdl_op_definition
 class BatchNormalizationV7Op(OnnxOp):
     """
-    Carries out batch normalization as described in the paper https://arxiv.org/abs/1502.03167.
+    `Y = scale (X - mean) / √(var + epsilon) + B` by channel; with `training_mode` the mean and variance are
+    those of the batch.
 
-    As of opset 7 to 8.
+    As of opsets 7 to 8. Training has five results; `spatial` is 1 for one mean a channel.
     """
 
     name = "onnx.BatchNormalizationV7"
@@ -142,9 +143,10 @@ class BatchNormalizationV7Op(OnnxOp):
 @irdl_op_definition
 class BatchNormalizationV6Op(OnnxOp):
     """
-    Carries out batch normalization as described in the paper https://arxiv.org/abs/1502.03167.
+    `Y = scale (X - mean) / √(var + epsilon) + B` by channel; with `training_mode` the mean and variance are
+    those of the batch.
 
-    As of opset 6.
+    As of opset 6. `is_test` chooses between inference and training; `spatial` is 1 for one mean a channel.
     """
 
     name = "onnx.BatchNormalizationV6"
@@ -185,9 +187,11 @@ class BatchNormalizationV6Op(OnnxOp):
 @irdl_op_definition
 class BatchNormalizationV1Op(OnnxOp):
     """
-    Carries out batch normalization as described in the paper https://arxiv.org/abs/1502.03167.
+    `Y = scale (X - mean) / √(var + epsilon) + B` by channel; with `training_mode` the mean and variance are
+    those of the batch.
 
-    As of opset 1 to 5.
+    As of opsets 1 to 5. `is_test` chooses between inference and training; `spatial` is 1 for one mean a
+    channel. `consumed_inputs` has no meaning.
     """
 
     name = "onnx.BatchNormalizationV1"
@@ -228,7 +232,7 @@ class BatchNormalizationV1Op(OnnxOp):
 
 @irdl_op_definition
 class GroupNormalizationOp(OnnxOp):
-    """A GroupNormalization function."""
+    """`Y = scale (X - mean) / √(var + epsilon) + bias`, mean and variance by group."""
 
     name = "onnx.GroupNormalization"
 
@@ -253,9 +257,9 @@ class GroupNormalizationOp(OnnxOp):
 @irdl_op_definition
 class GroupNormalizationV18Op(OnnxOp):
     """
-    A GroupNormalization function.
+    `Y = scale (X - mean) / √(var + epsilon) + bias`, mean and variance by group.
 
-    As of opset 18 to 20.
+    As of opsets 18 to 20. `scale` and `bias` are by group.
     """
 
     name = "onnx.GroupNormalizationV18"
@@ -280,7 +284,14 @@ class GroupNormalizationV18Op(OnnxOp):
 
 @irdl_op_definition
 class InstanceNormalizationOp(OnnxOp):
-    """Carries out instance normalization as described in the paper https://arxiv.org/abs/1607.08022."""
+    """
+    `output = scale (input - mean) / √(var + epsilon) + B` by image and channel.
+
+    ```mlir
+    %r = "onnx.InstanceNormalization"(%0, %1, %2)
+      : (tensor<1x3x8x8xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<1x3x8x8xf32>
+    ```
+    """
 
     name = "onnx.InstanceNormalization"
 
@@ -314,9 +325,9 @@ class InstanceNormalizationOp(OnnxOp):
 @irdl_op_definition
 class InstanceNormalizationV1Op(OnnxOp):
     """
-    Carries out instance normalization as described in the paper https://arxiv.org/abs/1607.08022.
+    `output = scale (input - mean) / √(var + epsilon) + B` by image and channel.
 
-    As of opset 1 to 5.
+    As of opsets 1 to 5.  `consumed_inputs` has no meaning.
     """
 
     name = "onnx.InstanceNormalizationV1"
@@ -352,7 +363,7 @@ class InstanceNormalizationV1Op(OnnxOp):
 
 @irdl_op_definition
 class LRNOp(OnnxOp):
-    """Local Response Normalization proposed in the AlexNet paper. It normalizes over local input regions."""
+    """`Y = X / (bias + alpha / size Σ X²) ** beta`, the sum over neighbouring channels."""
 
     name = "onnx.LRN"
 
@@ -376,8 +387,12 @@ class LRNOp(OnnxOp):
 @irdl_op_definition
 class LayerNormalizationOp(OnnxOp):
     """
-    This is layer normalization defined in ONNX as function. The overall computation can be split into two
-    stages.
+    `Y = (X - mean) / √(var + epsilon) * Scale + B`, mean and variance over the dimensions from `axis`.
+
+    ```mlir
+    %r = "onnx.LayerNormalization"(%0, %1, %2)
+      : (tensor<2x3x4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<2x3x4xf32>, tensor<2x3x1xf32>, none)
+    ```
     """
 
     name = "onnx.LayerNormalization"
@@ -412,10 +427,7 @@ class LayerNormalizationOp(OnnxOp):
 
 @irdl_op_definition
 class LpNormalizationOp(OnnxOp):
-    """
-    Given a matrix, apply Lp-normalization along the provided axis. The output is computed as: `output =
-    input / Lp_norm(input, axis)`.
-    """
+    """`output = input / ‖input‖`, the Lp norm along `axis`."""
 
     name = "onnx.LpNormalization"
 
@@ -436,10 +448,7 @@ class LpNormalizationOp(OnnxOp):
 
 @irdl_op_definition
 class MeanVarianceNormalizationOp(OnnxOp):
-    """
-    A MeanVarianceNormalization Function: Perform mean variance normalization on the input tensor X using
-    formula: `(X-EX)/sqrt(E(X-EX)^2)`.
-    """
+    """`Y = (X - mean) / √var` along `axes`."""
 
     name = "onnx.MeanVarianceNormalization"
 
@@ -459,10 +468,7 @@ class MeanVarianceNormalizationOp(OnnxOp):
 
 @irdl_op_definition
 class RMSNormalizationOp(OnnxOp):
-    """
-    This is RMS normalization defined in ONNX as function as described in the paper
-    https://arxiv.org/pdf/1910.07467. The overall computation can be split into two stages.
-    """
+    """`Y = X / √(mean(X²) + epsilon) * scale`, the mean over the dimensions from `axis`."""
 
     name = "onnx.RMSNormalization"
 

@@ -19,8 +19,11 @@ from xonnc.dialects.onnx.op import OnnxOp
 @irdl_op_definition
 class AveragePoolOp(OnnxOp):
     """
-    AveragePool consumes an input tensor X and applies average pooling across the tensor according to kernel
-    sizes, stride sizes, and pad lengths.
+    The mean of each window of `X`.
+
+    ```mlir
+    %r = "onnx.AveragePool"(%0) <{kernel_shape = [2, 2]}> : (tensor<1x3x8x8xf32>) -> tensor<1x3x7x7xf32>
+    ```
     """
 
     name = "onnx.AveragePool"
@@ -48,9 +51,11 @@ class AveragePoolOp(OnnxOp):
 @irdl_op_definition
 class GlobalAveragePoolOp(OnnxOp):
     """
-    GlobalAveragePool consumes an input tensor X and applies average pooling across the values in the same
-    channel. This is equivalent to AveragePool with kernel size equal to the spatial dimension of input
-    tensor.
+    The mean of each channel.
+
+    ```mlir
+    %r = "onnx.GlobalAveragePool"(%0) : (tensor<1x3x8x8xf32>) -> tensor<1x3x1x1xf32>
+    ```
     """
 
     name = "onnx.GlobalAveragePool"
@@ -69,10 +74,7 @@ class GlobalAveragePoolOp(OnnxOp):
 
 @irdl_op_definition
 class GlobalLpPoolOp(OnnxOp):
-    """
-    GlobalLpPool consumes an input tensor X and applies lp pool pooling across the values in the same
-    channel. This is equivalent to LpPool with kernel size equal to the spatial dimension of input tensor.
-    """
+    """The Lp norm of each channel."""
 
     name = "onnx.GlobalLpPool"
 
@@ -93,8 +95,7 @@ class GlobalLpPoolOp(OnnxOp):
 @irdl_op_definition
 class GlobalLpPoolV1Op(OnnxOp):
     """
-    GlobalLpPool consumes an input tensor X and applies lp pool pooling across the the values in the same
-    channel. This is equivalent to LpPool with kernel size equal to the spatial dimension of input tensor.
+    The Lp norm of each channel.
 
     As of opset 1.
     """
@@ -118,10 +119,7 @@ class GlobalLpPoolV1Op(OnnxOp):
 
 @irdl_op_definition
 class GlobalMaxPoolOp(OnnxOp):
-    """
-    GlobalMaxPool consumes an input tensor X and applies max pooling across the values in the same channel.
-    This is equivalent to MaxPool with kernel size equal to the spatial dimension of input tensor.
-    """
+    """The largest element of each channel."""
 
     name = "onnx.GlobalMaxPool"
 
@@ -139,10 +137,7 @@ class GlobalMaxPoolOp(OnnxOp):
 
 @irdl_op_definition
 class LpPoolOp(OnnxOp):
-    """
-    LpPool consumes an input tensor X and applies Lp pooling across the tensor according to kernel sizes,
-    stride sizes, and pad lengths.
-    """
+    """The Lp norm of each window of `X`."""
 
     name = "onnx.LpPool"
 
@@ -169,8 +164,7 @@ class LpPoolOp(OnnxOp):
 @irdl_op_definition
 class LpPoolV1Op(OnnxOp):
     """
-    LpPool consumes an input tensor X and applies Lp pooling across the the tensor according to kernel
-    sizes, stride sizes, and pad lengths.
+    The Lp norm of each window of `X`.
 
     As of opset 1.
     """
@@ -199,8 +193,11 @@ class LpPoolV1Op(OnnxOp):
 @irdl_op_definition
 class MaxPoolOp(OnnxOp):
     """
-    MaxPool consumes an input tensor X and applies max pooling across the tensor according to kernel sizes,
-    stride sizes, and pad lengths.
+    The largest element of each window of `X`, and where it is.
+
+    ```mlir
+    %r = "onnx.MaxPool"(%0) <{kernel_shape = [1, 1]}> : (tensor<1x3x8x8xf32>) -> (tensor<1x3x7x7xf32>, none)
+    ```
     """
 
     name = "onnx.MaxPool"
@@ -231,10 +228,7 @@ class MaxPoolOp(OnnxOp):
 
 @irdl_op_definition
 class MaxRoiPoolOp(OnnxOp):
-    """
-    ROI max pool consumes an input tensor X and region of interests (RoIs) to apply max pooling across each
-    RoI, to produce output 4-D tensor of shape (num_rois, channels, pooled_shape[0], pooled_shape[1]).
-    """
+    """The largest element of each cell of each region of interest."""
 
     name = "onnx.MaxRoiPool"
 
@@ -256,10 +250,7 @@ class MaxRoiPoolOp(OnnxOp):
 
 @irdl_op_definition
 class MaxUnpoolOp(OnnxOp):
-    """
-    MaxUnpool essentially computes the partial inverse of the MaxPool op. The input information to this op
-    is typically the output information from a MaxPool op.
-    """
+    """Undoes a max pooling: elements at their indices, 0 elsewhere."""
 
     name = "onnx.MaxUnpool"
 

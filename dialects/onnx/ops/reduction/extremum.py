@@ -17,8 +17,11 @@ from xonnc.dialects.onnx.op import OnnxOp
 @irdl_op_definition
 class ArgMaxOp(OnnxOp):
     """
-    Computes the indices of the max elements of the input tensor's element along the provided axis. The
-    resulting tensor has the same rank as the input if keepdims equals 1.
+    The index of the largest element along `axis`.
+
+    ```mlir
+    %r = "onnx.ArgMax"(%0) : (tensor<4x3xf32>) -> tensor<1x3xi64>
+    ```
     """
 
     name = "onnx.ArgMax"
@@ -41,10 +44,7 @@ class ArgMaxOp(OnnxOp):
 
 @irdl_op_definition
 class ArgMinOp(OnnxOp):
-    """
-    Computes the indices of the min elements of the input tensor's element along the provided axis. The
-    resulting tensor has the same rank as the input if keepdims equals 1.
-    """
+    """The index of the smallest element along `axis`."""
 
     name = "onnx.ArgMin"
 
@@ -66,10 +66,7 @@ class ArgMinOp(OnnxOp):
 
 @irdl_op_definition
 class ReduceMaxOp(OnnxOp):
-    """
-    Computes the max of the input tensor's elements along the provided axes. The resulting tensor has the
-    same rank as the input if `keepdims` equals 1.
-    """
+    """The largest element along `axes`, all of them by default; `keepdims` keeps them with size 1."""
 
     name = "onnx.ReduceMax"
 
@@ -92,10 +89,9 @@ class ReduceMaxOp(OnnxOp):
 @irdl_op_definition
 class ReduceMaxV18Op(OnnxOp):
     """
-    Computes the max of the input tensor's elements along the provided axes. The resulting tensor has the
-    same rank as the input if `keepdims` equals 1.
+    The largest element along `axes`, all of them by default; `keepdims` keeps them with size 1.
 
-    As of opset 18 to 19.
+    As of opsets 18 to 19.
     """
 
     name = "onnx.ReduceMaxV18"
@@ -120,10 +116,9 @@ class ReduceMaxV18Op(OnnxOp):
 @irdl_op_definition
 class ReduceMaxV13Op(OnnxOp):
     """
-    Computes the max of the input tensor's elements along the provided axes. The resulting tensor has the
-    same rank as the input if `keepdims` equals 1.
+    The largest element along `axes`, all of them by default; `keepdims` keeps them with size 1.
 
-    As of opset 1 to 17.
+    As of opsets 1 to 17.
     """
 
     name = "onnx.ReduceMaxV13"
@@ -146,10 +141,7 @@ class ReduceMaxV13Op(OnnxOp):
 
 @irdl_op_definition
 class ReduceMinOp(OnnxOp):
-    """
-    Computes the min of the input tensor's elements along the provided axes. The resulting tensor has the
-    same rank as the input if `keepdims` equals 1.
-    """
+    """The smallest element along `axes`, all of them by default; `keepdims` keeps them with size 1."""
 
     name = "onnx.ReduceMin"
 
@@ -172,10 +164,9 @@ class ReduceMinOp(OnnxOp):
 @irdl_op_definition
 class ReduceMinV18Op(OnnxOp):
     """
-    Computes the min of the input tensor's elements along the provided axes. The resulting tensor has the
-    same rank as the input if `keepdims` equals 1.
+    The smallest element along `axes`, all of them by default; `keepdims` keeps them with size 1.
 
-    As of opset 18 to 19.
+    As of opsets 18 to 19.
     """
 
     name = "onnx.ReduceMinV18"
@@ -200,10 +191,9 @@ class ReduceMinV18Op(OnnxOp):
 @irdl_op_definition
 class ReduceMinV13Op(OnnxOp):
     """
-    Computes the min of the input tensor's elements along the provided axes. The resulting tensor has the
-    same rank as the input if `keepdims` equals 1.
+    The smallest element along `axes`, all of them by default; `keepdims` keeps them with size 1.
 
-    As of opset 1 to 17.
+    As of opsets 1 to 17.
     """
 
     name = "onnx.ReduceMinV13"

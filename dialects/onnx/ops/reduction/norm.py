@@ -16,10 +16,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 
 @irdl_op_definition
 class ReduceL1Op(OnnxOp):
-    """
-    Computes the L1 norm of the input tensor's elements along the provided axes. The resulting tensor has
-    the same rank as the input if `keepdims` equals 1.
-    """
+    """`Σ |x|` along `axes`, all of them by default; `keepdims` keeps them with size 1."""
 
     name = "onnx.ReduceL1"
 
@@ -42,10 +39,9 @@ class ReduceL1Op(OnnxOp):
 @irdl_op_definition
 class ReduceL1V13Op(OnnxOp):
     """
-    Computes the L1 norm of the input tensor's elements along the provided axes. The resulting tensor has
-    the same rank as the input if `keepdims` equals 1.
+    `Σ |x|` along `axes`, all of them by default; `keepdims` keeps them with size 1.
 
-    As of opset 1 to 17.
+    As of opsets 1 to 17.
     """
 
     name = "onnx.ReduceL1V13"
@@ -68,10 +64,7 @@ class ReduceL1V13Op(OnnxOp):
 
 @irdl_op_definition
 class ReduceL2Op(OnnxOp):
-    """
-    Computes the L2 norm of the input tensor's elements along the provided axes. The resulting tensor has
-    the same rank as the input if `keepdims` equals 1.
-    """
+    """`√Σ x²` along `axes`, all of them by default; `keepdims` keeps them with size 1."""
 
     name = "onnx.ReduceL2"
 
@@ -94,10 +87,9 @@ class ReduceL2Op(OnnxOp):
 @irdl_op_definition
 class ReduceL2V13Op(OnnxOp):
     """
-    Computes the L2 norm of the input tensor's elements along the provided axes. The resulting tensor has
-    the same rank as the input if `keepdims` equals 1.
+    `√Σ x²` along `axes`, all of them by default; `keepdims` keeps them with size 1.
 
-    As of opset 1 to 17.
+    As of opsets 1 to 17.
     """
 
     name = "onnx.ReduceL2V13"
@@ -120,10 +112,7 @@ class ReduceL2V13Op(OnnxOp):
 
 @irdl_op_definition
 class ReduceLogSumOp(OnnxOp):
-    """
-    Computes the log sum of the input tensor's elements along the provided axes. The resulting tensor has
-    the same rank as the input if `keepdims` equals 1.
-    """
+    """`ln Σ x` along `axes`, all of them by default; `keepdims` keeps them with size 1."""
 
     name = "onnx.ReduceLogSum"
 
@@ -146,10 +135,9 @@ class ReduceLogSumOp(OnnxOp):
 @irdl_op_definition
 class ReduceLogSumV13Op(OnnxOp):
     """
-    Computes the log sum of the input tensor's elements along the provided axes. The resulting tensor has
-    the same rank as the input if `keepdims` equals 1.
+    `ln Σ x` along `axes`, all of them by default; `keepdims` keeps them with size 1.
 
-    As of opset 1 to 17.
+    As of opsets 1 to 17.
     """
 
     name = "onnx.ReduceLogSumV13"
@@ -172,10 +160,7 @@ class ReduceLogSumV13Op(OnnxOp):
 
 @irdl_op_definition
 class ReduceLogSumExpOp(OnnxOp):
-    """
-    Computes the log sum exponent of the input tensor's elements along the provided axes. The resulting
-    tensor has the same rank as the input if `keepdims` equals 1.
-    """
+    """`ln Σ exp(x)` along `axes`, all of them by default; `keepdims` keeps them with size 1."""
 
     name = "onnx.ReduceLogSumExp"
 
@@ -198,10 +183,9 @@ class ReduceLogSumExpOp(OnnxOp):
 @irdl_op_definition
 class ReduceLogSumExpV13Op(OnnxOp):
     """
-    Computes the log sum exponent of the input tensor's elements along the provided axes. The resulting
-    tensor has the same rank as the input if `keepdims` equals 1.
+    `ln Σ exp(x)` along `axes`, all of them by default; `keepdims` keeps them with size 1.
 
-    As of opset 1 to 17.
+    As of opsets 1 to 17.
     """
 
     name = "onnx.ReduceLogSumExpV13"
@@ -224,10 +208,7 @@ class ReduceLogSumExpV13Op(OnnxOp):
 
 @irdl_op_definition
 class ReduceSumSquareOp(OnnxOp):
-    """
-    Computes the sum square of the input tensor's elements along the provided axes. The resulting tensor has
-    the same rank as the input if `keepdims` equals 1.
-    """
+    """`Σ x²` along `axes`, all of them by default; `keepdims` keeps them with size 1."""
 
     name = "onnx.ReduceSumSquare"
 
@@ -250,10 +231,9 @@ class ReduceSumSquareOp(OnnxOp):
 @irdl_op_definition
 class ReduceSumSquareV13Op(OnnxOp):
     """
-    Computes the sum square of the input tensor's elements along the provided axes. The resulting tensor has
-    the same rank as the input if `keepdims` equals 1.
+    `Σ x²` along `axes`, all of them by default; `keepdims` keeps them with size 1.
 
-    As of opset 1 to 17.
+    As of opsets 1 to 17.
     """
 
     name = "onnx.ReduceSumSquareV13"

@@ -17,8 +17,11 @@ from xonnc.dialects.onnx.op import OnnxOp
 @irdl_op_definition
 class ReduceMeanOp(OnnxOp):
     """
-    Computes the mean of the input tensor's elements along the provided axes. The resulting tensor has the
-    same rank as the input if `keepdims` equals 1.
+    The mean along `axes`, all of them by default; `keepdims` keeps them with size 1.
+
+    ```mlir
+    %r = "onnx.ReduceMean"(%0, %1) : (tensor<4x3xf32>, tensor<1xi64>) -> tensor<?x?xf32>
+    ```
     """
 
     name = "onnx.ReduceMean"
@@ -42,10 +45,9 @@ class ReduceMeanOp(OnnxOp):
 @irdl_op_definition
 class ReduceMeanV13Op(OnnxOp):
     """
-    Computes the mean of the input tensor's elements along the provided axes. The resulting tensor has the
-    same rank as the input if `keepdims` equals 1.
+    The mean along `axes`, all of them by default; `keepdims` keeps them with size 1.
 
-    As of opset 1 to 17.
+    As of opsets 1 to 17.
     """
 
     name = "onnx.ReduceMeanV13"
@@ -68,10 +70,7 @@ class ReduceMeanV13Op(OnnxOp):
 
 @irdl_op_definition
 class ReduceProdOp(OnnxOp):
-    """
-    Computes the product of the input tensor's elements along the provided axes. The resulting tensor has
-    the same rank as the input if `keepdims` equals 1.
-    """
+    """The product along `axes`, all of them by default; `keepdims` keeps them with size 1."""
 
     name = "onnx.ReduceProd"
 
@@ -94,10 +93,9 @@ class ReduceProdOp(OnnxOp):
 @irdl_op_definition
 class ReduceProdV13Op(OnnxOp):
     """
-    Computes the product of the input tensor's elements along the provided axes. The resulting tensor has
-    the same rank as the input if `keepdims` equals 1.
+    The product along `axes`, all of them by default; `keepdims` keeps them with size 1.
 
-    As of opset 1 to 17.
+    As of opsets 1 to 17.
     """
 
     name = "onnx.ReduceProdV13"
@@ -120,10 +118,7 @@ class ReduceProdV13Op(OnnxOp):
 
 @irdl_op_definition
 class ReduceSumOp(OnnxOp):
-    """
-    Computes the sum of the input tensor's elements along the provided axes. The resulting tensor has the
-    same rank as the input if `keepdims` equals 1.
-    """
+    """The sum along `axes`, all of them by default; `keepdims` keeps them with size 1."""
 
     name = "onnx.ReduceSum"
 
@@ -146,10 +141,9 @@ class ReduceSumOp(OnnxOp):
 @irdl_op_definition
 class ReduceSumV11Op(OnnxOp):
     """
-    Computes the sum of the input tensor's element along the provided axes. The resulting tensor has the
-    same rank as the input if keepdims equals 1.
+    The sum along `axes`, all of them by default; `keepdims` keeps them with size 1.
 
-    As of opset 1 to 12.
+    As of opsets 1 to 12.
     """
 
     name = "onnx.ReduceSumV11"

@@ -18,10 +18,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 
 @irdl_op_definition
 class BitCastOp(OnnxOp):
-    """
-    Reinterprets the binary representation of a tensor as a different data type, specified by the 'to'
-    attribute. Unlike Cast, BitCast preserves the exact bit pattern without any value conversion.
-    """
+    """The same bits as another element type of the same width."""
 
     name = "onnx.BitCast"
 
@@ -42,11 +39,7 @@ class BitCastOp(OnnxOp):
 
 @irdl_op_definition
 class CastOp(OnnxOp):
-    """
-    The operator casts the elements of a given input tensor to a data type specified by the 'to' argument
-    and returns an output tensor of the same size in the converted type. The 'to' argument must be one of
-    the data types specified in the 'DataType' enum field in the TensorProto message.
-    """
+    """The elements as another type."""
 
     name = "onnx.Cast"
 
@@ -74,11 +67,9 @@ class CastOp(OnnxOp):
 @irdl_op_definition
 class CastV1Op(OnnxOp):
     """
-    The operator casts the elements of a given input tensor to a data type specified by the 'to' argument
-    and returns an output tensor of the same size in the converted type. The 'to' argument must be one of
-    the data types specified in the 'DataType' enum field in the TensorProto message.
+    The elements as another type.
 
-    As of opset 1 to 5.
+    As of opsets 1 to 5. The type is a string, `FLOAT`.
     """
 
     name = "onnx.CastV1"
@@ -101,10 +92,7 @@ class CastV1Op(OnnxOp):
 
 @irdl_op_definition
 class CastLikeOp(OnnxOp):
-    """
-    The operator casts the elements of a given input tensor (the first input) to the same data type as the
-    elements of the second input tensor. See documentation of the Cast operator for further details.
-    """
+    """The elements as the type of `target_type`."""
 
     name = "onnx.CastLike"
 
@@ -127,7 +115,13 @@ class CastLikeOp(OnnxOp):
 
 @irdl_op_definition
 class IdentityOp(OnnxOp):
-    """Identity operator."""
+    """
+    `output = input`.
+
+    ```mlir
+    %r = "onnx.Identity"(%0) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    ```
+    """
 
     name = "onnx.Identity"
 
@@ -150,7 +144,7 @@ class IdentityOp(OnnxOp):
 
 @irdl_op_definition
 class IsInfOp(OnnxOp):
-    """Map infinity to true and other values to false."""
+    """Which elements are infinite, of the signs asked for."""
 
     name = "onnx.IsInf"
 
@@ -172,7 +166,7 @@ class IsInfOp(OnnxOp):
 
 @irdl_op_definition
 class IsNaNOp(OnnxOp):
-    """Returns which elements of the input are NaN."""
+    """Which elements are NaN."""
 
     name = "onnx.IsNaN"
 
@@ -192,8 +186,11 @@ class IsNaNOp(OnnxOp):
 @irdl_op_definition
 class WhereOp(OnnxOp):
     """
-    Return elements, either from X or Y, depending on condition. Where behaves like numpy.where with three
-    parameters.
+    X where the condition holds, Y elsewhere, all broadcast as in numpy.
+
+    ```mlir
+    %r = "onnx.Where"(%0, %1, %2) : (tensor<2x3xi1>, tensor<2x3xf32>, tensor<f32>) -> tensor<2x3xf32>
+    ```
     """
 
     name = "onnx.Where"

@@ -17,7 +17,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 
 @irdl_op_definition
 class CenterCropPadOp(OnnxOp):
-    """Center crop or pad an input to given dimensions."""
+    """Cut or padded to a shape, the middle kept in the middle."""
 
     name = "onnx.CenterCropPad"
 
@@ -40,9 +40,12 @@ class CenterCropPadOp(OnnxOp):
 @irdl_op_definition
 class PadOp(OnnxOp):
     """
-    Given a tensor containing the data to be padded (`data`), a tensor containing the number of start and
-    end pad values for axis (`pads`), (optionally) a `mode`, and (optionally) `constant_value`, a padded
-    tensor (`output`) is generated.
+    The input with borders; `mode` says what they hold.
+
+    ```mlir
+    %r = "onnx.Pad"(%0, %1, %2, %none)
+      : (tensor<2x3xf32>, tensor<4xi64>, tensor<f32>, none) -> tensor<?x?xf32>
+    ```
     """
 
     name = "onnx.Pad"
@@ -72,11 +75,9 @@ class PadOp(OnnxOp):
 @irdl_op_definition
 class PadV19Op(OnnxOp):
     """
-    Given a tensor containing the data to be padded (`data`), a tensor containing the number of start and
-    end pad values for axis (`pads`), (optionally) a `mode`, and (optionally) `constant_value`, a padded
-    tensor (`output`) is generated.
+    The input with borders; `mode` says what they hold.
 
-    As of opset 19 to 20.
+    As of opsets 19 to 20.
     """
 
     name = "onnx.PadV19"
@@ -105,9 +106,7 @@ class PadV19Op(OnnxOp):
 @irdl_op_definition
 class PadV18Op(OnnxOp):
     """
-    Given a tensor containing the data to be padded (`data`), a tensor containing the number of start and
-    end pad values for axis (`pads`), (optionally) a `mode`, and (optionally) `constant_value`, a padded
-    tensor (`output`) is generated.
+    The input with borders; `mode` says what they hold.
 
     As of opset 18.
     """
@@ -138,11 +137,9 @@ class PadV18Op(OnnxOp):
 @irdl_op_definition
 class PadV13Op(OnnxOp):
     """
-    Given a tensor containing the data to be padded (`data`), a tensor containing the number of start and
-    end pad values for axis (`pads`), (optionally) a `mode`, and (optionally) `constant_value`, a padded
-    tensor (`output`) is generated.
+    The input with borders; `mode` says what they hold.
 
-    As of opset 13 to 17.
+    As of opsets 13 to 17.
     """
 
     name = "onnx.PadV13"
@@ -169,11 +166,9 @@ class PadV13Op(OnnxOp):
 @irdl_op_definition
 class PadV11Op(OnnxOp):
     """
-    Given a tensor containing the data to be padded (`data`), a tensor containing the number of start and
-    end pad values for axis (`pads`), (optionally) a `mode`, and (optionally) `constant_value`, a padded
-    tensor (`output`) is generated.
+    The input with borders; `mode` says what they hold.
 
-    As of opset 11 to 12.
+    As of opsets 11 to 12.
     """
 
     name = "onnx.PadV11"
@@ -200,10 +195,9 @@ class PadV11Op(OnnxOp):
 @irdl_op_definition
 class PadV2Op(OnnxOp):
     """
-    Given `data` tensor, pads, mode, and value. Example: Insert 0 pads to the beginning of the second
-    dimension.
+    The input with borders; `mode` says what they hold.
 
-    As of opset 2 to 10.
+    As of opsets 2 to 10.
     """
 
     name = "onnx.PadV2"
@@ -228,8 +222,7 @@ class PadV2Op(OnnxOp):
 @irdl_op_definition
 class PadV1Op(OnnxOp):
     """
-    Given `data` tensor, paddings, mode, and value. Example: Insert 0 paddings to the beginning of the
-    second dimension.
+    The input with borders; `mode` says what they hold.
 
     As of opset 1.
     """

@@ -17,11 +17,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 
 @irdl_op_definition
 class AffineGridOp(OnnxOp):
-    """
-    Generates a 2D or 3D flow field (sampling grid), given a batch of affine matrices theta
-    (https://pytorch.org/docs/stable/generated/torch.nn.functional.affine_grid.html). An affine matrix
-    `theta` is applied to a position tensor represented in its homogeneous expression.
-    """
+    """The sampling places that affine maps of the plane or space give."""
 
     name = "onnx.AffineGrid"
 
@@ -43,11 +39,7 @@ class AffineGridOp(OnnxOp):
 
 @irdl_op_definition
 class GridSampleOp(OnnxOp):
-    """
-    Given an input `X` and a flow-field `grid`, computes the output `Y` using `X` values and pixel locations
-    from the `grid`. For spatial input `X` with shape (N, C, H, W), the `grid` will have shape (N, H_out,
-    W_out, 2), the output `Y` will have shape (N, C, H_out, W_out).
-    """
+    """`X` sampled at the places that the grid names."""
 
     name = "onnx.GridSample"
 
@@ -80,10 +72,9 @@ class GridSampleOp(OnnxOp):
 @irdl_op_definition
 class GridSampleV16Op(OnnxOp):
     """
-    Given an input `X` and a flow-field `grid`, computes the output `Y` using `X` values and pixel locations
-    from `grid`. Currently, only spatial (4-D) inputs are supported.
+    `X` sampled at the places that the grid names.
 
-    As of opset 16 to 19.
+    As of opsets 16 to 19. Modes have other names, `bilinear` and `bicubic`.
     """
 
     name = "onnx.GridSampleV16"
@@ -117,10 +108,7 @@ class GridSampleV16Op(OnnxOp):
 
 @irdl_op_definition
 class ResizeOp(OnnxOp):
-    """
-    Resize the input tensor. In general, it calculates every value in the output tensor as a weighted
-    average of neighborhood (a.k.a.
-    """
+    """The input resampled to other sizes."""
 
     name = "onnx.Resize"
 
@@ -159,8 +147,7 @@ class ResizeOp(OnnxOp):
 @irdl_op_definition
 class ResizeV18Op(OnnxOp):
     """
-    Resize the input tensor. In general, it calculates every value in the output tensor as a weighted
-    average of neighborhood (a.k.a.
+    The input resampled to other sizes.
 
     As of opset 18.
     """
@@ -203,10 +190,9 @@ class ResizeV18Op(OnnxOp):
 @irdl_op_definition
 class ResizeV13Op(OnnxOp):
     """
-    Resize the input tensor. In general, it calculates every value in the output tensor as a weighted
-    average of neighborhood (a.k.a.
+    The input resampled to other sizes.
 
-    As of opset 13 to 17.
+    As of opsets 13 to 17.
     """
 
     name = "onnx.ResizeV13"
@@ -238,10 +224,9 @@ class ResizeV13Op(OnnxOp):
 @irdl_op_definition
 class ResizeV11Op(OnnxOp):
     """
-    Resize the input tensor. In general, it calculates every value in the output tensor as a weighted
-    average of neighborhood (a.k.a.
+    The input resampled to other sizes.
 
-    As of opset 11 to 12.
+    As of opsets 11 to 12.
     """
 
     name = "onnx.ResizeV11"
@@ -273,10 +258,9 @@ class ResizeV11Op(OnnxOp):
 @irdl_op_definition
 class ResizeV10Op(OnnxOp):
     """
-    Resize the input tensor. Each dimension value of the output tensor is: output_dimension =
-    floor(input_dimension * scale).
+    The input resampled to other sizes.
 
-    As of opset 10.
+    As of opset 10. Coordinates are asymmetric.
     """
 
     name = "onnx.ResizeV10"
@@ -300,8 +284,7 @@ class ResizeV10Op(OnnxOp):
 @irdl_op_definition
 class UpsampleOp(OnnxOp):
     """
-    Upsample the input tensor. Each dimension value of the output tensor is: output_dimension =
-    floor(input_dimension * scale).
+    The input resampled to larger sizes.
 
     Deprecated.
     """
@@ -332,10 +315,9 @@ class UpsampleOp(OnnxOp):
 @irdl_op_definition
 class UpsampleV7Op(OnnxOp):
     """
-    Upsample the input tensor. Each dimension value of the output tensor is: output_dimension =
-    floor(input_dimension * scale).
+    The input resampled to larger sizes.
 
-    As of opset 7 to 8.
+    As of opsets 7 to 8.
     """
 
     name = "onnx.UpsampleV7"
@@ -359,10 +341,9 @@ class UpsampleV7Op(OnnxOp):
 @irdl_op_definition
 class UpsampleV1Op(OnnxOp):
     """
-    Upsample the input tensor. The width and height of the output tensor are: output_width =
-    floor(input_width * width_scale), output_height = floor(input_height * height_scale).
+    The input resampled to larger sizes.
 
-    As of opset 1 to 6.
+    As of opsets 1 to 6.
     """
 
     name = "onnx.UpsampleV1"

@@ -17,10 +17,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 
 @irdl_op_definition
 class CompressOp(OnnxOp):
-    """
-    Selects slices from an input tensor along a given axis where condition evaluates to True for each axis
-    index. In case axis is not provided, input is flattened before elements are selected.
-    """
+    """The slices along `axis`, or the elements, where the condition holds."""
 
     name = "onnx.Compress"
 
@@ -43,9 +40,11 @@ class CompressOp(OnnxOp):
 @irdl_op_definition
 class GatherOp(OnnxOp):
     """
-    Given `data` tensor of rank r >= 1, and `indices` tensor of rank q, gather entries of the axis dimension
-    of `data` (by default outer-most one as axis=0) indexed by `indices`, and concatenates them in an output
-    tensor of rank q + (r - 1).
+    The slices of `data` along `axis` that the indices name.
+
+    ```mlir
+    %r = "onnx.Gather"(%0, %1) : (tensor<5x3xf32>, tensor<2xi64>) -> tensor<2x3xf32>
+    ```
     """
 
     name = "onnx.Gather"
@@ -68,10 +67,7 @@ class GatherOp(OnnxOp):
 
 @irdl_op_definition
 class GatherElementsOp(OnnxOp):
-    """
-    GatherElements takes two inputs `data` and `indices` of the same rank r >= 1 and an optional attribute
-    `axis` that identifies an axis of `data` (by default, the outer-most axis, that is axis 0).
-    """
+    """The element of `data` that each index names along `axis`."""
 
     name = "onnx.GatherElements"
 
@@ -95,11 +91,7 @@ class GatherElementsOp(OnnxOp):
 
 @irdl_op_definition
 class GatherNDOp(OnnxOp):
-    """
-    Given `data` tensor of rank `r` >= 1, `indices` tensor of rank `q` >= 1, and `batch_dims` integer `b`,
-    this operator gathers slices of `data` into an output tensor of rank `q + r - indices_shape[-1] - 1 -
-    b`.
-    """
+    """The slices of `data` that each row of indices names."""
 
     name = "onnx.GatherND"
 
@@ -122,7 +114,7 @@ class GatherNDOp(OnnxOp):
 
 @irdl_op_definition
 class NonZeroOp(OnnxOp):
-    """Returns the indices of the elements that are non-zero (in row-major order - by dimension)."""
+    """The indices of the elements that are not 0, one column each."""
 
     name = "onnx.NonZero"
 
@@ -140,7 +132,13 @@ class NonZeroOp(OnnxOp):
 
 @irdl_op_definition
 class OneHotOp(OnnxOp):
-    """Produces a one-hot tensor based on inputs."""
+    """
+    `values[1]` where the index along the new axis is the input's, `values[0]` elsewhere.
+
+    ```mlir
+    %r = "onnx.OneHot"(%0, %1, %2) : (tensor<2xf32>, tensor<f32>, tensor<2xf32>) -> tensor<2x?xf32>
+    ```
+    """
 
     name = "onnx.OneHot"
 
@@ -174,9 +172,9 @@ class OneHotOp(OnnxOp):
 @irdl_op_definition
 class OneHotV9Op(OnnxOp):
     """
-    Produces a one-hot tensor based on inputs.
+    `values[1]` where the index along the new axis is the input's, `values[0]` elsewhere.
 
-    As of opset 9 to 10.
+    As of opsets 9 to 10. Negative indices are out of range.
     """
 
     name = "onnx.OneHotV9"
@@ -210,9 +208,39 @@ class OneHotV9Op(OnnxOp):
 
 
 @irdl_op_definition
+class ReverseSequenceOp(OnnxOp):
+    """Each sequence of a batch with its first elements in reverse."""
+
+    name = "onnx.ReverseSequence"
+
+    OP_TYPE: ClassVar = "ReverseSequence"
+    SINCE: ClassVar = 10
+
+    T: ClassVar = types("T", "i1 ints uints floats bf16 complexes string")
+
+    input = operand_def(T)
+    sequence_lens = operand_def(INT64)
+
+    Y = result_def(T)
+
+    batch_axis = prop_def(INT, integer(1))
+    time_axis = prop_def(INT, integer(0))
+
+    traits = traits_def(
+        Pure(),
+        Checks(
+            axis_in_range("batch_axis", "input"),
+            axis_in_range("time_axis", "input"),
+            rank_is("sequence_lens", 1, text="sequence_lens of ReverseSequnce should be 1D tensor"),
+            rank_at_least("input", 2, "input of Reversesequence should be 2D or higher rank tensor"),
+        ),
+    )
+
+
+@irdl_op_definition
 class ScatterOp(OnnxOp):
     """
-    This operator is deprecated. Please use ScatterElements, which provides the same functionality.
+    `data` with the updates at the places the indices name along `axis`.
 
     Deprecated.
     """
@@ -238,11 +266,7 @@ class ScatterOp(OnnxOp):
 
 @irdl_op_definition
 class ScatterElementsOp(OnnxOp):
-    """
-    ScatterElements takes three inputs `data`, `updates`, and `indices` of the same rank r >= 1 and an
-    optional attribute axis that identifies an axis of `data` (by default, the outer-most axis, that is axis
-    0).
-    """
+    """`data` with each update put, or added, … at the place its index names along `axis`."""
 
     name = "onnx.ScatterElements"
 
@@ -275,10 +299,7 @@ class ScatterElementsOp(OnnxOp):
 
 @irdl_op_definition
 class ScatterNDOp(OnnxOp):
-    """
-    ScatterND takes three inputs `data` tensor of rank r >= 1, `indices` tensor of rank q >= 1, and
-    `updates` tensor of rank q + r - indices.shape[-1] - 1.
-    """
+    """`data` with each slice of updates put, or added, … at the place its row of indices names."""
 
     name = "onnx.ScatterND"
 
@@ -307,7 +328,14 @@ class ScatterNDOp(OnnxOp):
 
 @irdl_op_definition
 class SliceOp(OnnxOp):
-    """Produces a slice of the input tensor along multiple axes."""
+    """
+    Every `steps`-th element from `starts` to `ends`, along `axes`.
+
+    ```mlir
+    %r = "onnx.Slice"(%0, %1, %2, %none, %none)
+      : (tensor<5x3xf32>, tensor<2xi64>, tensor<2xi64>, none, none) -> tensor<?x?xf32>
+    ```
+    """
 
     name = "onnx.Slice"
 
@@ -331,9 +359,9 @@ class SliceOp(OnnxOp):
 @irdl_op_definition
 class SliceV1Op(OnnxOp):
     """
-    Produces a slice of the input tensor along multiple axes.
+    Every `steps`-th element from `starts` to `ends`, along `axes`.
 
-    As of opset 1 to 9.
+    As of opsets 1 to 9.
     """
 
     name = "onnx.SliceV1"
@@ -357,11 +385,7 @@ class SliceV1Op(OnnxOp):
 
 @irdl_op_definition
 class TensorScatterOp(OnnxOp):
-    """
-    TensorScatter is a generic tensor update operation, motivated by the requirements for KV cache updates
-    for Attention ops commonly found in LLMs. It is a functional operation that models an in-place update to
-    a KV cache buffer.
-    """
+    """A cache with an update written at each sequence's place."""
 
     name = "onnx.TensorScatter"
 
@@ -384,10 +408,7 @@ class TensorScatterOp(OnnxOp):
 
 @irdl_op_definition
 class TriluOp(OnnxOp):
-    """
-    Given a 2-D matrix or batches of 2-D matrices, returns the upper or lower triangular part of the
-    tensor(s). The attribute "upper" determines whether the upper or lower part is retained.
-    """
+    """The upper or lower triangle of each matrix, zeros elsewhere."""
 
     name = "onnx.Trilu"
 
@@ -408,10 +429,7 @@ class TriluOp(OnnxOp):
 
 @irdl_op_definition
 class UniqueOp(OnnxOp):
-    """
-    Find the unique elements of a tensor. When an optional attribute 'axis' is provided, unique subtensors
-    sliced along the 'axis' are returned.
-    """
+    """The different elements or slices, and how they map to the input."""
 
     name = "onnx.Unique"
 
@@ -441,6 +459,7 @@ OPS: tuple[type[OnnxOp], ...] = (
     NonZeroOp,
     OneHotOp,
     OneHotV9Op,
+    ReverseSequenceOp,
     ScatterOp,
     ScatterElementsOp,
     ScatterNDOp,

@@ -18,7 +18,7 @@ from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, text
 from xonnc.dialects.onnx.checks import Checks
-from xonnc.dialects.onnx.checks.shapes import concatenation, divisible, parts, rank_at_least, rank_is
+from xonnc.dialects.onnx.checks.shapes import concatenation, divisible, parts, rank_is
 from xonnc.dialects.onnx.checks.values import (
     at_least,
     axes_in_range,
@@ -34,8 +34,11 @@ from xonnc.dialects.onnx.op import OnnxOp
 @irdl_op_definition
 class ConcatOp(OnnxOp):
     """
-    Concatenate a list of tensors into a single tensor. All input tensors must have the same shape, except
-    for the dimension size of the axis to concatenate on.
+    The inputs one after the other along `axis`.
+
+    ```mlir
+    %r = "onnx.Concat"(%0, %1) <{axis = 0 : si64}> : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<6x3xf32>
+    ```
     """
 
     name = "onnx.Concat"
@@ -57,9 +60,9 @@ class ConcatOp(OnnxOp):
 @irdl_op_definition
 class ConcatV1Op(OnnxOp):
     """
-    Concatenate a list of tensors into a single tensor.
+    The inputs one after the other along `axis`.
 
-    As of opset 1 to 3.
+    As of opsets 1 to 3.
     """
 
     name = "onnx.ConcatV1"
@@ -82,8 +85,11 @@ class ConcatV1Op(OnnxOp):
 @irdl_op_definition
 class DepthToSpaceOp(OnnxOp):
     """
-    DepthToSpace rearranges (permutes) data from depth into blocks of spatial data. This is the reverse
-    transformation of SpaceToDepth.
+    Blocks of the channels laid out in the plane.
+
+    ```mlir
+    %r = "onnx.DepthToSpace"(%0) <{blocksize = 1 : si64}> : (tensor<1x8x2x3xf32>) -> tensor<1x2x4x6xf32>
+    ```
     """
 
     name = "onnx.DepthToSpace"
@@ -120,8 +126,11 @@ class DepthToSpaceOp(OnnxOp):
 @irdl_op_definition
 class ReshapeOp(OnnxOp):
     """
-    Reshape the input tensor similar to numpy.reshape. First input is the data tensor, second input is a
-    shape tensor which specifies the output shape.
+    The same elements in another shape; -1 is what is left, 0 the input's size.
+
+    ```mlir
+    %r = "onnx.Reshape"(%0, %1) : (tensor<2x6xf32>, tensor<2xi64>) -> tensor<?x?xf32>
+    ```
     """
 
     name = "onnx.Reshape"
@@ -146,9 +155,9 @@ class ReshapeOp(OnnxOp):
 @irdl_op_definition
 class ReshapeV1Op(OnnxOp):
     """
-    Reshape the input tensor similar to numpy.reshape. It takes a tensor as input and an argument `shape`.
+    The same elements in another shape; -1 is what is left, 0 the input's size.
 
-    As of opset 1 to 4.
+    As of opsets 1 to 4.  `consumed_inputs` has no meaning.
     """
 
     name = "onnx.ReshapeV1"
@@ -170,40 +179,13 @@ class ReshapeV1Op(OnnxOp):
 
 
 @irdl_op_definition
-class ReverseSequenceOp(OnnxOp):
-    """Reverse batch of sequences having different lengths specified by `sequence_lens`."""
-
-    name = "onnx.ReverseSequence"
-
-    OP_TYPE: ClassVar = "ReverseSequence"
-    SINCE: ClassVar = 10
-
-    T: ClassVar = types("T", "i1 ints uints floats bf16 complexes string")
-
-    input = operand_def(T)
-    sequence_lens = operand_def(INT64)
-
-    Y = result_def(T)
-
-    batch_axis = prop_def(INT, integer(1))
-    time_axis = prop_def(INT, integer(0))
-
-    traits = traits_def(
-        Pure(),
-        Checks(
-            axis_in_range("batch_axis", "input"),
-            axis_in_range("time_axis", "input"),
-            rank_is("sequence_lens", 1, text="sequence_lens of ReverseSequnce should be 1D tensor"),
-            rank_at_least("input", 2, "input of Reversesequence should be 2D or higher rank tensor"),
-        ),
-    )
-
-
-@irdl_op_definition
 class ShapeOp(OnnxOp):
     """
-    Takes a tensor as input and outputs an 1D int64 tensor containing the shape of the input tensor.
-    Optional attributes start and end can be used to compute a slice of the input tensor's shape.
+    The shape of the input, from dimension `start` to `end`.
+
+    ```mlir
+    %r = "onnx.Shape"(%0) : (tensor<2x?xf32>) -> tensor<2xi64>
+    ```
     """
 
     name = "onnx.Shape"
@@ -228,10 +210,7 @@ class ShapeOp(OnnxOp):
 
 @irdl_op_definition
 class SizeOp(OnnxOp):
-    """
-    Takes a tensor as input and outputs a int64 scalar that equals to the total number of elements of the
-    input tensor.
-    """
+    """The number of elements."""
 
     name = "onnx.Size"
 
@@ -253,8 +232,11 @@ class SizeOp(OnnxOp):
 @irdl_op_definition
 class SpaceToDepthOp(OnnxOp):
     """
-    SpaceToDepth rearranges blocks of spatial data into depth. More specifically, this op outputs a copy of
-    the input tensor where values from the height and width dimensions are moved to the depth dimension.
+    Blocks of the plane laid out in the channels.
+
+    ```mlir
+    %r = "onnx.SpaceToDepth"(%0) <{blocksize = 1 : si64}> : (tensor<1x2x4x6xf32>) -> tensor<1x8x2x3xf32>
+    ```
     """
 
     name = "onnx.SpaceToDepth"
@@ -286,8 +268,11 @@ class SpaceToDepthOp(OnnxOp):
 @irdl_op_definition
 class SplitOp(OnnxOp):
     """
-    Split a tensor into a list of tensors, along the specified 'axis'. Either input 'split' or the attribute
-    'num_outputs' should be specified, but not both.
+    The parts of the input along `axis`.
+
+    ```mlir
+    %r = "onnx.Split"(%0, %1) : (tensor<4x3xf32>, tensor<2xi64>) -> (tensor<?x3xf32>, tensor<?x3xf32>)
+    ```
     """
 
     name = "onnx.Split"
@@ -311,10 +296,9 @@ class SplitOp(OnnxOp):
 @irdl_op_definition
 class SplitV13Op(OnnxOp):
     """
-    Split a tensor into a list of tensors, along the specified 'axis'. Lengths of the parts can be specified
-    using input 'split'.
+    The parts of the input along `axis`.
 
-    As of opset 13 to 17.
+    As of opsets 13 to 17.
     """
 
     name = "onnx.SplitV13"
@@ -338,10 +322,9 @@ class SplitV13Op(OnnxOp):
 @irdl_op_definition
 class SplitV11Op(OnnxOp):
     """
-    Split a tensor into a list of tensors, along the specified 'axis'. Lengths of the parts can be specified
-    using argument 'split'.
+    The parts of the input along `axis`.
 
-    As of opset 2 to 12.
+    As of opsets 2 to 12.
     """
 
     name = "onnx.SplitV11"
@@ -365,8 +348,7 @@ class SplitV11Op(OnnxOp):
 @irdl_op_definition
 class SplitV1Op(OnnxOp):
     """
-    Split a tensor into a list of tensors, along the specified 'axis'. The lengths of the split can be
-    specified using argument 'axis' or optional second input blob to the operator.
+    The parts of the input along `axis`.
 
     As of opset 1.
     """
@@ -393,8 +375,11 @@ class SplitV1Op(OnnxOp):
 @irdl_op_definition
 class SqueezeOp(OnnxOp):
     """
-    Remove single-dimensional entries from the shape of a tensor. Takes an input `axes` with a list of axes
-    to squeeze.
+    The input without the named dimensions, which have size 1.
+
+    ```mlir
+    %r = "onnx.Squeeze"(%0, %1) : (tensor<1x3xf32>, tensor<1xi64>) -> tensor<3xf32>
+    ```
     """
 
     name = "onnx.Squeeze"
@@ -417,10 +402,9 @@ class SqueezeOp(OnnxOp):
 @irdl_op_definition
 class SqueezeV11Op(OnnxOp):
     """
-    Remove single-dimensional entries from the shape of a tensor. Takes a parameter `axes` with a list of
-    axes to squeeze.
+    The input without the named dimensions, which have size 1.
 
-    As of opset 1 to 12.
+    As of opsets 1 to 12.
     """
 
     name = "onnx.SqueezeV11"
@@ -443,8 +427,11 @@ class SqueezeV11Op(OnnxOp):
 @irdl_op_definition
 class TileOp(OnnxOp):
     """
-    Constructs a tensor by tiling a given tensor. This is the same as function `tile` in Numpy, but no
-    broadcast.
+    The input repeated along each dimension.
+
+    ```mlir
+    %r = "onnx.Tile"(%0, %1) : (tensor<2x3xf32>, tensor<2xi64>) -> tensor<?x?xf32>
+    ```
     """
 
     name = "onnx.Tile"
@@ -466,9 +453,9 @@ class TileOp(OnnxOp):
 @irdl_op_definition
 class TileV1Op(OnnxOp):
     """
-    Repeat the elements of a tensor along an axis.
+    The input repeated along each dimension.
 
-    As of opset 1 to 5.
+    As of opsets 1 to 5.
     """
 
     name = "onnx.TileV1"
@@ -490,7 +477,13 @@ class TileV1Op(OnnxOp):
 
 @irdl_op_definition
 class TransposeOp(OnnxOp):
-    """Returns a transpose of the input tensor. (Similar to `numpy.transpose`)."""
+    """
+    The dimensions in the order of `perm`, reversed by default.
+
+    ```mlir
+    %r = "onnx.Transpose"(%0) <{perm = [1, 0]}> : (tensor<2x3xf32>) -> tensor<3x2xf32>
+    ```
+    """
 
     name = "onnx.Transpose"
 
@@ -513,9 +506,11 @@ class TransposeOp(OnnxOp):
 @irdl_op_definition
 class UnsqueezeOp(OnnxOp):
     """
-    Insert single-dimensional entries to the shape of an input tensor (`data`). Takes one required input
-    `axes` - which contains a list of dimension indices and this operator will insert a dimension of value
-    `1` into the corresponding index of the output tensor (`expanded`).
+    The input with dimensions of size 1 at the named places.
+
+    ```mlir
+    %r = "onnx.Unsqueeze"(%0, %1) : (tensor<3xf32>, tensor<1xi64>) -> tensor<1x3xf32>
+    ```
     """
 
     name = "onnx.Unsqueeze"
@@ -538,11 +533,9 @@ class UnsqueezeOp(OnnxOp):
 @irdl_op_definition
 class UnsqueezeV11Op(OnnxOp):
     """
-    Insert single-dimensional entries to the shape of an input tensor (`data`). Takes one required argument
-    `axes` - which contains a list of dimension indices and this operator will insert a dimension of value
-    `1` into the corresponding index of the output tensor (`expanded`).
+    The input with dimensions of size 1 at the named places.
 
-    As of opset 1 to 12.
+    As of opsets 1 to 12.
     """
 
     name = "onnx.UnsqueezeV11"
@@ -568,7 +561,6 @@ OPS: tuple[type[OnnxOp], ...] = (
     DepthToSpaceOp,
     ReshapeOp,
     ReshapeV1Op,
-    ReverseSequenceOp,
     ShapeOp,
     SizeOp,
     SpaceToDepthOp,

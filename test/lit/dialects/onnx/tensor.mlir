@@ -250,6 +250,13 @@ func.func @OneHotV9(%arg0: tensor<*xf32>, %arg1: tensor<*xf32>, %arg2: tensor<*x
   onnx.Return %0 : tensor<*xf32>
 }
 
+// CHECK-LABEL: @ReverseSequence
+// CHECK: "onnx.ReverseSequence"({{%.+}}, {{%.+}}) <{batch_axis = 1 : si64, time_axis = 0 : si64}> : (tensor<*xf32>, tensor<*xi64>) -> tensor<*xf32>
+func.func @ReverseSequence(%arg0: tensor<*xf32>, %arg1: tensor<*xi64>) -> tensor<*xf32> {
+  %0 = "onnx.ReverseSequence"(%arg0, %arg1) : (tensor<*xf32>, tensor<*xi64>) -> tensor<*xf32>
+  onnx.Return %0 : tensor<*xf32>
+}
+
 // CHECK-LABEL: @Scatter
 // CHECK: "onnx.Scatter"({{%.+}}, {{%.+}}, {{%.+}}) <{axis = 0 : si64}> : (tensor<*xf32>, tensor<*xi64>, tensor<*xf32>) -> tensor<*xf32>
 func.func @Scatter(%arg0: tensor<*xf32>, %arg1: tensor<*xi64>, %arg2: tensor<*xf32>) -> tensor<*xf32> {
@@ -341,13 +348,6 @@ func.func @Reshape(%arg0: tensor<2x6xf32>, %arg1: tensor<2xi64>) -> tensor<?x?xf
 // CHECK: "onnx.ReshapeV1"({{%.+}}) : (tensor<*xf32>) -> tensor<*xf32>
 func.func @ReshapeV1(%arg0: tensor<*xf32>) -> tensor<*xf32> {
   %0 = "onnx.ReshapeV1"(%arg0) : (tensor<*xf32>) -> tensor<*xf32>
-  onnx.Return %0 : tensor<*xf32>
-}
-
-// CHECK-LABEL: @ReverseSequence
-// CHECK: "onnx.ReverseSequence"({{%.+}}, {{%.+}}) <{batch_axis = 1 : si64, time_axis = 0 : si64}> : (tensor<*xf32>, tensor<*xi64>) -> tensor<*xf32>
-func.func @ReverseSequence(%arg0: tensor<*xf32>, %arg1: tensor<*xi64>) -> tensor<*xf32> {
-  %0 = "onnx.ReverseSequence"(%arg0, %arg1) : (tensor<*xf32>, tensor<*xi64>) -> tensor<*xf32>
   onnx.Return %0 : tensor<*xf32>
 }
 

@@ -347,6 +347,14 @@ func.func @OneHotV9(%arg0: tensor<*xindex>, %arg1: tensor<*xf32>, %arg2: tensor<
 
 // -----
 
+func.func @ReverseSequence(%arg0: tensor<*xindex>, %arg1: tensor<*xi64>) -> tensor<*xf32> {
+  // expected-error@+1 {{operand 'input' at position 0 does not verify}}
+  %0 = "onnx.ReverseSequence"(%arg0, %arg1) : (tensor<*xindex>, tensor<*xi64>) -> tensor<*xf32>
+  onnx.Return %0 : tensor<*xf32>
+}
+
+// -----
+
 func.func @Scatter(%arg0: tensor<*xindex>, %arg1: tensor<*xi64>, %arg2: tensor<*xf32>) -> tensor<*xf32> {
   // expected-error@+1 {{operand 'data' at position 0 does not verify}}
   %0 = "onnx.Scatter"(%arg0, %arg1, %arg2) : (tensor<*xindex>, tensor<*xi64>, tensor<*xf32>) -> tensor<*xf32>
@@ -481,14 +489,6 @@ func.func @Reshape(%arg0: tensor<*xindex>, %arg1: tensor<2xi64>) -> tensor<?x?xf
 func.func @ReshapeV1(%arg0: tensor<*xindex>) -> tensor<*xf32> {
   // expected-error@+1 {{operand 'data' at position 0 does not verify}}
   %0 = "onnx.ReshapeV1"(%arg0) : (tensor<*xindex>) -> tensor<*xf32>
-  onnx.Return %0 : tensor<*xf32>
-}
-
-// -----
-
-func.func @ReverseSequence(%arg0: tensor<*xindex>, %arg1: tensor<*xi64>) -> tensor<*xf32> {
-  // expected-error@+1 {{operand 'input' at position 0 does not verify}}
-  %0 = "onnx.ReverseSequence"(%arg0, %arg1) : (tensor<*xindex>, tensor<*xi64>) -> tensor<*xf32>
   onnx.Return %0 : tensor<*xf32>
 }
 

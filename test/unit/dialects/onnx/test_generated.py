@@ -19,7 +19,11 @@ from xdsl.utils.exceptions import VerifyException
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.registry import op_class, op_classes
 from xonnc.dialects.onnx.types import ELEMENT_TYPES_BY_CODE, NONE, MapType, OptType, SeqType
+from xonnc.tools.onnx_dialect.checks import COMMUTATIVE, NEWEST_ONLY, NOT_REPEATABLE, OBEYED, checks_of
 from xonnc.tools.onnx_dialect.meanings import KEEPS_MEANING, PEER_BOUNDARIES
+from xonnc.tools.onnx_dialect.samples import ATTRIBUTES, SHAPES
+from xonnc.tools.onnx_dialect.sentences import SENTENCES, THEN
+from xonnc.tools.onnx_dialect.versions import op_classes as generator_classes
 from xonnc.tools.onnx_dialect.write import ROOT, generated
 
 SCHEMAS = tuple(onnx.defs.get_all_schemas_with_history())
@@ -221,6 +225,31 @@ def test_entries_of_the_tables_of_meanings_name_versions_that_exist():
     versions = {(schema.name, schema.since_version) for schema in SCHEMAS}
     for table in (KEEPS_MEANING, PEER_BOUNDARIES):
         assert {(name, version) for name, found in table.items() for version in found} <= versions
+
+
+def test_hand_written_sentences_are_for_ops_that_exist():
+    names = {op.name.removeprefix("onnx.") for op in op_classes()}
+    assert SENTENCES.keys() <= {op.OP_TYPE for op in op_classes()}
+    for table in (THEN, SHAPES, ATTRIBUTES):
+        assert table.keys() <= names
+
+
+def test_hand_written_rules_are_for_operators_that_exist():
+    operators = {op.OP_TYPE for op in op_classes()}
+    for names, expression in OBEYED:
+        assert set(names.split()) <= operators, expression
+    assert NEWEST_ONLY | NOT_REPEATABLE | COMMUTATIVE <= operators
+
+
+def test_every_rule_is_carried_by_the_operators_it_is_for():
+    carried = {
+        (op_class.operator.name, check.source)
+        for classes in generator_classes().values()
+        for op_class in classes
+        for check in checks_of(op_class.operator, op_class.until is None)
+    }
+    wanted = {(name, expression) for names, expression in OBEYED for name in names.split()}
+    assert wanted == carried
 
 
 PEER_CLASSES = (
