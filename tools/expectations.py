@@ -43,10 +43,12 @@ def expectations(source: str) -> list[Expectation]:
     last_plain = 0
     for number, line in enumerate(source.split("\n"), 1):
         match = _EXPECTED.search(line) if "expected-" in line else None
-        if match is None:
+        is_plain = match is None or not line.lstrip().startswith("//")
+        if is_plain:
             for expectation in waiting:
                 expectation.line = number
             waiting.clear()
+        if match is None:
             last_plain = number
             continue
         where = match["where"] or ""
@@ -60,7 +62,7 @@ def expectations(source: str) -> list[Expectation]:
         elif where:
             expectation.line = number + int(where[1:])
         found.append(expectation)
-        if not line.lstrip().startswith("//"):
+        if is_plain:
             last_plain = number
     return found
 

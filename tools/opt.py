@@ -95,6 +95,9 @@ class OnnxOptMain(xDSLOptMain):
             raise UsageError(f"no target '{target}'{near(target, universe().all_targets)}")
         super().__init__("Runs passes on IR.", flags.rest)
         self.passes: list[ModulePass] = [make_pass(spec, self.available_passes) for spec in flags.passes]
+        for name in _named((*self.args.print_ir_before, *self.args.print_ir_after)):
+            if name not in self.available_passes:
+                raise UsageError(f"no pass '{name}'{near(name, self.available_passes)}")
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         """Options, passes apart."""
@@ -214,7 +217,7 @@ class OnnxOptMain(xDSLOptMain):
             print(problem, file=sys.stderr)
         if problems:
             return False
-        if module is not None and not self.args.verify_diagnostics:
+        if module is not None:
             self.print_module(module, stream)
         return True
 
@@ -285,11 +288,6 @@ class OnnxOptMain(xDSLOptMain):
 
     def ir_printer(self) -> IrPrinter:
         """What prints the module around passes, as asked for."""
-        names = {spec: None for spec in self.available_passes}
-        for asked in (*self.args.print_ir_before, *self.args.print_ir_after):
-            for name in asked.split(","):
-                if name not in names:
-                    raise UsageError(f"no pass '{name}'{near(name, names)}")
         return IrPrinter(
             None if self.args.print_ir_before_all else _named(self.args.print_ir_before),
             None

@@ -90,18 +90,18 @@ def test_attributes_are_sorted(again: Again):
 
 
 def test_custom_and_generic_forms(parsed: Parsed, again: Again):
-    text = dedent("""\
-        module {
-          func.func @main_graph(%arg0: tensor<2xi64>, %arg1: tensor<2x3xf32>) -> tensor<?x?xf32> {
-            %0 = onnx.Constant {value_int = 1 : si64} : tensor<i64>
-            %1 = onnx.ConstantOfShape(%arg0) {value = dense<7> : tensor<1xi8>} : (tensor<2xi64>) -> tensor<*xi8>
-            %2 = onnx.ConstantOfShape(%arg0) : (tensor<2xi64>) -> tensor<?x?xf32>
-            %3 = "onnx.NoValue"() <{value}> : () -> none
-            %4 = "onnx.Custom"() <{function_name = "f"}> {d, l = #onnx.layout<{dataLayout = "NCHW4C"}>} : () -> i8
-            onnx.Return %2 : tensor<?x?xf32>
-          }
-          "onnx.EntryPoint"() <{func = @main_graph}> : () -> ()
-        }""")
+    text = """\
+module {
+  func.func @main_graph(%arg0: tensor<2xi64>, %arg1: tensor<2x3xf32>) -> tensor<?x?xf32> {
+    %0 = onnx.Constant {value_int = 1 : si64} : tensor<i64>
+    %1 = onnx.ConstantOfShape(%arg0) {value = dense<7> : tensor<1xi8>} : (tensor<2xi64>) -> tensor<*xi8>
+    %2 = onnx.ConstantOfShape(%arg0) : (tensor<2xi64>) -> tensor<?x?xf32>
+    %3 = "onnx.NoValue"() <{value}> : () -> none
+    %4 = "onnx.Custom"() <{function_name = "f"}> {d, l = #onnx.layout<{dataLayout = "NCHW4C"}>} : () -> i8
+    onnx.Return %2 : tensor<?x?xf32>
+  }
+  "onnx.EntryPoint"() <{func = @main_graph}> : () -> ()
+}"""
     assert again(text) == text
     generic = again(text, print_generic_format=True)
     assert generic.startswith('"builtin.module"() ({\n  "func.func"() <{function_type = (tensor<2xi64>')
