@@ -1,1 +1,43 @@
-"""xonnc compiles ONNX models with xDSL: to native CPU code and to NVDLA loadables."""
+"""xonnc compiles ONNX models with xDSL: to NVDLA loadables, checked on a bit-exact simulator."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from xonnc.compiler import Compilation, compile_model
+    from xonnc.errors import RefusalError, XonncError
+    from xonnc.formats.nvdla.reader import read_loadable
+    from xonnc.runtime.nvdla.simulator import Simulator, simulate
+    from xonnc.targets import load_target
+
+__all__ = [
+    "Compilation",
+    "RefusalError",
+    "Simulator",
+    "XonncError",
+    "compile_model",
+    "load_target",
+    "read_loadable",
+    "simulate",
+]
+
+_HOMES = {
+    "Compilation": "compiler",
+    "RefusalError": "errors",
+    "Simulator": "runtime.nvdla.simulator",
+    "XonncError": "errors",
+    "compile_model": "compiler",
+    "load_target": "targets",
+    "read_loadable": "formats.nvdla.reader",
+    "simulate": "runtime.nvdla.simulator",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Loads a public name from its module when it is first asked for (PEP 562): every tool imports this."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

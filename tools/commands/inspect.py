@@ -1,0 +1,68 @@
+"""`xonnc inspect`: a loadable against every rule of the runtime, the firmware and the hardware."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xonnc.targets import load_target
+from xonnc.tools.console import row, size
+
+if TYPE_CHECKING:
+    from xonnc.formats.nvdla.loadable import Loadable
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the command."""
+    parser.add_argument("loadable", type=Path, help="the .nvdla file")
+    parser.add_argument(
+        "--target", default="nv_full", help="the configuration the loadable is for (default: %(default)s)"
+    )
+    parser.add_argument("--json", action="store_true", help="print the problems as JSON")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print nothing; the exit code tells")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Checks; the exit code is 1 if a rule is broken."""
+    from xonnc.formats.nvdla.checks.check import check_loadable
+    from xonnc.formats.nvdla.reader import read_loadable
+
+    loadable = read_loadable(args.loadable)
+    problems = check_loadable(loadable, load_target(args.target))
+    if args.json:
+        print(json.dumps([asdict(problem) for problem in problems], indent=2))
+    elif not args.quiet:
+        _summary(args.loadable, loadable)
+        for problem in problems:
+            print(f"{problem} [{problem.rule}]")
+        if not problems:
+            row("checked", f"no problems for {args.target}")
+    return 1 if problems else 0
+
+
+def _summary(path: Path, loadable: Loadable) -> None:
+    from xonnc.formats.nvdla.constants import MemoryFlags
+    from xonnc.formats.nvdla.tasks import DlaTask, decode_tasks, interface_layout
+
+    engines: Counter[str] = Counter()
+    for task in decode_tasks(loadable):
+        if isinstance(task, DlaTask):
+            engines.update(operation.engine.name for operation in task.operations)
+        else:
+            engines["EMU"] += len(task.operations)
+    print(f"{path.name}   firmware interface {interface_layout(loadable).value}, {len(loadable.tasks)} tasks")
+    row("operations", ", ".join(f"{engine} {count}" for engine, count in engines.items()))
+    row(
+        "memory",
+        f"{size(sum(memory.size for memory in loadable.memories))} in {len(loadable.memories)} objects",
+    )
+    for flag in (MemoryFlags.INPUT, MemoryFlags.OUTPUT):
+        for memory in loadable.memories:
+            if memory.flags & flag and memory.tensor_desc_id < len(loadable.tensors):
+                tensor = loadable.tensors[memory.tensor_desc_id]
+                shape = f"{tensor.n}x{tensor.c}x{tensor.h}x{tensor.w}"
+                row((flag.name or "").lower(), f"{memory.bind_id}: {tensor.name} {shape}")
