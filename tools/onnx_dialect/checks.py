@@ -158,7 +158,7 @@ OBEYED: tuple[tuple[str, str], ...] = (
     ("Attention", 'integer_in("qk_matmul_output_mode", 0, 3)'),
     # Shapes given as tensors.
     ("Reshape", 'rank_is("shape", 1, text="Shape tensor must have rank one")'),
-    ("Expand", 'rank_is("shape", 1, text="Shape has a rank of 1")'),
+    ("Expand", 'rank_is("shape", 1)'),
     ("Tile", 'rank_is("repeats", 1, text="Repeats tensor must have rank one")'),
     ("Pad", 'rank_is("pads", 1)'),
     ("Pad", 'one_of("mode", "constant", "reflect", "edge", "wrap")'),

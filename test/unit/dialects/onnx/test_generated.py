@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
@@ -250,6 +251,14 @@ def test_every_rule_is_carried_by_the_operators_it_is_for():
     }
     wanted = {(name, expression) for names, expression in OBEYED for name in names.split()}
     assert wanted == carried
+
+
+def test_every_text_of_a_rule_is_expected_by_a_test():
+    tests = "".join(path.read_text() for path in (ROOT / "test/lit/dialects/onnx").rglob("*.mlir"))
+    quoted = {text for _, expression in OBEYED for text in re.findall(r'"([^"]*)"', expression)}
+    texts = {text for text in quoted if " " in text}
+    assert len(texts) > 40
+    assert not [text for text in texts if text not in tests]
 
 
 PEER_CLASSES = (
