@@ -94,6 +94,8 @@ def _plans(rows: Rows, buffer: Buffer) -> Iterator[ConvolutionPlan]:
             continue
         stay = weight_banks == all_weights
         pieces = _pieces(rows, held)
+        if min(piece.inputs for piece in pieces) < 1:
+            continue
         weight_reads = 1 if stay else len(pieces)
         data = rows.row_bytes * sum(piece.inputs for piece in pieces)
         yield ConvolutionPlan(data_banks, weight_banks, stay, pieces, data + weight_reads * rows.weight_bytes)

@@ -34,7 +34,6 @@ def conv_limits(source: Shape, kernels: int, window: Window) -> str | None:
         or largest("dilation", max(window.dilations), geometry.LARGEST_DILATION)
         or largest("pad at top or left", max(top, left), geometry.LARGEST_CONV_PAD_BEFORE)
         or largest("pad at bottom or right", max(bottom, right), geometry.LARGEST_CONV_PAD_AFTER)
-        or pads_below("pad", window.pads, window.reach)
     )
 
 

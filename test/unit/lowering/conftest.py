@@ -1,0 +1,138 @@
+"""Compiling and simulating small networks; `deviation` is how far the result is from onnxruntime's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import pytest
+from onnx import helper, numpy_helper, parser
+from xdsl.context import Context
+from xdsl.dialects.builtin import Builtin, ModuleOp
+from xdsl.dialects.func import Func
+
+from xonnc.dialects.dla import get_dla
+from xonnc.dialects.onnx import get_onnx
+from xonnc.formats.nvdla.checks.check import check_loadable
+from xonnc.formats.nvdla.reader import parse_loadable
+from xonnc.formats.nvdla.writer import to_bytes
+from xonnc.formats.onnx import import_proto
+from xonnc.lowering.compile import CompiledLoadable, compile_to_loadable
+from xonnc.runtime.nvdla.simulator import Simulator
+from xonnc.runtime.reference import Reference
+from xonnc.targets import load_target
+from xonnc.tools.universe import XONNC_UNIVERSE
+
+TARGET = "nv_full"
+
+
+@pytest.fixture
+def context() -> Context:
+    context = Context()
+    for dialect in (Builtin, Func, get_onnx(), get_dla()):
+        context.load_dialect(dialect)
+    return context
+
+
+@pytest.fixture
+def build() -> Callable[..., onnx.ModelProto]:
+    """A model from nodes as text, one a line, with input shapes and weights drawn from a seed or given."""
+
+    def make(
+        nodes: str,
+        x: tuple[int, ...] = (1, 3, 8, 8),
+        weights: Mapping[str, tuple[int, ...] | npt.NDArray[Any]] | None = None,
+        outputs: tuple[str, ...] = ("y",),
+        opset: int = 13,
+        inputs: Mapping[str, tuple[int, ...]] | None = None,
+    ) -> onnx.ModelProto:
+        generator = np.random.default_rng(5)
+        initializers = [
+            numpy_helper.from_array(_values(value, generator), name)
+            for name, value in (weights or {}).items()
+        ]
+        lines = [line.strip() for line in nodes.strip().splitlines()]
+        parsed = [parser.parse_node(line) for line in lines]
+        for index, node in enumerate(parsed):
+            node.name = node.name or f"{node.op_type}_{index}"
+        graph = helper.make_graph(
+            parsed,
+            "network",
+            [
+                helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape)
+                for name, shape in (inputs or {"x": x}).items()
+            ],
+            [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in outputs],
+            initializers,
+        )
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+
+    return make
+
+
+def _values(value: tuple[int, ...] | npt.NDArray[Any], generator: np.random.Generator) -> npt.NDArray[Any]:
+    if isinstance(value, np.ndarray):
+        return value
+    scale = np.sqrt(max(1, int(np.prod(value[1:]))))
+    return (generator.standard_normal(value) / scale).astype(np.float32)
+
+
+@pytest.fixture
+def simplified(context: Context) -> Callable[[onnx.ModelProto], ModuleOp]:
+    """The module of a model after `simplify-onnx`."""
+
+    def run(model: onnx.ModelProto) -> ModuleOp:
+        module = import_proto(model, context)
+        XONNC_UNIVERSE.all_passes["simplify-onnx"]()().apply(context, module)
+        return module
+
+    return run
+
+
+@pytest.fixture
+def compiled(
+    context: Context, simplified: Callable[[onnx.ModelProto], ModuleOp]
+) -> Callable[[onnx.ModelProto], CompiledLoadable]:
+    """A model compiled for nv_full; what the compiler wrote passes the verifiers and the static checks."""
+
+    def run(model: onnx.ModelProto) -> CompiledLoadable:
+        module = simplified(model)
+        result = compile_to_loadable(module, TARGET, context)
+        module.verify()
+        assert check_loadable(result.loadable, load_target(TARGET)) == []
+        return result
+
+    return run
+
+
+@pytest.fixture
+def deviation(
+    compiled: Callable[[onnx.ModelProto], CompiledLoadable], tmp_path: Path
+) -> Callable[[onnx.ModelProto], float]:
+    """The largest error of any output, in units of the largest number in that output."""
+
+    def run(model: onnx.ModelProto) -> float:
+        path = tmp_path / "model.onnx"
+        path.write_bytes(model.SerializeToString())
+        reference = Reference(path)
+        generator = np.random.default_rng(9)
+        feeds = {
+            port.name: generator.standard_normal([size or 1 for size in port.shape]).astype(np.float32)
+            for port in reference.inputs()
+        }
+        loadable = parse_loadable(to_bytes(compiled(model).loadable))
+        simulator = Simulator(loadable, load_target(TARGET))
+        arrays = zip(feeds.values(), simulator.inputs, strict=True)
+        outputs = simulator.run([array.reshape(tensor.shape) for array, tensor in arrays])
+        errors = [
+            np.abs(ours.tensor.astype(np.float64).reshape(-1) - theirs.astype(np.float64).reshape(-1)).max()
+            / np.abs(theirs).max()
+            for ours, theirs in zip(outputs, reference.run(feeds), strict=True)
+        ]
+        return float(max(errors))
+
+    return run

@@ -1,0 +1,200 @@
+"""Every lowering by numbers: compiled for nv_full, checked, simulated and compared with onnxruntime."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+
+Build = Callable[..., onnx.ModelProto]
+Deviation = Callable[[onnx.ModelProto], float]
+
+TOLERANCE = 4e-3
+"""Of the largest output: inputs and weights are rounded to FP16, 2^-11, before anything else."""
+
+
+def case(name: str, nodes: str, **options: Any) -> Any:
+    return pytest.param(nodes, options, id=name)
+
+
+CONVOLUTIONS = [
+    case("1x1", "y = Conv(x, w, b)", weights={"w": (20, 3, 1, 1), "b": (20,)}),
+    case("same", "y = Conv<pads=[1,1,1,1]>(x, w, b)", weights={"w": (20, 3, 3, 3), "b": (20,)}),
+    case("no bias", "y = Conv<strides=[2,3]>(x, w)", weights={"w": (7, 3, 3, 2)}, x=(1, 3, 11, 13)),
+    case(
+        "asymmetric pads",
+        "y = Conv<pads=[2,0,1,3], strides=[2,1]>(x, w)",
+        weights={"w": (17, 5, 4, 5)},
+        x=(1, 5, 9, 7),
+    ),
+    case(
+        "dilated",
+        "y = Conv<dilations=[2,3], pads=[2,3,2,3]>(x, w)",
+        weights={"w": (16, 3, 3, 3)},
+        x=(1, 3, 12, 12),
+    ),
+    case(
+        "auto_pad",
+        'y = Conv<auto_pad="SAME_UPPER", strides=[2,2]>(x, w)',
+        weights={"w": (8, 3, 4, 4)},
+        x=(1, 3, 9, 9),
+    ),
+    case(
+        "lower",
+        'y = Conv<auto_pad="SAME_LOWER", strides=[2,2]>(x, w)',
+        weights={"w": (8, 3, 4, 4)},
+        x=(1, 3, 9, 9),
+    ),
+    case("one dimension", "y = Conv<pads=[1,1]>(x, w)", weights={"w": (8, 4, 3)}, x=(1, 4, 20)),
+    case("70 channels", "y = Conv(x, w)", weights={"w": (33, 70, 2, 2)}, x=(1, 70, 5, 6)),
+    case(
+        "two groups of 16",
+        "y = Conv<group=2>(x, w, b)",
+        weights={"w": (32, 16, 3, 3), "b": (32,)},
+        x=(1, 32, 6, 6),
+    ),
+    case("groups of 3", "y = Conv<group=4>(x, w)", weights={"w": (8, 3, 3, 3)}, x=(1, 12, 6, 6)),
+    case("128 in two", "y = Conv<group=2>(x, w)", weights={"w": (64, 64, 1, 1)}, x=(1, 128, 4, 4)),
+    case(
+        "depthwise", "y = Conv<group=24, pads=[1,1,1,1]>(x, w)", weights={"w": (24, 1, 3, 3)}, x=(1, 24, 6, 6)
+    ),
+    case(
+        "rows in pieces",
+        "y = Conv<pads=[1,1,1,1]>(x, w, b)",
+        weights={"w": (16, 40, 3, 3), "b": (16,)},
+        x=(1, 40, 90, 90),
+    ),
+    case(
+        "channels in parts", "y = Conv(x, w, b)", weights={"w": (20, 512, 7, 7), "b": (20,)}, x=(1, 512, 7, 7)
+    ),
+    case(
+        "kernel in parts",
+        "y = Conv<pads=[9,9,9,9]>(x, w)",
+        weights={"w": (16, 64, 19, 19)},
+        x=(1, 64, 22, 22),
+    ),
+    case("pads beyond the kernel", "y = Conv<pads=[2,1,1,2]>(x, w, b)", weights={"w": (8, 3, 1, 1), "b": (8,)}),
+    case(
+        "kernel beyond 32", "y = Conv<pads=[0,2,0,2]>(x, w)", weights={"w": (4, 2, 35, 37)}, x=(1, 2, 40, 40)
+    ),
+]
+
+PRODUCTS = [
+    case("gemm", "y = Gemm<transB=1>(x, w, b)", weights={"w": (10, 30), "b": (10,)}, x=(1, 30)),
+    case(
+        "gemm scaled",
+        "y = Gemm<alpha=0.5, beta=2.0>(x, w, b)",
+        weights={"w": (30, 10), "b": (1, 10)},
+        x=(1, 30),
+    ),
+    case(
+        "behind a flatten",
+        "f = Flatten(x)\ny = Gemm<transB=1>(f, w, b)",
+        weights={"w": (10, 192), "b": (10,)},
+    ),
+    case(
+        "behind 29x27",
+        "f = Flatten(x)\ny = Gemm<transB=1>(f, w)",
+        weights={"w": (10, 40 * 29 * 27)},
+        x=(1, 40, 29, 27),
+    ),
+    case("matmul", "y = MatMul(x, w)", weights={"w": (30, 10)}, x=(1, 30)),
+]
+
+ELEMENTWISE = [
+    case("relu", "y = Relu(x)"),
+    case("leaky relu", "y = LeakyRelu<alpha=0.1>(x)"),
+    case("prelu by channel", "y = PRelu(x, s)", weights={"s": (3, 1, 1)}),
+    case(
+        "clip",
+        "y = Clip(x, a, b)",
+        weights={"a": np.array(-0.5, np.float32), "b": np.array(0.75, np.float32)},
+    ),
+    case(
+        "relu6", "y = Clip(x, a, b)", weights={"a": np.array(0, np.float32), "b": np.array(1.5, np.float32)}
+    ),
+    case("hard sigmoid", "y = HardSigmoid<alpha=0.3, beta=0.4>(x)"),
+    case("neg", "y = Neg(x)"),
+    case("add of two", "r = Relu(x)\ny = Add(x, r)"),
+    case("mul of two", "r = Relu(x)\ny = Mul(r, x)"),
+    case("sub of two", "r = Relu(x)\ny = Sub(r, x)"),
+    case("max of two", "r = Neg(x)\ny = Max(r, x)"),
+    case("min of three", "r = Neg(x)\ny = Min(r, x, c)", weights={"c": np.array(0.25, np.float32)}),
+    case("sum of three", "r = Relu(x)\nn = Neg(x)\ny = Sum(x, r, n)"),
+    case("add a number", "y = Add(x, c)", weights={"c": np.array([0.3], np.float32)}),
+    case("add by channel", "y = Add(x, c)", weights={"c": (1, 3, 1, 1)}),
+    case("add by element", "y = Add(x, c)", weights={"c": (1, 3, 8, 8)}),
+    case("add by row", "y = Add(x, c)", weights={"c": (8, 1)}),
+    case("number minus", "y = Sub(c, x)", weights={"c": np.array([0.3], np.float32)}),
+    case("minus by channel", "y = Sub(x, c)", weights={"c": (3, 1, 1)}),
+    case("divide", "y = Div(x, c)", weights={"c": np.array([[[2.0]], [[-3.0]], [[0.7]]], np.float32)}),
+    case("squeeze and excite", "g = GlobalAveragePool(x)\ny = Mul(x, g)"),
+    case(
+        "constant and cube",
+        "r = Relu(x)\nc = Concat<axis=1>(r, k)\ny = Neg(c)",
+        weights={"k": (1, 16, 8, 8)},
+        x=(1, 16, 8, 8),
+    ),
+]
+
+POOLS = [
+    case("max", "y = MaxPool<kernel_shape=[2,2], strides=[2,2]>(x)"),
+    case("max padded", "y = MaxPool<kernel_shape=[3,3], pads=[1,1,1,1], strides=[2,2]>(x)"),
+    case("max ceil", "y = MaxPool<kernel_shape=[3,3], strides=[2,2], ceil_mode=1>(x)"),
+    case("average", "y = AveragePool<kernel_shape=[3,2], strides=[1,2]>(x)"),
+    case("average padded", "y = AveragePool<kernel_shape=[3,3], pads=[1,1,1,1]>(x)"),
+    case("average with pads", "y = AveragePool<kernel_shape=[3,3], pads=[1,1,1,1], count_include_pad=1>(x)"),
+    case("average ceil", "y = AveragePool<kernel_shape=[3,3], strides=[2,2], ceil_mode=1>(x)", opset=19),
+    case("global average", "y = GlobalAveragePool(x)", x=(1, 20, 7, 7)),
+    case("global average 13", "y = GlobalAveragePool(x)", x=(1, 20, 13, 13)),
+    case("global average 65x9", "y = GlobalAveragePool(x)", x=(1, 4, 65, 9)),
+    case("global max 13", "y = GlobalMaxPool(x)", x=(1, 20, 13, 11)),
+    case(
+        "columns in pieces",
+        "y = MaxPool<kernel_shape=[3,3], strides=[1,1], pads=[1,1,1,1]>(x)",
+        x=(1, 16, 9, 150),
+    ),
+    case("averages in pieces", "y = AveragePool<kernel_shape=[5,5], strides=[2,2]>(x)", x=(1, 3, 9, 172)),
+    case(
+        "behind a convolution",
+        "c = Conv(x, w)\nr = Relu(c)\ny = MaxPool<kernel_shape=[2,2], strides=[2,2]>(r)",
+        weights={"w": (16, 3, 1, 1)},
+    ),
+]
+
+TENSORS = [
+    case("concat of atoms", "a = Relu(x)\nb = Neg(x)\ny = Concat<axis=1>(a, b)", x=(1, 16, 5, 5)),
+    case("concat inside atoms", "a = Relu(x)\nb = Neg(x)\ny = Concat<axis=1>(a, b, x)"),
+    case("concat twice", "a = Relu(x)\nb = Concat<axis=1>(a, a)\ny = Concat<axis=1>(b, a)", x=(1, 16, 5, 5)),
+    case("concat of rows", "a = Relu(x)\nb = Neg(x)\ny = Concat<axis=2>(a, b)"),
+    case("concat of columns", "a = Relu(x)\nb = Neg(x)\ny = Concat<axis=3>(a, b)"),
+    case("concat of an input", "a = Relu(x)\ny = Concat<axis=1>(x, a)", x=(1, 16, 5, 5)),
+    case("result and part", "a = Relu(x)\ny = Concat<axis=1>(a, x)", x=(1, 16, 5, 5), outputs=("y", "a")),
+    case(
+        "reshape of rows",
+        "r = Relu(x)\ns = Reshape(r, k)\ny = Neg(s)",
+        weights={"k": np.array([1, 3, 4, 16], np.int64)},
+    ),
+    case("flattened result", "r = Relu(x)\ny = Flatten(r)"),
+    case("relu of a flatten", "f = Flatten(x)\ny = Relu(f)"),
+    case("input as result", "r = Relu(x)\ny = Identity(x)", outputs=("y", "r")),
+    case("softmax", "y = Softmax(x)", x=(1, 1000)),
+    case("softmax over channels", "y = Softmax<axis=1>(x)", x=(1, 37, 1, 1)),
+    case("softmax before opset 13", "y = Softmax(x)", x=(1, 37, 1, 1), opset=9),
+    case("between two softmaxes", "s = Softmax(x)\nr = Neg(s)\ny = Softmax(r)", x=(1, 32)),
+    case("two inputs", "y = Add(x, z)", inputs={"x": (1, 3, 4, 4), "z": (1, 3, 4, 4)}),
+]
+
+
+@pytest.mark.parametrize(("nodes", "options"), CONVOLUTIONS + PRODUCTS + ELEMENTWISE + POOLS + TENSORS)
+def test_numbers(nodes: str, options: dict[str, Any], build: Build, deviation: Deviation):
+    assert deviation(build(nodes, **options)) < TOLERANCE
+
+
+def test_batch_normalization_that_no_convolution_takes_in(build: Build, deviation: Deviation):
+    weights = {"s": (3,), "b": (3,), "m": (3,), "v": np.array([0.5, 2.0, 1.0], np.float32)}
+    model = build("y = BatchNormalization(x, s, b, m, v)", weights=weights)
+    assert deviation(model) < TOLERANCE
