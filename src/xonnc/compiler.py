@@ -87,7 +87,7 @@ def compile_model(path: str | Path, target: str = "nv_full", watch: Watcher | No
     """
     hardware = load_target(target)
     context = new_context()
-    module = import_model(Path(path), context)
+    module = import_model(Path(path), context, inline_functions=True)
     imported, opset = summary(module), _opset(module)
     seen = watch or _nobody
     seen("onnx", module)

@@ -35,12 +35,13 @@ def run(args: argparse.Namespace) -> int:
     problems = check_loadable(loadable, load_target(args.target))
     if args.json:
         print(json.dumps([asdict(problem) for problem in problems], indent=2))
-    elif not args.quiet:
-        _summary(args.loadable, loadable)
+    elif problems and not args.quiet:
         for problem in problems:
             print(f"{problem} [{problem.rule}]")
-        if not problems:
-            row("checked", f"no problems for {args.target}")
+        print(f"{args.loadable.name}: {len(problems)} rules broken for {args.target}")
+    elif not args.quiet:
+        _summary(args.loadable, loadable)
+        row("checked", f"no problems for {args.target}")
     return 1 if problems else 0
 
 

@@ -1,0 +1,205 @@
+"""`xonnc` from its command line: compile, simulate, check, inspect and the lists."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from xonnc.tools.driver import COMMANDS, main
+
+
+def build_model(path: Path, *, operator: str = "Relu") -> Path:
+    """A small classifier: convolution, activation, pool, fully connected layer, softmax."""
+    random = np.random.default_rng(7)
+    weights = {
+        "w": random.standard_normal((8, 3, 3, 3)) * 0.3,
+        "b": random.standard_normal(8) * 0.1,
+        "fc": random.standard_normal((5, 8 * 4 * 4)) * 0.1,
+        "fcb": random.standard_normal(5) * 0.1,
+    }
+    nodes = [
+        helper.make_node("Conv", ["x", "w", "b"], ["c"], "conv1", pads=[1, 1, 1, 1]),
+        helper.make_node(operator, ["c"], ["r"], "act1"),
+        helper.make_node("MaxPool", ["r"], ["p"], "pool1", kernel_shape=[2, 2], strides=[2, 2]),
+        helper.make_node("Flatten", ["p"], ["f"], "flat1"),
+        helper.make_node("Gemm", ["f", "fc", "fcb"], ["g"], "fc1", transB=1),
+        helper.make_node("Softmax", ["g"], ["y"], "prob", axis=1),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "small",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 8, 8])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 5])],
+        [numpy_helper.from_array(array.astype(np.float32), name) for name, array in weights.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    return build_model(tmp_path / "small.onnx")
+
+
+@pytest.fixture
+def loadable(model: Path) -> Path:
+    path = model.with_suffix(".nvdla")
+    assert main(["compile", str(model), "-o", str(path), "-q"]) == 0
+    return path
+
+
+def test_compile_reports_in_a_few_lines(model: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["compile", str(model)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("small.onnx   opset 13, 6 nodes, 869 parameters")
+    assert lines[-1].startswith(f"wrote           {model.with_suffix('.nvdla')} (")
+    assert 6 <= len(lines) <= 10
+
+
+def test_quiet_says_nothing(model: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["compile", str(model), "-q"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == captured.err == ""
+
+
+def test_compile_gives_json(model: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["compile", str(model), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["imported"]["operators"]["Conv"] == 1
+    assert report["report"]["target"] == "nv_full"
+    assert Path(report["output"]).is_file()
+
+
+def test_the_same_model_gives_the_same_bytes(model: Path, loadable: Path, tmp_path: Path):
+    again = tmp_path / "again.nvdla"
+    assert main(["compile", str(model), "-o", str(again), "-q"]) == 0
+    assert again.read_bytes() == loadable.read_bytes()
+
+
+def test_a_dry_run_writes_nothing(model: Path, tmp_path: Path):
+    assert main(["compile", str(model), "--dry-run"]) == 0
+    assert [path.name for path in tmp_path.iterdir()] == ["small.onnx"]
+
+
+def test_every_stage_is_dumped(model: Path, tmp_path: Path):
+    assert main(["compile", str(model), "--dump", str(tmp_path / "dump"), "-q"]) == 0
+    names = sorted(path.name for path in (tmp_path / "dump").iterdir())
+    assert names == [
+        "01-onnx.mlir",
+        "02-simplified.mlir",
+        "03-dla.mlir",
+        "04-scheduled.mlir",
+        "05-allocated.mlir",
+    ]
+    assert 'loc("conv1")' in (tmp_path / "dump" / "05-allocated.mlir").read_text()
+
+
+def test_compiling_stops_after_a_stage(model: Path, tmp_path: Path):
+    output = tmp_path / "stopped.mlir"
+    assert main(["compile", str(model), "--stop-after", "simplified", "-o", str(output), "-q"]) == 0
+    text = output.read_text()
+    assert "onnx.Gemm" in text
+    assert "dla." not in text
+
+
+def test_stages_are_named_when_one_is_unknown(model: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["compile", str(model), "--stop-after", "link"]) == 1
+    assert "no such stage; there are onnx, simplified, dla" in capsys.readouterr().err
+
+
+def test_a_compiled_model_agrees_with_onnxruntime(
+    model: Path, loadable: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert main(["check", str(model), str(loadable), "-n", "4"]) == 0
+    assert "agrees with onnxruntime on 4 inputs" in capsys.readouterr().out
+    assert main(["check", str(model), str(loadable), "-n", "2", "--mode", "exact", "--json"]) == 0
+    (agreement,) = json.loads(capsys.readouterr().out)
+    assert agreement["passed"]
+    assert agreement["cosine"] > 0.9999
+
+
+def test_a_loadable_of_another_model_disagrees(
+    loadable: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    other = build_model(tmp_path / "other.onnx", operator="Neg")
+    assert main(["check", str(other), str(loadable)]) == 1
+    assert "DISAGREES" in capsys.readouterr().out
+
+
+def test_simulate_reads_and_writes_arrays_and_surfaces(loadable: Path, tmp_path: Path):
+    image = np.random.default_rng(0).standard_normal((1, 3, 8, 8)).astype(np.float32)
+    np.save(tmp_path / "x.npy", image)
+    surface = np.zeros((8, 8, 16), np.float16)
+    surface[..., :3] = image[0].transpose(1, 2, 0)
+    (tmp_path / "x.bin").write_bytes(surface.tobytes())
+    for kind in ("npy", "bin"):
+        command = ["simulate", str(loadable), "--input", str(tmp_path / f"x.{kind}")]
+        assert main([*command, "--output", str(tmp_path / f"y-{kind}.npy"), "-q"]) == 0
+    scores = np.load(tmp_path / "y-npy.npy")
+    assert scores.sum() == pytest.approx(1.0, abs=1e-2)
+    assert np.array_equal(scores, np.load(tmp_path / "y-bin.npy"))
+
+
+def test_simulate_dumps_every_operation(loadable: Path, tmp_path: Path):
+    np.save(tmp_path / "x.npy", np.zeros((1, 3, 8, 8), np.float32))
+    command = ["simulate", str(loadable), "--input", str(tmp_path / "x.npy"), "--dump", str(tmp_path / "ops")]
+    assert main([*command, "--json"]) == 0
+    names = sorted(path.name for path in (tmp_path / "ops").iterdir())
+    assert names[0].startswith("0001-task0-op")
+    assert names[-1].endswith("-softmax.npy")
+
+
+def test_simulate_says_which_inputs_it_takes(loadable: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["simulate", str(loadable)]) == 1
+    assert "0 inputs given, it takes 1: x 1x3x8x8" in capsys.readouterr().err
+
+
+def test_inspect_accepts_what_we_compile(loadable: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["inspect", str(loadable)]) == 0
+    assert "no problems for nv_full" in capsys.readouterr().out
+    assert main(["inspect", str(loadable), "--target", "nv_small"]) == 1
+    assert "rules broken for nv_small" in capsys.readouterr().out
+
+
+def test_refusals_name_every_node(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    model = build_model(tmp_path / "sine.onnx", operator="Sin")
+    assert main(["compile", str(model)]) == 1
+    assert "act1 (Sin)" in capsys.readouterr().err
+    assert not model.with_suffix(".nvdla").exists()
+
+
+@pytest.mark.parametrize("command", ["targets", "passes", "ops"])
+def test_lists(command: str, capsys: pytest.CaptureFixture[str]):
+    assert main([command]) == 0
+    assert capsys.readouterr().out
+    assert main([command, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("command", sorted(COMMANDS))
+def test_help(command: str, capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as end:
+        main([command, "--help"])
+    assert end.value.code == 0
+    assert COMMANDS[command].capitalize() in " ".join(capsys.readouterr().out.split())
+
+
+def test_usage_errors_suggest(capsys: pytest.CaptureFixture[str]):
+    assert main(["complie"]) == 2
+    assert "no command 'complie'; did you mean 'compile'?" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as end:
+        main(["compile", "x.onnx", "--taget", "nv_full"])
+    assert end.value.code == 2
+    assert "no argument '--taget' here; did you mean '--target'?" in capsys.readouterr().err
+    assert main(["ops", "Conf"]) == 1
+    assert "no operator 'Conf'; did you mean 'Conv'?" in capsys.readouterr().err
+
+
+def test_version(capsys: pytest.CaptureFixture[str]):
+    assert main(["--version"]) == 0
+    assert "xdsl 0.74" in capsys.readouterr().out
