@@ -106,7 +106,9 @@ def windows(site: Site, sizes: Shape, kernel: Shape, ceil: bool = False) -> list
     if UNKNOWN not in kernel:
         site.set("kernel_shape", kernel)
     site.set("strides", strides)
-    site.set("dilations", dilations)
+    if not site.name.endswith("Pool") and site.name != "MaxPoolSingleOut":
+        # Pools have dilations only since opset 10 and 19: written ones could not be exported to older models.
+        site.set("dilations", dilations)
     found: list[int] = []
     for axis, (size, span, stride) in enumerate(zip(sizes, spans, strides, strict=True)):
         found.append(_places(site, size, span, stride, pads, axis, ceil))

@@ -229,8 +229,10 @@ def slice_(site: Site) -> Types:
     """Every step-th element from start to end, along some axes."""
     data, starts, ends = site.shape(0), site.partly(1), site.partly(2)
     axes, steps = site.numbers(3), site.numbers(4)
-    if data is None or (site.has(3) and axes is None) or (axes is None and starts is None):
+    if data is None:
         return [None]
+    if (site.has(3) and axes is None) or (axes is None and starts is None):
+        return site.ranked((UNKNOWN,) * len(data))
     places = [site.axis(axis, len(data)) for axis in (axes if axes is not None else range(len(starts or ())))]
     sizes = list(data)
     for number, place in enumerate(places):
@@ -251,9 +253,9 @@ def pad(site: Site) -> Types:
     """Every axis grows by what is before and after."""
     data, pads = site.shape(0), site.numbers(1)
     axes = site.numbers(3)
-    if data is None or (site.has(3) and axes is None):
+    if data is None:
         return [None]
-    if pads is None:
+    if pads is None or (site.has(3) and axes is None):
         return site.ranked((UNKNOWN,) * len(data))
     places = [site.axis(axis, len(data)) for axis in (axes if axes is not None else range(len(data)))]
     if len(pads) != 2 * len(places):

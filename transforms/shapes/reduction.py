@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Attribute
 
-from xonnc.transforms.shapes.site import UNKNOWN, Shape, Site, Types, broadcast, infers, shown, typed
+from xonnc.transforms.shapes.site import UNKNOWN, Shape, Site, Types, broadcast, infers, product, shown, typed
 
 REDUCTIONS = "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare"
 OLD_REDUCTIONS = (
@@ -24,7 +24,11 @@ def reduced(site: Site) -> Types:
     axes = site.numbers(1) if by_operand else site.integers("axes")
     keep = bool(site.integer("keepdims", 1))
     if axes is None and by_operand and site.has(1):
-        return site.ranked((UNKNOWN,) * len(data)) if keep else [None]
+        places = site.shape(1)
+        if keep or (places is not None and UNKNOWN not in places):
+            count = 0 if keep or places is None else product(places)
+            return site.ranked((UNKNOWN,) * (len(data) - count))
+        return [None]
     if not axes and site.integer("noop_with_empty_axes"):
         return site.ranked(data)
     gone = {site.axis(axis, len(data)) for axis in axes} if axes else set(range(len(data)))

@@ -1,0 +1,139 @@
+"""Shape inference against the types that onnx's own node tests declare."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from functools import cache
+
+import onnx
+import onnx.backend.test.loader
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import DYNAMIC_INDEX, Builtin, ModuleOp, TensorType, f32
+from xdsl.dialects.func import Func, FuncOp
+from xdsl.ir import Attribute
+
+from xonnc.dialects.onnx import get_onnx
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.types import element_type, is_ranked, is_tensor, tensor_type, unranked
+from xonnc.errors import XonncError
+from xonnc.formats.onnx.importer import import_proto
+from xonnc.formats.onnx.infer import infer_results
+from xonnc.rewriting.editing import retype
+from xonnc.rewriting.onnx import op_class
+from xonnc.transforms.shape_inference_onnx import infer_shapes, merge, use_fallback
+from xonnc.transforms.shapes.site import SHAPE_FUNCTIONS, ShapeError, Site
+
+use_fallback(infer_results)
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", RuntimeWarning)
+    NODE_TESTS = {case.name: case for case in onnx.backend.test.loader.load_model_tests(kind="node")}
+"""Single operators with static types, which onnx declares."""
+
+
+def imported(model: onnx.ModelProto) -> ModuleOp:
+    context = Context()
+    for dialect in (Builtin, Func, get_onnx()):
+        context.load_dialect(dialect)
+    return import_proto(model, context)
+
+
+def forgotten(module: ModuleOp) -> tuple[FuncOp, list[Attribute]]:
+    """The main function without any result type, and the types that its results had."""
+    function = next(op for op in module.walk() if isinstance(op, FuncOp))
+    end = function.body.block.last_op
+    assert end is not None
+    declared = [operand.type for operand in end.operands]
+    for op in function.body.walk():
+        if isinstance(op, OnnxOp) and not isinstance(op, ConstantOp):
+            for result in op.results:
+                element = element_type(result.type)
+                if element is not None:
+                    retype(result, unranked(element))
+    return function, declared
+
+
+def agreement(declared: Attribute, inferred: Attribute) -> str:
+    """Whether an inferred type is what was declared, less exact, or wrong."""
+    if declared == inferred:
+        return "equal"
+    if not is_tensor(declared) or not is_tensor(inferred) or not is_ranked(declared):
+        return "not compared"
+    if element_type(declared) != element_type(inferred):
+        return "wrong"
+    if not is_ranked(inferred):
+        return "rank unknown"
+    if len(declared.get_shape()) != len(inferred.get_shape()):
+        return "wrong"
+    pairs = zip(declared.get_shape(), inferred.get_shape(), strict=True)
+    return "less exact" if all(new in (old, DYNAMIC_INDEX) for old, new in pairs) else "wrong"
+
+
+@cache
+def verdicts() -> dict[str, str]:
+    """The verdict on each node test; the worst of its results."""
+    order = ("wrong", "rank unknown", "less exact", "not compared", "equal")
+    found: dict[str, str] = {}
+    for name, case in NODE_TESTS.items():
+        if case.model is None:
+            continue
+        try:
+            module = imported(case.model)
+        except XonncError:
+            continue
+        function, declared = forgotten(module)
+        infer_shapes(module)
+        end = function.body.block.last_op
+        assert end is not None
+        pairs = zip(declared, end.operands, strict=True)
+        found[name] = min((agreement(old, new.type) for old, new in pairs), key=order.index, default="equal")
+    return found
+
+
+def test_no_inferred_type_contradicts_the_declared_one() -> None:
+    wrong = [name for name, verdict in verdicts().items() if verdict == "wrong"]
+    assert not wrong
+
+
+def test_most_types_are_found_again() -> None:
+    counts = Counter(verdicts().values())
+    assert counts["equal"] >= 1400
+    assert counts["rank unknown"] <= 300
+
+
+def test_every_shape_function_is_of_an_op() -> None:
+    unknown = [name for name in SHAPE_FUNCTIONS if op_class(name) is None]
+    assert not unknown
+
+
+def site() -> Site:
+    identity = op_class("Identity")
+    assert identity is not None
+    argument = FuncOp("main_graph", ([unranked(f32)], [])).args[0]
+    return Site(identity.create(operands=[argument], result_types=[unranked(f32)]))
+
+
+@pytest.mark.parametrize(
+    ("known", "inferred", "merged"),
+    [
+        ((DYNAMIC_INDEX, 3), (2, DYNAMIC_INDEX), (2, 3)),
+        ((), (1,), (1,)),
+        ((1,), (), ()),
+    ],
+)
+def test_merging_keeps_every_known_size(
+    known: tuple[int, ...], inferred: tuple[int, ...], merged: tuple[int, ...]
+) -> None:
+    found = merge(site(), tensor_type(known, f32), tensor_type(inferred, f32))
+    assert found == TensorType(f32, merged)
+
+
+@pytest.mark.parametrize("inferred", [(2, 4), (2, 3, 1)])
+def test_a_contradiction_names_both_types(inferred: tuple[int, ...]) -> None:
+    with pytest.raises(
+        ShapeError, match=r"onnx.Identity: Identity: the result is said to be tensor<2x3xf32>, but"
+    ):
+        merge(site(), tensor_type((2, 3), f32), tensor_type(inferred, f32))

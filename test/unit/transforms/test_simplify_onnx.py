@@ -1,0 +1,113 @@
+"""Whole models: what simplification leaves, and that the numbers stay."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Protocol
+
+import numpy as np
+import onnx
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import Builtin, ModuleOp
+from xdsl.dialects.func import Func
+
+from xonnc.dialects.onnx import get_onnx
+from xonnc.dialects.onnx.locations import node_name
+from xonnc.dialects.onnx.types import NONE, static_shape
+from xonnc.errors import XonncError
+from xonnc.formats.onnx.exporter import export_proto
+from xonnc.formats.onnx.importer import import_proto
+from xonnc.formats.onnx.light import light_model
+from xonnc.rewriting.patterns import Array
+from xonnc.rewriting.statistics import collecting
+from xonnc.transforms.constprop_onnx import ConstProp
+from xonnc.transforms.simplify_onnx import Simplify
+
+GONE = {
+    "onnx.BatchNormalizationInferenceMode",
+    "onnx.ConstantOfShape",
+    "onnx.Dropout",
+    "onnx.DropoutV7",
+    "onnx.Identity",
+    "onnx.SoftmaxV11",
+    "onnx.Unsqueeze",
+    "onnx.UnsqueezeV11",
+}
+
+
+class Session(Protocol):
+    """onnxruntime, which has no types."""
+
+    def run(self, output_names: None, input_feed: Mapping[str, Array]) -> Sequence[Array]: ...
+
+
+def run(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> Sequence[Array]:
+    session: Session = import_module("onnxruntime").InferenceSession(model.SerializeToString())
+    return session.run(None, feeds)
+
+
+def simplified(model: onnx.ModelProto, *disabled: str) -> ModuleOp:
+    context = Context()
+    for dialect in (Builtin, Func, get_onnx()):
+        context.load_dialect(dialect)
+    module = import_proto(model, context)
+    Simplify(disable_pattern=disabled).apply(context, module)
+    module.verify()
+    return module
+
+
+@pytest.mark.parametrize("name", ["squeezenet", "shufflenet", "inception_v1"])
+def test_a_network_keeps_its_numbers(name: str) -> None:
+    model = light_model(name)
+    constants = {tensor.name for tensor in model.graph.initializer}
+    (data,) = (port for port in model.graph.input if port.name not in constants)
+    shape = [dim.dim_value for dim in data.type.tensor_type.shape.dim]
+    feeds = {data.name: np.random.default_rng(0).normal(size=shape).astype(np.float32)}
+    module = simplified(model)
+    names = Counter(op.name for op in module.walk())
+    assert not GONE & names.keys()
+    types = [result.type for op in module.walk() for result in op.results if result.type != NONE]
+    assert all(static_shape(type_) is not None for type_ in types)
+    before, after = run(model, feeds)[0], run(export_proto(module), feeds)[0]
+    np.testing.assert_allclose(after, before, rtol=1e-3, atol=1e-6)
+
+
+def test_batch_norms_of_resnet_are_in_the_convolutions() -> None:
+    with collecting() as ledger:
+        module = simplified(light_model("resnet50"))
+    names = Counter(op.name for op in module.walk())
+    assert names["onnx.Conv"] == 53
+    assert not GONE & names.keys()
+    assert "onnx.Mul" not in names
+    assert "onnx.Add" not in names
+    assert ledger.counts["simplify-onnx"]["FuseBatchNormInferenceModeConvPattern"] == 53
+
+
+def test_node_names_survive() -> None:
+    text = """
+        <ir_version: 10, opset_import: ["" : 20]>
+        main (float[1, 1, 4, 4] x, float[1, 1, 3, 3] w, float[1] s) => (float[1, 1, 2, 2] y) {
+            [conv1] a = Conv(x, w)
+            [norm1] b = BatchNormalization(a, s, s, s, s)
+            [drop1] c = Identity(b)
+            [relu1] y = Relu(c)
+        }
+    """
+    module = simplified(onnx.parser.parse_model(text))
+    conv, relu = (op for op in module.walk() if op.name in ("onnx.Conv", "onnx.Relu"))
+    assert node_name(conv) == "norm1"
+    assert "conv1" in str(conv.location)
+    assert node_name(relu) == "relu1"
+
+
+def test_a_rule_left_out_does_not_fire() -> None:
+    module = simplified(light_model("squeezenet"), "SoftmaxV11ToLatestPattern")
+    assert any(op.name == "onnx.SoftmaxV11" for op in module.walk())
+
+
+def test_an_unknown_rule_suggests_a_near_one() -> None:
+    with pytest.raises(XonncError, match=r"no rule is called 'AddConstprop'; did you mean AddConstProp\?"):
+        ConstProp(disable_pattern=("AddConstprop",)).rules()
