@@ -52,7 +52,7 @@ from xonnc.dialects.onnx.literals import (
     StringElementsAttr,
     TypedStringAttr,
 )
-from xonnc.dialects.onnx.types import StringType, is_ranked, tensor_type
+from xonnc.dialects.onnx.types import ELEMENT_DTYPES, StringType, is_ranked, tensor_type
 
 ELIDED = "__elided__"
 """The resource key that stands for elements left out of a print."""
@@ -63,6 +63,8 @@ _BODY = re.compile(r'(?:[^">]++|"(?:[^"\\\n]++|\\.)*+")*+(?=>)')
 """What stands between the brackets of a literal of elements."""
 _STRINGS = re.compile(r'[\s\[]*"')
 _BLANK = re.compile(r"\s*")
+_STRING_LITERAL = re.compile(r'"(?:[^"\\\n]++|\\.)*+"')
+_FLOAT_ARRAY = re.compile(r"<\s*b?f[0-9A-Z]\w*\s*:")
 _BRACKET = re.compile(r"[\[\]]")
 
 
@@ -336,7 +338,7 @@ class OnnxAttributeParser(Parser):
         blob = self._resources().get(key)
         if blob is None or not is_ranked(type_):
             return DenseResourceAttr.from_params(key, type_)
-        if not is_readable(type_.element_type) or DYNAMIC_INDEX in type_.get_shape():
+        if not _has_bytes(type_.element_type) or DYNAMIC_INDEX in type_.get_shape():
             self.raise_error(f"no resource holds the elements of {type_}", start)
         return ResourceElementsAttr(type_, StringAttr(key), IntAttr(blob[0]), BytesAttr(blob[1]))
 
@@ -458,7 +460,8 @@ class OnnxAttributeParser(Parser):
         return line, self.parse_integer(False, False)
 
 
-_FLOAT_ARRAY = re.compile(r"<\s*b?f[0-9A-Z]\w*\s*:")
+def _has_bytes(element_type: Attribute) -> bool:
+    return element_type in ELEMENT_DTYPES and not isinstance(element_type, StringType)
 
 
 def _split_sparse(body: str) -> tuple[str, str, int]:
@@ -480,8 +483,5 @@ def _length(literal: str) -> int | None:
         return None
     inner = literal.strip()[1:-1]
     if '"' in inner:
-        return len(StringLiteralList.findall(inner))
+        return len(_STRING_LITERAL.findall(inner))
     return inner.count("[") or (inner.count(",") + 1 if inner.strip() else 0)
-
-
-StringLiteralList = re.compile(r'"(?:[^"\\\n]++|\\.)*+"')

@@ -34,7 +34,7 @@ from xonnc.dialects.onnx.elements.dense import (
 from xonnc.dialects.onnx.elements.loop import DType, ElementwiseFunction
 from xonnc.dialects.onnx.elements.payload import Payload
 from xonnc.dialects.onnx.elements.roots import constants_of
-from xonnc.dialects.onnx.literals import SparseElementsAttr, StringElementsAttr
+from xonnc.dialects.onnx.literals import ResourceElementsAttr, SparseElementsAttr, StringElementsAttr
 from xonnc.dialects.onnx.types import element_type, element_type_of, numpy_dtype, tensor_type
 
 ElementsAttr: TypeAlias = DisposableElementsAttr | PlainElementsAttr
@@ -219,7 +219,9 @@ def elements_array(attr: Attribute) -> Array | None:
         return dense_array(attr)
     if isinstance(attr, DenseResourceAttr):
         return resource_array(attr)
-    return attr.array() if isinstance(attr, StringElementsAttr | SparseElementsAttr) else None
+    if isinstance(attr, StringElementsAttr | SparseElementsAttr | ResourceElementsAttr):
+        return attr.array()
+    return None
 
 
 def _default_type(payload: Payload) -> TensorType[Attribute]:

@@ -18,6 +18,7 @@ from xonnc.dialects.onnx.assembly import OnnxParser, OnnxPrinter
 from xonnc.dialects.onnx.elements import DisposablePool, elements_array
 from xonnc.dialects.onnx.literals import ResourceElementsAttr, SparseElementsAttr, StringElementsAttr
 from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.errors import XonncError
 
 Parsed = Callable[[str], ModuleOp]
 Again = Callable[..., str]
@@ -180,6 +181,12 @@ def test_a_large_splat_is_one_element(parsed: Parsed, again: Again):
     assert "dense<1.500000e+00> : tensor<100000x100000xf32>" in again(text)
 
 
+def test_an_absurd_sparse_tensor_is_not_written_out(parsed: Parsed):
+    sparse = value(parsed(literal("sparse<[[0, 1]], 4> : tensor<9999999x9999999xi64>")))
+    with pytest.raises(XonncError, match="more than 1073741824 elements are not written out"):
+        elements_array(sparse)
+
+
 def test_arrays_of_the_literals_xdsl_lacks(parsed: Parsed):
     strings = value(parsed(literal('dense<[["a"], ["b"]]> : tensor<2x1x!onnx.String>')))
     assert isinstance(strings, StringElementsAttr)
@@ -251,6 +258,10 @@ def test_resources_belong_to_their_file(parsed: Parsed, again: Again):
     assert one.array().tolist() == [1.0]
     assert isinstance(two, ResourceElementsAttr)
     assert two.array().tolist() == [2.0]
+    for attr, expected in ((one, 1.0), (two, 2.0)):
+        array = elements_array(attr)
+        assert array is not None
+        assert array.tolist() == [expected]
     assert again(text("00000040")).endswith(text("00000040").partition("\n\n")[2])
 
 
@@ -261,6 +272,7 @@ def test_resources_belong_to_their_file(parsed: Parsed, again: Again):
         ('key: "04000000"', 'takes "0x" with alignment and data'),
         ('key: "0x04000000AA"', "tensor<1xf32> takes 4 bytes, found 1"),
         ("key 1", "Expected ':'"),
+        ("1: 1", "Expected the key of a resource"),
     ],
 )
 def test_wrong_resources(blob: str, message: str, ctx: Context):
