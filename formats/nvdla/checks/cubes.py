@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from xonnc.formats.nvdla.accesses import Access
+from xonnc.formats.nvdla.constants import Interface
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.tasks import Address
 from xonnc.targets import NvdlaTarget
@@ -62,4 +63,25 @@ def cubes_are_in_memory(
             )
 
 
-CUBE_RULES = (addresses_exist, cubes_are_aligned, strides_leave_room, cubes_are_in_memory)
+def cubes_keep_off_descriptors(
+    touched: Sequence[Access], addresses: tuple[Address, ...], loadable: Loadable, target: NvdlaTarget
+) -> Iterator[str]:
+    """The memories of descriptors hold no cubes: address 0, say, is where the network descriptor is."""
+    for access in touched:
+        region = access.region(addresses)
+        if region is None or region.memory >= len(loadable.memories):
+            continue
+        for name in loadable.memories[region.memory].contents:
+            blob = loadable.by_name.get(name)
+            if blob is not None and blob.interface != Interface.NONE:
+                yield f"{access.field} address {access.address}; that is memory {region.memory} of '{name}'"
+                break
+
+
+CUBE_RULES = (
+    addresses_exist,
+    cubes_are_aligned,
+    strides_leave_room,
+    cubes_are_in_memory,
+    cubes_keep_off_descriptors,
+)

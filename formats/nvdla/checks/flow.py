@@ -45,10 +45,19 @@ class Flow:
 
     def __post_init__(self):
         for index, memory in enumerate(self.loadable.memories):
-            if memory.flags & (MemoryFlags.INPUT | MemoryFlags.SET):
-                # What the file does not fill of a memory that it fills pads its constants.
-                everything = Bytes.range(0, memory.size)
-                self._contents[index] = [Content(_given(memory), everything, everything, is_read=True)]
+            given = self._given_bytes(memory)
+            if given:
+                self._contents[index] = [Content(_given(memory), given, given, is_read=True)]
+
+    def _given_bytes(self, memory: MemoryEntry) -> Bytes:
+        """What is there before anything runs: an input as a whole, of other memories what blobs fill."""
+        if memory.flags & MemoryFlags.INPUT:
+            return Bytes.range(0, memory.size)
+        given = Bytes.none()
+        if memory.flags & MemoryFlags.SET:
+            for name, offset in zip(memory.contents, memory.offsets, strict=True):
+                given = given | Bytes.range(offset, offset + self.loadable.by_name[name].byte_size)
+        return given
 
     def read(self, place: str, access: Access, addresses: tuple[Address, ...]) -> None:
         """An operation reads: somebody has written all of it, and nobody a part of it since."""

@@ -483,6 +483,13 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
             "dst_data surf_stride 928; what it steps over has 960 bytes",
         ),
     ],
+    "cubes-keep-off-descriptors": [
+        (
+            CONV,
+            {"surface[0].src_data.address": 0},
+            "src_data address 0; that is memory 4 of 'task-0-addr0'",
+        ),
+    ],
     "cubes-are-in-memory": [
         (
             CONV,
@@ -590,6 +597,11 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
         ),
     ],
     "written-before-read": [
+        (
+            CONV,
+            {"surface[0].weight_data.offset": 64},
+            "weight_data in memory 3 from byte 3456 (64 bytes) is read, but nothing has written it",
+        ),
         (
             SHARED,
             {"surface[2].src_data.address": 8},
