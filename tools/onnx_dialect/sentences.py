@@ -91,6 +91,7 @@ SENTENCES: Mapping[str, str] = {
     "ReduceProd": f"The product {_REDUCED}",
     "ReduceSum": f"The sum {_REDUCED}",
     "ReduceSumSquare": f"`Σ x²` {_REDUCED}",
+    "TopKV1": "The `k` largest elements along `axis`, and their indices.",
     "TopK": "The K largest elements along `axis`, or the smallest, and their indices.",
     # Linear algebra.
     "Det": "The determinant of each matrix in the last two dimensions.",
@@ -110,8 +111,8 @@ SENTENCES: Mapping[str, str] = {
     "Attention": "`Y = softmax(scale Q Kᵀ + mask) V`, head by head.",
     "AveragePool": "The mean of each window of `X`.",
     "BatchNormalization": (
-        "`Y = scale (X - mean) / √(var + epsilon) + B` by channel; with `training_mode` the mean and "
-        "variance are those of the batch."
+        "`Y = scale (X - mean) / √(var + epsilon) + B` by channel; in training, mean and variance are those "
+        "of the batch."
     ),
     "Col2Im": "Adds columns of blocks up to an image, the inverse of cutting it into windows.",
     "Conv": "Products of each window of `X` with the weights `W`, summed, plus the bias `B`.",
@@ -181,6 +182,7 @@ SENTENCES: Mapping[str, str] = {
     "Shape": "The shape of the input, from dimension `start` to `end`.",
     "Size": "The number of elements.",
     "Slice": "Every `steps`-th element from `starts` to `ends`, along `axes`.",
+    "SliceV1": "The elements from `starts` to `ends`, along `axes`.",
     "SpaceToDepth": "Blocks of the plane laid out in the channels.",
     "Split": "The parts of the input along `axis`.",
     "SplitToSequence": "The parts of the input along `axis`, as a sequence.",
@@ -192,6 +194,32 @@ SENTENCES: Mapping[str, str] = {
     "Unique": "The different elements or slices, and how they map to the input.",
     "Unsqueeze": "The input with dimensions of size 1 at the named places.",
     "Upsample": "The input resampled to larger sizes.",
+    "Optional": "A value that may be absent at run time: the input, or nothing of the given type.",
+    "OptionalGetElement": "What an optional holds; anything else is passed on.",
+    "OptionalHasElement": "Whether an optional holds something; anything else does.",
+    "SequenceAt": "The tensor of a sequence at `position`, from the end if it is negative.",
+    "SequenceConstruct": "The inputs as a sequence.",
+    "SequenceEmpty": "A sequence of no tensors.",
+    "SequenceErase": "A sequence without its tensor at `position`, the last one by default.",
+    "SequenceInsert": "A sequence with one more tensor at `position`, at the end by default.",
+    "SequenceLength": "The number of tensors in a sequence.",
+    # Signals and strings.
+    "BlackmanWindow": "A Blackman window of the given length.",
+    "CausalConvWithState": "A convolution by channel along time, whose state is the last inputs.",
+    "DFT": "The discrete Fourier transform along an axis, or its inverse.",
+    "FlexAttention": "Attention whose scores and probabilities pass through two regions.",
+    "HammingWindow": "A Hamming window of the given length.",
+    "HannWindow": "A Hann window of the given length.",
+    "LinearAttention": "Attention as a recurrence: a state of keys and values instead of a softmax.",
+    "MelWeightMatrix": "The weights that turn a linear spectrum into a mel spectrum.",
+    "Multinomial": "Classes drawn at random by their unnormalised log-probabilities.",
+    "RegexFullMatch": "Which strings match the pattern from end to end.",
+    "STFT": "The Fourier transforms of the windows of a signal.",
+    "StringConcat": "Strings put together, element by element, broadcast as in numpy.",
+    "StringNormalizer": "Strings without stop words and in one case.",
+    "StringSplit": "The parts of each string, and how many there are.",
+    "SwiGLU": "`Y = A sigmoid(alpha A) B`, element by element.",
+    "TfIdfVectorizer": "Counts of n-grams, weighted.",
     # Quantisation.
     "DequantizeLinear": "`y = (x - x_zero_point) x_scale`.",
     "DynamicQuantizeLinear": "`y = x / y_scale + y_zero_point` in 8 bits, the scale fit to the range of x.",
@@ -203,12 +231,12 @@ SENTENCES: Mapping[str, str] = {
     "Normalizer": "Each row divided by its largest element or norm.",
     "SVMClassifier": "Classes and scores of a support vector machine.",
     "SVMRegressor": "A support vector machine's regression, or its mark of anomalies.",
-    "TreeEnsemble": "The sums of the leaves that decision trees lead to.",
+    "TreeEnsemble": "The leaves that decision trees lead to, summed or otherwise aggregated.",
     "TreeEnsembleClassifier": "Classes and scores of an ensemble of decision trees.",
     "TreeEnsembleRegressor": "The regression of an ensemble of decision trees.",
     "ZipMap": "A map from class names to the scores of each row.",
 }
-"""One or two sentences for an operator, in the words of its own fields."""
+"""One or two sentences for an operator or one version of it, in the words of its own fields."""
 
 _FLATTENED = "The input is flattened to a matrix at `axis` first."
 _BY_ATTRIBUTE = "B lies along A's dimensions from `axis` on if `broadcast` is 1; else the shapes are equal."

@@ -122,7 +122,7 @@ def _class(op_class: OpClass) -> str:
 def docstring(op_class: OpClass) -> str:
     """What the op does, an example, and for an older version which opsets it stands for."""
     operator = op_class.operator
-    parts = [summary(operator)]
+    parts = [summary(op_class.name, operator)]
     if op_class.until is None:
         parts += [_example(op_class), "Deprecated." if operator.is_deprecated else ""]
     else:

@@ -18,9 +18,9 @@ _AS_IN_NUMPY = re.compile(r",[^,]*broadcast[^.;]*as in numpy([.;])")
 _LONGEST = 320
 
 
-def summary(operator: Operator) -> str:
-    """One paragraph, wrapped."""
-    words = SENTENCES.get(operator.name) or _first_sentences(operator.doc)
+def summary(op: str, operator: Operator) -> str:
+    """One paragraph for the op of this name, wrapped."""
+    words = SENTENCES.get(op) or SENTENCES.get(operator.name) or _first_sentences(operator.doc)
     if is_broadcast_by_attribute(operator):
         words = _AS_IN_NUMPY.sub(r"\1", words)
     return wrapped(words)

@@ -61,10 +61,7 @@ class EyeLikeOp(OnnxOp):
 
 @irdl_op_definition
 class MultinomialOp(OnnxOp):
-    """
-    Generate a tensor of samples from a multinomial distribution according to the probabilities of each of
-    the possible outcomes.
-    """
+    """Classes drawn at random by their unnormalised log-probabilities."""
 
     name = "onnx.Multinomial"
 

@@ -15,10 +15,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 
 @irdl_op_definition
 class OptionalOp(OnnxOp):
-    """
-    Constructs an optional-type value containing either an empty optional of a certain type specified by the
-    attribute, or a non-empty value containing the input element.
-    """
+    """A value that may be absent at run time: the input, or nothing of the given type."""
 
     name = "onnx.Optional"
 
@@ -49,10 +46,7 @@ class OptionalOp(OnnxOp):
 
 @irdl_op_definition
 class OptionalGetElementOp(OnnxOp):
-    """
-    If the input is a tensor or sequence type, it returns the input. If the input is an optional type, it
-    outputs the element in the input.
-    """
+    """What an optional holds; anything else is passed on."""
 
     name = "onnx.OptionalGetElement"
 
@@ -83,10 +77,7 @@ class OptionalGetElementOp(OnnxOp):
 
 @irdl_op_definition
 class OptionalHasElementOp(OnnxOp):
-    """
-    Returns true if (1) the input is an optional-type and contains an element, or, (2) the input is a tensor
-    or sequence type. If the input is not provided or is an empty optional-type, this op returns false.
-    """
+    """Whether an optional holds something; anything else does."""
 
     name = "onnx.OptionalHasElement"
 

@@ -13,10 +13,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 
 @irdl_op_definition
 class FlexAttentionOp(OnnxOp):
-    """
-    Computes scaled dot-product attention over rank-4 (batched, multi-head) inputs, with optional
-    user-provided customization subgraphs at two stages.
-    """
+    """Attention whose scores and probabilities pass through two regions."""
 
     name = "onnx.FlexAttention"
 

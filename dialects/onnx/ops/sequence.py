@@ -59,10 +59,7 @@ class ConcatFromSequenceOp(OnnxOp):
 
 @irdl_op_definition
 class SequenceAtOp(OnnxOp):
-    """
-    Outputs a tensor copy from the tensor at 'position' in 'input_sequence'. Accepted range for 'position'
-    is in `[-n, n - 1]`, where `n` is the number of tensors in 'input_sequence'.
-    """
+    """The tensor of a sequence at `position`, from the end if it is negative."""
 
     name = "onnx.SequenceAt"
 
@@ -92,10 +89,7 @@ class SequenceAtOp(OnnxOp):
 
 @irdl_op_definition
 class SequenceConstructOp(OnnxOp):
-    """
-    Construct a tensor sequence containing 'inputs' tensors. All tensors in 'inputs' must have the same data
-    type.
-    """
+    """The inputs as a sequence."""
 
     name = "onnx.SequenceConstruct"
 
@@ -114,7 +108,7 @@ class SequenceConstructOp(OnnxOp):
 
 @irdl_op_definition
 class SequenceEmptyOp(OnnxOp):
-    """Construct an empty tensor sequence, with given data type."""
+    """A sequence of no tensors."""
 
     name = "onnx.SequenceEmpty"
 
@@ -132,10 +126,7 @@ class SequenceEmptyOp(OnnxOp):
 
 @irdl_op_definition
 class SequenceEraseOp(OnnxOp):
-    """
-    Outputs a tensor sequence that removes the tensor at 'position' from 'input_sequence'. Accepted range
-    for 'position' is in `[-n, n - 1]`, where `n` is the number of tensors in 'input_sequence'.
-    """
+    """A sequence without its tensor at `position`, the last one by default."""
 
     name = "onnx.SequenceErase"
 
@@ -155,10 +146,7 @@ class SequenceEraseOp(OnnxOp):
 
 @irdl_op_definition
 class SequenceInsertOp(OnnxOp):
-    """
-    Outputs a tensor sequence that inserts 'tensor' into 'input_sequence' at 'position'. 'tensor' must have
-    the same data type as 'input_sequence'.
-    """
+    """A sequence with one more tensor at `position`, at the end by default."""
 
     name = "onnx.SequenceInsert"
 
@@ -189,7 +177,7 @@ class SequenceInsertOp(OnnxOp):
 
 @irdl_op_definition
 class SequenceLengthOp(OnnxOp):
-    """Produces a scalar(tensor of empty shape) containing the number of tensors in 'input_sequence'."""
+    """The number of tensors in a sequence."""
 
     name = "onnx.SequenceLength"
 

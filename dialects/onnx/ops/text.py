@@ -17,11 +17,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 
 @irdl_op_definition
 class RegexFullMatchOp(OnnxOp):
-    """
-    RegexFullMatch performs a full regex match on each element of the input tensor. If an element fully
-    matches the regex pattern specified as an attribute, the corresponding element in the output is True and
-    it is False otherwise.
-    """
+    """Which strings match the pattern from end to end."""
 
     name = "onnx.RegexFullMatch"
 
@@ -42,7 +38,7 @@ class RegexFullMatchOp(OnnxOp):
 
 @irdl_op_definition
 class StringConcatOp(OnnxOp):
-    """StringConcat concatenates string tensors elementwise (with NumPy-style broadcasting support)."""
+    """Strings put together, element by element, broadcast as in numpy."""
 
     name = "onnx.StringConcat"
 
@@ -61,10 +57,7 @@ class StringConcatOp(OnnxOp):
 
 @irdl_op_definition
 class StringNormalizerOp(OnnxOp):
-    """
-    StringNormalization performs string operations for basic cleaning. This operator has only one input
-    (denoted by X) and only one output (denoted by Y).
-    """
+    """Strings without stop words and in one case."""
 
     name = "onnx.StringNormalizer"
 
@@ -85,10 +78,7 @@ class StringNormalizerOp(OnnxOp):
 
 @irdl_op_definition
 class StringSplitOp(OnnxOp):
-    """
-    StringSplit splits a string tensor's elements into substrings based on a delimiter attribute and a
-    maxsplit attribute.
-    """
+    """The parts of each string, and how many there are."""
 
     name = "onnx.StringSplit"
 

@@ -247,10 +247,7 @@ class SoftsignOp(OnnxOp):
 
 @irdl_op_definition
 class SwiGLUOp(OnnxOp):
-    """
-    SwiGLU is a gated activation that takes two inputs, a gate `A` and a linear (value) input `B`, and
-    produces one output `Y`.
-    """
+    """`Y = A sigmoid(alpha A) B`, element by element."""
 
     name = "onnx.SwiGLU"
 

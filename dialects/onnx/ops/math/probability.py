@@ -239,7 +239,7 @@ class TopKOp(OnnxOp):
 @irdl_op_definition
 class TopKV1Op(OnnxOp):
     """
-    The K largest elements along `axis`, or the smallest, and their indices.
+    The `k` largest elements along `axis`, and their indices.
 
     As of opsets 1 to 9.
     """

@@ -16,7 +16,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 
 @irdl_op_definition
 class BlackmanWindowOp(OnnxOp):
-    """Generates a Blackman window as described in the paper https://ieeexplore.ieee.org/document/1455106."""
+    """A Blackman window of the given length."""
 
     name = "onnx.BlackmanWindow"
 
@@ -38,7 +38,7 @@ class BlackmanWindowOp(OnnxOp):
 
 @irdl_op_definition
 class DFTOp(OnnxOp):
-    """Computes the discrete Fourier Transform (DFT) of the input."""
+    """The discrete Fourier transform along an axis, or its inverse."""
 
     name = "onnx.DFT"
 
@@ -63,7 +63,7 @@ class DFTOp(OnnxOp):
 @irdl_op_definition
 class DFTV17Op(OnnxOp):
     """
-    Computes the discrete Fourier transform of input.
+    The discrete Fourier transform along an axis, or its inverse.
 
     As of opsets 17 to 19.
     """
@@ -91,7 +91,7 @@ class DFTV17Op(OnnxOp):
 
 @irdl_op_definition
 class HammingWindowOp(OnnxOp):
-    """Generates a Hamming window as described in the paper https://ieeexplore.ieee.org/document/1455106."""
+    """A Hamming window of the given length."""
 
     name = "onnx.HammingWindow"
 
@@ -113,7 +113,7 @@ class HammingWindowOp(OnnxOp):
 
 @irdl_op_definition
 class HannWindowOp(OnnxOp):
-    """Generates a Hann window as described in the paper https://ieeexplore.ieee.org/document/1455106."""
+    """A Hann window of the given length."""
 
     name = "onnx.HannWindow"
 
@@ -135,11 +135,7 @@ class HannWindowOp(OnnxOp):
 
 @irdl_op_definition
 class MelWeightMatrixOp(OnnxOp):
-    """
-    Generate a MelWeightMatrix that can be used to re-weight a Tensor containing a linearly sampled
-    frequency spectra (from DFT or STFT) into num_mel_bins frequency information based on the
-    [lower_edge_hertz, upper_edge_hertz] range on the mel scale.
-    """
+    """The weights that turn a linear spectrum into a mel spectrum."""
 
     name = "onnx.MelWeightMatrix"
 
@@ -165,7 +161,7 @@ class MelWeightMatrixOp(OnnxOp):
 
 @irdl_op_definition
 class STFTOp(OnnxOp):
-    """Computes the Short-time Fourier Transform of the signal."""
+    """The Fourier transforms of the windows of a signal."""
 
     name = "onnx.STFT"
 

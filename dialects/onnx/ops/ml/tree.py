@@ -16,7 +16,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 
 @irdl_op_definition
 class TreeEnsembleOp(OnnxOp):
-    """The sums of the leaves that decision trees lead to."""
+    """The leaves that decision trees lead to, summed or otherwise aggregated."""
 
     name = "onnx.TreeEnsemble"
 

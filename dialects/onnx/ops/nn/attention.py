@@ -67,7 +67,7 @@ class AttentionOp(OnnxOp):
 
 @irdl_op_definition
 class CausalConvWithStateOp(OnnxOp):
-    """Stateful causal 1D depthwise convolution."""
+    """A convolution by channel along time, whose state is the last inputs."""
 
     name = "onnx.CausalConvWithState"
 
@@ -91,7 +91,7 @@ class CausalConvWithStateOp(OnnxOp):
 
 @irdl_op_definition
 class LinearAttentionOp(OnnxOp):
-    """Unified linear attention operator for autoregressive decoding (T=1) and prefill (T>1)."""
+    """Attention as a recurrence: a state of keys and values instead of a softmax."""
 
     name = "onnx.LinearAttention"
 

@@ -198,10 +198,7 @@ class ShrinkOp(OnnxOp):
 
 @irdl_op_definition
 class TfIdfVectorizerOp(OnnxOp):
-    """
-    This transform extracts n-grams from the input sequence and save them as a vector. Input can be either a
-    1-D or 2-D tensor.
-    """
+    """Counts of n-grams, weighted."""
 
     name = "onnx.TfIdfVectorizer"
 

@@ -18,8 +18,8 @@ from xonnc.dialects.onnx.op import OnnxOp
 @irdl_op_definition
 class BatchNormalizationOp(OnnxOp):
     """
-    `Y = scale (X - mean) / √(var + epsilon) + B` by channel; with `training_mode` the mean and variance are
-    those of the batch.
+    `Y = scale (X - mean) / √(var + epsilon) + B` by channel; in training, mean and variance are those of
+    the batch.
     """
 
     name = "onnx.BatchNormalization"
@@ -58,8 +58,8 @@ class BatchNormalizationOp(OnnxOp):
 @irdl_op_definition
 class BatchNormalizationV9Op(OnnxOp):
     """
-    `Y = scale (X - mean) / √(var + epsilon) + B` by channel; with `training_mode` the mean and variance are
-    those of the batch.
+    `Y = scale (X - mean) / √(var + epsilon) + B` by channel; in training, mean and variance are those of
+    the batch.
 
     As of opsets 9 to 13. Training has five results.
     """
@@ -100,8 +100,8 @@ class BatchNormalizationV9Op(OnnxOp):
 @irdl_op_definition
 class BatchNormalizationV7Op(OnnxOp):
     """
-    `Y = scale (X - mean) / √(var + epsilon) + B` by channel; with `training_mode` the mean and variance are
-    those of the batch.
+    `Y = scale (X - mean) / √(var + epsilon) + B` by channel; in training, mean and variance are those of
+    the batch.
 
     As of opsets 7 to 8. Training has five results; `spatial` is 1 for one mean a channel.
     """
@@ -143,8 +143,8 @@ class BatchNormalizationV7Op(OnnxOp):
 @irdl_op_definition
 class BatchNormalizationV6Op(OnnxOp):
     """
-    `Y = scale (X - mean) / √(var + epsilon) + B` by channel; with `training_mode` the mean and variance are
-    those of the batch.
+    `Y = scale (X - mean) / √(var + epsilon) + B` by channel; in training, mean and variance are those of
+    the batch.
 
     As of opset 6. `is_test` chooses between inference and training; `spatial` is 1 for one mean a channel.
     """
@@ -187,8 +187,8 @@ class BatchNormalizationV6Op(OnnxOp):
 @irdl_op_definition
 class BatchNormalizationV1Op(OnnxOp):
     """
-    `Y = scale (X - mean) / √(var + epsilon) + B` by channel; with `training_mode` the mean and variance are
-    those of the batch.
+    `Y = scale (X - mean) / √(var + epsilon) + B` by channel; in training, mean and variance are those of
+    the batch.
 
     As of opsets 1 to 5. `is_test` chooses between inference and training; `spatial` is 1 for one mean a
     channel. `consumed_inputs` has no meaning.

@@ -359,7 +359,7 @@ class SliceOp(OnnxOp):
 @irdl_op_definition
 class SliceV1Op(OnnxOp):
     """
-    Every `steps`-th element from `starts` to `ends`, along `axes`.
+    The elements from `starts` to `ends`, along `axes`.
 
     As of opsets 1 to 9.
     """
