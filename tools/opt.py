@@ -111,8 +111,9 @@ class OnnxOptMain(xDSLOptMain):
             self.ctx.register_dialect(name, factory)
 
     def register_all_passes(self) -> None:
-        """Passes of everything installed."""
+        """Passes of everything installed; `canonicalize` does ours too, as in onnx-mlir."""
         self.available_passes.update(universe().all_passes)
+        self.available_passes["canonicalize"] = _canonicalize
 
     def register_all_targets(self) -> None:
         """Targets of everything installed."""
@@ -365,6 +366,12 @@ class Verifier:
             raise PassError(
                 [dataclasses.replace(one, notes=(*one.notes, f"after pass '{pass_.name}'")) for one in broken]
             )
+
+
+def _canonicalize() -> type[ModulePass]:
+    from xonnc.transforms.canonicalize_all import CanonicalizeAll
+
+    return CanonicalizeAll
 
 
 def pass_list(factories: dict[str, Callable[[], type[ModulePass]]]) -> str:

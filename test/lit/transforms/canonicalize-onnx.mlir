@@ -1,4 +1,5 @@
 // RUN: onnx-opt %s --canonicalize-onnx --split-input-file | filecheck %s
+// RUN: onnx-opt %s --canonicalize --split-input-file | filecheck %s
 
 // A batch normalisation goes into the convolution before it.
 // CHECK-LABEL: @batch_norm_into_conv

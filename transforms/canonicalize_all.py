@@ -1,0 +1,20 @@
+"""`--canonicalize` as onnx-mlir means it: the rules of every dialect, ours among them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.transforms.canonicalize import CanonicalizePass
+
+from xonnc.transforms.canonicalize_onnx import Canonicalize
+
+
+@dataclass(frozen=True)
+class CanonicalizeAll(CanonicalizePass):
+    """Runs `canonicalize-onnx`, then xDSL's `canonicalize`; takes the latter's name in onnx-opt."""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        Canonicalize().apply(ctx, op)
+        super().apply(ctx, op)
