@@ -17,6 +17,7 @@ from xonnc.formats.nvdla.constants import (
     SdpOpType,
     WeightFormat,
 )
+from xonnc.formats.nvdla.graph import fetches
 from xonnc.formats.nvdla.pixels import PIXELS
 from xonnc.formats.nvdla.records import (
     BdmaOp,
@@ -194,11 +195,6 @@ def sdp_stages(op: SdpOp, surface: SdpSurface) -> tuple[tuple[str, SdpSubOp, Dat
     )
 
 
-def reads_memory(stage: SdpSubOp) -> bool:
-    """Whether a stage of the SDP fetches operands."""
-    return bool(stage.enable) and stage.mode != SdpMode.PER_LAYER and stage.type != SdpOpType.NONE
-
-
 def operand_bytes(target: NvdlaTarget, stage: SdpSubOp, source: Precision) -> int:
     """Bytes that a stage fetches at once: operands of one group of channels (§3.5)."""
     operands = 2 if stage.type == SdpOpType.BOTH else 1
@@ -209,7 +205,7 @@ def operand_bytes(target: NvdlaTarget, stage: SdpSubOp, source: Precision) -> in
 def _operand(
     target: NvdlaTarget, field: str, stage: SdpSubOp, cube: DataCube, shape: DataCube, source: Precision
 ) -> Iterator[Access]:
-    if not reads_memory(stage):
+    if not fetches(stage):
         return
     unit = operand_bytes(target, stage, source)
     groups = geometry.ceil_div(shape.channel, geometry.operand_group(target, source))

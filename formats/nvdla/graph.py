@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from xonnc.formats.nvdla.constants import MemoryType, OpType
-from xonnc.formats.nvdla.records import ConvSurface, PdpSurface, SdpSurface
+from xonnc.formats.nvdla.constants import MemoryType, OpType, SdpMode, SdpOpType
+from xonnc.formats.nvdla.records import ConvSurface, PdpSurface, SdpOp, SdpSubOp, SdpSurface
 from xonnc.formats.nvdla.tasks import DlaTask, Operation
 
 FEEDS = {OpType.CONV: OpType.SDP, OpType.SDP: OpType.PDP}
@@ -79,3 +79,16 @@ def writes_on_the_fly(operation: Operation) -> bool:
             return surface.dst_data.type == MemoryType.HW
         case _:
             return False
+
+
+def reads_memory(operation: Operation) -> bool:
+    """Whether an operation fetches anything: its source, or operands of the SDP."""
+    if not reads_on_the_fly(operation):
+        return True
+    op = operation.op
+    return isinstance(op, SdpOp) and any(fetches(stage) for stage in (op.x1_op, op.x2_op, op.y_op))
+
+
+def fetches(stage: SdpSubOp) -> bool:
+    """Whether a stage of the SDP fetches operands."""
+    return bool(stage.enable) and stage.mode != SdpMode.PER_LAYER and stage.type != SdpOpType.NONE

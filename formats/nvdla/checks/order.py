@@ -7,35 +7,38 @@ from enum import IntEnum
 from itertools import pairwise
 
 from xonnc.formats.nvdla.constants import Event
-from xonnc.formats.nvdla.graph import chains_of, queues
+from xonnc.formats.nvdla.graph import chains_of, queues, reads_memory
 from xonnc.formats.nvdla.scheduling import GROUPS
 from xonnc.formats.nvdla.tasks import DlaTask
 
 
 class Moment(IntEnum):
-    """What happens to an operation, one after another but for `WRITES`, which may begin before `READ`."""
+    """What happens to an operation, one after another but for `WRITES`, which may come before `READ`."""
 
     PROGRAMMED = 0
-    STARTS = 1
-    READ = 2
+    ENABLED = 1
+    STARTS = 2
+    """Its turn has come: the first byte is read."""
+    READ = 3
     """Everything is read."""
-    WRITES = 3
+    WRITES = 4
     """The first byte is written."""
-    WRITTEN = 4
+    WRITTEN = 5
     """Everything is written."""
-    COMPLETED = 5
+    COMPLETED = 6
 
 
 _AFTER = {
     Event.OP_PROGRAMMED: Moment.PROGRAMMED,
-    Event.OP_ENABLED: Moment.STARTS,
+    Event.OP_ENABLED: Moment.ENABLED,
     Event.OP_COMPLETED: Moment.COMPLETED,
     # Data or weights have been fetched, not necessarily both: nothing is known to be read.
     Event.CDMA_WT_DONE: Moment.STARTS,
     Event.CDMA_DT_DONE: Moment.STARTS,
 }
 _WITHIN = (
-    (Moment.PROGRAMMED, Moment.STARTS),
+    (Moment.PROGRAMMED, Moment.ENABLED),
+    (Moment.ENABLED, Moment.STARTS),
     (Moment.STARTS, Moment.READ),
     (Moment.STARTS, Moment.WRITES),
     (Moment.WRITES, Moment.WRITTEN),
@@ -99,9 +102,9 @@ def _edges(task: DlaTask) -> Iterator[tuple[int, int]]:
             yield _node(index, first), _node(index, second)
         for consumer in entry.consumers:
             if consumer.index != -1:
-                yield _node(index, _AFTER[Event(consumer.event)]), _node(consumer.index, Moment.STARTS)
+                yield _node(index, _AFTER[Event(consumer.event)]), _node(consumer.index, Moment.ENABLED)
         if entry.fused_parent.index != -1:
-            yield _node(index, Moment.STARTS), _node(entry.fused_parent.index, Moment.STARTS)
+            yield _node(index, Moment.ENABLED), _node(entry.fused_parent.index, Moment.ENABLED)
     yield from _engine_edges(task)
     for chain in chains_of(task):
         for first, second in pairwise(chain):
@@ -111,12 +114,14 @@ def _edges(task: DlaTask) -> Iterator[tuple[int, int]]:
 
 
 def _engine_edges(task: DlaTask) -> Iterator[tuple[int, int]]:
-    """An engine is a pipeline: it programs, reads, writes and completes one operation after another."""
+    """An engine programs, writes and completes one operation after another; its reader takes turns too."""
     for queue in queues(task).values():
         for first, second in pairwise(queue):
             yield _node(first, Moment.PROGRAMMED), _node(second, Moment.PROGRAMMED)
-            yield _node(first, Moment.READ), _node(second, Moment.READ)
             yield _node(first, Moment.WRITTEN), _node(second, Moment.WRITES)
             yield _node(first, Moment.COMPLETED), _node(second, Moment.COMPLETED)
         for first, second in zip(queue, queue[GROUPS:], strict=False):
             yield _node(first, Moment.COMPLETED), _node(second, Moment.PROGRAMMED)
+        # An operation that reads no memory takes no turn at the reader: it holds back nobody behind it.
+        for first, second in pairwise(index for index in queue if reads_memory(task.operations[index])):
+            yield _node(first, Moment.READ), _node(second, Moment.STARTS)

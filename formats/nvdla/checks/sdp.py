@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from xonnc.formats.nvdla.accesses import operand_bytes, precision_of, reads_memory, sdp_stages
+from xonnc.formats.nvdla.accesses import operand_bytes, precision_of, sdp_stages
 from xonnc.formats.nvdla.checks.fields import illegal_values, missing_precision
 from xonnc.formats.nvdla.checks.problem import Problem, Site, apply, outside
 from xonnc.formats.nvdla.constants import (
@@ -17,7 +17,7 @@ from xonnc.formats.nvdla.constants import (
     SdpMode,
     SdpOpType,
 )
-from xonnc.formats.nvdla.graph import parent_of, reads_on_the_fly
+from xonnc.formats.nvdla.graph import fetches, parent_of, reads_on_the_fly
 from xonnc.formats.nvdla.records import ConvOp, ConvSurface, SdpOp, SdpSubOp, SdpSurface
 from xonnc.targets import NvdlaTarget
 
@@ -94,7 +94,7 @@ def sdp_memory_types(op: SdpOp, surface: SdpSurface, site: Site) -> Iterator[str
         elif cube.type == MemoryType.HW:
             yield from outside(f"{field}.address", cube.address, -1, -1)
     for field, stage, cube in sdp_stages(op, surface):
-        if reads_memory(stage):
+        if fetches(stage):
             yield from outside(f"{field}.type", cube.type, MemoryType.MC, MemoryType.MC)
 
 
@@ -132,7 +132,7 @@ def operand_precision(sdp: Sdp) -> Iterator[str]:
     source has 16 bits (§3.5).
     """
     for field, stage in sdp.stages():
-        if not reads_memory(stage):
+        if not fetches(stage):
             continue
         if (stage.precision == _FP16) != (sdp.source is _FP16):
             yield f"{field}.precision {stage.precision}; 2 (FP16) goes with an FP16 source only"
@@ -177,7 +177,7 @@ def one_pixel_is_packed(sdp: Sdp) -> Iterator[str]:
             yield from outside(f"{field}.line_stride", cube.line_stride, atom, atom)
             yield from outside(f"{field}.surf_stride", cube.surf_stride, atom, atom)
     for field, stage, cube in sdp_stages(sdp.op, sdp.surface):
-        if reads_memory(stage):
+        if fetches(stage):
             unit = operand_bytes(sdp.target, stage, sdp.source)
             yield from outside(f"{field}.surf_stride", cube.surf_stride, unit, unit)
 
