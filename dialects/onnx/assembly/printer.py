@@ -66,6 +66,13 @@ class OnnxPrinter(Printer):
         default_factory=dict[str, ResourceElementsAttr], init=False
     )
 
+    def print_string(self, text: str, *, indent: int | None = None) -> None:
+        """Prints a string, indented behind its line breaks."""
+        if self.stream is None or "\n" in text:
+            super().print_string(text, indent=indent)
+        else:
+            self.stream.write(text)
+
     def print_op(self, op: Operation) -> None:
         """Prints an op; the first call numbers the values and prints what stands around the root."""
         if self._names is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 from collections.abc import Callable
 from io import StringIO
 from typing import Any
@@ -223,6 +224,27 @@ def str_of(module: ModuleOp, **options: Any) -> str:
     stream = StringIO()
     OnnxPrinter(stream=stream, **options).print_op(module)
     return stream.getvalue()
+
+
+class Sink(StringIO):
+    """Counts what is written and keeps nothing."""
+
+    written = 0
+
+    def write(self, text: str, /) -> int:
+        self.written += len(text)
+        return len(text)
+
+
+def test_a_large_constant_is_never_held_as_text():
+    constant = DisposablePool().create(np.arange(4_000_000, dtype=np.float32))
+    module, sink = ModuleOp([ConstantOp.from_attr(constant)]), Sink()
+    tracemalloc.start()
+    OnnxPrinter(stream=sink).print_op(module)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert sink.written > 32_000_000
+    assert peak < 4_000_000
 
 
 def test_i1_is_packed_eight_to_a_byte():
