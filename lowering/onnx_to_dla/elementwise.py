@@ -188,10 +188,10 @@ def binary(a: SSAValue, b: SSAValue, stage: Stage, shape: tuple[int, ...], to: L
 
 def of_cubes(a: Cube, b: Cube, stage: Stage, shape: tuple[int, ...], to: Lowering) -> Cube:
     """`stage` on two computed cubes; one may have a single position, its channels then meet all positions."""
+    if shape not in (a.shape, b.shape):
+        to.refuse(f"{list(a.shape)} and {list(b.shape)} are both broadcast; expand one of them first")
     if a.shape != shape:
         a, b = b, a
-    if a.shape != shape:
-        to.refuse(f"{list(a.shape)} and {list(b.shape)} are both broadcast; expand one of them first")
     if a.cube == b.cube and b.shape == shape:
         mode = OperandMode.PER_POINT
     elif b.cube == cube_shape(aligned(b.shape, len(shape))) == CubeShape(a.cube.channels, 1, 1):

@@ -76,7 +76,9 @@ CONVOLUTIONS = [
         weights={"w": (16, 64, 19, 19)},
         x=(1, 64, 22, 22),
     ),
-    case("pads beyond the kernel", "y = Conv<pads=[2,1,1,2]>(x, w, b)", weights={"w": (8, 3, 1, 1), "b": (8,)}),
+    case(
+        "pads beyond the kernel", "y = Conv<pads=[2,1,1,2]>(x, w, b)", weights={"w": (8, 3, 1, 1), "b": (8,)}
+    ),
     case(
         "kernel beyond 32", "y = Conv<pads=[0,2,0,2]>(x, w)", weights={"w": (4, 2, 35, 37)}, x=(1, 2, 40, 40)
     ),
