@@ -36,5 +36,9 @@ lit: $(READY) ## IR tests
 bench: $(READY) ## the benchmarks of bench/
 	$(BIN)/python bench/run.py
 
+generate: $(READY) ## rewrites what is written from schemas and code: ops, their tests, reference pages
+	$(BIN)/python -m xonnc.tools.onnx_dialect
+	$(BIN)/python -m xonnc.tools.reference
+
 clean: ## removes what the targets made
 	rm -rf .venv build dist demo-out

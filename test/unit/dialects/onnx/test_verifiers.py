@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 
 import pytest
+from xdsl.dialects import test as testing
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, IntegerAttr, StringAttr, f32, i1, i64
-from xdsl.dialects.test import TestOp
 from xdsl.ir import Attribute, Block, Region
 from xdsl.irdl import OperandDef, ResultDef, VarOperandDef, VarResultDef
 from xdsl.utils.exceptions import VerifyException
@@ -49,7 +49,7 @@ def any_use(chance: random.Random, op: type[OnnxOp]) -> OnnxOp:
         return [any_type(chance, element) for _ in range(count)]
 
     types = [type_ for _, found in definition.operands for type_ in some(found)]
-    producer = TestOp(result_types=types)
+    producer = testing.TestOp(result_types=types)
     properties = {
         name: any_property(chance, found.default_value)
         for name, found in definition.properties.items()
