@@ -22,7 +22,6 @@ from xdsl.dialects.builtin import (
     UnknownLoc,
 )
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute
-from xdsl.utils.hints import isa
 
 LOCATIONS = (UnknownLoc, FileLineColLoc, NameLoc, FusedLoc, CallSiteLoc)
 _STEMS: dict[type[Attribute], str] = {
@@ -107,7 +106,7 @@ class Aliases:
 
 
 def _children(attribute: Attribute) -> Iterable[Attribute]:
-    if isa(attribute, ArrayAttr[Attribute]):
+    if type(attribute) is ArrayAttr:
         return attribute.data
     if isinstance(attribute, DictionaryAttr):
         return [value for _, value in sorted(attribute.data.items())]
