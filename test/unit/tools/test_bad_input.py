@@ -1,0 +1,250 @@
+"""Bad input ends with one clear line a cause, the exit code of its kind, and nothing written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from xonnc.tools import driver, opt, translate
+
+Maker = Callable[[Path], Path]
+
+
+def saved(
+    folder: Path,
+    nodes: Sequence[onnx.NodeProto],
+    *,
+    weights: Sequence[onnx.TensorProto] = (),
+    shape: Sequence[int | str] = (1, 4, 8, 8),
+    opset: int = 13,
+) -> Path:
+    """A model from `x` to `y`."""
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, list(shape))],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
+        list(weights),
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+    path = folder / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def external(**fields: str) -> Maker:
+    """A model whose weight is said to lie in another file; that file and traps of all kinds are there."""
+
+    def make(folder: Path) -> Path:
+        inside = folder / "inside"
+        inside.mkdir()
+        (folder / "outside.bin").write_bytes(bytes(64))
+        (inside / "w.bin").write_bytes(bytes(64))
+        os.symlink("w.bin", inside / "link.bin")
+        (inside / "real").mkdir()
+        (inside / "real" / "w.bin").write_bytes(bytes(64))
+        os.symlink("real", inside / "linked")
+        os.link(folder / "outside.bin", inside / "hard.bin")
+        os.mkfifo(inside / "pipe")
+        tensor = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[4])
+        tensor.data_location = TensorProto.EXTERNAL
+        for key, value in fields.items():
+            tensor.external_data.add(key=key, value=value.replace("FOLDER", str(folder)))
+        return saved(inside, [helper.make_node("Add", ["x", "w"], ["y"], "add")], weights=[tensor], shape=[4])
+
+    return make
+
+
+def content(data: bytes) -> Maker:
+    def make(folder: Path) -> Path:
+        path = folder / "model.onnx"
+        path.write_bytes(data)
+        return path
+
+    return make
+
+
+def truncated(folder: Path) -> Path:
+    weight = numpy_helper.from_array(np.ones(4096, np.float32), "w")
+    path = saved(folder, [helper.make_node("Add", ["x", "w"], ["y"])], weights=[weight])
+    path.write_bytes(path.read_bytes()[:5000])
+    return path
+
+
+def graph(*nodes: onnx.NodeProto) -> Maker:
+    return lambda folder: saved(folder, nodes)
+
+
+def conv(shape: Sequence[int], **attributes: Any) -> Maker:
+    def make(folder: Path) -> Path:
+        weight = numpy_helper.from_array(np.ones(shape, np.float32), "w")
+        node = helper.make_node("Conv", ["x", "w"], ["y"], "conv1", **attributes)
+        return saved(folder, [node], weights=[weight])
+
+    return make
+
+
+def overflowing(folder: Path) -> Path:
+    weight = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[2**40, 2**40])
+    return saved(folder, [helper.make_node("Add", ["x", "w"], ["y"])], weights=[weight])
+
+
+def node(op_type: str, source: str, result: str, name: str) -> onnx.NodeProto:
+    return helper.make_node(op_type, [source], [result], name)
+
+
+UNREADABLE: dict[str, tuple[Maker, str]] = {
+    "missing": (lambda folder: folder / "model.onnx", "model.onnx: cannot be read: No such file"),
+    "empty": (content(b""), "there is no graph in it"),
+    "another format": (content(b"\x7fELF" + bytes(range(90))), "this is no ONNX file, or it is damaged"),
+    "truncated": (truncated, "this is no ONNX file, or it is cut short"),
+    "cycle": (
+        graph(
+            helper.make_node("Add", ["x", "b"], ["a"], "n1"),
+            node("Relu", "a", "b", "n2"),
+            node("Relu", "b", "y", "n3"),
+        ),
+        "the graph has a cycle: n2 -> n1 -> n2",
+    ),
+    "overflow": (overflowing, "tensor 'w': shape [1099511627776, 1099511627776] overflows"),
+    "unknown operator": (graph(node("Rellu", "x", "y", "act")), "act (Rellu): no operator 'Rellu' in domain"),
+    "unmade output": (graph(node("Relu", "x", "a", "act")), "output 'y' is made by no node"),
+    "unknown opset": (
+        lambda folder: saved(folder, [node("Relu", "x", "y", "act")], opset=99),
+        "opset 99 of domain 'ai.onnx'",
+    ),
+    "external ..": (external(location="../outside.bin"), "leads out of the model's folder by '..'"),
+    "external absolute": (external(location="FOLDER/outside.bin"), "is an absolute path"),
+    "external link": (external(location="link.bin"), "goes through the symbolic link 'link.bin'"),
+    "external parent link": (external(location="linked/w.bin"), "goes through the symbolic link 'linked'"),
+    "external hard link": (external(location="hard.bin"), "is a hard link (2 names)"),
+    "external pipe": (external(location="pipe"), "is not a regular file"),
+    "external past the end": (external(location="w.bin", offset="60", length="16"), "bytes 60 to 76"),
+    "external negative": (external(location="w.bin", offset="-4"), "external data offset '-4'"),
+    "external too short": (external(location="w.bin", length="8"), "type and shape ask for 16 bytes"),
+    "external nowhere": (external(offset="0"), "external data without a location"),
+}
+
+REFUSED: dict[str, tuple[Maker, str]] = {
+    "operator": (graph(node("Sin", "x", "a", "s1"), node("Cos", "a", "y", "c1")), "s1 (Sin): "),
+    "stride": (conv((4, 4, 1, 1), strides=[9, 9]), "conv1 (Conv): stride 9"),
+    "dilation": (conv((4, 4, 1, 2), dilations=[1, 33], pads=[0, 31, 0, 31]), "conv1 (Conv): dilation 33"),
+    "batch": (lambda folder: saved(folder, [node("Relu", "x", "y", "act")], shape=(2, 4, 8, 8)), "one image"),
+    "dynamic": (
+        lambda folder: saved(folder, [node("Relu", "x", "y", "act")], shape=("N", 4, 8, 8)),
+        "one image",
+    ),
+    "shapes": (conv((4, 5, 1, 1)), "conv1: Conv: 4 channels are not 5 of each filter times 1 groups"),
+}
+
+
+def outputs(folder: Path) -> set[Path]:
+    return {path for path in folder.rglob("*") if path.name.startswith(("out.", ".out.", ".model"))}
+
+
+@pytest.mark.parametrize("name", [*UNREADABLE, *REFUSED])
+def test_compile(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    make, message = (UNREADABLE | REFUSED)[name]
+    model = make(tmp_path)
+    assert driver.main(["compile", str(model), "-o", str(tmp_path / "out.nvdla")]) == 1
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert "Traceback" not in captured.err
+    assert captured.out == ""
+    assert all(line.startswith("xonnc: ") for line in captured.err.splitlines())
+    assert outputs(tmp_path) == set()
+
+
+@pytest.mark.parametrize("name", UNREADABLE)
+def test_translate(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    make, message = UNREADABLE[name]
+    model = make(tmp_path)
+    assert translate.main([str(model), "-o", str(tmp_path / "out.mlir")]) == 1
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert len(captured.err.splitlines()) == 1
+    assert outputs(tmp_path) == set()
+
+
+def test_all_refusals_come_at_once_and_only_causes(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    model = saved(
+        tmp_path, [node("Sin", "x", "a", "s1"), node("Relu", "a", "b", "r1"), node("Cos", "b", "y", "c1")]
+    )
+    assert driver.main(["compile", str(model)]) == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert [line.split(":")[1].strip() for line in lines] == ["s1 (Sin)", "c1 (Cos)"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("func.func @f( {", "error:"),
+        ('"onnx.Relu"() : () -> ()', "error:"),
+        ('%0 = "onnx.Nothing"() : () -> none', "onnx.Nothing"),
+    ],
+)
+def test_opt(text: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    source = tmp_path / "bad.mlir"
+    source.write_text(text)
+    assert opt.main([str(source), "-o", str(tmp_path / "out.mlir")]) == 1
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert "Traceback" not in captured.err
+    assert outputs(tmp_path) == set()
+
+
+def test_unknown_names_suggest(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert opt.main(["--constprop-onx", str(tmp_path / "a.mlir")]) == 2
+    assert "did you mean 'constprop-onnx'?" in capsys.readouterr().err
+    model = saved(tmp_path, [node("Relu", "x", "y", "act")])
+    assert driver.main(["compile", str(model), "--target", "nv_ful"]) == 1
+    assert "no target 'nv_ful'; did you mean 'nv_full'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (None, "no such file"),
+        (b"", "the file is empty; it should be an NVDLA loadable"),
+        (b"\x7fELF" + bytes(range(90)), "the file is damaged or no NVDLA loadable"),
+    ],
+)
+@pytest.mark.parametrize("command", ["simulate", "inspect"])
+def test_loadables(
+    data: bytes | None, message: str, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    path = tmp_path / "bad.nvdla"
+    if data is not None:
+        path.write_bytes(data)
+    assert driver.main([command, str(path)]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_an_output_folder_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    model = saved(tmp_path, [node("Relu", "x", "y", "act")])
+    assert driver.main(["compile", str(model), "-o", str(tmp_path / "no" / "out.nvdla")]) == 1
+    assert "does not exist" in capsys.readouterr().err
+
+
+def test_a_bug_of_ours_leaves_a_reproducer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("xonnc.compiler.compile_model", broken)
+    model = saved(tmp_path, [node("Relu", "x", "y", "act")])
+    assert driver.main(["compile", str(model)]) == 3
+    line = capsys.readouterr().err
+    report = Path(line.rsplit(" ", 1)[1].strip())
+    text = report.read_text()
+    report.unlink()
+    assert f"xonnc compile {model}" in text
+    assert "ZeroDivisionError" in text
