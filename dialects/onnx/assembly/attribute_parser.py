@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, NoReturn
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -53,6 +54,11 @@ from xonnc.dialects.onnx.literals import (
     TypedStringAttr,
 )
 from xonnc.dialects.onnx.types import ELEMENT_DTYPES, StringType, is_ranked, tensor_type
+
+LARGEST_RANK = 64
+"""Axes that an array of numpy may have."""
+LARGEST_SIZE = 1 << 56
+"""Elements that may be spoken of, if only as a splat: their bytes are still counted by 64 bits."""
 
 ELIDED = "__elided__"
 """The resource key that stands for elements left out of a print."""
@@ -231,6 +237,7 @@ class OnnxAttributeParser(Parser):
             self.raise_error(f"elements need a tensor, vector or memref type, found {type_}", begin)
         if DYNAMIC_INDEX in type_.get_shape():
             self.raise_error(f"elements need a static shape, found {type_}", begin)
+        _check_size(type_.get_shape(), lambda reason: self.raise_error(reason, begin))
         return self._elements(body, begin, less, type_)
 
     def _elements(self, body: str, begin: int, less: int, type_: RankedStructure[Any]) -> Attribute:
@@ -310,6 +317,7 @@ class OnnxAttributeParser(Parser):
         type_ = self.parse_type()
         if not is_ranked(type_) or DYNAMIC_INDEX in type_.get_shape():
             self.raise_error(f"sparse elements need a tensor type of static shape, found {type_}", begin)
+        _check_size(type_.get_shape(), lambda reason: self.raise_error(reason, begin))
         indices, values, offset = _split_sparse(body)
         rank = len(type_.get_shape())
         count = _length(values) if indices else 0
@@ -458,6 +466,12 @@ class OnnxAttributeParser(Parser):
         line = self.parse_integer(False, False)
         self.parse_punctuation(":", " between line and column")
         return line, self.parse_integer(False, False)
+
+
+def _check_size(shape: Sequence[int], refuse: Callable[[str], NoReturn]) -> None:
+    """What no array could ever have is refused while its place in the text is known."""
+    if len(shape) > LARGEST_RANK or prod(max(length, 1) for length in shape) > LARGEST_SIZE:
+        refuse(f"elements of shape {list(shape)[:LARGEST_RANK]}: more than any memory holds")
 
 
 def _has_bytes(element_type: Attribute) -> bool:

@@ -158,6 +158,10 @@ def test_prints_in_its_own_way(text: str, expected: str, again: Again):
         ("0x1FFFFFFFF : f32", "0x1FFFFFFFF has more bits than f32"),
         ("1.5 : i32", "Floating point value is not valid for integer type."),
         ("1 : none", "Invalid type given for integer or float attribute."),
+        ("dense<1> : tensor<999999999x999999999xi8>", "more than any memory holds"),
+        ("dense<1> : tensor<99999999999999999999x0xi8>", "more than any memory holds"),
+        (f"dense<1> : tensor<{'1x' * 65}i8>", "more than any memory holds"),
+        ("sparse<> : tensor<99999999999999999999xi8>", "more than any memory holds"),
         ('"open', "this string does not end, or has a wrong escape"),
     ],
 )
