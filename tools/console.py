@@ -31,6 +31,11 @@ def size(count: float) -> str:
     return f"{count:.0f} B"
 
 
+def plural(count: int, noun: str) -> str:
+    """`1 input`, `2 inputs`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def quantity(count: float) -> str:
     """A large count for people: `25.6 M`."""
     for unit, scale in (("G", 1e9), ("M", 1e6), ("k", 1e3)):

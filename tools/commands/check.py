@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from xonnc.errors import XonncError
 from xonnc.targets import load_target
 from xonnc.tools.commands.simulate import add_machine
-from xonnc.tools.console import progress, row
+from xonnc.tools.console import plural, progress, row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,7 +89,7 @@ def described(agreement: Agreement, inputs: int) -> str:
     """One line on how well an output agrees."""
     verdict = "agrees" if agreement.passed else "DISAGREES"
     text = (
-        f"{verdict} with onnxruntime on {inputs} inputs: cosine {agreement.cosine:.6f}, "
+        f"{verdict} with onnxruntime on {plural(inputs, 'input')}: cosine {agreement.cosine:.6f}, "
         f"largest error {agreement.largest_error:.1e} of the largest value"
     )
     if agreement.scores:

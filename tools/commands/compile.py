@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xonnc.errors import XonncError
-from xonnc.tools.console import progress, quantity, row, size
+from xonnc.tools.console import plural, progress, quantity, row, size
 from xonnc.tools.files import replacing, require_folder, stage_file
 
 if TYPE_CHECKING:
@@ -104,17 +104,20 @@ def report(model: Path, compilation: Compilation) -> None:
     """What a person wants to know of a compilation, in a few lines."""
     before, after, numbers = compilation.imported, compilation.simplified, compilation.report
     print(
-        f"{model.name}   opset {compilation.opset}, {before.nodes} nodes, "
+        f"{model.name}   opset {compilation.opset}, {plural(before.nodes, 'node')}, "
         f"{quantity(before.parameters)} parameters"
     )
     gone = {name: count - after.operators.get(name, 0) for name, count in before.operators.items()}
     shown = ", ".join(f"{count} {name}" for name, count in sorted(gone.items(), key=_descending) if count > 0)
-    row("simplified", f"{before.nodes} -> {after.nodes} nodes" + (f" (gone: {shown})" if shown else ""))
+    row(
+        "simplified",
+        f"{before.nodes} -> {plural(after.nodes, 'node')}" + (f" (gone: {shown})" if shown else ""),
+    )
     engines = ", ".join(f"{engine} {count}" for engine, count in numbers.layers_by_engine.items())
     row("placed", f"{numbers.target}: {engines} (hardware layers)")
     if numbers.conv_splits:
         pieces = sum(numbers.conv_splits.values())
-        row("split", f"{len(numbers.conv_splits)} convolutions run in {pieces} pieces to fit the buffer")
+        row("split", f"{plural(len(numbers.conv_splits), 'convolution')} run as {pieces} to fit the buffer")
     row(
         "memory",
         f"DRAM {size(numbers.dram_bytes)}: weights {size(numbers.weight_bytes)}, activations "

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xonnc.targets import load_target
-from xonnc.tools.console import row, size
+from xonnc.tools.console import plural, row, size
 
 if TYPE_CHECKING:
     from xonnc.formats.nvdla.loadable import Loadable
@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     elif problems and not args.quiet:
         for problem in problems:
             print(f"{problem} [{problem.rule}]")
-        print(f"{args.loadable.name}: {len(problems)} rules broken for {args.target}")
+        print(f"{args.loadable.name}: {plural(len(problems), 'rule')} broken for {args.target}")
     elif not args.quiet:
         _summary(args.loadable, loadable)
         row("checked", f"no problems for {args.target}")
@@ -55,7 +55,9 @@ def _summary(path: Path, loadable: Loadable) -> None:
             engines.update(operation.engine.name for operation in task.operations)
         else:
             engines["EMU"] += len(task.operations)
-    print(f"{path.name}   firmware interface {interface_layout(loadable).value}, {len(loadable.tasks)} tasks")
+    print(
+        f"{path.name}   firmware interface {interface_layout(loadable).value}, {plural(len(loadable.tasks), 'task')}"
+    )
     row("operations", ", ".join(f"{engine} {count}" for engine, count in engines.items()))
     row(
         "memory",

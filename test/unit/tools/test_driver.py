@@ -3,47 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from onnx import TensorProto, helper, numpy_helper
 
 from xonnc.tools.driver import COMMANDS, main
 
-
-def build_model(path: Path, *, operator: str = "Relu") -> Path:
-    """A small classifier: convolution, activation, pool, fully connected layer, softmax."""
-    random = np.random.default_rng(7)
-    weights = {
-        "w": random.standard_normal((8, 3, 3, 3)) * 0.3,
-        "b": random.standard_normal(8) * 0.1,
-        "fc": random.standard_normal((5, 8 * 4 * 4)) * 0.1,
-        "fcb": random.standard_normal(5) * 0.1,
-    }
-    nodes = [
-        helper.make_node("Conv", ["x", "w", "b"], ["c"], "conv1", pads=[1, 1, 1, 1]),
-        helper.make_node(operator, ["c"], ["r"], "act1"),
-        helper.make_node("MaxPool", ["r"], ["p"], "pool1", kernel_shape=[2, 2], strides=[2, 2]),
-        helper.make_node("Flatten", ["p"], ["f"], "flat1"),
-        helper.make_node("Gemm", ["f", "fc", "fcb"], ["g"], "fc1", transB=1),
-        helper.make_node("Softmax", ["g"], ["y"], "prob", axis=1),
-    ]
-    graph = helper.make_graph(
-        nodes,
-        "small",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 8, 8])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 5])],
-        [numpy_helper.from_array(array.astype(np.float32), name) for name, array in weights.items()],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
-    path.write_bytes(model.SerializeToString())
-    return path
+SmallModel = Callable[..., Path]
 
 
 @pytest.fixture
-def model(tmp_path: Path) -> Path:
-    return build_model(tmp_path / "small.onnx")
+def model(small_model: SmallModel) -> Path:
+    return small_model("small.onnx")
 
 
 @pytest.fixture
@@ -124,9 +97,9 @@ def test_a_compiled_model_agrees_with_onnxruntime(
 
 
 def test_a_loadable_of_another_model_disagrees(
-    loadable: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    loadable: Path, small_model: SmallModel, capsys: pytest.CaptureFixture[str]
 ):
-    other = build_model(tmp_path / "other.onnx", operator="Neg")
+    other = small_model("other.onnx", operator="Neg")
     assert main(["check", str(other), str(loadable)]) == 1
     assert "DISAGREES" in capsys.readouterr().out
 
@@ -166,8 +139,8 @@ def test_inspect_accepts_what_we_compile(loadable: Path, capsys: pytest.CaptureF
     assert "rules broken for nv_small" in capsys.readouterr().out
 
 
-def test_refusals_name_every_node(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    model = build_model(tmp_path / "sine.onnx", operator="Sin")
+def test_refusals_name_every_node(small_model: SmallModel, capsys: pytest.CaptureFixture[str]):
+    model = small_model("sine.onnx", operator="Sin")
     assert main(["compile", str(model)]) == 1
     assert "act1 (Sin)" in capsys.readouterr().err
     assert not model.with_suffix(".nvdla").exists()

@@ -1,0 +1,45 @@
+"""What many tests need: a small model that every stage of the compiler takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+
+@pytest.fixture
+def small_model(tmp_path: Path) -> Callable[..., Path]:
+    """Writes a small classifier (convolution, activation, pool, layer, softmax) to a file of that name."""
+
+    def write(name: str, *, operator: str = "Relu") -> Path:
+        random = np.random.default_rng(7)
+        weights = {
+            "w": random.standard_normal((8, 3, 3, 3)) * 0.3,
+            "b": random.standard_normal(8) * 0.1,
+            "fc": random.standard_normal((5, 8 * 4 * 4)) * 0.1,
+            "fcb": random.standard_normal(5) * 0.1,
+        }
+        nodes = [
+            helper.make_node("Conv", ["x", "w", "b"], ["c"], "conv1", pads=[1, 1, 1, 1]),
+            helper.make_node(operator, ["c"], ["r"], "act1"),
+            helper.make_node("MaxPool", ["r"], ["p"], "pool1", kernel_shape=[2, 2], strides=[2, 2]),
+            helper.make_node("Flatten", ["p"], ["f"], "flat1"),
+            helper.make_node("Gemm", ["f", "fc", "fcb"], ["g"], "fc1", transB=1),
+            helper.make_node("Softmax", ["g"], ["y"], "prob", axis=1),
+        ]
+        graph = helper.make_graph(
+            nodes,
+            "small",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 3, 8, 8])],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 5])],
+            [numpy_helper.from_array(array.astype(np.float32), name) for name, array in weights.items()],
+        )
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+        path = tmp_path / name
+        path.write_bytes(model.SerializeToString())
+        return path
+
+    return write

@@ -1,0 +1,68 @@
+"""The README's commands and examples do what it says."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text()
+BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+TOOLS = ("xonnc ", "onnx-opt ", "onnx-translate ")
+COMMANDS = [
+    line.split("#")[0].strip()
+    for language, block in BLOCKS
+    if not language
+    for line in block.splitlines()
+    if line.startswith(TOOLS)
+]
+
+
+def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Runs a command line with the tools of this environment."""
+    path = f"PATH={shlex.quote(str(Path(sys.executable).parent))}:$PATH"
+    return subprocess.run(
+        ["bash", "-c", f"{path}; set -o pipefail; {command}"], cwd=folder, capture_output=True, text=True
+    )
+
+
+def test_every_command_works(tmp_path: Path, small_model: Callable[..., Path]):
+    small_model("model.onnx")
+    np.save(tmp_path / "x.npy", np.zeros((1, 3, 8, 8), np.float32))
+    assert len(COMMANDS) >= 6
+    for command in COMMANDS:
+        done = shell(command, tmp_path)
+        assert done.returncode == 0, f"{command}\n{done.stderr}"
+
+
+def test_the_example_folds_to_six_under_both_tools(tmp_path: Path):
+    (block,) = [block for _, block in BLOCKS if block.startswith("$ cat example.mlir")]
+    text, printed = block.removeprefix("$ cat example.mlir\n").split(
+        "$ onnx-opt example.mlir --constprop-onnx\n"
+    )
+    (tmp_path / "example.mlir").write_text(text)
+    assert shell("onnx-opt example.mlir --constprop-onnx", tmp_path).stdout == printed
+    plain = shell("xdsl-opt -p constprop-onnx example.mlir", tmp_path).stdout
+    assert plain.strip() == printed.strip().replace("module {", "builtin.module {", 1)
+
+
+def test_the_python_example_runs(
+    tmp_path: Path, small_model: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+):
+    (block,) = [block for language, block in BLOCKS if language == "python"]
+    small_model("model.onnx")
+    monkeypatch.chdir(tmp_path)
+    exec(compile(block, "README.md", "exec"), {})
+    assert (tmp_path / "model.nvdla").is_file()
+
+
+def test_links_lead_somewhere():
+    for target in re.findall(r"\]\(((?!http)[^)]+)\)", README):
+        assert (ROOT / target).exists(), target
