@@ -6,10 +6,11 @@ All operators that the target cannot take are collected and reported together.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Operation
@@ -24,8 +25,19 @@ from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import static_shape
 from xonnc.errors import RefusalError
 from xonnc.lowering.onnx_to_dla import convolution, elementwise, pooling, tensor
-from xonnc.lowering.onnx_to_dla.lowering import LOWERINGS, Cube, Lowering, Refused, cube_shape, cube_type
+from xonnc.lowering.onnx_to_dla.lowering import (
+    LOWERINGS,
+    Cube,
+    Lowering,
+    NotThere,
+    Refused,
+    cube_shape,
+    cube_type,
+)
 from xonnc.targets import NvdlaTarget, load_target
+
+NODES = "dla.nodes"
+"""The function's attribute that says how many of the model's nodes each engine does."""
 
 THEMES = (convolution, elementwise, pooling, tensor)
 """Importing a theme registers its operators."""
@@ -61,6 +73,7 @@ def convert(module: ModuleOp, target: NvdlaTarget, pool: DisposablePool) -> None
 
 def _convert_function(function: FuncOp, to: Lowering) -> list[str]:
     refusals: list[str] = []
+    engines: Counter[str] = Counter()
     ops = [op for op in function.body.block.ops if isinstance(op, OnnxOp)]
     if ops:
         to.start(ops[0])
@@ -72,10 +85,16 @@ def _convert_function(function: FuncOp, to: Lowering) -> list[str]:
         try:
             _convert_op(op, to)
         except Refused as refused:
-            refusals.append(f"{describe(op)} ({op.name.removeprefix('onnx.')}): {refused}")
+            if not refusals or not isinstance(refused, NotThere):
+                refusals.append(f"{describe(op)} ({op.name.removeprefix('onnx.')}): {refused}")
             for result in op.results:
                 to.poison(result)
+        else:
+            engines[to.engine] += not isinstance(op, ReturnOp)
     if not refusals:
+        function.attributes[NODES] = DictionaryAttr(
+            {engine: IntegerAttr(count, i64) for engine, count in sorted(engines.items()) if count}
+        )
         for op in reversed(ops):
             drop_attributes(op)
             Rewriter.erase_op(op)

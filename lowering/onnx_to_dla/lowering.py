@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from xonnc.dialects.dla.attributes import ConstantLayout, Stage
-from xonnc.dialects.dla.engines import ConvOp, SdpOp
+from xonnc.dialects.dla.engines import ConvOp, PdpOp, PowerOp, SdpOp, SoftmaxOp
 from xonnc.dialects.dla.storage import ConstantOp
 from xonnc.dialects.dla.types import CubeShape, FlowType, cube_of, shape_of
 from xonnc.dialects.onnx.elements import DisposablePool, elements_array
@@ -32,12 +32,25 @@ Array: TypeAlias = npt.NDArray[Any]
 Operand: TypeAlias = tuple[Stage, SSAValue | None]
 
 
+ENGINES: tuple[tuple[type[Operation], str], ...] = (
+    (ConvOp, "CONV"),
+    (PdpOp, "PDP"),
+    (SoftmaxOp, "EMU"),
+    (PowerOp, "EMU"),
+    (SdpOp, "SDP"),
+)
+"""Engines by operation; of several that one operator needs the first one counts."""
+
 PRECISION = Precision.FP16
 """What the engines compute in."""
 
 
 class Refused(Exception):
     """The operator at hand cannot be lowered; the message says the rule, the value found and a way out."""
+
+
+class NotThere(Refused):
+    """An operand of the operator at hand was itself refused, which says why."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +92,6 @@ class Lowering:
 
     def __init__(self, target: NvdlaTarget, pool: DisposablePool):
         self.target = target
-        self.refusals: list[str] = []
         self._pool = pool
         self._cubes: dict[SSAValue, Cube] = {}
         self._at: Operation | None = None
@@ -102,6 +114,12 @@ class Lowering:
         self._at = op
         self._added = set()
 
+    @property
+    def engine(self) -> str:
+        """The engine that does the operator at hand, by what has been added for it; `view` for none."""
+        added = {type(op) for op in self._added}
+        return next((name for op_type, name in ENGINES if op_type in added), "view")
+
     def finish(self, value: SSAValue) -> None:
         """
         The operation that makes `value`, if it is new, gets the node's whole location, the results' names
@@ -120,7 +138,7 @@ class Lowering:
             return self._cubes[value]
         array = self.constant(value)
         if array is None:
-            self.refuse("an operand is missing or was refused before")
+            raise NotThere("an operand that the DLA does not have")
         shape = cube_shape(array.shape)
         if shape is None:
             self.refuse(f"a constant of shape {list(array.shape)} is no cube (rank 1 to 4, batch 1)")

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import onnx
 import pytest
-from onnx import helper, numpy_helper, parser
+from onnx import helper, numpy_helper
+from onnx import parser as onnx_parser
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.dialects.func import Func
@@ -28,6 +29,10 @@ from xonnc.targets import load_target
 from xonnc.tools.universe import XONNC_UNIVERSE
 
 TARGET = "nv_full"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update", action="store_true", help="write the golden texts anew")
 
 
 @pytest.fixture
@@ -56,7 +61,7 @@ def build() -> Callable[..., onnx.ModelProto]:
             for name, value in (weights or {}).items()
         ]
         lines = [line.strip() for line in nodes.strip().splitlines()]
-        parsed = [parser.parse_node(line) for line in lines]
+        parsed = [onnx_parser.parse_node(line) for line in lines]
         for index, node in enumerate(parsed):
             node.name = node.name or f"{node.op_type}_{index}"
         graph = helper.make_graph(

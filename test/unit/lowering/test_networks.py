@@ -77,6 +77,16 @@ def test_an_emulated_operation_is_a_task_between_tasks(
     assert [submit.task_id for submit in loadable.submits] == [(0,), (1,), (2,)]
 
 
+def test_nodes_are_counted_by_engine(build: Callable[..., onnx.ModelProto], compiled: Compiled):
+    model = build(
+        "c = Conv(x, w)\nr = Relu(c)\np = MaxPool<kernel_shape=[6,6]>(r)\nf = Flatten(p)\ny = Softmax(f)",
+        weights={"w": (16, 3, 3, 3)},
+    )
+    report = compiled(model).report
+    assert report.nodes_by_engine == {"CONV": 1, "EMU": 1, "PDP": 1, "SDP": 1, "view": 1}
+    assert report.layers_by_engine == {"CONV": 1, "EMU": 1, "PDP": 1, "SDP": 1}
+
+
 def test_a_report_counts_the_work(build: Callable[..., onnx.ModelProto], compiled: Compiled):
     weights = {"w": (16, 3, 3, 3), "b": (16,)}
     report = compiled(build("c = Conv(x, w, b)\ny = Relu(c)", weights=weights)).report

@@ -25,7 +25,7 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     (
         "y = Conv(x, w)",
         {"x": (1, 2, 4, 4, 4), "weights": {"w": (3, 2, 1, 1, 1)}},
-        "Conv_0 (Conv): an operand is missing or was refused before",
+        "input 0: tensor<1x2x4x4x4xf32> (the DLA takes one image 1xCxHxW",
     ),
     (
         "y = Conv(x, z)",
