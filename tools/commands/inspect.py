@@ -55,9 +55,8 @@ def _summary(path: Path, loadable: Loadable) -> None:
             engines.update(operation.engine.name for operation in task.operations)
         else:
             engines["EMU"] += len(task.operations)
-    print(
-        f"{path.name}   firmware interface {interface_layout(loadable).value}, {plural(len(loadable.tasks), 'task')}"
-    )
+    interface, tasks = interface_layout(loadable).value, plural(len(loadable.tasks), "task")
+    print(f"{path.name}   firmware interface {interface}, {tasks}")
     row("operations", ", ".join(f"{engine} {count}" for engine, count in engines.items()))
     row(
         "memory",
