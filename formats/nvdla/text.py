@@ -20,6 +20,7 @@ from xonnc.formats.nvdla.constants import (
     Event,
     Interface,
     LutMethod,
+    LutPriority,
     MemoryDomain,
     MemoryFlags,
     MemoryType,
@@ -37,10 +38,13 @@ from xonnc.formats.nvdla.records import (
     BdmaSurface,
     CommonOpDesc,
     Consumer,
+    ConvOp,
     CvtParam,
     DataCube,
     EmuBufferDesc,
     LutParam,
+    LutSlope,
+    PdpOp,
     Record,
     SdpOp,
     SdpSubOp,
@@ -61,8 +65,89 @@ _NAMES: dict[str, type[IntEnum]] = {
     "mode": SdpMode,
     "act": Activation,
     "pool_mode": PoolMode,
+    "method": LutMethod,
+    "hybrid_priority": LutPriority,
+    "underflow_priority": LutPriority,
+    "overflow_priority": LutPriority,
 }
 """Fields that print as the name of their value."""
+
+THEMES: dict[type[Record], tuple[tuple[str, ...], ...]] = {
+    ConvOp: (
+        ("conv_mode", "in_precision", "out_precision", "batch", "batch_stride"),
+        ("data_format", "input_width_csc", "input_height_csc", "input_channel_csc"),
+        (
+            "pixel_mapping",
+            "pixel_override",
+            "mean_format",
+            "mean_ry",
+            "mean_gu",
+            "mean_bv",
+            "mean_ax",
+            "in_cvt",
+            "post_extension",
+        ),
+        (
+            "weight_format",
+            "kernel_width_csc",
+            "kernel_height_csc",
+            "kernel_channel_csc",
+            "bytes_per_kernel",
+            "dilation_x",
+            "dilation_y",
+        ),
+        (
+            "conv_stride_x",
+            "conv_stride_y",
+            "pad_x_left",
+            "pad_x_right",
+            "pad_y_top",
+            "pad_y_bottom",
+            "pad_val",
+        ),
+        ("input_width_cmac", "input_height_cmac", "pra_truncate", "out_cvt"),
+        (
+            "data_bank",
+            "weight_bank",
+            "entry_per_slice",
+            "fetch_grain",
+            "release",
+            "data_reuse",
+            "weight_reuse",
+            "skip_data_rls",
+            "skip_weight_rls",
+        ),
+    ),
+    LutParam: (
+        ("method", "hybrid_priority", "underflow_priority", "overflow_priority"),
+        ("linear_exp_offset", "le_start", "le_end", "le_underflow", "le_overflow"),
+        ("linear_only_offset", "lo_start", "lo_end", "lo_underflow", "lo_overflow"),
+    ),
+    PdpOp: (
+        ("pool_mode", "precision"),
+        (
+            "pool_width",
+            "pool_height",
+            "stride_x",
+            "stride_y",
+            "pad_left",
+            "pad_right",
+            "pad_top",
+            "pad_bottom",
+            "padding_value",
+        ),
+        (
+            "split_num",
+            "partial_in_width_first",
+            "partial_in_width_mid",
+            "partial_in_width_last",
+            "partial_width_first",
+            "partial_width_mid",
+            "partial_width_last",
+        ),
+    ),
+}
+"""Fields that stand on a line together; of other records all do."""
 
 
 def dump_text(loadable: Loadable) -> str:
@@ -172,7 +257,8 @@ def _dependency(entry: CommonOpDesc) -> str:
     parent = entry.fused_parent
     if parent.index != -1:
         wakes.append(f"{_name(Event, parent.event)} wakes parent {parent.index}")
-    return "; ".join([f"{entry.dependency_count} events", *wakes])
+    count = entry.dependency_count
+    return "; ".join([f"{count} event{'' if count == 1 else 's'}", *wakes])
 
 
 def _operation(operation: Operation, task: DlaTask) -> Iterator[str]:
@@ -185,7 +271,7 @@ def _operation(operation: Operation, task: DlaTask) -> Iterator[str]:
     elif operation.engine is OpType.RUBIK:
         yield _line(op, names={"mode": RubikMode, "precision": Precision})
     else:
-        yield _line(op)
+        yield from _themes(op)
     if isinstance(surface, BdmaSurface):
         for transfer in surface.transfers[: surface.num_transfers]:
             source = _place(task.addresses, transfer.source_address, 0)
@@ -213,6 +299,15 @@ def _cube(cube: DataCube, task: DlaTask) -> str:
     )
 
 
+def _themes(record: Record) -> Iterator[str]:
+    """The fields of a record, those of one theme on a line."""
+    every = tuple(field.name for field in fields(record))
+    for theme in THEMES.get(type(record), (every,)):
+        line = _line(record, leave=tuple(name for name in every if name not in theme))
+        if line:
+            yield line
+
+
 def _line(
     record: Record, *, leave: tuple[str, ...] = (), names: dict[str, type[IntEnum]] | None = None
 ) -> str:
@@ -223,15 +318,32 @@ def _line(
     for field in fields(record):
         value = getattr(record, field.name)
         named = field.name in names
-        if field.name in leave or (value == getattr(default, field.name) and not named):
+        if (
+            _is_off(record, field.name)
+            or field.name in leave
+            or (value == getattr(default, field.name) and not named)
+        ):
             continue
         parts.append(f"{field.name} {_name(names[field.name], value) if named else _value(value)}")
     return ", ".join(parts)
 
 
+def _is_off(record: Record, field: str) -> bool:
+    """Whether a field is a converter that does nothing; those of results work whatever `enable` says."""
+    return (
+        isinstance(record, ConvOp | SdpSubOp)
+        and field in ("in_cvt", "alu_cvt", "mul_cvt")
+        and not getattr(record, field).enable
+    )
+
+
 def _value(value: Any) -> str:
     if isinstance(value, CvtParam):
         return f"(x - {value.offset}) * {value.scale} >> {value.truncate}" + ("" if value.enable else " off")
+    if isinstance(value, LutSlope):
+        return f"{value.scale} >> {value.shifter}"
+    if isinstance(value, int) and value >= 1 << 31:
+        return hex(value)
     if isinstance(value, Consumer | SdpSubOp):
         return f"[{_line(value)}]"
     return str(value)
@@ -241,7 +353,7 @@ def _lut(lut: LutParam) -> Iterator[str]:
     for name, table in (("le", lut.linear_exp_table), ("lo", lut.linear_only_table)):
         digest = hashlib.sha256(repr(table).encode()).hexdigest()[:12]
         yield f"{name} {table[0]} to {table[-1]}, {len(table)} entries {digest}"
-    yield _line(lut, leave=("linear_exp_table", "linear_only_table"), names={"method": LutMethod})
+    yield from _themes(lut)
 
 
 def _emu_task(task: EmuTask) -> Iterator[str]:
