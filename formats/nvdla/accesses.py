@@ -290,7 +290,10 @@ def emu_accesses(operation: EmuOperation) -> list[Access]:
         atom, element = EMU_ATOMS[buffer.format]
         address, offset, writes = buffer.address_index, buffer.address_index_offset, field == "destination"
         if operation.op.op_type == EmuOpType.SOFTMAX:
-            found.append(Access(field, address, offset, buffer.channel * element, (), writes))
+            run = buffer.channel * element
+            rest = -run % atom
+            found.append(Access(field, address, offset, run, (), writes))
+            found.append(Access(field, address, offset + run, rest, (), writes, is_padding=True))
             continue
         surfaces = geometry.ceil_div(buffer.channel * element, atom)
         steps = _lines(buffer.height, buffer, surfaces)

@@ -12,7 +12,7 @@ from xonnc.formats.nvdla.checks.problem import Problem, Site, apply, outside
 from xonnc.formats.nvdla.constants import ConvMode, MemoryType, PixelFormat, Precision, WeightFormat
 from xonnc.formats.nvdla.graph import queues
 from xonnc.formats.nvdla.pixels import PIXELS
-from xonnc.formats.nvdla.records import ConvOp, ConvSurface
+from xonnc.formats.nvdla.records import ConvOp, ConvSurface, DataCube
 from xonnc.targets import NvdlaTarget
 
 _IMAGE_LINE = 32
@@ -298,13 +298,13 @@ def rows_are_fetched_and_released(conv: Conv) -> Iterator[str]:
 
 def reuse_follows_keeping(conv: Conv) -> Iterator[str]:
     """
-    Data or weights are used again only if the convolution before kept them, with the same banks, and the
-    weights are all in the buffer (§3.7).
+    Data or weights are used again only if the convolution before kept these same ones, in the same banks, and
+    the weights are all in the buffer (§3.7).
     """
-    op = conv.op
+    op, surface = conv.op, conv.surface
     if not (op.data_reuse or op.weight_reuse):
         return
-    before = _convolution_before(conv)
+    before = _neighbour(conv, -1)
     if before is None:
         yield "data_reuse or weight_reuse 1; no convolution comes before this one"
         return
@@ -316,21 +316,44 @@ def reuse_follows_keeping(conv: Conv) -> Iterator[str]:
         )
     if op.data_reuse and not before.op.skip_data_rls:
         yield "data_reuse 1; the convolution before has skip_data_rls 0, so its data is gone"
+    elif op.data_reuse and not _same_place(surface.src_data, before.surface.src_data):
+        yield "data_reuse 1; src_data is not that of the convolution before"
     if op.weight_reuse and not before.op.skip_weight_rls:
         yield "weight_reuse 1; the convolution before has skip_weight_rls 0, so its weights are gone"
+    elif op.weight_reuse and not _same_place(surface.weight_data, before.surface.weight_data):
+        yield "weight_reuse 1; weight_data is not that of the convolution before"
     room = op.weight_bank * conv.target.cbuf_entries * conv.target.cbuf_entry_bytes
-    if op.weight_reuse and conv.surface.weight_data.size > room:
-        yield f"weight_reuse 1; weights of {conv.surface.weight_data.size} bytes, the banks hold {room}"
+    if op.weight_reuse and surface.weight_data.size > room:
+        yield f"weight_reuse 1; weights of {surface.weight_data.size} bytes, the banks hold {room}"
 
 
-def _convolution_before(conv: Conv) -> Conv | None:
+def what_is_kept_is_used(conv: Conv) -> Iterator[str]:
+    """Data or weights that are not released are those of the next convolution, or the buffer fills up."""
+    if not (conv.op.skip_data_rls or conv.op.skip_weight_rls):
+        return
+    after = _neighbour(conv, 1)
+    if conv.op.skip_data_rls and not (after and after.op.data_reuse):
+        yield "skip_data_rls 1; the convolution behind has no data_reuse, so nothing would free the banks"
+    if conv.op.skip_weight_rls and not (after and after.op.weight_reuse):
+        yield "skip_weight_rls 1; the convolution behind has no weight_reuse, so nothing would free the banks"
+
+
+def _same_place(first: DataCube, second: DataCube) -> bool:
+    return (first.address, first.offset) == (second.address, second.offset)
+
+
+def _neighbour(conv: Conv, distance: int) -> Conv | None:
+    """The convolution so far behind this one in the core's queue, or before it if negative."""
     task, operation = conv.site.task, conv.site.operation
     queue = queues(task)[operation.engine]
-    if operation.index not in queue[1:]:
+    if operation.index not in queue:
         return None
-    before = task.operations[queue[queue.index(operation.index) - 1]]
-    if isinstance(before.op, ConvOp) and isinstance(before.surface, ConvSurface):
-        return Conv(before.op, before.surface, conv.site, conv.precision)
+    place = queue.index(operation.index) + distance
+    if not 0 <= place < len(queue):
+        return None
+    other = task.operations[queue[place]]
+    if isinstance(other.op, ConvOp) and isinstance(other.surface, ConvSurface):
+        return Conv(other.op, other.surface, conv.site, conv.precision)
     return None
 
 
@@ -351,4 +374,5 @@ CONV_RULES = (
     weight_size,
     rows_are_fetched_and_released,
     reuse_follows_keeping,
+    what_is_kept_is_used,
 )

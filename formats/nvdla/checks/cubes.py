@@ -27,7 +27,7 @@ def cubes_are_aligned(
     atom = target.memory_atom_bytes
     for access in touched:
         region = access.region(addresses)
-        if region is not None and region.begin % atom:
+        if region is not None and region.begin % atom and not access.is_padding:
             yield f"{access.field} begins at byte {region.begin} of its memory; it is a multiple of {atom}"
         for step in access.steps:
             if step.stride % atom:

@@ -268,6 +268,20 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
         ),
         (CHUNKS, {"op[2].data_reuse": 1}, "data_reuse 1; the convolution before has skip_data_rls 0"),
         (CHUNKS, {"op[2].data_bank": 3}, "data_bank 3, weight_bank 2; what is used again lies in the banks"),
+        (
+            CHUNKS,
+            {"surface[2].weight_data.offset": 128},
+            "weight_reuse 1; weight_data is not that of the convolution before",
+        ),
+        (
+            CHUNKS,
+            {"op[0].skip_data_rls": 1, "op[2].data_reuse": 1},
+            "data_reuse 1; src_data is not that of the convolution before",
+        ),
+    ],
+    "what-is-kept-is-used": [
+        (CHUNKS, {"op[2].weight_reuse": 0}, "skip_weight_rls 1; the convolution behind has no weight_reuse"),
+        (CONV, {"op[0].skip_data_rls": 1}, "skip_data_rls 1; the convolution behind has no data_reuse"),
     ],
     # The SDP.
     "sdp-fields": [
