@@ -3,7 +3,8 @@ What a rewrite costs per op as models grow: `python bench/rules.py`.
 
 Every rule of constant propagation and canonicalisation is loaded. `none` has ops that no rule changes, `half`
 has every second op rewritten, `fold` is a chain of constants that folds to one, `wide` is one sum of many
-folded constants. The cost per op should not depend on the number of ops.
+folded constants, `through` one sum of many identities. The cost per op should not depend on how many ops
+there are.
 """
 
 from __future__ import annotations
@@ -104,11 +105,17 @@ def wide(chain: Chain, count: int) -> SSAValue:
     return chain.op("Sum", chain.x, *parts)
 
 
+def through(chain: Chain, count: int) -> SSAValue:
+    """Identities of x in one op."""
+    return chain.op("Sum", *(chain.op("Identity", chain.x) for _ in range(count)))
+
+
 CASES: dict[str, Callable[[Chain, int], SSAValue]] = {
     "none": nothing,
     "half": half,
     "fold": folding,
     "wide": wide,
+    "through": through,
 }
 
 

@@ -9,7 +9,7 @@ greedy driver does (spec/onnx-rules-fold… §0.3), and another follows while so
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -32,6 +32,9 @@ from xonnc.rewriting.statistics import record, watch
 REWRITES_PER_OP = 100
 """More rewrites than this for every op of the module mean that rules undo each other."""
 LEAST_REWRITES = 2_000
+
+WIDE = 64
+"""An op with more operands has them replaced together: xDSL rebuilds all of them for every one replaced."""
 
 
 class Dispatch:
@@ -105,6 +108,12 @@ class _Driver:
     last: deque[tuple[str, str]] = field(default_factory=lambda: deque[tuple[str, str]](maxlen=12))
     builders: dict[int, Builder] = field(default_factory=dict[int, Builder])
     removed: int = 0
+    postponed: dict[Operation, dict[Operation, None]] = field(
+        default_factory=dict[Operation, "dict[Operation, None]"]
+    )
+    """Ops to be replaced by values that are there already, by the wide op that reads them."""
+    joining: dict[SSAValue, SSAValue] | None = None
+    """While the operands of a wide op are replaced together: the new value for each old one."""
     sure_pure: dict[type[Operation], bool] = field(default_factory=dict[type[Operation], bool])
 
     def run(self, most_rewrites: int | None) -> None:
@@ -122,6 +131,7 @@ class _Driver:
 
     def fill(self) -> int:
         """Fills the worklist; ops are popped from its end."""
+        self.postponed.clear()
         ops = [op for op in self.root.walk() if op is not self.root]
         for op in reversed(ops):
             self.worklist.push(op)
@@ -135,6 +145,8 @@ class _Driver:
             if self.is_dead(op):
                 self.drop(op)
                 continue
+            if op in self.postponed:
+                self.join(op)
             kind = type(op)
             found = matchers[kind] if kind in matchers else self.rules.find(kind)
             if found and self.rewrite(op, found) and report.fired.total() > limit:
@@ -166,6 +178,8 @@ class _Driver:
         plan = builder.plan(match)
         if isinstance(plan, Declined):
             return plan.reason
+        if self.postpone(op, plan):
+            return ""
         self.report.fired[matcher.rule.name] += 1
         self.last.append((matcher.rule.name, describe(op)))
         self.replace(op, builder, plan, match)
@@ -180,7 +194,7 @@ class _Driver:
             built = builder.build(plan, match)
             new, results = built.ops, built.results
             insert_before(op, new)
-        users = {use.operation for result in op.results for use in result.uses}
+        users = dict.fromkeys(use.operation for result in op.results for use in result.uses)
         maker = new[-1] if new else None
         if (
             maker is not None
@@ -191,12 +205,48 @@ class _Driver:
             take_over(op, maker)
         else:
             for old, result in zip(op.results, results, strict=True):
-                replace_uses(old, result)
+                self.redirect(old, result)
         for user in users:
             self.worklist.push(user)
         for made in new:
             self.worklist.push(made)
-        self.drop(op)
+        if self.joining is None:
+            self.drop(op)
+
+    def redirect(self, old: SSAValue, new: SSAValue) -> None:
+        """Makes the readers of `old` read `new`, now or together with the other operands of a wide op."""
+        if self.joining is None:
+            replace_uses(old, new)
+        else:
+            self.joining[old] = new
+
+    def postpone(self, op: Operation, plan: Plan) -> bool:
+        """Whether replacing an op by values that are there waits until its wide reader is visited."""
+        if self.joining is not None or isinstance(plan, Edit):
+            return False
+        if not all(isinstance(part, SSAValue) for part in plan):
+            return False
+        readers = dict.fromkeys(use.operation for result in op.results for use in result.uses)
+        wide = next((reader for reader in readers if len(reader.operands) > WIDE), None)
+        if wide is None:
+            return False
+        self.postponed.setdefault(wide, {})[op] = None
+        self.worklist.push(wide)
+        return True
+
+    def join(self, wide: Operation) -> None:
+        """Replaces what was postponed for a wide op: its operands are rebuilt once."""
+        self.joining = {}
+        waiting = [op for op in self.postponed.pop(wide) if op.parent is not None]
+        for op in waiting:
+            self.rewrite(op, self.rules.find(type(op)))
+        joined, self.joining = self.joining, None
+        wide.operands = [_final(operand, joined) for operand in wide.operands]
+        for old, new in joined.items():
+            replace_uses(old, _final(new, joined))
+        for op in waiting:
+            if op.parent is not None and self.is_dead(op):
+                self.drop(op)
 
     def is_dead(self, op: Operation) -> bool:
         for result in op.results:
@@ -235,6 +285,13 @@ class _Driver:
             f"{where}: rules undo each other without end ({', '.join(names)};"
             f" stopped after {limit} rewrites); disable one of them"
         )
+
+
+def _final(value: SSAValue, redirected: Mapping[SSAValue, SSAValue]) -> SSAValue:
+    """What a value becomes after all redirections."""
+    while value in redirected:
+        value = redirected[value]
+    return value
 
 
 def _operands(op: Operation) -> list[SSAValue]:

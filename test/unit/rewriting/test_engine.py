@@ -341,6 +341,24 @@ def test_one_wide_reader_costs_as_much_as_many_narrow_ones() -> None:
     assert cost(400) < 4.4 * cost(100)
 
 
+def test_values_that_are_there_replace_the_operands_of_a_wide_reader_together() -> None:
+    table = rules(Unpair=rule(Pair(x), (x, x)), NegTwice=rule(Neg(Neg(x)), x))
+    graph = Graph()
+    parts: list[SSAValue] = []
+    for _ in range(70):
+        pair = PairOp.create(operands=[graph.x], result_types=[F32X4, F32X4])
+        graph.add(pair)
+        parts += [pair.low, graph.op(NegOp, graph.op(NegOp, pair.high))]
+    graph.end(graph.op(SumOp, *parts), parts[0])
+    report = graph.run(table)
+    assert report.fired == {"Unpair": 70, "NegTwice": 70}
+    assert graph.ops == ["sum"]
+    total = graph.returned().owner
+    assert isinstance(total, SumOp)
+    assert list(total.operands) == [graph.x] * 140
+    assert graph.returned(1) is graph.x
+
+
 def test_visits_grow_with_the_number_of_ops() -> None:
     def cost(length: int) -> int:
         graph = Graph()
