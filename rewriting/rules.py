@@ -131,9 +131,10 @@ class RuleSet(Mapping[str, Rule]):
         return len(self.rules)
 
     def __or__(self, other: Mapping[str, Rule]) -> RuleSet:
-        """Both sets, these rules first."""
-        if again := sorted(self.rules.keys() & other.keys()):
-            raise RuleError(f"{again[0]}: two rules have this name")
+        """Both sets, these rules first; they may share a rule, but not a name for two."""
+        for name in sorted(self.rules.keys() & other.keys()):
+            if self.rules[name] is not other[name]:
+                raise RuleError(f"{name}: two rules have this name")
         return RuleSet({**self.rules, **other})
 
     def alphabetical(self) -> RuleSet:

@@ -15,6 +15,7 @@ from xonnc.dialects.onnx.types import element_type, numpy_dtype, static_shape
 from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.rules import Condition, RuleSet, rules
 from xonnc.transforms.rules import (
+    canonicalize_identity,
     constprop_controlflow,
     constprop_elementwise,
     constprop_movement,
@@ -63,7 +64,13 @@ def _rules(rounding: bool) -> RuleSet:
         elementwise = (
             elementwise.without(tuple(constprop_elementwise.ROUNDING)) | constprop_elementwise.ROUNDING
         )
-    table = elementwise | constprop_movement.RULES | constprop_reassociation.RULES | constprop_reduction.RULES
+    table = (
+        elementwise
+        | canonicalize_identity.SHAPES
+        | constprop_movement.RULES
+        | constprop_reassociation.RULES
+        | constprop_reduction.RULES
+    )
     return table.alphabetical() | constprop_controlflow.RULES
 
 

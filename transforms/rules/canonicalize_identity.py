@@ -24,7 +24,7 @@ from xonnc.rewriting.onnx import (
 )
 from xonnc.rewriting.patterns import Constant, Declined, Outcome, attr, const, maybe, value
 from xonnc.rewriting.rules import rule, rules
-from xonnc.transforms.rules.conditions import first_type_is_result_type
+from xonnc.transforms.rules.conditions import all_ones, all_zeros, first_type_is_result_type
 
 x, c = value.x, const.c
 
@@ -78,26 +78,13 @@ def whole_axes(starts: Constant, steps: Constant | None) -> str | None:
     return None
 
 
-def all_ones(c: Constant) -> str | None:
-    """c = 1 everywhere"""
-    return None if np.all(c.array == 1) else "c is not one everywhere"
-
-
-def all_zeros(c: Constant) -> str | None:
-    """c = 0 everywhere"""
-    return "c is not zero everywhere" if np.any(c.array) else None
-
-
 @rule(Shape(x, start=attr.start, end=attr.end))
 def shape_to_constant(x: SSAValue, start: int, end: int | None) -> Outcome:
     """The sizes from start to end"""
     shape = static_shape(x.type)
     if shape is None:
         return Declined("the shape is not static")
-    rank = len(shape)
-    begin = min(max(start + rank if start < 0 else start, 0), rank)
-    stop = rank if end is None else min(max(end + rank if end < 0 else end, 0), rank)
-    return np.array(shape[begin:stop], np.int64)
+    return np.array(shape[slice(start, end)], np.int64)
 
 
 @rule(Size(x))

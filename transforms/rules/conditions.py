@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from xdsl.dialects.builtin import IntegerType, NoneType
 from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.onnx.types import element_type, is_ranked, static_shape
+from xonnc.rewriting.patterns import Constant
 
 
 def rank(value: SSAValue) -> int | None:
@@ -52,3 +54,13 @@ def neither_is_scalar(first: SSAValue, second: SSAValue) -> str | None:
 def same_element_types(values: Sequence[SSAValue]) -> bool:
     """Whether all values hold the same kind of element."""
     return len({element_type(value.type) for value in values}) <= 1
+
+
+def all_zeros(c: Constant) -> str | None:
+    """c = 0 everywhere"""
+    return "c is not zero everywhere" if np.any(c.array) else None
+
+
+def all_ones(c: Constant) -> str | None:
+    """c = 1 everywhere"""
+    return None if np.all(c.array == np.ones((), c.array.dtype)) else "c is not one everywhere"

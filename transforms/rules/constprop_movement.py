@@ -9,7 +9,6 @@ import numpy as np
 from xdsl.ir import Attribute, Operation
 
 from xonnc.dialects.onnx.elements import elements_array
-from xonnc.dialects.onnx.types import static_shape
 from xonnc.rewriting.onnx import (
     Concat,
     ConstantOfShape,
@@ -42,11 +41,10 @@ from xonnc.rewriting.patterns import (
     root,
 )
 from xonnc.rewriting.rules import rule, rules
+from xonnc.transforms.shapes.movement import equal_parts
+from xonnc.transforms.shapes.site import axis_slice
 
 c = const.c
-
-END_OF_AXIS = 2**31 - 1
-"""From here on a Slice end means the end of the axis whatever its sign (spec §1.7)."""
 
 
 def whole(constant: Constant | None) -> tuple[int, ...] | None:
@@ -133,20 +131,6 @@ def _unsqueezed(c: Constant, axes: tuple[int, ...]) -> Outcome:
     return tensor.unsqueeze(new) if new else c.attribute
 
 
-def axis_slice(start: int, end: int, step: int, size: int) -> slice:
-    """One axis of an ONNX Slice as a Python slice (spec §1.7)."""
-    begin = start + size if start < 0 else start
-    stop = end + size if end < 0 else end
-    if end <= -END_OF_AXIS - 1:
-        stop = -1
-    elif end >= END_OF_AXIS:
-        stop = size
-    if step > 0:
-        return slice(min(max(begin, 0), size), min(max(stop, 0), size), step)
-    begin, stop = min(max(begin, 0), size - 1), min(max(stop, -1), size)
-    return slice(begin, None if stop < 0 else stop, step) if size else slice(0, 0, 1)
-
-
 def sliced(
     c: Constant, starts: Constant, ends: Constant, axes: Constant | None, steps: Constant | None
 ) -> Outcome:
@@ -163,12 +147,6 @@ def sliced(
     return tensor.slice(cuts)
 
 
-def split_sizes(size: int, parts: int) -> tuple[int, ...]:
-    """The sizes of equal parts; the last ones are smaller if they must."""
-    chunk = ceil(size / parts)
-    return tuple(max(0, min(chunk, size - chunk * part)) for part in range(parts))
-
-
 def split(root: Operation, c: Constant, sizes: Constant | None, axis: int) -> Outcome:
     """Consecutive parts along an axis"""
     tensor = c.tensor
@@ -176,7 +154,7 @@ def split(root: Operation, c: Constant, sizes: Constant | None, axis: int) -> Ou
     if place is None:
         return Declined(f"there is no axis {axis}")
     size = tensor.shape[place[0]]
-    parts = whole(sizes) or split_sizes(size, len(root.results))
+    parts = whole(sizes) or equal_parts(size, len(root.results))
     if sum(parts) != size or len(parts) != len(root.results) or min(parts) < 0:
         return Declined(f"an axis of {size} does not split into {list(parts)}")
     return tensor.split(place[0], parts)
@@ -318,23 +296,6 @@ def scattered(c: Constant, indices: Constant, updates: Constant, reduction: str)
     for place in np.ndindex(*places.shape[:-1]):
         result[tuple(places[place])] = new[place]
     return result
-
-
-def shape_of(root: Operation, start: int, end: int | None) -> Outcome:
-    """The sizes of the axes from start to end"""
-    shape = static_shape(root.operands[0].type)
-    if shape is None:
-        return Declined("the shape is not static")
-    rank = len(shape)
-    begin = min(max(start + rank if start < 0 else start, 0), rank)
-    stop = rank if end is None else min(max(end + rank if end < 0 else end, 0), rank)
-    return np.array(shape[begin:stop], np.int64)
-
-
-def size_of(root: Operation) -> Outcome:
-    """The number of elements"""
-    shape = static_shape(root.operands[0].type)
-    return Declined("the shape is not static") if shape is None else np.array(prod(shape), np.int64)
 
 
 axes = maybe.axes

@@ -24,6 +24,8 @@ from xonnc.rewriting.patterns import (
 from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.numerics import same
 from xonnc.transforms.rules.conditions import (
+    all_ones,
+    all_zeros,
     first_type_is_result_type,
     is_scalar,
     result_is_integer,
@@ -42,16 +44,6 @@ def x_and_c_are_tensors(x: SSAValue, c: Constant) -> str | None:
 def y_and_c_are_tensors(y: SSAValue, c: Constant) -> str | None:
     """Only tensors: with a scalar the constant is as well off where it is."""
     return x_and_c_are_tensors(y, c)
-
-
-def all_zeros(c: Constant) -> str | None:
-    """c = 0 everywhere"""
-    return None if not np.any(c.array) else "c is not zero everywhere"
-
-
-def all_ones(c: Constant) -> str | None:
-    """c = 1 everywhere"""
-    return None if np.all(c.array == np.ones((), c.array.dtype)) else "c is not one everywhere"
 
 
 def reassociation(op: Template) -> dict[str, Rule]:
