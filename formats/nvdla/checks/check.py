@@ -67,7 +67,9 @@ def _decoded(loadable: Loadable) -> tuple[list[DlaTask | EmuTask], list[Problem]
         try:
             tasks.append(decode_task(loadable, task, layout))
         except XonncError as error:
-            problems.append(Problem(f"task {task.id}", "descriptors-decode", str(error)))
+            place = f"task {task.id}"
+            reason = str(error).removeprefix(place).lstrip(": ")
+            problems.append(Problem(place, "descriptors-decode", reason))
     return tasks, problems
 
 

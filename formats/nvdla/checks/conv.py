@@ -81,8 +81,11 @@ def conv_fields(op: ConvOp, surface: ConvSurface, site: Site) -> Iterator[str]:
 
 def conv_memory_types(op: ConvOp, surface: ConvSurface, site: Site) -> Iterator[str]:
     """The input and the weights are in DRAM; the result goes to the SDP on the fly."""
-    yield from outside("src_data.type", surface.src_data.type, MemoryType.MC, MemoryType.MC)
-    yield from outside("weight_data.type", surface.weight_data.type, MemoryType.MC, MemoryType.MC)
+    cubes = {"src_data": surface.src_data, "weight_data": surface.weight_data}
+    if op.weight_format == WeightFormat.COMPRESSED:
+        cubes |= {"wmb_data": surface.wmb_data, "wgs_data": surface.wgs_data}
+    for field, cube in cubes.items():
+        yield from outside(f"{field}.type", cube.type, MemoryType.MC, MemoryType.MC)
     yield from outside("dst_data.type", surface.dst_data.type, MemoryType.HW, MemoryType.HW)
     yield from outside("dst_data.address", surface.dst_data.address, -1, -1)
 

@@ -103,10 +103,10 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
         (
             CONV,
             {"network.surface_desc_index": 40},
-            "task 0 surface_desc_index = 40: the task has 9 addresses",
+            "surface_desc_index = 40: the task has 9 addresses",
         ),
         (CONV, {"network.num_operations": 3}, "bytes at 0 of memory"),
-        (CONV, {"graph[0].op_type": 6}, "task 0 operation 0: op_type 6; 0 to 5 are known"),
+        (CONV, {"graph[0].op_type": 6}, "operation 0: op_type 6; 0 to 5 are known"),
     ],
     "descriptors-begin-their-memory": [
         (
@@ -148,6 +148,7 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
     ],
     "conv-memory-types": [
         (CONV, {"surface[0].src_data.type": 1}, "src_data.type 1; it is 0"),
+        ("nv_full/conv_wcompress_int8", {"surface[0].wgs_data.type": 1}, "wgs_data.type 1; it is 0"),
         (CONV, {"surface[0].dst_data.type": 0}, "dst_data.type 0; it is 2"),
         (CONV, {"surface[0].dst_data.address": 2}, "dst_data.address 2; it is -1"),
     ],
