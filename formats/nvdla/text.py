@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import fields
 from enum import IntEnum, IntFlag
 from typing import Any
@@ -34,22 +34,41 @@ from xonnc.formats.nvdla.constants import (
     WeightFormat,
 )
 from xonnc.formats.nvdla.loadable import Blob, Loadable, MemoryEntry, TensorDesc
+from xonnc.formats.nvdla.phrases import (
+    Phrase,
+    cdp_phrase,
+    conv_phrase,
+    converter_words,
+    name_of,
+    pdp_phrase,
+    rubik_phrase,
+    sdp_phrase,
+    shape_of,
+    stage_phrase,
+)
 from xonnc.formats.nvdla.records import (
     BdmaSurface,
+    CdpOp,
+    CdpSurface,
     CommonOpDesc,
     Consumer,
     ConvOp,
+    ConvSurface,
     CvtParam,
     DataCube,
     EmuBufferDesc,
     LutParam,
     LutSlope,
     PdpOp,
+    PdpSurface,
     Record,
+    RubikOp,
+    RubikSurface,
     SdpOp,
     SdpSubOp,
+    SdpSurface,
 )
-from xonnc.formats.nvdla.tasks import Address, DlaTask, EmuTask, Operation, decode_tasks
+from xonnc.formats.nvdla.tasks import Address, DlaTask, EmuTask, Operation, Surface, decode_tasks
 
 _NAMES: dict[str, type[IntEnum]] = {
     "conv_mode": ConvMode,
@@ -179,11 +198,6 @@ def _version(version: tuple[int, int, int]) -> str:
     return ".".join(map(str, version))
 
 
-def _name(kind: type[IntEnum], value: int) -> str:
-    """The name of a value, the bare number if it has none."""
-    return kind(value).name.lower() if value in list(kind) else str(value)
-
-
 def _flags(value: int) -> str:
     flags: IntFlag = MemoryFlags(value & 31)
     return "|".join(flag.name.lower() for flag in MemoryFlags if flag & flags and flag.name) or "none"
@@ -200,10 +214,10 @@ def _tensor(tensor: TensorDesc) -> str:
         strides.pop()
     return (
         f"tensor {tensor.id} '{tensor.name}' memory {tensor.mem_id} + {tensor.offset:#x}, "
-        f"{tensor.size} bytes: {_name(DataType, tensor.data_type)} "
+        f"{tensor.size} bytes: {name_of(DataType, tensor.data_type)} "
         f"{tensor.n}x{tensor.c}x{tensor.h}x{tensor.w} "
-        f"{_name(DataCategory, tensor.data_category)} {_name(DataFormat, tensor.data_format)} "
-        f"{_name(PixelFormat, tensor.pixel_format)} strides {' '.join(map(str, strides))}"
+        f"{name_of(DataCategory, tensor.data_category)} {name_of(DataFormat, tensor.data_format)} "
+        f"{name_of(PixelFormat, tensor.pixel_format)} strides {' '.join(map(str, strides))}"
     )
 
 
@@ -212,7 +226,7 @@ def _memory(loadable: Loadable, memory: MemoryEntry) -> Iterator[str]:
     if memory.flags & (MemoryFlags.INPUT | MemoryFlags.OUTPUT):
         bound = f" bind {memory.bind_id} tensor {memory.tensor_desc_id}"
     yield (
-        f"memory {memory.id} {_name(MemoryDomain, memory.domain)} {memory.size} bytes "
+        f"memory {memory.id} {name_of(MemoryDomain, memory.domain)} {memory.size} bytes "
         f"{_flags(memory.flags)}{bound}"
     )
     for name, offset in zip(memory.contents, memory.offsets, strict=False):
@@ -222,7 +236,7 @@ def _memory(loadable: Loadable, memory: MemoryEntry) -> Iterator[str]:
             continue
         digest = _digest(blob) if blob.interface == Interface.NONE else "described below"
         yield (
-            f"  + {offset:#x} '{name}' {_name(Interface, blob.interface)} {_version(blob.version)} "
+            f"  + {offset:#x} '{name}' {name_of(Interface, blob.interface)} {_version(blob.version)} "
             f"{blob.byte_size} bytes {digest}"
         )
 
@@ -240,38 +254,68 @@ def _dla_task(task: DlaTask) -> Iterator[str]:
     )
     yield f"  heads {', '.join(heads)}"
     for operation in task.operations:
-        yield f"  op {operation.index} {operation.engine.name.lower()}"
-        yield f"    after {_dependency(operation.dependency)}"
-        yield from (f"    {line}" for line in _operation(operation, task))
+        phrase = _phrase(operation)
+        yield f"  op {operation.index} {operation.engine.name.lower()}: {phrase.words}"
+        yield f"    {_dependency(operation.dependency)}"
+        yield from (f"    {line}" for line in _fields(operation, phrase.told))
+        yield from (f"    {line}" for line in _surface(operation.surface, task))
     for index, lut in enumerate(task.luts):
         yield f"  lut {index}"
         yield from (f"    {line}" for line in _lut(lut))
 
 
 def _dependency(entry: CommonOpDesc) -> str:
-    wakes = [
-        f"{_name(Event, consumer.event)} wakes {OpType(slot).name.lower()} {consumer.index}"
-        for slot, consumer in enumerate(entry.consumers)
-        if consumer.index != -1
-    ]
+    """`waits for 2 events; completed: conv 4; programmed: sdp 3; enabled: parent 1`: whom what wakes."""
+    wakes: dict[int, list[str]] = {}
+    for slot, consumer in enumerate(entry.consumers):
+        if consumer.index != -1:
+            wakes.setdefault(consumer.event, []).append(f"{OpType(slot).name.lower()} {consumer.index}")
     parent = entry.fused_parent
     if parent.index != -1:
-        wakes.append(f"{_name(Event, parent.event)} wakes parent {parent.index}")
+        wakes.setdefault(parent.event, []).append(f"parent {parent.index}")
     count = entry.dependency_count
-    return "; ".join([f"{count} event{'' if count == 1 else 's'}", *wakes])
+    told = [f"waits for {count} event{'' if count == 1 else 's'}"]
+    for event, woken in sorted(wakes.items()):
+        told.append(f"{name_of(Event, event).removeprefix('op_')}: {', '.join(woken)}")
+    return "; ".join(told)
 
 
-def _operation(operation: Operation, task: DlaTask) -> Iterator[str]:
-    op, surface = operation.op, operation.surface
+def _phrase(operation: Operation) -> Phrase:
+    match operation.op, operation.surface:
+        case ConvOp() as op, ConvSurface() as surface:
+            return conv_phrase(op, surface)
+        case SdpOp() as op, SdpSurface() as surface:
+            return sdp_phrase(op, surface.src_data)
+        case PdpOp() as op, PdpSurface() as surface:
+            return pdp_phrase(op, surface)
+        case CdpOp() as op, CdpSurface() as surface:
+            return cdp_phrase(op, surface.src_data)
+        case RubikOp() as op, RubikSurface() as surface:
+            return rubik_phrase(op, surface)
+        case _, BdmaSurface() as surface:
+            count = surface.num_transfers
+            return Phrase(f"{count} transfer{'' if count == 1 else 's'}", frozenset({"num_transfers"}))
+        case _:
+            return Phrase("")
+
+
+def _fields(operation: Operation, told: frozenset[str]) -> Iterator[str]:
+    """The fields of an operation that its phrase does not tell, and the phrases of the SDP's stages."""
+    op = operation.op
+    if operation.engine is OpType.RUBIK:
+        line = _line(op, leave=told, names={"mode": RubikMode, "precision": Precision})
+        yield from [line] if line else []
+        return
+    yield from _themes(op, told)
     if isinstance(op, SdpOp):
-        yield _line(op, leave=("x1_op", "x2_op", "y_op"))
-        for name, part in (("x1", op.x1_op), ("x2", op.x2_op), ("y", op.y_op)):
-            if part.enable:
-                yield f"{name}: {_line(part, leave=('enable',))}"
-    elif operation.engine is OpType.RUBIK:
-        yield _line(op, names={"mode": RubikMode, "precision": Precision})
-    else:
-        yield from _themes(op)
+        for name, stage in (("x1", op.x1_op), ("x2", op.x2_op), ("y", op.y_op)):
+            if stage.enable:
+                phrase = stage_phrase(name, stage, op.src_precision, op.lut_index)
+                rest = _line(stage, leave=phrase.told)
+                yield f"{name}: {phrase.words}" + (f"; {rest}" if rest else "")
+
+
+def _surface(surface: Surface, task: DlaTask) -> Iterator[str]:
     if isinstance(surface, BdmaSurface):
         for transfer in surface.transfers[: surface.num_transfers]:
             source = _place(task.addresses, transfer.source_address, 0)
@@ -292,24 +336,22 @@ def _cube(cube: DataCube, task: DlaTask) -> str:
     place = _place(task.addresses, cube.address, cube.offset)
     if cube.type == MemoryType.HW:
         place = "on the fly"
-    plane = f" plane {cube.plane_stride}" if cube.plane_stride else ""
-    return (
-        f"{place} {cube.channel}x{cube.height}x{cube.width} line {cube.line_stride} "
-        f"surf {cube.surf_stride}{plane}, {cube.size} bytes"
-    )
+    strides = {"line": cube.line_stride, "surf": cube.surf_stride, "plane": cube.plane_stride}
+    told = "".join(f" {name} {stride}" for name, stride in strides.items() if stride)
+    return f"{place} {shape_of(cube)}{told}" + (f", {cube.size} bytes" if cube.size else "")
 
 
-def _themes(record: Record) -> Iterator[str]:
-    """The fields of a record, those of one theme on a line."""
+def _themes(record: Record, told: Collection[str] = ()) -> Iterator[str]:
+    """The fields of a record but those told already, those of one theme on a line."""
     every = tuple(field.name for field in fields(record))
     for theme in THEMES.get(type(record), (every,)):
-        line = _line(record, leave=tuple(name for name in every if name not in theme))
+        line = _line(record, leave=[name for name in every if name not in theme or name in told])
         if line:
             yield line
 
 
 def _line(
-    record: Record, *, leave: tuple[str, ...] = (), names: dict[str, type[IntEnum]] | None = None
+    record: Record, *, leave: Collection[str] = (), names: dict[str, type[IntEnum]] | None = None
 ) -> str:
     """The fields of a record that differ from its defaults, and all that have names."""
     names = _NAMES if names is None else names
@@ -324,7 +366,7 @@ def _line(
             or (value == getattr(default, field.name) and not named)
         ):
             continue
-        parts.append(f"{field.name} {_name(names[field.name], value) if named else _value(value)}")
+        parts.append(f"{field.name} {name_of(names[field.name], value) if named else _value(value)}")
     return ", ".join(parts)
 
 
@@ -339,7 +381,7 @@ def _is_off(record: Record, field: str) -> bool:
 
 def _value(value: Any) -> str:
     if isinstance(value, CvtParam):
-        return f"(x - {value.offset}) * {value.scale} >> {value.truncate}" + ("" if value.enable else " off")
+        return converter_words(value)
     if isinstance(value, LutSlope):
         return f"{value.scale} >> {value.shifter}"
     if isinstance(value, int) and value >= 1 << 31:
@@ -372,6 +414,6 @@ def _emu_task(task: EmuTask) -> Iterator[str]:
 def _buffer(buffer: EmuBufferDesc, task: EmuTask) -> str:
     return (
         f"{_place(task.addresses, buffer.address_index, buffer.address_index_offset)} "
-        f"{_name(EmuFormat, buffer.format)} {buffer.channel}x{buffer.height}x{buffer.width} "
+        f"{name_of(EmuFormat, buffer.format)} {buffer.channel}x{buffer.height}x{buffer.width} "
         f"line {buffer.line_stride} surf {buffer.surf_stride}, {buffer.size} bytes"
     )
