@@ -259,6 +259,7 @@ def test_a_cube_keeps_all_but_its_offset_in_the_old_layout():
             "NetworkDesc.op_head[2] = 40000: int16 holds -32768 to 32767",
         ),
         (ConvOp(in_cvt=CvtParam(enable=-1)), "CvtParam.enable = -1: uint8 holds 0 to 255"),
+        (EmuOp(power=1e300), "EmuOp.power = 1e+300: no float32"),
         (NetworkDesc(op_head=(0,) * 7), "NetworkDesc.op_head: 7 values, it holds 6"),
         (BdmaSurface(transfers=(BdmaTransfer(),) * 21), "BdmaSurface.transfers: 21 values, it holds 20"),
         (PdpOp(padding_value=(0,) * 8), "PdpOp.padding_value: 8 values, it holds 7"),
