@@ -6,8 +6,9 @@ Layers come in one total order and every edge follows it, so there is no deadloc
 * a layer on the fly and its parent start together: the child needs the parent programmed, the parent the
   child enabled;
 * a layer of another engine that must wait (it reads or overwrites what this one writes, or overwrites what
-  this one reads) waits for completion; only the first such layer of each engine needs the edge, the others
-  queue behind it.
+  this one reads) waits for completion. Of the layers of one engine that wait only the first needs the edge,
+  the others queue behind it; of those it waits for only the last, which completes after the others. So a
+  layer waits for few events, whatever the pieces its input was made in (the count is a byte).
 """
 
 from __future__ import annotations
@@ -65,15 +66,18 @@ def dependency_graph(layers: Sequence[Layer]) -> tuple[Entry, ...]:
         if layer.fused_parent is not None:
             entries[layer.fused_parent].consumers[layer.engine] = Consumer(index, Event.OP_PROGRAMMED)
             entries[layer.fused_parent].dependency_count += 1
-    for index, layer in enumerate(layers):
-        following = followers[index]
+    earliest: dict[tuple[int, int], int] = {}
+    for index, layer in reversed(list(enumerate(layers))):
+        consumers, following = entries[index].consumers, followers[index]
         if following is not None:
-            event = (
-                Event.OP_COMPLETED if _meets(layer.writes, layers[following].reads) else Event.OP_PROGRAMMED
-            )
-            entries[index].consumers[layer.engine] = Consumer(following, event)
+            reads = _meets(layer.writes, layers[following].reads)
+            event = Event.OP_COMPLETED if reads else Event.OP_PROGRAMMED
+            consumers[layer.engine] = Consumer(following, event)
         for engine, waiting in _waiting(layers, index).items():
-            entries[index].consumers.setdefault(engine, Consumer(waiting, Event.OP_COMPLETED))
+            engines = layer.engine, engine
+            if engine not in consumers and waiting < earliest.get(engines, len(layers)):
+                consumers[engine] = Consumer(waiting, Event.OP_COMPLETED)
+                earliest[engines] = waiting
     for entry in entries:
         for consumer in entry.consumers.values():
             entries[consumer.index].dependency_count += 1

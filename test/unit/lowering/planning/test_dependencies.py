@@ -62,6 +62,16 @@ def test_only_the_first_reader_of_an_engine_has_an_edge():
     assert entries[2].dependency_count == 1
 
 
+def test_only_the_last_writer_of_an_engine_has_an_edge():
+    layers = [
+        *(Layer(SDP, at(9), at(place)) for place in range(300)),
+        Layer(PDP, (Extent(0, 0, 300),), at(400)),
+    ]
+    entries = dependency_graph(layers)
+    assert [entry.dependency_count for entry in entries[1:]] == [1] * 300
+    assert entries[299].consumers == {PDP: Consumer(300, Event.OP_COMPLETED)}
+
+
 def run(layers: list[Layer], entries: tuple[Entry, ...]) -> list[int]:
     """
     Plays the firmware, two groups an engine, and returns the order of completion.
