@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from xonnc.errors import XonncError
+from xonnc.formats.replacing import replacing
 
 Array = npt.NDArray[Any]
 
@@ -46,15 +45,3 @@ def write_tensor(path: Path, tensor: Array, raw: bytes) -> None:
             np.save(file, tensor)
         else:
             file.write(raw)
-
-
-@contextmanager
-def replacing(path: Path) -> Generator[IO[bytes]]:
-    """A file that takes the place of `path` once all is written, and is gone if anything fails."""
-    temporary = path.with_name(f".{path.name}.part")
-    try:
-        with temporary.open("wb") as file:
-            yield file
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)

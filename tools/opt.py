@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import os
 import shlex
 import struct
 import sys
@@ -14,7 +13,7 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from functools import cache
 from importlib.metadata import version
-from io import StringIO
+from io import StringIO, TextIOWrapper
 from pathlib import Path
 from typing import IO
 
@@ -27,6 +26,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 
 from xonnc.dialects.onnx.assembly import OnnxParser, OnnxPrinter
 from xonnc.errors import RefusalError, XonncError
+from xonnc.formats.replacing import replacing
 from xonnc.rewriting.statistics import collecting
 from xonnc.tools.diagnostics import Diagnostic, parse_diagnostic, verify
 from xonnc.tools.expectations import unmet
@@ -179,18 +179,8 @@ class OnnxOptMain(xDSLOptMain):
             yield sys.stdout
             sys.stdout.flush()
             return
-        path = Path(name)
-        with tempfile.NamedTemporaryFile(
-            "w", dir=path.parent, prefix=f".{path.name}-", delete=False, encoding="utf-8"
-        ) as file:
-            try:
-                yield file
-                file.flush()
-                os.chmod(file.name, 0o666 & ~_umask())
-                os.replace(file.name, path)
-            except BaseException:
-                Path(file.name).unlink(missing_ok=True)
-                raise
+        with replacing(Path(name)) as file, TextIOWrapper(file, encoding="utf-8") as text:
+            yield text
 
     def each_part(self, text: str, stream: IO[str]) -> Generator[bool]:
         """Works on each part of the input; says whether it went well."""
@@ -427,10 +417,3 @@ def _positive(argument: str) -> str:
 
 def _named(asked: Sequence[str]) -> frozenset[str]:
     return frozenset(name for names in asked for name in names.split(","))
-
-
-def _umask() -> int:
-    """The permissions that new files do not get; reading it means setting it."""
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask

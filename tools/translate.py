@@ -288,7 +288,7 @@ def _loadable_text(job: Job, data: bytes | None) -> Callable[[BinaryIO], None]:
 
 def _write(job: Job, write: Callable[[BinaryIO], None]) -> None:
     """Lets `write` write the output: a file that appears only when all is written, or standard output."""
-    from xonnc.formats.onnx.replacing import replacing
+    from xonnc.formats.replacing import replacing
 
     if job.target == STDIN:
         write(sys.stdout.buffer)

@@ -9,15 +9,14 @@ it at each doubling: three times the weights at the peak.) The same loadable alw
 from __future__ import annotations
 
 import io
-import os
 import struct
-import tempfile
 from pathlib import Path
 from typing import IO, Any
 
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.loadable import Blob, Loadable
 from xonnc.formats.nvdla.schema import LOADABLE, FieldType, Kind, Number, Table, Vector
+from xonnc.formats.replacing import replacing
 
 IDENTIFIER = b"NVDA"
 _PAYLOAD_ALIGNMENT = 64
@@ -26,26 +25,8 @@ _LARGEST = (1 << 32) - 1
 
 def write_loadable(loadable: Loadable, path: Path) -> int:
     """Writes `loadable` to `path` through a temporary file beside it; gives the bytes written."""
-    try:
-        return _write_beside(loadable, path)
-    except OSError as error:
-        raise XonncError(f"{path}: cannot be written: {error.strerror}") from None
-
-
-def _write_beside(loadable: Loadable, path: Path) -> int:
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            size = _write(loadable, file)
-        # A temporary is private; the file gets the rights any new file has.
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-    return size
+    with replacing(path) as file:
+        return _write(loadable, file)
 
 
 def to_bytes(loadable: Loadable) -> bytes:

@@ -22,9 +22,9 @@ from xonnc.errors import XonncError
 from xonnc.formats.onnx.compare import models_equal
 from xonnc.formats.onnx.external import DataFolder
 from xonnc.formats.onnx.load import STDIN, Spelling, parse, spelling_of
-from xonnc.formats.onnx.replacing import replacing
 from xonnc.formats.onnx.tensors import AnyArray, payload, stored_size
 from xonnc.formats.onnx.wire import RAW_DATA, varint
+from xonnc.formats.replacing import replacing
 
 LARGEST_FILE = (1 << 31) - 1
 """protobuf reads no message of 2 GiB and more."""

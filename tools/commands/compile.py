@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xonnc.errors import XonncError
+from xonnc.formats.replacing import replacing
 from xonnc.tools.console import plural, progress, quantity, row, size
-from xonnc.tools.files import replacing, require_folder, stage_file
+from xonnc.tools.files import require_folder, stage_file
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp

@@ -92,7 +92,7 @@ def _write_model(name: str, path: Path) -> None:
     if path.exists():
         return
     from xonnc.formats.onnx.light import light_model
-    from xonnc.tools.files import replacing
+    from xonnc.formats.replacing import replacing
 
     with replacing(path) as file:
         file.write(light_model(name).SerializeToString())
