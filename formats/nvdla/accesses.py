@@ -282,20 +282,33 @@ EMU_ATOMS: dict[int, tuple[int, int]] = {
 
 
 def emu_accesses(operation: EmuOperation) -> list[Access]:
-    """The bytes that an operation of the CPU emulator touches; a softmax takes one pixel alone (§2.5)."""
+    """
+    The bytes that an operation of the CPU emulator touches: elements, not whole atoms as the engines do, and
+    of one pixel alone for a softmax (§2.5).
+    """
     found: list[Access] = []
     for field, buffer in (("source", operation.source), ("destination", operation.destination)):
-        if buffer.format not in EMU_ATOMS:
-            continue
-        atom, element = EMU_ATOMS[buffer.format]
-        address, offset, writes = buffer.address_index, buffer.address_index_offset, field == "destination"
-        if operation.op.op_type == EmuOpType.SOFTMAX:
-            run = buffer.channel * element
-            rest = -run % atom
-            found.append(Access(field, address, offset, run, (), writes))
-            found.append(Access(field, address, offset + run, rest, (), writes, is_padding=True))
-            continue
-        surfaces = geometry.ceil_div(buffer.channel * element, atom)
-        steps = _lines(buffer.height, buffer, surfaces)
-        found.append(Access(field, address, offset, buffer.width * atom, steps, writes))
+        if buffer.format in EMU_ATOMS:
+            is_softmax = operation.op.op_type == EmuOpType.SOFTMAX
+            writes = field == "destination"
+            found += _emu_pixel(field, buffer, writes) if is_softmax else _emu_cube(field, buffer, writes)
     return [access for access in found if access.run > 0 and _counted(access)]
+
+
+def _emu_pixel(field: str, buffer: EmuBufferDesc, writes: bool) -> Iterator[Access]:
+    atom, element = EMU_ATOMS[buffer.format]
+    address, begin, run = buffer.address_index, buffer.address_index_offset, buffer.channel * element
+    yield Access(field, address, begin, run, (), writes)
+    yield Access(field, address, begin + run, -run % atom, (), writes, is_padding=True)
+
+
+def _emu_cube(field: str, buffer: EmuBufferDesc, writes: bool) -> Iterator[Access]:
+    atom, element = EMU_ATOMS[buffer.format]
+    address, begin = buffer.address_index, buffer.address_index_offset
+    surfaces, lanes = divmod(buffer.channel * element, atom)
+    yield Access(field, address, begin, buffer.width * atom, _lines(buffer.height, buffer, surfaces), writes)
+    if lanes:
+        last = begin + surfaces * buffer.surf_stride
+        steps = (Step(buffer.width, atom, "atom"), *_lines(buffer.height, buffer, 1))
+        yield Access(field, address, last, lanes, steps, writes)
+        yield Access(field, address, last + lanes, atom - lanes, steps, writes, is_padding=True)

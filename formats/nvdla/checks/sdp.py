@@ -152,12 +152,10 @@ def stage_units(sdp: Sdp) -> Iterator[str]:
 
 
 def operand_converters(sdp: Sdp) -> Iterator[str]:
-    """Operand converters are Y's, for operands in memory; elsewhere they are not programmed (§2.4)."""
-    for field, stage in sdp.stages():
-        if field == "y_op" and stage.mode != SdpMode.PER_LAYER:
-            continue
-        if stage.alu_cvt.enable or stage.mul_cvt.enable:
-            yield f"{field} alu_cvt or mul_cvt enabled; only Y converts, and only operands in memory"
+    """Y's operand converters are for operands in memory: for others they would hold stale values (§7)."""
+    stage = sdp.op.y_op
+    if stage.enable and stage.mode == SdpMode.PER_LAYER and (stage.alu_cvt.enable or stage.mul_cvt.enable):
+        yield "y_op alu_cvt or mul_cvt enabled with mode 0 (PER_LAYER); only operands in memory are converted"
 
 
 def lookup_table(sdp: Sdp) -> Iterator[str]:

@@ -329,8 +329,7 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
         (SDP, {"op[0].x1_op.act": 3}, "x1_op.type 3 with PReLU; the slope is multiplied, so 1 (MUL)"),
     ],
     "operand-converters": [
-        (SDP, {"op[0].x1_op.alu_cvt.enable": 1}, "x1_op alu_cvt or mul_cvt enabled; only Y converts"),
-        (TABLE, {"op[0].y_op.mul_cvt.enable": 1}, "y_op alu_cvt or mul_cvt enabled; only Y converts"),
+        (TABLE, {"op[0].y_op.mul_cvt.enable": 1}, "y_op alu_cvt or mul_cvt enabled with mode 0 (PER_LAYER)"),
     ],
     "lookup-table": [
         (TABLE, {"op[0].lut_index": -1}, "lut_index -1; it is 0"),
