@@ -23,6 +23,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import static_shape
 from xonnc.errors import XonncError
+from xonnc.formats.nvdla.checks.check import check_loadable
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.writer import write_loadable
 from xonnc.formats.onnx import import_model
@@ -68,6 +69,10 @@ class Compilation:
         return write_loadable(self.loadable, Path(path))
 
 
+class CompilerBug(Exception):
+    """The compiler made something that its own checks refuse: never the user's mistake."""
+
+
 def new_context() -> Context:
     """A context of its own with all dialects of the compiler."""
     context = Context()
@@ -84,6 +89,7 @@ def compile_model(path: str | Path, target: str = "nv_full", watch: Watcher | No
 
     `watch` sees the module after each stage of `STAGES` but the last, and may raise to stop there. Raises
     `XonncError` for a file that is no model and `RefusalError` with everything the target cannot take.
+    What comes out has passed every static check of loadables.
     """
     hardware = load_target(target)
     context = new_context()
@@ -98,9 +104,11 @@ def compile_model(path: str | Path, target: str = "nv_full", watch: Watcher | No
         for one in passes:
             _apply(one(target=target), module, context)
         seen(name, module)
-    return Compilation(
-        imported, simplified, opset, loadable_of(module, hardware), report_of(module, hardware)
-    )
+    loadable = loadable_of(module, hardware)
+    problems = check_loadable(loadable, hardware)
+    if problems:
+        raise CompilerBug(f"the loadable breaks a rule, of {len(problems)} found: {problems[0]}")
+    return Compilation(imported, simplified, opset, loadable, report_of(module, hardware))
 
 
 def summary(module: ModuleOp) -> ModelSummary:

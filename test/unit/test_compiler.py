@@ -1,0 +1,46 @@
+"""The compiler from the Python side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import xonnc
+from xonnc.compiler import STAGES, CompilerBug, compile_model
+from xonnc.formats.nvdla.checks.problem import Problem
+
+
+def test_a_model_compiles_and_runs(small_model: Callable[..., Path], tmp_path: Path):
+    compilation = xonnc.compile_model(small_model("small.onnx"))
+    assert compilation.imported.operators["Conv"] == 1
+    assert compilation.imported.parameters == 8 * 27 + 8 + 5 * 128 + 5
+    compilation.write(tmp_path / "small.nvdla")
+    loadable = xonnc.read_loadable(tmp_path / "small.nvdla")
+    (output,) = xonnc.simulate(loadable, xonnc.load_target("nv_full"), [np.zeros((1, 3, 8, 8), np.float32)])
+    assert output.tensor.sum() == pytest.approx(1.0, abs=1e-2)
+
+
+def test_every_stage_is_seen_in_order(small_model: Callable[..., Path]):
+    seen: list[str] = []
+    compile_model(small_model("small.onnx"), watch=lambda stage, module: seen.append(stage))
+    assert tuple(seen) == STAGES[:-1]
+
+
+def test_what_our_own_checks_refuse_is_a_bug(
+    small_model: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+):
+    def refuse(*_: object) -> list[Problem]:
+        return [Problem("task 0", "test", "something is off")]
+
+    monkeypatch.setattr("xonnc.compiler.check_loadable", refuse)
+    with pytest.raises(CompilerBug, match="task 0: something is off"):
+        compile_model(small_model("small.onnx"))
+
+
+def test_the_public_names_are_there():
+    assert all(getattr(xonnc, name) for name in xonnc.__all__)
+    with pytest.raises(AttributeError, match="nothing"):
+        xonnc.__getattr__("nothing")
