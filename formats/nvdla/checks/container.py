@@ -7,13 +7,24 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from xonnc.formats.nvdla.checks.problem import Problem, apply, outside
-from xonnc.formats.nvdla.constants import Interface, MemoryDomain, MemoryFlags
+from xonnc.formats.nvdla.constants import DataType, Interface, MemoryDomain, MemoryFlags, PixelFormat
+from xonnc.formats.nvdla.geometry import ceil_div
 from xonnc.formats.nvdla.loadable import AddressEntry, Blob, Loadable, MemoryEntry, TaskEntry, TensorDesc
+from xonnc.formats.nvdla.pixels import PIXELS
 from xonnc.formats.nvdla.tasks import layout_of
 
 MOST_ADDRESSES = 6144
 """Addresses that the driver takes with one task (§1.2)."""
 _LARGEST_SIZE = (1 << 32) - 1
+_ELEMENT_BYTES: dict[int, int] = {
+    DataType.FLOAT: 4,
+    DataType.HALF: 2,
+    DataType.INT16: 2,
+    DataType.INT8: 1,
+    DataType.UINT8: 1,
+    DataType.UINT16: 2,
+}
+_ATOM_BYTES: dict[int, int] = {PixelFormat.FEATURE: 32, PixelFormat.FEATURE_X8: 8}
 _BINDINGS = ((MemoryFlags.INPUT, "input"), (MemoryFlags.OUTPUT, "output"))
 
 
@@ -211,7 +222,33 @@ def tensor_has_a_shape(tensor: TensorDesc, loadable: Loadable) -> Iterator[str]:
         yield f"{tensor.h} lines of {tensor.stride_1} bytes at {tensor.offset}; its size is {tensor.size}"
 
 
-TENSOR_RULES = (tensor_is_in_memory, tensor_has_a_shape)
+def tensor_strides_agree(tensor: TensorDesc, loadable: Loadable) -> Iterator[str]:
+    """
+    Strides 0, 1 and 2 are the bytes of an element, a line and a surface; all surfaces are within the size.
+    """
+    element = _ELEMENT_BYTES.get(tensor.data_type)
+    if element is None:
+        yield f"data_type {tensor.data_type}; it is 1 to {max(_ELEMENT_BYTES)}"
+        return
+    yield from outside("stride_0", tensor.stride_0, element, element)
+    if tensor.pixel_format in PIXELS:
+        line = tensor.w * PIXELS[tensor.pixel_format].plane_bytes[0]
+        if tensor.stride_1 < line:
+            yield f"stride_1 {tensor.stride_1}; a line of {tensor.w} pixels has {line} bytes"
+        return
+    if tensor.pixel_format not in _ATOM_BYTES:
+        yield f"pixel_format {tensor.pixel_format}; it is 0 to {PixelFormat.FEATURE_X8}"
+        return
+    if tensor.stride_2 < tensor.h * tensor.stride_1:
+        yield f"stride_2 {tensor.stride_2}; {tensor.h} lines of {tensor.stride_1} bytes take more"
+    surfaces = ceil_div(tensor.c * element, _ATOM_BYTES[tensor.pixel_format])
+    if tensor.offset + surfaces * tensor.stride_2 > tensor.size:
+        yield (
+            f"{surfaces} surfaces of {tensor.stride_2} bytes at {tensor.offset}; its size is {tensor.size}"
+        )
+
+
+TENSOR_RULES = (tensor_is_in_memory, tensor_has_a_shape, tensor_strides_agree)
 
 
 def task_goes_to_a_processor(task: TaskEntry, loadable: Loadable) -> Iterator[str]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import numpy as np
+
+from xonnc.errors import XonncError
 from xonnc.formats.nvdla import geometry
 from xonnc.formats.nvdla.accesses import precision_of
 from xonnc.formats.nvdla.checks.fields import illegal_values, missing_precision
@@ -13,6 +16,7 @@ from xonnc.formats.nvdla.constants import ConvMode, MemoryType, PixelFormat, Pre
 from xonnc.formats.nvdla.graph import queues
 from xonnc.formats.nvdla.pixels import PIXELS
 from xonnc.formats.nvdla.records import ConvOp, ConvSurface, DataCube
+from xonnc.formats.nvdla.tasks import Address, static_bytes
 from xonnc.targets import NvdlaTarget
 
 _IMAGE_LINE = 32
@@ -292,6 +296,36 @@ def weight_size(conv: Conv) -> Iterator[str]:
     yield from outside("wgs_data.size", surface.wgs_data.size, 4 * groups, 4 * groups)
 
 
+def compressed_tables_agree(conv: Conv) -> Iterator[str]:
+    """
+    The masks keep as many weights as the kernel groups' table counts, and the stream has room for (§3.4).
+    """
+    if conv.op.weight_format != WeightFormat.COMPRESSED:
+        return
+    masks, groups = _constants(conv, conv.surface.wmb_data), _constants(conv, conv.surface.wgs_data)
+    if masks is None or groups is None:
+        yield "wmb_data and wgs_data; each is a constant of the file"
+        return
+    kept = int(np.bitwise_count(np.frombuffer(masks, np.uint8)).sum()) * conv.precision.bytes
+    counted = int(np.frombuffer(groups[: len(groups) // 4 * 4], np.uint32).sum(dtype=np.uint64))
+    if kept != counted:
+        yield f"wgs_data counts {counted} bytes of weights; the masks of wmb_data keep {kept}"
+    elif conv.surface.weight_data.size < kept:
+        yield f"weight_data.size {conv.surface.weight_data.size}; the masks of wmb_data keep {kept}"
+
+
+def _constants(conv: Conv, cube: DataCube) -> memoryview | None:
+    """The bytes of a cube that the file gives."""
+    addresses = conv.site.task.addresses
+    if not 0 <= cube.address < len(addresses):
+        return None
+    at = addresses[cube.address]
+    try:
+        return static_bytes(conv.site.loadable, Address(at.memory, at.offset + cube.offset), cube.size, "")
+    except XonncError:
+        return None
+
+
 def rows_are_fetched_and_released(conv: Conv) -> Iterator[str]:
     """`fetch_grain` and `release` are 1 to the rows of the input."""
     op = conv.op
@@ -375,6 +409,7 @@ CONV_RULES = (
     banks_exist,
     kernel_bytes,
     weight_size,
+    compressed_tables_agree,
     rows_are_fetched_and_released,
     reuse_follows_keeping,
     what_is_kept_is_used,

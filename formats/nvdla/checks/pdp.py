@@ -154,7 +154,7 @@ def _part(name: str, inputs: int, outputs: int, kernel: int, stride: int) -> Ite
 
 
 def takes_what_the_sdp_gives(pdp: Pdp) -> Iterator[str]:
-    """On the fly, sizes and precision are those of the SDP."""
+    """On the fly, sizes and precision are those of the SDP, which works on one image."""
     parent = parent_of(pdp.site.task, pdp.site.operation)
     if parent is None or not isinstance(parent.op, SdpOp) or not isinstance(parent.surface, SdpSurface):
         return
@@ -167,6 +167,8 @@ def takes_what_the_sdp_gives(pdp: Pdp) -> Iterator[str]:
     ):
         if value != from_sdp:
             yield f"{field} {value}; the SDP gives {from_sdp}"
+    if parent.op.batch_num != 1:
+        yield f"the SDP gives a batch of {parent.op.batch_num}; on the fly there is one image"
 
 
 PDP_RULES = (

@@ -141,12 +141,19 @@ def operand_precision(sdp: Sdp) -> Iterator[str]:
 
 
 def stage_units(sdp: Sdp) -> Iterator[str]:
-    """Lookup and equality are in Y alone; a PReLU is a multiplication (§2.4, §4.2)."""
+    """
+    Lookup is in Y alone; a PReLU is a multiplication; a stage without units has no operands; comparing for
+    equality gives no result (§2.4, §4.2).
+    """
     for field, stage in sdp.stages():
         if field != "y_op" and stage.act == Activation.LUT:
             yield f"{field}.act 2 (LUT); the lookup table is in Y"
         if field != "y_op" and stage.type & SdpOpType.ADD and stage.alu_type == AluType.EQL:
             yield f"{field}.alu_type 3 (EQL); only Y compares"
+        if field == "y_op" and stage.type & SdpOpType.ADD and stage.alu_type == AluType.EQL:
+            yield "y_op.alu_type 3 (EQL); the comparison ends in a status register, no result is written"
+        if stage.type == SdpOpType.NONE and stage.mode != SdpMode.PER_LAYER:
+            yield f"{field}.mode {stage.mode} with type 0 (NONE); it would fetch operands for nobody, so 0"
         if stage.act == Activation.PRELU and stage.type != SdpOpType.MUL:
             yield f"{field}.type {stage.type} with PReLU; the slope is multiplied, so 1 (MUL)"
 

@@ -86,6 +86,14 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
         (CONV, {"tensors[0].mem_id": 3}, "mem_id 3; that memory is neither input nor output"),
         (CONV, {"tensors[0].mem_id": 2}, "mem_id 2; that memory belongs to tensor 1"),
     ],
+    "tensor-strides-agree": [
+        (CONV, {"tensors[0].stride_0": 2}, "stride_0 2; it is 1"),
+        (CONV, {"tensors[0].data_type": 0}, "data_type 0; it is 1 to 6"),
+        (CONV, {"tensors[0].pixel_format": 38}, "pixel_format 38; it is 0 to 37"),
+        (CONV, {"tensors[0].stride_2": 2000}, "stride_2 2000; 9 lines of 224 bytes take more"),
+        (CONV, {"tensors[0].c": 33}, "2 surfaces of 2016 bytes at 0; its size is 2016"),
+        (IMAGE, {"tensors[0].stride_1": 24}, "stride_1 24; a line of "),
+    ],
     "tensor-has-a-shape": [
         (CONV, {"tensors[0].c": 0}, "dimensions n, c, h, w (1, 0, 9, 7); each is 1 or more"),
         (CONV, {"tensors[0].h": 10}, "10 lines of 224 bytes at 0; its size is 2016"),
@@ -244,6 +252,23 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
         ),
     ],
     "kernel-bytes": [(CONV, {"op[0].bytes_per_kernel": 181}, "bytes_per_kernel 181; it is 180")],
+    "compressed-tables-agree": [
+        (
+            "nv_full/conv_wcompress_int8",
+            {"surface[0].wmb_data.address": 1},
+            "wgs_data counts 5721 bytes of weights; the masks of wmb_data keep 7666",
+        ),
+        (
+            "nv_full/conv_wcompress_int8",
+            {"surface[0].wgs_data.address": 4},
+            "wmb_data and wgs_data; each is a constant of the file",
+        ),
+        (
+            "nv_full/conv_wcompress_int8",
+            {"surface[0].weight_data.size": 1280},
+            "weight_data.size 1280; the masks of wmb_data keep 5721",
+        ),
+    ],
     "weight-size": [
         (CONV, {"surface[0].weight_data.size": 3420}, "weight_data.size 3420; it is 3456"),
         # Rounded to 128 bytes as on nv_full: what nv_small reads wrong from the second convolution on.
@@ -327,6 +352,12 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
         (SDP, {"op[0].x1_op.act": 2}, "x1_op.act 2 (LUT); the lookup table is in Y"),
         (SDP, {"op[0].x1_op.alu_type": 3}, "x1_op.alu_type 3 (EQL); only Y compares"),
         (SDP, {"op[0].x1_op.act": 3}, "x1_op.type 3 with PReLU; the slope is multiplied, so 1 (MUL)"),
+        (SDP, {"op[0].x1_op.type": 0}, "x1_op.mode 1 with type 0 (NONE); it would fetch operands for nobody"),
+        (
+            "nv_full/sdp_y_layer_add_int8",
+            {"op[0].y_op.alu_type": 3},
+            "y_op.alu_type 3 (EQL); the comparison ends in a status register, no result is written",
+        ),
     ],
     "operand-converters": [
         (TABLE, {"op[0].y_op.mul_cvt.enable": 1}, "y_op alu_cvt or mul_cvt enabled with mode 0 (PER_LAYER)"),
@@ -402,6 +433,11 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
     "takes-what-the-sdp-gives": [
         (FUSED, {"op[2].precision": 1}, "precision 1; the SDP gives 2"),
         (FUSED, {"surface[2].src_data.width": 9}, "src_data.width 9; the SDP gives 8"),
+        (
+            FUSED,
+            {"op[0].batch": 2, "op[1].batch_num": 2},
+            "the SDP gives a batch of 2; on the fly there is one image",
+        ),
     ],
     # From memory to memory.
     "cdp-fields": [
