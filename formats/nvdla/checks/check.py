@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
-from xonnc.errors import XonncError
+from xonnc.errors import RefusalError, XonncError
 from xonnc.formats.nvdla.accesses import Access, accesses, emu_accesses
 from xonnc.formats.nvdla.checks.container import container_problems
 from xonnc.formats.nvdla.checks.conv import conv_problems
@@ -21,6 +22,7 @@ from xonnc.formats.nvdla.checks.problem import Problem, Site, apply
 from xonnc.formats.nvdla.checks.races import race_problems
 from xonnc.formats.nvdla.checks.sdp import sdp_problems
 from xonnc.formats.nvdla.loadable import Loadable
+from xonnc.formats.nvdla.reader import read_loadable
 from xonnc.formats.nvdla.records import (
     BdmaOp,
     BdmaSurface,
@@ -37,6 +39,15 @@ from xonnc.formats.nvdla.records import (
 )
 from xonnc.formats.nvdla.tasks import DlaTask, EmuTask, decode_task, interface_layout
 from xonnc.targets import NvdlaTarget
+
+
+def read_checked(path: Path, target: NvdlaTarget) -> Loadable:
+    """The loadable in a file, sound for `target`; all its problems are one `RefusalError`."""
+    loadable = read_loadable(path)
+    problems = check_loadable(loadable, target)
+    if problems:
+        raise RefusalError([f"{path}: {problem}" for problem in problems])
+    return loadable
 
 
 def check_loadable(loadable: Loadable, target: NvdlaTarget) -> list[Problem]:

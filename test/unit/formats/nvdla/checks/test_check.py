@@ -1,0 +1,39 @@
+"""Reading a loadable that must be sound."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from xonnc.errors import RefusalError, XonncError
+from xonnc.formats.nvdla.checks.check import read_checked
+from xonnc.formats.nvdla.reader import read_loadable
+from xonnc.formats.nvdla.writer import write_loadable
+from xonnc.targets import load_target
+
+
+def test_a_sound_file_is_read(vectors: Path):
+    path = vectors / "nv_small" / "conv_k1_int8" / "loadable.nvdla"
+    assert read_checked(path, load_target("nv_small")) == read_loadable(path)
+
+
+def test_all_problems_are_one_error(vectors: Path, tmp_path: Path):
+    loadable = read_loadable(vectors / "nv_small" / "conv_k1_int8" / "loadable.nvdla")
+    memories = [replace(memory, domain=1) for memory in loadable.memories]
+    path = tmp_path / "sram.nvdla"
+    write_loadable(replace(loadable, memories=memories), path)
+    with pytest.raises(RefusalError) as caught:
+        read_checked(path, load_target("nv_small"))
+    assert caught.value.reasons == [
+        f"{path}: memory {index}: domain 1; the runtime allocates domain 0 (DRAM) only"
+        for index in range(len(memories))
+    ]
+
+
+def test_a_damaged_file_is_an_error_of_the_reader(tmp_path: Path):
+    path = tmp_path / "a.nvdla"
+    path.write_bytes(b"nothing")
+    with pytest.raises(XonncError, match="7 bytes are no NVDLA loadable"):
+        read_checked(path, load_target("nv_small"))
