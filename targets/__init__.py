@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import MISSING, dataclass, fields
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +107,7 @@ def _checked(path: Path, key: str, kind: str, value: Any) -> Any:
     match kind, value:
         case ("str", str()) | ("bool", bool()):
             return value
-        case ("int", int()) | ("float", int() | float()) if value > 0 and not isinstance(value, bool):
+        case ("int", int()) | ("float", int() | float()) if 0 < value < inf and not isinstance(value, bool):
             return float(value) if kind == "float" else value
         case "tuple[str, ...]", ["int8" | "int16" | "fp16", *rest] if {"int8", "int16", "fp16"}.issuperset(
             rest

@@ -25,10 +25,13 @@ def read_loadable(path: Path) -> Loadable:
     """The loadable in a file, whose payloads are views of the mapped file; a malformed file is an error."""
     if not path.is_file():
         raise XonncError(f"{path}: no such file")
-    with path.open("rb") as file:
-        if path.stat().st_size == 0:
-            raise XonncError(f"{path}: the file is empty; it should be an NVDLA loadable")
-        data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    try:
+        with path.open("rb") as file:
+            if path.stat().st_size == 0:
+                raise XonncError(f"{path}: the file is empty; it should be an NVDLA loadable")
+            data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except OSError as error:
+        raise XonncError(f"{path}: cannot be read: {error.strerror}") from None
     return parse_loadable(data, str(path))
 
 

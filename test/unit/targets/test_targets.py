@@ -159,6 +159,7 @@ def test_an_unknown_property(tmp_path: Path):
         ("batch = true", "batch = True; it is a whole number above 0"),
         ('batch = "2"', "batch = '2'; it is a whole number above 0"),
         ("clock_mhz = 0", "clock_mhz = 0; it is a number above 0"),
+        ("clock_mhz = inf", "clock_mhz = inf; it is a number above 0"),
         ("clock_mhz = nan", "clock_mhz = nan; it is a number above 0"),
         ("clock_mhz = [1]", "clock_mhz = [1]; it is a number above 0"),
         ("sdp_y = 1", "sdp_y = 1; it is true or false"),

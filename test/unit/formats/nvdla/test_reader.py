@@ -269,3 +269,16 @@ def test_files_that_are_no_loadables(tmp_path: Path, content: bytes | None, reas
 def test_a_folder_is_no_loadable(tmp_path: Path):
     with pytest.raises(XonncError, match="no such file"):
         read_loadable(tmp_path)
+
+
+def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = tmp_path / "a.nvdla"
+    write_loadable(Loadable(), path)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(XonncError) as caught:
+        read_loadable(path)
+    assert str(caught.value) == f"{path}: cannot be read: Permission denied"
