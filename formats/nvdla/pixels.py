@@ -31,3 +31,6 @@ PIXELS: dict[int, Pixels] = {
     number: _pixels(number) for number in PixelFormat if number < PixelFormat.FEATURE
 }
 """Every pixel format by its number."""
+
+FLOAT_PIXELS = frozenset((PixelFormat.R16_F, PixelFormat.A16B16G16R16_F, PixelFormat.A16Y16U16V16_F))
+"""Formats whose components are half floats."""

@@ -14,7 +14,7 @@ from xonnc.formats.nvdla.checks.fields import illegal_values, missing_precision
 from xonnc.formats.nvdla.checks.problem import Problem, Site, apply, outside
 from xonnc.formats.nvdla.constants import ConvMode, MemoryType, PixelFormat, Precision, WeightFormat
 from xonnc.formats.nvdla.graph import queues
-from xonnc.formats.nvdla.pixels import PIXELS
+from xonnc.formats.nvdla.pixels import FLOAT_PIXELS, PIXELS
 from xonnc.formats.nvdla.records import ConvOp, ConvSurface, DataCube
 from xonnc.formats.nvdla.tasks import Address, static_bytes
 from xonnc.targets import NvdlaTarget
@@ -185,6 +185,13 @@ def post_extension_fits(conv: Conv) -> Iterator[str]:
     rows = 1 << op.post_extension
     if rows > 1 and (flat > atomic // rows or step * (rows - 1) + flat > atomic):
         yield f"post_extension {op.post_extension}; {rows} rows of {flat} flattened channels exceed {atomic}"
+
+
+def pixels_fit_the_precision(conv: Conv) -> Iterator[str]:
+    """Pixels of floating point go with FP16, all others with integers."""
+    if conv.is_image and (conv.op.data_format in FLOAT_PIXELS) != (conv.precision is Precision.FP16):
+        name = PixelFormat(conv.op.data_format).name
+        yield f"data_format {conv.op.data_format} ({name}) with in_precision {conv.precision.name}"
 
 
 def feature_converter_is_for_integers(conv: Conv) -> Iterator[str]:
@@ -400,6 +407,7 @@ CONV_RULES = (
     image_kernels_are_flat,
     image_lines_are_aligned,
     post_extension_fits,
+    pixels_fit_the_precision,
     feature_converter_is_for_integers,
     output_size,
     small_outputs_are_packed,

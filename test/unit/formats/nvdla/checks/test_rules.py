@@ -207,6 +207,10 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
     "post-extension-fits": [
         ("nv_small/img_rgba_int8", {"op[0].post_extension": 1}, "post_extension 1; 2 rows of"),
     ],
+    "pixels-fit-the-precision": [
+        ("nv_full/img_r16i_int16", {"op[0].data_format": 5}, "data_format 5 (R16_F) with in_precision INT16"),
+        ("nv_full/img_r16f_fp16", {"op[0].data_format": 4}, "data_format 4 (R16_I) with in_precision FP16"),
+    ],
     "feature-converter-is-for-integers": [
         (CHUNKS, {"op[0].in_cvt.enable": 1}, "in_cvt.enable 1; FP16 features are not converted, so 0"),
     ],
