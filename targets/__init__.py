@@ -76,6 +76,8 @@ def load_target(name: str) -> NvdlaTarget:
         )
     try:
         table = tomllib.loads(path.read_text())
+    except OSError as error:
+        raise XonncError(f"{path}: cannot be read: {error.strerror}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise XonncError(f"{path}: {error}") from None
     return _target(path, table)

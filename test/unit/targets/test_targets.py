@@ -127,6 +127,16 @@ def test_a_missing_file(tmp_path: Path):
     assert error(tmp_path / "a.toml") == f"{tmp_path}/a.toml: no such target file"
 
 
+def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = described(tmp_path, MINIMAL)
+
+    def refuse(*_: object, **__: object) -> str:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_text", refuse)
+    assert error(path) == f"{path}: cannot be read: Permission denied"
+
+
 def test_a_file_that_is_no_toml(tmp_path: Path):
     path = described(tmp_path, "atomic_c = = 3")
     assert error(path).startswith(f"{path}: Invalid value (at line 1")
