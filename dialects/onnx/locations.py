@@ -16,6 +16,9 @@ from xdsl.utils.hints import isa
 
 UNKNOWN = UnknownLoc()
 
+NODE_NAME = "onnx_node_name"
+"""The attribute by which an op has another name than its location says, as onnx-mlir spells it."""
+
 
 def node_location(name: str, outputs: Sequence[str] = ()) -> LocationAttr:
     """The location of a node called `name` (may be empty) whose results are called `outputs`."""
@@ -27,7 +30,16 @@ def node_location(name: str, outputs: Sequence[str] = ()) -> LocationAttr:
 
 def node_name(op: Operation) -> str:
     """The ONNX name of the node `op` was imported from or derived from; empty if it has none."""
-    return _name(op.location)
+    said = op.attributes.get(NODE_NAME)
+    return said.data if isinstance(said, StringAttr) else _name(op.location)
+
+
+def renamed(op: Operation, name: str) -> LocationAttr:
+    """The location of `op` with another node name; the names of its results, or its line in a file, stay."""
+    location = op.location
+    if isinstance(location, UnknownLoc | NameLoc) or output_names(op):
+        return node_location(name, output_names(op))
+    return NameLoc(StringAttr(name), location)
 
 
 def output_names(op: Operation) -> tuple[str, ...]:

@@ -38,6 +38,8 @@ class Interface:
     inputs: Sequence[Mapping[str, Attribute]]
     """For each argument: `onnx.name` and the like."""
     outputs: Sequence[Mapping[str, Attribute]]
+    lists_initializers: bool = False
+    """Whether every initializer must be an input too, as before IR version 4."""
 
 
 def export_graph(
@@ -69,8 +71,7 @@ class _GraphExporter:
         mirror.fill(self.graph, fields, array_of)
         for argument, held in zip(self.block.args, self.interface.inputs, strict=True):
             self.names.give(argument, _name(held) or f"input_{argument.index}")
-        outputs = [_name(held) for held in self.interface.outputs]
-        self._name_outputs(outputs)
+        outputs = self._name_outputs()
         self.names.name_results(self.block)
         for op in self.block.ops:
             self._export(op)
@@ -79,13 +80,28 @@ class _GraphExporter:
         self._write_value_info()
         return self.graph, self.initializers
 
-    def _name_outputs(self, outputs: Sequence[str]) -> None:
-        """A value that the graph gives is called as the output is, if it may be called anew."""
-        for value, name in zip(self.end.operands, outputs, strict=True):
-            owner = value.owner
-            is_ours = isinstance(owner, Operation) and owner.parent is self.block
-            if name and is_ours and not self.names.is_own(value) and self.names.is_free(name):
-                self.names.give(value, name)
+    def _name_outputs(self) -> list[str]:
+        """
+        The name of each output, empty for a value that gets its name later.
+
+        A value that the graph makes is called as the output is, if it may be called anew. Others are copied:
+        arguments, values with two names, and what a body takes from around it, for a body gives only what is
+        its own.
+        """
+        found: list[str] = []
+        for value, held in zip(self.end.operands, self.interface.outputs, strict=True):
+            name, owner = _name(held), value.owner
+            if self.names.is_own(value):
+                is_copy = name not in ("", self.names[value])
+            else:
+                is_copy = not isinstance(owner, Operation) or owner.parent is not self.block
+                if name and not is_copy:
+                    name = self.names.give(value, name)
+            if is_copy:
+                name = name if name and self.names.is_free(name) else self.names.fresh(name or "output")
+                self.names.reserve(name)
+            found.append(name)
+        return found
 
     def _export(self, op: Operation) -> None:
         if op is self.end or isinstance(op, NoValueOp):
@@ -125,13 +141,11 @@ class _GraphExporter:
         for value, name, held in zip(self.end.operands, outputs, self.interface.outputs, strict=True):
             made = self.names[value]
             if name and name != made:
-                # The value has another name already: as an input, an initializer or another output.
                 self.graph.node.add(op_type="Identity", input=[made], output=[name])
-                self.names.reserve(name)
             self.graph.output.append(_info(name or made, value.type, held))
 
     def _write_inputs(self) -> None:
-        """Arguments, and the initializers that are listed as inputs (all of them before IR version 4)."""
+        """Arguments, and the initializers that are listed as inputs."""
         arguments = {
             self.names[argument]: _info(self.names[argument], argument.type, held)
             for argument, held in zip(self.block.args, self.interface.inputs, strict=True)
@@ -141,10 +155,17 @@ class _GraphExporter:
             name = _name(held)
             if name in arguments:
                 self.graph.input.append(arguments.pop(name))
-            elif name in constants and (elements := ELEMENT_TYPES.get(constants[name].data_type)):
-                type_ = tensor_type(tuple(constants[name].dims), elements)
-                self.graph.input.append(_info(name, type_, held))
+            elif name in constants:
+                self._list_initializer(constants.pop(name), held)
         self.graph.input.extend(arguments.values())
+        if self.interface.lists_initializers:
+            for tensor in constants.values():
+                self._list_initializer(tensor, {})
+
+    def _list_initializer(self, tensor: onnx.TensorProto, held: Mapping[str, Attribute]) -> None:
+        if elements := ELEMENT_TYPES.get(tensor.data_type):
+            type_ = tensor_type(tuple(tensor.dims), elements)
+            self.graph.input.append(_info(tensor.name, type_, held))
 
     def _write_value_info(self) -> None:
         """The types of values within the graph: those the model had, and those that are known now."""

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from xonnc.dialects.onnx.attributes import integer
-from xonnc.dialects.onnx.locations import describe, node_name
+from xonnc.dialects.onnx.locations import NODE_NAME, describe, node_name
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import CustomOp, DimOp
 from xonnc.dialects.onnx.types import NONE
@@ -27,6 +27,9 @@ from xonnc.formats.onnx.schemas import canonical_domain
 ExportRegion: TypeAlias = Callable[[Block, Mapping[str, Attribute]], onnx.GraphProto]
 
 _UNDEFINED = onnx.AttributeProto.UNDEFINED
+
+_ALWAYS_WRITTEN = {"STFT": frozenset(("onesided",))}
+"""Attributes that the onnx package's own shape inference takes for 0 when they are at their default of 1."""
 
 
 def export_node(
@@ -79,12 +82,13 @@ def _written(op: OnnxOp, kinds: Mapping[str, Kind]) -> dict[str, Attribute]:
         return {"start": integer(axis), "end": integer(axis + 1)}
     is_custom = isinstance(op, CustomOp)
     form = form_of(type(op))
+    always = _ALWAYS_WRITTEN.get(op.OP_TYPE, frozenset[str]())
     found: dict[str, Attribute] = {}
     for name, value in op.properties.items():
-        if not is_custom and form.defaults.get(name) != value:
+        if not is_custom and (form.defaults.get(name) != value or name in always):
             found[name] = value
     for name, value in op.attributes.items():
-        if not name.startswith("onnx.") and not (is_custom and name == "domain_name"):
+        if not name.startswith("onnx.") and name != NODE_NAME and not (is_custom and name == "domain_name"):
             found[name] = value
     unknown = [name for name in found if kinds and name not in kinds and name in form.properties]
     if unknown:

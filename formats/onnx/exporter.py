@@ -57,7 +57,7 @@ def export_module(module: ModuleOp) -> ExportedModel:
         model.ir_version = _ir_version(opsets)
     if not kept:
         model.producer_name = PRODUCER
-    interface = _interface(function)
+    interface = _interface(function, model.ir_version)
     known = {canonical_domain(domain): version for domain, version in opsets.items()}
     graph, initializers = export_graph(function.body.block, interface, known)
     model.graph.CopyFrom(graph)
@@ -102,7 +102,7 @@ def _ir_version(opsets: Mapping[str, int]) -> int:
     return onnx.helper.find_min_ir_version_for(imports, ignore_unknown=True)
 
 
-def _interface(function: FuncOp) -> Interface:
+def _interface(function: FuncOp, ir_version: int) -> Interface:
     count = len(function.body.block.args)
     graph = function.attributes.get("onnx.graph", DictionaryAttr({}))
     if not isinstance(graph, DictionaryAttr):
@@ -111,6 +111,7 @@ def _interface(function: FuncOp) -> Interface:
         details={"name": StringAttr(function.sym_name.data), **graph.data},
         inputs=_attributes(function.arg_attrs, count),
         outputs=_attributes(function.res_attrs, len(function.function_type.outputs)),
+        lists_initializers=ir_version < 4,
     )
 
 

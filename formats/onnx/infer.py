@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import onnx
+import onnx.checker
 import onnx.defs
 import onnx.helper
 import onnx.shape_inference
@@ -53,6 +54,9 @@ def infer_results(op: Operation) -> Sequence[Attribute | None]:
     imports = [onnx.helper.make_opsetid(domain, version) for domain, version in opsets.items()]
     try:
         found = onnx.shape_inference.infer_node_outputs(schema, node, known, constants, opset_imports=imports)
+    except onnx.checker.ValidationError:
+        # The op has fewer operands or results than its schema wants: nothing follows from what there is.
+        return unknown
     except onnx.shape_inference.InferenceError as error:
         raise XonncError(f"{describe(op)}: {op.name}: {str(error).strip().splitlines()[-1]}") from error
     return [

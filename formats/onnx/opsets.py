@@ -12,9 +12,11 @@ from xdsl.ir import Operation
 from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import CustomOp, DimOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.extra import BatchNormalizationInferenceModeOp, MaxPoolSingleOutOp
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.schemas import canonical_domain, newest_opset
+from xonnc.formats.onnx.scope import IS_NODE
 
 
 class Identity(NamedTuple):
@@ -49,6 +51,13 @@ def identity_of_class(op_type: type[OnnxOp]) -> Identity | None:
     return _SPECIAL.get(op_type)
 
 
+def is_initializer(op: Operation) -> bool:
+    """Whether `op` is a constant that becomes an initializer, which is of no opset."""
+    if not isinstance(op, ConstantOp) or IS_NODE in op.attributes:
+        return False
+    return op.value is not None or op.sparse_value is not None
+
+
 @dataclass
 class _Range:
     """The opsets of one domain that all ops admit, and the ops that say so."""
@@ -66,7 +75,7 @@ def choose_opsets(root: Operation, imported: Mapping[str, int]) -> dict[str, int
     Raises `XonncError` naming two ops that no opset has both.
     """
     ranges: dict[str, _Range] = {}
-    for domain, op, oldest, newest in _uses(root):
+    for domain, op, oldest, newest in _uses(root, bool(imported)):
         found = ranges.setdefault(domain, _Range())
         if oldest > found.oldest:
             found.oldest, found.oldest_op = oldest, op
@@ -94,8 +103,10 @@ def _choose(domain: str, found: _Range, imported: int | None) -> int:
     return max(found.oldest, min(imported, found.newest or imported))
 
 
-def _uses(root: Operation) -> Iterator[tuple[str, Operation, int, int | None]]:
+def _uses(root: Operation, has_imports: bool) -> Iterator[tuple[str, Operation, int, int | None]]:
     for op in root.walk():
+        if has_imports and is_initializer(op):
+            continue
         identity = identity_of(op) if isinstance(op, OnnxOp) else None
         if identity is not None:
             until = identity.until
