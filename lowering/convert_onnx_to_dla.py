@@ -24,7 +24,7 @@ from xonnc.dialects.onnx.ops.builtin import EntryPointOp, NoValueOp, ReturnOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import static_shape
 from xonnc.errors import RefusalError
-from xonnc.lowering.onnx_to_dla import convolution, elementwise, pooling, tensor
+from xonnc.lowering.onnx_to_dla import convolution, elementwise, normalization, pooling, tensor
 from xonnc.lowering.onnx_to_dla.lowering import (
     LOWERINGS,
     Cube,
@@ -39,7 +39,7 @@ from xonnc.targets import NvdlaTarget, load_target
 NODES = "dla.nodes"
 """The function's attribute that says how many of the model's nodes each engine does."""
 
-THEMES = (convolution, elementwise, pooling, tensor)
+THEMES = (convolution, elementwise, normalization, pooling, tensor)
 """Importing a theme registers its operators."""
 
 

@@ -14,12 +14,15 @@ from xonnc.dialects.dla.attributes import (
     AluFunction,
     BankPlan,
     Converter,
+    Lut,
+    LutMethod,
+    LutTable,
     OperandMode,
     PoolMode,
     Stage,
     StageFunction,
 )
-from xonnc.dialects.dla.engines import ConvOp, PdpOp, SdpOp
+from xonnc.dialects.dla.engines import CdpOp, ConvOp, PdpOp, SdpOp
 from xonnc.dialects.dla.types import FlowType, PackedType, SurfaceType, cube_of, shape_of
 from xonnc.formats.nvdla import constants as hw
 from xonnc.formats.nvdla import records
@@ -57,6 +60,14 @@ ACTIVATIONS = {
     Activation.RELU: hw.Activation.RELU,
     Activation.LUT: hw.Activation.LUT,
     Activation.PRELU: hw.Activation.PRELU,
+}
+LUT_METHODS = {
+    LutMethod.EXPONENTIAL: hw.LutMethod.EXPONENTIAL,
+    LutMethod.LINEAR: hw.LutMethod.LINEAR,
+}
+LUT_TABLES = {
+    LutTable.LINEAR_EXP: hw.LutPriority.LINEAR_EXP,
+    LutTable.LINEAR_ONLY: hw.LutPriority.LINEAR_ONLY,
 }
 POOL_MODES = {
     PoolMode.AVERAGE: hw.PoolMode.AVG,
@@ -195,6 +206,19 @@ class DescriptorWriter:
         surface = records.PdpSurface(src_data=self.cube(op.source), dst_data=self.cube(op.result))
         return Descriptors(hw.OpType.PDP, operation, surface)
 
+    def cdp(self, op: CdpOp, lut_index: int) -> Descriptors:
+        """A local response normalisation; its converters rest in FP16 and pass integers as they are."""
+        operation = records.CdpOp(
+            in_precision=precision_of(op.source.type),
+            out_precision=precision_of(op.result.type),
+            lut_index=lut_index,
+            in_cvt=records.CvtParam(scale=1, enable=1),
+            out_cvt=records.CvtParam(scale=1, enable=1),
+            local_size=op.local_size.value.data,
+        )
+        surface = records.CdpSurface(src_data=self.cube(op.source), dst_data=self.cube(op.result))
+        return Descriptors(hw.OpType.CDP, operation, surface)
+
     def cube(self, value: SSAValue) -> records.DataCube:
         """The data cube of a surface, or of a flow, which has no address but must tell its size (§2.4)."""
         type_ = value.type
@@ -246,6 +270,28 @@ class DescriptorWriter:
         )
 
 
+def lut_param(lut: Lut) -> records.LutParam:
+    """A lookup table of an FP16 pipeline: bounds are FP32 bits, slopes FP16 bits."""
+    return records.LutParam(
+        linear_exp_table=lut.linear_exp_table,
+        linear_only_table=lut.linear_only_table,
+        linear_exp_offset=lut.linear_exp_offset,
+        linear_only_offset=lut.linear_only_offset,
+        le_start=_unsigned_bits(lut.le_start),
+        le_end=_unsigned_bits(lut.le_end),
+        lo_start=_unsigned_bits(lut.lo_start),
+        lo_end=_unsigned_bits(lut.lo_end),
+        le_underflow=_slope(lut.le_underflow),
+        le_overflow=_slope(lut.le_overflow),
+        lo_underflow=_slope(lut.lo_underflow),
+        lo_overflow=_slope(lut.lo_overflow),
+        hybrid_priority=LUT_TABLES[lut.hybrid_priority],
+        underflow_priority=LUT_TABLES[lut.underflow_priority],
+        overflow_priority=LUT_TABLES[lut.overflow_priority],
+        method=LUT_METHODS[lut.method],
+    )
+
+
 def half_bits(value: float) -> int:
     """The bits of `value` in FP16: the form of an X stage's number."""
     return int(np.float16(value).view(np.uint16))
@@ -254,6 +300,14 @@ def half_bits(value: float) -> int:
 def single_bits(value: float) -> int:
     """The bits of `value` in FP32 as a signed number: the form of the Y stage's number."""
     return int(np.float32(value).view(np.int32))
+
+
+def _unsigned_bits(value: float) -> int:
+    return int(np.float32(value).view(np.uint32))
+
+
+def _slope(value: float) -> records.LutSlope:
+    return records.LutSlope(scale=int(np.float16(value).view(np.int16)))
 
 
 def _stage(stage: Stage, precision: hw.Precision, bits: Callable[[float], int]) -> records.SdpSubOp:

@@ -22,6 +22,7 @@ from xonnc.dialects.dla.attributes import ConstantLayout, MemoryRole
 from xonnc.dialects.dla.engines import SdpOp
 from xonnc.dialects.dla.storage import ConstantOp, MemoryOp
 from xonnc.dialects.dla.types import PackedType, SurfaceType, cube_of, shape_of, tensor_of
+from xonnc.formats.nvdla.geometry import round_up
 from xonnc.lowering.dla_layers import Chain, chains
 from xonnc.lowering.dla_views import Views, is_in_memory, root_bytes
 from xonnc.lowering.packing import constant_bytes
@@ -32,9 +33,6 @@ ACTIVATIONS = "activations"
 CONSTANTS = "constants"
 CONSTANT_ALIGNMENT = 128
 """Recommended for weights (spec/nvdla.md §3.4)."""
-
-MEMORY_UNIT = 4096
-"""Memory objects are whole pages (spec/nvdla.md §1.4)."""
 
 
 @dataclass(frozen=True)
@@ -72,19 +70,14 @@ def allocate(module: ModuleOp, target: NvdlaTarget) -> None:
     function.update_function_type()
     for name, (size, role) in memories.items():
         if size:
-            bound = role in (MemoryRole.INPUT, MemoryRole.OUTPUT)
             least = plan.lower_bound if role is MemoryRole.ACTIVATIONS else None
-            _before(function, MemoryOp(name, size if bound else _up(size), role, least))
+            _before(function, MemoryOp(name, size, role, least))
 
 
 def _before(function: FuncOp, memory: MemoryOp) -> None:
     block = function.parent_block()
     assert block is not None
     block.insert_op_before(memory, function)
-
-
-def _up(size: int, unit: int = MEMORY_UNIT) -> int:
-    return -(-size // unit) * unit
 
 
 class _Lifetimes:
@@ -214,7 +207,7 @@ def _constant_types(
             types[op.result] = _surface(op.result, CONSTANTS, end, line, line * cube.height)
         else:
             types[op.result] = PackedType(tensor, StringAttr(CONSTANTS), IntAttr(end), IntAttr(size))
-        end += _up(size, CONSTANT_ALIGNMENT)
+        end += round_up(size, CONSTANT_ALIGNMENT)
     return types, end
 
 

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
-from xonnc.dialects.dla.engines import ConvOp, PdpOp, PowerOp, SdpOp, SoftmaxOp
+from xonnc.dialects.dla.attributes import Lut
+from xonnc.dialects.dla.engines import CdpOp, ConvOp, PdpOp, PowerOp, SdpOp, SoftmaxOp
 from xonnc.dialects.dla.types import FlowType, SurfaceType, cube_of
 from xonnc.formats.nvdla import constants as hw
 from xonnc.formats.nvdla import records
 from xonnc.formats.nvdla.geometry import surfaces
-from xonnc.lowering.descriptors import Descriptors, DescriptorWriter
+from xonnc.lowering.descriptors import Descriptors, DescriptorWriter, lut_param
 from xonnc.lowering.dla_allocate import CONSTANTS
 from xonnc.lowering.dla_layers import Chain
 from xonnc.lowering.planning.dependencies import Entry, Extent, Layer, dependency_graph, heads
@@ -49,7 +50,8 @@ class DlaTaskWriter:
         ops = [op for chain in group for op in chain.ops]
         layers = self._layers(ops)
         entries = dependency_graph(layers)
-        described = [self._describe(op) for op in ops]
+        luts = list(dict.fromkeys(op.lut.data for op in ops if isinstance(op, CdpOp)))
+        described = [self._describe(op, luts) for op in ops]
         first = len(self._positions) + 1
         network = records.NetworkDesc(
             dependency_graph_index=first,
@@ -58,7 +60,7 @@ class DlaTaskWriter:
             lut_data_index=first + 3,
             op_head=heads(layers, len(hw.OpType)),
             num_operations=len(ops),
-            num_luts=0,
+            num_luts=len(luts),
             num_addresses=first + 5,
         )
         graph = b"".join(_common(index, layers[index], entry).pack() for index, entry in enumerate(entries))
@@ -67,7 +69,7 @@ class DlaTaskWriter:
             ("dep_graph", graph),
             ("op_list", b"".join(item.operation.pack().ljust(records.OP_BYTES, b"\0") for item in described)),
             ("surf_list", b"".join(item.surface.pack().ljust(surface_size, b"\0") for item in described)),
-            ("lut_list", NO_LUT),
+            ("lut_list", b"".join(lut_param(lut).pack() for lut in luts) or NO_LUT),
         )
         return TaskBlobs(network.pack(), lists, dummies=1)
 
@@ -96,7 +98,7 @@ class DlaTaskWriter:
         memory = self._positions[type_.memory.data]
         return (Extent(memory, begin, begin + (count - 1) * type_.surface_stride.data + rows),)
 
-    def _describe(self, op: Operation) -> Descriptors:
+    def _describe(self, op: Operation, luts: list[Lut]) -> Descriptors:
         match op:
             case ConvOp():
                 return self._descriptors.conv(op)
@@ -104,6 +106,8 @@ class DlaTaskWriter:
                 return self._descriptors.sdp(op)
             case PdpOp():
                 return self._descriptors.pdp(op)
+            case CdpOp():
+                return self._descriptors.cdp(op, luts.index(op.lut.data))
             case _:
                 raise AssertionError(f"{op.name} is no layer of the DLA")
 
@@ -162,6 +166,8 @@ def _engine(op: Operation) -> hw.OpType:
             return hw.OpType.SDP
         case PdpOp():
             return hw.OpType.PDP
+        case CdpOp():
+            return hw.OpType.CDP
         case _:
             raise AssertionError(f"{op.name} is no layer of the DLA")
 

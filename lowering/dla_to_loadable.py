@@ -141,13 +141,14 @@ def _add_memory(file: _File, op: MemoryOp, function: FuncOp, target: NvdlaTarget
     block = function.body.block
     match op.role:
         case MemoryRole.ACTIVATIONS:
-            index = file.add_memory(size, hw.MemoryFlags.ALLOC)
+            index = file.add_memory(round_up(size, PAGE), hw.MemoryFlags.ALLOC)
         case MemoryRole.CONSTANTS:
             contents = [
                 (offset, Blob(name=f"tb-{number}", data=data))
                 for number, (offset, data) in enumerate(_constants(function, name, target))
             ]
-            index = file.add_memory(size, hw.MemoryFlags.ALLOC | hw.MemoryFlags.SET, contents)
+            flags = hw.MemoryFlags.ALLOC | hw.MemoryFlags.SET
+            index = file.add_memory(round_up(size, PAGE), flags, contents)
         case MemoryRole.INPUT:
             names = _names(function.arg_attrs, len(block.args), "input")
             index = _add_tensor(file, name, size, block.args, names, hw.MemoryFlags.INPUT)

@@ -10,7 +10,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.dla.attributes import MemoryRole
-from xonnc.dialects.dla.engines import ConvOp, PdpOp, PowerOp, SdpOp, SoftmaxOp
+from xonnc.dialects.dla.engines import CdpOp, ConvOp, PdpOp, PowerOp, SdpOp, SoftmaxOp
 from xonnc.dialects.dla.storage import ConstantOp, MemoryOp
 from xonnc.dialects.dla.types import FlowType, PackedType, SurfaceType, cube_of, shape_of
 from xonnc.dialects.onnx.locations import node_name
@@ -25,6 +25,7 @@ ENGINES: dict[type[Operation], str] = {
     ConvOp: "CONV",
     SdpOp: "SDP",
     PdpOp: "PDP",
+    CdpOp: "CDP",
     SoftmaxOp: "EMU",
     PowerOp: "EMU",
 }
@@ -34,29 +35,31 @@ STRIPE = 16
 
 @dataclass(frozen=True)
 class LayerReport:
-    """One chain of hardware layers: engines, cycles of each bound, bytes of memory traffic."""
+    """
+    One chain of hardware layers: cycles of each engine (`pooling`: PDP or CDP), bytes of memory traffic.
+    """
 
     node: str
     engines: tuple[str, ...]
     macs: int
     mac_cycles: int
     sdp_cycles: int
-    pdp_cycles: int
+    pooling_cycles: int
     traffic_bytes: int
     memory_cycles: int
 
     @property
     def cycles(self) -> int:
         """The slowest of what works at the same time."""
-        return max(self.mac_cycles, self.sdp_cycles, self.pdp_cycles, self.memory_cycles)
+        return max(self.mac_cycles, self.sdp_cycles, self.pooling_cycles, self.memory_cycles)
 
     @property
     def bound(self) -> str:
-        """What the layer waits for: `conv`, `sdp`, `pdp` or `memory`."""
+        """What the layer waits for: `conv`, `sdp`, `pooling` or `memory`."""
         times = {
             "conv": self.mac_cycles,
             "sdp": self.sdp_cycles,
-            "pdp": self.pdp_cycles,
+            "pooling": self.pooling_cycles,
             "memory": self.memory_cycles,
         }
         return max(times, key=lambda name: times[name])
@@ -116,14 +119,16 @@ def report_of(module: ModuleOp, target: NvdlaTarget) -> CompileReport:
 
 
 def _layer(chain: Chain, target: NvdlaTarget) -> LayerReport:
-    macs = mac_cycles = sdp_cycles = pdp_cycles = 0
+    macs = mac_cycles = sdp_cycles = pooling_cycles = 0
     for op in chain.ops:
         if isinstance(op, ConvOp):
             macs, mac_cycles = _conv_work(op, target)
         if isinstance(op, SdpOp):
             sdp_cycles = _sdp_cycles(op, target)
         if isinstance(op, PdpOp):
-            pdp_cycles = ceil_div(cube_of(op.source.type).elements, int(target.pdp_elements_per_cycle))
+            pooling_cycles = round(cube_of(op.source.type).elements / target.pdp_elements_per_cycle)
+        if isinstance(op, CdpOp):
+            pooling_cycles = round(cube_of(op.source.type).elements / target.cdp_elements_per_cycle)
     traffic = _traffic(chain, target)
     return LayerReport(
         node=node_name(chain.ops[-1]),
@@ -131,7 +136,7 @@ def _layer(chain: Chain, target: NvdlaTarget) -> LayerReport:
         macs=macs,
         mac_cycles=mac_cycles,
         sdp_cycles=sdp_cycles,
-        pdp_cycles=pdp_cycles,
+        pooling_cycles=pooling_cycles,
         traffic_bytes=traffic,
         memory_cycles=round(traffic / bytes_per_cycle(target)),
     )

@@ -9,6 +9,7 @@ from xdsl.ir import Data
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 
 from xonnc.dialects.dla.fields import parse_fields, print_fields
 
@@ -46,6 +47,20 @@ class Activation(StrEnum):
     RELU = "relu"
     LUT = "lut"
     PRELU = "prelu"
+
+
+class LutMethod(StrEnum):
+    """How the 65-entry table is indexed: by the exponent, or in equal steps."""
+
+    EXPONENTIAL = "exponential"
+    LINEAR = "linear"
+
+
+class LutTable(StrEnum):
+    """The table that answers where both or none would: the 65 entries or the 257."""
+
+    LINEAR_EXP = "linear_exp"
+    LINEAR_ONLY = "linear_only"
 
 
 class PoolMode(StrEnum):
@@ -168,3 +183,49 @@ class ConverterAttr(Data[Converter]):
 
     def print_parameter(self, printer: Printer) -> None:
         print_fields(printer, self.data)
+
+
+@dataclass(frozen=True)
+class Lut:
+    """
+    A lookup table of the SDP or CDP by the descriptor's names (spec/nvdla.md §3.6, §4.3).
+
+    Entries are what the engine holds: FP16 bits as signed numbers, or integers. Linear tables step by
+    `2^offset`; `*_underflow` and `*_overflow` are the slopes outside.
+    """
+
+    linear_exp_table: tuple[int, ...]
+    linear_only_table: tuple[int, ...]
+    linear_exp_offset: int
+    linear_only_offset: int
+    le_start: float = 0.0
+    le_end: float = 0.0
+    lo_start: float = 0.0
+    lo_end: float = 0.0
+    le_underflow: float = 0.0
+    le_overflow: float = 0.0
+    lo_underflow: float = 0.0
+    lo_overflow: float = 0.0
+    method: LutMethod = LutMethod.LINEAR
+    hybrid_priority: LutTable = LutTable.LINEAR_ONLY
+    underflow_priority: LutTable = LutTable.LINEAR_ONLY
+    overflow_priority: LutTable = LutTable.LINEAR_EXP
+
+
+@irdl_attr_definition
+class LutAttr(Data[Lut]):
+    """`#dla.lut<linear_exp_table = […], linear_only_table = […], …>`: 65 and 257 entries."""
+
+    name = "dla.lut"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Lut:
+        return parse_fields(parser, Lut)
+
+    def print_parameter(self, printer: Printer) -> None:
+        print_fields(printer, self.data)
+
+    def verify(self) -> None:
+        sizes = len(self.data.linear_exp_table), len(self.data.linear_only_table)
+        if sizes != (65, 257):
+            raise VerifyException(f"the tables have 65 and 257 entries, found {sizes[0]} and {sizes[1]}")

@@ -25,6 +25,7 @@ from xdsl.utils.exceptions import VerifyException
 from xonnc.dialects.dla.attributes import (
     BankPlanAttr,
     ConverterAttr,
+    LutAttr,
     OperandMode,
     PoolMode,
     Stage,
@@ -294,6 +295,41 @@ class PdpOp(IRDLOperation):
         check_shape("the result", cube_of(self.result.type), expected)
         if self.split_num.value.data > 1 and isinstance(self.source.type, FlowType):
             raise VerifyException("split_num above 1 needs a source in memory, found a flow")
+
+
+@irdl_op_definition
+class CdpOp(IRDLOperation):
+    """
+    The cross-channel data processor: `x * lut(sum of squares over local_size channels)` (spec/nvdla.md §4.4).
+
+    1. `source` and `result` have one shape.
+    2. `local_size` is odd: as many channels on either side.
+
+    ```mlir
+    %y = "dla.cdp"(%x) <{local_size = 5 : i64, lut = #dla.lut<…>}>
+       : (tensor<1x16x8x8xf16>) -> tensor<1x16x8x8xf16>
+    ```
+    """
+
+    name = "dla.cdp"
+
+    source = operand_def(IN_MEMORY)
+    result = result_def(IN_MEMORY)
+
+    local_size = prop_def(BaseAttr(IntegerAttr))
+    lut = prop_def(LutAttr)
+
+    traits = traits_def(Pure())
+
+    def __init__(self, source: SSAValue, result_type: Attribute, *, local_size: int, lut: LutAttr):
+        properties: dict[str, Attribute | None] = {"local_size": IntegerAttr(local_size, i64), "lut": lut}
+        super().__init__(operands=[source], result_types=[result_type], properties=properties)
+
+    def verify_(self) -> None:
+        check_shape("the result", cube_of(self.result.type), cube_of(self.source.type))
+        size = self.local_size.value.data
+        if size < 1 or size % 2 == 0:
+            raise VerifyException(f"local_size is odd, found {size}")
 
 
 @irdl_op_definition

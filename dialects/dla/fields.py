@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from dataclasses import MISSING, Field, fields
 from enum import StrEnum
-from typing import Any, ClassVar, Protocol, TypeVar, get_type_hints
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, get_type_hints
 
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
 
 class Record(Protocol):
-    """A dataclass whose fields are enums, booleans, integers or floats."""
+    """A dataclass whose fields are enums, booleans, integers, floats or tuples of integers."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
 
+Value: TypeAlias = StrEnum | bool | float | tuple[int, ...]
 RecordT = TypeVar("RecordT", bound=Record)
 
 
@@ -33,7 +34,7 @@ def print_fields(printer: Printer, record: Record) -> None:
 def parse_fields(parser: AttrParser, record_type: type[RecordT]) -> RecordT:
     """Parses what `print_fields` printed; a field that is not there keeps its default."""
     types = get_type_hints(record_type)
-    values: dict[str, StrEnum | bool | float] = {}
+    values: dict[str, Value] = {}
     with parser.in_angle_brackets():
         while (name := parser.parse_optional_keyword_in(types.keys())) is not None:
             parser.parse_punctuation("=")
@@ -50,7 +51,9 @@ def _required(field: Field[Any]) -> bool:
     return field.default is MISSING
 
 
-def _parse_value(parser: AttrParser, type_: type) -> StrEnum | bool | float:
+def _parse_value(parser: AttrParser, type_: Any) -> Value:
+    if type_ == tuple[int, ...]:
+        return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer))
     if issubclass(type_, StrEnum):
         return type_(parser.parse_keyword_in([member.value for member in type_]))
     if type_ is bool:
@@ -60,7 +63,9 @@ def _parse_value(parser: AttrParser, type_: type) -> StrEnum | bool | float:
     return float(parser.parse_number())
 
 
-def _text(value: StrEnum | bool | float) -> str:
+def _text(value: Value) -> str:
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(str, value))}]"
     if isinstance(value, bool):
         return "true" if value else "false"
     return value.value if isinstance(value, StrEnum) else repr(value)

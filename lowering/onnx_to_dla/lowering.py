@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from xonnc.dialects.dla.attributes import ConstantLayout, Stage
-from xonnc.dialects.dla.engines import ConvOp, PdpOp, PowerOp, SdpOp, SoftmaxOp
+from xonnc.dialects.dla.engines import CdpOp, ConvOp, PdpOp, PowerOp, SdpOp, SoftmaxOp
 from xonnc.dialects.dla.storage import ConstantOp
 from xonnc.dialects.dla.types import CubeShape, FlowType, cube_of, shape_of
 from xonnc.dialects.onnx.elements import DisposablePool, elements_array
@@ -35,6 +35,7 @@ Operand: TypeAlias = tuple[Stage, SSAValue | None]
 ENGINES: tuple[tuple[type[Operation], str], ...] = (
     (ConvOp, "CONV"),
     (PdpOp, "PDP"),
+    (CdpOp, "CDP"),
     (SoftmaxOp, "EMU"),
     (PowerOp, "EMU"),
     (SdpOp, "SDP"),

@@ -1,13 +1,19 @@
-"""Operators that move nothing (concatenation, reshapes, what training leaves behind) and softmax."""
+"""
+Operators that change shapes (concatenation, reshapes, transpositions), what training leaves, and softmax.
+"""
 
 from __future__ import annotations
 
+from math import prod
+
+import numpy as np
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.dla.engines import SoftmaxOp as DlaSoftmaxOp
 from xonnc.dialects.dla.storage import ConcatOp as DlaConcatOp
 from xonnc.dialects.dla.storage import ReshapeOp as DlaReshapeOp
 from xonnc.dialects.dla.types import CubeShape, cube_of
+from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.ops.math import SoftmaxOp, SoftmaxV11Op
 from xonnc.dialects.onnx.ops.nn import DropoutOp, DropoutV10Op, FlattenOp
 from xonnc.dialects.onnx.ops.tensor import (
@@ -16,11 +22,14 @@ from xonnc.dialects.onnx.ops.tensor import (
     ReshapeOp,
     SqueezeOp,
     SqueezeV11Op,
+    TransposeOp,
     UnsqueezeOp,
     UnsqueezeV11Op,
 )
 from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.onnx_to_dla.convolution import convolution
 from xonnc.lowering.onnx_to_dla.lowering import Cube, Lowering, cube_shape, cube_type, lowers
+from xonnc.lowering.planning.shapes import Window
 
 
 @lowers(ConcatOp)
@@ -69,6 +78,35 @@ def dropout(op: DropoutOp | DropoutV10Op, to: Lowering) -> Cube:
     return to.cube(op.data)
 
 
+@lowers(TransposeOp)
+def transpose(op: TransposeOp, to: Lowering) -> Cube:
+    """
+    Another order of dimensions: nothing where only ones move, a 1x1 convolution with ones where only
+    channels do.
+
+    A channel shuffle is of that kind: the dimensions that make up the channels change places, rows and
+    columns stay.
+    """
+    source = to.cube(op.data)
+    rank = len(source.shape)
+    order = values_of(op.perm) or tuple(reversed(range(rank)))
+    shape = tuple(source.shape[dimension] for dimension in order)
+    moved = [dimension for dimension in order if source.shape[dimension] != 1]
+    if moved == sorted(moved):
+        return reshaped(op.data, shape, to)
+    channels = source.cube.channels
+    leading = max((end for end in range(rank + 1) if prod(source.shape[:end]) == channels), default=0)
+    inner, outer = list(order[:leading]), list(order[leading:])
+    if sorted(inner) != list(range(leading)) or outer != sorted(outer):
+        to.refuse(
+            f"perm {list(order)} of {list(source.shape)} moves rows or columns (the core permutes channels)"
+        )
+    picked = np.arange(channels).reshape(source.shape[:leading]).transpose(inner).reshape(-1)
+    weights = np.zeros((channels, channels, 1, 1), np.float16)
+    weights[np.arange(channels), picked] = 1
+    return Cube(convolution(source.value, weights, None, Window((1, 1)), to), shape)
+
+
 @lowers(SoftmaxOp)
 def softmax(op: SoftmaxOp, to: Lowering) -> Cube:
     """Softmax over the channels of one position, a task of the CPU emulator."""
@@ -99,9 +137,7 @@ def _softmax(value: SSAValue, axis: int, flattens: bool, to: Lowering) -> Cube:
     source = to.cube(value)
     axis %= len(source.shape)
     summed = source.shape[axis:] if flattens else (source.shape[axis],)
-    elements = 1
-    for size in summed:
-        elements *= size
+    elements = prod(summed)
     if source.cube != CubeShape(elements, 1, 1):
         to.refuse(
             f"softmax over {elements} elements of {list(source.shape)} (the emulator takes the channels of a "

@@ -1,7 +1,7 @@
 // RUN: onnx-opt %s --dla-allocate --split-input-file | filecheck %s
 
 // Inputs and outputs have memory of their own; the second cube takes the place of nothing, the third that of the first.
-// CHECK:       "dla.memory"() <{lower_bound = 1024 : i64, role = "activations", size = 4096 : i64, sym_name = "activations"}>
+// CHECK:       "dla.memory"() <{lower_bound = 1024 : i64, role = "activations", size = 1024 : i64, sym_name = "activations"}>
 // CHECK:       "dla.memory"() <{role = "input", size = 512 : i64, sym_name = "input_0"}>
 // CHECK:       "dla.memory"() <{role = "output", size = 512 : i64, sym_name = "output_0"}>
 // CHECK-LABEL: @chain(%arg0: !dla.surface<tensor<1x16x4x4xf16>, "input_0" at 0, line 128, surface 512>)
@@ -50,7 +50,7 @@ func.func @views(%x: tensor<1x16x4x4xf16>) -> tensor<1x16x3x4xf16> {
 // -----
 
 // Constants begin at multiples of 128 bytes; kernels take whole entries of the convolution buffer, 128 bytes as well.
-// CHECK:       "dla.memory"() <{role = "constants", size = 4096 : i64, sym_name = "constants"}>
+// CHECK:       "dla.memory"() <{role = "constants", size = 768 : i64, sym_name = "constants"}>
 // CHECK-LABEL: @in_order
 // CHECK:         -> !dla.packed<tensor<16xf16>, "constants" at 0, size 32>
 // CHECK:         -> !dla.packed<tensor<4x16x1x1xf16>, "constants" at 128, size 128>

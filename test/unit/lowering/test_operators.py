@@ -167,6 +167,22 @@ POOLS = [
     ),
 ]
 
+NORMALIZATIONS = [
+    case("lrn 5", "y = LRN<size=5, alpha=0.0001, beta=0.75>(x)", x=(1, 20, 4, 4)),
+    case("lrn 3 bent", "y = LRN<size=3, alpha=0.5, beta=0.75, bias=2.0>(x)", x=(1, 7, 6, 5)),
+    case(
+        "lrn 9",
+        "m = Mul(x, k)\ny = LRN<size=9, alpha=0.01, beta=0.5>(m)",
+        x=(1, 33, 4, 4),
+        weights={"k": np.array([9], np.float32)},
+    ),
+    case(
+        "two tables",
+        "a = LRN<size=5, alpha=0.1, beta=0.75>(x)\ny = LRN<size=5, alpha=0.7, beta=0.5>(a)",
+        x=(1, 20, 4, 4),
+    ),
+]
+
 TENSORS = [
     case("concat of atoms", "a = Relu(x)\nb = Neg(x)\ny = Concat<axis=1>(a, b)", x=(1, 16, 5, 5)),
     case("concat inside atoms", "a = Relu(x)\nb = Neg(x)\ny = Concat<axis=1>(a, b, x)"),
@@ -183,6 +199,16 @@ TENSORS = [
     case("flattened result", "r = Relu(x)\ny = Flatten(r)"),
     case("relu of a flatten", "f = Flatten(x)\ny = Relu(f)"),
     case("input as result", "r = Relu(x)\ny = Identity(x)", outputs=("y", "r")),
+    case(
+        "channel shuffle",
+        "a = Reshape(x, k)\nb = Transpose<perm=[0,2,1,3,4]>(a)\ny = Reshape(b, s)",
+        x=(1, 24, 5, 6),
+        weights={"k": np.array([1, 3, 8, 5, 6], np.int64), "s": np.array([1, 24, 5, 6], np.int64)},
+    ),
+    case("transpose of ones", "a = Transpose<perm=[0,2,3,1]>(x)\ny = Neg(a)", x=(1, 20, 1, 1)),
+    case(
+        "squeeze", "a = Squeeze(x, k)\ny = Neg(a)", x=(1, 20, 1, 1), weights={"k": np.array([2, 3], np.int64)}
+    ),
     case("softmax", "y = Softmax(x)", x=(1, 1000)),
     case("softmax over channels", "y = Softmax<axis=1>(x)", x=(1, 37, 1, 1)),
     case("softmax before opset 13", "y = Softmax(x)", x=(1, 37, 1, 1), opset=9),
@@ -191,7 +217,10 @@ TENSORS = [
 ]
 
 
-@pytest.mark.parametrize(("nodes", "options"), CONVOLUTIONS + PRODUCTS + ELEMENTWISE + POOLS + TENSORS)
+ALL = CONVOLUTIONS + PRODUCTS + ELEMENTWISE + POOLS + NORMALIZATIONS + TENSORS
+
+
+@pytest.mark.parametrize(("nodes", "options"), ALL)
 def test_numbers(nodes: str, options: dict[str, Any], build: Build, deviation: Deviation):
     assert deviation(build(nodes, **options)) < TOLERANCE
 

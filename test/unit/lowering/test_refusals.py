@@ -123,6 +123,17 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
         {"weights": {"k": np.array([1, 6, 4, 8], np.int64)}},
         "the reshape to [1, 6, 4, 8] before it moves data",
     ),
+    ("y = LRN<size=11>(x)", {"x": (1, 16, 4, 4)}, "size 11 (the CDP takes 3, 5, 7, 9)"),
+    (
+        "y = LRN<size=5, alpha=-1.0>(x)",
+        {"x": (1, 16, 4, 4)},
+        "alpha -1 and bias 1 (the lookup table takes numbers above 0)",
+    ),
+    (
+        "y = Transpose<perm=[0,2,3,1]>(x)",
+        {},
+        "perm [0, 2, 3, 1] of [1, 3, 8, 8] moves rows or columns (the core permutes channels)",
+    ),
     ("y = Sin(x)", {}, "Sin_0 (Sin): the DLA has no such operator; run it on the CPU"),
     ("y = Add(x, c)", {"weights": {"c": (2, 3, 8, 8)}}, "is broadcast to [2, 3, 8, 8]"),
 ]

@@ -1,0 +1,23 @@
+"""Normalisation across channels on the CDP."""
+
+from __future__ import annotations
+
+from xonnc.dialects.dla.attributes import LutAttr
+from xonnc.dialects.dla.engines import CdpOp
+from xonnc.dialects.onnx.ops.nn import LRNOp
+from xonnc.formats.nvdla.geometry import LRN_SIZES
+from xonnc.lowering.onnx_to_dla.lowering import Cube, Lowering, lowers
+from xonnc.lowering.planning.lookup import normalization_lut
+
+
+@lowers(LRNOp)
+def lrn(op: LRNOp, to: Lowering) -> Cube:
+    """`X (bias + alpha / size * sum of squares)^-beta`, the power from the lookup table."""
+    source, size = to.image(op.X), op.size.value.data
+    scale, bias, beta = op.alpha.value.data / size, op.bias.value.data, op.beta.value.data
+    if size not in LRN_SIZES:
+        to.refuse(f"size {size} (the CDP takes {', '.join(map(str, LRN_SIZES))})")
+    if scale <= 0 or bias <= 0:
+        to.refuse(f"alpha {op.alpha.value.data:g} and bias {bias:g} (the lookup table takes numbers above 0)")
+    lut = LutAttr(normalization_lut(scale, bias, beta))
+    return Cube(to(CdpOp(source, source.type, local_size=size, lut=lut)), to.result_shape(op))
