@@ -76,6 +76,36 @@ def _constprop() -> type[ModulePass]:
     return ConstProp
 
 
+def _onnx_cse() -> type[ModulePass]:
+    from xonnc.transforms.onnx_cse_with_node_name import OnnxCseWithNodeName
+
+    return OnnxCseWithNodeName
+
+
+def _onnx_pre_krnl_verify() -> type[ModulePass]:
+    from xonnc.transforms.onnx_pre_krnl_verify import OnnxPreKrnlVerify
+
+    return OnnxPreKrnlVerify
+
+
+def _replace_op() -> type[ModulePass]:
+    from xonnc.transforms.replace_op_with_its_operand import ReplaceOpWithItsOperand
+
+    return ReplaceOpWithItsOperand
+
+
+def _set_node_name() -> type[ModulePass]:
+    from xonnc.transforms.set_onnx_node_name import SetOnnxNodeName
+
+    return SetOnnxNodeName
+
+
+def _standard_func_return() -> type[ModulePass]:
+    from xonnc.transforms.standard_func_return import StandardFuncReturn
+
+    return StandardFuncReturn
+
+
 def _scrub() -> type[ModulePass]:
     from xonnc.transforms.scrub_disposable import ScrubDisposable
 
@@ -114,8 +144,13 @@ XONNC_UNIVERSE = Universe(
         "dla-resolve-views": _dla_resolve_views,
         "dla-schedule": _dla_schedule,
         "dla-split": _dla_split,
+        "onnx-cse-with-node-name": _onnx_cse,
+        "onnx-pre-krnl-verify": _onnx_pre_krnl_verify,
+        "replace-op-with-its-operand": _replace_op,
         "scrub-disposable": _scrub,
+        "set-onnx-node-name": _set_node_name,
         "shape-inference-onnx": _shape_inference,
         "simplify-onnx": _simplify,
+        "standard-func-return": _standard_func_return,
     },
 )

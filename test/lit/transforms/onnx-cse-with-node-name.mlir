@@ -1,0 +1,80 @@
+// RUN: onnx-opt %s --onnx-cse-with-node-name --split-input-file | filecheck %s
+// RUN: onnx-opt %s --onnx-cse-with-node-name --onnx-cse-with-node-name --split-input-file | filecheck %s
+
+// The first of two equal nodes stays, with its name.
+// CHECK-LABEL: @names
+// CHECK:         %[[A:.*]] = "onnx.Add"(%{{.*}}, %{{.*}}) {onnx_node_name = "first"}
+// CHECK-NEXT:    %[[Y:.*]] = "onnx.Mul"(%[[A]], %[[A]]) {onnx_node_name = "product"}
+// CHECK-NEXT:    onnx.Return %[[Y]]
+func.func @names(%x: tensor<2xf32>, %y: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = "onnx.Add"(%x, %y) {onnx_node_name = "first"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %1 = "onnx.Add"(%x, %y) {onnx_node_name = "second"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %2 = "onnx.Mul"(%0, %1) {onnx_node_name = "product"} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  onnx.Return %2 : tensor<2xf32>
+}
+
+// -----
+
+// Constants are equal by their bits: 0.0 and -0.0 are two, a NaN is itself.
+// CHECK-LABEL: @constants
+// CHECK-COUNT-3: onnx.Constant
+// CHECK-NOT:     onnx.Constant
+// CHECK:         onnx.Return %[[N:.*]], %[[N]], %[[Z:.*]], %{{.*}}, %[[Z]]
+func.func @constants() -> (tensor<2xf32>, tensor<2xf32>, tensor<f32>, tensor<f32>, tensor<f32>) {
+  %0 = onnx.Constant dense<[0x7FC00000, 1.0]> : tensor<2xf32>
+  %1 = onnx.Constant dense<[0x7FC00000, 1.0]> : tensor<2xf32>
+  %2 = onnx.Constant dense<0.0> : tensor<f32>
+  %3 = onnx.Constant dense<-0.0> : tensor<f32>
+  %4 = onnx.Constant dense<0.0> : tensor<f32>
+  onnx.Return %0, %1, %2, %3, %4 : tensor<2xf32>, tensor<2xf32>, tensor<f32>, tensor<f32>, tensor<f32>
+}
+
+// -----
+
+// Other attributes, other nodes.
+// CHECK-LABEL: @attributes
+// CHECK-COUNT-2: "onnx.LeakyRelu"
+// CHECK-NOT:     "onnx.LeakyRelu"
+func.func @attributes(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) {
+  %0 = "onnx.LeakyRelu"(%x) <{alpha = 0.1 : f32}> : (tensor<2xf32>) -> tensor<2xf32>
+  %1 = "onnx.LeakyRelu"(%x) <{alpha = 0.2 : f32}> : (tensor<2xf32>) -> tensor<2xf32>
+  %2 = "onnx.LeakyRelu"(%x) <{alpha = 0.1 : f32}> : (tensor<2xf32>) -> tensor<2xf32>
+  onnx.Return %0, %1, %2 : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
+}
+
+// -----
+
+// What may give something else each time is never merged.
+// CHECK-LABEL: @chance
+// CHECK-COUNT-2: "onnx.RandomNormal"
+// CHECK-COUNT-2: "onnx.Custom"(%{{.*}}) <{function_name = "Noise"}> : (tensor<2xf32>)
+func.func @chance(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) {
+  %0 = "onnx.RandomNormal"() <{dtype = 1 : si64, shape = [2]}> : () -> tensor<2xf32>
+  %1 = "onnx.RandomNormal"() <{dtype = 1 : si64, shape = [2]}> : () -> tensor<2xf32>
+  %2 = "onnx.Custom"(%x) <{function_name = "Noise"}> : (tensor<2xf32>) -> tensor<2xf32>
+  %3 = "onnx.Custom"(%x) <{function_name = "Noise"}> : (tensor<2xf32>) -> tensor<2xf32>
+  onnx.Return %0, %1, %2, %3 : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
+}
+
+// -----
+
+// A branch uses what is outside of it; the two branches do not see each other.
+// CHECK-LABEL: @branches
+// CHECK:         %[[N:.*]] = "onnx.Neg"
+// CHECK:         "onnx.If"
+// CHECK-NEXT:      %[[A:.*]] = "onnx.Abs"(%[[N]])
+// CHECK:           %[[B:.*]] = "onnx.Abs"(%[[N]])
+// CHECK-NOT:     "onnx.Neg"
+func.func @branches(%c: tensor<i1>, %x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+  %n = "onnx.Neg"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  %0 = "onnx.If"(%c) ({
+    %1 = "onnx.Neg"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+    %2 = "onnx.Abs"(%1) : (tensor<2xf32>) -> tensor<2xf32>
+    onnx.Yield %2 : tensor<2xf32>
+  }, {
+    %3 = "onnx.Abs"(%n) : (tensor<2xf32>) -> tensor<2xf32>
+    %4 = "onnx.Mul"(%3, %3) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+    onnx.Yield %4 : tensor<2xf32>
+  }) : (tensor<i1>) -> tensor<2xf32>
+  onnx.Return %0, %n : tensor<2xf32>, tensor<2xf32>
+}

@@ -1,0 +1,102 @@
+"""`onnx-cse-with-node-name`: common subexpressions, whatever their nodes are called."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntAttr, ModuleOp
+from xdsl.ir import Attribute
+from xdsl.passes import ModulePass
+from xdsl.transforms.common_subexpression_elimination import cse
+
+from xonnc.dialects.onnx.elements import elements_array
+from xonnc.dialects.onnx.locations import NODE_NAME
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.ops.builtin import CustomOp, EntryPointOp, ReturnOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.rewriting.patterns import Array
+
+_APART = "onnx.apart"
+"""Holds a different number for each custom op while equal ops are looked for."""
+
+SAMPLES = 16
+"""Elements of a constant that are looked at before all of them are."""
+
+
+@dataclass(frozen=True)
+class OnnxCseWithNodeName(ModulePass):
+    """
+    Makes one of nodes that compute the same: the same operator on the same values, names apart.
+
+    The node that stays keeps its name. Constants with the same elements are one first. Operators that are not
+    ONNX's stay apart: nobody knows whether they give the same each time.
+    """
+
+    name = "onnx-cse-with-node-name"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Merges what is equal under `op`."""
+        _share([inner for inner in op.walk() if isinstance(inner, ConstantOp)])
+        nodes = [
+            inner
+            for inner in op.walk()
+            if isinstance(inner, OnnxOp) and not isinstance(inner, EntryPointOp | ReturnOp | ConstantOp)
+        ]
+        names = {node: name for node in nodes if (name := node.attributes.pop(NODE_NAME, None)) is not None}
+        custom = [node for node in nodes if isinstance(node, CustomOp)]
+        for number, node in enumerate(custom):
+            node.attributes[_APART] = IntAttr(number)
+        cse(op)
+        for node in custom:
+            del node.attributes[_APART]
+        for node, name in names.items():
+            node.attributes[NODE_NAME] = name
+
+
+def _share(constants: Iterable[ConstantOp]) -> None:
+    """Gives constants with the same elements one attribute; two of the pool are never equal."""
+    by_sample: defaultdict[tuple[Attribute, bytes], list[ConstantOp]] = defaultdict(list)
+    by_type: defaultdict[Attribute, list[ConstantOp]] = defaultdict(list)
+    for constant in constants:
+        if constant.value is not None:
+            by_type[constant.output.type].append(constant)
+    for type_, alike in by_type.items():
+        if len(alike) == 1:
+            continue
+        for constant in alike:
+            array = _array(constant)
+            if array is not None:
+                step = max(array.size // SAMPLES, 1)
+                by_sample[type_, array.reshape(-1)[::step].tobytes()].append(constant)
+    for alike in by_sample.values():
+        kept: list[ConstantOp] = []
+        for constant in alike:
+            twin = next((one for one in kept if _same(one, constant)), None)
+            if twin is None:
+                kept.append(constant)
+            else:
+                constant.value = twin.value
+
+
+def _array(constant: ConstantOp) -> Array | None:
+    """The elements; `None` for text, which has no bytes of its own."""
+    array = None if constant.value is None else elements_array(constant.value)
+    return None if array is None or array.dtype == np.object_ else array
+
+
+def _same(a: ConstantOp, b: ConstantOp) -> bool:
+    """Whether two constants of one type hold the same bytes: NaNs may be equal, zeros of two signs not."""
+    if a.value is b.value:
+        return True
+    first, second = _array(a), _array(b)
+    assert first is not None
+    assert second is not None
+    return np.array_equal(_bytes(first), _bytes(second))
+
+
+def _bytes(array: Array) -> Array:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)

@@ -1,0 +1,97 @@
+"""`set-onnx-node-name`: every node has a name that no other has (spec/onnx-rules-passes… §2.8)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import count
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, FusedLoc, ModuleOp, NameLoc, StringAttr
+from xdsl.ir import Attribute, Operation
+from xdsl.passes import ModulePass
+from xdsl.utils.hints import isa
+
+from xonnc.dialects.onnx.locations import NODE_NAME, node_name, output_names, renamed
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.ops.builtin import DimOp, EntryPointOp, ReturnOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+
+LONGEST_NAME = 256
+"""A name made from that of the operand's node is not longer than this, lest chains of nodes make it grow."""
+
+
+@dataclass(frozen=True)
+class SetOnnxNodeName(ModulePass):
+    """
+    Gives every node an `onnx_node_name` of its own.
+
+    A node keeps a name that no earlier node has. Another is called after its name, its location or the node
+    of its first operand, else after its operator, and numbered. A node that was imported has the name its
+    location says; a repeated name is told on standard error.
+    """
+
+    name = "set-onnx-node-name"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Names every node under `op`."""
+        taken: set[str] = set()
+        pending: dict[Operation, None] = {}
+        for node in op.walk():
+            if not isinstance(node, OnnxOp) or isinstance(node, EntryPointOp | ReturnOp | ConstantOp):
+                continue
+            name = _own_name(node)
+            if name and name not in taken:
+                taken.add(name)
+                node.attributes[NODE_NAME] = StringAttr(name)
+                continue
+            if name:
+                # Not on standard output, as onnx-mlir does: there the module goes.
+                print(
+                    f"Duplicated {NODE_NAME}: {name}. It will be updated with a new string.", file=sys.stderr
+                )
+            pending[node] = None
+        numbers = count()
+        for node in pending:
+            name = f"{_stem(node, pending)}_{next(numbers)}"
+            while name in taken:
+                name = f"{node.name}_{next(numbers)}"
+            taken.add(name)
+            node.location = renamed(node, name)
+            node.attributes[NODE_NAME] = StringAttr(name)
+
+
+def _own_name(op: Operation) -> str:
+    """The name that the op itself has: as an attribute, or as a node that was imported."""
+    if NODE_NAME in op.attributes or output_names(op):
+        return node_name(op)
+    return ""
+
+
+def _stem(op: Operation, pending: Mapping[Operation, None]) -> str:
+    """What the new name begins with."""
+    said = op.attributes.get(NODE_NAME)
+    if isinstance(said, StringAttr):
+        return said.data
+    if names := _names(op.location):
+        return "-".join(names)
+    return _after_operand(op, pending) or op.name
+
+
+def _names(location: Attribute) -> list[str]:
+    if isinstance(location, NameLoc):
+        return [location.desc.data]
+    if isinstance(location, FusedLoc) and isa(location.locations, ArrayAttr[Attribute]):
+        return [part.desc.data for part in location.locations if isinstance(part, NameLoc)]
+    return []
+
+
+def _after_operand(op: Operation, pending: Mapping[Operation, None]) -> str:
+    """The name after the node that makes the first operand; empty if that has none of its own."""
+    maker = op.operands[0].owner if op.operands else None
+    if not isinstance(maker, OnnxOp) or isinstance(maker, ConstantOp | DimOp) or maker in pending:
+        return ""
+    name = node_name(maker)
+    found = f"{name}_{op.name}"
+    return found if name and len(found) <= LONGEST_NAME else ""
