@@ -7,7 +7,14 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from xonnc.formats.nvdla.checks.problem import Problem, apply, outside
-from xonnc.formats.nvdla.constants import DataType, Interface, MemoryDomain, MemoryFlags, PixelFormat
+from xonnc.formats.nvdla.constants import (
+    DataCategory,
+    DataType,
+    Interface,
+    MemoryDomain,
+    MemoryFlags,
+    PixelFormat,
+)
 from xonnc.formats.nvdla.geometry import ceil_div
 from xonnc.formats.nvdla.loadable import AddressEntry, Blob, Loadable, MemoryEntry, TaskEntry, TensorDesc
 from xonnc.formats.nvdla.pixels import PIXELS
@@ -224,7 +231,8 @@ def tensor_has_a_shape(tensor: TensorDesc, loadable: Loadable) -> Iterator[str]:
 
 def tensor_strides_agree(tensor: TensorDesc, loadable: Loadable) -> Iterator[str]:
     """
-    Strides 0, 1 and 2 are the bytes of an element, a line and a surface; all surfaces are within the size.
+    Strides 0, 1 and 2 are the bytes of an element, a line and a surface, or a plane if lines are of elements;
+    all surfaces are within the size.
     """
     element = _ELEMENT_BYTES.get(tensor.data_type)
     if element is None:
@@ -239,12 +247,18 @@ def tensor_strides_agree(tensor: TensorDesc, loadable: Loadable) -> Iterator[str
     if tensor.pixel_format not in _ATOM_BYTES:
         yield f"pixel_format {tensor.pixel_format}; it is 0 to {PixelFormat.FEATURE_X8}"
         return
+    yield from outside("stride_1", tensor.stride_1, tensor.w * element, _LARGEST_SIZE)
     if tensor.stride_2 < tensor.h * tensor.stride_1:
         yield f"stride_2 {tensor.stride_2}; {tensor.h} lines of {tensor.stride_1} bytes take more"
-    surfaces = ceil_div(tensor.c * element, _ATOM_BYTES[tensor.pixel_format])
-    if tensor.offset + surfaces * tensor.stride_2 > tensor.size:
+    # Lines too short for atoms hold the elements of one channel: what the Rubik engine splits into.
+    atom = _ATOM_BYTES[tensor.pixel_format]
+    is_planar = tensor.data_category == DataCategory.PLANAR or tensor.stride_1 < tensor.w * atom
+    surfaces = tensor.c if is_planar else ceil_div(tensor.c * element, atom)
+    if tensor.offset + tensor.n * surfaces * tensor.stride_2 > tensor.size:
+        what = "planes" if is_planar else "surfaces"
         yield (
-            f"{surfaces} surfaces of {tensor.stride_2} bytes at {tensor.offset}; its size is {tensor.size}"
+            f"{tensor.n} x {surfaces} {what} of {tensor.stride_2} bytes at {tensor.offset}; "
+            f"its size is {tensor.size}"
         )
 
 

@@ -91,7 +91,10 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
         (CONV, {"tensors[0].data_type": 0}, "data_type 0; it is 1 to 6"),
         (CONV, {"tensors[0].pixel_format": 38}, "pixel_format 38; it is 0 to 37"),
         (CONV, {"tensors[0].stride_2": 2000}, "stride_2 2000; 9 lines of 224 bytes take more"),
-        (CONV, {"tensors[0].c": 33}, "2 surfaces of 2016 bytes at 0; its size is 2016"),
+        (CONV, {"tensors[0].c": 33}, "1 x 2 surfaces of 2016 bytes at 0; its size is 2016"),
+        (CONV, {"tensors[0].n": 3}, "3 x 1 surfaces of 2016 bytes at 0; its size is 2016"),
+        (CONV, {"tensors[0].stride_1": 6}, "stride_1 6; it is 7 to 4294967295"),
+        (CONV, {"tensors[0].stride_1": 64}, "1 x 20 planes of 2016 bytes at 0; its size is 2016"),
         (IMAGE, {"tensors[0].stride_1": 24}, "stride_1 24; a line of "),
     ],
     "tensor-has-a-shape": [
