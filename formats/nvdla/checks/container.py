@@ -243,6 +243,9 @@ def tensor_strides_agree(tensor: TensorDesc, loadable: Loadable) -> Iterator[str
         line = tensor.w * PIXELS[tensor.pixel_format].plane_bytes[0]
         if tensor.stride_1 < line:
             yield f"stride_1 {tensor.stride_1}; a line of {tensor.w} pixels has {line} bytes"
+        elif tensor.offset + tensor.n * tensor.h * tensor.stride_1 > tensor.size:
+            lines = f"{tensor.n} x {tensor.h} lines of {tensor.stride_1} bytes at {tensor.offset}"
+            yield f"{lines}; its size is {tensor.size}"
         return
     if tensor.pixel_format not in _ATOM_BYTES:
         yield f"pixel_format {tensor.pixel_format}; it is 0 to {PixelFormat.FEATURE_X8}"

@@ -49,6 +49,17 @@ def emu_sizes(operation: EmuOperation, target: NvdlaTarget) -> Iterator[str]:
         yield from outside(f"destination {field}", getattr(operation.destination, field), size, size)
 
 
+def surfaces_leave_room(operation: EmuOperation, target: NvdlaTarget) -> Iterator[str]:
+    """A surface is followed by the next, if there is one, where its lines end or later."""
+    for field, buffer in (("source", operation.source), ("destination", operation.destination)):
+        if buffer.format not in EMU_ATOMS:
+            continue
+        atom, element = EMU_ATOMS[buffer.format]
+        extent = max(0, buffer.height - 1) * buffer.line_stride + buffer.width * atom
+        if buffer.channel * element > atom and buffer.surf_stride < extent:
+            yield f"{field} surf_stride {buffer.surf_stride}; what it steps over has {extent} bytes"
+
+
 def softmax_is_of_one_pixel(operation: EmuOperation, target: NvdlaTarget) -> Iterator[str]:
     """
     A softmax takes as many elements in a row as there are channels: those of one pixel with its surfaces an
@@ -65,4 +76,4 @@ def softmax_is_of_one_pixel(operation: EmuOperation, target: NvdlaTarget) -> Ite
                 yield from outside(f"{field} surf_stride", buffer.surf_stride, atom, atom)
 
 
-EMU_RULES = (emu_formats, emu_sizes, softmax_is_of_one_pixel)
+EMU_RULES = (emu_formats, emu_sizes, surfaces_leave_room, softmax_is_of_one_pixel)

@@ -96,6 +96,7 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
         (CONV, {"tensors[0].stride_1": 6}, "stride_1 6; it is 7 to 4294967295"),
         (CONV, {"tensors[0].stride_1": 64}, "1 x 20 planes of 2016 bytes at 0; its size is 2016"),
         (IMAGE, {"tensors[0].stride_1": 24}, "stride_1 24; a line of "),
+        (IMAGE, {"tensors[0].n": 2}, "2 x 9 lines of 64 bytes at 0; its size is 576"),
     ],
     "tensor-has-a-shape": [
         (CONV, {"tensors[0].c": 0}, "dimensions n, c, h, w (1, 0, 9, 7); each is 1 or more"),
@@ -501,6 +502,18 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
     "emu-formats": [
         (SOFTMAX, {"source[0].format": 1}, "source format 1; on nv_full it is 0 (INT8) or 3 (FF16)"),
         (SOFTMAX, {"destination[0].format": 0}, "destination format 0; it is that of the source, 3"),
+    ],
+    "surfaces-leave-room": [
+        (
+            "nv_full/emu_power",
+            {"source[0].surf_stride": 352},
+            "source surf_stride 352; what it steps over has 384 bytes",
+        ),
+        (
+            "nv_full/emu_power",
+            {"destination[0].line_stride": 160},
+            "destination surf_stride 384; what it steps over has 448 bytes",
+        ),
     ],
     "emu-sizes": [
         (SOFTMAX, {"source[0].channel": 0}, "source channel 0; it is 1 or more"),
