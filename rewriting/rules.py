@@ -16,12 +16,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from typing import overload
 
 from xdsl.irdl import IRDLOperation, OpDef, VariadicDef
 
-from xonnc.errors import XonncError
+from xonnc.errors import XonncError, near
 from xonnc.rewriting.patterns import (
     AttrName,
     Bound,
@@ -145,9 +144,7 @@ class RuleSet(Mapping[str, Rule]):
         """The rules not named; an unknown name is an error that suggests a near one."""
         for name in names:
             if name not in self.rules:
-                near = get_close_matches(name, self.rules, 1)
-                hint = f"; did you mean {near[0]}?" if near else ""
-                raise XonncError(f"no rule is called {name!r}{hint}")
+                raise XonncError(f"no rule is called '{name}'{near(name, self.rules)}")
         return RuleSet({name: kept for name, kept in self.rules.items() if name not in names})
 
     def guarded(self, names: Collection[str], *guards: Condition) -> RuleSet:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -34,7 +33,7 @@ from xonnc.dialects.onnx.ops.nn import (
 )
 from xonnc.dialects.onnx.registry import op_class
 from xonnc.dialects.onnx.types import NONE, SeqType, element_type, tensor_type, unranked
-from xonnc.errors import XonncError
+from xonnc.errors import XonncError, near
 from xonnc.formats.onnx import mirror
 from xonnc.formats.onnx.fast_locations import fast_location
 from xonnc.formats.onnx.node_attributes import Kind, element_type_attribute, kept, kind_of, to_attribute
@@ -294,8 +293,7 @@ def refuse_unknown(domain: str, op_type: str, opset: int) -> None:
         raise XonncError(
             f"the model's opset is {opset}, and this operator came with opset {later.since_version}"
         )
-    near = difflib.get_close_matches(op_type, _names(domain), 1, cutoff=0.75)
-    hint = f"; did you mean '{near[0]}'?" if near else "; give operators of your own a domain of your own"
+    hint = near(op_type, _names(domain)) or "; give operators of your own a domain of your own"
     raise XonncError(f"no operator '{op_type}' in domain '{domain or 'ai.onnx'}'{hint}")
 
 

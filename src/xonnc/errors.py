@@ -25,5 +25,5 @@ class RefusalError(XonncError):
 
 def near(name: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?` if something known is close to `name`, else nothing."""
-    found = get_close_matches(name, list(known), 1)
+    found = get_close_matches(name, list(known), 1, 0.7)
     return f"; did you mean '{found[0]}'?" if found else ""

@@ -554,7 +554,7 @@ def test_two_tables_with_one_name_do_not_join() -> None:
 
 def test_disabling_an_unknown_rule_suggests_a_near_one() -> None:
     assert list(FOLD.without(["AddConst"])) == ["NegConst"]
-    with pytest.raises(XonncError, match=r"no rule is called 'AddConts'; did you mean AddConst\?"):
+    with pytest.raises(XonncError, match=r"no rule is called 'AddConts'; did you mean 'AddConst'\?"):
         FOLD.without(["AddConts"])
 
 

@@ -109,5 +109,5 @@ def test_a_rule_left_out_does_not_fire() -> None:
 
 
 def test_an_unknown_rule_suggests_a_near_one() -> None:
-    with pytest.raises(XonncError, match=r"no rule is called 'AddConstprop'; did you mean AddConstProp\?"):
+    with pytest.raises(XonncError, match=r"no rule is called 'AddConstprop'; did you mean 'AddConstProp'\?"):
         ConstProp(disable_pattern=("AddConstprop",)).rules()
