@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, i64
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, bf16, f16, f32, f64, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Operation
@@ -22,7 +22,7 @@ from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import EntryPointOp, NoValueOp, ReturnOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
-from xonnc.dialects.onnx.types import static_shape
+from xonnc.dialects.onnx.types import element_type, static_shape
 from xonnc.errors import RefusalError
 from xonnc.lowering.onnx_to_dla import convolution, elementwise, normalization, pooling, tensor
 from xonnc.lowering.onnx_to_dla.lowering import (
@@ -38,6 +38,9 @@ from xonnc.targets import NvdlaTarget, load_target
 
 NODES = "dla.nodes"
 """The function's attribute that says how many of the model's nodes each engine does."""
+
+FLOATS = (f16, bf16, f32, f64)
+"""Element types of inputs that FP16 stands for."""
 
 THEMES = (convolution, elementwise, normalization, pooling, tensor)
 """Importing a theme registers its operators."""
@@ -86,7 +89,7 @@ def _convert_function(function: FuncOp, to: Lowering) -> list[str]:
             _convert_op(op, to)
         except Refused as refused:
             if not refusals or not isinstance(refused, NotThere):
-                refusals.append(f"{describe(op)} ({op.name.removeprefix('onnx.')}): {refused}")
+                refusals.append(f"{describe(op)} ({op.OP_TYPE or op.name}): {refused}")
             for result in op.results:
                 to.poison(result)
         else:
@@ -111,6 +114,12 @@ def _convert_inputs(function: FuncOp, to: Lowering) -> list[str]:
             refusals.append(
                 f"input {index}: {argument.type} (the DLA takes one image 1xCxHxW, all sizes known); fix the "
                 "shapes of the model's inputs"
+            )
+            continue
+        if element_type(argument.type) not in FLOATS:
+            refusals.append(
+                f"input {index}: {argument.type} (the DLA computes in fp16, which does not hold such numbers "
+                "exactly); feed floats"
             )
             continue
         placed = Rewriter.replace_value_with_new_type(argument, cube_type(cube))

@@ -15,6 +15,9 @@ from xonnc.dialects.onnx.ops.extra import BatchNormalizationInferenceModeOp
 from xonnc.dialects.onnx.ops.math import (
     AddOp,
     ClipOp,
+    ClipV6Op,
+    ClipV11Op,
+    ClipV12Op,
     DivOp,
     HardSigmoidOp,
     LeakyReluOp,
@@ -29,6 +32,7 @@ from xonnc.dialects.onnx.ops.math import (
 )
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_dla.lowering import Array, Cube, Lowering, Operand, cube_shape, lowers
+from xonnc.lowering.packing import LARGEST_FP16
 
 SUM = Stage(type=StageFunction.ALU, alu=AluFunction.SUM)
 LEAST = Stage(type=StageFunction.ALU, alu=AluFunction.MIN)
@@ -128,16 +132,18 @@ def prelu(op: PReluOp, to: Lowering) -> Cube:
     )
 
 
-@lowers(ClipOp)
-def clip(op: ClipOp, to: Lowering) -> Cube:
+@lowers(ClipOp, ClipV11Op, ClipV12Op)
+def clip(op: ClipOp | ClipV11Op | ClipV12Op, to: Lowering) -> Cube:
     """`min(max(X, low), high)`; a low of zero is a ReLU."""
-    stages: list[Operand] = []
-    if op.min.type != NONE:
-        low = float(to.weights(op.min, "the lower bound").reshape(()))
-        stages.append(RELU if low == 0.0 else number(GREATEST, low))
-    if op.max.type != NONE:
-        stages.append(number(LEAST, float(to.weights(op.max, "the upper bound").reshape(()))))
-    return unary(op.input, stages, to)
+    low = None if op.min.type == NONE else float(to.weights(op.min, "the lower bound").reshape(()))
+    high = None if op.max.type == NONE else float(to.weights(op.max, "the upper bound").reshape(()))
+    return unary(op.input, bounds(low, high), to)
+
+
+@lowers(ClipV6Op)
+def clip_6(op: ClipV6Op, to: Lowering) -> Cube:
+    """`min(max(X, low), high)`, the bounds being properties as they were before opset 11."""
+    return unary(op.input, bounds(op.min.value.data, op.max.value.data), to)
 
 
 @lowers(HardSigmoidOp)
@@ -161,6 +167,16 @@ def batch_normalization(op: BatchNormalizationInferenceModeOp, to: Lowering) -> 
         (replace(SUM, mode=OperandMode.PER_KERNEL), to.per_kernel(shift - factor * mean)),
     ]
     return Cube(to.sdp(source.value, stages), source.shape)
+
+
+def bounds(low: float | None, high: float | None) -> list[Operand]:
+    """Stages that clip; FP16 reaches to 65504, and a bound beyond it is none."""
+    stages: list[Operand] = []
+    if low is not None and low > -LARGEST_FP16:
+        stages.append(RELU if low == 0.0 else number(GREATEST, low))
+    if high is not None and high < LARGEST_FP16:
+        stages.append(number(LEAST, high))
+    return stages
 
 
 def unary(value: SSAValue, stages: Sequence[Operand], to: Lowering) -> Cube:

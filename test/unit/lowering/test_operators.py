@@ -118,6 +118,8 @@ ELEMENTWISE = [
     case(
         "relu6", "y = Clip(x, a, b)", weights={"a": np.array(0, np.float32), "b": np.array(1.5, np.float32)}
     ),
+    case("relu6 before opset 11", "y = Clip<min=0.0, max=1.5>(x)", opset=9),
+    case("clip before opset 12", "y = Clip(x, a)", weights={"a": np.array(-0.5, np.float32)}, opset=11),
     case("hard sigmoid", "y = HardSigmoid<alpha=0.3, beta=0.4>(x)"),
     case("neg", "y = Neg(x)"),
     case("add of two", "r = Relu(x)\ny = Add(x, r)"),

@@ -184,6 +184,18 @@ def test_a_size_that_is_not_known(context: Context):
         compile_to_loadable(module, "nv_full", context)
 
 
+def test_integers(context: Context):
+    module = parsed(
+        context,
+        """func.func @main_graph(%x: tensor<1x3xi64>) -> tensor<1x3xi64> {
+             %y = "onnx.Max"(%x, %x) : (tensor<1x3xi64>, tensor<1x3xi64>) -> tensor<1x3xi64>
+             "onnx.Return"(%y) : (tensor<1x3xi64>) -> ()
+           }""",
+    )
+    with pytest.raises(RefusalError, match=r"tensor<1x3xi64>.*the DLA computes in fp16"):
+        compile_to_loadable(module, "nv_full", context)
+
+
 def test_a_convolution_that_nobody_cut(context: Context):
     module = parsed(
         context,
