@@ -132,7 +132,7 @@ def _memory_problems(
                 _follow(flow, place, emu_accesses(operation), task, (Moment.READ, Moment.WRITTEN))
         else:
             races += _dla_memory_problems(flow, task, target)
-    return races or [*flow.problems, *flow.outputs()]
+    return races or [*flow.problems, *flow.ends()]
 
 
 def _dla_memory_problems(flow: Flow, task: DlaTask, target: NvdlaTarget) -> list[Problem]:

@@ -16,7 +16,7 @@ RULES = {
     "written-before-read": "What is read has been written, or given with the file, or bound as input.",
     "live-data-kept": "What one operation wrote for a reader is not half overwritten by another.",
     "given-data-kept": "Constants and inputs are not written to: a second run finds what the first did.",
-    "results-are-read": "No result is overwritten as a whole before anything has read it.",
+    "results-are-read": "Every result is read before it is overwritten, and all but outputs in the end.",
     "outputs-are-written": "Every output is written by some operation.",
 }
 """What is asked of data on its way from writers to readers."""
@@ -129,12 +129,20 @@ class Flow:
                 f"overwrites all that {content.writer} wrote before anybody reads it",
             )
 
-    def outputs(self) -> Iterator[Problem]:
-        """Outputs that nothing writes."""
+    def ends(self) -> Iterator[Problem]:
+        """When all is done: results that nobody has read, outputs that nothing has written."""
         for index, memory in enumerate(self.loadable.memories):
-            if memory.flags & MemoryFlags.OUTPUT and index not in self._written:
-                reason = f"output {memory.bind_id}; no operation writes to it"
-                yield Problem(f"memory {index}", "outputs-are-written", reason)
+            if memory.flags & MemoryFlags.OUTPUT:
+                if index not in self._written:
+                    reason = f"output {memory.bind_id}; no operation writes to it"
+                    yield Problem(f"memory {index}", "outputs-are-written", reason)
+                continue
+            for content in self._contents.get(index, ()):
+                if not content.is_read:
+                    reason = (
+                        f"what it writes to memory {index} from byte {content.written.first} is read by none"
+                    )
+                    yield Problem(content.writer, "results-are-read", reason)
 
     def _find(self, place: str, rule: str, reason: str) -> None:
         self.problems.append(Problem(place, rule, reason))

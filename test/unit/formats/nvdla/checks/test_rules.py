@@ -713,6 +713,11 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
             },
             "overwrites all that task 1 operation 1 (SDP) wrote before anybody reads it",
         ),
+        (
+            SHARED,
+            {"surface[4].dst_data.address": 4},
+            "what it writes to memory 3 from byte 0 is read by none",
+        ),
     ],
     "outputs-are-written": [
         (SHARED, {"surface[4].dst_data.address": 4}, "output 0; no operation writes to it")
