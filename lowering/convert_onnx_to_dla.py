@@ -60,8 +60,9 @@ class ConvertOnnxToDla(ModulePass):
 
 def convert(module: ModuleOp, target: NvdlaTarget, pool: DisposablePool) -> None:
     """
-    Lowers the network in `module`; `RefusalError` lists all that `target` cannot take, and then nothing is
-    kept.
+    Lowers the network in `module`.
+
+    `RefusalError` lists all that `target` cannot take; the module is then half lowered and of no use.
     """
     refusals: list[str] = []
     if "fp16" not in target.precisions:

@@ -34,18 +34,23 @@ PER_POINT_SUM = Stage(type=StageFunction.ALU, mode=OperandMode.PER_POINT)
 @lowers(ConvOp)
 def conv(op: ConvOp, to: Lowering) -> Cube:
     """A convolution and its bias; with groups, one for every few groups that fill whole atoms."""
-    source = to.image(op.X)
+    found = to.unscaled(op.X)
     weights = to.weights(op.W, "the kernels")
     bias = None if op.B.type == NONE else to.weights(op.B, "the bias")
     if weights.ndim not in (3, 4):
         to.refuse(f"a convolution over {weights.ndim - 2} dimensions (the core takes 1 or 2)")
-    window = window_of(op, weights.shape[2:], cube_of(source.type), to)
+    window = window_of(op, weights.shape[2:], found.cube, to)
     if weights.ndim == 3:
         weights = weights[:, :, np.newaxis, :]
     groups = op.group.value.data
+    shape = to.result_shape(op)
+    if groups == 1 and window == Window((1, 1)):
+        to.check_image(found)
+        return Cube(convolution(found.value, weights, bias, window, to, found.factors), shape)
+    source = to.image(op.X)
     if groups == 1:
-        return Cube(convolution(source, weights, bias, window, to), to.result_shape(op))
-    return Cube(_grouped(source, weights, bias, window, groups, to), to.result_shape(op))
+        return Cube(convolution(source, weights, bias, window, to), shape)
+    return Cube(_grouped(source, weights, bias, window, groups, to), shape)
 
 
 @lowers(GemmOp)
@@ -86,10 +91,15 @@ def product(
 
 
 def convolution(
-    source: SSAValue, weights: Array, bias: Array | None, window: Window, to: Lowering
+    source: SSAValue,
+    weights: Array,
+    bias: Array | None,
+    window: Window,
+    to: Lowering,
+    factors: Array | None = None,
 ) -> SSAValue:
     """
-    A convolution with bias; `weights` are `KxCxRxS`.
+    A convolution with bias; `weights` are `KxCxRxS`, `factors` multiply each position before the bias.
 
     Where the kernels that run at once do not fit into the convolution buffer, parts of the kernel run one
     after another and their sums meet in the SDP.
@@ -110,6 +120,8 @@ def convolution(
     for part in parts:
         accumulator = to.conv(region(source, part, to), to.kernels(_taps(weights, part)), part.window)
         stages: list[Operand] = [] if value is None else [(PER_POINT_SUM, value)]
+        if factors is not None and part is parts[-1]:
+            stages.append(to.position_factors(factors, weights.shape[0]))
         if bias is not None and part is parts[-1]:
             stages.append((PER_CHANNEL_SUM, to.per_kernel(bias)))
         value = to.sdp(accumulator, stages)

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import TensorType, UnrealizedConversionCastOp, f16, f
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from xonnc.dialects.dla.attributes import ConstantLayout, Stage
+from xonnc.dialects.dla.attributes import ConstantLayout, OperandMode, Stage, StageFunction
 from xonnc.dialects.dla.engines import CdpOp, ConvOp, PdpOp, PowerOp, SdpOp, SoftmaxOp
 from xonnc.dialects.dla.storage import ConstantOp
 from xonnc.dialects.dla.types import CubeShape, FlowType, cube_of, shape_of
@@ -61,10 +61,14 @@ class Cube:
 
     `value` is a `tensor<1xCxHxW>` whose elements in that order are those of the model's tensor of `shape` in
     row major order: a reshape changes only `shape`.
+
+    `factors`, one for each row and column, are still to be multiplied in: a convolution of single positions
+    does that in its own SDP pass.
     """
 
     value: SSAValue
     shape: tuple[int, ...]
+    factors: Array | None = None
 
     @property
     def cube(self) -> CubeShape:
@@ -136,7 +140,11 @@ class Lowering:
     def cube(self, value: SSAValue) -> Cube:
         """What the model's `value` has become; a constant becomes a cube in memory."""
         if value in self._cubes:
-            return self._cubes[value]
+            found = self._cubes[value]
+            if found.factors is not None:
+                found = Cube(self.scaled(found.value, found.factors), found.shape)
+                self.define(value, found)
+            return found
         array = self.constant(value)
         if array is None:
             raise NotThere("an operand that the DLA does not have")
@@ -146,15 +154,23 @@ class Lowering:
         constant = self.constant_cube(array.reshape(1, *shape))
         return Cube(self.sdp(constant, []), array.shape)
 
+    def unscaled(self, value: SSAValue) -> Cube:
+        """Like `cube`, but factors may still have to be multiplied in."""
+        return self._cubes[value] if value in self._cubes else self.cube(value)
+
     def image(self, value: SSAValue) -> SSAValue:
         """The cube of `value` for an operator that looks at rows and columns."""
         found = self.cube(value)
+        self.check_image(found)
+        return found.value
+
+    def check_image(self, found: Cube) -> None:
+        """Gives up if the rows and columns in memory are not those of the model's tensor."""
         if found.cube != cube_shape(found.shape):
             self.refuse(
                 f"the reshape to {list(found.shape)} before it moves data (it lies as {list(found.cube)}); "
                 "put the operator before the reshape"
             )
-        return found.value
 
     def constant(self, value: SSAValue) -> Array | None:
         """The elements of a constant of the model, `None` for any other value."""
@@ -215,6 +231,19 @@ class Lowering:
     def sdp(self, source: SSAValue, stages: Sequence[Operand]) -> SSAValue:
         """A pass of the SDP whose result goes to memory."""
         return self(SdpOp(source, stages, cube_type(cube_of(source.type))))
+
+    def scaled(self, source: SSAValue, factors: Array) -> SSAValue:
+        """`source` times one factor for each position."""
+        if np.all(factors == 1.0):
+            return source
+        return self.sdp(source, [self.position_factors(factors, cube_of(source.type).channels)])
+
+    def position_factors(self, factors: Array, channels: int) -> Operand:
+        """The stage that multiplies by one factor for each position, or by one for all if they are equal."""
+        if np.all(factors == factors[0, 0]):
+            return Stage(type=StageFunction.MUL, mul_operand=float(factors[0, 0])), None
+        operand = self.constant_cube(np.broadcast_to(factors, (1, channels, *factors.shape)))
+        return Stage(type=StageFunction.MUL, mode=OperandMode.PER_POINT), operand
 
     def poison(self, value: SSAValue) -> None:
         """Stands in for the result of a refused operator, so that what follows is still looked at."""

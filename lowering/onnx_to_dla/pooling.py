@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 from xdsl.ir import SSAValue
 
-from xonnc.dialects.dla.attributes import OperandMode, PoolMode
+from xonnc.dialects.dla.attributes import PoolMode
 from xonnc.dialects.dla.engines import PdpOp
 from xonnc.dialects.dla.types import CubeShape, cube_of
 from xonnc.dialects.onnx.attributes import values_of
@@ -39,7 +39,7 @@ def max_pool(op: MaxPoolSingleOutOp, to: Lowering) -> Cube:
 def average_pool(op: AveragePoolOp, to: Lowering) -> Cube:
     """
     The mean of each window. The PDP divides by the whole window; where ONNX divides by `n` elements, the SDP
-    multiplies by `kernel / n` afterwards.
+    multiplies by `kernel / n` afterwards, or behind the 1x1 convolution that follows.
     """
     source = to.image(op.X)
     cube = cube_of(source.type)
@@ -52,7 +52,7 @@ def average_pool(op: AveragePoolOp, to: Lowering) -> Cube:
     pooled = pool(source, PoolMode.AVERAGE, stretched, to)
     counts = _counts(window, cube, cube_of(pooled.type), op.count_include_pad.value.data == 1)
     correction = np.float32(prod(window.kernel)) / counts
-    return Cube(_scaled(pooled, correction, to), to.result_shape(op))
+    return Cube(pooled, to.result_shape(op), None if np.all(correction == 1.0) else correction)
 
 
 @lowers(GlobalAveragePoolOp)
@@ -122,16 +122,6 @@ def _factors(size: int, steps: int) -> tuple[int, ...]:
     """`steps` kernels up to 8, largest first, with the least product from `size` on."""
     choices = product(range(LARGEST_KERNEL, 0, -1), repeat=steps)
     return min((kernels for kernels in choices if prod(kernels) >= size), key=prod)
-
-
-def _scaled(source: SSAValue, factors: Array, to: Lowering) -> SSAValue:
-    """`source` times one factor for each position."""
-    if np.all(factors == factors[0, 0]):
-        factor = float(factors[0, 0])
-        return source if factor == 1.0 else to.sdp(source, [number(PRODUCT, factor)])
-    cube = cube_of(source.type)
-    operand = to.constant_cube(np.broadcast_to(factors, (1, *cube)))
-    return to.sdp(source, [(replace(PRODUCT, mode=OperandMode.PER_POINT), operand)])
 
 
 def _stretched(window: Window, cube: CubeShape, ceil_mode: bool) -> Window:

@@ -152,6 +152,16 @@ POOLS = [
     case("average padded", "y = AveragePool<kernel_shape=[3,3], pads=[1,1,1,1]>(x)"),
     case("average with pads", "y = AveragePool<kernel_shape=[3,3], pads=[1,1,1,1], count_include_pad=1>(x)"),
     case("average ceil", "y = AveragePool<kernel_shape=[3,3], strides=[2,2], ceil_mode=1>(x)", opset=19),
+    case(
+        "average padded before 1x1",
+        "a = AveragePool<kernel_shape=[3,3], pads=[1,1,1,1]>(x)\nc = Conv(a, w, b)\ny = Relu(c)",
+        weights={"w": (20, 3, 1, 1), "b": (20,)},
+    ),
+    case(
+        "average padded, two readers",
+        "a = AveragePool<kernel_shape=[3,3], pads=[1,1,1,1]>(x)\nc = Conv(a, w)\ny = Add(c, a)",
+        weights={"w": (3, 3, 1, 1)},
+    ),
     case("global average", "y = GlobalAveragePool(x)", x=(1, 20, 7, 7)),
     case("global average 13", "y = GlobalAveragePool(x)", x=(1, 20, 13, 13)),
     case("global average 65x9", "y = GlobalAveragePool(x)", x=(1, 4, 65, 9)),
