@@ -23,7 +23,7 @@ from xonnc.formats.nvdla.tasks import layout_of
 MOST_ADDRESSES = 6144
 """Addresses that the driver takes with one task (§1.2)."""
 _LARGEST_SIZE = (1 << 32) - 1
-_ELEMENT_BYTES: dict[int, int] = {
+ELEMENT_BYTES: dict[int, int] = {
     DataType.FLOAT: 4,
     DataType.HALF: 2,
     DataType.INT16: 2,
@@ -31,7 +31,9 @@ _ELEMENT_BYTES: dict[int, int] = {
     DataType.UINT8: 1,
     DataType.UINT16: 2,
 }
-_ATOM_BYTES: dict[int, int] = {PixelFormat.FEATURE: 32, PixelFormat.FEATURE_X8: 8}
+"""Bytes of an element of a bound tensor."""
+ATOM_BYTES: dict[int, int] = {PixelFormat.FEATURE: 32, PixelFormat.FEATURE_X8: 8}
+"""Bytes of an atom of a bound feature tensor."""
 _BINDINGS = ((MemoryFlags.INPUT, "input"), (MemoryFlags.OUTPUT, "output"))
 
 
@@ -234,9 +236,9 @@ def tensor_strides_agree(tensor: TensorDesc, loadable: Loadable) -> Iterator[str
     Strides 0, 1 and 2 are the bytes of an element, a line and a surface, or a plane if lines are of elements;
     all surfaces are within the size.
     """
-    element = _ELEMENT_BYTES.get(tensor.data_type)
+    element = ELEMENT_BYTES.get(tensor.data_type)
     if element is None:
-        yield f"data_type {tensor.data_type}; it is 1 to {max(_ELEMENT_BYTES)}"
+        yield f"data_type {tensor.data_type}; it is 1 to {max(ELEMENT_BYTES)}"
         return
     yield from outside("stride_0", tensor.stride_0, element, element)
     if tensor.pixel_format in PIXELS:
@@ -247,14 +249,14 @@ def tensor_strides_agree(tensor: TensorDesc, loadable: Loadable) -> Iterator[str
             lines = f"{tensor.n} x {tensor.h} lines of {tensor.stride_1} bytes at {tensor.offset}"
             yield f"{lines}; its size is {tensor.size}"
         return
-    if tensor.pixel_format not in _ATOM_BYTES:
+    if tensor.pixel_format not in ATOM_BYTES:
         yield f"pixel_format {tensor.pixel_format}; it is 0 to {PixelFormat.FEATURE_X8}"
         return
     yield from outside("stride_1", tensor.stride_1, tensor.w * element, _LARGEST_SIZE)
     if tensor.stride_2 < tensor.h * tensor.stride_1:
         yield f"stride_2 {tensor.stride_2}; {tensor.h} lines of {tensor.stride_1} bytes take more"
     # Lines too short for atoms hold the elements of one channel: what the Rubik engine splits into.
-    atom = _ATOM_BYTES[tensor.pixel_format]
+    atom = ATOM_BYTES[tensor.pixel_format]
     is_planar = tensor.data_category == DataCategory.PLANAR or tensor.stride_1 < tensor.w * atom
     surfaces = tensor.c if is_planar else ceil_div(tensor.c * element, atom)
     if tensor.offset + tensor.n * surfaces * tensor.stride_2 > tensor.size:

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from xonnc.formats.nvdla.accesses import Access
+from xonnc.formats.nvdla.checks.container import ATOM_BYTES, ELEMENT_BYTES
 from xonnc.formats.nvdla.checks.problem import Problem
 from xonnc.formats.nvdla.constants import MemoryFlags
-from xonnc.formats.nvdla.loadable import Loadable, MemoryEntry
-from xonnc.formats.nvdla.regions import Bytes
+from xonnc.formats.nvdla.loadable import Loadable, MemoryEntry, TensorDesc
+from xonnc.formats.nvdla.regions import Bytes, Region, Step
 from xonnc.formats.nvdla.tasks import Address
 
 RULES = {
@@ -17,7 +18,7 @@ RULES = {
     "live-data-kept": "What one operation wrote for a reader is not half overwritten by another.",
     "given-data-kept": "Constants and inputs are not written to: a second run finds what the first did.",
     "results-are-read": "Every result is read before it is overwritten, and all but outputs in the end.",
-    "outputs-are-written": "Every output is written by some operation.",
+    "outputs-are-written": "Every element of every output is written by some operation.",
 }
 """What is asked of data on its way from writers to readers."""
 
@@ -41,7 +42,6 @@ class Flow:
     loadable: Loadable
     problems: list[Problem] = field(default_factory=list[Problem])
     _contents: dict[int, list[Content]] = field(default_factory=dict[int, list[Content]])
-    _written: set[int] = field(default_factory=set[int])
 
     def __post_init__(self):
         for index, memory in enumerate(self.loadable.memories):
@@ -114,7 +114,6 @@ class Flow:
                 self._overwrite(content, place, written)
         contents[:] = [content for content in contents if content.live]
         contents.append(Content(place, written, written, is_read=access.is_padding))
-        self._written.add(region.memory)
 
     def _overwrite(self, content: Content, place: str, written: Bytes) -> None:
         left = content.live - written
@@ -133,9 +132,7 @@ class Flow:
         """When all is done: results that nobody has read, outputs that nothing has written."""
         for index, memory in enumerate(self.loadable.memories):
             if memory.flags & MemoryFlags.OUTPUT:
-                if index not in self._written:
-                    reason = f"output {memory.bind_id}; no operation writes to it"
-                    yield Problem(f"memory {index}", "outputs-are-written", reason)
+                yield from self._unwritten(index, memory)
                 continue
             for content in self._contents.get(index, ()):
                 if not content.is_read:
@@ -144,8 +141,44 @@ class Flow:
                     )
                     yield Problem(content.writer, "results-are-read", reason)
 
+    def _unwritten(self, index: int, memory: MemoryEntry) -> Iterator[Problem]:
+        """An output that nothing writes to, or the elements that are missing of one that is a cube."""
+        contents = self._contents.get(index, ())
+        missing = _elements(self.loadable.tensors[memory.tensor_desc_id])
+        size = len(missing)
+        for content in contents:
+            missing = missing - content.written
+        if not contents:
+            reason = f"output {memory.bind_id}; no operation writes to it"
+        elif missing:
+            reason = (
+                f"output {memory.bind_id} from byte {missing.first} ({len(missing)} of {size} bytes); no "
+                "operation writes there"
+            )
+        else:
+            return
+        yield Problem(f"memory {index}", "outputs-are-written", reason)
+
     def _find(self, place: str, rule: str, reason: str) -> None:
         self.problems.append(Problem(place, rule, reason))
+
+
+def _elements(tensor: TensorDesc) -> Bytes:
+    """The bytes of a bound cube's elements; none of what is no cube."""
+    element = ELEMENT_BYTES.get(tensor.data_type, 1)
+    atom = ATOM_BYTES.get(tensor.pixel_format, 0)
+    if not atom or tensor.stride_1 < tensor.w * atom:
+        return Bytes.none()
+    height = Step(tensor.h, tensor.stride_1, "stride_1")
+    full, lanes = divmod(tensor.c * element, atom)
+    found = Bytes.none()
+    if full:
+        surfaces = Step(full, tensor.stride_2, "stride_2")
+        found = Bytes.of(Region(0, tensor.offset, tensor.w * atom, (height, surfaces)))
+    if lanes:
+        last = tensor.offset + full * tensor.stride_2
+        found = found | Bytes.of(Region(0, last, lanes, (Step(tensor.w, atom, "atom"), height)))
+    return found
 
 
 def _given(memory: MemoryEntry) -> str:

@@ -720,7 +720,12 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
         ),
     ],
     "outputs-are-written": [
-        (SHARED, {"surface[4].dst_data.address": 4}, "output 0; no operation writes to it")
+        (SHARED, {"surface[4].dst_data.address": 4}, "output 0; no operation writes to it"),
+        (
+            SHARED,
+            {"memories[8].size": 1184, "tensors[1].size": 1184, "surface[4].dst_data.offset": 32},
+            "output 0 from byte 0 (32 of 1152 bytes); no operation writes there",
+        ),
     ],
 }
 
