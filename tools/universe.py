@@ -106,6 +106,12 @@ def _standard_func_return() -> type[ModulePass]:
     return StandardFuncReturn
 
 
+def _decompose() -> type[ModulePass]:
+    from xonnc.transforms.decompose_onnx import Decompose
+
+    return Decompose
+
+
 def _scrub() -> type[ModulePass]:
     from xonnc.transforms.scrub_disposable import ScrubDisposable
 
@@ -139,6 +145,7 @@ XONNC_UNIVERSE = Universe(
         "canonicalize-onnx": _canonicalize,
         "constprop-onnx": _constprop,
         "convert-onnx-to-dla": _convert_onnx_to_dla,
+        "decompose-onnx": _decompose,
         "dla-allocate": _dla_allocate,
         "dla-fuse": _dla_fuse,
         "dla-resolve-views": _dla_resolve_views,

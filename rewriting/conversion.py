@@ -1,0 +1,111 @@
+"""
+Applies rules to every op that one fits, and leaves everything else as it stands.
+
+As MLIR's partial dialect conversion: in textual order, new ops are tried in their turn, but no constant moves
+and no op goes away that was not replaced. For a fixed point with tidying see `rewriting.driver`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.ir import Operation, SSAValue
+
+from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.dialects.onnx.locations import describe
+from xonnc.errors import XonncError
+from xonnc.rewriting.building import Builder, Plan
+from xonnc.rewriting.driver import Dispatch
+from xonnc.rewriting.editing import erase, insert_before, replace_uses
+from xonnc.rewriting.matcher import Match, Matcher
+from xonnc.rewriting.patterns import Declined, Edit
+from xonnc.rewriting.rules import RuleSet
+from xonnc.rewriting.statistics import record, watch
+
+MOST_STEPS = 16
+"""An op that is still replaced after this many generations is part of a circle of rules."""
+
+
+def convert(root: Operation, context: Context, rules: RuleSet, *, pass_name: str) -> Counter[str]:
+    """
+    Applies `rules` to everything inside `root`, and to what they make; how often each fired.
+
+    What fired is told to `statistics`. Rules that go in a circle are an error that names the op.
+    """
+    conversion = _Conversion(DisposablePool.of(context), Dispatch(rules))
+    conversion.run(root)
+    record(pass_name, conversion.fired)
+    return conversion.fired
+
+
+@dataclass
+class _Conversion:
+    """One run over one module."""
+
+    pool: DisposablePool
+    rules: Dispatch
+    fired: Counter[str] = field(default_factory=Counter[str])
+    builders: dict[int, Builder] = field(default_factory=dict[int, Builder])
+
+    def run(self, root: Operation) -> None:
+        pending = deque((op, 0) for op in root.walk() if op is not root)
+        while pending:
+            op, step = pending.popleft()
+            if op.parent is None:
+                continue
+            made = self.rewrite(op)
+            if made and step == MOST_STEPS:
+                raise XonncError(f"{describe(made[0])}: rules replace {op.name} without end; disable one")
+            pending.extendleft((new, step + 1) for new in reversed(made))
+
+    def rewrite(self, op: Operation) -> Sequence[Operation]:
+        """Applies the first rule that fits; the ops it made."""
+        kind, seen = type(op), watch()
+        matchers = self.rules.matchers
+        for matcher in matchers[kind] if kind in matchers else self.rules.find(kind):
+            plan, refusal = self.plan(op, matcher)
+            if seen is not None and matcher.rule.name in seen.rules:
+                seen.tell(matcher.rule.name, op, refusal)
+            if plan is not None:
+                self.fired[matcher.rule.name] += 1
+                return self.replace(op, *plan)
+        return ()
+
+    def plan(self, op: Operation, matcher: Matcher) -> tuple[tuple[Builder, Plan, Match] | None, str]:
+        match = matcher.run(op)
+        if type(match) is not tuple:
+            return None, matcher.why_not(op) or ""
+        builder = self.builders.setdefault(id(matcher), Builder(matcher, self.pool))
+        plan = builder.plan(match)
+        if isinstance(plan, Declined):
+            return None, plan.reason
+        return (builder, plan, match), ""
+
+    def replace(self, op: Operation, builder: Builder, plan: Plan, match: Match) -> Sequence[Operation]:
+        results: Sequence[SSAValue]
+        if isinstance(plan, Edit):
+            before = op.prev_op
+            results = plan.apply(op)
+            new = _made(before, op)
+        else:
+            built = builder.build(plan, match)
+            new, results = built.ops, built.results
+            insert_before(op, new)
+        for old, result in zip(op.results, results, strict=True):
+            replace_uses(old, result)
+        erase(op)
+        return new
+
+
+def _made(before: Operation | None, op: Operation) -> list[Operation]:
+    """The ops that an edit put before `op`; none if it took away the one before them."""
+    found: list[Operation] = []
+    block = op.parent
+    each = before.next_op if before is not None else (block.first_op if block is not None else None)
+    while each is not None and each is not op:
+        found.append(each)
+        each = each.next_op
+    return found

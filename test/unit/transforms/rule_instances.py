@@ -1,0 +1,336 @@
+"""What the shared test of all rules is made of: models that are instances of patterns, and who runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from math import prod
+from typing import Protocol
+
+import numpy as np
+import onnx
+from xdsl.context import Context
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    Builtin,
+    DictionaryAttr,
+    FunctionType,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    i1,
+    i64,
+)
+from xdsl.dialects.func import Func, FuncOp
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xonnc.dialects.onnx import get_onnx
+from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.dialects.onnx.ops.builtin import EntryPointOp, NoValueOp, ReturnOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.types import (
+    NONE,
+    SeqType,
+    element_type,
+    element_type_of,
+    numpy_dtype,
+    static_shape,
+    tensor_type,
+    unranked,
+)
+from xonnc.formats.onnx.exporter import export_proto
+from xonnc.rewriting.driver import apply_rules
+from xonnc.rewriting.literals import decode, encode
+from xonnc.rewriting.matcher import property_name
+from xonnc.rewriting.onnx import Concat, Gather, Im2Col, Reshape, UpsampleAndPad
+from xonnc.rewriting.patterns import (
+    Array,
+    AttrName,
+    Bound,
+    Const,
+    ConstRest,
+    Literal,
+    MaybeConst,
+    Node,
+    Outcome,
+    Part,
+    Rest,
+    attr,
+    value,
+)
+from xonnc.rewriting.rules import definition_of, rule, rules
+from xonnc.transforms.shape_inference_onnx import infer_shapes
+from xonnc.transforms.shapes.convolution import same_pads
+
+Given = Array | tuple[int, ...] | None
+"""A value by its name: an array, the shape of a random one, or absent."""
+
+ANY_OPSET = 21
+"""The opset of a model in which no operator is left."""
+
+
+class Evaluator(Protocol):
+    """The reference, one model at a time."""
+
+    def run(self, output_names: None, feed_inputs: Mapping[str, Array]) -> Sequence[Array]: ...
+
+
+OLD_IR = 10
+"""The version of files that every onnxruntime reads."""
+
+
+def scaler(op: object, x: Array, offset: Array | None = None, scale: Array | None = None) -> tuple[Array]:
+    """Scaler by its specification: the reference needs both properties and gives the type of x."""
+    moved = x.astype(np.float32) - (0 if offset is None else np.asarray(offset, np.float32))
+    return (np.asarray(moved * (1 if scale is None else np.asarray(scale, np.float32))),)
+
+
+def own_op(name: str, run: Callable[..., tuple[Array]]) -> type:
+    """An operator of ai.onnx.ml for the reference evaluator."""
+    base: type = import_module("onnx.reference.op_run").OpRun
+    return type(name, (base,), {"op_domain": "ai.onnx.ml", "_run": run})
+
+
+def evaluator(model: onnx.ModelProto, by_onnxruntime: bool) -> Evaluator:
+    """The ONNX reference evaluator, or onnxruntime; neither has types."""
+    if by_onnxruntime:
+        model.ir_version = OLD_IR
+        return import_module("onnxruntime").InferenceSession(model.SerializeToString())
+    return import_module("onnx.reference").ReferenceEvaluator(model, new_ops=[own_op("Scaler", scaler)])
+
+
+PLACES = frozenset(
+    "axes condition ends exponent first indices inner outer pads position repeats roi scales second shape"
+    " sizes split starts steps target".split()
+)
+"""Names of values that keep their own element type: they say where, or how many."""
+
+FLOATS = (np.float32, np.float64, np.float16)
+INTEGERS = (np.int32, np.int64, np.int8, np.uint8)
+EVERY = (*FLOATS, *INTEGERS, np.bool_)
+
+
+SPLITS = {"Split", "SplitV11", "SplitV13"}
+"""Ops that are made with two results."""
+
+SEQUENCES = {"SequenceConstruct", "SplitToSequence"}
+"""Ops that make a sequence of what they read."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """What one instance of a pattern is made of, where the defaults do not fit."""
+
+    values: Mapping[str, Given] = field(default_factory=dict[str, Given])
+    attributes: Mapping[str, Literal | Attribute | None] = field(
+        default_factory=dict[str, "Literal | Attribute | None"]
+    )
+    properties: Mapping[str, Mapping[str, Literal | Attribute]] = field(
+        default_factory=dict[str, "Mapping[str, Literal | Attribute]"]
+    )
+    dtypes: Sequence[type[np.generic]] = EVERY
+    pattern: Node | None = None
+    """A pattern more exact than the rule's own."""
+    inferred: bool = True
+    """Whether shape inference runs first, which writes absent properties."""
+    types: Sequence[Attribute] = ()
+    """The types of the root's results where they do not follow from the first operand."""
+    kept: Mapping[str, Attribute] = field(default_factory=dict[str, Attribute])
+    """The root's attributes besides its properties."""
+    opset: int | None = None
+    """For operators whose old meaning only onnxruntime knows: the opset under which it runs them."""
+
+
+def ints(*numbers: int) -> Array:
+    """A constant that says where or how many."""
+    return np.array(numbers, np.int64)
+
+
+def example(attributes: Mapping[str, Literal | Attribute | None] | None = None, **values: Given) -> Example:
+    """An example of any element type."""
+    return Example(values, attributes or {})
+
+
+def gathered(x: SSAValue, places: Callable[[Array], Array]) -> Outcome:
+    """What a movement of x's elements makes, as a Gather of them; places that hold none are zero"""
+    shape, element = static_shape(x.type), element_type(x.type)
+    assert shape is not None
+    assert element is not None
+    numbers = np.arange(prod(shape), dtype=np.int64).reshape(shape)
+    everything = Concat(Reshape(x, ints(-1)), np.zeros(1, numpy_dtype(element)), axis=0)
+    return Gather(everything, places(numbers + 1) - 1, axis=0)
+
+
+def spread(numbers: Array, strides: Sequence[int], pads: Sequence[int]) -> Array:
+    """Elements with zeros between and around them on the last axes."""
+    axes = len(strides)
+    sizes = [(size - 1) * stride + 1 for size, stride in zip(numbers.shape[-axes:], strides, strict=True)]
+    wide = np.zeros((*numbers.shape[:-axes], *sizes), numbers.dtype)
+    wide[(..., *(slice(None, None, stride) for stride in strides))] = numbers
+    around = [(0, 0)] * (numbers.ndim - axes)
+    return np.pad(wide, [*around, *zip(pads[:axes], pads[axes:], strict=True)])
+
+
+@rule(UpsampleAndPad(value.x, strides=attr.strides, pads=attr.pads))
+def upsample_and_pad(x: SSAValue, strides: Sequence[int], pads: Sequence[int]) -> Outcome:
+    """Zeros between and around"""
+    return gathered(x, lambda numbers: spread(numbers, strides, pads))
+
+
+def columns(numbers: Array, root: Operation) -> Array:
+    """The windows of a convolution on two axes as columns."""
+    properties = {name: decode(found) for name, found in root.properties.items()}
+    kernel, strides, dilations, pads = (
+        np.array(properties.get(name) or default)
+        for name, default in (
+            ("kernel_shape", ()),
+            ("strides", (1, 1)),
+            ("dilations", (1, 1)),
+            ("pads", (0, 0, 0, 0)),
+        )
+    )
+    spans = (kernel - 1) * dilations + 1
+    if str(properties["auto_pad"]).startswith("SAME"):
+        upper = properties["auto_pad"] == "SAME_UPPER"
+        pads = np.array(same_pads(numbers.shape[2:], spans.tolist(), tuple(strides.tolist()), upper))
+    padded = np.pad(numbers, [(0, 0), (0, 0), *zip(pads[:2], pads[2:], strict=True)])
+    windows = np.lib.stride_tricks.sliding_window_view(padded, tuple(spans), (2, 3))
+    windows = windows[:, :, :: strides[0], :: strides[1], :: dilations[0], :: dilations[1]]
+    places = np.moveaxis(windows, (4, 5), (2, 3))
+    return places.reshape(len(numbers), -1, prod(places.shape[4:]))
+
+
+@rule(Im2Col(value.x))
+def im2col(root: Operation, x: SSAValue) -> Outcome:
+    """Windows as columns"""
+    return gathered(x, lambda numbers: columns(numbers, root))
+
+
+OURS = {"Im2Col", "UpsampleAndPad"}
+
+EXPANSIONS = rules(Im2Col=im2col, UpsampleAndPad=upsample_and_pad)
+"""Ops that ONNX does not have, by ops that it has."""
+
+
+class Instance:
+    """A model that is one instance of a pattern."""
+
+    def __init__(self, root: Node, example: Example, dtype: type[np.generic], specials: bool, seed: int):
+        self.context = Context()
+        for dialect in (Builtin, Func, get_onnx()):
+            self.context.load_dialect(dialect)
+        self.pool = DisposablePool.of(self.context)
+        self.example, self.dtype, self.specials = example, np.dtype(dtype), specials
+        self.random = np.random.default_rng(seed)
+        self.function = FuncOp("main_graph", ([], []))
+        self.values: dict[str, list[SSAValue]] = {}
+        self.feeds: dict[str, Array] = {}
+        made = self.op(example.pattern or root, example.types)
+        made.attributes.update(example.kept)
+        several = example.types or made.name.removeprefix("onnx.") in SPLITS
+        used = [result for result in made.results if result.index == 0 or (several and result.type != NONE)]
+        self.add(ReturnOp.create(operands=used))
+        types = [argument.type for argument in self.function.args], [result.type for result in used]
+        self.function.function_type = FunctionType.from_lists(*types)
+        self.module = ModuleOp([self.function, EntryPointOp("main_graph")])
+        if example.opset is not None:
+            opsets = DictionaryAttr({"": IntegerAttr(example.opset, i64)})
+            self.module.attributes["onnx.opset_imports"] = opsets
+        if example.inferred:
+            infer_shapes(self.module)
+        names = ArrayAttr([DictionaryAttr({"onnx.name": StringAttr(name)}) for name in self.feeds])
+        self.function.arg_attrs = names
+        self.module.verify()
+
+    def add(self, op: Operation) -> Operation:
+        self.function.body.block.add_op(op)
+        return op
+
+    def op(self, node: Node, types: Sequence[Attribute] = ()) -> Operation:
+        definition = definition_of(node.template)
+        op_class = node.template.language.op_class(node.template.name)
+        assert definition is not None
+        assert op_class is not None
+        operands = [operand for part in node.operands for operand in self.operands(part)]
+        properties: dict[str, Attribute] = {}
+        given = {**self.example.properties.get(node.template.name, {}), **node.properties}
+        for name, wanted in given.items():
+            known = self.example.attributes.get(wanted.name) if isinstance(wanted, AttrName) else wanted
+            if known is not None and not isinstance(known, AttrName):
+                properties[property_name(definition, name)] = encode(known)
+        types = types or self.result_types(node.template.name, operands[0].type, len(definition.results))
+        return self.add(op_class.create(operands=operands, result_types=types, properties=properties))
+
+    def result_types(self, name: str, first: Attribute, count: int) -> list[Attribute]:
+        element = element_type(first)
+        assert element is not None
+        if name in SPLITS:
+            return [unranked(element)] * 2
+        if name in SEQUENCES:
+            return [SeqType(unranked(element))]
+        return [unranked(i1 if place else element) for place in range(count)]
+
+    def operands(self, part: Part) -> list[SSAValue]:
+        match part:
+            case Node():
+                return [self.op(part).results[part.result]]
+            case Rest(name=name) | Bound(name=name):
+                if name not in self.values:
+                    count = 3 if isinstance(part, Rest) else 1
+                    self.values[name] = [self.value(part, f"{name}{place}") for place in range(count)]
+                return self.values[name]
+            case _:
+                return [self.absent()]
+
+    def absent(self) -> SSAValue:
+        return self.add(NoValueOp.create(result_types=[NONE])).results[0]
+
+    def value(self, part: Bound, unique: str) -> SSAValue:
+        given = self.example.values.get(part.name, (2, 3))
+        if given is None:
+            return self.absent()
+        array = self.array(part.name, given)
+        type_ = tensor_type(array.shape, element_type_of(array.dtype))
+        if isinstance(part, Const | MaybeConst | ConstRest):
+            attribute = self.pool.create(array)
+            return self.add(ConstantOp.create(result_types=[type_], properties={"value": attribute})).results[
+                0
+            ]
+        self.feeds[unique] = array
+        return self.function.body.block.insert_arg(type_, len(self.feeds) - 1)
+
+    def array(self, name: str, given: Array | tuple[int, ...]) -> Array:
+        if isinstance(given, np.ndarray):
+            return given if name in PLACES else given.astype(self.dtype)
+        if self.dtype == np.bool_:
+            return self.random.integers(0, 2, given).astype(np.bool_)
+        if self.dtype.kind in "iu":
+            return self.random.integers(-6, 7, given).astype(self.dtype)
+        array = np.asarray(self.random.normal(0, 2, given)).astype(self.dtype)
+        if self.specials and array.size:
+            places = self.random.integers(0, array.size, 3)
+            array.reshape(-1)[places] = np.array([np.nan, -np.inf, -0.0], self.dtype)
+        return array
+
+    def exportable(self) -> ModuleOp:
+        """The module without ops that ONNX does not have."""
+        if not any(op.name.removeprefix("onnx.") in OURS for op in self.module.walk()):
+            return self.module
+        expanded = self.module.clone()
+        apply_rules(expanded, self.context, EXPANSIONS, pass_name="test")
+        infer_shapes(expanded)
+        return expanded
+
+    def run(self) -> list[Array]:
+        model = export_proto(self.exportable())
+        if not model.opset_import:
+            model.opset_import.add(version=ANY_OPSET)
+        results = evaluator(model, self.example.opset is not None).run(None, self.feeds)
+        return [as_array(result) for result in results]
+
+
+def as_array(result: object) -> Array:
+    """A result of the reference: sequences stacked, strings as strings."""
+    array = np.asarray(result)
+    return array.astype(np.str_) if array.dtype == np.object_ else array

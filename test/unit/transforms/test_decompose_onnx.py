@@ -1,0 +1,112 @@
+"""Decomposition: options, and what the reference does not judge rightly."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import numpy as np
+import pytest
+from rule_instances import Example, Instance
+from xdsl.context import Context
+from xdsl.dialects.builtin import Builtin, ModuleOp
+from xdsl.dialects.func import Func
+
+from xonnc.dialects.onnx import get_onnx
+from xonnc.dialects.onnx.assembly import OnnxParser, OnnxPrinter
+from xonnc.errors import XonncError
+from xonnc.rewriting.onnx import LogSoftmax, ReduceLogSumExp
+from xonnc.rewriting.patterns import Array, Node, attr, value
+from xonnc.transforms.decompose_onnx import Decompose
+
+
+def decomposed(text: str, options: Decompose | None = None) -> str:
+    """What the pass makes of a module, as text."""
+    context = Context()
+    for dialect in (Builtin, Func, get_onnx()):
+        context.load_dialect(dialect)
+    module = OnnxParser(context, text).parse_module()
+    return printed((options or Decompose()), context, module)
+
+
+def printed(options: Decompose, context: Context, module: ModuleOp) -> str:
+    options.apply(context, module)
+    module.verify()
+    out = StringIO()
+    OnnxPrinter(stream=out).print_op(module)
+    return out.getvalue()
+
+
+def result(pattern: Node, x: Array, **properties: int) -> Array:
+    """The result of an op of x after the whole pass."""
+    given = Example({"x": x, "axes": None}, properties, dtypes=[np.float32])
+    instance = Instance(pattern, given, np.float32, specials=False, seed=0)
+    Decompose().apply(instance.context, instance.module)
+    with np.errstate(all="ignore"):
+        return instance.run()[0]
+
+
+def test_log_of_nothing_but_zeros_is_minus_infinity():
+    pattern = ReduceLogSumExp(value.x, value.axes, keepdims=0, noop_with_empty_axes=0)
+    assert result(pattern, np.array([-np.inf, -np.inf])) == -np.inf
+
+
+def test_log_softmax_of_what_is_far_apart():
+    logarithms = result(LogSoftmax(value.x, axis=attr.axis), np.array([[0.0, -200.0]]), axis=1)
+    np.testing.assert_array_equal(logarithms, np.array([[0.0, -200.0]], np.float32))
+
+
+HARD_SWISH = """
+func.func @main_graph(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = "onnx.HardSwish"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  onnx.Return %0 : tensor<2xf32>
+}
+"""
+
+
+def test_hard_swish_only_on_demand():
+    assert "onnx.HardSwish" in decomposed(HARD_SWISH)
+    assert "onnx.HardSwish" not in decomposed(HARD_SWISH, Decompose(decompose_op_in_onnx=("HardSwish",)))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            Decompose(decompose_op_in_onnx=("HardSwich",)),
+            "decompose-onnx: decompose-op-in-onnx has no 'HardSwich'; did you mean HardSwish?",
+        ),
+        (
+            Decompose(decompose_op_in_onnx=("Relu",)),
+            "decompose-onnx: decompose-op-in-onnx has no 'Relu'; known are HardSwish",
+        ),
+        (
+            Decompose(target="tosa"),
+            "decompose-onnx: target is 'tosa', it is either not given or stablehlo",
+        ),
+    ],
+)
+def test_wrong_options(options: Decompose, message: str):
+    with pytest.raises(XonncError) as error:
+        decomposed(HARD_SWISH, options)
+    assert str(error.value) == message
+
+
+def test_nothing_else_changes():
+    """Constants stay where they are, and so do ops that nobody reads."""
+    text = """
+    func.func @main_graph(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %0 = "onnx.Relu"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+      %1 = onnx.Constant dense<1.000000e+00> : tensor<f32>
+      %2 = "onnx.Exp"(%0) : (tensor<2xf32>) -> tensor<2xf32>
+      onnx.Return %0 : tensor<2xf32>
+    }
+    """
+    made = decomposed(text)
+    assert made.index("onnx.Relu") < made.index("onnx.Constant") < made.index("onnx.Exp")
+
+
+def test_twice_is_once():
+    text = HARD_SWISH.replace("HardSwish", "LogSoftmax").replace("tensor<2xf32>", "tensor<2x3xf32>")
+    once = decomposed(text)
+    assert "LogSoftmax" not in once
+    assert decomposed(once) == once

@@ -1,0 +1,78 @@
+"""`decompose-onnx`: operators by simpler and newer ones (spec/onnx-rules-passes… §1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache, reduce
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from xonnc.errors import XonncError
+from xonnc.rewriting.conversion import convert
+from xonnc.rewriting.rules import RuleSet
+from xonnc.transforms.rules import (
+    decompose_elementwise,
+    decompose_reduction,
+    decompose_sequence,
+    decompose_versions,
+)
+
+ON_DEMAND = decompose_elementwise.ON_DEMAND
+"""What `decompose-op-in-onnx` may name, and the rules behind it."""
+
+STABLEHLO = "stablehlo"
+"""The target for which softmaxes are decomposed."""
+
+
+@dataclass(frozen=True)
+class Decompose(ModulePass):
+    """
+    Writes operators, old versions of them first of all, by simpler ones of the newest opset.
+
+    Options: `target=stablehlo` decomposes softmaxes too; `decompose-op-in-onnx` names operators that are left
+    alone otherwise (HardSwish).
+    """
+
+    name = "decompose-onnx"
+
+    target: str = ""
+    decompose_op_in_onnx: tuple[str, ...] = ()
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        convert(op, ctx, self.rules(), pass_name=self.name)
+
+    def rules(self) -> RuleSet:
+        """The rules under these options."""
+        if self.target not in ("", STABLEHLO):
+            raise XonncError(f"{self.name}: target is {self.target!r}, it is either not given or {STABLEHLO}")
+        table = all_rules()
+        if self.target == STABLEHLO:
+            table |= decompose_reduction.STABLEHLO
+        return reduce(RuleSet.__or__, (self.on_demand(name) for name in self.decompose_op_in_onnx), table)
+
+    def on_demand(self, name: str) -> RuleSet:
+        """The rules for an operator that is left alone otherwise."""
+        if name not in ON_DEMAND:
+            near = get_close_matches(name, ON_DEMAND, 1)
+            hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(ON_DEMAND)}"
+            raise XonncError(f"{self.name}: decompose-op-in-onnx has no {name!r}; {hint}")
+        return ON_DEMAND[name]
+
+
+@cache
+def all_rules() -> RuleSet:
+    """Every rule that always applies."""
+    return (
+        decompose_versions.RULES
+        | decompose_reduction.RULES
+        | decompose_elementwise.RULES
+        | decompose_sequence.RULES
+    )
+
+
+def every_rule() -> RuleSet:
+    """Every rule there is, those that options bring in included."""
+    return reduce(RuleSet.__or__, ON_DEMAND.values(), all_rules() | decompose_reduction.STABLEHLO)

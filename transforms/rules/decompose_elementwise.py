@@ -1,0 +1,170 @@
+"""Sums, casts, scalings and constants by simpler means (spec/onnx-rules-passes… §1.2, §1.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xonnc.dialects.onnx.elements import elements_array
+from xonnc.dialects.onnx.types import element_type, numpy_dtype
+from xonnc.rewriting.literals import Decoded
+from xonnc.rewriting.onnx import (
+    Add,
+    Cast,
+    CastLike,
+    Constant,
+    ConstantOfShape,
+    Expand,
+    HardSwish,
+    Max,
+    Min,
+    Mul,
+    Scaler,
+    Sub,
+    Sum,
+    broadcast_type,
+)
+from xonnc.rewriting.patterns import (
+    Declined,
+    Edit,
+    Node,
+    Outcome,
+    Part,
+    attr,
+    compute,
+    rest,
+    value,
+)
+from xonnc.rewriting.rules import Condition, Rule, rule, rules
+from xonnc.transforms.rules.decompose_writing import Writer
+
+x = value.x
+
+
+@rule(CastLike(x, value.target).named("old"))
+def cast_like(old: Operation, x: SSAValue, target: SSAValue) -> Outcome:
+    """cast_like(x, y) = cast(x) to the element type of y"""
+    element = element_type(target.type)
+    if element is None:
+        return Declined("the target is no tensor")
+    return Cast(x, like=old, to=element)
+
+
+@rule(Sum(rest.terms))
+def sum_to_add(root: Operation, terms: Sequence[SSAValue]) -> Outcome:
+    """sum(a, b, c) = (a + b) + c, cast to the type of the sum if that says less or more"""
+    types = [term.type for term in terms]
+    made: Part = terms[0]
+    known = types[0]
+    for term in terms[1:]:
+        element = element_type(known)
+        assert element is not None
+        known = broadcast_type(known, term.type, element)
+        made = Add(made, term).typed(known)
+    wanted = root.results[0].type
+    if known == wanted:
+        return made
+    element = element_type(wanted)
+    assert element is not None
+    return Cast(made, saturate=1, to=element)
+
+
+def is_single(x: SSAValue) -> str | None:
+    """x holds 32-bit floats."""
+    return None if element_type(x.type) == f32 else "x holds no 32-bit floats"
+
+
+def no_offset(offset: Decoded) -> str | None:
+    """Nothing is subtracted."""
+    return None if offset is None else "there is an offset"
+
+
+def no_scale(scale: Decoded) -> str | None:
+    """Nothing is multiplied."""
+    return None if scale is None else "there is a scale"
+
+
+def listed(numbers: Sequence[float] | None) -> Outcome:
+    """The numbers of a property as a tensor"""
+    return Declined("the property is absent") if numbers is None else np.array(numbers, np.float32)
+
+
+def scalings() -> Iterator[tuple[str, Rule]]:
+    """scaler(x) = (x - offset) scale, by what is there; what is not in 32-bit floats is cast first"""
+    offset, scale = compute(listed, attr.offset), compute(listed, attr.scale)
+    pattern = Scaler(x, offset=attr.offset, scale=attr.scale)
+    forms: tuple[tuple[str, tuple[Condition, ...], Callable[[Part], Part]], ...] = (
+        ("Null", (no_offset, no_scale), lambda data: data),
+        ("NoScale", (no_scale,), lambda data: Sub(data, offset)),
+        ("NoOffset", (no_offset,), lambda data: Mul(data, scale)),
+        ("", (), lambda data: Mul(Sub(data, offset), scale)),
+    )
+    for place, (name, where, form) in enumerate(forms):
+        bonus = 2 * (len(forms) - place)
+        yield f"Scaler{name}", rule(pattern, form(x), where=(*where, is_single), bonus=bonus)
+        yield (
+            f"Scaler{name}Cast",
+            rule(pattern, form(Cast(x, saturate=1, to=f32)), where=where, bonus=bonus - 1),
+        )
+
+
+@rule(ConstantOfShape(value.shape, value=attr.elements))
+def expanded(shape: SSAValue, elements: Attribute | None) -> Outcome:
+    """constant_of_shape(s) = expand(v, s), v = 0.0 if not given"""
+    if elements is None:
+        return Expand(np.array(0, np.float32), shape)
+    array = elements_array(elements)
+    return Declined("the value is not known") if array is None else Expand(array.reshape(()), shape)
+
+
+def written_out(name: str) -> Rule:
+    """A constant written as a number, a string or a list of them is a tensor"""
+
+    @rule(Node(Constant, (), {name: attr.given}))
+    def tensor(root: Operation, given: Decoded) -> Outcome:
+        """A constant written as a number, a string or a list of them is a tensor"""
+        if given is None:
+            return Declined(f"the constant has no {name}")
+        element = element_type(root.results[0].type)
+        assert element is not None
+        return np.array(given, numpy_dtype(element))
+
+    return tensor
+
+
+@rule(HardSwish(x))
+def hard_swish(root: Operation, x: SSAValue) -> Outcome:
+    """
+    hard_swish(x) = x max(min(x / 6 + 0.5, 1), 0)
+
+    The peer's constants are 32-bit floats always; here they are of x's element type.
+    """
+    element = element_type(x.type)
+    assert element is not None
+    dtype = numpy_dtype(element)
+
+    def write(op: Operation) -> Sequence[SSAValue]:
+        to, type_ = Writer(op), (op.results[0].type,)
+        sixth, half, one, zero = (to.constant(np.array([n], dtype)) for n in (1 / 6, 0.5, 1.0, 0.0))
+        inner = to(Add, to(Mul, x, sixth, types=type_), half, types=type_)
+        gate = to(Max, to(Min, inner, one, types=type_), zero, types=type_)
+        return to.last(Mul, x, gate)
+
+    return Edit(write)
+
+
+KINDS = ("float", "int", "string", "floats", "ints", "strings")
+
+RULES = rules(
+    CastLike=cast_like,
+    **{f"ConstantNormalize{place}": written_out(f"value_{kind}") for place, kind in enumerate(KINDS, 1)},
+    ConstantOfShape=expanded,
+    **dict(scalings()),
+    SumToAdd=sum_to_add,
+)
+
+ON_DEMAND = {"HardSwish": rules(HardSwish=hard_swish)}
+"""Rules for ops that are left alone unless asked for, by the op's name."""

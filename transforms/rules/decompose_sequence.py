@@ -1,0 +1,129 @@
+"""Sequences whose making is known, and concatenations read twice (spec/onnx-rules-passes… §1.2 to §1.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation, SSAValue
+
+from xonnc.dialects.onnx.types import (
+    ELEMENT_TYPES_BY_CODE,
+    element_type,
+    static_shape,
+    tensor_type,
+)
+from xonnc.rewriting.editing import erase, replace_uses
+from xonnc.rewriting.onnx import (
+    Concat,
+    ConcatShapeTranspose,
+    SequenceAt,
+    SequenceConstruct,
+    SequenceEmpty,
+    SequenceInsert,
+    Shape,
+    Split,
+    SplitToSequence,
+    Squeeze,
+)
+from xonnc.rewriting.patterns import Constant, Declined, Edit, Outcome, attr, const, rest, value
+from xonnc.rewriting.rules import rule, rules
+from xonnc.transforms.rules.conditions import result_is_static
+from xonnc.transforms.rules.decompose_writing import Writer
+
+
+@rule(SequenceConstruct(rest.parts))
+def insert_one_by_one(root: Operation, parts: Sequence[SSAValue]) -> Outcome:
+    """sequence(a, b) = insert(insert(empty, a), b)"""
+    type_ = root.results[0].type
+    codes = {element: code for code, element in ELEMENT_TYPES_BY_CODE.items()}
+    code = codes.get(element_type(parts[0].type) or type_)
+    if code is None:
+        return Declined("the element type is not known")
+
+    def write(op: Operation) -> Sequence[SSAValue]:
+        to = Writer(op)
+        sequence, end = to(SequenceEmpty, types=[type_], dtype=code), to.none()
+        for part in parts[:-1]:
+            sequence = to(SequenceInsert, sequence, part, end, types=[type_])
+        return to.last(SequenceInsert, sequence, parts[-1], end)
+
+    return Edit(write)
+
+
+SPLIT = SplitToSequence(value.x, const.split, axis=attr.axis, keepdims=attr.keepdims)
+
+
+@rule(SequenceAt(SPLIT, const.position), where=result_is_static)
+def part_of_split(
+    root: Operation, x: SSAValue, split: Constant, position: Constant, axis: int, keepdims: int
+) -> Outcome:
+    """
+    The i-th of equal parts of x is the i-th result of a split; the axis goes if the result says so.
+
+    The peer counts no position from the back and cuts off the rest of an axis that the parts do not divide;
+    here such positions count, and such a split stays.
+    """
+    shape, element, result = static_shape(x.type), element_type(x.type), static_shape(root.results[0].type)
+    if shape is None or element is None or split.array.size != 1 or position.array.size != 1:
+        return Declined("the parts are not of one known size")
+    size, along = int(split.array.reshape(())), axis % len(shape)
+    if size < 1 or shape[along] % size or (split.array.ndim and size != shape[along]):
+        return Declined("the parts are not all of the same size")
+    count, wanted = shape[along] // size, int(position.array.reshape(()))
+    if not -count <= wanted < count:
+        return Declined(f"there is no part {wanted}")
+    before, after = shape[:along], shape[along + 1 :]
+    squeezed = size == 1 and result == (*before, *after)
+    if not squeezed and result != (*before, size, *after):
+        return Declined("the result has another shape than the parts")
+
+    def write(op: Operation) -> Sequence[SSAValue]:
+        to, part = Writer(op), tensor_type((*before, size, *after), element)
+        parts = to.all(Split, x, to.ints(*(size,) * count), types=[part] * count, axis=axis)
+        return to.last(Squeeze, parts[wanted], to.ints(axis)) if squeezed else [parts[wanted]]
+
+    return Edit(write)
+
+
+def readers(value: SSAValue) -> dict[str, Operation] | None:
+    """The ops that read a value, by name; `None` if there are two of a name."""
+    found: dict[str, Operation] = {}
+    for use in value.uses:
+        if found.setdefault(use.operation.name, use.operation) is not use.operation:
+            return None
+    return found
+
+
+@rule(Shape(Concat(rest.parts, axis=attr.axis).named("inner")).named("shape"))
+def shape_and_transpose(root: Operation, inner: Operation, parts: Sequence[SSAValue], axis: int) -> Outcome:
+    """A concatenation of which only the shape and a transpose are read gives both"""
+    found = readers(inner.results[0])
+    if found is None or found.keys() != {"onnx.Shape", "onnx.Transpose"}:
+        return Declined("others than one Shape and one Transpose read the concatenation")
+    transpose = found["onnx.Transpose"]
+
+    def write(op: Operation) -> Sequence[SSAValue]:
+        shape, transposed = Writer(inner).all(
+            ConcatShapeTranspose,
+            *parts,
+            types=[op.results[0].type, transpose.results[0].type],
+            axis=axis,
+            end=op.properties.get("end"),
+            perm=transpose.properties.get("perm"),
+            start=op.properties.get("start"),
+        )
+        replace_uses(transpose.results[0], transposed)
+        erase(transpose)
+        replace_uses(op.results[0], shape)
+        op.operands = [transposed]
+        erase(inner)
+        return [shape]
+
+    return Edit(write)
+
+
+RULES = rules(
+    ConcatFuse=shape_and_transpose,
+    ReplaceSequenceAt=part_of_split,
+    SequenceConstruct=insert_one_by_one,
+)

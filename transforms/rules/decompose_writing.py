@@ -1,0 +1,88 @@
+"""Ops written one after the other, for decompositions whose results no pattern can say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xonnc.dialects.onnx.elements.dense import stored_form
+from xonnc.dialects.onnx.locations import derived
+from xonnc.dialects.onnx.ops.builtin import NoValueOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.types import NONE, element_type_of, tensor_type
+from xonnc.rewriting.editing import insert_before
+from xonnc.rewriting.literals import encode
+from xonnc.rewriting.onnx import ONNX
+from xonnc.rewriting.patterns import Array, Literal, Template
+from xonnc.transforms.shape_inference_onnx import infer
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Puts ops before the op that they replace, in the order written; they keep its node's name."""
+
+    root: Operation
+
+    def __call__(
+        self,
+        template: Template,
+        *operands: SSAValue,
+        types: Sequence[Attribute] = (),
+        **properties: Literal | Attribute | None,
+    ) -> SSAValue:
+        """The first result of a new op; its type is inferred unless given."""
+        return self.all(template, *operands, types=types, **properties)[0]
+
+    def all(
+        self,
+        template: Template,
+        *operands: SSAValue,
+        types: Sequence[Attribute] = (),
+        **properties: Literal | Attribute | None,
+    ) -> Sequence[SSAValue]:
+        """All results of a new op; their types are inferred unless given."""
+        op_class = ONNX.op_class(template.name)
+        assert op_class is not None
+        encoded = {name: encode(given) for name, given in properties.items() if given is not None}
+        op = op_class.create(
+            operands=operands,
+            result_types=types or ONNX.result_types(op_class, operands, encoded),
+            properties=encoded,
+            location=derived(self.root.location),
+        )
+        insert_before(self.root, [op])
+        if not types:
+            infer(op)
+        return op.results
+
+    def last(
+        self, template: Template, *operands: SSAValue, **properties: Literal | Attribute | None
+    ) -> Sequence[SSAValue]:
+        """The results of the op that takes the root's place: its types and its location."""
+        results = self.all(template, *operands, types=self.root.result_types, **properties)
+        made = results[0].owner
+        assert isinstance(made, Operation)
+        made.location = self.root.location
+        return results
+
+    def constant(self, array: Array) -> SSAValue:
+        """A constant with these elements."""
+        type_ = tensor_type(array.shape, element_type_of(array.dtype))
+        elements = DenseIntOrFPElementsAttr.new((type_, BytesAttr(stored_form(array).tobytes())))
+        op = ConstantOp.from_attr(elements, derived(self.root.location))
+        insert_before(self.root, [op])
+        return op.output
+
+    def ints(self, *numbers: int) -> SSAValue:
+        """A constant list of 64-bit integers."""
+        return self.constant(np.array(numbers, np.int64))
+
+    def none(self) -> SSAValue:
+        """A value that stands for an absent operand."""
+        op = NoValueOp.create(result_types=[NONE], location=derived(self.root.location))
+        insert_before(self.root, [op])
+        return op.results[0]
