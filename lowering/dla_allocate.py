@@ -22,9 +22,11 @@ from xonnc.dialects.dla.attributes import ConstantLayout, MemoryRole
 from xonnc.dialects.dla.engines import SdpOp
 from xonnc.dialects.dla.storage import ConstantOp, MemoryOp
 from xonnc.dialects.dla.types import PackedType, SurfaceType, cube_of, shape_of, tensor_of
+from xonnc.errors import XonncError
 from xonnc.formats.nvdla.geometry import round_up
 from xonnc.lowering.dla_layers import Chain, chains
 from xonnc.lowering.dla_views import Views, is_in_memory, root_bytes
+from xonnc.lowering.networks import network
 from xonnc.lowering.packing import constant_bytes
 from xonnc.lowering.planning.memory import Buffer, MemoryPlan, plan_memory
 from xonnc.targets import NvdlaTarget, load_target
@@ -49,10 +51,10 @@ class DlaAllocate(ModulePass):
 
 def allocate(module: ModuleOp, target: NvdlaTarget) -> None:
     """Places everything in the one function of `module`."""
-    functions = [op for op in module.walk() if isinstance(op, FuncOp)]
-    assert len(functions) == 1, "a network is one function"
-    function = functions[0]
-    lifetimes = _Lifetimes(function.body.block, target)
+    function, block = network(module)
+    if any(isinstance(op, MemoryOp) for op in module.walk()):
+        raise XonncError("the module has memory objects already; dla-allocate takes cubes without addresses")
+    lifetimes = _Lifetimes(block, target)
     plan, places = lifetimes.plan()
     memories = {ACTIVATIONS: (plan.size, MemoryRole.ACTIVATIONS)}
     for index, root in enumerate(lifetimes.inputs):
@@ -61,10 +63,10 @@ def allocate(module: ModuleOp, target: NvdlaTarget) -> None:
     for index, root in enumerate(lifetimes.outputs):
         places[root] = (f"output_{index}", 0)
         memories[f"output_{index}"] = (lifetimes.size(root), MemoryRole.OUTPUT)
-    constants, size = _constant_types(function.body.block, target)
+    constants, size = _constant_types(block, target)
     memories[CONSTANTS] = (size, MemoryRole.CONSTANTS)
     places |= {value: (CONSTANTS, type_.offset.data) for value, type_ in constants.items()}
-    cubes = _cube_types(function.body.block, lifetimes.views, places)
+    cubes = _cube_types(block, lifetimes.views, places)
     for value, type_ in (constants | cubes).items():
         Rewriter.replace_value_with_new_type(value, type_)
     function.update_function_type()

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f16, f32
-from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
@@ -27,6 +27,7 @@ from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.types import tensor_type
 from xonnc.formats.nvdla.geometry import channels_per_atom
+from xonnc.lowering.networks import blocks
 from xonnc.lowering.precision import precision_of
 from xonnc.targets import NvdlaTarget, load_target
 
@@ -47,14 +48,14 @@ class DlaResolveViews(ModulePass):
 
 def resolve_views(module: ModuleOp, target: NvdlaTarget, pool: DisposablePool) -> None:
     """Adds the copies that `module` needs."""
-    for function in [op for op in module.walk() if isinstance(op, FuncOp)]:
-        for op in list(function.body.block.ops):
+    for block in blocks(module):
+        for op in list(block.ops):
             if isinstance(op, ConcatOp) and _is_misaligned(op, target):
                 _select(op, pool)
-        for op in list(function.body.block.ops):
+        for op in list(block.ops):
             if isinstance(op, SliceOp) and op.offsets.get_values()[0] % _lanes(op.source, target):
                 _select_slice(op, pool)
-        _copy_where_needed(function.body.block)
+        _copy_where_needed(block)
 
 
 def _copy_where_needed(block: Block) -> None:

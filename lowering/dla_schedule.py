@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from xonnc.dialects.dla.storage import ConstantOp
 from xonnc.lowering.dla_layers import VIEW_OPS, Chain, chains
 from xonnc.lowering.dla_views import Views, is_in_memory, root_bytes
+from xonnc.lowering.networks import blocks
 from xonnc.lowering.planning.order import Step, best_order
 from xonnc.targets import NvdlaTarget, load_target
 
@@ -35,8 +35,8 @@ class DlaSchedule(ModulePass):
 
 def schedule(module: ModuleOp, target: NvdlaTarget) -> None:
     """Orders the layers of every function of `module`."""
-    for function in [op for op in module.walk() if isinstance(op, FuncOp)]:
-        _schedule_block(function.body.block, target)
+    for block in blocks(module):
+        _schedule_block(block, target)
 
 
 def _schedule_block(block: Block, target: NvdlaTarget) -> None:

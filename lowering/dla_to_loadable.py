@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from xonnc.dialects.dla.attributes import MemoryRole
 from xonnc.dialects.dla.storage import ConstantOp, MemoryOp
@@ -33,6 +33,7 @@ from xonnc.formats.nvdla.loadable import (
 )
 from xonnc.lowering.dla_layers import EMULATED_OPS, Chain, chains
 from xonnc.lowering.dla_tasks import DlaTaskWriter, TaskBlobs, emulator_task
+from xonnc.lowering.networks import check_placed, memory_of, network
 from xonnc.lowering.packing import PackedConstant
 from xonnc.lowering.precision import precision_of
 from xonnc.targets import NvdlaTarget
@@ -56,13 +57,12 @@ def loadable_of(module: ModuleOp, target: NvdlaTarget) -> Loadable:
 
     An error if a memory object exceeds the 4 GiB that the runtime can allocate.
     """
-    functions = [op for op in module.walk() if isinstance(op, FuncOp)]
-    if len(functions) != 1:
-        raise XonncError(f"a loadable holds one network; the module has {len(functions)} functions")
+    function, block = network(module)
+    check_placed(module, block, target)
     file = _File()
     for op in [op for op in module.walk() if isinstance(op, MemoryOp)]:
-        _add_memory(file, op, functions[0], target)
-    for index, group in enumerate(tasks(functions[0])):
+        _add_memory(file, op, function, target)
+    for index, group in enumerate(tasks(function)):
         _add_task(file, index, group, target)
     return Loadable(
         tasks=tuple(file.tasks),
@@ -184,7 +184,10 @@ def _add_tensor(
     direction: hw.MemoryFlags,
 ) -> int:
     """A bound memory object and the description of the tensor in it."""
-    bind_id = next(index for index, value in enumerate(values) if _memory_name(value.type) == memory)
+    bound = [index for index, value in enumerate(values) if memory_of(value.type) == memory]
+    if len(bound) != 1:
+        raise XonncError(f'memory "{memory}" is of {len(bound)} inputs or outputs; each has one of its own')
+    (bind_id,) = bound
     surface = values[bind_id].type
     assert isinstance(surface, SurfaceType), "dla-allocate places cubes"
     cube, precision = cube_of(surface), precision_of(surface)
@@ -211,11 +214,6 @@ def _add_tensor(
         )
     )
     return index
-
-
-def _memory_name(type_: Attribute) -> str:
-    assert isinstance(type_, SurfaceType), "dla-allocate places cubes"
-    return type_.memory.data
 
 
 def _add_task(file: _File, index: int, group: list[Chain], target: NvdlaTarget) -> None:

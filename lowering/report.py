@@ -17,6 +17,7 @@ from xonnc.dialects.onnx.locations import node_name
 from xonnc.formats.nvdla.geometry import ceil_div, kernel_group, surfaces
 from xonnc.lowering.convert_onnx_to_dla import NODES
 from xonnc.lowering.dla_layers import Chain, chains
+from xonnc.lowering.networks import network
 from xonnc.lowering.planning.feasibility import bytes_per_cycle
 from xonnc.lowering.precision import precision_of
 from xonnc.targets import NvdlaTarget
@@ -96,11 +97,11 @@ class CompileReport:
 
 def report_of(module: ModuleOp, target: NvdlaTarget) -> CompileReport:
     """The report of a module after `dla-allocate`."""
-    (function,) = [op for op in module.walk() if isinstance(op, FuncOp)]
-    all_chains = list(chains(function.body.block))
+    function, block = network(module)
+    all_chains = list(chains(block))
     layers = tuple(_layer(chain, target) for chain in all_chains)
     cycles = sum(layer.cycles for layer in layers)
-    constants = [op for op in function.body.block.ops if isinstance(op, ConstantOp)]
+    constants = [op for op in block.ops if isinstance(op, ConstantOp)]
     return CompileReport(
         target=target.name,
         layers_by_engine=dict(Counter(engine for layer in layers for engine in layer.engines)),

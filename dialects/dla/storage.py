@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, SymbolNameConstraint, i64
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IntegerAttr,
+    StringAttr,
+    SymbolNameConstraint,
+    TensorType,
+    i64,
+)
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     BaseAttr,
@@ -23,6 +31,16 @@ from xdsl.utils.exceptions import VerifyException
 from xonnc.dialects.dla.attributes import ConstantLayout, MemoryRole
 from xonnc.dialects.dla.engines import check_shape, integers, values_of
 from xonnc.dialects.dla.types import CONSTANT, IN_MEMORY, cube_of, shape_of, tensor_of
+
+
+@runtime_checkable
+class HasType(Protocol):
+    """An attribute that knows its type without being one of xDSL's typed ones."""
+
+    def get_type(self) -> Attribute:
+        """The type of the attribute."""
+        ...
+
 
 AXES = ("channels", "height", "width")
 
@@ -63,6 +81,10 @@ class ConstantOp(IRDLOperation):
         if self.layout_name.data not in list(ConstantLayout):
             raise VerifyException(f"layout is kernels, per_kernel or cube, found {self.layout_name.data}")
         ranks = {ConstantLayout.KERNELS: (4,), ConstantLayout.PER_KERNEL: (1, 2), ConstantLayout.CUBE: (4,)}
+        value = self.value.get_type() if isinstance(self.value, HasType) else None
+        if not isinstance(value, TensorType):
+            raise VerifyException(f"the value holds no elements: {self.value}")
+        check_shape("the value", value.get_shape(), shape_of(self.result.type))
         rank = len(shape_of(self.result.type))
         if rank not in ranks[self.layout]:
             raise VerifyException(f"rank {rank} does not go with layout {self.layout}")

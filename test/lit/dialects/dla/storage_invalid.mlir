@@ -78,3 +78,19 @@ func.func @packed(%x: !dla.packed<tensor<8xf16>, "m" at 0, size -1>) { func.retu
 
 // expected-error @+1 {{data_banks missing}}
 func.func @banks() attributes {plan = #dla.banks<weight_banks = 3>} { func.return }
+
+// -----
+
+func.func @payload() {
+  // expected-error @+1 {{the value is 16, found 8}}
+  %b = "dla.constant"() <{layout = "per_kernel", value = dense<0.0> : tensor<8xf32>}> : () -> tensor<16xf16>
+  func.return
+}
+
+// -----
+
+func.func @no_payload() {
+  // expected-error @+1 {{the value holds no elements: "weights"}}
+  %b = "dla.constant"() <{layout = "per_kernel", value = "weights"}> : () -> tensor<16xf16>
+  func.return
+}
