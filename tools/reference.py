@@ -9,6 +9,7 @@ from pathlib import Path
 from xdsl.passes import ModulePass
 
 from xonnc.dialects.onnx.registry import op_classes
+from xonnc.formats.nvdla.checks.catalogue import RULES
 from xonnc.formats.onnx.opsets import identity_of_class
 from xonnc.lowering.convert_onnx_to_dla import LOWERINGS
 from xonnc.targets import NvdlaTarget, load_target, target_names
@@ -19,7 +20,12 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def pages() -> Mapping[str, str]:
     """The generated pages by their file name in `docs`."""
-    return {"nvdla-operators.md": _nvdla_operators(), "passes.md": _passes(), "targets.md": _targets()}
+    return {
+        "nvdla-checks.md": _nvdla_checks(),
+        "nvdla-operators.md": _nvdla_operators(),
+        "passes.md": _passes(),
+        "targets.md": _targets(),
+    }
 
 
 def write() -> None:
@@ -65,6 +71,20 @@ def dla_operators() -> Mapping[str, str]:
         if identity := identity_of_class(op):
             found[identity.op_type] = " ".join((function.__doc__ or "").split())
     return dict(sorted(found.items()))
+
+
+def _nvdla_checks() -> str:
+    lines = [
+        "# What is checked in a loadable",
+        "",
+        "Written by `python -m xonnc.tools.reference` from the rules themselves. `xonnc inspect` applies them to",
+        "any loadable, `xonnc compile` to every one it makes. Findings end with the rule's name in brackets.",
+        "",
+        "| rule | says |",
+        "|---|---|",
+        *(f"| `{name}` | {' '.join(text.split())} |" for name, text in sorted(RULES.items())),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def _nvdla_operators() -> str:
