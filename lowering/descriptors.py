@@ -24,6 +24,8 @@ from xonnc.dialects.dla.attributes import (
 )
 from xonnc.dialects.dla.engines import CdpOp, ConvOp, PdpOp, SdpOp
 from xonnc.dialects.dla.types import FlowType, PackedType, SurfaceType, cube_of, shape_of
+from xonnc.dialects.onnx.locations import describe
+from xonnc.errors import XonncError
 from xonnc.formats.nvdla import constants as hw
 from xonnc.formats.nvdla import records
 from xonnc.formats.nvdla.geometry import feature_entries_per_slice, operand_group, surfaces
@@ -183,7 +185,11 @@ class DescriptorWriter:
         top, left, bottom, right = op.pads.get_values()
         window = Window((height, width), (stride_y, stride_x), pads=(top, left, bottom, right))
         pieces = column_pieces(source.width, result.width, op.split_num.value.data, window)
-        assert pieces is not None, "split_num came from pool_splits"
+        if pieces is None:
+            raise XonncError(
+                f"{describe(op)}: split_num {op.split_num.value.data} leaves a piece without one of the "
+                f"{result.width} columns; use a smaller one"
+            )
         operation = records.PdpOp(
             partial_in_width_first=pieces[0][0],
             partial_in_width_mid=pieces[0][1],

@@ -231,7 +231,7 @@ class PdpOp(IRDLOperation):
 
     1. `source` and `result` have the same channels.
     2. `H' = (H + top + bottom - kernel) div stride + 1`, `W'` likewise; pads are below the kernel.
-    3. `split_num` above 1 (the columns go in that many pieces) needs a source in memory.
+    3. The columns go in `split_num` pieces; more than one need a source in memory.
 
     ```mlir
     %y = "dla.pdp"(%x) <{kernel = array<i64: 2, 2>, mode = "max", pads = array<i64: 0, 0, 0, 0>,
@@ -293,6 +293,8 @@ class PdpOp(IRDLOperation):
             window_count(source.width, kernel[1], strides[1], 1, left, right),
         )
         check_shape("the result", cube_of(self.result.type), expected)
+        if self.split_num.value.data < 1:
+            raise VerifyException(f"split_num is at least 1, found {self.split_num.value.data}")
         if self.split_num.value.data > 1 and isinstance(self.source.type, FlowType):
             raise VerifyException("split_num above 1 needs a source in memory, found a flow")
 

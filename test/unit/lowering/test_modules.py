@@ -101,6 +101,15 @@ INPUT, OUTPUT = memory("input_0", "input"), memory("output_0", "output")
               func.return }}""",
             "a dla.conv has no banks of the convolution buffer; run dla-split first",
         ),
+        (
+            INPUT
+            + OUTPUT
+            + f"""func.func @f(%x: {HERE}) -> {THERE} {{
+              %y = "dla.pdp"(%x) <{{kernel = array<i64: 1, 1>, mode = "max", pads = array<i64: 0, 0, 0, 0>,
+                                    split_num = 3 : i64, strides = array<i64: 1, 1>}}> : ({HERE}) -> {THERE}
+              func.return %y : {THERE} }}""",
+            "dla.pdp: split_num 3 leaves a piece without one of the 4 columns; use a smaller one",
+        ),
     ],
 )
 def test_no_loadables(text: str, message: str, context: Context):

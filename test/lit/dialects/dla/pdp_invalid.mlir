@@ -34,3 +34,12 @@ func.func @split_flow(%x: tensor<1x16x8x8xf16>) {
      : (!dla.flow<tensor<1x16x8x8xf16>>) -> tensor<1x16x4x4xf16>
   func.return
 }
+
+// -----
+
+func.func @no_piece(%x: tensor<1x16x8x8xf16>) {
+  // expected-error @+1 {{split_num is at least 1, found 0}}
+  %y = "dla.pdp"(%x) <{kernel = array<i64: 2, 2>, mode = "max", pads = array<i64: 0, 0, 0, 0>, split_num = 0 : i64, strides = array<i64: 2, 2>}>
+     : (tensor<1x16x8x8xf16>) -> tensor<1x16x4x4xf16>
+  func.return
+}
