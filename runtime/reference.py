@@ -41,7 +41,8 @@ class Reference:
     """A model opened in onnxruntime with its graph optimisations off."""
 
     def __init__(self, path: Path):
-        self.session = _open(path)
+        self.path = path
+        self.session, self.errors = _open(path)
 
     def inputs(self) -> list[Port]:
         """The inputs that must be fed, in the model's order."""
@@ -52,11 +53,16 @@ class Reference:
         return [_port(argument) for argument in self.session.get_outputs()]
 
     def run(self, feeds: Mapping[str, Array]) -> list[Array]:
-        """The outputs for `feeds` (arrays by input name), in the model's order."""
-        return self.session.run(None, feeds)
+        """The outputs for `feeds` (arrays by input name), in the model's order; `XonncError` if it fails."""
+        try:
+            return self.session.run(None, feeds)
+        except self.errors as error:
+            reason = " ".join(str(error).split())
+            raise XonncError(f"{self.path}: onnxruntime does not run it: {reason}") from None
 
 
-def _open(path: Path) -> _Session:
+def _open(path: Path) -> tuple[_Session, tuple[type[Exception], ...]]:
+    """A session, and what it raises for a model or inputs that it does not take."""
     if not path.is_file():
         raise XonncError(f"{path}: no such file")
     try:
@@ -67,13 +73,25 @@ def _open(path: Path) -> _Session:
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
-    errors = ort.capi.onnxruntime_pybind11_state
+    errors = tuple(getattr(ort.capi.onnxruntime_pybind11_state, name) for name in _ERRORS)
     try:
-        return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except (errors.Fail, errors.InvalidGraph, errors.InvalidProtobuf, errors.NotImplemented) as error:
+        return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"]), errors
+    except errors as error:
         reason = " ".join(str(error).split())
         raise XonncError(f"{path}: onnxruntime does not open it: {reason}") from None
 
+
+_ERRORS = (
+    "EPFail",
+    "Fail",
+    "InvalidArgument",
+    "InvalidGraph",
+    "InvalidProtobuf",
+    "NoSuchFile",
+    "NotImplemented",
+    "RuntimeException",
+)
+"""What onnxruntime raises; the classes have no common base but `Exception`."""
 
 _DTYPES = {
     "tensor(float)": np.float32,
@@ -82,8 +100,11 @@ _DTYPES = {
     "tensor(int8)": np.int8,
     "tensor(uint8)": np.uint8,
     "tensor(int16)": np.int16,
+    "tensor(uint16)": np.uint16,
     "tensor(int32)": np.int32,
+    "tensor(uint32)": np.uint32,
     "tensor(int64)": np.int64,
+    "tensor(uint64)": np.uint64,
     "tensor(bool)": np.bool_,
 }
 

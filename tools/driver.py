@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from importlib import import_module
 from importlib.metadata import version
 from typing import NamedTuple, NoReturn
@@ -16,6 +16,7 @@ from xonnc.tools.process import Exit, run
 COMMANDS = {
     "compile": "compiles an ONNX model for a target",
     "simulate": "runs a loadable on the NVDLA simulator",
+    "simplify": "makes an ONNX model simpler, its outputs the same",
     "check": "compares a loadable with its model in onnxruntime",
     "inspect": "checks a loadable without running it",
     "demo": "compiles, simulates and checks a real model",
@@ -30,6 +31,8 @@ class Command(NamedTuple):
 
     add_arguments: Callable[[argparse.ArgumentParser], None]
     run: Callable[[argparse.Namespace], int]
+    value_after_equals: Collection[str]
+    """Options that take a value only after `=`, so that they do not take the next argument for it."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -60,6 +63,7 @@ def _run_command(name: str, argv: Sequence[str]) -> int:
     command = _command(name)
     parser = Parser(prog=f"xonnc {name}", description=f"{COMMANDS[name].capitalize()}.")
     command.add_arguments(parser)
+    argv = [f"{argument}=" if argument in command.value_after_equals else argument for argument in argv]
     args, unknown = parser.parse_known_args(argv)
     if unknown:
         known = re.findall(r"--[a-z-]+", parser.format_help())
@@ -69,7 +73,7 @@ def _run_command(name: str, argv: Sequence[str]) -> int:
 
 def _command(name: str) -> Command:
     module = import_module(f"xonnc.tools.commands.{name}")
-    return Command(module.add_arguments, module.run)
+    return Command(module.add_arguments, module.run, getattr(module, "VALUE_AFTER_EQUALS", ()))
 
 
 def _overview() -> str:

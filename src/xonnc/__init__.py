@@ -9,27 +9,32 @@ if TYPE_CHECKING:
     from xonnc.errors import RefusalError, XonncError
     from xonnc.formats.nvdla.reader import read_loadable
     from xonnc.runtime.nvdla.simulator import Simulator, simulate
+    from xonnc.simplifier import SimplifiedModel, simplify_model
     from xonnc.targets import load_target
 
 __all__ = [
     "Compilation",
     "RefusalError",
+    "SimplifiedModel",
     "Simulator",
     "XonncError",
     "compile_model",
     "load_target",
     "read_loadable",
+    "simplify_model",
     "simulate",
 ]
 
 _HOMES = {
     "Compilation": "compiler",
     "RefusalError": "errors",
+    "SimplifiedModel": "simplifier",
     "Simulator": "runtime.nvdla.simulator",
     "XonncError": "errors",
     "compile_model": "compiler",
     "load_target": "targets",
     "read_loadable": "formats.nvdla.reader",
+    "simplify_model": "simplifier",
     "simulate": "runtime.nvdla.simulator",
 }
 

@@ -1,0 +1,309 @@
+"""`xonnc simplify` and the API behind it: what goes, what stays, and that the outputs are the same."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import checker, helper, numpy_helper, parser
+
+from xonnc.equivalence import compare_models
+from xonnc.errors import XonncError
+from xonnc.formats.onnx.light import light_model
+from xonnc.formats.onnx.save import ExternalData
+from xonnc.simplifier import SimplifiedModel, simplify_model
+from xonnc.tools.driver import main
+
+LIGHT = {
+    "densenet121": (910, 429),
+    "inception_v1": (144, 142),
+    "inception_v2": (509, 164),
+    "resnet50": (176, 123),
+    "shufflenet": (203, 154),
+    "squeezenet": (66, 65),
+}
+"""Nodes before and after."""
+
+DYNAMIC = """
+    <ir_version: 8, opset_import: ["" : 17], producer_name: "me", metadata_props: ["author": "you"]>
+    dynamic (float[batch, 3, 4] x) => (float[batch, 12] y, int64[3] s)
+      <float[1] one = {1}, float[1] two = {2}> {
+      [shape] s0 = Shape (x)
+      i = Constant <value_ints = [0]> ()
+      [size] b = Gather (s0, i)
+      t = Constant <value_ints = [-1]> ()
+      [target] r = Concat <axis = 0> (b, t)
+      [idle] a = Identity (x)
+      [again] a2 = Identity (a)
+      [flat] f = Reshape (a2, r)
+      [add1] g = Add (f, one)
+      [add2] y = Add (g, two)
+      s = Identity (s0)
+    }
+"""
+
+
+def saved(text: str, path: Path) -> Path:
+    path.write_bytes(parser.parse_model(text).SerializeToString())
+    return path
+
+
+def run(arguments: Sequence[str | Path], capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
+    code = main(["simplify", *map(str, arguments)])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def loaded(path: Path) -> onnx.ModelProto:
+    vars(checker)["check_model"](str(path), full_check=True)
+    return onnx.ModelProto.FromString(path.read_bytes())
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    return saved(DYNAMIC, tmp_path / "in.onnx")
+
+
+@pytest.mark.parametrize("name", sorted(LIGHT))
+def test_light_models(name: str, tmp_path: Path):
+    original, simpler = tmp_path / "in.onnx", tmp_path / "out.onnx"
+    original.write_bytes(light_model(name).SerializeToString())
+    simplified = simplify_model(original)
+    assert (simplified.before.nodes, simplified.after.nodes) == LIGHT[name]
+    assert simplified.write(simpler) == [simpler]
+    loaded(simpler)
+
+
+def test_a_light_model_says_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    original, simpler = tmp_path / "in.onnx", tmp_path / "out.onnx"
+    original.write_bytes(light_model("squeezenet").SerializeToString())
+    code, out, err = run([original, simpler, "--check", "3"], capsys)
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == "in.onnx   66 nodes, 1.2 M parameters"
+    rows = [line.split() for line in lines]
+    assert ["Dropout", "1", "0", "*"] in rows
+    assert ["Conv", "26", "26"] in rows
+    assert ["nodes", "66", "65"] in rows
+    assert "agrees on 3 inputs: largest error" in lines[-2]
+    assert lines[-1].startswith(f"wrote           {simpler} (")
+
+
+def test_a_dynamic_batch_stays(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    simpler = tmp_path / "out.onnx"
+    code, _, err = run([model, simpler, "--check", "4"], capsys)
+    assert (code, err) == (0, "")
+    found = loaded(simpler)
+    assert [node.op_type for node in found.graph.node if node.op_type in ("Identity", "Add")] == ["Add"]
+    for value in (found.graph.input[0], found.graph.output[0]):
+        assert value.type.tensor_type.shape.dim[0].dim_param == "batch"
+    assert found.graph.output[0].type.tensor_type.shape.dim[1].dim_value == 12
+    assert [output.name for output in found.graph.output] == ["y", "s"]
+    assert found.producer_name == "me"
+    assert [(prop.key, prop.value) for prop in found.metadata_props] == [("author", "you")]
+
+
+def test_another_shape_for_an_input(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    simpler = tmp_path / "out.onnx"
+    arguments = [model, simpler, "--overwrite-input-shape", "x:5,3,4", "--check", "2", "-q"]
+    assert run(arguments, capsys) == (0, "", "")
+    found = loaded(simpler)
+    assert [dim.dim_value for dim in found.graph.input[0].type.tensor_type.shape.dim] == [5, 3, 4]
+    assert [dim.dim_value for dim in found.graph.output[0].type.tensor_type.shape.dim] == [5, 12]
+    assert "Shape" not in {node.op_type for node in found.graph.node}
+
+
+def test_a_shape_may_contradict_what_was_known(tmp_path: Path):
+    text = """
+        <ir_version: 8, opset_import: ["" : 17]>
+        fixed (float[2, 3] x, float[n, 3] z) => (float[2, 3] y) <float[2, 3] m> {
+          m = Neg (x)
+          y = Add (m, z)
+        }
+    """
+    model = saved(text, tmp_path / "in.onnx")
+    found = simplify_model(model, input_shapes={"x": [-1, 3], "z": [7, 3]}).proto()
+    sizes = [[dim.dim_value for dim in value.type.tensor_type.shape.dim] for value in found.graph.output]
+    assert sizes == [[7, 3]]
+    assert not found.graph.input[0].type.tensor_type.shape.dim[0].HasField("dim_value")
+
+
+def test_a_named_dimension_has_one_size(tmp_path: Path):
+    text = """
+        <ir_version: 8, opset_import: ["" : 17]>
+        shared (float[n, 3] x, float[n, 3] z) => (float[n, 3] y) { y = Add (x, z) }
+    """
+    model = saved(text, tmp_path / "in.onnx")
+    found = simplify_model(model, input_shapes={"x": [7, 3]}).proto()
+    assert [value.type.tensor_type.shape.dim[0].dim_value for value in found.graph.input] == [7, 7]
+    with pytest.raises(XonncError, match="input 'z': dimension 'n' cannot be 8 here and 7 elsewhere"):
+        simplify_model(model, input_shapes={"x": [7, 3], "z": [8, 3]})
+
+
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        ("z:1,3,4", "no input 'z'; there are x"),
+        ("x:1,3", "input 'x': 2 sizes, but its rank is 3"),
+    ],
+)
+def test_shapes_that_do_not_fit(
+    shape: str, message: str, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    simpler = tmp_path / "out.onnx"
+    code, out, err = run([model, simpler, "--overwrite-input-shape", shape], capsys)
+    assert (code, out) == (1, "")
+    assert err == f"xonnc: {model}: {message}\n"
+    assert not simpler.exists()
+
+
+@pytest.mark.parametrize("shape", ["x", "x:1,two", ":1", "x:-2"])
+def test_shapes_that_are_none(shape: str, model: Path, capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as end:
+        run([model, "out.onnx", "--overwrite-input-shape", shape], capsys)
+    assert end.value.code == 2
+    assert f"'{shape}' is no name, colon and sizes, as x:1,3,-1 is" in capsys.readouterr().err
+
+
+def test_unknown_operators_stay(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    text = """
+        <ir_version: 8, opset_import: ["" : 17, "org.example" : 3]>
+        custom (float[2, 3] x) => (float[2, 3] y) <float[3] c = {1, 2, 3}> {
+          a = Identity (x)
+          k = org.example.Spline <knots = 4> (c)
+          n = org.example.Noise (a)
+          m = org.example.Noise (a)
+          p = Add (n, m)
+          y = Add (p, k)
+        }
+    """
+    model, simpler = saved(text, tmp_path / "in.onnx"), tmp_path / "out.onnx"
+    assert run([model, simpler, "-q"], capsys) == (0, "", "")
+    found = loaded(simpler)
+    assert [node.op_type for node in found.graph.node] == ["Spline", "Noise", "Noise", "Add", "Add"]
+    assert {entry.domain: entry.version for entry in found.opset_import} == {"": 17, "org.example": 3}
+    code, _, err = run([model, simpler, "--check", "1"], capsys)
+    assert code == 1
+    assert "onnxruntime does not open it" in err
+    assert len(err.splitlines()) == 1
+
+
+def test_functions_are_inlined_if_asked(tmp_path: Path):
+    text = """
+        <ir_version: 8, opset_import: ["" : 17, "local" : 1]>
+        calls (float[2] x) => (float[2] y) { y = local.twice (x) }
+        <opset_import: ["" : 17], domain: "local">
+        twice (a) => (b) { b = Add (a, a) }
+    """
+    model = saved(text, tmp_path / "in.onnx")
+    kept, inlined = simplify_model(model), simplify_model(model, inline_functions=True)
+    assert kept.after.operators == {"twice": 1}
+    assert len(kept.proto().functions) == 1
+    assert inlined.after.operators == {"Add": 1}
+    assert len(inlined.proto().functions) == 0
+
+
+def external_model(path: Path) -> Path:
+    """A product with a weight of 16 kB in a file beside the model."""
+    weight = numpy_helper.from_array(np.linspace(-1, 1, 4096, dtype=np.float32).reshape(64, 64), "w")
+    proto = helper.make_model(
+        helper.make_graph(
+            [helper.make_node("Identity", ["x"], ["a"]), helper.make_node("MatMul", ["a", "w"], ["y"])],
+            "external",
+            [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["n", 64])],
+            [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, ["n", 64])],
+            [weight],
+        ),
+        opset_imports=[helper.make_opsetid("", 17)],
+        ir_version=8,
+    )
+    vars(onnx)["save"](proto, path, save_as_external_data=True, location="w.bin", size_threshold=0)
+    return path
+
+
+def test_external_data_stays_external(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    model, simpler = external_model(tmp_path / "in.onnx"), tmp_path / "out.onnx"
+    code, out, err = run([model, simpler, "--check", "2"], capsys)
+    assert (code, err) == (0, "")
+    assert [line.split()[1] for line in out.splitlines()[-2:]] == [str(simpler), f"{simpler}.data"]
+    assert (tmp_path / "out.onnx.data").stat().st_size == 4 * 4096
+    assert loaded(simpler).graph.initializer[0].external_data[0].value == "out.onnx.data"
+    assert not compare_models(model, simpler, 1)[0].mismatch
+
+
+def test_external_data_if_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    inner, model = tmp_path / "inner.onnx", external_model(tmp_path / "in.onnx")
+    simplify_model(model).write(inner, ExternalData("unused", 1 << 20))
+    for option, name in (("--external-data", "out.onnx.data"), ("--external-data=weights", "weights")):
+        assert run([option, inner, tmp_path / "out.onnx", "-q"], capsys) == (0, "", "")
+        assert (tmp_path / name).stat().st_size == 4 * 4096
+
+
+def test_a_model_may_be_simplified_in_its_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    model = external_model(tmp_path / "in.onnx")
+    for _ in range(2):
+        assert run([model, model, "-q", "--check", "1", "--external-data=w.bin"], capsys) == (0, "", "")
+        assert [node.op_type for node in loaded(model).graph.node] == ["MatMul"]
+    assert sorted(os.listdir(tmp_path)) == ["in.onnx", "w.bin"]
+
+
+def test_json(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    simpler = tmp_path / "out.onnx"
+    code, out, _ = run([model, simpler, "--json", "--check", "1"], capsys)
+    assert code == 0
+    report = json.loads(out)
+    assert report["files"] == [str(simpler)]
+    assert (report["before"]["operators"]["Identity"], report["before"]["nodes"]) == (3, 9)
+    assert "Identity" not in report["after"]["operators"]
+    assert report["before"]["bytes"] == 4 * 2 + 8 * 2
+    assert [(one["output"], one["passed"]) for one in report["check"]] == [("y", True), ("s", True)]
+
+
+def test_the_same_model_gives_the_same_bytes(model: Path, tmp_path: Path):
+    paths = [tmp_path / "a.onnx", tmp_path / "b.onnx"]
+    for path in paths:
+        simplify_model(model).write(path)
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["missing.onnx", "out.onnx"], "missing.onnx: "),
+        (["{model}", "nowhere/out.onnx"], "the folder nowhere does not exist"),
+        (["{model}", "out.onnx", "--check", "-1"], "--check -1: a number of inputs, 0 for no check"),
+        (["model.json", "out.onnx", "--check", "1"], "onnxruntime opens binary models"),
+        (["{model}", "-", "--json"], "standard output takes the model already"),
+        (["{model}", "out.onnx", "--external-data=a/b"], "it must be a plain file name"),
+    ],
+)
+def test_mistakes_are_one_line(
+    arguments: list[str], message: str, model: Path, capsys: pytest.CaptureFixture[str]
+):
+    code, out, err = run([argument.format(model=model) for argument in arguments], capsys)
+    assert (code, out) == (1, "")
+    assert message in err
+    assert len(err.splitlines()) == 1
+
+
+def test_a_difference_is_an_error_and_nothing_is_written(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    wrong = saved(DYNAMIC.replace("two = {2}", "two = {2.5}"), tmp_path / "wrong.onnx")
+    simplified = simplify_model(wrong)
+
+    def confused(path: Path, input_shapes: object, inline_functions: bool) -> SimplifiedModel:
+        return simplified
+
+    monkeypatch.setattr("xonnc.simplifier.simplify_model", confused)
+    simpler = tmp_path / "out.onnx"
+    code, out, err = run([model, simpler, "--check", "1"], capsys)
+    assert code == 1
+    assert "y DIFFERS on 1 inputs" in out
+    assert f"{model}: output 'y' of the simplified model differs: largest error" in err
+    assert not simpler.exists()

@@ -1,0 +1,169 @@
+"""`xonnc simplify`: an ONNX model with fewer nodes and the same outputs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from xonnc.errors import XonncError
+from xonnc.tools.console import progress, quantity, row, size
+from xonnc.tools.files import require_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from xonnc.equivalence import Difference
+    from xonnc.simplifier import SimplifiedModel, SizedSummary
+
+VALUE_AFTER_EQUALS = ("--external-data",)
+"""Options whose value may be left out, and so stands after `=` only."""
+
+STDOUT = Path("-")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the command."""
+    parser.add_argument("model", type=Path, help="the model: .onnx, .onnxtxt or .json")
+    parser.add_argument("output", type=Path, help="the simplified model, in the spelling its name says")
+    parser.add_argument(
+        "--check",
+        type=int,
+        default=0,
+        metavar="N",
+        help="compare with the original in onnxruntime on N inputs; write nothing if they differ",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="seed of these inputs (default: %(default)s)")
+    parser.add_argument(
+        "--external-data",
+        nargs="?",
+        metavar="FILE",
+        help="write the weights to FILE beside the model (default: OUTPUT.data), as is done if they came so",
+    )
+    parser.add_argument(
+        "--overwrite-input-shape",
+        type=_shape,
+        action="append",
+        default=[],
+        metavar="NAME:1,3,224,224",
+        help="give an input another shape, -1 for a dynamic size; repeat for more",
+    )
+    parser.add_argument(
+        "--inline-functions", action="store_true", help="put the bodies of local functions into the graph"
+    )
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print nothing on success")
+
+
+def _shape(text: str) -> tuple[str, tuple[int, ...]]:
+    """`name:1,3,224,224`; the name may have colons in it."""
+    name, colon, sizes = text.rpartition(":")
+    try:
+        shape = tuple(int(size) for size in sizes.split(",")) if sizes else ()
+    except ValueError:
+        shape = (-2,)
+    if not name or not colon or any(not -1 <= size < 1 << 63 for size in shape):
+        raise argparse.ArgumentTypeError(f"'{text}' is no name, colon and sizes, as x:1,3,-1 is")
+    return name, shape
+
+
+def run(args: argparse.Namespace) -> int:
+    """Simplifies, checks, writes and reports; the exit code is 1 if the check finds a difference."""
+    from xonnc.formats.onnx.save import ExternalData
+    from xonnc.simplifier import simplify_model
+
+    if args.check < 0:
+        raise XonncError(f"--check {args.check}: a number of inputs, 0 for no check")
+    if args.check and args.model.suffix != ".onnx":
+        raise XonncError(f"{args.model}: onnxruntime opens binary models; call it .onnx to --check it")
+    if args.output != STDOUT:
+        require_folder(args.output)
+    elif args.json:
+        raise XonncError("--json: standard output takes the model already; give it a file name")
+    external = None
+    if args.external_data is not None:
+        external = ExternalData(args.external_data or f"{args.output.name}.data")
+    with progress(f"simplifying {args.model.name}", args.quiet) as step:
+        step(0, 2, "simplifying")
+        simplified = simplify_model(
+            args.model,
+            input_shapes=dict(args.overwrite_input_shape),
+            inline_functions=args.inline_functions,
+        )
+        step(1, 2, "checking")
+        differences = _check(args, simplified) if args.check else []
+    passed = all(one.passed for one in differences)
+    written = simplified.write(args.output, external) if passed else []
+    if args.json:
+        print(json.dumps(_as_json(args.model, simplified, differences, written), indent=2))
+    elif args.output != STDOUT and not args.quiet:
+        _report(args, simplified, differences)
+        for path in written:
+            print(f"wrote           {path} ({size(path.stat().st_size)})")
+    if not passed:
+        wrong = next(one for one in differences if not one.passed)
+        raise XonncError(
+            f"{args.model}: output '{wrong.output}' of the simplified model differs: {_how(wrong)}; "
+            "nothing written, please report it with the model"
+        )
+    return 0
+
+
+def _check(args: argparse.Namespace, simplified: SimplifiedModel) -> list[Difference]:
+    from xonnc.equivalence import compare_models
+
+    with TemporaryDirectory(prefix="xonnc-") as folder:
+        path = Path(folder) / "simplified.onnx"
+        simplified.write(path)
+        return compare_models(args.model, path, args.check, args.seed)
+
+
+def _report(args: argparse.Namespace, simplified: SimplifiedModel, differences: Sequence[Difference]) -> None:
+    before, after = simplified.before, simplified.after
+    print(f"{args.model.name}   {before.nodes} nodes, {quantity(before.parameters)} parameters")
+    for line in table(before, after):
+        print(f"  {line}")
+    for one in differences:
+        verdict = "agrees" if one.passed else "DIFFERS"
+        row("check", f"{one.output} {verdict} on {args.check} inputs: {_how(one)}")
+
+
+def table(before: SizedSummary, after: SizedSummary) -> list[str]:
+    """What a model is made of, before and after, a line for each operator."""
+    names = sorted(before.operators.keys() | after.operators.keys())
+    names.sort(key=lambda name: -max(before.operators.get(name, 0), after.operators.get(name, 0)))
+    rows = [
+        *(
+            (name, f"{before.operators.get(name, 0)}", f"{after.operators.get(name, 0)}", changed)
+            for name in names
+            for changed in ["" if before.operators.get(name) == after.operators.get(name) else "*"]
+        ),
+        ("nodes", str(before.nodes), str(after.nodes), ""),
+        ("parameters", quantity(before.parameters), quantity(after.parameters), ""),
+        ("in bytes", size(before.bytes), size(after.bytes), ""),
+    ]
+    width = max(len(name) for name, *_ in rows)
+    return [
+        f"{name:<{width}} {first:>10} {second:>10} {mark}".rstrip()
+        for name, first, second, mark in [("", "before", "after", ""), *rows]
+    ]
+
+
+def _how(difference: Difference) -> str:
+    error = f"largest error {difference.largest_error:.1e} of the largest value"
+    return difference.mismatch or error
+
+
+def _as_json(
+    model: Path, simplified: SimplifiedModel, differences: Sequence[Difference], written: Sequence[Path]
+) -> dict[str, object]:
+    return {
+        "model": str(model),
+        "files": [str(path) for path in written],
+        "before": asdict(simplified.before) | {"nodes": simplified.before.nodes},
+        "after": asdict(simplified.after) | {"nodes": simplified.after.nodes},
+        "check": [asdict(one) | {"passed": one.passed} for one in differences],
+    }
