@@ -9,12 +9,19 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from xonnc.rewriting.driver import apply_rules
+from xonnc.rewriting.rules import RuleSet
 from xonnc.transforms.canonicalize_onnx import all_rules
 from xonnc.transforms.constprop_onnx import ConstProp
+from xonnc.transforms.rules import decompose_elementwise
 from xonnc.transforms.shape_inference_onnx import infer_shapes
 
 KEPT = ("GlobalAveragePoolPattern", "GlobalMaxPoolPattern", "ReorderReluMaxPoolPattern")
 """Rules left out: a pool and the order of relu and pool mean more to hardware than what replaces them."""
+
+WRITTEN_OUT = RuleSet(
+    {name: rule for name, rule in decompose_elementwise.RULES.items() if name.startswith("ConstantNormalize")}
+)
+"""Constants that are nodes with numbers or strings become tensors, which the other rules know."""
 
 MOST_ROUNDS = 10
 """Each round must have found something; deeper models than this many rounds of discoveries are not known."""
@@ -35,7 +42,8 @@ class Simplify(ModulePass):
     disable_pattern: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rules = (ConstProp().rules() | all_rules().without(KEPT)).without(self.disable_pattern)
+        rules = WRITTEN_OUT | ConstProp().rules() | all_rules().without(KEPT)
+        rules = rules.without(self.disable_pattern)
         for _ in range(MOST_ROUNDS):
             changed = infer_shapes(op)
             report = apply_rules(op, ctx, rules, pass_name=self.name)

@@ -59,10 +59,11 @@ def infer_results(op: Operation) -> Sequence[Attribute | None]:
         return unknown
     except onnx.shape_inference.InferenceError as error:
         raise XonncError(f"{describe(op)}: {op.name}: {str(error).strip().splitlines()[-1]}") from error
-    return [
-        to_type(found[names[result]], describe(op)) if result in names and names[result] in found else None
+    types = [
+        to_type(found[names[result]], describe(op)) if result in names and names[result] in found else NONE
         for result in op.results
     ]
+    return [None if type_ == NONE else type_ for type_ in types]
 
 
 def _schema(node: onnx.NodeProto, opsets: Mapping[str, int]) -> onnx.defs.OpSchema | None:

@@ -50,3 +50,16 @@ func.func @rounds(%x: tensor<2x3x4xf32>) -> tensor<*xf32> {
   %2 = "onnx.Reshape"(%x, %1) <{allowzero = 0 : si64}> : (tensor<2x3x4xf32>, tensor<*xi64>) -> tensor<*xf32>
   onnx.Return %2 : tensor<*xf32>
 }
+
+// -----
+
+// Constants that are written as numbers fold like any other.
+// CHECK-LABEL: func.func @numbers
+// CHECK-NEXT:    %[[C:.*]] = onnx.Constant dense<{{\[}}3, 5]> : tensor<2xi64>
+// CHECK-NEXT:    onnx.Return %[[C]] : tensor<2xi64>
+func.func @numbers() -> tensor<*xi64> {
+  %0 = onnx.Constant {value_ints = [1, 3]} : tensor<2xi64>
+  %1 = onnx.Constant {value_int = 2 : si64} : tensor<i64>
+  %2 = "onnx.Add"(%0, %1) : (tensor<2xi64>, tensor<i64>) -> tensor<*xi64>
+  onnx.Return %2 : tensor<*xi64>
+}

@@ -83,6 +83,7 @@ EXAMPLES: dict[str, list[Example]] = {
     ],
     "ModConstPropPattern": [
         Example({"a": np.array([-7, 7, 0, 5]), "b": np.array([2, -2, 3, 4])}, {"fmod": 0}, dtypes=INTEGERS),
+        Example({"a": np.array([-7.5, 7.5, 0]), "b": np.array([2, -2, 3])}, {"fmod": 0}, dtypes=FLOATS),
         Example({"a": np.array([-7, 7, 0, 5.5]), "b": np.array([2, -2, 3, 4])}, {"fmod": 1}),
     ],
     "PowConstProp": [

@@ -152,6 +152,17 @@ def test_nothing_follows_for_an_op_that_its_schema_does_not_admit():
     assert infer_results(gradient) == [None]
 
 
+def test_nothing_follows_where_the_onnx_package_finds_no_type():
+    text = """
+        func.func @main_graph(%x: tensor<2xf32>) -> tensor<2xf32> {
+          %0 = "onnx.Gradient"(%x) <{xs = ["x"], y = "y"}> : (tensor<2xf32>) -> tensor<2xf32>
+          onnx.Return %0 : tensor<2xf32>
+        }
+        """
+    gradient = next(op for op in parsed(text).walk() if isinstance(op, OnnxOp))
+    assert infer_results(gradient) == [None]
+
+
 def test_a_name_that_is_an_attribute_is_the_nodes_name():
     model = export_proto(
         parsed(
