@@ -14,7 +14,10 @@ from xonnc.errors import XonncError
 from xonnc.rewriting.conversion import convert
 from xonnc.rewriting.rules import RuleSet
 from xonnc.transforms.rules import (
+    decompose_convolution,
+    decompose_custom,
     decompose_elementwise,
+    decompose_loss,
     decompose_reduction,
     decompose_sequence,
     decompose_versions,
@@ -24,7 +27,7 @@ ON_DEMAND = decompose_elementwise.ON_DEMAND
 """What `decompose-op-in-onnx` may name, and the rules behind it."""
 
 STABLEHLO = "stablehlo"
-"""The target for which softmaxes are decomposed."""
+"""The target that has transposed convolutions but no softmax."""
 
 
 @dataclass(frozen=True)
@@ -32,13 +35,15 @@ class Decompose(ModulePass):
     """
     Writes operators, old versions of them first of all, by simpler ones of the newest opset.
 
-    Options: `target=stablehlo` decomposes softmaxes too; `decompose-op-in-onnx` names operators that are left
-    alone otherwise (HardSwish).
+    Options: `target=stablehlo` decomposes softmaxes and leaves transposed convolutions alone;
+    `enable-conv-to-matmul` makes matrix products of convolutions; `decompose-op-in-onnx` names operators that
+    are left alone otherwise (HardSwish).
     """
 
     name = "decompose-onnx"
 
     target: str = ""
+    enable_conv_to_matmul: bool = False
     decompose_op_in_onnx: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -50,7 +55,9 @@ class Decompose(ModulePass):
             raise XonncError(f"{self.name}: target is {self.target!r}, it is either not given or {STABLEHLO}")
         table = all_rules()
         if self.target == STABLEHLO:
-            table |= decompose_reduction.STABLEHLO
+            table = table.without(tuple(decompose_convolution.RULES)) | decompose_reduction.STABLEHLO
+        if self.enable_conv_to_matmul:
+            table |= decompose_convolution.TO_MATMUL
         return reduce(RuleSet.__or__, (self.on_demand(name) for name in self.decompose_op_in_onnx), table)
 
     def on_demand(self, name: str) -> RuleSet:
@@ -70,9 +77,13 @@ def all_rules() -> RuleSet:
         | decompose_reduction.RULES
         | decompose_elementwise.RULES
         | decompose_sequence.RULES
+        | decompose_custom.RULES
+        | decompose_loss.RULES
+        | decompose_convolution.RULES
     )
 
 
 def every_rule() -> RuleSet:
     """Every rule there is, those that options bring in included."""
-    return reduce(RuleSet.__or__, ON_DEMAND.values(), all_rules() | decompose_reduction.STABLEHLO)
+    optional = decompose_reduction.STABLEHLO | decompose_convolution.TO_MATMUL
+    return reduce(RuleSet.__or__, ON_DEMAND.values(), all_rules() | optional)

@@ -398,3 +398,134 @@ func.func @concat_stays(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>) -> (tensor<4x3
   %2 = "onnx.Shape"(%0) <{start = 0 : si64}> : (tensor<4x3xf32>) -> tensor<2xi64>
   onnx.Return %0, %2, %1 : tensor<4x3xf32>, tensor<2xi64>, tensor<3x4xf32>
 }
+
+// -----
+
+// The logarithm of the softmax where it is the label's; its own decomposition follows.
+// CHECK-LABEL: @loss
+// CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.NoValue"() <{value}> : () -> none
+// CHECK-NEXT:    %[[V1:[0-9]+]] = "onnx.NoValue"() <{value}> : () -> none
+// CHECK-NEXT:    %[[V2:[0-9]+]] = onnx.Constant dense<3> : tensor<1xi64>
+// CHECK-NEXT:    %[[V3:[0-9]+]] = onnx.Constant dense<[0, 1]> : tensor<2xi64>
+// CHECK-NEXT:    %[[V4:[0-9]+]] = "onnx.OneHot"(%arg1, %[[V2]], %[[V3]]) <{axis = 1 : si64}> : (tensor<?xi64>, tensor<1xi64>, tensor<2xi64>) -> tensor<?x3xi64>
+// CHECK-NEXT:    %[[V5:[0-9]+]] = "onnx.Cast"(%[[V4]]) <{round_mode = "up", saturate = 1 : si64, to = i1}> : (tensor<?x3xi64>) -> tensor<?x3xi1>
+// CHECK-NEXT:    %[[V6:[0-9]+]] = onnx.Constant dense<1> : tensor<1xi64>
+// CHECK-NEXT:    %[[V7:[0-9]+]] = "onnx.ReduceMax"(%arg0, %[[V6]]) <{keepdims = 1 : si64, noop_with_empty_axes = 0 : si64}> : (tensor<?x3xf32>, tensor<1xi64>) -> tensor<*xf32>
+// CHECK-NEXT:    %[[V8:[0-9]+]] = "onnx.Sub"(%arg0, %[[V7]]) : (tensor<?x3xf32>, tensor<*xf32>) -> tensor<*xf32>
+// CHECK-NEXT:    %[[V9:[0-9]+]] = "onnx.Exp"(%[[V8]]) : (tensor<*xf32>) -> tensor<*xf32>
+// CHECK-NEXT:    %[[V10:[0-9]+]] = onnx.Constant dense<1> : tensor<1xi64>
+// CHECK-NEXT:    %[[V11:[0-9]+]] = "onnx.ReduceSum"(%[[V9]], %[[V10]]) <{keepdims = 1 : si64, noop_with_empty_axes = 0 : si64}> : (tensor<*xf32>, tensor<1xi64>) -> tensor<*xf32>
+// CHECK-NEXT:    %[[V12:[0-9]+]] = "onnx.Log"(%[[V11]]) : (tensor<*xf32>) -> tensor<*xf32>
+// CHECK-NEXT:    %[[V13:[0-9]+]] = "onnx.Sub"(%[[V8]], %[[V12]]) : (tensor<*xf32>, tensor<*xf32>) -> tensor<?x3xf32>
+// CHECK-NEXT:    %[[V14:[0-9]+]] = onnx.Constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT:    %[[V15:[0-9]+]] = "onnx.Where"(%[[V5]], %[[V13]], %[[V14]]) : (tensor<?x3xi1>, tensor<?x3xf32>, tensor<f32>) -> tensor<?x3xf32>
+// CHECK-NEXT:    %[[V16:[0-9]+]] = onnx.Constant dense<1> : tensor<1xi64>
+// CHECK-NEXT:    %[[V17:[0-9]+]] = "onnx.ReduceSum"(%[[V15]], %[[V16]]) <{keepdims = 1 : si64, noop_with_empty_axes = 0 : si64}> : (tensor<?x3xf32>, tensor<1xi64>) -> tensor<?x1xf32>
+// CHECK-NEXT:    %[[V18:[0-9]+]] = "onnx.NoValue"() <{value}> : () -> none
+// CHECK-NEXT:    %[[V19:[0-9]+]] = "onnx.ReduceMean"(%[[V17]], %[[V18]]) <{keepdims = 0 : si64, noop_with_empty_axes = 0 : si64}> : (tensor<?x1xf32>, none) -> tensor<f32>
+// CHECK-NEXT:    %[[V20:[0-9]+]] = "onnx.Neg"(%[[V19]]) : (tensor<f32>) -> tensor<f32>
+// CHECK-NEXT:    onnx.Return %[[V20]], %[[V13]] : tensor<f32>, tensor<?x3xf32>
+func.func @loss(%s: tensor<?x3xf32>, %l: tensor<?xi64>) -> (tensor<f32>, tensor<?x3xf32>) {
+  %none = "onnx.NoValue"() <{value}> : () -> none
+  %0:2 = "onnx.SoftmaxCrossEntropyLoss"(%s, %l, %none) <{reduction = "mean"}> : (tensor<?x3xf32>, tensor<?xi64>, none) -> (tensor<f32>, tensor<?x3xf32>)
+  onnx.Return %0#0, %0#1 : tensor<f32>, tensor<?x3xf32>
+}
+
+// -----
+
+// As many classes as there are; a label of -1 does not count.
+// CHECK-LABEL: @weighted_loss
+// CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.NoValue"() <{value}> : () -> none
+// CHECK-NEXT:    %[[V1:[0-9]+]] = "onnx.Dim"(%arg0) <{axis = 1 : si64}> : (tensor<2x?x4xf32>) -> tensor<1xi64>
+// CHECK-NEXT:    %[[V2:[0-9]+]] = onnx.Constant dense<[0, 1]> : tensor<2xi64>
+// CHECK-NEXT:    %[[V3:[0-9]+]] = "onnx.OneHot"(%arg1, %[[V1]], %[[V2]]) <{axis = 1 : si64}> : (tensor<2x4xi64>, tensor<1xi64>, tensor<2xi64>) -> tensor<2x?x4xi64>
+// CHECK-NEXT:    %[[V4:[0-9]+]] = "onnx.Cast"(%[[V3]]) <{round_mode = "up", saturate = 1 : si64, to = i1}> : (tensor<2x?x4xi64>) -> tensor<2x?x4xi1>
+// CHECK-NEXT:    %[[V5:[0-9]+]] = onnx.Constant dense<-1> : tensor<i64>
+// CHECK-NEXT:    %[[V6:[0-9]+]] = "onnx.Equal"(%arg1, %[[V5]]) : (tensor<2x4xi64>, tensor<i64>) -> tensor<2x4xi1>
+// CHECK-NEXT:    %[[V7:[0-9]+]] = "onnx.Not"(%[[V6]]) : (tensor<2x4xi1>) -> tensor<2x4xi1>
+// CHECK-NEXT:    %[[V8:[0-9]+]] = onnx.Constant dense<1> : tensor<1xi64>
+// CHECK-NEXT:    %[[V9:[0-9]+]] = "onnx.Unsqueeze"(%[[V7]], %[[V8]]) : (tensor<2x4xi1>, tensor<1xi64>) -> tensor<2x1x4xi1>
+// CHECK-NEXT:    %[[V10:[0-9]+]] = "onnx.And"(%[[V4]], %[[V9]]) : (tensor<2x?x4xi1>, tensor<2x1x4xi1>) -> tensor<2x?x4xi1>
+// CHECK-NEXT:    %[[V11:[0-9]+]] = onnx.Constant dense<1> : tensor<1xi64>
+// CHECK-NEXT:    %[[V12:[0-9]+]] = "onnx.ReduceMax"(%arg0, %[[V11]]) <{keepdims = 1 : si64, noop_with_empty_axes = 0 : si64}> : (tensor<2x?x4xf32>, tensor<1xi64>) -> tensor<*xf32>
+// CHECK-NEXT:    %[[V13:[0-9]+]] = "onnx.Sub"(%arg0, %[[V12]]) : (tensor<2x?x4xf32>, tensor<*xf32>) -> tensor<*xf32>
+// CHECK-NEXT:    %[[V14:[0-9]+]] = "onnx.Exp"(%[[V13]]) : (tensor<*xf32>) -> tensor<*xf32>
+// CHECK-NEXT:    %[[V15:[0-9]+]] = onnx.Constant dense<1> : tensor<1xi64>
+// CHECK-NEXT:    %[[V16:[0-9]+]] = "onnx.ReduceSum"(%[[V14]], %[[V15]]) <{keepdims = 1 : si64, noop_with_empty_axes = 0 : si64}> : (tensor<*xf32>, tensor<1xi64>) -> tensor<*xf32>
+// CHECK-NEXT:    %[[V17:[0-9]+]] = "onnx.Log"(%[[V16]]) : (tensor<*xf32>) -> tensor<*xf32>
+// CHECK-NEXT:    %[[V18:[0-9]+]] = "onnx.Sub"(%[[V13]], %[[V17]]) : (tensor<*xf32>, tensor<*xf32>) -> tensor<2x?x4xf32>
+// CHECK-NEXT:    %[[V19:[0-9]+]] = onnx.Constant dense<0.000000e+00> : tensor<f32>
+// CHECK-NEXT:    %[[V20:[0-9]+]] = "onnx.Where"(%[[V10]], %[[V18]], %[[V19]]) : (tensor<2x?x4xi1>, tensor<2x?x4xf32>, tensor<f32>) -> tensor<2x?x4xf32>
+// CHECK-NEXT:    %[[V21:[0-9]+]] = onnx.Constant dense<[0, 2]> : tensor<2xi64>
+// CHECK-NEXT:    %[[V22:[0-9]+]] = "onnx.Unsqueeze"(%arg2, %[[V21]]) : (tensor<?xf32>, tensor<2xi64>) -> tensor<1x?x1xf32>
+// CHECK-NEXT:    %[[V23:[0-9]+]] = "onnx.Mul"(%[[V20]], %[[V22]]) : (tensor<2x?x4xf32>, tensor<1x?x1xf32>) -> tensor<2x?x4xf32>
+// CHECK-NEXT:    %[[V24:[0-9]+]] = onnx.Constant dense<1> : tensor<1xi64>
+// CHECK-NEXT:    %[[V25:[0-9]+]] = "onnx.ReduceSum"(%[[V23]], %[[V24]]) <{keepdims = 1 : si64, noop_with_empty_axes = 0 : si64}> : (tensor<2x?x4xf32>, tensor<1xi64>) -> tensor<2x1x4xf32>
+// CHECK-NEXT:    %[[V26:[0-9]+]] = onnx.Constant dense<1> : tensor<1xi64>
+// CHECK-NEXT:    %[[V27:[0-9]+]] = "onnx.Squeeze"(%[[V25]], %[[V26]]) : (tensor<2x1x4xf32>, tensor<1xi64>) -> tensor<2x4xf32>
+// CHECK-NEXT:    %[[V28:[0-9]+]] = "onnx.Neg"(%[[V27]]) : (tensor<2x4xf32>) -> tensor<2x4xf32>
+// CHECK-NEXT:    onnx.Return %[[V28]] : tensor<2x4xf32>
+func.func @weighted_loss(%s: tensor<2x?x4xf32>, %l: tensor<2x4xi64>, %w: tensor<?xf32>) -> tensor<2x4xf32> {
+  %0:2 = "onnx.SoftmaxCrossEntropyLoss"(%s, %l, %w) <{ignore_index = -1 : si64, reduction = "none"}> : (tensor<2x?x4xf32>, tensor<2x4xi64>, tensor<?xf32>) -> (tensor<2x4xf32>, none)
+  onnx.Return %0#0 : tensor<2x4xf32>
+}
+
+// -----
+
+// The first operand is transposed, the product scaled.
+// CHECK-LABEL: @fused_matmul
+// CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.Transpose"(%arg0) <{perm = [0, 2, 1]}> : (tensor<?x3x2xf32>) -> tensor<*xf32>
+// CHECK-NEXT:    %[[V1:[0-9]+]] = onnx.Constant dense<1.250000e-01> : tensor<1xf32>
+// CHECK-NEXT:    %[[V2:[0-9]+]] = "onnx.MatMul"(%[[V0]], %arg1) : (tensor<*xf32>, tensor<?x3x4xf32>) -> tensor<*xf32>
+// CHECK-NEXT:    %[[V3:[0-9]+]] = "onnx.Mul"(%[[V1]], %[[V2]]) : (tensor<1xf32>, tensor<*xf32>) -> tensor<*xf32>
+// CHECK-NEXT:    onnx.Return %[[V3]] : tensor<*xf32>
+func.func @fused_matmul(%a: tensor<?x3x2xf32>, %b: tensor<?x3x4xf32>) -> tensor<*xf32> {
+  %0 = "onnx.Custom"(%a, %b) <{function_name = "FusedMatMul"}> {domain_name = "com.microsoft", alpha = 0.125 : f32, transA = 1 : si64, transB = 0 : si64} : (tensor<?x3x2xf32>, tensor<?x3x4xf32>) -> tensor<*xf32>
+  onnx.Return %0 : tensor<*xf32>
+}
+
+// -----
+
+// Which axes are the last two is not known: it stays.
+// CHECK-LABEL: @unknown_rank
+// CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.Custom"(%arg0, %arg1) <{function_name = "FusedMatMul"}> {alpha = 1.250000e-01 : f32, domain_name = "com.microsoft", transA = 1 : si64, transB = 0 : si64} : (tensor<*xf32>, tensor<3x4xf32>) -> tensor<*xf32>
+// CHECK-NEXT:    onnx.Return %[[V0]] : tensor<*xf32>
+func.func @unknown_rank(%a: tensor<*xf32>, %b: tensor<3x4xf32>) -> tensor<*xf32> {
+  %0 = "onnx.Custom"(%a, %b) <{function_name = "FusedMatMul"}> {domain_name = "com.microsoft", alpha = 0.125 : f32, transA = 1 : si64, transB = 0 : si64} : (tensor<*xf32>, tensor<3x4xf32>) -> tensor<*xf32>
+  onnx.Return %0 : tensor<*xf32>
+}
+
+// -----
+
+// Zeros between and around the data, the weights turned about.
+// CHECK-LABEL: @conv_transpose
+// CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.UpsampleAndPad"(%arg0) <{pads = [1, 1, 2, 2], strides = [2, 2]}> : (tensor<?x4x3x3xf32>) -> tensor<?x4x8x8xf32>
+// CHECK-NEXT:    %[[V1:[0-9]+]] = onnx.Constant dense<[2, 2, 3, 2, 3]> : tensor<5xi64>
+// CHECK-NEXT:    %[[V2:[0-9]+]] = "onnx.Reshape"(%arg1, %[[V1]]) <{allowzero = 0 : si64}> : (tensor<4x3x2x3xf32>, tensor<5xi64>) -> tensor<2x2x3x2x3xf32>
+// CHECK-NEXT:    %[[V3:[0-9]+]] = onnx.Constant dense<9223372036854775807> : tensor<2xi64>
+// CHECK-NEXT:    %[[V4:[0-9]+]] = onnx.Constant dense<-9223372036854775808> : tensor<2xi64>
+// CHECK-NEXT:    %[[V5:[0-9]+]] = onnx.Constant dense<[3, 4]> : tensor<2xi64>
+// CHECK-NEXT:    %[[V6:[0-9]+]] = onnx.Constant dense<-1> : tensor<2xi64>
+// CHECK-NEXT:    %[[V7:[0-9]+]] = "onnx.Slice"(%[[V2]], %[[V3]], %[[V4]], %[[V5]], %[[V6]]) : (tensor<2x2x3x2x3xf32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<2x2x3x2x3xf32>
+// CHECK-NEXT:    %[[V8:[0-9]+]] = "onnx.Transpose"(%[[V7]]) <{perm = [0, 2, 1, 3, 4]}> : (tensor<2x2x3x2x3xf32>) -> tensor<2x3x2x2x3xf32>
+// CHECK-NEXT:    %[[V9:[0-9]+]] = onnx.Constant dense<[6, 2, 2, 3]> : tensor<4xi64>
+// CHECK-NEXT:    %[[V10:[0-9]+]] = "onnx.Reshape"(%[[V8]], %[[V9]]) <{allowzero = 0 : si64}> : (tensor<2x3x2x2x3xf32>, tensor<4xi64>) -> tensor<6x2x2x3xf32>
+// CHECK-NEXT:    %[[V11:[0-9]+]] = "onnx.Conv"(%[[V0]], %[[V10]], %arg2) <{auto_pad = "VALID", dilations = [1, 1], group = 2 : si64, kernel_shape = [2, 3], pads = [0, 0, 0, 0], strides = [1, 1]}> : (tensor<?x4x8x8xf32>, tensor<6x2x2x3xf32>, tensor<6xf32>) -> tensor<?x6x7x6xf32>
+// CHECK-NEXT:    onnx.Return %[[V11]] : tensor<?x6x7x6xf32>
+func.func @conv_transpose(%x: tensor<?x4x3x3xf32>, %w: tensor<4x3x2x3xf32>, %b: tensor<6xf32>) -> tensor<?x6x7x6xf32> {
+  %0 = "onnx.ConvTranspose"(%x, %w, %b) <{auto_pad = "NOTSET", group = 2 : si64, output_padding = [1, 1], pads = [0, 1, 0, 1], strides = [2, 2]}> : (tensor<?x4x3x3xf32>, tensor<4x3x2x3xf32>, tensor<6xf32>) -> tensor<?x6x7x6xf32>
+  onnx.Return %0 : tensor<?x6x7x6xf32>
+}
+
+// -----
+
+// How much zero goes around is not known: it stays.
+// CHECK-LABEL: @conv_transpose_of_any_size
+// CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.NoValue"() <{value}> : () -> none
+// CHECK-NEXT:    %[[V1:[0-9]+]] = "onnx.ConvTranspose"(%arg0, %arg1, %[[V0]]) <{auto_pad = "NOTSET", group = 1 : si64}> : (tensor<1x4x?xf32>, tensor<4x3x2xf32>, none) -> tensor<1x3x?xf32>
+// CHECK-NEXT:    onnx.Return %[[V1]] : tensor<1x3x?xf32>
+func.func @conv_transpose_of_any_size(%x: tensor<1x4x?xf32>, %w: tensor<4x3x2xf32>) -> tensor<1x3x?xf32> {
+  %none = "onnx.NoValue"() <{value}> : () -> none
+  %0 = "onnx.ConvTranspose"(%x, %w, %none) : (tensor<1x4x?xf32>, tensor<4x3x2xf32>, none) -> tensor<1x3x?xf32>
+  onnx.Return %0 : tensor<1x3x?xf32>
+}

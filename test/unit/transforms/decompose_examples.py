@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from rule_instances import FLOATS, Example, example, ints
+from xdsl.dialects.builtin import DYNAMIC_INDEX as UNKNOWN
 from xdsl.dialects.builtin import f32, f64, i32, i64
+from xdsl.ir import Attribute
 
-from xonnc.dialects.onnx.types import StringType, tensor_type, unranked
-from xonnc.rewriting.patterns import Array
+from xonnc.dialects.onnx.attributes import integer, real, text
+from xonnc.dialects.onnx.types import NONE, StringType, tensor_type, unranked
+from xonnc.rewriting.patterns import Array, Literal
 
 INFINITE = np.array([[np.inf, 1, -2], [-np.inf, -np.inf, -np.inf], [0, -0.0, -3]])
 LARGE = np.array([[np.inf, 1, -2], [-np.inf, -1, -np.inf], [0, -0.0, 300]])
@@ -89,8 +94,49 @@ SCALINGS = {
 }
 SINGLE = {f"Scaler{name}Cast" for name in SCALINGS}
 """Rules that compute in single precision."""
-FINITE = {"ReduceLogSumExp_1", "ReduceLogSumExp_2"}
+FINITE = {"ConvTranspose", "ReduceLogSumExp_1", "ReduceLogSumExp_2"}
 """Rules whose examples hold infinities where the reference is right: not where no term is finite."""
+
+TRANSPOSED: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Literal | Attribute]]] = [
+    ((1, 2, 4, 3), (2, 3, 3, 2), {}),
+    ((2, 2, 4, 3), (2, 1, 3, 3), {"strides": [2, 3], "pads": [1, 0, 2, 1], "output_padding": [1, 2]}),
+    ((1, 4, 3, 3), (4, 3, 2, 3), {"group": 2, "strides": [2, 1], "dilations": [1, 2]}),
+    ((1, 2, 5), (2, 3, 4), {"strides": [2], "auto_pad": "SAME_UPPER"}),
+    ((1, 2, 5), (2, 3, 5), {"strides": [2], "auto_pad": "SAME_LOWER"}),
+    ((1, 2, 5), (2, 3, 4), {"strides": [2], "auto_pad": "VALID"}),
+    ((1, 2, 5), (2, 3, 4), {"strides": [2], "output_shape": [9]}),
+    ((1, 2, 5), (2, 3, 4), {"strides": [2], "auto_pad": "SAME_UPPER", "output_shape": [9]}),
+    ((1, 2, 5), (2, 3, 4), {"strides": [2], "auto_pad": "SAME_LOWER", "output_shape": [9]}),
+    ((1, 1, 2, 3, 2), (1, 2, 2, 1, 3), {"strides": [1, 2, 2]}),
+]
+
+CONVOLVED: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Literal | Attribute]]] = [
+    ((1, 2, 7, 5), (4, 2, 3, 3), {}),
+    ((2, 2, 7, 5), (4, 2, 3, 2), {"strides": [2, 1], "pads": [1, 0, 2, 1]}),
+    ((1, 2, 7, 6), (3, 2, 2, 3), {"dilations": [2, 1], "auto_pad": "VALID", "strides": [2, 2]}),
+    ((2, 2, 7, 6), (3, 2, 2, 3), {"auto_pad": "SAME_UPPER", "strides": [2, 3]}),
+    ((1, 2, 7, 6), (3, 2, 4, 4), {"auto_pad": "SAME_LOWER", "strides": [2, 1]}),
+]
+
+
+def convolutions(
+    name: str, cases: Sequence[tuple[tuple[int, ...], tuple[int, ...], dict[str, Literal | Attribute]]]
+) -> list[Example]:
+    """Convolutions with and without a bias, with and without shape inference before."""
+    return [
+        Example(
+            {"x": x, "w": w, "b": None if bias == 0 else (bias,)},
+            properties={name: said},
+            dtypes=[np.float32],
+            inferred=inferred,
+            types=[tensor_type((UNKNOWN,) * len(x), f32)],
+            opset=13,
+        )
+        for x, w, said in cases
+        for bias in (0, w[0] if name == "Conv" else w[1] * (2 if "group" in said else 1))
+        for inferred in (True, False)
+    ]
+
 
 EXAMPLES: dict[str, list[Example]] = {
     "ClipV6": [
@@ -248,6 +294,53 @@ EXAMPLES: dict[str, list[Example]] = {
     "SequenceConstruct": [
         Example({"parts": (2, 3)}, dtypes=FLOATS),
         Example({"parts": (0, 3)}, dtypes=[np.int64]),
+    ],
+    "SoftmaxCrossEntropyLoss": [
+        Example(
+            {"scores": scores, "labels": labels, "weights": weights},
+            {"ignored": ignored, "reduction": reduction},
+            dtypes=FLOATS,
+            types=[unranked(f32), unranked(f32)] if ignored is None else [unranked(f32), NONE],
+        )
+        for scores, labels in (
+            ((4, 3), np.array([0, 2, 1, 2], np.int64)),
+            ((2, 3, 2), np.array([[1, 0], [2, 2]], np.int64)),
+            ((1, 3, 1, 2), np.array([[[2, 1]]], np.int32)),
+        )
+        for weights in (None, np.array([0.5, 1.0, 2.0]))
+        for ignored in (None, 2)
+        for reduction in ("none", "sum", "mean")
+    ],
+    "ConvTranspose": convolutions("ConvTranspose", TRANSPOSED),
+    "ConvIm2Col": convolutions("Conv", CONVOLVED),
+    "Conv1x1": convolutions(
+        "Conv",
+        [
+            ((1, 2, 3, 4), (5, 2, 1, 1), {}),
+            ((3, 2, 3, 4), (5, 2, 1, 1), {"auto_pad": "VALID"}),
+            ((2, 3, 4), (5, 3, 1), {"pads": [0, 0]}),
+            ((1, 3, 2, 2, 2), (5, 3, 1, 1, 1), {"strides": [1, 1, 1]}),
+        ],
+    ),
+    "CustomFusedMatMul": [
+        Example(
+            {"a": a, "b": b},
+            {"function": "FusedMatMul"},
+            dtypes=[np.float32],
+            kept={
+                "domain_name": text("com.microsoft"),
+                "alpha": real(alpha),
+                "transA": integer(swap_a),
+                "transB": integer(swap_b),
+            },
+            opset=17,
+        )
+        for a, b, swap_a, swap_b, alpha in (
+            ((2, 3), (3, 4), 0, 0, -0.5),
+            ((3, 2), (3, 4), 1, 0, 2.0),
+            ((5, 2, 3), (5, 4, 3), 0, 1, 1.0),
+            ((2, 1, 3, 2), (2, 4, 3), 1, 1, 0.125),
+        )
     ],
     "HardSwish": [Example({"x": (2, 3)}, dtypes=FLOATS), Example({"x": 10 * FAR}, dtypes=FLOATS)],
 }

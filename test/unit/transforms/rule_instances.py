@@ -86,10 +86,23 @@ def scaler(op: object, x: Array, offset: Array | None = None, scale: Array | Non
     return (np.asarray(moved * (1 if scale is None else np.asarray(scale, np.float32))),)
 
 
-def own_op(name: str, run: Callable[..., tuple[Array]]) -> type:
-    """An operator of ai.onnx.ml for the reference evaluator."""
+def one_hot(op: object, indices: Array, depth: Array, values: Array, axis: int = -1) -> tuple[Array]:
+    """OneHot by its specification: the reference takes no depth of shape [1]."""
+    count = int(depth.reshape(()))
+    wanted = np.expand_dims(np.where(indices < 0, indices + count, indices), axis)
+    classes = np.arange(count).reshape(
+        [-1 if place == axis % wanted.ndim else 1 for place in range(wanted.ndim)]
+    )
+    return (values[(wanted == classes).astype(np.int64)],)
+
+
+def own_op(domain: str, name: str, run: Callable[..., tuple[Array]]) -> type:
+    """An operator for the reference evaluator."""
     base: type = import_module("onnx.reference.op_run").OpRun
-    return type(name, (base,), {"op_domain": "ai.onnx.ml", "_run": run})
+    return type(name, (base,), {"op_domain": domain, "_run": run})
+
+
+OWN_OPS = (own_op("ai.onnx.ml", "Scaler", scaler), own_op("", "OneHot", one_hot))
 
 
 def evaluator(model: onnx.ModelProto, by_onnxruntime: bool) -> Evaluator:
@@ -97,12 +110,12 @@ def evaluator(model: onnx.ModelProto, by_onnxruntime: bool) -> Evaluator:
     if by_onnxruntime:
         model.ir_version = OLD_IR
         return import_module("onnxruntime").InferenceSession(model.SerializeToString())
-    return import_module("onnx.reference").ReferenceEvaluator(model, new_ops=[own_op("Scaler", scaler)])
+    return import_module("onnx.reference").ReferenceEvaluator(model, new_ops=list(OWN_OPS))
 
 
 PLACES = frozenset(
-    "axes condition ends exponent first indices inner outer pads position repeats roi scales second shape"
-    " sizes split starts steps target".split()
+    "axes condition ends exponent first indices inner labels outer pads position repeats roi scales second"
+    " shape sizes split starts steps target".split()
 )
 """Names of values that keep their own element type: they say where, or how many."""
 

@@ -1,0 +1,315 @@
+"""Convolutions as matrix products, transposed ones as plain ones (spec/onnx-rules-passes… §1.4, §1.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import Operation, SSAValue
+
+from xonnc.dialects.onnx.types import element_type, is_ranked, static_shape, tensor_type
+from xonnc.rewriting.literals import decode
+from xonnc.rewriting.matcher import constant_of
+from xonnc.rewriting.onnx import (
+    ONNX,
+    Add,
+    Concat,
+    Conv,
+    ConvTranspose,
+    Dim,
+    Div,
+    Im2Col,
+    MatMul,
+    Reshape,
+    Shape,
+    Slice,
+    Transpose,
+    Unsqueeze,
+    UpsampleAndPad,
+)
+from xonnc.rewriting.patterns import Declined, Edit, Outcome, value
+from xonnc.rewriting.rules import rule, rules
+from xonnc.transforms.numerics import is_float
+from xonnc.transforms.rules.conditions import is_absent, rank
+from xonnc.transforms.rules.decompose_writing import Writer
+
+x, w, b = value.x, value.w, value.b
+
+FIRST, LAST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+
+
+def integers(root: Operation, name: str, default: Sequence[int]) -> tuple[int, ...]:
+    """A list of integers among the properties."""
+    found = decode(root.properties.get(name))
+    return (
+        tuple(each for each in found if isinstance(each, int)) if isinstance(found, tuple) else tuple(default)
+    )
+
+
+def known_size(data: SSAValue, axis: int) -> int | None:
+    """The size along an axis of a ranked value, `None` if it is dynamic."""
+    assert is_ranked(data.type)
+    size = data.type.get_shape()[axis]
+    return None if size == DYNAMIC_INDEX else size
+
+
+def flattened(to: Writer, data: SSAValue, axes: int, leading: bool) -> SSAValue:
+    """`data` with that many axes: the leading ones become one, or those at the end."""
+    assert is_ranked(data.type)
+    sizes = data.type.get_shape()
+    if len(sizes) == axes:
+        return data
+    start, end = (len(sizes) - axes + 1, len(sizes)) if leading else (0, axes - 1)
+    shape, rest = to(Shape, data), to.ints(-1)
+    zero, first, last, one = (to.ints(each) for each in (0, start, end, 1))
+    kept = to(Slice, shape, first, last, zero, one)
+    joined = sizes[:start] if leading else sizes[end:]
+    if DYNAMIC_INDEX not in joined:
+        rest = to.ints(prod(joined))
+    wanted = to(Concat, *((rest, kept) if leading else (kept, rest)), axis=0)
+    return to(Reshape, data, wanted)
+
+
+def biased(to: Writer, product: SSAValue, bias: SSAValue) -> SSAValue:
+    """A product of matrices plus one number for each row."""
+    return product if is_absent(bias) else to(Add, product, to(Unsqueeze, bias, to.ints(-1)))
+
+
+def both_known(x: SSAValue, w: SSAValue, b: SSAValue) -> str | None:
+    """The ranks are known, and no size is 0, which a shape operand would take for another."""
+    if not is_ranked(x.type) or not is_ranked(w.type) or not (is_absent(b) or is_ranked(b.type)):
+        return "a rank is not known"
+    if rank(x) != rank(w) or len(x.type.get_shape()) < 3:
+        return "there are no axes to convolve along"
+    return "the data are empty" if 0 in (*x.type.get_shape(), *w.type.get_shape()) else None
+
+
+def one_group(root: Operation) -> str | None:
+    """All channels meet."""
+    return None if decode(root.properties.get("group")) == 1 else "there are several groups"
+
+
+def single_points(root: Operation, w: SSAValue) -> str | None:
+    """Every window is one point of the data, and there is one for each point."""
+    assert is_ranked(w.type)
+    axes = len(w.type.get_shape()) - 2
+    if any(size != 1 for size in w.type.get_shape()[2:]):
+        return "the windows are larger than one point"
+    ones = (1,) * axes
+    if integers(root, "dilations", ones) != ones or integers(root, "strides", ones) != ones:
+        return "there are strides or dilations"
+    auto_pad = decode(root.properties.get("auto_pad"))
+    if auto_pad == "VALID" or (auto_pad == "NOTSET" and not any(integers(root, "pads", ()))):
+        return None
+    return "there is padding"
+
+
+@rule(Conv(x, w, b), where=(both_known, one_group, single_points), bonus=1)
+def points_to_matmul(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) -> Outcome:
+    """conv(x, w) for windows of one point = reshape(w' x'), with one column of x' for each point"""
+
+    def write(op: Operation) -> Sequence[SSAValue]:
+        to = Writer(op)
+        columns = flattened(to, x, 3, leading=False)
+        if known_size(x, 0) == 1:
+            columns = flattened(to, columns, 2, leading=True)
+        product = to(MatMul, flattened(to, w, 2, leading=False), columns)
+        product = biased(to, product, b)
+        assert is_ranked(x.type)
+        places = range(2, len(x.type.get_shape()))
+        sizes = [to(Dim, x, axis=0), to(Dim, w, axis=0), *(to(Dim, x, axis=axis) for axis in places)]
+        return to.last(Reshape, product, to(Concat, *sizes, axis=0))
+
+    return Edit(write)
+
+
+@dataclass(frozen=True)
+class _Windows:
+    """How the windows of a convolution on two axes lie."""
+
+    auto_pad: str
+    kernel: tuple[int, ...]
+    dilations: tuple[int, ...]
+    strides: tuple[int, ...]
+    pads: tuple[int, ...]
+
+    def counts(self, to: Writer, x: SSAValue) -> list[SSAValue]:
+        """How many windows there are along each axis: (size + offset) / stride."""
+        sizes = [to(Dim, x, axis=axis) for axis in (2, 3)]
+        spans = [(k - 1) * d + 1 for k, d in zip(self.kernel, self.dilations, strict=True)]
+        if self.auto_pad.startswith("SAME"):
+            offsets = [stride - 1 for stride in self.strides]
+        else:
+            pads = (0,) * 4 if self.auto_pad == "VALID" else self.pads
+            offsets = [
+                pads[axis] + pads[axis + 2] - spans[axis] + stride for axis, stride in enumerate(self.strides)
+            ]
+        added, strides = [to.ints(each) for each in offsets], [to.ints(each) for each in self.strides]
+        return [
+            to(Div, to(Add, size, offset), stride)
+            for size, offset, stride in zip(sizes, added, strides, strict=True)
+        ]
+
+
+def windows_of(root: Operation, w: SSAValue) -> _Windows:
+    """How the windows of a convolution on two axes lie; what is not said is the default."""
+    shape = static_shape(w.type)
+    assert shape is not None
+    return _Windows(
+        str(decode(root.properties.get("auto_pad"))),
+        integers(root, "kernel_shape", shape[2:]),
+        integers(root, "dilations", (1, 1)),
+        integers(root, "strides", (1, 1)),
+        integers(root, "pads", (0, 0, 0, 0)),
+    )
+
+
+def images(w: SSAValue) -> str | None:
+    """The weights are known in size, and of images."""
+    shape = static_shape(w.type)
+    return None if shape is not None and len(shape) == 4 else "the weights are not of a known size and rank 4"
+
+
+@rule(Conv(x, w, b), where=(both_known, one_group, images))
+def windows_to_matmul(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) -> Outcome:
+    """conv(x, w) = reshape(w' columns(x)), with one column for each window"""
+    windows, shape = windows_of(root, w), static_shape(w.type)
+    element, batch = element_type(x.type), known_size(x, 0)
+    if shape is None or element is None:
+        return Declined("the weights are not of a known size")
+    given = {
+        name: root.properties[name] for name in ("dilations", "pads", "strides") if name in root.properties
+    }
+
+    def write(op: Operation) -> Sequence[SSAValue]:
+        to = Writer(op)
+        sizes = (DYNAMIC_INDEX if batch is None else batch, prod(shape[1:]), DYNAMIC_INDEX)
+        columns = to(
+            Im2Col,
+            x,
+            types=[tensor_type(sizes, element)],
+            auto_pad=windows.auto_pad,
+            kernel_shape=windows.kernel,
+            **given,
+        )
+        if batch == 1:
+            columns = flattened(to, columns, 2, leading=True)
+        matrix = to(Reshape, w, to.ints(shape[0], prod(shape[1:])))
+        product = biased(to, to(MatMul, matrix, columns), b)
+        outer = [to(Dim, x, axis=0), to(Dim, w, axis=0)]
+        return to.last(Reshape, product, to(Concat, *outer, *windows.counts(to, x), axis=0))
+
+    return Edit(write)
+
+
+@dataclass(frozen=True)
+class _Spread:
+    """The numbers of a transposed convolution along one axis."""
+
+    size: int
+    kernel: int
+    stride: int
+    dilation: int
+    extra: int
+
+    @property
+    def span(self) -> int:
+        """How far a window reaches."""
+        return (self.kernel - 1) * self.dilation + 1
+
+    def trimmed(self, output: int) -> int:
+        """How much is cut off on both sides for a result of size `output`."""
+        return self.stride * (self.size - 1) + self.extra + self.span - output
+
+
+def cut_off(root: Operation, axes: Sequence[_Spread]) -> list[tuple[int, int]]:
+    """
+    What a transposed convolution leaves out before and after, along each axis.
+
+    An odd number goes to the end for SAME_UPPER only, as ONNX says; the peer has it there without `auto_pad`
+    too, and leaves out nothing where strides are larger than windows, so that the result is too small.
+    """
+    auto_pad = str(decode(root.properties.get("auto_pad")))
+    outputs = integers(root, "output_shape", ())[-len(axes) :]
+    if not outputs and not auto_pad.startswith("SAME"):
+        pads = (0,) * (2 * len(axes)) if auto_pad == "VALID" else integers(root, "pads", (0,) * 2 * len(axes))
+        return list(zip(pads[: len(axes)], pads[len(axes) :], strict=True))
+    wanted = outputs or [axis.size * axis.stride for axis in axes]
+    totals = [axis.trimmed(output) for axis, output in zip(axes, wanted, strict=True)]
+    halves = [(total // 2, total - total // 2) for total in totals]
+    return halves if auto_pad == "SAME_UPPER" else [(large, small) for small, large in halves]
+
+
+def finite(w: SSAValue) -> str | None:
+    """Weights, if known, are finite: the zeros between the data would make NaN of others."""
+    known = constant_of(ONNX, w)
+    if known is None or not is_float(known.array.dtype) or bool(np.all(np.isfinite(known.array))):
+        return None
+    return "the weights are not finite"
+
+
+@rule(ConvTranspose(x, w, b), where=(both_known, finite))
+def transposed_to_plain(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) -> Outcome:
+    """
+    conv_transpose(x, w) = conv(x', w'), x' with zeros between and around, w' turned about; w is finite
+    """
+    assert is_ranked(x.type)
+    filters, element, (batch, channels, *sizes) = (
+        static_shape(w.type),
+        element_type(x.type),
+        x.type.get_shape(),
+    )
+    group = decode(root.properties.get("group"))
+    if filters is None or element is None or DYNAMIC_INDEX in sizes or not is_ranked(root.results[0].type):
+        return Declined("a size is not known")
+    if not isinstance(group, int) or filters[0] % group:
+        return Declined("the groups do not divide the channels")
+    count, kernel = len(sizes), filters[2:]
+    ones, zeros = (1,) * count, (0,) * count
+    strides, dilations = integers(root, "strides", ones), integers(root, "dilations", ones)
+    spans = zip(sizes, kernel, strides, dilations, integers(root, "output_padding", zeros), strict=True)
+    axes = [_Spread(*numbers) for numbers in spans]
+    cuts = cut_off(root, axes)
+    before = [axis.span - 1 - cut for axis, (cut, _) in zip(axes, cuts, strict=True)]
+    after = [axis.span - 1 - cut + axis.extra for axis, (_, cut) in zip(axes, cuts, strict=True)]
+    if min(*before, *after) < 0:
+        return Declined("more is cut off than a window reaches")
+    wide = [
+        (axis.size - 1) * axis.stride + 1 + first + last
+        for axis, first, last in zip(axes, before, after, strict=True)
+    ]
+    split = (group, filters[0] // group, filters[1], *kernel)
+
+    def write(op: Operation) -> Sequence[SSAValue]:
+        to = Writer(op)
+        spread = tensor_type((batch, channels, *wide), element)
+        data = to(UpsampleAndPad, x, types=[spread], strides=strides, pads=(*before, *after))
+        groups = to(Reshape, w, to.ints(*split))
+        starts, ends = to.ints(*(LAST,) * count), to.ints(*(FIRST,) * count)
+        places, steps = to.ints(*range(3, count + 3)), to.ints(*(-1,) * count)
+        flipped = to(Slice, groups, starts, ends, places, steps)
+        turned = to(Transpose, flipped, perm=[0, 2, 1, *range(3, count + 3)])
+        weights = to(Reshape, turned, to.ints(group * filters[1], filters[0] // group, *kernel))
+        return to.last(
+            Conv,
+            data,
+            weights,
+            b,
+            auto_pad="VALID",
+            dilations=dilations,
+            group=group,
+            kernel_shape=kernel,
+            pads=(*zeros, *zeros),
+            strides=ones,
+        )
+
+    return Edit(write)
+
+
+RULES = rules(ConvTranspose=transposed_to_plain)
+
+TO_MATMUL = rules(Conv1x1=points_to_matmul, ConvIm2Col=windows_to_matmul)
+"""Convolutions as matrix products, on demand."""

@@ -1,0 +1,72 @@
+"""Operators of other makers by ONNX's (spec/onnx-rules-passes… §1.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.ir import Operation, OpResult, SSAValue
+
+from xonnc.dialects.onnx.types import element_type, numpy_dtype, unranked
+from xonnc.rewriting.literals import Decoded, decode
+from xonnc.rewriting.onnx import Custom, MatMul, Mul, Transpose
+from xonnc.rewriting.patterns import Declined, Edit, Outcome, attr, value
+from xonnc.rewriting.rules import rule, rules
+from xonnc.transforms.rules.conditions import rank
+from xonnc.transforms.rules.decompose_writing import Writer
+
+
+def said(root: Operation, name: str) -> Decoded:
+    """An attribute of a custom op as a Python value."""
+    return decode(root.attributes.get(name))
+
+
+def is_fused_matmul(root: Operation, function: str) -> str | None:
+    """The op is FusedMatMul of com.microsoft, with all that it needs."""
+    domain = said(root, "domain_name")
+    if function.lower() != "fusedmatmul" or not isinstance(domain, str) or domain.lower() != "com.microsoft":
+        return "it is not com.microsoft's FusedMatMul"
+    if not isinstance(said(root, "transA"), int) or not isinstance(said(root, "transB"), int):
+        return "transA or transB is missing"
+    if not isinstance(said(root, "alpha"), float):
+        return "alpha is missing"
+    if said(root, "transBatchA") or said(root, "transBatchB"):
+        return "a batch axis is transposed"
+    return None if len(root.results) == 1 else "it has several results"
+
+
+def transposition(matrix: SSAValue) -> list[int] | None:
+    """The permutation that swaps the last two axes, `None` if the rank is not known or too small."""
+    axes = rank(matrix)
+    if axes is None and isinstance(matrix, OpResult) and matrix.op.name == "onnx.Transpose":
+        perm = decode(matrix.op.properties.get("perm"))
+        axes = len(perm) if isinstance(perm, tuple) else None
+    return None if axes is None or axes < 2 else [*range(axes - 2), axes - 1, axes - 2]
+
+
+@rule(Custom(value.a, value.b, function_name=attr.function), where=is_fused_matmul)
+def fused_matmul(root: Operation, a: SSAValue, b: SSAValue) -> Outcome:
+    """fused_matmul(a, b) = alpha (a' b'), each side transposed if said so"""
+    alpha, element = said(root, "alpha"), element_type(root.results[0].type)
+    sides: list[tuple[SSAValue, list[int] | None]] = []
+    for side, name in ((a, "transA"), (b, "transB")):
+        perm = transposition(side) if said(root, name) else None
+        if said(root, name) and perm is None:
+            return Declined("the rank of what is transposed is not known or less than 2")
+        sides.append((side, perm))
+    if element is None or not isinstance(alpha, float):
+        return Declined("the element type is not known")
+
+    def write(op: Operation) -> Sequence[SSAValue]:
+        to = Writer(op)
+        operands = [
+            side if perm is None else to(Transpose, side, types=[unranked(element)], perm=perm)
+            for side, perm in sides
+        ]
+        factor = to.constant(np.array([alpha], numpy_dtype(element)))
+        return to.last(Mul, factor, to(MatMul, *operands, types=op.result_types))
+
+    return Edit(write)
+
+
+RULES = rules(CustomFusedMatMul=fused_matmul)

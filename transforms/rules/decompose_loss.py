@@ -1,0 +1,144 @@
+"""The softmax cross entropy loss in single steps (spec/onnx-rules-passes… §1.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX, NoneType, TensorType, i1
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xonnc.dialects.onnx.types import is_ranked, numpy_dtype, tensor_type
+from xonnc.rewriting.onnx import (
+    And,
+    Cast,
+    Dim,
+    Div,
+    Einsum,
+    Equal,
+    LogSoftmax,
+    Mul,
+    Neg,
+    Not,
+    OneHot,
+    ReduceMean,
+    ReduceSum,
+    SoftmaxCrossEntropyLoss,
+    Squeeze,
+    Unsqueeze,
+    Where,
+)
+from xonnc.rewriting.patterns import Declined, Edit, Outcome, attr, value
+from xonnc.rewriting.rules import rule, rules
+from xonnc.transforms.rules.conditions import is_absent
+from xonnc.transforms.rules.decompose_writing import Writer
+
+
+@dataclass(frozen=True)
+class _Loss:
+    """One loss: what it reads, and the types of the scores and labels."""
+
+    to: Writer
+    scores: SSAValue
+    labels: SSAValue
+    weights: SSAValue
+    type: TensorType[Attribute]
+    label_type: TensorType[Attribute]
+    ignored: int | None
+
+    @property
+    def whole(self) -> Attribute:
+        """The type of one number."""
+        return tensor_type((), self.type.element_type)
+
+    def mask(self) -> SSAValue:
+        """Where the class is the label's, and the label counts: [N, C, …] of i1."""
+        to, shape, labels = self.to, self.type.get_shape(), self.label_type
+        known = shape[1] != DYNAMIC_INDEX
+        classes = to.ints(shape[1]) if known else to(Dim, self.scores, axis=1)
+        values = to.constant(np.array([0, 1], numpy_dtype(labels.element_type)))
+        sizes = labels.get_shape()
+        hot_type = tensor_type((sizes[0], shape[1], *sizes[1:]), labels.element_type)
+        hot = to(OneHot, self.labels, classes, values, types=[hot_type], axis=1)
+        mask_type = tensor_type(hot_type.get_shape(), i1)
+        mask = to(Cast, hot, types=[mask_type], saturate=1, to=i1)
+        if self.ignored is None:
+            return mask
+        ignored = to.constant(np.array(self.ignored, numpy_dtype(labels.element_type)))
+        counts = to(Not, to(Equal, self.labels, ignored, types=[tensor_type(sizes, i1)]))
+        return to(And, mask, to(Unsqueeze, counts, to.ints(1)), types=[mask_type])
+
+    def for_each(self, mask: SSAValue, logarithm: SSAValue) -> SSAValue:
+        """The weighted log-probability of each label, negative losses: [N, 1, …]."""
+        to, shape = self.to, self.type.get_shape()
+        zero = to.constant(np.array(0, numpy_dtype(self.type.element_type)))
+        own = to(Where, mask, logarithm, zero, types=[self.type])
+        if not is_absent(self.weights):
+            axes = to.ints(0, *range(2, len(shape)))
+            own = to(Mul, own, to(Unsqueeze, self.weights, axes), types=[self.type])
+        summed = tensor_type((shape[0], 1, *shape[2:]), self.type.element_type)
+        return to(ReduceSum, own, to.ints(1), types=[summed])
+
+    def total(self, loss: SSAValue) -> SSAValue:
+        """The sum of all elements."""
+        return self.to(ReduceSum, loss, self.to.none(), types=[self.whole], keepdims=0)
+
+    def mean(self, mask: SSAValue, loss: SSAValue) -> SSAValue:
+        """The mean over the labels that count, by their weights."""
+        to, sizes = self.to, self.label_type.get_shape()
+        if is_absent(self.weights) and self.ignored is None:
+            return to(ReduceMean, loss, to.none(), types=[self.whole], keepdims=0)
+        total = self.total(loss)
+        hot_type = tensor_type((sizes[0], self.type.get_shape()[1], *sizes[1:]), self.type.element_type)
+        hot = to(Cast, mask, types=[hot_type], saturate=1, to=self.type.element_type)
+        if not is_absent(self.weights):
+            each = tensor_type(sizes, self.type.element_type)
+            hot = to(Einsum, hot, self.weights, types=[each], equation="ij...,j->i...")
+        return to(Div, total, self.total(hot), types=[self.whole])
+
+
+@rule(
+    SoftmaxCrossEntropyLoss(
+        value.scores, value.labels, value.weights, ignore_index=attr.ignored, reduction=attr.reduction
+    )
+)
+def softmax_cross_entropy(
+    root: Operation,
+    scores: SSAValue,
+    labels: SSAValue,
+    weights: SSAValue,
+    ignored: int | None,
+    reduction: str,
+) -> Outcome:
+    """
+    loss = -w log(softmax(scores)) at the label, for each label, summed, or averaged by weight
+
+    Unlike the peer's, it takes LogSoftmax as a whole, chooses instead of multiplying by zero (a logarithm may
+    be minus infinity), and knows `ignore_index`.
+    """
+    if not is_ranked(scores.type) or not is_ranked(labels.type):
+        return Declined("the ranks are not known")
+    type_, label_type = scores.type, labels.type
+
+    def write(op: Operation) -> Sequence[SSAValue]:
+        to = Writer(op)
+        nothing = to.none()
+        loss = _Loss(to, scores, labels, weights, type_, label_type, ignored)
+        mask = loss.mask()
+        logarithm = to(LogSoftmax, scores, types=[type_], axis=1)
+        each = loss.for_each(mask, logarithm)
+        if reduction == "mean":
+            result = loss.mean(mask, each)
+        elif reduction == "sum":
+            result = loss.total(each)
+        else:
+            result = to(Squeeze, each, to.ints(1))
+        negative = to(Neg, result, types=[op.results[0].type])
+        absent = isinstance(op.results[1].type, NoneType)
+        return [negative, nothing if absent else logarithm]
+
+    return Edit(write)
+
+
+RULES = rules(SoftmaxCrossEntropyLoss=softmax_cross_entropy)
