@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +37,13 @@ def read_tensor(path: Path) -> Array | bytes:
         return np.load(path, allow_pickle=False)
     except (ValueError, EOFError) as error:
         raise XonncError(f"{path}: no array in it ({error})") from None
+
+
+def as_bound(value: Array | bytes, shape: tuple[int, ...]) -> Array | bytes:
+    """An array with the dimensions of one that a bound tensor has more (or fewer) than the model's."""
+    if isinstance(value, bytes) or value.size != prod(shape):
+        return value
+    return value.reshape(shape)
 
 
 def write_tensor(path: Path, tensor: Array, raw: bytes) -> None:

@@ -77,8 +77,9 @@ def _nvdla_checks() -> str:
     lines = [
         "# What is checked in a loadable",
         "",
-        "Written by `python -m xonnc.tools.reference` from the rules themselves. `xonnc inspect` applies them",
-        "to any loadable, `xonnc compile` to every one it makes. Findings end with the rule's name in brackets.",
+        "Written by `python -m xonnc.tools.reference` from the rules themselves. `xonnc inspect` applies",
+        "them to any loadable, `xonnc compile` to every one it makes. A finding ends with the rule's name",
+        "in brackets.",
         "",
         "| rule | says |",
         "|---|---|",

@@ -12,6 +12,7 @@ from xonnc.errors import XonncError
 from xonnc.targets import load_target
 from xonnc.tools.commands.simulate import add_machine
 from xonnc.tools.console import plural, progress, row
+from xonnc.tools.files import as_bound
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +71,7 @@ def agree(
     for index, feeds in enumerate(random_feeds(reference.inputs(), count, seed)):
         step(index, count)
         expected.append(reference.run(feeds))
-        outputs = simulator.run([_as_nchw(feeds[tensor.name], tensor.shape) for tensor in simulator.inputs])
+        outputs = simulator.run([as_bound(feeds[tensor.name], tensor.shape) for tensor in simulator.inputs])
         compiled.append(
             [output.tensor.reshape(one.shape) for output, one in zip(outputs, expected[-1], strict=True)]
         )
@@ -78,11 +79,6 @@ def agree(
         compare(name, [row[index] for row in expected], [row[index] for row in compiled])
         for index, name in enumerate(names)
     ]
-
-
-def _as_nchw(array: Array, shape: tuple[int, ...]) -> Array:
-    """The array with the dimensions of 1 that a bound tensor has more."""
-    return array.reshape(shape)
 
 
 def described(agreement: Agreement, inputs: int) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from xonnc.errors import XonncError
 from xonnc.targets import load_target
 from xonnc.tools.console import progress, row
-from xonnc.tools.files import read_tensor, require_folder, write_tensor
+from xonnc.tools.files import as_bound, read_tensor, require_folder, write_tensor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,7 +87,8 @@ def run(args: argparse.Namespace) -> int:
             )
         if len(args.output) > len(simulator.outputs):
             raise XonncError(f"{args.loadable}: it has only these outputs: {_described(simulator.outputs)}")
-        outputs = simulator.run([read_tensor(path) for path in args.input])
+        bound = zip(args.input, simulator.inputs, strict=True)
+        outputs = simulator.run([as_bound(read_tensor(path), tensor.shape) for path, tensor in bound])
     for path, output in zip(args.output, outputs, strict=False):
         write_tensor(path, output.tensor, output.raw)
     seconds = time.perf_counter() - begun

@@ -118,6 +118,19 @@ def test_simulate_reads_and_writes_arrays_and_surfaces(loadable: Path, tmp_path:
     assert np.array_equal(scores, np.load(tmp_path / "y-bin.npy"))
 
 
+def test_simulate_takes_an_array_of_fewer_dimensions(loadable: Path, tmp_path: Path):
+    np.save(tmp_path / "x.npy", np.zeros((3, 8, 8), np.float32))
+    assert main(["simulate", str(loadable), "--input", str(tmp_path / "x.npy"), "-q"]) == 0
+
+
+def test_simulate_refuses_an_array_of_another_size(
+    loadable: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    np.save(tmp_path / "x.npy", np.zeros((3, 8, 9), np.float32))
+    assert main(["simulate", str(loadable), "--input", str(tmp_path / "x.npy")]) == 1
+    assert "shape [3, 8, 9]; the loadable takes [1, 3, 8, 8]" in capsys.readouterr().err
+
+
 def test_simulate_dumps_every_operation(loadable: Path, tmp_path: Path):
     np.save(tmp_path / "x.npy", np.zeros((1, 3, 8, 8), np.float32))
     command = ["simulate", str(loadable), "--input", str(tmp_path / "x.npy"), "--dump", str(tmp_path / "ops")]
