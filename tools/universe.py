@@ -82,10 +82,22 @@ def _onnx_cse() -> type[ModulePass]:
     return OnnxCseWithNodeName
 
 
+def _onnx_dim_analysis() -> type[ModulePass]:
+    from xonnc.transforms.onnx_dim_analysis import OnnxDimAnalysis
+
+    return OnnxDimAnalysis
+
+
 def _onnx_pre_krnl_verify() -> type[ModulePass]:
     from xonnc.transforms.onnx_pre_krnl_verify import OnnxPreKrnlVerify
 
     return OnnxPreKrnlVerify
+
+
+def _remove_same_onnx_dim() -> type[ModulePass]:
+    from xonnc.transforms.remove_same_onnx_dim import RemoveSameOnnxDim
+
+    return RemoveSameOnnxDim
 
 
 def _replace_op() -> type[ModulePass]:
@@ -152,7 +164,9 @@ XONNC_UNIVERSE = Universe(
         "dla-schedule": _dla_schedule,
         "dla-split": _dla_split,
         "onnx-cse-with-node-name": _onnx_cse,
+        "onnx-dim-analysis": _onnx_dim_analysis,
         "onnx-pre-krnl-verify": _onnx_pre_krnl_verify,
+        "remove-same-onnx-dim": _remove_same_onnx_dim,
         "replace-op-with-its-operand": _replace_op,
         "scrub-disposable": _scrub,
         "set-onnx-node-name": _set_node_name,

@@ -1,0 +1,93 @@
+// RUN: onnx-opt %s --onnx-dim-analysis --split-input-file | filecheck %s
+// RUN: onnx-opt %s --onnx-dim-analysis --onnx-dim-analysis --split-input-file | filecheck %s
+
+// Names say which sizes are equal; each op adds what follows. Numbers are the peer's: results of ops first.
+// CHECK-LABEL: func.func @names
+// CHECK-SAME:    (%[[X:.*]]: tensor<?x?x4xf32> {{.*}}, %[[Y:.*]]: tensor<?x4xf32> {{.*}})
+// CHECK-NEXT:    "onnx.DimGroup"(%[[X]]) <{axis = 0 : si64, group_id = 0 : si64}> : (tensor<?x?x4xf32>) -> ()
+// CHECK-NEXT:    "onnx.DimGroup"(%[[X]]) <{axis = 1 : si64, group_id = 1 : si64}>
+// CHECK-NEXT:    "onnx.DimGroup"(%[[Y]]) <{axis = 0 : si64, group_id = 0 : si64}>
+// CHECK-NEXT:    %[[R:.*]] = "onnx.Relu"(%[[X]])
+// CHECK-NEXT:    "onnx.DimGroup"(%[[R]]) <{axis = 0 : si64, group_id = 0 : si64}>
+// CHECK-NEXT:    "onnx.DimGroup"(%[[R]]) <{axis = 1 : si64, group_id = 1 : si64}>
+// CHECK-NEXT:    %[[F:.*]] = "onnx.Flatten"(%[[R]])
+// CHECK-NEXT:    "onnx.DimGroup"(%[[F]]) <{axis = 0 : si64, group_id = 0 : si64}>
+// CHECK-NEXT:    "onnx.DimGroup"(%[[F]]) <{axis = 1 : si64, group_id = 3 : si64}>
+// CHECK-NEXT:    onnx.Return
+func.func @names(%x: tensor<?x?x4xf32> {onnx.dim_params = "0:batch,1:seq"}, %y: tensor<?x4xf32> {onnx.dim_params = "0:batch"}) -> tensor<?x?xf32> {
+  %0 = "onnx.Relu"(%x) : (tensor<?x?x4xf32>) -> tensor<?x?x4xf32>
+  %1 = "onnx.Flatten"(%0) <{axis = 1 : si64}> : (tensor<?x?x4xf32>) -> tensor<?x?xf32>
+  onnx.Return %1 : tensor<?x?xf32>
+}
+
+// -----
+
+// Arguments without names are numbered after the results of ops, in order.
+// CHECK-LABEL: func.func @no_names
+// CHECK-NEXT:    "onnx.DimGroup"(%{{.*}}) <{axis = 0 : si64, group_id = 0 : si64}>
+// CHECK-NEXT:    "onnx.DimGroup"(%{{.*}}) <{axis = 1 : si64, group_id = 3 : si64}>
+// CHECK-NEXT:    "onnx.DimGroup"(%{{.*}}) <{axis = 0 : si64, group_id = 3 : si64}>
+// CHECK-NEXT:    "onnx.DimGroup"(%{{.*}}) <{axis = 1 : si64, group_id = 1 : si64}>
+// CHECK-NEXT:    %[[Y:.*]] = "onnx.MatMul"
+// CHECK-NEXT:    "onnx.DimGroup"(%[[Y]]) <{axis = 0 : si64, group_id = 0 : si64}>
+// CHECK-NEXT:    "onnx.DimGroup"(%[[Y]]) <{axis = 1 : si64, group_id = 1 : si64}>
+func.func @no_names(%x: tensor<?x?xf32>, %w: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %0 = "onnx.MatMul"(%x, %w) : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>
+  onnx.Return %0 : tensor<?x?xf32>
+}
+
+// -----
+
+// A shape operand put together from sizes says what is made of it.
+// CHECK-LABEL: func.func @shape_operand
+// CHECK:         %[[Y:.*]] = "onnx.Reshape"
+// CHECK-NEXT:    "onnx.DimGroup"(%[[Y]]) <{axis = 0 : si64, group_id = 0 : si64}>
+// CHECK-NEXT:    "onnx.DimGroup"(%[[Y]]) <{axis = 1 : si64, group_id = 1 : si64}>
+// CHECK-NEXT:    %[[Z:.*]] = onnx.ConstantOfShape
+// CHECK-NEXT:    "onnx.DimGroup"(%[[Z]]) <{axis = 0 : si64, group_id = 1 : si64}>
+func.func @shape_operand(%x: tensor<?x2x?xf32>) -> (tensor<?x?x2xf32>, tensor<?xf32>) {
+  %rest = onnx.Constant dense<-1> : tensor<1xi64>
+  %0 = "onnx.Dim"(%x) <{axis = 0 : si64}> : (tensor<?x2x?xf32>) -> tensor<1xi64>
+  %1 = "onnx.Dim"(%x) <{axis = 2 : si64}> : (tensor<?x2x?xf32>) -> tensor<1xi64>
+  %2 = "onnx.Concat"(%0, %1, %rest) <{axis = 0 : si64}> : (tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<3xi64>
+  %3 = "onnx.Reshape"(%x, %2) <{allowzero = 0 : si64}> : (tensor<?x2x?xf32>, tensor<3xi64>) -> tensor<?x?x2xf32>
+  %4 = onnx.ConstantOfShape(%1) : (tensor<1xi64>) -> tensor<?xf32>
+  onnx.Return %3, %4 : tensor<?x?x2xf32>, tensor<?xf32>
+}
+
+// -----
+
+// What a branch requires holds only where the branch is taken.
+// CHECK-LABEL: func.func @branch
+// CHECK:         "onnx.DimGroup"(%[[X:.*]]) <{axis = 0 : si64, group_id = 0 : si64}>
+// CHECK-NEXT:    "onnx.DimGroup"(%[[Y:.*]]) <{axis = 0 : si64, group_id = 1 : si64}>
+// CHECK:         "onnx.If"
+// CHECK:         "onnx.Concat"
+// CHECK-NEXT:    "onnx.DimGroup"(%{{.*}}) <{axis = 0 : si64, group_id = 0 : si64}>
+// CHECK:         "onnx.Relu"
+// CHECK-NEXT:    "onnx.DimGroup"(%{{.*}}) <{axis = 0 : si64, group_id = 1 : si64}>
+// CHECK:       }) : (tensor<i1>) -> tensor<?x?xf32>
+// CHECK-NEXT:    "onnx.DimGroup"
+func.func @branch(%c: tensor<i1>, %x: tensor<?x2xf32>, %y: tensor<?x3xf32>) -> tensor<?x?xf32> {
+  %0 = "onnx.If"(%c) ({
+    %1 = "onnx.Concat"(%x, %y) <{axis = 1 : si64}> : (tensor<?x2xf32>, tensor<?x3xf32>) -> tensor<?x5xf32>
+    onnx.Yield %1 : tensor<?x5xf32>
+  }, {
+    %2 = "onnx.Relu"(%y) : (tensor<?x3xf32>) -> tensor<?x3xf32>
+    onnx.Yield %2 : tensor<?x3xf32>
+  }) : (tensor<i1>) -> tensor<?x?xf32>
+  onnx.Return %0 : tensor<?x?xf32>
+}
+
+// -----
+
+// A value of unknown rank has no groups and hides none.
+// CHECK-LABEL: func.func @unranked
+// CHECK:         "onnx.Custom"
+// CHECK-NEXT:    %[[Y:.*]] = "onnx.Relu"
+// CHECK-NEXT:    "onnx.DimGroup"(%[[Y]]) <{axis = 0 : si64, group_id = 0 : si64}>
+func.func @unranked(%x: tensor<?xf32>) -> (tensor<*xf32>, tensor<?xf32>) {
+  %0 = "onnx.Custom"(%x) <{function_name = "Noise"}> : (tensor<?xf32>) -> tensor<*xf32>
+  %1 = "onnx.Relu"(%x) : (tensor<?xf32>) -> tensor<?xf32>
+  onnx.Return %0, %1 : tensor<*xf32>, tensor<?xf32>
+}

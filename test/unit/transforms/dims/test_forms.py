@@ -1,0 +1,66 @@
+"""Forms over symbols, and what follows from equalities."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from xonnc.transforms.dims.forms import MOST_TERMS, ONE, ZERO, Form, Symbols
+
+
+def test_polynomials_multiply_and_divide() -> None:
+    symbols = Symbols()
+    a, b = symbols.symbol("a"), symbols.symbol("b")
+    both = a * b * Form(6) + a * Form(4)
+    assert both.divided_by(a * Form(2)) == b * Form(3) + Form(2)
+    assert both.divided_by(b) is None
+    assert both.divided_by(Form(5)) is None
+    assert both.divided_by(both) == ONE
+    assert ZERO.divided_by(ZERO) is None
+    assert (a + ONE) * (a - ONE) == a * a - ONE
+    assert a - a == ZERO
+
+
+def test_floor_takes_out_what_divides() -> None:
+    symbols = Symbols()
+    a = symbols.symbol("a")
+    assert symbols.floor(a * Form(4) + Form(-1), 2) == a * Form(2) - ONE
+    assert symbols.floor(a, 2) == symbols.floor(a, 2) != a
+    assert symbols.floor(a, 1) == a
+
+
+def test_a_broadcast_knows_what_is_in_it() -> None:
+    symbols = Symbols()
+    a, b, c = (symbols.symbol(name) for name in "abc")
+    assert symbols.broadcast([a, ONE, a]) == a
+    assert symbols.broadcast([a, Form(3)]) == Form(3)
+    assert symbols.broadcast([ONE, ONE]) == ONE
+    assert symbols.broadcast([a, symbols.broadcast([b, a])]) == symbols.broadcast([a, b])
+    assert symbols.broadcast([a, b]) != symbols.broadcast([a, c])
+
+
+def test_equal_symbols_become_the_first() -> None:
+    symbols = Symbols()
+    chain = [symbols.symbol(place) for place in range(3000)]
+    for left, right in reversed(list(pairwise(chain))):
+        assert symbols.equate(left, right)
+    assert symbols.resolve(chain[-1] * chain[7]) == chain[0] * chain[0]
+    assert not symbols.equate(chain[5], chain[9])
+
+
+def test_a_symbol_becomes_a_form_without_it() -> None:
+    symbols = Symbols()
+    a, b = symbols.symbol("a"), symbols.symbol("b")
+    assert symbols.equate(b, a + a)
+    assert symbols.resolve(b + ONE) == a * Form(2) + ONE
+    assert not symbols.equate(a, b)
+    assert not symbols.equate(a * a, b * b)
+
+
+def test_long_sums_are_one_symbol() -> None:
+    symbols = Symbols()
+    total = ZERO
+    for place in range(MOST_TERMS + 1):
+        total += symbols.symbol(place)
+    made = symbols.product([total])
+    assert made.symbol is not None
+    assert symbols.product([total]) == made

@@ -1,0 +1,38 @@
+"""Sizes of ops that go element by element."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xonnc.transforms.dims.forms import ONE
+from xonnc.transforms.dims.node import Node, Partly, sizes_of
+from xonnc.transforms.shapes.elementwise import BROADCASTING, COMPARING, SAME_TYPE
+
+LIKE_FIRST = (
+    "BatchNormalization Bernoulli Cast CastLike ClipV6 ClipV11 ClipV12 DequantizeLinear Dropout DropoutV7"
+    " DropoutV10 DynamicQuantizeLinear EyeLike GroupNormalizationV18 HardmaxV11 IsInf IsNaN LogSoftmaxV11"
+    " QuantizeLinear RandomNormalLike RandomUniformLike ReverseSequence"
+)
+
+
+@sizes_of(*SAME_TYPE.split(), *LIKE_FIRST.split())
+def like_first(node: Node) -> Sequence[Partly | None]:
+    """The sizes of the first operand."""
+    return [node.sizes(0)]
+
+
+@sizes_of(*BROADCASTING.split(), *COMPARING.split(), "Where")
+def together(node: Node) -> Sequence[Partly | None]:
+    """All operands broadcast together."""
+    shapes = node.all_sizes()
+    return [None if shapes is None else node.broadcast(shapes)]
+
+
+@sizes_of("LayerNormalization", "RMSLayerNormalization")
+def layer_normalization(node: Node) -> Sequence[Partly | None]:
+    """The sizes of the first operand; for mean and deviation 1 from the axis on."""
+    data = node.sizes(0)
+    if data is None:
+        return []
+    axis = node.axis(len(data), -1)
+    return [data, *[(*data[:axis], *(ONE for _ in data[axis:]))] * (len(node.op.results) - 1)]

@@ -1,0 +1,198 @@
+"""
+Integer forms over symbols, and what is known to be equal.
+
+    2 + 3 batch + batch seq
+
+A `Form` is a polynomial with integer coefficients; its symbols stand for sizes that nobody computes, such as
+an input's, and for what no polynomial can say, such as a quotient rounded down. Equal ones are found by
+union-find: a symbol that is known to be equal to something is replaced by it everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+Monomial: TypeAlias = tuple[int, ...]
+"""The symbols of a product in ascending order, one for each time it is a factor."""
+
+MOST_TERMS = 32
+"""A longer sum counts as one symbol: products of sums grow without bound."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """`constant + Σ coefficient · symbol · symbol …`; the terms ascend, no coefficient is 0."""
+
+    constant: int
+    terms: tuple[tuple[Monomial, int], ...] = ()
+
+    @property
+    def number(self) -> int | None:
+        """The number that this is, `None` if symbols are in it."""
+        return None if self.terms else self.constant
+
+    @cached_property
+    def symbol(self) -> int | None:
+        """The symbol that this is, `None` if it is anything else."""
+        if self.constant or len(self.terms) != 1:
+            return None
+        monomial, coefficient = self.terms[0]
+        return monomial[0] if coefficient == 1 and len(monomial) == 1 else None
+
+    @cached_property
+    def symbols(self) -> frozenset[int]:
+        """All symbols."""
+        return frozenset(symbol for monomial, _ in self.terms for symbol in monomial)
+
+    def __add__(self, other: Form) -> Form:
+        if not self.terms and not self.constant:
+            return other
+        terms = dict(self.terms)
+        for monomial, coefficient in other.terms:
+            terms[monomial] = terms.get(monomial, 0) + coefficient
+        return _form(self.constant + other.constant, terms)
+
+    def __sub__(self, other: Form) -> Form:
+        return self + other * Form(-1)
+
+    def __mul__(self, other: Form) -> Form:
+        terms: dict[Monomial, int] = {}
+        for left, a in ((), self.constant), *self.terms:
+            for right, b in ((), other.constant), *other.terms:
+                monomial = tuple(sorted(left + right))
+                terms[monomial] = terms.get(monomial, 0) + a * b
+        return _form(terms.pop(()), terms)
+
+    def divided_by(self, divisor: Form) -> Form | None:
+        """`self / divisor` if the divisor is this form, or one term that divides every term of it."""
+        if divisor == ZERO:
+            return None
+        terms = divisor.terms if not divisor.constant else (((), divisor.constant), *divisor.terms)
+        if len(terms) != 1:
+            return ONE if self == divisor else None
+        factors, number = terms[0]
+        quotient: dict[Monomial, int] = {}
+        for monomial, coefficient in ((), self.constant), *self.terms:
+            if not coefficient:
+                continue
+            left = list(monomial)
+            for factor in factors:
+                if factor not in left:
+                    return None
+                left.remove(factor)
+            if coefficient % number:
+                return None
+            quotient[tuple(left)] = coefficient // number
+        return _form(quotient.pop((), 0), quotient)
+
+
+def _form(constant: int, terms: dict[Monomial, int]) -> Form:
+    return Form(constant, tuple(sorted(term for term in terms.items() if term[1])))
+
+
+ONE = Form(1)
+ZERO = Form(0)
+
+
+class Symbols:
+    """The symbols of one analysis, and what they are known to be equal to."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Hashable, int] = {}
+        self._equal: dict[int, Form] = {}
+        self._broadcasts: dict[int, frozenset[Form]] = {}
+
+    def symbol(self, key: Hashable) -> Form:
+        """The symbol for `key`, always the same."""
+        number = self._numbers.setdefault(key, len(self._numbers))
+        return self.resolve(Form(0, (((number,), 1),)))
+
+    def resolve(self, form: Form) -> Form:
+        """The same form with every symbol replaced by what it is known to be equal to."""
+        if not self._equal:
+            return form
+        while True:
+            replaced = [symbol for symbol in form.symbols if symbol in self._equal]
+            if not replaced:
+                return form
+            lone = form.symbol
+            form = self._substituted(form) if lone is None else self._root(lone)
+
+    def _root(self, symbol: int) -> Form:
+        """Where the chain of equal symbols ends; the chain is shortened on the way."""
+        chain: list[int] = []
+        form = Form(0, (((symbol,), 1),))
+        while (lone := form.symbol) is not None and lone in self._equal:
+            chain.append(lone)
+            form = self._equal[lone]
+        for passed in chain:
+            self._equal[passed] = form
+        return form
+
+    def _substituted(self, form: Form) -> Form:
+        total = Form(form.constant)
+        for monomial, coefficient in form.terms:
+            factors = (self._equal.get(each, Form(0, (((each,), 1),))) for each in monomial)
+            total += self.product([Form(coefficient), *factors])
+        return self._bounded(total)
+
+    def product(self, factors: Iterable[Form]) -> Form:
+        """The product; a long one becomes a symbol."""
+        result = ONE
+        for factor in factors:
+            result = self._bounded(result * factor)
+        return result
+
+    def _bounded(self, form: Form) -> Form:
+        return form if len(form.terms) <= MOST_TERMS else self.symbol(("sum", form))
+
+    def floor(self, form: Form, divisor: int) -> Form:
+        """`form / divisor` rounded down, for a positive divisor."""
+        whole = {monomial: coefficient // divisor for monomial, coefficient in form.terms}
+        if all(coefficient % divisor == 0 for _, coefficient in form.terms):
+            return _form(form.constant // divisor, whole)
+        return self.symbol(("floor", form, divisor))
+
+    def broadcast(self, sizes: Iterable[Form]) -> Form:
+        """
+        The size of operands that broadcast together.
+
+        It is the one that is not 1 if all others are known to be, else the same symbol for the same sizes.
+        """
+        different: set[Form] = set()
+        for size in sizes:
+            different |= self._broadcasts.get(size.symbol, {size}) if size.symbol is not None else {size}
+        different.discard(ONE)
+        fixed = [size.constant for size in different if not size.terms]
+        if fixed:
+            return Form(min(fixed))
+        if len(different) <= 1:
+            return different.pop() if different else ONE
+        parts = frozenset(different)
+        made = self.symbol(("broadcast", parts))
+        if made.symbol is not None:
+            self._broadcasts.setdefault(made.symbol, parts)
+        return made
+
+    def equate(self, left: Form, right: Form) -> bool:
+        """
+        Takes for known that both are equal; whether something follows from it.
+
+        Only what makes a symbol superfluous is kept: of two symbols the later one, else the one that stands
+        alone and is not in the other form.
+        """
+        left, right = self.resolve(left), self.resolve(right)
+        if left == right:
+            return False
+        a, b = left.symbol, right.symbol
+        if a is not None and b is not None:
+            self._equal[max(a, b)] = left if a < b else right
+            return True
+        for symbol, form in ((a, right), (b, left)):
+            if symbol is not None and symbol not in form.symbols and form.constant >= 0:
+                self._equal[symbol] = form
+                return True
+        return False

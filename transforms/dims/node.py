@@ -1,0 +1,129 @@
+"""What a rule of the dimension analysis sees of its op, and the tables of all rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
+
+from xdsl.ir import Operation, SSAValue
+
+from xonnc.transforms.dims.forms import Form, Symbols
+from xonnc.transforms.shapes.site import Site
+
+Forms: TypeAlias = tuple[Form, ...]
+"""The sizes of a tensor."""
+
+
+class Element(NamedTuple):
+    """An integer in a tensor, and whether it is a size: then it is neither negative nor a placeholder."""
+
+    form: Form
+    is_size: bool
+
+
+Elements: TypeAlias = tuple[Element, ...]
+"""The integers in a tensor of rank 0 or 1."""
+
+
+class Facts(Protocol):
+    """What the analysis knows so far."""
+
+    symbols: Symbols
+
+    def sizes(self, value: SSAValue) -> Forms | None:
+        """The sizes of a value, `None` if its rank is unknown."""
+        ...
+
+    def elements(self, value: SSAValue) -> Elements | None:
+        """The integers in a value, `None` if their number is unknown or large."""
+        ...
+
+
+@dataclass(frozen=True)
+class Node:
+    """One op under analysis; operands are addressed by place."""
+
+    op: Operation
+    facts: Facts
+    equal: list[tuple[Form, Form]]
+    """Sizes that must be equal, or the model fails; the rules add to it."""
+
+    @cached_property
+    def site(self) -> Site:
+        """The op as shape inference sees it: its properties and constants."""
+        return Site(self.op)
+
+    @property
+    def symbols(self) -> Symbols:
+        """The symbols of the analysis."""
+        return self.facts.symbols
+
+    def sizes(self, place: int) -> Forms | None:
+        """The sizes of an operand, `None` if it is absent or its rank is unknown."""
+        return self.facts.sizes(self.op.operands[place]) if self.site.has(place) else None
+
+    def elements(self, place: int) -> Elements | None:
+        """The integers in an operand."""
+        return self.facts.elements(self.op.operands[place]) if self.site.has(place) else None
+
+    def all_sizes(self) -> list[Forms] | None:
+        """The sizes of all operands that are there, `None` if a rank is unknown."""
+        found = [self.sizes(place) for place in range(len(self.op.operands)) if self.site.has(place)]
+        known = [sizes for sizes in found if sizes is not None]
+        return known if len(known) == len(found) else None
+
+    def axis(self, rank: int, default: int = 0, name: str = "axis") -> int:
+        """An axis property, counted from the front; an error if there is no such axis."""
+        return self.site.axis(self.site.integer(name, default), rank)
+
+    def broadcast(self, shapes: Sequence[Forms]) -> Forms:
+        """The sizes of operands that broadcast together."""
+        rank = max((len(shape) for shape in shapes), default=0)
+        return tuple(
+            self.symbols.broadcast(shape[axis] for shape in shapes if len(shape) >= -axis)
+            for axis in range(-rank, 0)
+        )
+
+
+Partly: TypeAlias = Sequence[Form | None]
+"""Sizes as far as they follow."""
+SizesRule: TypeAlias = Callable[[Node], Sequence[Partly | None]]
+"""The sizes of each result, `None` where nothing follows; results left out are unknown."""
+ElementsRule: TypeAlias = Callable[[Node], Sequence[Elements | None]]
+"""The integers in each result."""
+
+SIZES: dict[str, SizesRule] = {}
+"""The rule for the sizes of each op's results, by its name without the dialect."""
+ELEMENTS: dict[str, ElementsRule] = {}
+"""The rule for the integers in each op's results."""
+
+_SizesT = TypeVar("_SizesT", bound=SizesRule)
+_ElementsT = TypeVar("_ElementsT", bound=ElementsRule)
+
+
+def sizes_of(*names: str) -> Callable[[_SizesT], _SizesT]:
+    """Registers the rule for the sizes of some ops."""
+
+    def register(rule: _SizesT) -> _SizesT:
+        for name in names:
+            if name in SIZES:
+                raise ValueError(f"{name} has two rules for its sizes")
+            SIZES[name] = rule
+        return rule
+
+    return register
+
+
+def elements_of(*names: str) -> Callable[[_ElementsT], _ElementsT]:
+    """Registers the rule for the integers in some ops."""
+
+    def register(rule: _ElementsT) -> _ElementsT:
+        for name in names:
+            if name in ELEMENTS:
+                raise ValueError(f"{name} has two rules for its integers")
+            ELEMENTS[name] = rule
+        return rule
+
+    return register
