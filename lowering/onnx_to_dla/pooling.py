@@ -15,13 +15,12 @@ from xonnc.dialects.dla.types import CubeShape, cube_of
 from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.ops.nn import AveragePoolOp, GlobalAveragePoolOp, GlobalMaxPoolOp
+from xonnc.formats.nvdla.geometry import LARGEST_POOL
 from xonnc.lowering.onnx_to_dla.elementwise import PRODUCT, number
 from xonnc.lowering.onnx_to_dla.lowering import PRECISION, Array, Cube, Lowering, cube_type, lowers
 from xonnc.lowering.onnx_to_dla.windows import counts, exact, window_of
 from xonnc.lowering.planning.feasibility import pool_limits, pool_splits
 from xonnc.lowering.planning.shapes import Window
-
-LARGEST_KERNEL = 8
 
 
 @lowers(MaxPoolSingleOutOp)
@@ -113,14 +112,14 @@ def _cascade(source: SSAValue, mode: PoolMode, to: Lowering) -> SSAValue:
 def kernel_cascades(height: int, width: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Kernels of the fewest poolings that reduce `height` and `width` to one; each dimension padded least."""
     steps = 1
-    while LARGEST_KERNEL**steps < max(height, width):
+    while LARGEST_POOL**steps < max(height, width):
         steps += 1
     return _factors(height, steps), _factors(width, steps)
 
 
 def _factors(size: int, steps: int) -> tuple[int, ...]:
     """`steps` kernels up to 8, largest first, with the least product from `size` on."""
-    choices = product(range(LARGEST_KERNEL, 0, -1), repeat=steps)
+    choices = product(range(LARGEST_POOL, 0, -1), repeat=steps)
     return min((kernels for kernels in choices if prod(kernels) >= size), key=prod)
 
 
