@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
+from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.rules import RuleSet
 from xonnc.transforms.canonicalize_onnx import all_rules
@@ -22,6 +24,13 @@ WRITTEN_OUT = RuleSet(
     {name: rule for name, rule in decompose_elementwise.RULES.items() if name.startswith("ConstantNormalize")}
 )
 """Constants that are nodes with numbers or strings become tensors, which the other rules know."""
+
+SPREADING = (
+    "FuseBatchNormInferenceModeConvPattern",
+    "RewriteBatchNormInferenceModeConvPattern1",
+    "RewriteBatchNormInferenceModeConvPattern2",
+)
+"""Rules that make arithmetic of a batch normalisation, which only folds if it is on constants."""
 
 MOST_ROUNDS = 10
 """Each round must have found something; deeper models than this many rounds of discoveries are not known."""
@@ -42,10 +51,18 @@ class Simplify(ModulePass):
     disable_pattern: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rules = WRITTEN_OUT | ConstProp().rules() | all_rules().without(KEPT)
+        canonical = all_rules().without(KEPT).guarded(SPREADING, has_constant_statistics)
+        rules = WRITTEN_OUT | ConstProp().rules() | canonical
         rules = rules.without(self.disable_pattern)
         for _ in range(MOST_ROUNDS):
             changed = infer_shapes(op)
             report = apply_rules(op, ctx, rules, pass_name=self.name)
             if not (changed or report.changed):
                 return
+
+
+def has_constant_statistics(root: Operation) -> str | None:
+    """The operands but the first are constants."""
+    if all(isinstance(operand.owner, ConstantOp) for operand in root.operands[1:]):
+        return None
+    return "its statistics are not all constant"

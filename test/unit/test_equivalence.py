@@ -113,4 +113,4 @@ def test_bytes_take_their_whole_range():
 def test_inputs_that_are_too_large_are_not_made(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("xonnc.equivalence.MOST_ELEMENTS", 100)
     port = Port("x", (None, 50), np.dtype(np.float32))
-    assert {feeds["x"].shape[0] for feeds in trial_feeds([port], 0)} == {1, 2}
+    assert [feeds["x"].shape[0] for feeds in trial_feeds([port], 0)] == [2, 2, 2, 1, 1, 1]

@@ -63,3 +63,17 @@ func.func @numbers() -> tensor<*xi64> {
   %2 = "onnx.Add"(%0, %1) : (tensor<2xi64>, tensor<i64>) -> tensor<*xi64>
   onnx.Return %2 : tensor<*xi64>
 }
+
+// -----
+
+// A batch normalisation whose statistics are computed is one node, and would be nine.
+// CHECK-LABEL: func.func @computed_statistics
+// CHECK:         "onnx.Conv"
+// CHECK-NEXT:    "onnx.BatchNormalizationInferenceMode"
+// CHECK-NEXT:    onnx.Return
+func.func @computed_statistics(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>, %s: tensor<4xf32>, %b: tensor<4xf32>, %m: tensor<4xf32>, %v: tensor<4xf32>) -> tensor<*xf32> {
+  %none = "onnx.NoValue"() <{value}> : () -> none
+  %0 = "onnx.Conv"(%x, %w, %none) : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>, none) -> tensor<*xf32>
+  %1 = "onnx.BatchNormalizationInferenceMode"(%0, %s, %b, %m, %v) : (tensor<*xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<*xf32>
+  onnx.Return %1 : tensor<*xf32>
+}

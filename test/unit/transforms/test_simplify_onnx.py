@@ -89,7 +89,8 @@ def test_batch_norms_of_resnet_are_in_the_convolutions() -> None:
 def test_node_names_survive() -> None:
     text = """
         <ir_version: 10, opset_import: ["" : 20]>
-        main (float[1, 1, 4, 4] x, float[1, 1, 3, 3] w, float[1] s) => (float[1, 1, 2, 2] y) {
+        main (float[1, 1, 4, 4] x) => (float[1, 1, 2, 2] y)
+          <float[1, 1, 3, 3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9}, float[1] s = {2}> {
             [conv1] a = Conv(x, w)
             [norm1] b = BatchNormalization(a, s, s, s, s)
             [drop1] c = Identity(b)
