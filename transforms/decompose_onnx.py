@@ -16,6 +16,7 @@ from xonnc.rewriting.rules import RuleSet
 from xonnc.transforms.rules import (
     decompose_convolution,
     decompose_custom,
+    decompose_einsum,
     decompose_elementwise,
     decompose_loss,
     decompose_reduction,
@@ -80,6 +81,7 @@ def all_rules() -> RuleSet:
         | decompose_custom.RULES
         | decompose_loss.RULES
         | decompose_convolution.RULES
+        | decompose_einsum.RULES
     )
 
 

@@ -12,7 +12,8 @@ from xdsl.ir import Attribute
 
 from xonnc.dialects.onnx.attributes import integer, real, text
 from xonnc.dialects.onnx.types import NONE, StringType, tensor_type, unranked
-from xonnc.rewriting.patterns import Array, Literal
+from xonnc.rewriting.onnx import Einsum
+from xonnc.rewriting.patterns import AnyValue, Array, Literal
 
 INFINITE = np.array([[np.inf, 1, -2], [-np.inf, -np.inf, -np.inf], [0, -0.0, -3]])
 LARGE = np.array([[np.inf, 1, -2], [-np.inf, -1, -np.inf], [0, -0.0, 300]])
@@ -116,6 +117,44 @@ CONVOLVED: list[tuple[tuple[int, ...], tuple[int, ...], dict[str, Literal | Attr
     ((1, 2, 7, 6), (3, 2, 2, 3), {"dilations": [2, 1], "auto_pad": "VALID", "strides": [2, 2]}),
     ((2, 2, 7, 6), (3, 2, 2, 3), {"auto_pad": "SAME_UPPER", "strides": [2, 3]}),
     ((1, 2, 7, 6), (3, 2, 4, 4), {"auto_pad": "SAME_LOWER", "strides": [2, 1]}),
+]
+
+
+EINSUMS: list[tuple[str, *tuple[tuple[int, ...], ...]]] = [
+    ("ij->ji", (2, 3)),
+    ("ij", (2, 3)),
+    ("ba", (2, 3)),
+    ("ij->", (2, 3)),
+    ("ii->i", (3, 3)),
+    ("ii", (3, 3)),
+    ("iji->j", (3, 2, 3)),
+    ("iijj->ij", (2, 2, 3, 3)),
+    ("iii->i", (2, 2, 2)),
+    ("ii->i", (1, 1)),
+    ("...i->...", (2, 3, 4)),
+    ("i...->...i", (2, 3, 4)),
+    ("ij,jk->ik", (2, 3), (3, 4)),
+    ("ij , jk -> ki", (2, 3), (3, 4)),
+    ("ij,jk", (2, 3), (3, 4)),
+    ("bij,bjk->bik", (5, 2, 3), (5, 3, 4)),
+    ("...ij,...jk->...ik", (5, 2, 3), (1, 3, 4)),
+    ("i,j->ij", (2,), (3,)),
+    ("i,i->", (3,), (3,)),
+    ("i,i->i", (3,), (3,)),
+    ("ij,ij->ij", (2, 3), (1, 3)),
+    ("ij,j->i", (2, 3), (1,)),
+    (",ij->ij", (), (2, 3)),
+    (",->", (), ()),
+    ("bhid,bhjd->bhij", (2, 2, 3, 4), (2, 2, 5, 4)),
+    ("ijk,ilm->jlkm", (2, 3, 2), (2, 2, 3)),
+    ("ijkl,kjm->iml", (2, 3, 2, 2), (2, 3, 4)),
+    ("ij,jk,kl->il", (2, 3), (3, 2), (2, 4)),
+    ("ij,jk,ki->", (2, 3), (3, 2), (2, 2)),
+    ("ij,ik,il->jkl", (2, 3), (2, 2), (2, 4)),
+    ("a,b,c->cab", (2,), (3,), (4,)),
+    ("ij,jk->ik", (2, 0), (0, 4)),
+    ("ij,jk->ik", (0, 3), (3, 4)),
+    ("iij,jk->ik", (3, 3, 2), (2, 4)),
 ]
 
 
@@ -322,6 +361,23 @@ EXAMPLES: dict[str, list[Example]] = {
             ((1, 3, 2, 2, 2), (5, 3, 1, 1, 1), {"strides": [1, 1, 1]}),
         ],
     ),
+    "Einsum": [
+        Example(
+            {name: shape for name, shape in zip("abc", shapes, strict=False)},
+            pattern=Einsum(*(AnyValue(name) for name in "abc"[: len(shapes)]), equation=equation),
+            dtypes=(*FLOATS, np.int32, np.int64),
+        )
+        for equation, *shapes in EINSUMS
+    ]
+    + [
+        Example(
+            {"a": (5, 2, 3), "b": (3, 4)},
+            pattern=Einsum(AnyValue("a"), AnyValue("b"), equation="...ij,...jk->...ik"),
+            dtypes=[np.float32],
+            types=[tensor_type((5, 2, 4), f32)],
+            inferred=False,
+        )
+    ],
     "CustomFusedMatMul": [
         Example(
             {"a": a, "b": b},

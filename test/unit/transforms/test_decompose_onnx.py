@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from io import StringIO
 
 import numpy as np
@@ -10,13 +11,15 @@ from rule_instances import Example, Instance
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.dialects.func import Func
+from xdsl.ir import Operation
 
 from xonnc.dialects.onnx import get_onnx
 from xonnc.dialects.onnx.assembly import OnnxParser, OnnxPrinter
 from xonnc.errors import XonncError
 from xonnc.rewriting.onnx import LogSoftmax, ReduceLogSumExp
 from xonnc.rewriting.patterns import Array, Node, attr, value
-from xonnc.transforms.decompose_onnx import Decompose
+from xonnc.rewriting.statistics import watching
+from xonnc.transforms.decompose_onnx import Decompose, every_rule
 
 
 def decomposed(text: str, options: Decompose | None = None) -> str:
@@ -89,6 +92,121 @@ def test_wrong_options(options: Decompose, message: str):
     with pytest.raises(XonncError) as error:
         decomposed(HARD_SWISH, options)
     assert str(error.value) == message
+
+
+MATRIX, IMAGE = "tensor<2x3xf32>", "tensor<1x4x3xf32>"
+
+
+@pytest.mark.parametrize(
+    ("op", "properties", "operands", "result", "reason"),
+    [
+        (
+            "Einsum",
+            'equation = "ij->"',
+            ["tensor<2x3xi8>"],
+            "tensor<i8>",
+            "unsupported element type prevents Einsum decomposition",
+        ),
+        (
+            "Einsum",
+            'equation = "ij->"',
+            ["tensor<?x3xf32>"],
+            "tensor<f32>",
+            "unknown shapes prevent Einsum decomposition",
+        ),
+        (
+            "Einsum",
+            'equation = "ij->ji"',
+            [MATRIX],
+            "tensor<?x2xf32>",
+            "unknown result shape prevent Einsum decomposition",
+        ),
+        (
+            "Einsum",
+            'equation = "ii->"',
+            [MATRIX],
+            "tensor<f32>",
+            "a diagonal is of axes of different sizes",
+        ),
+        (
+            "Einsum",
+            'equation = "ij->"',
+            ["tensor<3xf32>"],
+            "tensor<f32>",
+            "the equation does not fit the operands",
+        ),
+        (
+            "ReduceLogSumExp",
+            "keepdims = 0 : si64",
+            [MATRIX, "tensor<?xi64>"],
+            "tensor<*xf32>",
+            "the number of axes is not known",
+        ),
+        ("ReduceLogSum", "", ["tensor<2xi32>", "tensor<1xi64>"], "tensor<1xi32>", "the data are no floats"),
+        (
+            "ConvTranspose",
+            "group = 3 : si64",
+            [IMAGE, "tensor<4x2x2xf32>", "tensor<6xf32>"],
+            "tensor<1x6x4xf32>",
+            "the groups do not divide the channels",
+        ),
+        (
+            "ConvTranspose",
+            "pads = [2, 2]",
+            [IMAGE, "tensor<4x2x2xf32>", "tensor<2xf32>"],
+            "tensor<1x2x?xf32>",
+            "more is cut off than a window reaches",
+        ),
+        (
+            "ConvTranspose",
+            "",
+            ["tensor<1x4x?xf32>", "tensor<4x2x2xf32>", "tensor<2xf32>"],
+            "tensor<1x2x?xf32>",
+            "a size is not known",
+        ),
+        (
+            "Conv",
+            'auto_pad = "SAME_UPPER"',
+            [IMAGE, "tensor<2x4x1xf32>", "tensor<2xf32>"],
+            "tensor<1x2x3xf32>",
+            "the weights are not of a known size and rank 4",
+        ),
+        (
+            "Conv",
+            "",
+            ["tensor<*xf32>", "tensor<2x4x1xf32>", "tensor<2xf32>"],
+            "tensor<*xf32>",
+            "a rank is not known",
+        ),
+        (
+            "SoftmaxCrossEntropyLoss",
+            "",
+            ["tensor<*xf32>", "tensor<?xi64>", "tensor<3xf32>"],
+            "tensor<f32>, none",
+            "the ranks are not known",
+        ),
+    ],
+)
+def test_what_is_not_sure_stays(op: str, properties: str, operands: Sequence[str], result: str, reason: str):
+    names = [f"%{place}" for place in range(len(operands))]
+    arguments = ", ".join(f"{name}: {type_}" for name, type_ in zip(names, operands, strict=True))
+    first = result.partition(", none")[0]
+    results = f"({result})" if "none" in result else result
+    made = "%r:2" if "none" in result else "%r"
+    text = f"""
+    func.func @main_graph({arguments}) -> {first} {{
+      {made} = "onnx.{op}"({", ".join(names)}) <{{{properties}}}> : ({", ".join(operands)}) -> {results}
+      onnx.Return %r{"#0" if "none" in result else ""} : {first}
+    }}
+    """
+    heard: list[str] = []
+
+    def tell(name: str, op: Operation, why: str) -> None:
+        heard.append(why)
+
+    with watching(list(every_rule()), tell):
+        assert f"onnx.{op}" in decomposed(text, Decompose(enable_conv_to_matmul=True))
+    assert reason in heard
 
 
 def test_nothing_else_changes():

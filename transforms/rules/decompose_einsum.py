@@ -1,0 +1,233 @@
+"""Einstein sums as products, sums and transposes (spec/onnx-rules-passes… §1.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IntegerType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xonnc.dialects.onnx.types import element_type, numpy_dtype, static_shape, tensor_type
+from xonnc.rewriting.onnx import (
+    Einsum,
+    MatMul,
+    Mul,
+    ReduceSum,
+    Reshape,
+    Squeeze,
+    Transpose,
+    Unsqueeze,
+    Where,
+)
+from xonnc.rewriting.patterns import Declined, Edit, Outcome, Template, attr, rest
+from xonnc.rewriting.rules import rule, rules
+from xonnc.transforms.rules.decompose_writing import Writer
+
+ELLIPSIS = "..."
+DIGITS = "0123456789"
+"""Subscripts for the axes that an ellipsis stands for, the last axis last."""
+
+
+@dataclass(frozen=True)
+class Equation:
+    """Subscripts, one letter for each axis, of the operands and the result."""
+
+    operands: tuple[str, ...]
+    result: str
+
+
+def parsed(text: str, ranks: Sequence[int]) -> Equation | None:
+    """An equation with its ellipses written out; `None` if it does not fit the operands."""
+    left, arrow, right = text.replace(" ", "").partition("->")
+    terms = left.split(",")
+    if len(terms) != len(ranks):
+        return None
+    counts = [
+        rank - len(term) + len(ELLIPSIS) if ELLIPSIS in term else 0
+        for term, rank in zip(terms, ranks, strict=True)
+    ]
+    most = max(counts)
+    if not 0 <= min(counts) <= most <= len(DIGITS):
+        return None
+    digits = DIGITS[:most]
+    operands = tuple(
+        term.replace(ELLIPSIS, digits[most - count :]) for term, count in zip(terms, counts, strict=True)
+    )
+    if any(len(term) != rank for term, rank in zip(operands, ranks, strict=True)):
+        return None
+    letters = "".join(operands)
+    once = sorted(letter for letter in set(letters) if letter.isalpha() and letters.count(letter) == 1)
+    result = right.replace(ELLIPSIS, digits) if arrow else digits + "".join(once)
+    fits = set(result) <= set(letters) and len(set(result)) == len(result)
+    return Equation(operands, result) if fits else None
+
+
+@dataclass(frozen=True)
+class Term:
+    """A tensor with a subscript for each axis."""
+
+    to: Writer
+    value: SSAValue
+    subscripts: str
+    shape: tuple[int, ...]
+    element: Attribute
+
+    def made(self, op: Template, subscripts: str, shape: Sequence[int], *operands: SSAValue) -> Term:
+        """What an op makes of this term and further operands."""
+        type_ = tensor_type(tuple(shape), self.element)
+        made = self.to(op, self.value, *operands, types=[type_])
+        return Term(self.to, made, subscripts, tuple(shape), self.element)
+
+    def size(self, subscripts: str) -> tuple[int, ...]:
+        """The sizes along some axes."""
+        return tuple(self.shape[self.subscripts.index(each)] for each in subscripts)
+
+    def squeezed(self, axes: Sequence[int]) -> Term:
+        """Without some axes of size 1."""
+        return self.without(Squeeze, axes)
+
+    def summed(self, axes: Sequence[int]) -> Term:
+        """The sum along some axes."""
+        return self.without(ReduceSum, axes)
+
+    def without(self, op: Template, axes: Sequence[int]) -> Term:
+        if not axes:
+            return self
+        kept = [place for place in range(len(self.shape)) if place not in axes]
+        subscripts = "".join(self.subscripts[place] for place in kept)
+        type_ = tensor_type(tuple(self.shape[place] for place in kept), self.element)
+        properties = {"keepdims": 0, "noop_with_empty_axes": 0} if op.name == "ReduceSum" else {}
+        made = self.to(op, self.value, self.to.ints(*axes), types=[type_], **properties)
+        return Term(self.to, made, subscripts, type_.get_shape(), self.element)
+
+    def transposed(self, subscripts: str) -> Term:
+        """With the axes in another order."""
+        if subscripts == self.subscripts:
+            return self
+        perm = [self.subscripts.index(each) for each in subscripts]
+        type_ = tensor_type(self.size(subscripts), self.element)
+        made = self.to(Transpose, self.value, types=[type_], perm=perm)
+        return Term(self.to, made, subscripts, type_.get_shape(), self.element)
+
+    def reshaped(self, subscripts: str, shape: tuple[int, ...]) -> Term:
+        """With the same elements in another shape; the subscripts no longer say which axis is which."""
+        if shape == self.shape:
+            return Term(self.to, self.value, subscripts, shape, self.element)
+        return self.made(Reshape, subscripts, shape, self.to.ints(*shape))
+
+    def diagonal(self, subscript: str) -> Term:
+        """With one axis for all of a subscript: the elements where they agree."""
+        axes = [place for place, each in enumerate(self.subscripts) if each == subscript]
+        if len(axes) == 1:
+            return self
+        size = self.shape[axes[0]]
+        if size == 1:
+            return self.squeezed(axes[1:])
+        grid = np.indices((size,) * len(axes))
+        shape = [size if place in axes else 1 for place in range(len(self.shape))]
+        mask = self.to.constant(np.all(grid == grid[0], axis=0).reshape(shape))
+        zero = self.to.constant(np.array(0, numpy_dtype(self.element)))
+        type_ = tensor_type(self.shape, self.element)
+        chosen = self.to(Where, mask, self.value, zero, types=[type_])
+        return Term(self.to, chosen, self.subscripts, self.shape, self.element).summed(axes[1:])
+
+
+def product(a: Term, b: Term) -> Term:
+    """a b, each element of the one with each of the other that has the same shared subscripts."""
+    own = "".join(each for each in a.subscripts if each not in b.subscripts)
+    shared = "".join(each for each in b.subscripts if each in a.subscripts)
+    a, together = a.transposed(own + shared), own + b.subscripts
+    missing = [place for place, each in enumerate(together) if each not in a.subscripts]
+    if missing:
+        sizes = [1 if each not in a.subscripts else a.size(each)[0] for each in together]
+        a = a.made(Unsqueeze, together, sizes, a.to.ints(*missing))
+    shape = np.broadcast_shapes(a.shape, b.shape)
+    return a.made(Mul, together, shape, b.value)
+
+
+def contraction(a: Term, b: Term, reduced: str) -> Term:
+    """The sum over `reduced` of a b, as a product of matrices."""
+    shared = "".join(each for each in a.subscripts if each in b.subscripts and each not in reduced)
+    rows = "".join(each for each in a.subscripts if each not in b.subscripts)
+    columns = "".join(each for each in b.subscripts if each not in a.subscripts)
+    a, b = a.transposed(shared + rows + reduced), b.transposed(shared + reduced + columns)
+    sizes = a.size(rows), a.size(reduced), b.size(columns)
+    height, depth, width = (prod(each) for each in sizes)
+    left = a.reshaped("", (*a.size(shared), height, depth))
+    right = b.reshaped("", (*b.size(shared), depth, width))
+    batch = np.broadcast_shapes(a.size(shared), b.size(shared))
+    made = left.made(MatMul, "", (*batch, height, width), right.value)
+    return made.reshaped(shared + rows + columns, (*batch, *sizes[0], *sizes[2]))
+
+
+def contracted(terms: Sequence[Term], result: str) -> Term:
+    """The sum of products of all terms, with the axes of the result."""
+    prepared: list[Term] = []
+    for term in terms:
+        axes = [place for place, each in enumerate(term.subscripts) if each not in result]
+        prepared.append(term.squeezed([place for place in axes if term.shape[place] == 1]))
+    for place, term in enumerate(prepared):
+        others = {each for other in (*prepared[:place], *prepared[place + 1 :]) for each in other.subscripts}
+        for subscript in dict.fromkeys(term.subscripts):
+            term = term.diagonal(subscript)
+        alone = [
+            axis for axis, each in enumerate(term.subscripts) if each not in others and each not in result
+        ]
+        prepared[place] = term.summed(alone)
+    first, *remaining = prepared
+    while remaining:
+        second, *remaining = remaining
+        needed = {*result, *(each for term in remaining for each in term.subscripts)}
+        reduced = "".join(
+            each for each in first.subscripts if each in second.subscripts and each not in needed
+        )
+        first = contraction(first, second, reduced) if reduced else product(first, second)
+    return first.transposed(result)
+
+
+def has_products(element: Attribute) -> bool:
+    """Whether Mul, MatMul and ReduceSum take elements of this type."""
+    if isinstance(element, BFloat16Type | Float16Type | Float32Type | Float64Type):
+        return True
+    return isinstance(element, IntegerType) and element.bitwidth >= 32
+
+
+@rule(Einsum(rest.terms, equation=attr.equation))
+def einsum(root: Operation, terms: Sequence[SSAValue], equation: str) -> Outcome:
+    """A sum of products over subscripts = transposes, products of matrices two by two, sums"""
+    shapes = [shape for term in terms if (shape := static_shape(term.type)) is not None]
+    result, element = static_shape(root.results[0].type), element_type(terms[0].type)
+    if element is None or not has_products(element):
+        return Declined("unsupported element type prevents Einsum decomposition")
+    if len(shapes) != len(terms):
+        return Declined("unknown shapes prevent Einsum decomposition")
+    if result is None:
+        return Declined("unknown result shape prevent Einsum decomposition")
+    if 0 in result or any(0 in shape for shape in shapes):
+        return np.zeros(result, numpy_dtype(element))
+    found = parsed(equation, [len(shape) for shape in shapes])
+    if found is None:
+        return Declined("the equation does not fit the operands")
+    if any(not is_regular(each, shape) for each, shape in zip(found.operands, shapes, strict=True)):
+        return Declined("a diagonal is of axes of different sizes")
+
+    def write(op: Operation) -> Sequence[SSAValue]:
+        to = Writer(op)
+        given = zip(terms, found.operands, shapes, strict=True)
+        made = contracted([Term(to, *each, element) for each in given], found.result).value
+        if made not in terms and isinstance(made.owner, Operation):
+            made.owner.location = op.location
+        return [made]
+
+    return Edit(write)
+
+
+def is_regular(subscripts: str, shape: Sequence[int]) -> bool:
+    """Whether all axes of a subscript have the same size."""
+    return len(set(zip(subscripts, shape, strict=True))) == len(set(subscripts))
+
+
+RULES = rules(Einsum=einsum)
