@@ -20,7 +20,8 @@ from xonnc.errors import XonncError
 from xonnc.formats.onnx import mirror
 from xonnc.formats.onnx.constants import array_of, sparse_proto
 from xonnc.formats.onnx.export_nodes import export_node
-from xonnc.formats.onnx.names import Names
+from xonnc.formats.onnx.names import Names, node_names
+from xonnc.formats.onnx.opsets import is_initializer
 from xonnc.formats.onnx.save import Initializer
 from xonnc.formats.onnx.scope import IS_NODE
 from xonnc.formats.onnx.tensors import ELEMENT_TYPES, header
@@ -59,6 +60,7 @@ class _GraphExporter:
         self.names = Names(outer)
         self.graph = onnx.GraphProto()
         self.initializers: list[Initializer] = []
+        self.renamed: dict[Operation, str] = {}
         last = block.last_op
         if last is None or not last.has_trait(IsTerminator):
             raise XonncError("a graph ends in onnx.Return or onnx.Yield; the block has no such end")
@@ -73,6 +75,7 @@ class _GraphExporter:
             self.names.give(argument, _name(held) or f"input_{argument.index}")
         outputs = self._name_outputs()
         self.names.name_results(self.block)
+        self.renamed = node_names([op for op in self.block.ops if self._is_node(op)])
         for op in self.block.ops:
             self._export(op)
         self._write_outputs(outputs)
@@ -103,12 +106,18 @@ class _GraphExporter:
             found.append(name)
         return found
 
+    def _is_node(self, op: Operation) -> bool:
+        return not (op is self.end or isinstance(op, NoValueOp) or is_initializer(op))
+
     def _export(self, op: Operation) -> None:
         if op is self.end or isinstance(op, NoValueOp):
             return
         if isinstance(op, ConstantOp) and IS_NODE not in op.attributes and self._export_constant(op):
             return
-        self.graph.node.append(export_node(op, self.names, self.opsets, self._export_region))
+        node = export_node(op, self.names, self.opsets, self._export_region)
+        if op in self.renamed:
+            node.name = self.renamed[op]
+        self.graph.node.append(node)
 
     def _export_constant(self, op: ConstantOp) -> bool:
         """Makes an initializer of a constant that holds a tensor."""

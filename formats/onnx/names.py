@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from xonnc.dialects.onnx.locations import node_name, output_names
 from xonnc.dialects.onnx.types import NONE
@@ -80,6 +81,32 @@ class Names:
                     nameless.append((result, node_name(op) or name or op.name.rpartition(".")[2]))
         for result, stem in nameless:
             self.give(result, self.fresh(stem))
+
+
+def node_names(ops: Sequence[Operation]) -> dict[Operation, str]:
+    """
+    Names for the ops whose node name belongs to another: what replaces one node by several leaves them so.
+
+    The op that makes the node's own values keeps the name. Names that were given twice to begin with stay,
+    so that a model comes back as it was.
+    """
+    alike: dict[str, list[Operation]] = {}
+    for op in ops:
+        if name := node_name(op):
+            alike.setdefault(name, []).append(op)
+    renamed: dict[Operation, str] = {}
+    taken = set(alike)
+    for name, sharing in alike.items():
+        if len(sharing) == 1:
+            continue
+        kept = {outputs: op for op in reversed(sharing) if (outputs := output_names(op))}
+        keepers = set(kept.values()) or {sharing[0]}
+        fresh = (free for number in count(1) if (free := f"{name}_{number}") not in taken)
+        for op in sharing:
+            if op not in keepers:
+                renamed[op] = next(fresh)
+                taken.add(renamed[op])
+    return renamed
 
 
 def _wanted(names: Sequence[str], count: int) -> Sequence[str]:

@@ -176,3 +176,39 @@ def test_a_name_that_is_an_attribute_is_the_nodes_name():
     )
     check(model)
     assert model.graph.node[0].name == "said"
+
+
+def test_nodes_that_came_from_one_have_names_of_their_own():
+    model = export_proto(
+        parsed(
+            """
+            func.func @main_graph(%x: tensor<2xf32> {onnx.name = "x"}) -> (tensor<2xf32> {onnx.name = "y"}) {
+              %c = onnx.Constant dense<2.0> : tensor<2xf32> loc("a")
+              %0 = "onnx.Add"(%x, %c) : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32> loc("a")
+              %1 = "onnx.Neg"(%0) : (tensor<2xf32>) -> tensor<2xf32> loc("a_1")
+              %2 = "onnx.Abs"(%1) : (tensor<2xf32>) -> tensor<2xf32> loc(fused<["v"]>["a"])
+              %3 = "onnx.Exp"(%2) : (tensor<2xf32>) -> tensor<2xf32> loc(fused<["v"]>["a"])
+              %4 = "onnx.Log"(%3) : (tensor<2xf32>) -> tensor<2xf32> loc("b")
+              %5 = "onnx.Cos"(%4) : (tensor<2xf32>) -> tensor<2xf32> loc("b")
+              onnx.Return %5 : tensor<2xf32>
+            }
+            """
+        )
+    )
+    check(model)
+    assert [(node.op_type, node.name) for node in model.graph.node] == [
+        ("Add", "a_2"),
+        ("Neg", "a_1"),
+        ("Abs", "a"),
+        ("Exp", "a_3"),
+        ("Log", "b"),
+        ("Cos", "b_1"),
+    ]
+
+
+def test_names_that_were_given_twice_come_back():
+    node = [helper.make_node("Neg", [a], [b], "twice") for a, b in (("x", "v"), ("v", "y"))]
+    infos = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in "xy"]
+    model = helper.make_model(helper.make_graph(node, "g", infos[:1], infos[1:]))
+    back = export_proto(import_proto(model, context()))
+    assert [node.name for node in back.graph.node] == ["twice", "twice"]
