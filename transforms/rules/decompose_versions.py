@@ -237,6 +237,7 @@ REDUCTIONS = {
     "ReduceLogSumExpV13": (ReduceLogSumExpV13, ReduceLogSumExp),
     "ReduceSumSquareV13": (ReduceSumSquareV13, ReduceSumSquare),
 }
+"""Old reductions and new ones; the peer's pass alone leaves the last three as they are (spec §1.1)."""
 
 bounds = (x, value.low, value.high)
 

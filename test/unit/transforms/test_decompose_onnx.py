@@ -7,7 +7,7 @@ from io import StringIO
 
 import numpy as np
 import pytest
-from rule_instances import Example, Instance
+from rule_instances import Example, Instance, evaluator
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.dialects.func import Func
@@ -16,22 +16,29 @@ from xdsl.ir import Operation
 from xonnc.dialects.onnx import get_onnx
 from xonnc.dialects.onnx.assembly import OnnxParser, OnnxPrinter
 from xonnc.errors import XonncError
+from xonnc.formats.onnx.exporter import export_proto
+from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.onnx import LogSoftmax, ReduceLogSumExp
 from xonnc.rewriting.patterns import Array, Node, attr, value
 from xonnc.rewriting.statistics import watching
-from xonnc.transforms.decompose_onnx import Decompose, every_rule
+from xonnc.transforms.decompose_onnx import Decompose, all_rules, every_rule
+
+
+def parsed(text: str) -> tuple[Context, ModuleOp]:
+    """A module and its context."""
+    context = Context()
+    for dialect in (Builtin, Func, get_onnx()):
+        context.load_dialect(dialect)
+    return context, OnnxParser(context, text).parse_module()
 
 
 def decomposed(text: str, options: Decompose | None = None) -> str:
     """What the pass makes of a module, as text."""
-    context = Context()
-    for dialect in (Builtin, Func, get_onnx()):
-        context.load_dialect(dialect)
-    module = OnnxParser(context, text).parse_module()
-    return printed((options or Decompose()), context, module)
+    return printed(options or Decompose(), *parsed(text))
 
 
 def printed(options: Decompose, context: Context, module: ModuleOp) -> str:
+    """A module after the pass, as text."""
     options.apply(context, module)
     module.verify()
     out = StringIO()
@@ -56,6 +63,78 @@ def test_log_of_nothing_but_zeros_is_minus_infinity():
 def test_log_softmax_of_what_is_far_apart():
     logarithms = result(LogSoftmax(value.x, axis=attr.axis), np.array([[0.0, -200.0]]), axis=1)
     np.testing.assert_array_equal(logarithms, np.array([[0.0, -200.0]], np.float32))
+
+
+DYNAMIC = [
+    ("LogSoftmax", "axis = 0 : si64", ["?x?xf32"], "?x?xf32", [[(2, 3)], [(1, 5)]]),
+    (
+        "ReduceL2",
+        "keepdims = 0 : si64",
+        ["?x3x?xf32", "1xi64"],
+        "?x?xf32",
+        [[(2, 3, 4), (1,)], [(1, 3, 1), (1,)]],
+    ),
+    (
+        "ReduceLogSumExp",
+        "keepdims = 0 : si64",
+        ["?x?xf32", "1xi64"],
+        "?xf32",
+        [[(2, 3), (1,)], [(4, 1), (1,)]],
+    ),
+    ("Sum", "", ["?x3xf32", "3xf32", "?x1xf32"], "?x3xf32", [[(2, 3), (3,), (2, 1)], [(1, 3), (3,), (1, 1)]]),
+    (
+        "SoftmaxCrossEntropyLoss",
+        'reduction = "mean"',
+        ["?x?x?xf32", "?x?xi64", "?xf32"],
+        "f32",
+        [[(2, 3, 4), (2, 4), (3,)], [(1, 2, 1), (1, 1), (2,)]],
+    ),
+    (
+        "Conv",
+        "",
+        ["?x2x?x?xf32", "3x2x1x1xf32", "3xf32"],
+        "?x3x?x?xf32",
+        [[(2, 2, 3, 4), (3, 2, 1, 1), (3,)], [(1, 2, 1, 5), (3, 2, 1, 1), (3,)]],
+    ),
+]
+"""Ops whose sizes are known when they run: properties, types and shapes to run them with."""
+
+
+@pytest.mark.parametrize(("op", "properties", "operands", "result", "runs"), DYNAMIC)
+def test_dynamic_sizes(
+    op: str,
+    properties: str,
+    operands: Sequence[str],
+    result: str,
+    runs: Sequence[Sequence[tuple[int, ...]]],
+):
+    names = [f"x{place}" for place in range(len(operands))]
+    types = [f"tensor<{operand}>" for operand in operands]
+    pairs = list(zip(names, types, strict=True))
+    arguments = ", ".join(f'%{name}: {type_} {{onnx.name = "{name}"}}' for name, type_ in pairs)
+    count = 2 if op == "SoftmaxCrossEntropyLoss" else 1
+    results = f"(tensor<{result}>{', none' if count == 2 else ''})"
+    read = ", ".join(f"%{name}" for name in names)
+    text = f"""
+    func.func @main_graph({arguments}) -> tensor<{result}> {{
+      %r:{count} = "onnx.{op}"({read}) <{{{properties}}}> : ({", ".join(types)}) -> {results}
+      onnx.Return %r#0 : tensor<{result}>
+    }}
+    """
+    context, module = parsed(text)
+    before = export_proto(module)
+    printed(Decompose(enable_conv_to_matmul=True), context, module)
+    after = export_proto(module)
+    assert op not in [node.op_type for node in after.graph.node]
+    for shapes in runs:
+        random = np.random.default_rng(len(shapes[0]))
+        feeds = {
+            name: np.ones(shape, np.int64) if "i64" in type_ else random.normal(size=shape).astype(np.float32)
+            for (name, type_), shape in zip(pairs, shapes, strict=True)
+        }
+        (wanted,) = evaluator(before, by_onnxruntime=False).run(None, feeds)
+        (found,) = evaluator(after, by_onnxruntime=False).run(None, feeds)
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
 
 
 HARD_SWISH = """
@@ -228,3 +307,27 @@ def test_twice_is_once():
     once = decomposed(text)
     assert "LogSoftmax" not in once
     assert decomposed(once) == once
+
+
+def test_the_greedy_driver_takes_a_concatenation_away_too():
+    text = """
+    func.func @main_graph(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>) -> (tensor<2xi64>, tensor<3x4xf32>) {
+      %0 = "onnx.Concat"(%a, %b) <{axis = 0 : si64}> : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<4x3xf32>
+      %1 = "onnx.Transpose"(%0) <{perm = [1, 0]}> : (tensor<4x3xf32>) -> tensor<3x4xf32>
+      %2 = "onnx.Shape"(%0) : (tensor<4x3xf32>) -> tensor<2xi64>
+      onnx.Return %2, %1 : tensor<2xi64>, tensor<3x4xf32>
+    }
+    """
+    context, module = parsed(text)
+    apply_rules(module, context, all_rules(), pass_name="test")
+    module.verify()
+    names = [op.name for op in module.walk()]
+    assert names == ["builtin.module", "func.func", "onnx.ConcatShapeTranspose", "onnx.Return"]
+
+
+def test_bfloat16_has_a_largest_number():
+    text = HARD_SWISH.replace("HardSwish", "ReduceLogSumExp").replace("xf32", "xbf16")
+    text = text.replace("(%x) :", "(%x, %none) :").replace("(tensor<2xbf16>) ->", "(tensor<2xbf16>, none) ->")
+    text = text.replace("%0 =", '%none = "onnx.NoValue"() <{value}> : () -> none\n  %0 =')
+    text = text.replace("-> tensor<2xbf16>", "-> tensor<1xbf16>").replace("%0 : tensor<2", "%0 : tensor<1")
+    assert "dense<3.389530e+38> : tensor<bf16>" in decomposed(text)
