@@ -145,6 +145,14 @@ def _simplify() -> type[ModulePass]:
     return Simplify
 
 
+def _simplify_shape_related() -> type[ModulePass]:
+    from xonnc.transforms.shape_inference_onnx import use_fallback
+    from xonnc.transforms.simplify_shape_related_ops_onnx import SimplifyShapeRelatedOps
+
+    use_fallback(_infer_by_onnx)
+    return SimplifyShapeRelatedOps
+
+
 def _infer_by_onnx(op: Operation) -> Sequence[Attribute | None]:
     from xonnc.formats.onnx.infer import infer_results
 
@@ -172,6 +180,7 @@ XONNC_UNIVERSE = Universe(
         "set-onnx-node-name": _set_node_name,
         "shape-inference-onnx": _shape_inference,
         "simplify-onnx": _simplify,
+        "simplify-shape-related-ops-onnx": _simplify_shape_related,
         "standard-func-return": _standard_func_return,
     },
 )

@@ -1,0 +1,167 @@
+"""
+Shapes fall apart into their sizes, one `onnx.Dim` or constant each (spec/onnx-rules-passes… §2.5).
+
+What computes with shapes then goes through to the sizes it picks, and sizes that are known reach the types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import i64
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+
+from xonnc.dialects.onnx.ops.tensor import ConcatOp
+from xonnc.dialects.onnx.types import element_type, is_ranked, static_shape, tensor_type
+from xonnc.rewriting.onnx import Cast, Concat, ConstantOfShape, Dim, Gather, Reshape, Shape, Slice, Squeeze
+from xonnc.rewriting.patterns import Constant, Declined, Outcome, Part, attr, const, maybe, rest, value
+from xonnc.rewriting.rules import rule, rules
+from xonnc.transforms.rules.conditions import rank
+from xonnc.transforms.rules.constprop_movement import normalised, whole
+from xonnc.transforms.shapes.site import UNKNOWN, axis_slice, constant_array
+
+x = value.x
+
+NO_SIZES = Declined("the operand is not put together from sizes")
+
+
+def is_size(given: SSAValue) -> bool:
+    """Whether a value is one integer, as `onnx.Dim` gives it."""
+    return static_shape(given.type) == (1,) and element_type(given.type) == i64
+
+
+def sizes_of(given: SSAValue) -> list[SSAValue] | None:
+    """The sizes that a vector is put together from, `None` if there is anything else in it."""
+    if is_size(given):
+        return [given]
+    return concatenated(given)
+
+
+def concatenated(given: SSAValue) -> list[SSAValue] | None:
+    """As `sizes_of`, for the result of a concatenation."""
+    maker = given.op if isinstance(given, OpResult) else None
+    if not isinstance(maker, ConcatOp) or rank(given) not in (1, None):
+        return None
+    parts = [sizes_of(operand) for operand in maker.operands]
+    known = [part for part in parts if part is not None]
+    return [size for part in known for size in part] if len(known) == len(parts) else None
+
+
+def put_together(sizes: Sequence[Part], scalar: bool = False) -> Outcome:
+    """The vector of some sizes, or the one size as a scalar."""
+    if not sizes:
+        return np.array((), np.int64)
+    if scalar:
+        return Squeeze(sizes[0], np.array([0], np.int64))
+    return sizes[0] if len(sizes) == 1 else Concat(*sizes, axis=0)
+
+
+@rule(Shape(x, start=attr.start, end=attr.end))
+def shape_to_sizes(x: SSAValue, start: int, end: int | None) -> Outcome:
+    """shape(x) = concat(dim(x, start), …)"""
+    if not is_ranked(x.type):
+        return Declined("the rank is not known")
+    shape = x.type.get_shape()
+    sizes: list[Part] = []
+    for axis in range(len(shape))[slice(start, end)]:
+        known = shape[axis]
+        dim = Dim(x, axis=axis).typed(tensor_type((1,), i64))
+        sizes.append(dim if known == UNKNOWN else np.array([known], np.int64))
+    return put_together(sizes)
+
+
+@rule(Cast(x, to=attr.to))
+def cast_sizes(root: Operation, x: SSAValue, to: Attribute) -> Outcome:
+    """cast(concat(sizes)) = concat(cast(sizes))"""
+    sizes = concatenated(x)
+    if sizes is None:
+        return NO_SIZES
+    return put_together([Cast(size, like=root).typed(tensor_type((1,), to)) for size in sizes])
+
+
+@rule(Concat(rest.parts, axis=attr.axis))
+def concat_sizes(parts: Sequence[SSAValue]) -> Outcome:
+    """concat(concat(sizes), size) = concat(sizes, size)"""
+    if all(is_size(part) for part in parts):
+        return Declined("there is nothing to flatten")
+    found = [sizes_of(part) for part in parts]
+    known = [sizes for sizes in found if sizes is not None]
+    if len(known) < len(found):
+        return NO_SIZES
+    return put_together([size for sizes in known for size in sizes])
+
+
+@rule(Gather(x, const.indices, axis=attr.axis))
+def gather_sizes(root: Operation, x: SSAValue, indices: Constant) -> Outcome:
+    """gather(concat(sizes), indices) = concat of the sizes picked; negative indices count from the back, one
+    size is picked from too (the peer adds 1 to a negative index, and wants a concatenation)"""
+    sizes = sizes_of(x)
+    if sizes is None:
+        return NO_SIZES
+    picked = normalised(whole(indices) or (), len(sizes))
+    if picked is None or indices.array.ndim > 1:
+        return Declined("an index is out of range, or the indices are no vector")
+    return put_together([sizes[index] for index in picked], scalar=indices.array.ndim == 0)
+
+
+@rule(Slice(x, const.starts, const.ends, maybe.axes, maybe.steps))
+def slice_sizes(x: SSAValue, starts: Constant, ends: Constant, steps: Constant | None) -> Outcome:
+    """slice(concat(sizes), start, end) = concat of the sizes between"""
+    sizes = sizes_of(x)
+    if sizes is None:
+        return NO_SIZES
+    begin, end, step = (whole(given) or (1,) for given in (starts, ends, steps))
+    if len(begin) != 1 or len(end) != 1 or len(step) != 1 or step[0] == 0:
+        return Declined("starts, ends and steps are not one number each, or the step is 0")
+    picked = sizes[axis_slice(begin[0], end[0], step[0], len(sizes))]
+    return put_together(picked) if picked else Declined("no size is left")
+
+
+def refined(type_: Attribute, shape: SSAValue) -> Attribute | None:
+    """A tensor type with the sizes known from a shape operand that are not -1, `None` if nothing is new."""
+    sizes, element = concatenated(shape), element_type(type_)
+    if sizes is None or element is None:
+        return None
+    before = type_.get_shape() if is_ranked(type_) else (UNKNOWN,) * len(sizes)
+    if len(before) != len(sizes):
+        return None
+    made = tuple(
+        number if old == UNKNOWN and (number := _number(size)) is not None and number >= 0 else old
+        for old, size in zip(before, sizes, strict=True)
+    )
+    return None if made == before and is_ranked(type_) else tensor_type(made, element)
+
+
+def _number(size: SSAValue) -> int | None:
+    array = constant_array(size)
+    return None if array is None else int(array.reshape(()))
+
+
+@rule(Reshape(x, value.shape, allowzero=0))
+def reshape_type(root: Operation, x: SSAValue, shape: SSAValue) -> Outcome:
+    """The type of a reshape has the sizes that are constants, unless a 0 copies one"""
+    if any(_number(size) == 0 for size in concatenated(shape) or ()):
+        return Declined("a 0 copies a size")
+    made = refined(root.results[0].type, shape)
+    return NO_NEWS if made is None else Reshape(x, shape, like=root).typed(made)
+
+
+@rule(ConstantOfShape(value.shape))
+def constant_type(root: Operation, shape: SSAValue) -> Outcome:
+    """The type of a constant of some shape has the sizes that are constants"""
+    made = refined(root.results[0].type, shape)
+    return NO_NEWS if made is None else ConstantOfShape(shape, like=root).typed(made)
+
+
+NO_NEWS = Declined("the shape operand says nothing that the type does not")
+
+RULES = rules(
+    ShapeToDimConcat=shape_to_sizes,
+    PassThroughCast=cast_sizes,
+    PassThroughConcat=concat_sizes,
+    PassThroughGather=gather_sizes,
+    PassThroughSlice=slice_sizes,
+    UpdateReshape=reshape_type,
+    UpdateConstantOfShape=constant_type,
+)

@@ -1,0 +1,51 @@
+"""`simplify-shape-related-ops-onnx`: from shapes to the sizes needed (spec/onnx-rules-passes… §2.5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from xonnc.rewriting.driver import apply_rules
+from xonnc.rewriting.rules import RuleSet
+from xonnc.transforms.canonicalize_onnx import all_rules
+from xonnc.transforms.constprop_onnx import ConstProp
+from xonnc.transforms.rules import shape_related_sizes
+from xonnc.transforms.shape_inference_onnx import infer_shapes
+
+CANONICALIZED = frozenset("Cast Dim Reshape Slice Squeeze SqueezeV11 Unsqueeze UnsqueezeV11".split())
+"""The ops whose canonicalisation rules take part in the simplification itself."""
+
+ROUNDS = 3
+"""As in the peer: what a round finds out about types may give the next one more constants."""
+
+
+@dataclass(frozen=True)
+class SimplifyShapeRelatedOps(ModulePass):
+    """
+    Makes shapes concatenations of sizes, one `onnx.Dim` or constant each, and picks among them.
+
+    Three rounds at most, each followed by constant propagation, shape inference and canonicalisation.
+    """
+
+    name = "simplify-shape-related-ops-onnx"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Simplifies everything under `op`."""
+        for _ in range(ROUNDS):
+            found = apply_rules(op, ctx, simplifying_rules(), pass_name=self.name)
+            folded = apply_rules(op, ctx, ConstProp().rules(), pass_name=self.name)
+            inferred = infer_shapes(op)
+            tidied = apply_rules(op, ctx, all_rules(), pass_name=self.name)
+            if not (found.changed or folded.changed or inferred or tidied.changed):
+                return
+
+
+def simplifying_rules() -> RuleSet:
+    """The rules about shapes, and the canonicalisation of what is between them."""
+    canonical = {
+        name: known for name, known in all_rules().items() if known.root.template.name in CANONICALIZED
+    }
+    return shape_related_sizes.RULES | canonical
