@@ -21,6 +21,7 @@ ALIASES = {"shape-inference": "shape-inference-onnx"}
 """onnx-mlir's names for passes of ours whose own name xDSL has taken."""
 
 GLOBAL_OPTIONS = {
+    "decompose-op-in-onnx": ("decompose-onnx", "decompose-op-in-onnx"),
     "disable-constant-prop": ("constprop-onnx", "disable"),
     "onnx-const-prop-disable-pattern": ("constprop-onnx", "disable-pattern"),
     "onnx-const-prop-expansion-bound": ("constprop-onnx", "expansion-bound"),
