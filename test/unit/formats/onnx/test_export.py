@@ -14,8 +14,8 @@ from xonnc.dialects.onnx.assembly import OnnxParser
 from xonnc.errors import XonncError
 from xonnc.formats.onnx import save as saving
 from xonnc.formats.onnx.exporter import export_model, export_proto
-from xonnc.formats.replacing import replacing
 from xonnc.formats.onnx.save import ExternalData
+from xonnc.formats.replacing import replacing
 from xonnc.tools.universe import XONNC_UNIVERSE
 
 
