@@ -14,8 +14,15 @@ from xonnc.rewriting.rules import RuleSet
 from xonnc.transforms.rules import (
     canonicalize_arithmetic,
     canonicalize_convolution,
+    canonicalize_extra,
     canonicalize_identity,
+    canonicalize_loops,
     canonicalize_movement,
+    canonicalize_normalization,
+    canonicalize_products,
+    canonicalize_recurrence,
+    canonicalize_scalars,
+    canonicalize_sizes,
 )
 
 
@@ -44,4 +51,11 @@ def all_rules() -> RuleSet:
         | canonicalize_arithmetic.RULES
         | canonicalize_identity.RULES
         | canonicalize_movement.RULES
+        | canonicalize_scalars.RULES
+        | canonicalize_sizes.RULES
+        | canonicalize_products.RULES
+        | canonicalize_normalization.RULES
+        | canonicalize_recurrence.RULES
+        | canonicalize_loops.RULES
+        | canonicalize_extra.RULES
     )

@@ -14,16 +14,31 @@ from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.rules import RuleSet
 from xonnc.transforms.canonicalize_onnx import all_rules
 from xonnc.transforms.constprop_onnx import ConstProp
-from xonnc.transforms.rules import decompose_elementwise
+from xonnc.transforms.rules import canonicalize_recurrence, canonicalize_scalars, decompose_elementwise
 from xonnc.transforms.shape_inference_onnx import infer_shapes
 
-KEPT = ("GlobalAveragePoolPattern", "GlobalMaxPoolPattern", "ReorderReluMaxPoolPattern")
-"""Rules left out: a pool and the order of relu and pool mean more to hardware than what replaces them."""
+KEPT = (
+    "GlobalAveragePoolPattern",
+    "GlobalMaxPoolPattern",
+    "ReorderReluMaxPoolPattern",
+    "RemoveInstanceNormPattern",
+    "RemoveGroupNormPattern1",
+    "RemoveGroupNormPattern2",
+    "SwapReshapeMatMulPattern",
+    *canonicalize_recurrence.LAYOUTS,
+)
+"""
+Rules left out: what they replace means more to hardware and needs no newer opset (pools, normalisations,
+products of matrices), or is fewer nodes (networks whose data begin with the batch).
+"""
 
 WRITTEN_OUT = RuleSet(
     {name: rule for name, rule in decompose_elementwise.RULES.items() if name.startswith("ConstantNormalize")}
 )
 """Constants that are nodes with numbers or strings become tensors, which the other rules know."""
+
+REPEATING = tuple(name for name in canonicalize_scalars.RULES if "ReshapeThroughBinaryOp" in name)
+"""Rules that need a second reshape if the first one has other readers."""
 
 SPREADING = (
     "FuseBatchNormInferenceModeConvPattern",
@@ -52,6 +67,7 @@ class Simplify(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         canonical = all_rules().without(KEPT).guarded(SPREADING, has_constant_statistics)
+        canonical = canonical.guarded(REPEATING, first_operand_is_read_once)
         rules = WRITTEN_OUT | ConstProp().rules() | canonical
         rules = rules.without(self.disable_pattern)
         for _ in range(MOST_ROUNDS):
@@ -59,6 +75,11 @@ class Simplify(ModulePass):
             report = apply_rules(op, ctx, rules, pass_name=self.name)
             if not (changed or report.changed):
                 return
+
+
+def first_operand_is_read_once(root: Operation) -> str | None:
+    """What the op reads first has no other reader."""
+    return None if root.operands[0].has_one_use() else "the first operand has other readers"
 
 
 def has_constant_statistics(root: Operation) -> str | None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
-import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 
 from xonnc.dialects.onnx.types import is_ranked, static_shape
+from xonnc.rewriting.editing import replace_uses
 from xonnc.rewriting.literals import decode
 from xonnc.rewriting.onnx import (
     ONNX,
@@ -18,6 +19,7 @@ from xonnc.rewriting.onnx import (
     Reshape,
     Slice,
     SpaceToDepth,
+    Split,
     Squeeze,
     SqueezeV11,
     Transpose,
@@ -27,6 +29,7 @@ from xonnc.rewriting.onnx import (
 from xonnc.rewriting.patterns import (
     Constant,
     Declined,
+    Edit,
     Node,
     Outcome,
     Template,
@@ -38,6 +41,7 @@ from xonnc.rewriting.patterns import (
 from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.rules.conditions import rank
 from xonnc.transforms.rules.constprop_movement import normalised, whole
+from xonnc.transforms.rules.decompose_writing import Writer
 
 x = value.x
 
@@ -148,34 +152,32 @@ def flat_concat(root: Operation, parts: Sequence[SSAValue], axis: int) -> Outcom
 @rule(Concat(rest.parts, axis=attr.axis), bonus=1)
 def concat_of_something(parts: Sequence[SSAValue], axis: int) -> Outcome:
     """concat(a, nothing) = a"""
-    kept = [part for part in parts if not _is_empty(part, axis)]
-    if len(kept) == len(parts) or not kept:
-        return Declined("no part is empty")
-    return kept[0] if len(kept) == 1 else Concat(*kept, axis=axis)
+    return without(parts, [not _has_none(part, axis) for part in parts], axis)
 
 
-def _is_empty(part: SSAValue, axis: int) -> bool:
-    if not is_ranked(part.type):
-        return False
-    shape = part.type.get_shape()
-    return shape == (0,) or (-len(shape) <= axis < len(shape) and shape[axis] == 0)
+@rule(Concat(rest.parts, axis=attr.axis), bonus=999)
+def concat_of_lists(parts: Sequence[SSAValue], axis: int) -> Outcome:
+    """concat(a, []) = a, whatever the rank of a"""
+    return without(parts, [not is_ranked(part.type) or part.type.get_shape() != (0,) for part in parts], axis)
+
+
+def without(parts: Sequence[SSAValue], kept: Sequence[bool], axis: int) -> Outcome:
+    """The concatenation of the parts kept, which are some, but not all."""
+    left = [part for part, stays in zip(parts, kept, strict=True) if stays]
+    if len(left) == len(parts) or not left:
+        return Declined("no part is empty, or every part")
+    return left[0] if len(left) == 1 else Concat(*left, axis=axis)
+
+
+def _has_none(part: SSAValue, axis: int) -> bool:
+    shape = part.type.get_shape() if is_ranked(part.type) else ()
+    return -len(shape) <= axis < len(shape) and shape[axis] == 0
 
 
 @rule(Reshape(Reshape(x, value.first), const.second, allowzero=1))
 def reshape_once_allowing_zero(x: SSAValue, second: Constant) -> Outcome:
     """reshape(reshape(x, s), t) = reshape(x, t) where 0 is a size"""
     return Reshape(x, second.attribute, allowzero=1)
-
-
-@rule(Reshape(Reshape(x, const.first, allowzero=0), const.second, allowzero=0), bonus=-3)
-def reshape_once(root: Operation, x: SSAValue, first: Constant, second: Constant) -> Outcome:
-    """reshape(reshape(x, s), t) = reshape(x, t), zeros of t taken from s"""
-    inner, outer = whole(first) or (), whole(second) or ()
-    sizes = [inner[place] if size == 0 and place < len(inner) else size for place, size in enumerate(outer)]
-    copied = [place for place, size in enumerate(outer) if size == 0]
-    if sizes.count(-1) > 1 or any(place >= len(inner) for place in copied):
-        return Declined("two sizes are left to be found")
-    return Reshape(x, np.array(sizes, np.int64), allowzero=0)
 
 
 def same_shape(root: Operation, x: SSAValue) -> str | None:
@@ -231,6 +233,61 @@ def undone(outer: Node, through_cast: bool, squeezes_first: bool) -> Rule:
     return undo
 
 
+def before_split(name: str) -> Rule:
+    """f(split(x)) = split(f(x)) if all parts are read by f alone"""
+    op = Template(ONNX, name)
+
+    @rule(Split(x, value.sizes), bonus=0)
+    def pull(root: Operation, x: SSAValue, sizes: SSAValue) -> Outcome:
+        """f(split(x)) = split(f(x)) if all parts are read by f alone"""
+        first = root.results[0].first_use
+        if first is None or first.operation.name != f"onnx.{name}":
+            return Declined(f"the first part is not read by {name}")
+        readers = [use.operation for result in root.results for use in result.uses]
+        like = first.operation
+        for reader in readers:
+            if reader.name != like.name or reader.properties != like.properties:
+                return Declined("a part is read in another way")
+            if reader.operands[0].type != reader.results[0].type:
+                return Declined("the type changes")
+        return Edit(lambda root: pulled(root, op, readers))
+
+    return pull
+
+
+def pulled(root: Operation, op: Template, readers: Sequence[Operation]) -> Sequence[SSAValue]:
+    """The parts of f(x), which take the place of the parts of x and of f of them."""
+    writer = Writer(root)
+    data, sizes = root.operands
+    whole_result = writer.all(op, data, types=[data.type], **readers[0].properties)[0]
+    parts = writer.last(Split, whole_result, sizes, **root.properties)
+    for reader in readers:
+        place = root.results.index(reader.operands[0])
+        replace_uses(reader.results[0], parts[place])
+    return parts
+
+
+def without_empties(name: str) -> Rule:
+    """A resize that is told nothing by a tensor without elements is one without that tensor."""
+    resize = Template(ONNX, name)
+
+    @rule(resize(x, value.roi, value.scales, value.sizes))
+    def drop(root: Operation, x: SSAValue) -> Outcome:
+        """Tensors without elements say nothing"""
+        told = [None if static_size(operand) == 0 else operand for operand in root.operands[1:]]
+        if None not in told:
+            return Declined("no operand is empty")
+        return resize(x, *told, like=root)
+
+    return drop
+
+
+def static_size(operand: SSAValue) -> int | None:
+    """The number of elements, if it is known."""
+    shape = static_shape(operand.type)
+    return None if shape is None else prod(shape)
+
+
 RULES = rules(
     **{f"FuseTransposeAnd{name}Pattern": transpose_through(name) for name in THROUGH.split()},
     FuseTransposePattern=fuse_transposes,
@@ -239,10 +296,10 @@ RULES = rules(
     HandleNegativePermutePatternInTranspose=written_permutation,
     SwapCastConcatPattern=cast_parts,
     SwapCastSlicePattern=cast_before_slice,
+    RemoveEmptyInputInConcatPattern=concat_of_lists,
     RemoveDimZeroInputInConcatPattern=concat_of_something,
     RecomposeConcatPattern=flat_concat,
     FuseTwoReshapesAllowZeroPattern=reshape_once_allowing_zero,
-    FuseTwoReshapesPattern=reshape_once,
     RemoveIdentityReshapePattern2=rule(Reshape(x, value.shape), x, where=same_shape),
     RewriteReshapeAllowZeroPattern=without_allowzero,
     # depth_to_space(space_to_depth(x)) = x
@@ -273,4 +330,9 @@ RULES = rules(
     RemoveUnsqueezeV11SqueezeV11Pattern=undone(
         UnsqueezeV11(SqueezeV11(x, axes=attr.inner), axes=attr.outer), False, True
     ),
+    **{f"PullOpThroughSplitPattern{name}": before_split(name) for name in ("Relu", "LeakyRelu")},
+    **{
+        f"EmptyTensorInputsResizePattern{version}": without_empties(f"Resize{version}")
+        for version in ("", "V18", "V13")
+    },
 )

@@ -114,8 +114,8 @@ def evaluator(model: onnx.ModelProto, by_onnxruntime: bool) -> Evaluator:
 
 
 PLACES = frozenset(
-    "axes condition ends exponent first indices inner labels outer pads position repeats roi scales second"
-    " shape sizes split starts steps target".split()
+    "axes condition ends exponent first indices inner labels lengths outer pads position repeats roi scales"
+    " second shape sizes split starts steps target".split()
 )
 """Names of values that keep their own element type: they say where, or how many."""
 

@@ -1,0 +1,87 @@
+// RUN: onnx-opt %s --canonicalize-onnx --split-input-file | filecheck %s
+
+// Data that begin with the batch are transposed, and so are the results that are there.
+// CHECK-LABEL: @lstm_layout
+// CHECK:         %[[X:.*]] = "onnx.Transpose"(%{{.*}}) <{perm = [1, 0, 2]}> : (tensor<3x5x2xf32>) -> tensor<5x3x2xf32>
+// CHECK-NEXT:    %[[H:.*]] = "onnx.Transpose"(%{{.*}}) <{perm = [1, 0, 2]}> : (tensor<3x1x4xf32>) -> tensor<1x3x4xf32>
+// CHECK-NEXT:    %[[Y:.*]]:3 = "onnx.LSTM"(%[[X]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[H]], %{{.*}}, %{{.*}}) {{.*}}layout = 0 : si64{{.*}} -> (tensor<5x1x3x4xf32>, tensor<1x3x4xf32>, none)
+// CHECK-NEXT:    %[[A:.*]] = "onnx.Transpose"(%[[Y]]#0) <{perm = [2, 0, 1, 3]}> : (tensor<5x1x3x4xf32>) -> tensor<3x5x1x4xf32>
+// CHECK-NEXT:    %[[B:.*]] = "onnx.Transpose"(%[[Y]]#1) <{perm = [1, 0, 2]}> : (tensor<1x3x4xf32>) -> tensor<3x1x4xf32>
+// CHECK-NEXT:    onnx.Return %[[A]], %[[B]]
+func.func @lstm_layout(%x: tensor<3x5x2xf32>, %w: tensor<1x16x2xf32>, %r: tensor<1x16x4xf32>, %h: tensor<3x1x4xf32>) -> (tensor<3x5x1x4xf32>, tensor<3x1x4xf32>) {
+  %n = "onnx.NoValue"() <{value}> : () -> none
+  %0:3 = "onnx.LSTM"(%x, %w, %r, %n, %n, %h, %n, %n) <{hidden_size = 4 : si64, layout = 1 : si64}>
+    : (tensor<3x5x2xf32>, tensor<1x16x2xf32>, tensor<1x16x4xf32>, none, none, tensor<3x1x4xf32>, none, none) -> (tensor<3x5x1x4xf32>, tensor<3x1x4xf32>, none)
+  onnx.Return %0#0, %0#1 : tensor<3x5x1x4xf32>, tensor<3x1x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @gru_layout
+// CHECK:         "onnx.GRU"{{.*}}layout = 0 : si64{{.*}} -> (none, tensor<1x3x4xf32>)
+// CHECK-NEXT:    "onnx.Transpose"(%{{.*}}) <{perm = [1, 0, 2]}> : (tensor<1x3x4xf32>) -> tensor<3x1x4xf32>
+func.func @gru_layout(%x: tensor<3x5x2xf32>, %w: tensor<1x12x2xf32>, %r: tensor<1x12x4xf32>) -> tensor<3x1x4xf32> {
+  %n = "onnx.NoValue"() <{value}> : () -> none
+  %0:2 = "onnx.GRU"(%x, %w, %r, %n, %n, %n) <{hidden_size = 4 : si64, layout = 1 : si64}>
+    : (tensor<3x5x2xf32>, tensor<1x12x2xf32>, tensor<1x12x4xf32>, none, none, none) -> (none, tensor<3x1x4xf32>)
+  onnx.Return %0#1 : tensor<3x1x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @rnn_layout
+// CHECK:         "onnx.RNN"{{.*}}layout = 0 : si64{{.*}} -> (tensor<?x1x?x4xf32>, none)
+// CHECK-NEXT:    "onnx.Transpose"(%{{.*}}) <{perm = [2, 0, 1, 3]}> : (tensor<?x1x?x4xf32>) -> tensor<?x?x1x4xf32>
+func.func @rnn_layout(%x: tensor<?x?x2xf32>, %w: tensor<1x4x2xf32>, %r: tensor<1x4x4xf32>) -> tensor<?x?x1x4xf32> {
+  %n = "onnx.NoValue"() <{value}> : () -> none
+  %0:2 = "onnx.RNN"(%x, %w, %r, %n, %n, %n) <{hidden_size = 4 : si64, layout = 1 : si64}>
+    : (tensor<?x?x2xf32>, tensor<1x4x2xf32>, tensor<1x4x4xf32>, none, none, none) -> (tensor<?x?x1x4xf32>, none)
+  onnx.Return %0#0 : tensor<?x?x1x4xf32>
+}
+
+// -----
+
+// Every sequence is as long as the data: lengths say nothing. In the other function one is shorter.
+// CHECK-LABEL: @full_lengths
+// CHECK-NOT:     onnx.Constant
+// CHECK:         "onnx.RNN"{{.*}} : (tensor<5x1x2xf32>, tensor<1x4x2xf32>, tensor<1x4x4xf32>, none, none, none)
+// CHECK-LABEL: @short_length
+// CHECK:         "onnx.RNN"{{.*}} : (tensor<5x1x2xf32>, tensor<1x4x2xf32>, tensor<1x4x4xf32>, none, tensor<1xi32>, none)
+func.func @full_lengths(%x: tensor<5x1x2xf32>, %w: tensor<1x4x2xf32>, %r: tensor<1x4x4xf32>) -> tensor<5x1x1x4xf32> {
+  %n = "onnx.NoValue"() <{value}> : () -> none
+  %l = onnx.Constant dense<5> : tensor<1xi32>
+  %0:2 = "onnx.RNN"(%x, %w, %r, %n, %l, %n) <{hidden_size = 4 : si64}>
+    : (tensor<5x1x2xf32>, tensor<1x4x2xf32>, tensor<1x4x4xf32>, none, tensor<1xi32>, none) -> (tensor<5x1x1x4xf32>, none)
+  onnx.Return %0#0 : tensor<5x1x1x4xf32>
+}
+func.func @short_length(%x: tensor<5x1x2xf32>, %w: tensor<1x4x2xf32>, %r: tensor<1x4x4xf32>) -> tensor<5x1x1x4xf32> {
+  %n = "onnx.NoValue"() <{value}> : () -> none
+  %l = onnx.Constant dense<3> : tensor<1xi32>
+  %0:2 = "onnx.RNN"(%x, %w, %r, %n, %l, %n) <{hidden_size = 4 : si64}>
+    : (tensor<5x1x2xf32>, tensor<1x4x2xf32>, tensor<1x4x4xf32>, none, tensor<1xi32>, none) -> (tensor<5x1x1x4xf32>, none)
+  onnx.Return %0#0 : tensor<5x1x1x4xf32>
+}
+
+// -----
+
+// From 0 by 3 up to 10: four turns.
+// CHECK-LABEL: @counted_loop
+// CHECK:         %[[MOST:.*]] = onnx.Constant dense<4> : tensor<i64>
+// CHECK:         "onnx.Loop"(%[[MOST]],
+// CHECK-NEXT:    ^{{.*}}(%{{.*}}: tensor<i64>, %[[COND:.*]]: tensor<i1>, %[[N:.*]]: tensor<i32>):
+// CHECK-NEXT:      %[[NEXT:.*]] = "onnx.Add"(%[[N]], %{{.*}})
+// CHECK-NEXT:      onnx.Yield %[[COND]], %[[NEXT]] : tensor<i1>, tensor<i32>
+func.func @counted_loop() -> tensor<i32> {
+  %most = onnx.Constant dense<9223372036854775807> : tensor<i64>
+  %true = onnx.Constant dense<true> : tensor<i1>
+  %start = onnx.Constant dense<0> : tensor<i32>
+  %0 = "onnx.Loop"(%most, %true, %start) ({
+  ^bb0(%i: tensor<i64>, %cond: tensor<i1>, %n: tensor<i32>):
+    %step = onnx.Constant dense<3> : tensor<i32>
+    %limit = onnx.Constant dense<10> : tensor<i32>
+    %next = "onnx.Add"(%n, %step) : (tensor<i32>, tensor<i32>) -> tensor<i32>
+    %again = "onnx.Less"(%next, %limit) : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    onnx.Yield %again, %next : tensor<i1>, tensor<i32>
+  }) : (tensor<i64>, tensor<i1>, tensor<i32>) -> tensor<i32>
+  onnx.Return %0 : tensor<i32>
+}

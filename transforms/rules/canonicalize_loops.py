@@ -1,0 +1,107 @@
+"""Loops that count to a limit turn that often (spec/onnx-rules-fold… §2.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import ml_dtypes
+import numpy as np
+from xdsl.dialects.builtin import IntegerType
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+
+from xonnc.dialects.onnx.ops.controlflow import LoopOp
+from xonnc.dialects.onnx.types import element_type, numpy_dtype
+from xonnc.rewriting.matcher import constant_of
+from xonnc.rewriting.onnx import ONNX, Loop
+from xonnc.rewriting.patterns import Constant, Declined, Edit, Outcome, const, rest, value
+from xonnc.rewriting.rules import rule, rules
+from xonnc.transforms.rules.decompose_writing import Writer
+
+
+def made_by(operand: SSAValue, name: str) -> Operation | None:
+    """The op that makes a value, if it is called so."""
+    return operand.op if isinstance(operand, OpResult) and operand.op.name == name else None
+
+
+def number(found: SSAValue) -> int | None:
+    """An integer constant of one element."""
+    constant = constant_of(ONNX, found)
+    if constant is None or not isinstance(element_type(found.type), IntegerType) or constant.array.size != 1:
+        return None
+    return int(constant.array.reshape(()))
+
+
+def carried(body: Block, argument: SSAValue) -> int | None:
+    """The place of a value among those that the body hands from turn to turn, if it is one."""
+    if not isinstance(argument, BlockArgument) or argument.block is not body:
+        return None
+    return argument.index - 2 if argument.index >= 2 else None
+
+
+def unchanging(body: Block, found: SSAValue, initial: Sequence[SSAValue]) -> int | None:
+    """An integer that is the same in every turn: a constant, or handed on as it is."""
+    place, end = carried(body, found), body.last_op
+    if place is None or end is None:
+        return number(found)
+    return number(initial[place]) if end.operands[place + 1] is found else None
+
+
+def turns(body: Block, initial: Sequence[SSAValue]) -> int | Declined:
+    """How often a body turns before `counter + step < limit` ends it: at least once."""
+    end = body.last_op
+    less = made_by(end.operands[0], "onnx.Less") if end is not None else None
+    add = made_by(less.operands[0], "onnx.Add") if less is not None else None
+    if end is None or less is None or add is None:
+        return Declined("the loop does not go on while a sum is less than a limit")
+    place = carried(body, add.operands[0])
+    if place is None or end.operands[place + 1] is not add.results[0]:
+        return Declined("the sum is not handed to the next turn")
+    start, step = number(initial[place]), unchanging(body, add.operands[1], initial)
+    limit = unchanging(body, less.operands[1], initial)
+    element = element_type(add.results[0].type)
+    if start is None or step is None or limit is None or element is None:
+        return Declined("start, step or limit is not constant")
+    count = max(-((start - limit) // step), 1) if step > 0 else 0
+    if count == 0 or start + count * step > int(ml_dtypes.iinfo(numpy_dtype(element)).max):
+        return Declined("the count does not go up, or not without overflow")
+    return count
+
+
+@rule(Loop(const.most, value.condition, rest.initial), bonus=-1)
+def counted(root: Operation, most: Constant, initial: Sequence[SSAValue]) -> Outcome:
+    """
+    A loop that counts from start by step up to a limit turns ⌈(limit - start) / step⌉ times
+
+    Only where these are constants; then the condition is handed on as it came. The peer also counts with
+    sizes that are not known, in single precision, which is wrong above 2^24.
+    """
+    body = root.regions[0].blocks.first
+    if body is None or most.array.size != 1:
+        return Declined("the loop has no body, or no most turns")
+    count = turns(body, initial)
+    if isinstance(count, Declined):
+        return count
+    trips = np.minimum(most.array, count).astype(most.array.dtype).reshape(())
+
+    def write(op: Operation) -> Sequence[SSAValue]:
+        limit = Writer(op).constant(trips)
+        end = body.last_op
+        assert end is not None
+        end.operands[0] = body.args[1]
+        made = LoopOp.create(
+            operands=[limit, *op.operands[1:]],
+            result_types=op.result_types,
+            properties=dict(op.properties),
+            attributes=dict(op.attributes),
+            regions=[op.detach_region(0)],
+            location=op.location,
+        )
+        parent = op.parent
+        assert parent is not None
+        parent.insert_op_before(made, op)
+        return made.results
+
+    return Edit(write)
+
+
+RULES = rules(LoopOpRewriteMaxTripCountPattern=counted)

@@ -1,0 +1,130 @@
+"""Matrix products: reshapes go behind them, scalars into weights (spec/onnx-rules-fold… §2.3, §2.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.ir import Operation, OpResult, SSAValue
+
+from xonnc.dialects.onnx.types import is_ranked, static_shape, tensor_type
+from xonnc.rewriting.matcher import constant_of
+from xonnc.rewriting.onnx import ONNX, Div, MatMul, Mul, Reshape
+from xonnc.rewriting.patterns import Constant, Declined, Edit, Outcome, Template, attr, const, one_use, value
+from xonnc.rewriting.rules import Rule, rule, rules
+from xonnc.transforms.numerics import is_float
+from xonnc.transforms.rules.conditions import is_absent, rank
+from xonnc.transforms.rules.decompose_writing import Writer
+
+a, b, c = value.a, value.b, const.c
+
+MOVES = frozenset(f"onnx.{name}" for name in ("Reshape", "Transpose", "Squeeze", "Unsqueeze"))
+"""Ops through which a factor passes."""
+
+
+@rule(MatMul(Reshape(a, value.shape, allowzero=attr.allowzero).named("reshape"), b))
+def reshape_after_product(
+    root: Operation, reshape: Operation, a: SSAValue, b: SSAValue, allowzero: int
+) -> Outcome:
+    """reshape(a) b = reshape(a b) if the last axis stays and no size is 0"""
+    sizes = a.type.get_shape() if is_ranked(a.type) else ()
+    matrix, made = reshape.results[0].type, static_shape(root.results[0].type)
+    if len(sizes) < 3 or not is_ranked(matrix) or len(matrix.get_shape()) != 2 or rank(b) != 2:
+        return Declined("only for matrices made of tensors with more axes")
+    if sizes[-1] < 0 or matrix.get_shape()[-1] != sizes[-1]:
+        return Declined("the last axis is not known to stay")
+    if made is None or 0 in made:
+        return Declined("the result's shape is not static, or has no elements")
+    assert is_ranked(a.type)
+    product = MatMul(a, b).typed(tensor_type((*sizes[:-1], made[-1]), a.type.element_type))
+    return Reshape(product, np.array(made, np.int64), allowzero=allowzero)
+
+
+@dataclass(frozen=True)
+class Weights:
+    """A linear op, and its operands that a factor can go into."""
+
+    op: Operation
+    """The Gemm or MatMul."""
+    readers: tuple[tuple[Operation, int], ...]
+    """Each op that reads a constant to be scaled, and as which operand."""
+
+    def scale(self, scaling: Template, factor: Constant) -> None:
+        """Scales the constants, in place."""
+        for reader, place in self.readers:
+            old = reader.operands[place]
+            writer = Writer(reader)
+            scaled = writer(scaling, old, writer.constant(factor.array), types=[old.type])
+            reader.operands = [
+                scaled if each == place else operand for each, operand in enumerate(reader.operands)
+            ]
+
+
+def read_once(result: SSAValue) -> bool:
+    """Whether one op reads a value, apart from those that only ask for its shape."""
+    readers = [use.operation for use in result.uses if use.operation.name != "onnx.Dim"]
+    return len(readers) == 1
+
+
+def weights_behind(side: SSAValue) -> Weights | None:
+    """The linear op with constant weights from which a value comes by moves alone."""
+    found = side
+    while isinstance(found, OpResult) and read_once(found) and found.op.name in MOVES:
+        found = found.op.operands[0]
+    if not isinstance(found, OpResult) or not read_once(found):
+        return None
+    op = found.op
+    if op.name == "onnx.Gemm":
+        bias = op.operands[2]
+        if constant_of(ONNX, op.operands[1]) is None or not (is_absent(bias) or constant_of(ONNX, bias)):
+            return None
+        return Weights(op, ((op, 1),) if is_absent(bias) else ((op, 1), (op, 2)))
+    if op.name == "onnx.Add" and constant_of(ONNX, op.operands[1]) is not None:
+        product = op.operands[0]
+        if not isinstance(product, OpResult) or product.op.name != "onnx.MatMul" or not read_once(product):
+            return None
+        if constant_of(ONNX, product.op.operands[1]) is not None:
+            return Weights(product.op, ((product.op, 1), (op, 1)))
+    return None
+
+
+def scaled_attention(scaling: Template) -> Rule:
+    """The scale of an attention goes into the weights of one of its projections."""
+
+    @rule(scaling(one_use(MatMul(a, b)).named("product"), c), bonus=-2)
+    def into_weights(root: Operation, product: Operation, a: SSAValue, b: SSAValue, c: Constant) -> Outcome:
+        """
+        c (move(x w + d) y) = move(x (c w) + c d) y for a finite number c that is not 0, of floats
+
+        The product must have no other reader, which would see it scaled; the peer does not look.
+        """
+        factor = c.array
+        if (
+            factor.shape not in ((), (1,))
+            or not is_float(factor.dtype)
+            or root.results[0].type != product.results[0].type
+        ):
+            return Declined("c is not one float, or the type changes")
+        if not np.all(np.isfinite(factor)) or not np.all(factor):
+            return Declined("c is 0 or not finite")
+        weights = weights_behind(a) or weights_behind(b)
+        if weights is None:
+            return Declined("no operand comes from a linear op with constant weights by moves alone")
+        if any(rank(reader.operands[place]) == 0 for reader, place in weights.readers):
+            return Declined("a bias without axes would get some")
+
+        def write(op: Operation) -> Sequence[SSAValue]:
+            weights.scale(scaling, c)
+            return product.results
+
+        return Edit(write)
+
+    return into_weights
+
+
+RULES = rules(
+    SwapReshapeMatMulPattern=reshape_after_product,
+    PropagateConstantScalingInAttentionLayerPatternMul=scaled_attention(Mul),
+    PropagateConstantScalingInAttentionLayerPatternDiv=scaled_attention(Div),
+)

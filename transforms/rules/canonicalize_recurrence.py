@@ -1,0 +1,105 @@
+"""Recurrent networks: one layout, no lengths that say nothing (spec/onnx-rules-fold… §2.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import NoneType
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xonnc.dialects.onnx.attributes import integer
+from xonnc.dialects.onnx.types import is_ranked
+from xonnc.rewriting.literals import decode
+from xonnc.rewriting.onnx import GRU, LSTM, RNN, Transpose
+from xonnc.rewriting.patterns import Constant, Declined, Edit, Outcome, Pattern, Template, const, value
+from xonnc.rewriting.rules import Rule, rule, rules
+from xonnc.transforms.rules.conditions import is_absent
+from xonnc.transforms.rules.decompose_writing import Writer
+
+FIRST = (value.x, value.w, value.r, value.b)
+"""Data, weights and biases."""
+
+NETWORKS: dict[str, tuple[Template, tuple[Pattern, ...]]] = {
+    "GRU": (GRU, (value.h,)),
+    "LSTM": (LSTM, (value.h, value.c, value.peepholes)),
+    "RNN": (RNN, (value.h,)),
+}
+"""The networks, and what they read after the lengths."""
+
+STATES = slice(5, 7)
+"""The operands that are initial states."""
+
+SWAPPED = (1, 0, 2)
+"""Batch and sequence, or batch and direction, change places."""
+BATCH_FIRST = (2, 0, 1, 3)
+"""From sequence, direction, batch to batch, sequence, direction."""
+
+
+def unmoved(moved: Attribute, perm: Sequence[int]) -> Attribute:
+    """The type of what becomes a tensor of type `moved` when its axes are permuted."""
+    if not is_ranked(moved):
+        return moved
+    sizes = moved.get_shape()
+    return type(moved)(moved.element_type, [sizes[perm.index(axis)] for axis in range(len(perm))])
+
+
+def batch_second(template: Template, last: Sequence[Pattern]) -> Rule:
+    """A network whose data begin with the batch is one whose data begin with the sequence, transposed."""
+
+    @rule(template(*FIRST, value.lengths, *last, layout=1))
+    def transpose_around(root: Operation) -> Outcome:
+        """A network whose data begin with the batch is one whose data begin with the sequence, transposed"""
+        return Edit(lambda op: with_batch_second(template, op))
+
+    return transpose_around
+
+
+def with_batch_second(template: Template, op: Operation) -> Sequence[SSAValue]:
+    """The results of a network with layout 0 between transposes, which stands before `op`."""
+    writer = Writer(op)
+    operands = list(op.operands)
+    moving = (0, *range(*STATES.indices(len(operands) - (template.name == "LSTM"))))
+    for place in moving:
+        if not is_absent(operands[place]):
+            operands[place] = writer(Transpose, operands[place], perm=SWAPPED)
+    perms = (BATCH_FIRST, SWAPPED, SWAPPED)[: len(op.results)]
+    types = [unmoved(result.type, perm) for result, perm in zip(op.results, perms, strict=True)]
+    results = writer.all(template, *operands, types=types, **{**op.properties, "layout": integer(0)})
+    return [
+        made
+        if isinstance(made.type, NoneType)
+        else writer.all(Transpose, made, types=[result.type], perm=perm)[0]
+        for made, result, perm in zip(results, op.results, perms, strict=True)
+    ]
+
+
+def of_full_length(template: Template, last: Sequence[Pattern]) -> Rule:
+    """A network for sequences that are all as long as the data are one without lengths."""
+
+    @rule(template(*FIRST, const.lengths, *last), bonus=-1)
+    def without_lengths(root: Operation, x: SSAValue, lengths: Constant) -> Outcome:
+        """
+        A network for sequences that are all as long as the data is one without lengths
+
+        The peer drops the length of a batch of one without looking whether it is shorter than the data.
+        """
+        sizes = x.type.get_shape() if is_ranked(x.type) else ()
+        axis = decode(root.properties.get("layout")) or 0
+        assert isinstance(axis, int)
+        if len(sizes) != 3 or sizes[axis] < 0 or np.any(lengths.array != sizes[axis]):
+            return Declined("a sequence may be shorter than the data")
+        before, after = root.operands[:4], root.operands[5:]
+        return template(*before, None, *after, like=root).typed(*root.result_types)
+
+    return without_lengths
+
+
+LAYOUTS = rules(
+    **{f"RNNOpRewriteLayoutPattern{name}": batch_second(*network) for name, network in NETWORKS.items()}
+)
+"""One layout for all networks, at the price of transposes."""
+
+RULES = LAYOUTS | rules(
+    **{f"RNNOpRewriteSeqLenPattern{name}": of_full_length(*network) for name, network in NETWORKS.items()}
+)

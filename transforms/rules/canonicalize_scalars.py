@@ -1,0 +1,126 @@
+"""Arithmetic with scalars, broadcasting of old, comparisons of casts (spec/onnx-rules-fold… §2.2, §2.4)."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.ir import Operation, SSAValue
+
+from xonnc.dialects.onnx.types import element_type, is_ranked, numpy_dtype
+from xonnc.rewriting.literals import decode
+from xonnc.rewriting.onnx import ONNX, Cast, Expand, Less, Reshape, Unsqueeze
+from xonnc.rewriting.patterns import Constant, Declined, Outcome, Template, attr, const, value
+from xonnc.rewriting.rules import Rule, rule, rules
+from xonnc.transforms.numerics import is_float
+from xonnc.transforms.rules.conditions import is_scalar, rank
+
+x, y, a, b, k, c, shape = value.x, value.y, value.a, value.b, const.k, const.c, value.shape
+
+ARITHMETIC = "Add Sub Mul Div".split()
+ALIGNED = "Add And Div Equal Greater Less Mul Or Pow Sub Xor".split()
+"""The ops that once aligned their operands by an attribute."""
+
+
+def both_scalar(k: Constant, c: Constant) -> str | None:
+    """k and c are one number each."""
+    shapes = {k.type.get_shape(), c.type.get_shape()}
+    return None if shapes <= {(), (1,)} else "a constant is not a scalar"
+
+
+def names_sizes(shape: SSAValue) -> str | None:
+    """The shape has a length, and it is not 0."""
+    known = is_ranked(shape.type) and shape.type.get_shape() != (0,)
+    return None if known else "the shape is empty or of unknown rank"
+
+
+def y_is_scalar(y: SSAValue, reshape: Operation) -> str | None:
+    """y is one number that adds no axis to the other operand."""
+    if not is_scalar(y):
+        return "y is not a scalar"
+    # A y of shape [1] makes a result of shape [1] out of one without axes.
+    if rank(y) == 1 and not rank(reshape.results[0]):
+        return "y may have more axes than the other operand"
+    return None
+
+
+def of_scalars(op: Template) -> Rule:
+    """expand(k) + c = expand(k + c)"""
+    return rule(op(Expand(k, shape), c), Expand(op(k, c), shape), where=(both_scalar, names_sizes), bonus=-3)
+
+
+def from_scalars(op: Template) -> Rule:
+    """c - expand(k) = expand(c - k)"""
+    return rule(op(c, Expand(k, shape)), Expand(op(c, k), shape), where=(both_scalar, names_sizes), bonus=-3)
+
+
+def before_reshape(op: Template) -> Rule:
+    """reshape(x) + y = reshape(x + y)"""
+    return rule(
+        op(Reshape(x, shape, allowzero=attr.allowzero).named("reshape"), y),
+        Reshape(op(x, y), shape, allowzero=attr.allowzero),
+        where=y_is_scalar,
+        bonus=-1,
+    )
+
+
+def asks_for_axis(root: Operation) -> str | None:
+    """The op has the attributes by which operands were aligned before ONNX 7."""
+    if "axis" in root.attributes and decode(root.attributes.get("broadcast")) == 1:
+        return None
+    return "no attribute says how to align the operands"
+
+
+def aligned(op: Template) -> Rule:
+    """op(a, b) along an axis of a is op(a, b with axes of size 1 after its own)"""
+
+    # Before all others: they do not look at attributes that are not the op's own.
+    @rule(op(a, b), where=asks_for_axis, bonus=9)
+    def align(root: Operation, a: SSAValue, b: SSAValue) -> Outcome:
+        """op(a, b) along an axis of a is op(a, b with axes of size 1 after its own)"""
+        axis, wide, narrow = decode(root.attributes["axis"]), rank(a), rank(b)
+        if not isinstance(axis, int) or wide is None or narrow is None:
+            return Declined("the axis or a rank is not known")
+        after = wide - axis - narrow
+        if not 0 <= axis <= wide or after < 0:
+            return Declined(f"the second operand does not fit into the first from axis {axis} on")
+        added = np.arange(narrow, wide - axis, dtype=np.int64)
+        return op(a, Unsqueeze(b, added) if after else b)
+
+    return align
+
+
+def cast_keeps_order(a: SSAValue, b: SSAValue, to: object, root: Operation) -> str | None:
+    """Numbers of one type that the cast keeps as they are."""
+    first, second = element_type(a.type), element_type(b.type)
+    wide = element_type(root.operands[0].type)
+    if first is None or first != second or wide is None:
+        return "the operands' element types differ"
+    narrow, made = numpy_dtype(first), numpy_dtype(wide)
+    if narrow == np.bool_ or not np.can_cast(narrow, made, "safe"):
+        return "the cast may make two numbers equal or turn their order round"
+    # To numpy the cast from 64-bit integers to doubles is safe.
+    if narrow.itemsize == 8 and narrow != made and is_float(made):
+        return "doubles do not hold every integer of 64 bits"
+    return None
+
+
+RULES = rules(
+    **{f"BinaryOpBroadcastAxisPattern{name}": aligned(Template(ONNX, name)) for name in ALIGNED},
+    **{
+        f"PropagateScalarConstantExpandPattern{name}": of_scalars(Template(ONNX, name)) for name in ARITHMETIC
+    },
+    # Sums and products have their constants behind already.
+    **{
+        f"PropagateScalarConstantExpandPattern{name}Rhs": from_scalars(Template(ONNX, name))
+        for name in ("Sub", "Div")
+    },
+    **{
+        f"PropagateReshapeThroughBinaryOpPattern{name}": before_reshape(Template(ONNX, name))
+        for name in ARITHMETIC
+    },
+    # cast(a) < cast(b) = a < b; the peer's condition, casts of equal width, holds for none that is exact
+    LessOpSameCastPattern=rule(
+        Less(Cast(a, to=attr.to, saturate=attr.saturate), Cast(b, to=attr.to, saturate=attr.saturate)),
+        Less(a, b),
+        where=cast_keeps_order,
+    ),
+)

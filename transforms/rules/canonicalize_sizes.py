@@ -1,0 +1,273 @@
+"""Shapes that are put together from single sizes (spec/onnx-rules-fold… §2.2 to §2.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, i64
+from xdsl.ir import Operation, OpResult, SSAValue
+
+from xonnc.dialects.onnx.types import element_type, is_ranked, static_shape, tensor_type
+from xonnc.rewriting.literals import decode
+from xonnc.rewriting.matcher import constant_of
+from xonnc.rewriting.onnx import (
+    ONNX,
+    Concat,
+    Dim,
+    Equal,
+    Expand,
+    Reshape,
+    Slice,
+    Transpose,
+    Unsqueeze,
+    Where,
+)
+from xonnc.rewriting.patterns import Constant, Declined, Node, Outcome, Part, attr, const, maybe, rest, value
+from xonnc.rewriting.rules import rule, rules
+from xonnc.transforms.rules.conditions import is_scalar, rank
+from xonnc.transforms.rules.constprop_movement import normalised, whole
+
+x, s, shape = value.x, value.s, value.shape
+
+MOST_COMPARED = 10
+"""A comparison of more sizes than a shape has is left alone (spec §2.4, RemoveWhereEqualPattern)."""
+
+ONE_SIZE = TensorType(i64, (1,))
+
+
+def number(size: int) -> DenseIntOrFPElementsAttr:
+    """A size as a constant of one element; equal ones become one constant."""
+    return DenseIntOrFPElementsAttr.from_list(ONE_SIZE, [size])
+
+
+def sizes_in(shape: SSAValue) -> list[SSAValue] | None:
+    """The values of shape [1] that make up a shape, `None` if it is not made of such."""
+    if isinstance(shape, OpResult) and shape.op.name == "onnx.Concat":
+        parts = [sizes_in(part) for part in shape.op.operands]
+        return None if None in parts else [size for part in parts if part for size in part]
+    return [shape] if shape.type == ONE_SIZE else None
+
+
+def joined(sizes: Sequence[Part]) -> Node:
+    """A shape made of single sizes."""
+    return Concat(*sizes, axis=0).typed(tensor_type((len(sizes),), i64))
+
+
+def known_size(size: SSAValue) -> int | None:
+    """The number, if it is constant."""
+    found = constant_of(ONNX, size)
+    return int(found.array.reshape(())) if found is not None and found.array.size == 1 else None
+
+
+def is_dim(size: SSAValue) -> bool:
+    """Whether a size is one of a tensor, so that it is not negative."""
+    return isinstance(size, OpResult) and size.op.name == "onnx.Dim"
+
+
+def is_dim_of(size: SSAValue, data: SSAValue, axis: int) -> bool:
+    """Whether a size is this one of this tensor."""
+    if not isinstance(size, OpResult) or not is_dim(size):
+        return False
+    return size.op.operands[0] is data and decode(size.op.properties.get("axis")) == axis
+
+
+@rule(Dim(Reshape(x, Concat(rest.sizes), allowzero=0), axis=attr.axis))
+def dim_of_reshape(x: SSAValue, sizes: Sequence[SSAValue], axis: int) -> Outcome:
+    """
+    dim(reshape(x, sizes), i) is the i-th of the sizes
+
+    It must be known to say what it is: a constant that is positive, the same size of x (also if it is 0,
+    which copies), or a size that cannot be 0 because x has none there to copy.
+    """
+    if any(size.type != ONE_SIZE for size in sizes) or not 0 <= axis < len(sizes):
+        return Declined("the shape is not made of single sizes")
+    size, known, axes = sizes[axis], known_size(sizes[axis]), rank(x)
+    if known is not None and known > 0:
+        return size
+    if is_dim_of(size, x, axis) or (is_dim(size) and axes is not None and axis >= axes):
+        return size
+    return Declined("the size may be -1, or 0 and thus copied")
+
+
+@rule(Dim(Transpose(x, perm=attr.perm), axis=attr.axis), bonus=-1)
+def dim_of_transpose(x: SSAValue, perm: tuple[int, ...] | None, axis: int) -> Outcome:
+    """dim(transpose(x, p), i) = dim(x, p[i])"""
+    if perm is None or not is_ranked(x.type) or not 0 <= axis < len(perm) or perm[axis] < 0:
+        return Declined("the rank or the permutation is not known")
+    return Dim(x, axis=perm[axis])
+
+
+@rule(Unsqueeze(Expand(s, shape), const.axes), bonus=-2)
+def wider_expand(s: SSAValue, shape: SSAValue, axes: Constant) -> Outcome:
+    """unsqueeze(expand(scalar, sizes)) = expand(scalar, sizes with ones in between)"""
+    sizes, added = sizes_in(shape), whole(axes) or ()
+    if sizes is None or not is_scalar(s):
+        return Declined("it is no scalar that is expanded to single sizes")
+    places = normalised(added, len(sizes) + len(added))
+    if places is None:
+        return Declined("an axis is out of range")
+    remaining = iter(sizes)
+    wide = [number(1) if place in places else next(remaining) for place in range(len(sizes) + len(added))]
+    return Expand(s, joined(wide))
+
+
+@rule(Slice(Expand(s, shape), value.starts, value.ends, maybe.axes, value.steps), bonus=-2)
+def smaller_expand(
+    root: Operation, s: SSAValue, shape: SSAValue, starts: SSAValue, axes: Constant | None
+) -> Outcome:
+    """slice(expand(scalar, sizes)) = expand(scalar, smaller sizes)"""
+    sizes, made, count = sizes_in(shape), root.results[0].type, static_shape(starts.type)
+    if sizes is None or not is_scalar(s) or not is_ranked(made) or count is None:
+        return Declined("it is no scalar that is expanded to single sizes")
+    cut = normalised(whole(axes) or range(count[0]), len(sizes))
+    after = made.get_shape()
+    if cut is None or len(after) != len(sizes) or any(after[axis] < 0 for axis in cut):
+        return Declined("a size that is cut is not known")
+    return Expand(
+        s, joined([number(after[place]) if place in cut else size for place, size in enumerate(sizes)])
+    )
+
+
+@rule(Slice(Concat(rest.parts), const.starts, value.ends, value.axes, value.steps), bonus=-2)
+def one_of_parts(root: Operation, parts: Sequence[SSAValue], starts: Constant) -> Outcome:
+    """concat(a, b, c)[1:2] = b for single elements"""
+    first, made = starts.array.reshape(-1), root.results[0].type
+    if first.size != 1 or static_shape(made) != (1,):
+        return Declined("the result is not one element")
+    place = int(first[0])
+    if place < 0:
+        lengths = [static_shape(part.type) for part in parts]
+        if any(length != (1,) for length in lengths):
+            return Declined("a part is not one element")
+        place += len(parts)
+    if not 0 <= place < len(parts) or any(static_shape(part.type) != (1,) for part in parts[: place + 1]):
+        return Declined("the element is not one of the parts")
+    return parts[place] if parts[place].type == made else Declined("the types differ")
+
+
+def is_negative(n: Constant) -> str | None:
+    """n < 0 everywhere"""
+    return None if n.array.dtype.kind == "i" and np.all(n.array < 0) else "n is not negative everywhere"
+
+
+def no_size_is_negative(sizes: Sequence[SSAValue]) -> str | None:
+    """Every size is one of a tensor, or a constant above 0."""
+    if all(is_dim(size) or (known_size(size) or 0) > 0 for size in sizes):
+        return None
+    return "a size may be negative"
+
+
+def third_is_result(root: Operation) -> str | None:
+    """The last operand has the shape of the result already."""
+    other, made = root.operands[2].type, root.results[0].type
+    same = other == made or (static_shape(other) is not None and static_shape(other) == static_shape(made))
+    return None if same else "the shapes differ"
+
+
+@rule(Where(Equal(Concat(rest.sizes), const.n), const.k, Concat(rest.others)), bonus=-4)
+def sizes_chosen(
+    root: Operation, sizes: Sequence[SSAValue], n: Constant, k: Constant, others: Sequence[SSAValue]
+) -> Outcome:
+    """where(sizes == n, k, others) is a choice size by size, if each comparison is decided"""
+    return chosen(root, sizes, n, k, others)
+
+
+@rule(Where(Equal(const.n, Concat(rest.sizes)), const.k, Concat(rest.others)), bonus=-4)
+def sizes_chosen_from_right(
+    root: Operation, sizes: Sequence[SSAValue], n: Constant, k: Constant, others: Sequence[SSAValue]
+) -> Outcome:
+    """where(n == sizes, k, others) is a choice size by size, if each comparison is decided"""
+    return chosen(root, sizes, n, k, others)
+
+
+def chosen(
+    root: Operation, sizes: Sequence[SSAValue], n: Constant, k: Constant, others: Sequence[SSAValue]
+) -> Outcome:
+    """
+    Each of the others, or of k where the size equals n.
+
+    Of what is not equal the peer keeps the size compared; that is right only where both are one value.
+    """
+    count = len(sizes)
+    if static_shape(root.results[0].type) != (count,) or len(others) != count:
+        return Declined("the parts do not stand for the elements of the result")
+    if any(part.type != ONE_SIZE for part in (*sizes, *others)) or element_type(k.type) != i64:
+        return Declined("a part is not one size")
+    if n.array.size > MOST_COMPARED or np.any(n.array > 0) or {n.array.size, k.array.size} - {1, count}:
+        return Declined("the sizes are not compared with one that shapes cannot have")
+    wanted, given = (np.broadcast_to(each.array, (count,)).tolist() for each in (n, k))
+    parts: list[Part] = []
+    for place, size in enumerate(sizes):
+        known = known_size(size)
+        if known is None and not (is_dim(size) and wanted[place] < 0):
+            return Declined("whether a size is equal is not known")
+        equal = known is not None and known == wanted[place]
+        parts.append(number(given[place]) if equal else others[place])
+    return Concat(*parts, axis=0)
+
+
+Size = int | SSAValue
+
+
+def shape_entries(shape: SSAValue) -> list[Size] | None:
+    """The sizes in a shape, constants as numbers."""
+    constant = constant_of(ONNX, shape)
+    if constant is not None:
+        return list(whole(constant) or ())
+    sizes = sizes_in(shape)
+    if sizes is None:
+        return None
+    return [size if (known := known_size(size)) is None else known for size in sizes]
+
+
+@rule(Reshape(Reshape(x, value.first, allowzero=0), value.second, allowzero=0), bonus=-1)
+def reshape_once(x: SSAValue, first: SSAValue, second: SSAValue) -> Outcome:
+    """
+    reshape(reshape(x, s), t) = reshape(x, t), zeros of t taken from s
+
+    A size that is not constant must be the one that x has in its place: then it means the same if it is 0.
+    """
+    inner, outer = shape_entries(first), shape_entries(second)
+    if inner is None or outer is None:
+        return Declined("a shape is not made of single sizes")
+    sizes: list[Size] = []
+    for place, size in enumerate(outer):
+        if place >= len(inner) and (size == 0 or isinstance(size, SSAValue)):
+            return Declined("a size is copied from where none is")
+        if isinstance(size, SSAValue):
+            before = inner[place]
+            copies = before == 0 or (isinstance(before, SSAValue) and is_dim_of(before, x, place))
+            if not copies or not is_dim_of(size, x, place):
+                return Declined("a size may be 0 and thus copied from another place")
+        elif size == 0:
+            size = inner[place]
+            if isinstance(size, SSAValue) and not is_dim_of(size, x, place):
+                return Declined("a size may be 0 and thus copied from another place")
+        sizes.append(size)
+    if sizes.count(-1) > 1:
+        return Declined("two sizes are left to be found")
+    numbers = [size for size in sizes if isinstance(size, int)]
+    if len(numbers) == len(sizes):
+        return Reshape(x, np.array(numbers, np.int64), allowzero=0)
+    parts = [number(size) if isinstance(size, int) else size for size in sizes]
+    return Reshape(x, joined(parts), allowzero=0)
+
+
+RULES = rules(
+    # where(sizes == -1, a, b) = b
+    AlwaysFalseWherePattern=rule(
+        Where(Equal(Concat(rest.sizes), const.n), value.a, value.b),
+        value.b,
+        where=(is_negative, no_size_is_negative, third_is_result),
+        bonus=-1,
+    ),
+    RemoveWhereEqualPattern=sizes_chosen,
+    RemoveWhereEqualPatternRhs=sizes_chosen_from_right,
+    DimOpFromReshapeInputPattern=dim_of_reshape,
+    DimOpFromTransposeInputPattern=dim_of_transpose,
+    ReplaceUnsqueezeOfExpandRewritePattern=wider_expand,
+    SliceConcatNoOpPattern=one_of_parts,
+    ReplaceSliceOfExpandRewritePattern=smaller_expand,
+    FuseTwoReshapesPattern=reshape_once,
+)
