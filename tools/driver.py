@@ -61,7 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run_command(name: str, argv: Sequence[str]) -> int:
     command = _command(name)
-    parser = Parser(prog=f"xonnc {name}", description=f"{COMMANDS[name].capitalize()}.")
+    parser = Parser(prog=f"xonnc {name}", description=_sentence(COMMANDS[name]))
     command.add_arguments(parser)
     argv = [f"{argument}=" if argument in command.value_after_equals else argument for argument in argv]
     args, unknown = parser.parse_known_args(argv)
@@ -69,6 +69,11 @@ def _run_command(name: str, argv: Sequence[str]) -> int:
         known = re.findall(r"--[a-z-]+", parser.format_help())
         parser.error(f"no argument '{unknown[0]}' here{near(unknown[0].partition('=')[0], known)}")
     return command.run(args)
+
+
+def _sentence(text: str) -> str:
+    """With a capital and a full stop; the rest, `ONNX` say, stays as it is."""
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _command(name: str) -> Command:

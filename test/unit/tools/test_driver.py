@@ -172,7 +172,7 @@ def test_help(command: str, capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit) as end:
         main([command, "--help"])
     assert end.value.code == 0
-    assert COMMANDS[command].capitalize() in " ".join(capsys.readouterr().out.split())
+    assert COMMANDS[command][1:] in " ".join(capsys.readouterr().out.split())
 
 
 def test_usage_errors_suggest(capsys: pytest.CaptureFixture[str]):
