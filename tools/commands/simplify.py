@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from xonnc.errors import XonncError
-from xonnc.tools.console import progress, quantity, row, size
+from xonnc.tools.console import plural, progress, quantity, row, size
 from xonnc.tools.files import require_folder
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def _report(args: argparse.Namespace, simplified: SimplifiedModel, differences: 
         print(f"  {line}")
     for one in differences:
         verdict = "agrees" if one.passed else "DIFFERS"
-        row("check", f"{one.output} {verdict} on {args.check} inputs: {_how(one)}")
+        row("check", f"{one.output} {verdict} on {plural(args.check, 'input')}: {_how(one)}")
 
 
 def table(before: SizedSummary, after: SizedSummary) -> list[str]:
