@@ -304,6 +304,6 @@ def test_a_difference_is_an_error_and_nothing_is_written(
     simpler = tmp_path / "out.onnx"
     code, out, err = run([model, simpler, "--check", "1"], capsys)
     assert code == 1
-    assert "y DIFFERS on 1 inputs" in out
+    assert "y DIFFERS on 1 input:" in out
     assert f"{model}: output 'y' of the simplified model differs: largest error" in err
     assert not simpler.exists()
