@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, bf16, f16, f32, f64, i64
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, bf16, f16, f32, f64, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Operation
@@ -20,7 +20,7 @@ from xdsl.rewriter import Rewriter
 from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
 from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.op import OnnxOp
-from xonnc.dialects.onnx.ops.builtin import EntryPointOp, NoValueOp, ReturnOp
+from xonnc.dialects.onnx.ops.builtin import CustomOp, EntryPointOp, NoValueOp, ReturnOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import element_type, static_shape
 from xonnc.errors import RefusalError
@@ -41,6 +41,9 @@ NODES = "dla.nodes"
 
 FLOATS = (f16, bf16, f32, f64)
 """Element types of inputs that FP16 stands for."""
+
+WAY_OUT = "; end the model in front of it and run the rest on the CPU"
+"""What can be done about a refused node where its rule says nothing better."""
 
 THEMES = (convolution, elementwise, normalization, pooling, tensor)
 """Importing a theme registers its operators."""
@@ -90,7 +93,7 @@ def _convert_function(function: FuncOp, to: Lowering) -> list[str]:
             _convert_op(op, to)
         except Refused as refused:
             if not refusals or not isinstance(refused, NotThere):
-                refusals.append(f"{describe(op)} ({op.OP_TYPE or op.name}): {refused}")
+                refusals.append(_refusal(op, str(refused)))
             for result in op.results:
                 to.poison(result)
         else:
@@ -104,6 +107,15 @@ def _convert_function(function: FuncOp, to: Lowering) -> list[str]:
             Rewriter.erase_op(op)
         function.update_function_type()
     return refusals
+
+
+def _refusal(op: OnnxOp, rule: str) -> str:
+    """One line: node, operator, the rule broken with what was found, and a way out."""
+    name = op.OP_TYPE or op.name
+    if isinstance(op, CustomOp):
+        domain = op.attributes.get("domain_name")
+        name = ".".join([domain.data if isinstance(domain, StringAttr) else "", op.function_name.data])
+    return f"{describe(op)} ({name}): {rule}" + ("" if ";" in rule else WAY_OUT)
 
 
 def _convert_inputs(function: FuncOp, to: Lowering) -> list[str]:
@@ -135,7 +147,7 @@ def _convert_op(op: Operation, to: Lowering) -> None:
     assert isinstance(op, OnnxOp)
     lowering = LOWERINGS.get(type(op))
     if lowering is None:
-        to.refuse("the DLA has no such operator; run it on the CPU")
+        to.refuse("the DLA has no such operator")
     cube = lowering(op, to)
     to.finish(cube.value)
     to.define(op.results[0], cube)

@@ -134,6 +134,10 @@ UNREADABLE: dict[str, tuple[Maker, str]] = {
 
 REFUSED: dict[str, tuple[Maker, str]] = {
     "operator": (graph(node("Sin", "x", "a", "s1"), node("Cos", "a", "y", "c1")), "s1 (Sin): "),
+    "unknown domain": (
+        graph(helper.make_node("Foo", ["x"], ["y"], "foo1", domain="my.domain")),
+        "foo1 (my.domain.Foo): the DLA has no such operator; end the model in front of it",
+    ),
     "stride": (conv((4, 4, 1, 1), strides=[9, 9]), "conv1 (Conv): stride 9"),
     "dilation": (conv((4, 4, 1, 2), dilations=[1, 33], pads=[0, 31, 0, 31]), "conv1 (Conv): dilation 33"),
     "batch": (lambda folder: saved(folder, [node("Relu", "x", "y", "act")], shape=(2, 4, 8, 8)), "one image"),
