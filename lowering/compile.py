@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
+from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.lowering.convert_onnx_to_dla import ConvertOnnxToDla
 from xonnc.lowering.dla_allocate import DlaAllocate
@@ -28,7 +29,7 @@ STAGES = (
     ("scheduled", (DlaSchedule, DlaSplit)),
     ("allocated", (DlaAllocate,)),
 )
-"""The stages between `placed` and `emitted`, and the passes of each."""
+"""The stages between `simplified` and `emitted`, and the passes of each."""
 
 Watcher = Callable[[str, ModuleOp], None]
 """Is told the name of each stage and shown the module as it is after it."""
@@ -50,12 +51,14 @@ def compile_to_loadable(
     `target`.
 
     `module` should be simplified (`simplify-onnx`). Raises `RefusalError` with everything that the target
-    cannot take, `XonncError` for an unknown target.
+    cannot take, `XonncError` for an unknown target. Constants that a pass leaves without users are freed.
     """
+    hardware = load_target(target)
+    pool = DisposablePool.of(ctx)
     for name, passes in STAGES:
         for pass_type in passes:
             pass_type(target=target).apply(ctx, module)
+            pool.collect([module])
         if watch is not None:
             watch(name, module)
-    hardware = load_target(target)
     return CompiledLoadable(loadable_of(module, hardware), report_of(module, hardware))

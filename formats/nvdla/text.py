@@ -18,6 +18,7 @@ from xonnc.formats.nvdla.constants import (
     EmuFormat,
     EmuOpType,
     Event,
+    EventOp,
     Interface,
     LutMethod,
     LutPriority,
@@ -184,7 +185,7 @@ def _lines(loadable: Loadable) -> Iterator[str]:
     for address in loadable.addresses:
         yield f"address {address.id} = memory {address.mem_id} + {address.offset:#x}, {address.size} bytes"
     for event in loadable.events:
-        yield f"event {event.id} target {event.target} value {event.val} op {event.op}"
+        yield f"event {event.id} target {event.target} value {event.val} {name_of(EventOp, event.op)}"
     for reloc in loadable.relocs:
         yield f"reloc address {reloc.address_id} + {reloc.offset} type {reloc.reloc_type} of {reloc.write_id}"
     for submit in loadable.submits:

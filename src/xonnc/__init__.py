@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from xonnc.compiler import Compilation, compile_model
     from xonnc.errors import RefusalError, XonncError
+    from xonnc.formats.nvdla.checks.check import read_checked
     from xonnc.formats.nvdla.reader import read_loadable
     from xonnc.runtime.nvdla.simulator import Simulator, simulate
     from xonnc.simplifier import SimplifiedModel, simplify_model
@@ -20,6 +21,7 @@ __all__ = [
     "XonncError",
     "compile_model",
     "load_target",
+    "read_checked",
     "read_loadable",
     "simplify_model",
     "simulate",
@@ -33,6 +35,7 @@ _HOMES = {
     "XonncError": "errors",
     "compile_model": "compiler",
     "load_target": "targets",
+    "read_checked": "formats.nvdla.checks.check",
     "read_loadable": "formats.nvdla.reader",
     "simplify_model": "simplifier",
     "simulate": "runtime.nvdla.simulator",

@@ -16,7 +16,6 @@ from pathlib import Path
 from xdsl.context import Context
 from xdsl.dialects import builtin, func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.op import OnnxOp
@@ -29,8 +28,8 @@ from xonnc.formats.nvdla.writer import write_loadable
 from xonnc.formats.onnx import import_model
 from xonnc.formats.onnx.opsets import identity_of
 from xonnc.lowering.compile import STAGES as DLA_STAGES
-from xonnc.lowering.dla_to_loadable import loadable_of
-from xonnc.lowering.report import CompileReport, report_of
+from xonnc.lowering.compile import compile_to_loadable
+from xonnc.lowering.report import CompileReport
 from xonnc.targets import load_target
 from xonnc.tools.universe import XONNC_UNIVERSE
 
@@ -97,18 +96,15 @@ def compile_model(path: str | Path, target: str = "nv_full", watch: Watcher | No
     imported, opset = summary(module), _opset(module)
     seen = watch or _nobody
     seen("onnx", module)
-    _apply(_pass("simplify-onnx"), module, context)
+    XONNC_UNIVERSE.all_passes["simplify-onnx"]()().apply(context, module)
+    DisposablePool.of(context).collect([module])
     simplified = summary(module)
     seen("simplified", module)
-    for name, passes in DLA_STAGES:
-        for one in passes:
-            _apply(one(target=target), module, context)
-        seen(name, module)
-    loadable = loadable_of(module, hardware)
-    problems = check_loadable(loadable, hardware)
+    compiled = compile_to_loadable(module, target, context, seen)
+    problems = check_loadable(compiled.loadable, hardware)
     if problems:
         raise CompilerBug(f"the loadable breaks a rule, of {len(problems)} found: {problems[0]}")
-    return Compilation(imported, simplified, opset, loadable, report_of(module, hardware))
+    return Compilation(imported, simplified, opset, compiled.loadable, compiled.report)
 
 
 def summary(module: ModuleOp) -> ModelSummary:
@@ -125,16 +121,6 @@ def summary(module: ModuleOp) -> ModelSummary:
 
 def _elements(op: ConstantOp) -> int:
     return prod(static_shape(op.output.type) or ())
-
-
-def _pass(name: str) -> ModulePass:
-    return XONNC_UNIVERSE.all_passes[name]()()
-
-
-def _apply(one: ModulePass, module: ModuleOp, context: Context) -> None:
-    """Runs a pass, then frees the constants that it left without users."""
-    one.apply(context, module)
-    DisposablePool.of(context).collect([module])
 
 
 def _opset(module: ModuleOp) -> int:

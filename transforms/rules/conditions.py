@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from xdsl.dialects.builtin import IntegerType, NoneType
 from xdsl.ir import Operation, SSAValue
@@ -44,16 +42,6 @@ def result_is_integer(root: Operation) -> str | None:
     if isinstance(element_type(root.results[0].type), IntegerType):
         return None
     return "the result does not hold integers"
-
-
-def neither_is_scalar(first: SSAValue, second: SSAValue) -> str | None:
-    """Both are tensors that are not known to be scalars."""
-    return "an operand is a scalar" if is_scalar(first) or is_scalar(second) else None
-
-
-def same_element_types(values: Sequence[SSAValue]) -> bool:
-    """Whether all values hold the same kind of element."""
-    return len({element_type(value.type) for value in values}) <= 1
 
 
 def all_zeros(c: Constant) -> str | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from xonnc.formats.nvdla import text
-from xonnc.formats.nvdla.loadable import Loadable
+from xonnc.formats.nvdla.loadable import EventEntry, Loadable
 from xonnc.formats.nvdla.records import ConvOp, LutParam, PdpOp, Record
 from xonnc.formats.nvdla.text import dump_text
 
@@ -56,3 +56,9 @@ def test_every_field_is_on_a_line(record: type[Record]):
     themed = [name for theme in text.THEMES[record] for name in theme]
     tables = {"linear_exp_table", "linear_only_table"}
     assert sorted(themed) == sorted({field.name for field in fields(record)} - tables)
+
+
+def test_events_say_who_waits_and_who_signals():
+    events = (EventEntry(id=0, val=1, op=1), EventEntry(id=1, target=2, val=1, op=0))
+    printed = dump_text(Loadable(events=events))
+    assert "event 0 target 0 value 1 signal\nevent 1 target 2 value 1 wait\n" in printed
