@@ -7,9 +7,8 @@ from typing import TypeAlias
 
 from xdsl.dialects.builtin import ArrayAttr, FloatAttr, FloatData, IntAttr, IntegerAttr, StringAttr, i64
 from xdsl.ir import Attribute
-from xdsl.utils.hints import isa
 
-from xonnc.dialects.onnx.attributes import integer, real, text
+from xonnc.dialects.onnx.attributes import integer, is_array, real, text
 
 Decoded: TypeAlias = "int | float | str | tuple[Decoded, ...] | Attribute | None"
 
@@ -44,7 +43,7 @@ def decode(attribute: Attribute | None) -> Decoded:
             return number
         case StringAttr(data=found):
             return found
-        case ArrayAttr() if isa(attribute, ArrayAttr[Attribute]):
+        case _ if is_array(attribute):
             return tuple(decode(item) for item in attribute)
         case _:
             return attribute

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, FusedLoc, LocationAttr, NameLoc, NoneAttr, UnknownLoc
 from xdsl.ir import Attribute, Operation
-from xdsl.utils.hints import isa
 
+from xonnc.dialects.onnx.attributes import is_array
 from xonnc.dialects.onnx.locations import derived
 
 MOST_NAMES = 16
@@ -30,10 +30,10 @@ def merged(root: Operation, inner: Sequence[Operation]) -> LocationAttr:
     return FusedLoc(ArrayAttr(names[:MOST_NAMES]), metadata)
 
 
-def _parts(location: LocationAttr) -> list[Attribute]:
+def _parts(location: Attribute) -> list[Attribute]:
     """The names inside a location, unknown ones left out."""
     if isinstance(location, UnknownLoc):
         return []
-    if isinstance(location, FusedLoc) and isa(location.locations, ArrayAttr[LocationAttr]):
+    if isinstance(location, FusedLoc) and is_array(location.locations):
         return [part for child in location.locations for part in _parts(child)]
     return [location]

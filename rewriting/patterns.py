@@ -18,12 +18,15 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, DenseResourceAttr, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.utils.hints import isa
 
-from xonnc.dialects.onnx.elements import DisposableElementsAttr, DisposablePool, elements_array
-from xonnc.dialects.onnx.types import is_ranked, tensor_type
+from xonnc.dialects.onnx.elements import (
+    DisposableElementsAttr,
+    DisposablePool,
+    elements_array,
+    type_of_elements,
+)
 
 Array: TypeAlias = npt.NDArray[Any]
 """An array of any element type."""
@@ -146,13 +149,9 @@ class Constant:
 
 def elements_type(elements: Attribute) -> TensorType[Attribute]:
     """The tensor type of an elements attribute."""
-    if isinstance(elements, DisposableElementsAttr):
-        return elements.type
-    if isa(elements, DenseIntOrFPElementsAttr):
-        return tensor_type(elements.get_shape(), elements.get_element_type())
-    assert isinstance(elements, DenseResourceAttr)
-    assert is_ranked(elements.type)
-    return elements.type
+    type_ = type_of_elements(elements)
+    assert type_ is not None
+    return type_
 
 
 @dataclass(frozen=True)

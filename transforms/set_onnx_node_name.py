@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from itertools import count
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, FusedLoc, ModuleOp, NameLoc, StringAttr
+from xdsl.dialects.builtin import FusedLoc, ModuleOp, NameLoc, StringAttr
 from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
-from xdsl.utils.hints import isa
 
+from xonnc.dialects.onnx.attributes import is_array
 from xonnc.dialects.onnx.locations import NODE_NAME, node_name, output_names, renamed
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import DimOp, EntryPointOp, ReturnOp
@@ -82,7 +82,7 @@ def _stem(op: Operation, pending: Mapping[Operation, None]) -> str:
 def _names(location: Attribute) -> list[str]:
     if isinstance(location, NameLoc):
         return [location.desc.data]
-    if isinstance(location, FusedLoc) and isa(location.locations, ArrayAttr[Attribute]):
+    if isinstance(location, FusedLoc) and is_array(location.locations):
         return [part.desc.data for part in location.locations if isinstance(part, NameLoc)]
     return []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from math import copysign
 
+from typing_extensions import TypeIs
 from xdsl.dialects.builtin import (
     ArrayAttr,
     Float32Type,
@@ -16,6 +17,7 @@ from xdsl.dialects.builtin import (
     f32,
     i64,
 )
+from xdsl.ir import Attribute
 
 SI64 = IntegerType(64, Signedness.SIGNED)
 """The type of every integer attribute that stands alone: `axis = 1 : si64`."""
@@ -69,3 +71,8 @@ def _real(value: float, sign: float) -> FloatAttr[Float32Type]:
 @cache
 def _element(value: int) -> IntegerAttr[IntegerType]:
     return IntegerAttr(value, i64)
+
+
+def is_array(attribute: Attribute | None) -> TypeIs[ArrayAttr[Attribute]]:
+    """Whether an attribute is a list; xDSL's `isa` takes 25 us to say so."""
+    return isinstance(attribute, ArrayAttr)

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, FusedLoc, LocationAttr, NameLoc, NoneAttr, StringAttr, UnknownLoc
 from xdsl.ir import Attribute, Operation
-from xdsl.utils.hints import isa
+
+from xonnc.dialects.onnx.attributes import is_array
 
 UNKNOWN = UnknownLoc()
 
@@ -44,15 +45,13 @@ def renamed(op: Operation, name: str) -> LocationAttr:
 
 def output_names(op: Operation) -> tuple[str, ...]:
     """The ONNX names of the results of `op`; empty if they have none."""
-    location = op.location
-    if isinstance(location, FusedLoc) and isa(location.metadata, ArrayAttr[StringAttr]):
-        return tuple(name.data for name in location.metadata)
-    return ()
+    names = _strings(op.location.metadata) if isinstance(op.location, FusedLoc) else None
+    return names or ()
 
 
 def derived(location: LocationAttr) -> LocationAttr:
     """The location for an op that helps to replace another: its node's name without its results' names."""
-    if isinstance(location, FusedLoc) and isa(location.metadata, ArrayAttr[StringAttr]):
+    if isinstance(location, FusedLoc) and _strings(location.metadata) is not None:
         return node_location(_name(location))
     return location
 
@@ -65,6 +64,14 @@ def describe(op: Operation) -> str:
 def _name(location: Attribute) -> str:
     if isinstance(location, NameLoc):
         return location.desc.data
-    if isinstance(location, FusedLoc) and isa(location.locations, ArrayAttr[Attribute]):
+    if isinstance(location, FusedLoc) and is_array(location.locations):
         return next((name for child in location.locations if (name := _name(child))), "")
     return ""
+
+
+def _strings(attribute: Attribute) -> tuple[str, ...] | None:
+    """The strings of a list of strings."""
+    if not is_array(attribute):
+        return None
+    strings = tuple(each.data for each in attribute if isinstance(each, StringAttr))
+    return strings if len(strings) == len(attribute) else None

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import onnx
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
+from xdsl.dialects.builtin import DictionaryAttr, StringAttr
 from xdsl.ir import Attribute, Block, Operation
 from xdsl.traits import IsTerminator
-from xdsl.utils.hints import isa
 
+from xonnc.dialects.onnx.attributes import is_array
 from xonnc.dialects.onnx.literals import SparseElementsAttr
 from xonnc.dialects.onnx.ops.builtin import NoValueOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
@@ -198,7 +198,7 @@ def _name(held: Mapping[str, Attribute]) -> str:
 def _held(entries: Attribute | None, count: int) -> list[Mapping[str, Attribute]]:
     """A list of values as `importer` keeps it in details, in the form of argument attributes."""
     found: list[Mapping[str, Attribute]] = []
-    if isa(entries, ArrayAttr[Attribute]):
+    if is_array(entries):
         for entry in entries:
             if isinstance(entry, DictionaryAttr) and isinstance(name := entry.data.get("name"), StringAttr):
                 found.append({"onnx.name": name, "onnx.value_info": entry})

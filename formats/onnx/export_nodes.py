@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 import onnx
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, StringAttr
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.utils.hints import isa
 
-from xonnc.dialects.onnx.attributes import integer
+from xonnc.dialects.onnx.attributes import integer, is_array
 from xonnc.dialects.onnx.locations import NODE_NAME, describe, node_name
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import CustomOp, DimOp
@@ -69,7 +68,7 @@ def _export(
         graph = export_region(region.block, details.data if isinstance(details, DictionaryAttr) else known)
         node.attribute.add(name=name, type=onnx.AttributeProto.GRAPH, g=graph)
     as_they_are = op.attributes.get("onnx.attributes")
-    if isa(as_they_are, ArrayAttr[Attribute]):
+    if is_array(as_they_are):
         node.attribute.extend(from_kept(value) for value in as_they_are)
     mirror.fill_prefixed(node, op.attributes, array_of)
     return node

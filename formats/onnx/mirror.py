@@ -31,8 +31,8 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute
-from xdsl.utils.hints import isa
 
+from xonnc.dialects.onnx.attributes import is_array
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.tensors import AnyArray, encode, header, payload
 
@@ -206,7 +206,7 @@ def _set_messages(
 
 
 def _entries(value: Attribute, place: str) -> Sequence[Attribute]:
-    if not isa(value, ArrayAttr[Attribute]):
+    if not is_array(value):
         raise XonncError(f"{place}: {value} where a list is needed")
     return value.data
 

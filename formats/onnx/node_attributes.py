@@ -26,6 +26,7 @@ from xdsl.ir import Attribute, TypeAttribute
 from xdsl.utils.hints import isa
 
 from xonnc.dialects.onnx import attributes as spelled
+from xonnc.dialects.onnx.attributes import is_array
 from xonnc.dialects.onnx.literals import SparseElementsAttr
 from xonnc.errors import XonncError
 from xonnc.formats.onnx import mirror
@@ -131,7 +132,7 @@ def from_attribute(name: str, value: Attribute, kind: Kind) -> onnx.AttributePro
         case StringAttr() | BytesAttr():
             given.type, given.s = _A.STRING, encode(value.data)
         case ArrayAttr():
-            assert isa(value, ArrayAttr[Attribute])
+            assert is_array(value)
             _fill_list(given, value.data, kind)
         case SparseElementsAttr():
             given.type = _A.SPARSE_TENSOR

@@ -18,8 +18,8 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Operation, Region, SSAValue
-from xdsl.utils.hints import isa
 
+from xonnc.dialects.onnx.attributes import is_array
 from xonnc.dialects.onnx.constraints import type_of
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import CustomOp, NoValueOp, YieldOp
@@ -258,7 +258,7 @@ def _check_kind(given: onnx.AttributeProto, wanted: Kind | None) -> None:
 
 def _is_empty(value: Attribute) -> bool:
     """Whether a list has no elements, so that nobody could say what of."""
-    return isa(value, ArrayAttr[Attribute]) and not value.data
+    return is_array(value) and not value.data
 
 
 def _trailing_empty(names: Sequence[str]) -> int:

@@ -7,7 +7,7 @@ from math import ceil
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, f32, i64
 
-from xonnc.dialects.onnx.elements import elements_array
+from xonnc.dialects.onnx.elements import type_of_elements
 from xonnc.rewriting.patterns import elements_type
 from xonnc.transforms.shapes.site import (
     UNKNOWN,
@@ -28,8 +28,7 @@ from xonnc.transforms.shapes.site import (
 @infers("Constant")
 def constant(site: Site) -> Types:
     """The type of the elements."""
-    value = site.op.properties.get("value")
-    return [None] if value is None or elements_array(value) is None else [elements_type(value)]
+    return [type_of_elements(site.op.properties.get("value"))]
 
 
 @infers("ConstantOfShape")

@@ -17,6 +17,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
 from xonnc.dialects.onnx.assembly.strings import quoted
+from xonnc.dialects.onnx.attributes import is_array
 from xonnc.dialects.onnx.literals import RangeMarkerAttr
 
 
@@ -42,7 +43,7 @@ def location_parts(
         if isinstance(location.metadata, RangeMarkerAttr):
             return _range(location.locations)
         metadata = "" if isinstance(location.metadata, NoneAttr) else f"<{text_of(location.metadata)}>"
-        parts = location.locations.data if isa(location.locations, ArrayAttr[Attribute]) else ()
+        parts = location.locations.data if is_array(location.locations) else ()
         return f"fused{metadata}[{', '.join(map(part, parts))}]"
     return "unknown"
 

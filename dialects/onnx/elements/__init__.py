@@ -12,6 +12,7 @@ from xonnc.dialects.onnx.elements.pool import (
     ElementsAttr,
     PoolStatistics,
     elements_array,
+    type_of_elements,
 )
 from xonnc.dialects.onnx.elements.roots import (
     constants_in,
@@ -32,4 +33,5 @@ __all__ = [
     "drop_attributes",
     "dropping_listener",
     "elements_array",
+    "type_of_elements",
 ]

@@ -35,7 +35,7 @@ from xonnc.dialects.onnx.elements.loop import DType, ElementwiseFunction
 from xonnc.dialects.onnx.elements.payload import Payload
 from xonnc.dialects.onnx.elements.roots import constants_of
 from xonnc.dialects.onnx.literals import ResourceElementsAttr, SparseElementsAttr, StringElementsAttr
-from xonnc.dialects.onnx.types import element_type, element_type_of, numpy_dtype, tensor_type
+from xonnc.dialects.onnx.types import element_type, element_type_of, is_ranked, numpy_dtype, tensor_type
 
 ElementsAttr: TypeAlias = DisposableElementsAttr | PlainElementsAttr
 """A new constant: disposable while the pool is open, a plain attribute afterwards."""
@@ -221,6 +221,19 @@ def elements_array(attr: Attribute) -> Array | None:
         return resource_array(attr)
     if isinstance(attr, StringElementsAttr | SparseElementsAttr | ResourceElementsAttr):
         return attr.array()
+    return None
+
+
+def type_of_elements(attr: Attribute | None) -> TensorType[Attribute] | None:
+    """The type of any elements attribute, whose data is not looked at, else `None`."""
+    if isinstance(
+        attr, DisposableElementsAttr | StringElementsAttr | SparseElementsAttr | ResourceElementsAttr
+    ):
+        return attr.type
+    if isa(attr, DenseIntOrFPElementsAttr):
+        return tensor_type(attr.get_shape(), attr.get_element_type())
+    if isinstance(attr, DenseResourceAttr) and is_ranked(attr.type):
+        return tensor_type(attr.type.get_shape(), attr.type.element_type)
     return None
 
 
