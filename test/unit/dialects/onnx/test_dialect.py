@@ -66,18 +66,6 @@ def test_the_dialect_loads_without_the_onnx_package():
     assert run(code).strip() == "False"
 
 
-def test_every_op_loads_in_a_fifth_of_a_second():
-    code = (
-        "import time, xdsl.irdl, xdsl.traits, xdsl.dialects.func, ml_dtypes, xonnc.dialects.onnx.elements\n"
-        "start = time.process_time()\n"
-        "from xonnc.dialects.onnx.registry import op_classes\n"
-        "op_classes()\n"
-        "print(time.process_time() - start)"
-    )
-    # The best of three: other work on the machine slows a single one.
-    assert min(float(run(code)) for _ in range(3)) <= 0.2
-
-
 def test_names_of_ops_are_unique_and_the_dialects():
     names = [op.name for op in op_classes()]
     assert len(names) == len(set(names))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import tracemalloc
 from collections.abc import Callable
 from io import StringIO
@@ -318,9 +317,7 @@ def test_external_resources_are_passed_over(again: Again):
 def test_a_million_elements(parsed: Parsed):
     array = np.random.default_rng(0).standard_normal(1_000_000).astype(np.float32)
     text = literal(f"dense<{array.tolist()}> : tensor<1000000xf32>")
-    begun = time.process_time()
     module = parsed(text)
-    assert time.process_time() - begun < 0.5
     read = elements_array(value(module))
     assert read is not None
     assert (read == array).all()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -17,10 +16,8 @@ def test_nothing_is_found(configuration: str, vectors: Path):
     target = load_target(configuration)
     files = sorted((vectors / configuration).glob("*/loadable.nvdla"))
     assert len(files) > 80
-    begun = time.monotonic()
     found = {file.parent.name: list(map(str, check_loadable(read_loadable(file), target))) for file in files}
     assert {name: problems for name, problems in found.items() if problems} == {}
-    assert time.monotonic() - begun < 20
 
 
 def test_a_file_for_another_configuration_is_refused(vectors: Path):
