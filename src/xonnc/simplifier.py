@@ -33,7 +33,7 @@ from xonnc.formats.onnx.value_types import read_dim_params, write_dim_params
 from xonnc.rewriting.editing import retype
 from xonnc.tools.universe import XONNC_UNIVERSE
 
-PASSES = ("simplify-onnx", "onnx-cse-with-node-name")
+PASSES = tuple(XONNC_UNIVERSE.all_passes[name]() for name in ("simplify-onnx", "onnx-cse-with-node-name"))
 """What is run in turn, while the second finds something for the first."""
 
 Shapes = Mapping[str, Sequence[int]]
@@ -100,7 +100,7 @@ def simplify_model(
 
 def _simplify(module: ModuleOp, context: Context) -> None:
     """Simplifies and merges what is equal, again while merging finds something."""
-    simplify, merge = (XONNC_UNIVERSE.all_passes[name]()() for name in PASSES)
+    simplify, merge = (kind() for kind in PASSES)
     is_merged = True
     while is_merged:
         simplify.apply(context, module)

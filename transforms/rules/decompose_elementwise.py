@@ -123,11 +123,13 @@ def expanded(shape: SSAValue, elements: Attribute | None) -> Outcome:
 def written_out(name: str) -> Rule:
     """A constant written as a number, a string or a list of them is a tensor"""
 
-    @rule(Node(Constant, (), {name: attr.given}))
+    def is_given(root: Operation) -> str | None:
+        """The constant is written so."""
+        return None if name in root.properties else f"the constant has no {name}"
+
+    @rule(Node(Constant, (), {name: attr.given}), where=(is_given,))
     def tensor(root: Operation, given: Decoded) -> Outcome:
         """A constant written as a number, a string or a list of them is a tensor"""
-        if given is None:
-            return Declined(f"the constant has no {name}")
         element = element_type(root.results[0].type)
         assert element is not None
         return np.array(given, numpy_dtype(element))
