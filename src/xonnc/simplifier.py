@@ -26,7 +26,7 @@ from xonnc.dialects.onnx.types import element_type, is_ranked, static_shape, ten
 from xonnc.errors import XonncError, near
 from xonnc.formats.onnx.exporter import export_model, export_proto
 from xonnc.formats.onnx.importer import import_loaded
-from xonnc.formats.onnx.load import load
+from xonnc.formats.onnx.load import LoadedModel, load
 from xonnc.formats.onnx.save import ExternalData
 from xonnc.formats.onnx.tensors import DATA_TYPES, element_count, stored_size
 from xonnc.formats.onnx.value_types import read_dim_params, write_dim_params
@@ -73,17 +73,17 @@ class SimplifiedModel:
 
 
 def simplify_model(
-    path: str | Path, *, input_shapes: Shapes | None = None, inline_functions: bool = False
+    model: str | Path | onnx.ModelProto, *, input_shapes: Shapes | None = None, inline_functions: bool = False
 ) -> SimplifiedModel:
     """
-    Simplifies the model in a file (`-`: standard input).
+    Simplifies the model in a file (`-`: standard input) or in memory, which stays as it is.
 
     `input_shapes` replaces the shapes of inputs (-1: dynamic); with `inline_functions`, calls of the model's
     own functions are replaced by their bodies. What is dynamic and operators of unknown domains stay. Raises
     `XonncError` for a file that is no model, or a model that contradicts itself.
     """
     context = new_context()
-    loaded = load(path)
+    loaded = LoadedModel.of(model) if isinstance(model, onnx.ModelProto) else load(model)
     had_external_data = any(
         tensor.data_location == onnx.TensorProto.EXTERNAL for tensor in loaded.proto.graph.initializer
     )

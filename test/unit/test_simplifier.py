@@ -252,6 +252,15 @@ def test_a_model_may_be_simplified_in_its_place(tmp_path: Path, capsys: pytest.C
     assert sorted(os.listdir(tmp_path)) == ["in.onnx", "w.bin"]
 
 
+def test_a_model_in_memory_stays_as_it_is(model: Path):
+    given = onnx.load(model)
+    before = given.SerializeToString()
+    from_memory, from_file = simplify_model(given), simplify_model(model)
+    assert given.SerializeToString() == before
+    assert from_memory.proto() == from_file.proto()
+    assert from_memory.after.nodes < from_memory.before.nodes
+
+
 def test_json(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     simpler = tmp_path / "out.onnx"
     code, out, _ = run([model, simpler, "--json", "--check", "1"], capsys)
