@@ -32,7 +32,6 @@ from xonnc.lowering.onnx_to_dla.lowering import (
     NotThere,
     Refused,
     cube_shape,
-    cube_type,
 )
 from xonnc.targets import NvdlaTarget, load_target
 
@@ -135,7 +134,7 @@ def _convert_inputs(function: FuncOp, to: Lowering) -> list[str]:
                 "exactly); feed floats"
             )
             continue
-        placed = Rewriter.replace_value_with_new_type(argument, cube_type(cube))
+        placed = Rewriter.replace_value_with_new_type(argument, to.cube_type(cube))
         to.define(placed, Cube(placed, shape))
     return refusals
 

@@ -132,6 +132,7 @@ class DescriptorWriter:
             dilation_y=op.dilations.get_values()[0],
             in_precision=precision,
             out_precision=precision,
+            pad_val=op.pad_value.value.data,
             in_cvt=records.CvtParam(scale=1),
             out_cvt=records.CvtParam(scale=1, truncate=op.truncate.value.data, enable=1),
         )
@@ -158,22 +159,21 @@ class DescriptorWriter:
         converter = op.out_cvt.data if op.out_cvt is not None else Converter()
         flows = isinstance(op.source.type, FlowType)
         source_precision = precision_of(op.result.type if flows else op.source.type)
-        (x1, _), (x2, _), (y, _) = op.stages
         operation = records.SdpOp(
             src_precision=source_precision,
             dst_precision=precision_of(op.result.type),
             out_cvt=records.CvtParam(
                 scale=converter.scale, truncate=converter.truncate, enable=1, offset=converter.offset
             ),
-            x1_op=_stage(x1, source_precision, half_bits),
-            x2_op=_stage(x2, source_precision, half_bits),
-            y_op=_stage(y, source_precision, single_bits),
+            x1_op=_stage(*op.stages[0], source_precision, half_bits),
+            x2_op=_stage(*op.stages[1], source_precision, half_bits),
+            y_op=_stage(*op.stages[2], source_precision, single_bits),
         )
         surface = records.SdpSurface(
             src_data=self.cube(op.source),
-            x1_data=self._operand(*op.stages[0]),
-            x2_data=self._operand(*op.stages[1]),
-            y_data=self._operand(*op.stages[2]),
+            x1_data=self._operand(*op.stages[0], source_precision),
+            x2_data=self._operand(*op.stages[1], source_precision),
+            y_data=self._operand(*op.stages[2], source_precision),
             dst_data=self.cube(op.result),
         )
         return Descriptors(hw.OpType.SDP, operation, surface)
@@ -253,7 +253,7 @@ class DescriptorWriter:
             surf_stride=type_.surface_stride.data,
         )
 
-    def _operand(self, stage: Stage, operand: SSAValue | None) -> records.DataCube:
+    def _operand(self, stage: Stage, operand: SSAValue | None, processed: hw.Precision) -> records.DataCube:
         if operand is None:
             return NOWHERE
         if isinstance(operand.type, SurfaceType):
@@ -262,8 +262,7 @@ class DescriptorWriter:
         assert isinstance(type_, PackedType), "dla-allocate places constants"
         # One channel group takes one unit: the RDMA asks for it when the cube has one position (§3.5).
         components = 2 if stage.type is StageFunction.BOTH else 1
-        precision = precision_of(type_)
-        stride = operand_group(self._target, precision) * components * precision.bytes
+        stride = operand_group(self._target, processed) * components * precision_of(type_).bytes
         return records.DataCube(
             address=self._address_of(type_.memory.data),
             offset=type_.offset.data,
@@ -316,10 +315,12 @@ def _slope(value: float) -> records.LutSlope:
     return records.LutSlope(scale=int(np.float16(value).view(np.int16)))
 
 
-def _stage(stage: Stage, precision: hw.Precision, bits: Callable[[float], int]) -> records.SdpSubOp:
+def _stage(
+    stage: Stage, operand: SSAValue | None, processed: hw.Precision, bits: Callable[[float], int]
+) -> records.SdpSubOp:
     if stage == Stage():
         return records.SdpSubOp()
-    number = bits if precision is hw.Precision.FP16 else int
+    number = bits if processed is hw.Precision.FP16 else int
     per_layer = stage.mode is OperandMode.PER_LAYER
     return records.SdpSubOp(
         enable=1,
@@ -329,7 +330,7 @@ def _stage(stage: Stage, precision: hw.Precision, bits: Callable[[float], int]) 
         act=ACTIVATIONS[stage.act],
         shift_value=stage.shift_value,
         truncate=stage.truncate,
-        precision=precision,
+        precision=processed if operand is None else precision_of(operand.type),
         alu_operand=number(stage.alu_operand) if per_layer else 0,
         mul_operand=number(stage.mul_operand) if per_layer else 0,
     )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, f16, f32
+from xdsl.dialects.builtin import ModuleOp, f16, f32, i32
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -22,7 +22,7 @@ from xdsl.rewriter import Rewriter
 from xonnc.dialects.dla.attributes import ConstantLayout, OperandMode, Stage, StageFunction
 from xonnc.dialects.dla.engines import ConvOp, SdpOp
 from xonnc.dialects.dla.storage import ConcatOp, ConstantOp, ReshapeOp, SliceOp
-from xonnc.dialects.dla.types import FlowType, cube_of
+from xonnc.dialects.dla.types import FlowType, cube_of, tensor_of
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.types import tensor_type
@@ -145,7 +145,9 @@ def _select_slice(op: SliceOp, pool: DisposablePool) -> None:
     source, result = cube_of(op.source.type), cube_of(op.result.type)
     value = op.source
     if (result.height, result.width) != (source.height, source.width):
-        rows = tensor_type((1, source.channels, result.height, result.width), f16)
+        rows = tensor_type(
+            (1, source.channels, result.height, result.width), tensor_of(op.source.type).element_type
+        )
         value = _insert(SliceOp(op.source, (0, row, column), rows), op)
     weights = np.zeros((result.channels, source.channels, 1, 1), np.float16)
     weights[np.arange(result.channels), begin + np.arange(result.channels)] = 1
@@ -157,8 +159,10 @@ def _shifted(
 ) -> SSAValue:
     cube = cube_of(source.type)
     shape = (1, weights.shape[0], cube.height, cube.width)
-    constant = ConstantOp(pool.create(weights), ConstantLayout.KERNELS, tensor_type(weights.shape, f16))
+    element = tensor_of(source.type).element_type
+    constant = ConstantOp(pool.create(weights), ConstantLayout.KERNELS, tensor_type(weights.shape, element))
     kernels = _insert(constant, before)
-    accumulator = _insert(ConvOp(source, kernels, FlowType(tensor_type(shape, f32))), before)
+    sums = f32 if element == f16 else i32
+    accumulator = _insert(ConvOp(source, kernels, FlowType(tensor_type(shape, sums))), before)
     stages = [(SUM, added)] if added is not None else []
-    return _insert(SdpOp(accumulator, stages, tensor_type(shape, f16)), before)
+    return _insert(SdpOp(accumulator, stages, tensor_type(shape, element)), before)

@@ -77,6 +77,7 @@ def _part(op: ConvOp, reader: SdpOp, plan: ConvolutionPlan, index: int) -> SSAVa
         strides=op.strides.get_values(),
         dilations=op.dilations.get_values(),
         truncate=op.truncate.value.data,
+        pad_value=op.pad_value.value.data,
         banks=BankPlanAttr(banks),
     )
     stages = [(stage, _operand_rows(stage, operand, piece, reader)) for stage, operand in reader.stages]

@@ -22,6 +22,7 @@ from xonnc.dialects.dla.storage import ConstantOp
 from xonnc.dialects.dla.types import shape_of, tensor_of
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.types import numpy_dtype
+from xonnc.formats.nvdla.constants import Precision
 from xonnc.formats.nvdla.geometry import kernel_group, round_up, weight_bytes
 from xonnc.lowering.precision import precision_of
 from xonnc.targets import NvdlaTarget
@@ -40,7 +41,10 @@ def constant_bytes(op: ConstantOp, target: NvdlaTarget) -> int:
             return weight_bytes(target, shape[0], prod(shape[1:]) * bpe)
         case ConstantLayout.PER_KERNEL:
             row = shape[1] if len(shape) == 2 else 1
-            return round_up(round_up(shape[0], target.memory_atom_bytes // bpe) * row * bpe, OPERAND_UNIT)
+            # Integers of either width go with INT8 cubes, whose groups have a channel for every byte.
+            is_half = precision_of(op.result.type) is Precision.FP16
+            group = target.memory_atom_bytes // bpe if is_half else target.memory_atom_bytes
+            return round_up(round_up(shape[0], group) * row * bpe, OPERAND_UNIT)
         case ConstantLayout.CUBE:
             lanes = target.memory_atom_bytes // bpe
             return round_up(shape[1], lanes) * shape[2] * shape[3] * bpe

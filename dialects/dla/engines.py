@@ -89,6 +89,7 @@ class ConvOp(IRDLOperation):
     strides = prop_def(DenseArrayBase.constr(i64))
     dilations = prop_def(DenseArrayBase.constr(i64))
     truncate = prop_def(BaseAttr(IntegerAttr), default_value=IntegerAttr(0, i64))
+    pad_value = prop_def(BaseAttr(IntegerAttr), default_value=IntegerAttr(0, i64))
     banks = opt_prop_def(BankPlanAttr)
 
     traits = traits_def(Pure())
@@ -103,13 +104,16 @@ class ConvOp(IRDLOperation):
         strides: Sequence[int] = (1, 1),
         dilations: Sequence[int] = (1, 1),
         truncate: int = 0,
+        pad_value: int = 0,
         banks: BankPlanAttr | None = None,
     ):
+        """`pad_value` is what padding holds, in an integer's own unit."""
         properties: dict[str, Attribute | None] = {
             "pads": integers(pads),
             "strides": integers(strides),
             "dilations": integers(dilations),
             "truncate": IntegerAttr(truncate, i64),
+            "pad_value": IntegerAttr(pad_value, i64),
             "banks": banks,
         }
         super().__init__(operands=[source, weights], result_types=[result_type], properties=properties)

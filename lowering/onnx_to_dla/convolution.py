@@ -13,13 +13,11 @@ from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.formats.nvdla.geometry import channels_per_atom, kernel_group
 from xonnc.lowering.onnx_to_dla.lowering import (
-    PRECISION,
     Array,
     Cube,
     Lowering,
     Operand,
     cube_shape,
-    cube_type,
     lowers,
 )
 from xonnc.lowering.onnx_to_dla.windows import counts, exact, window_of
@@ -109,7 +107,7 @@ def convolution(
         to.refuse(f"kernels for {weights.shape[1]} channels on an input of {cube.channels}")
     counts(window, cube, to)
     window = exact(window, cube)
-    parts = convolution_parts(to.target, PRECISION, cube, weights.shape[0], window)
+    parts = convolution_parts(to.target, to.precision, cube, weights.shape[0], window)
     if parts is None:
         to.check(conv_limits(cube, weights.shape[0], window))
         to.refuse(
@@ -133,7 +131,7 @@ def region(source: SSAValue, part: Part, to: Lowering) -> SSAValue:
     """The part of a cube that a part of a convolution reads, where it lies."""
     if part.shape == cube_of(source.type):
         return source
-    return to(SliceOp(source, (part.begin, part.rows.first, part.columns.first), cube_type(part.shape)))
+    return to(SliceOp(source, (part.begin, part.rows.first, part.columns.first), to.cube_type(part.shape)))
 
 
 def _taps(weights: Array, part: Part) -> Array:
@@ -144,7 +142,7 @@ def _taps(weights: Array, part: Part) -> Array:
 def channels_of(source: SSAValue, begin: int, end: int, to: Lowering) -> SSAValue:
     """Channels `begin` to `end` of a cube, where they lie."""
     cube = cube_of(source.type)
-    return to(SliceOp(source, (begin, 0, 0), cube_type(cube._replace(channels=end - begin))))
+    return to(SliceOp(source, (begin, 0, 0), to.cube_type(cube._replace(channels=end - begin))))
 
 
 def _grouped(
@@ -164,7 +162,7 @@ def _grouped(
         bias_part = None if bias is None else bias[rows]
         parts.append(convolution(part, _dense(weights[rows], merged), bias_part, window, to))
     cube = cube_of(parts[0].type)
-    return to(ConcatOp(parts, 1, cube_type(cube._replace(channels=outputs))))
+    return to(ConcatOp(parts, 1, to.cube_type(cube._replace(channels=outputs))))
 
 
 def _merged_groups(groups: int, inputs: int, outputs: int, to: Lowering) -> int:
@@ -174,7 +172,7 @@ def _merged_groups(groups: int, inputs: int, outputs: int, to: Lowering) -> int:
     Both sides must be whole atoms. The core takes `atomic_c` channels and one kernel group per step, so the
     cost is the number of steps; of equal ones the fewest layers.
     """
-    atom, group = channels_per_atom(to.target, PRECISION), kernel_group(to.target, PRECISION)
+    atom, group = channels_per_atom(to.target, to.precision), kernel_group(to.target, to.precision)
     fitting = [
         merged
         for merged in range(1, groups + 1)

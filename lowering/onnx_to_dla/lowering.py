@@ -11,11 +11,18 @@ from typing import Any, NoReturn, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import TensorType, UnrealizedConversionCastOp, f16, f32
+from xdsl.dialects.builtin import TensorType, UnrealizedConversionCastOp, f16, f32, i8, i16, i32
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint
 
-from xonnc.dialects.dla.attributes import ConstantLayout, OperandMode, Stage, StageFunction
+from xonnc.dialects.dla.attributes import (
+    ConstantLayout,
+    Converter,
+    ConverterAttr,
+    OperandMode,
+    Stage,
+    StageFunction,
+)
 from xonnc.dialects.dla.engines import CdpOp, ConvOp, PdpOp, PowerOp, SdpOp, SoftmaxOp
 from xonnc.dialects.dla.storage import ConstantOp
 from xonnc.dialects.dla.types import CubeShape, FlowType, cube_of, shape_of
@@ -41,9 +48,6 @@ ENGINES: tuple[tuple[type[Operation], str], ...] = (
     (SdpOp, "SDP"),
 )
 """Engines by operation; of several that one operator needs the first one counts."""
-
-PRECISION = Precision.FP16
-"""What the engines compute in."""
 
 
 class Refused(Exception):
@@ -95,8 +99,10 @@ def cube_shape(shape: Sequence[int]) -> CubeShape | None:
 class Lowering:
     """Builds the engines' operations for one operator after another, in front of it."""
 
-    def __init__(self, target: NvdlaTarget, pool: DisposablePool):
+    def __init__(self, target: NvdlaTarget, pool: DisposablePool, precision: Precision = Precision.FP16):
+        """`precision` is what the engines compute in."""
         self.target = target
+        self.precision = precision
         self._pool = pool
         self._cubes: dict[SSAValue, Cube] = {}
         self._at: Operation | None = None
@@ -213,10 +219,11 @@ class Lowering:
         """An SDP operand `1xCxHxW` with one number per element."""
         return self._constant(array, ConstantLayout.CUBE)
 
-    def conv(self, source: SSAValue, weights: SSAValue, window: Window) -> SSAValue:
-        """A convolution's accumulator."""
+    def conv(self, source: SSAValue, weights: SSAValue, window: Window, pad_value: int = 0) -> SSAValue:
+        """A convolution's accumulator; `pad_value` is the integer that stands around the source."""
         rows, columns = window.counts(cube_of(source.type))
-        flow = FlowType(tensor_type((1, shape_of(weights.type)[0], rows, columns), f32))
+        sums = f32 if self.precision is Precision.FP16 else i32
+        flow = FlowType(tensor_type((1, shape_of(weights.type)[0], rows, columns), sums))
         return self(
             ConvOp(
                 source,
@@ -225,12 +232,18 @@ class Lowering:
                 pads=window.pads,
                 strides=window.strides,
                 dilations=window.dilations,
+                pad_value=pad_value,
             )
         )
 
     def sdp(self, source: SSAValue, stages: Sequence[Operand]) -> SSAValue:
         """A pass of the SDP whose result goes to memory."""
-        return self(SdpOp(source, stages, cube_type(cube_of(source.type))))
+        return self(SdpOp(source, stages, self.cube_type(cube_of(source.type))))
+
+    def requantized(self, source: SSAValue, stages: Sequence[Operand], converter: Converter) -> SSAValue:
+        """A pass of the SDP on integers, its results converted to those that go to memory."""
+        result = self.cube_type(cube_of(source.type))
+        return self(SdpOp(source, stages, result, out_cvt=ConverterAttr(converter)))
 
     def scaled(self, source: SSAValue, factors: Array) -> SSAValue:
         """`source` times one factor for each position."""
@@ -250,19 +263,20 @@ class Lowering:
         shape = static_shape(value.type)
         cube = None if shape is None else cube_shape(shape)
         if shape is not None and cube is not None:
-            stand_in = UnrealizedConversionCastOp.get([], [cube_type(cube)])
+            stand_in = UnrealizedConversionCastOp.get([], [self.cube_type(cube)])
             self.define(value, Cube(self(stand_in), shape))
 
     def _constant(self, array: Array, layout: ConstantLayout) -> SSAValue:
-        value = self._pool.create(
-            array if array.dtype == np.float16 else array.astype(np.float32, copy=False)
-        )
-        return self(ConstantOp(value, layout, tensor_type(array.shape, f16)))
+        if self.precision is Precision.FP16:
+            held = array if array.dtype == np.float16 else array.astype(np.float32, copy=False)
+            return self(ConstantOp(self._pool.create(held), layout, tensor_type(array.shape, f16)))
+        assert array.dtype in (np.int8, np.int16)
+        element = i8 if array.dtype == np.int8 else i16
+        return self(ConstantOp(self._pool.create(array), layout, tensor_type(array.shape, element)))
 
-
-def cube_type(cube: CubeShape) -> TensorType[Attribute]:
-    """The type of a cube in memory."""
-    return tensor_type((1, *cube), f16)
+    def cube_type(self, cube: CubeShape) -> TensorType[Attribute]:
+        """The type of a cube in memory."""
+        return tensor_type((1, *cube), f16 if self.precision is Precision.FP16 else i8)
 
 
 OpT = TypeVar("OpT", bound=OnnxOp)

@@ -17,7 +17,7 @@ from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.ops.nn import AveragePoolOp, GlobalAveragePoolOp, GlobalMaxPoolOp
 from xonnc.formats.nvdla.geometry import LARGEST_POOL
 from xonnc.lowering.onnx_to_dla.elementwise import PRODUCT, number
-from xonnc.lowering.onnx_to_dla.lowering import PRECISION, Array, Cube, Lowering, cube_type, lowers
+from xonnc.lowering.onnx_to_dla.lowering import Array, Cube, Lowering, lowers
 from xonnc.lowering.onnx_to_dla.windows import counts, exact, window_of
 from xonnc.lowering.planning.feasibility import pool_limits, pool_splits
 from xonnc.lowering.planning.shapes import Window
@@ -72,10 +72,10 @@ def pool(source: SSAValue, mode: PoolMode, window: Window, to: Lowering) -> SSAV
     rows, columns = counts(window, cube, to)
     window = exact(window, cube)
     to.check(pool_limits(cube, window))
-    splits = pool_splits(to.target, PRECISION, cube, window)
+    splits = pool_splits(to.target, to.precision, cube, window)
     if splits is None:
         to.refuse(f"{columns} columns of pooled output exceed the PDP's line buffer even in pieces")
-    result = cube_type(CubeShape(cube.channels, rows, columns))
+    result = to.cube_type(CubeShape(cube.channels, rows, columns))
     return to(
         PdpOp(
             source,

@@ -28,7 +28,7 @@ from xonnc.dialects.onnx.ops.tensor import (
 )
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_dla.convolution import convolution
-from xonnc.lowering.onnx_to_dla.lowering import Cube, Lowering, cube_shape, cube_type, lowers
+from xonnc.lowering.onnx_to_dla.lowering import Cube, Lowering, cube_shape, lowers
 from xonnc.lowering.planning.shapes import Window
 
 
@@ -49,7 +49,7 @@ def concat(op: ConcatOp, to: Lowering) -> Cube:
     if len(sources) == 1:
         return Cube(sources[0], shape)
     along = 3 if len(shape) == 3 and axis == 2 else axis
-    return Cube(to(DlaConcatOp(sources, along, cube_type(cube))), shape)
+    return Cube(to(DlaConcatOp(sources, along, to.cube_type(cube))), shape)
 
 
 @lowers(ReshapeOp, SqueezeOp, SqueezeV11Op, UnsqueezeOp, UnsqueezeV11Op)
@@ -130,7 +130,7 @@ def reshaped(value: SSAValue, shape: tuple[int, ...], to: Lowering) -> Cube:
     here = cube_of(source.type)
     if cube is None or cube == here or (cube.channels, cube.positions) != (here.channels, here.positions):
         return Cube(source, shape)
-    return Cube(to(DlaReshapeOp(source, cube_type(cube))), shape)
+    return Cube(to(DlaReshapeOp(source, to.cube_type(cube))), shape)
 
 
 def _softmax(value: SSAValue, axis: int, flattens: bool, to: Lowering) -> Cube:
