@@ -34,6 +34,14 @@ TIME_BOUND = 0.25
 MEMORY_BOUND = 0.1
 REPORTED_ONLY = ("many_14k",)
 READERS = ("import", "onnx.load")
+DEFAULTS = (
+    "big_matmul",
+    "light_resnet50",
+    "light_vgg19",
+    "many_256k",
+    "many_14k",
+    "light_resnet50_external",
+)
 
 
 def memory() -> dict[str, float]:
@@ -114,7 +122,7 @@ def measure(name: str, runs: int) -> dict[str, dict[str, float]]:
 def main() -> int:
     """Measures and prints a line per model."""
     parser = argparse.ArgumentParser(description="Times the importer against onnx.load.")
-    parser.add_argument("models", nargs="*", metavar="MODEL", help=f"of {', '.join(MODELS)}; all if none")
+    parser.add_argument("models", nargs="*", metavar="MODEL", help=f"of {', '.join(MODELS)}")
     parser.add_argument(
         "-n", type=int, default=5, metavar="RUNS", help="readings of each model by each reader"
     )
@@ -126,7 +134,7 @@ def main() -> int:
     heads = (f"{'model':<18}", "    size", "   import", " onnx.load", " ratio", "  gained", "    load peak")
     print(*heads)
     broken = False
-    for name in args.models or MODELS:
+    for name in args.models or DEFAULTS:
         found = measure(name, args.n)
         ours, theirs = (found[reader] for reader in READERS)
         size = size_of(path_of(name)) / MEGABYTE

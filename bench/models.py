@@ -1,26 +1,37 @@
 """
 The models of the benchmarks, made once and kept in a folder of the temporary directory.
 
-Networks are the onnx package's light graphs with seeded weights of the real size (`formats/onnx/light`).
+    python bench/models.py [NAME …]     makes them and prints where they are
+
+Their generators are in `bench/zoo`; the `light_` networks are the onnx package's with seeded weights of the
+real size (`formats/onnx/light`).
 """
 
 from __future__ import annotations
 
+import argparse
 import os
+import shutil
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import onnx
 
-from xonnc.formats.onnx.light import light_model
-from xonnc.formats.onnx.tensors import AnyArray, proto
+if __package__ in (None, ""):
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from bench.zoo import convolutional, quantized, recurrent, synthetic, transformers
+from xonnc.formats.onnx.light import light_model, light_names
+
+REVISION = 2
+"""Raised when a generator changes, so that nobody measures a model that was kept from before."""
 
 
 def folder() -> Path:
     """Where the models are: `$XONNC_BENCH_MODELS`, else a folder in the temporary directory."""
-    default = Path(tempfile.gettempdir()) / f"xonnc-bench-models-{os.getuid()}"
+    default = Path(tempfile.gettempdir()) / f"xonnc-bench-models-{REVISION}-{os.getuid()}"
     path = Path(os.environ.get("XONNC_BENCH_MODELS", default))
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     return path
@@ -31,7 +42,7 @@ def path_of(name: str) -> Path:
     path = folder() / name / "model.onnx"
     if not path.exists():
         path.parent.mkdir(exist_ok=True)
-        unfinished = path.with_suffix(".part")
+        unfinished = path.with_suffix(f".part{os.getpid()}")
         MODELS[name](unfinished)
         unfinished.rename(path)
     return path
@@ -42,67 +53,90 @@ def size_of(path: Path) -> int:
     return sum(file.stat().st_size for file in path.parent.iterdir())
 
 
-def random(count: int, seed: int) -> AnyArray:
-    """`count` float32 values of a normal distribution."""
-    return np.random.default_rng(seed).standard_normal(count, np.float32)
+def forget(name: str) -> None:
+    """Deletes a model that was kept."""
+    shutil.rmtree(folder() / name, ignore_errors=True)
 
 
-def big_matmul(path: Path) -> None:
-    """One product with a weight of 128 MiB."""
-    weight = random(8192 * 4096, 0).reshape(8192, 4096)
-    graph = onnx.helper.make_graph(
-        [onnx.helper.make_node("MatMul", ["x", "w"], ["y"], "matmul")],
-        "big_matmul",
-        [onnx.helper.make_tensor_value_info("x", 1, ["batch", 8192])],
-        [onnx.helper.make_tensor_value_info("y", 1, ["batch", 4096])],
-        [proto(weight, "w")],
-    )
-    _write(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)]), path)
+Writer = Callable[[Path], None]
 
 
-def chain(count: int, elements: int) -> Callable[[Path], None]:
-    """`count` additions, each with a weight of `elements` floats."""
+def _written(make: Callable[[], onnx.ModelProto]) -> Writer:
+    """Writes what `make` makes."""
 
-    def make(path: Path) -> None:
-        values = [onnx.helper.make_tensor_value_info(f"v{i}", 1, [elements]) for i in (0, count)]
-        nodes = [
-            onnx.helper.make_node("Add", [f"v{i}", f"w{i}"], [f"v{i + 1}"], f"add{i}") for i in range(count)
-        ]
-        weights = [proto(random(elements, index), f"w{index}") for index in range(count)]
-        graph = onnx.helper.make_graph(nodes, "chain", values[:1], values[1:], weights)
-        _write(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)]), path)
+    def write(path: Path) -> None:
+        path.write_bytes(make().SerializeToString())
 
-    return make
+    return write
 
 
-def network(name: str) -> Callable[[Path], None]:
-    """A light network with its weights."""
-    return lambda path: _write(light_model(name), path)
+def _light(name: str) -> Writer:
+    return _written(lambda: light_model(name))
 
 
-def network_with_external_data(name: str) -> Callable[[Path], None]:
+def _light_with_external_data(name: str) -> Writer:
     """The same, its weights in a second file."""
 
-    def make(path: Path) -> None:
+    def write(path: Path) -> None:
         from onnx.external_data_helper import convert_model_to_external_data
 
         model = light_model(name)
         convert_model_to_external_data(model, location="weights.bin")
         vars(onnx)["save"](model, path)
 
-    return make
+    return write
 
 
-def _write(model: onnx.ModelProto, path: Path) -> None:
-    path.write_bytes(model.SerializeToString())
+def _chain(count: int) -> Writer:
+    return _written(lambda: synthetic.chain(count))
 
 
-MODELS: dict[str, Callable[[Path], None]] = {
-    "big_matmul": big_matmul,
-    "resnet50": network("resnet50"),
-    "vgg19": network("vgg19"),
-    "many_256k": chain(3000, 65536),
-    "many_14k": chain(3000, 3584),
-    "resnet50_external": network_with_external_data("resnet50"),
+CHAIN_LENGTHS = (1_000, 2_000, 5_000, 10_000, 20_000, 50_000)
+
+NETWORKS: dict[str, Writer] = {
+    "mnist_cnn": _written(convolutional.mnist_cnn),
+    "chain5k": _chain(5_001),
+    "bert_tiny": _written(transformers.bert_tiny),
+    "bert_base": _written(transformers.bert_base),
+    "gpt2_small": _written(transformers.gpt2_small),
+    "vit_small": _written(transformers.vit_small),
+    "resnet18": _written(convolutional.resnet18),
+    "resnet50": _written(convolutional.resnet50),
+    "mobilenet_v2": _written(convolutional.mobilenet_v2),
+    "resnet18_qdq": _written(quantized.resnet18_qdq),
+    "unet": _written(convolutional.unet),
+    "lstm": _written(recurrent.lstm),
+} | {f"light_{name}": _light(name) for name in light_names()}
+"""The networks of spec/cpu-performance.md §1."""
+
+LARGEST = "external_3gb"
+
+MODELS: dict[str, Writer] = {
+    **NETWORKS,
+    LARGEST: synthetic.external_3gb,
+    **{f"chain_{count}": _chain(count) for count in CHAIN_LENGTHS},
+    "big_matmul": _written(synthetic.big_matmul),
+    "many_256k": _written(lambda: synthetic.additions(3000, 65536)),
+    "many_14k": _written(lambda: synthetic.additions(3000, 3584)),
+    "light_resnet50_external": _light_with_external_data("resnet50"),
 }
-"""The models by name: what writes one to a path."""
+"""All models by name: what writes one to a path."""
+
+
+def main() -> int:
+    """Makes the models named, or the networks."""
+    parser = argparse.ArgumentParser(description="Makes models of the benchmarks.")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"of {', '.join(MODELS)}; the networks if none"
+    )
+    wanted: list[str] = parser.parse_args().names or list(NETWORKS)
+    if unknown := [name for name in wanted if name not in MODELS]:
+        parser.error(f"no model '{unknown[0]}'; there are {', '.join(MODELS)}")
+    for name in wanted:
+        path = path_of(name)
+        print(f"{path}  {size_of(path) / 1e6:.2f} MB", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
