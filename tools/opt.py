@@ -44,6 +44,7 @@ from xonnc.tools.instrumentation import (
 )
 from xonnc.tools.opt_arguments import add_arguments, make_parser
 from xonnc.tools.pass_flags import UsageError, make_pass, near, split_pass_flags
+from xonnc.tools.peer_settings import take_peer_flags
 from xonnc.tools.process import Exit, run
 
 SEPARATOR = "// -----"
@@ -85,16 +86,20 @@ class OnnxOptMain(xDSLOptMain):
         self.stdin = stdin
         self.records: list[PassRecord] = []
         parser = make_parser()
-        flags = split_pass_flags(
-            [_positive(argument) for argument in args], universe().all_passes, add_arguments(parser)
+        options = add_arguments(parser)
+        self.peer, rest = take_peer_flags(
+            [_positive(argument) for argument in args], "onnx-opt", {*universe().all_passes, *options}
         )
+        flags = split_pass_flags(rest, universe().all_passes, options)
         self.argv = list(args)
         # Wrong options are found here: xDSL's driver would end the process.
         target = parser.parse_args(flags.rest).target.partition("{")[0]
         if target not in universe().all_targets:
             raise UsageError(f"no target '{target}'{near(target, universe().all_targets)}")
         super().__init__("Runs passes on IR.", flags.rest)
-        self.passes: list[ModulePass] = [make_pass(spec, self.available_passes) for spec in flags.passes]
+        self.passes: list[ModulePass] = [
+            make_pass(spec, self.available_passes) for spec in self.peer.for_passes(flags.passes)
+        ]
         for name in _named((*self.args.print_ir_before, *self.args.print_ir_after)):
             if name not in self.available_passes:
                 raise UsageError(f"no pass '{name}'{near(name, self.available_passes)}")

@@ -10,6 +10,7 @@ from xonnc.tools.pass_flags import UsageError
 
 EPILOG = """Passes run in the order given: --shape-inference --constprop-onnx='expansion-bound=2' --cse,
 or as a pipeline: -p "shape-inference-onnx,cse". A long option may have one dash, as in MLIR.
+Options of onnx-mlir are taken too: docs/peer-flags.md.
 Exit codes: 0 done, 1 the input is wrong, 2 the command line is wrong, 3 a bug of ours."""
 
 
@@ -74,7 +75,6 @@ def _pipeline(group: Group) -> Iterator[argparse.Action]:
     yield add("--help-passes", action="store_true", help="list the passes and their options")
     yield add("--no-verify-each", action="store_true", help="verify only what is read")
     yield add("--verify-each", action="store_true", help=argparse.SUPPRESS)
-    yield add("-j", metavar="N", help=argparse.SUPPRESS)
 
 
 def _printing(group: Group) -> Iterator[argparse.Action]:

@@ -14,20 +14,12 @@ from xdsl.utils.exceptions import ArgSpecParseError
 from xdsl.utils.hints import isa
 
 from xonnc.errors import XonncError
+from xonnc.tools.peer_flags import peer_flags
 
 PassFactories = Mapping[str, Callable[[], type[ModulePass]]]
 
 ALIASES = {"shape-inference": "shape-inference-onnx"}
 """onnx-mlir's names for passes of ours whose own name xDSL has taken."""
-
-GLOBAL_OPTIONS = {
-    "decompose-op-in-onnx": ("decompose-onnx", "decompose-op-in-onnx"),
-    "disable-constant-prop": ("constprop-onnx", "disable"),
-    "onnx-const-prop-disable-pattern": ("constprop-onnx", "disable-pattern"),
-    "onnx-const-prop-expansion-bound": ("constprop-onnx", "expansion-bound"),
-    "onnx-const-prop-round-fp-to-int": ("constprop-onnx", "round-fp-to-int"),
-}
-"""onnx-mlir's options that stand beside the passes, with the pass and its option they mean."""
 
 _WITHOUT_EFFECT = {
     "canonicalize": {"max-iterations", "max-num-rewrites", "region-simplify", "test-convergence", "top-down"}
@@ -63,7 +55,6 @@ def split_pass_flags(argv: Sequence[str], known: Iterable[str], options: Mapping
     """
     names = set(known)
     flags = PassFlags()
-    beside: dict[str, dict[str, ParameterListType]] = {}
     arguments = iter(argv)
     for argument in arguments:
         if not argument.startswith("-") or argument == "-":
@@ -72,10 +63,6 @@ def split_pass_flags(argv: Sequence[str], known: Iterable[str], options: Mapping
         name, equals, value = argument.lstrip("-").partition("=")
         if argument in ("-p", "--passes", "--pass-pipeline") or name in ("passes", "pass-pipeline"):
             flags.passes += pipeline_specs(value if equals else next(arguments, ""), names)
-        elif name in GLOBAL_OPTIONS:
-            pass_name, option = GLOBAL_OPTIONS[name]
-            found = beside.setdefault(pass_name, {})
-            found[option] = (*found.get(option, ()), *_values(value if equals else "true"))
         elif name in options:
             _take_option(flags.rest, name, equals, value, options[name], arguments)
         elif name in ALIASES or name in names:
@@ -84,8 +71,9 @@ def split_pass_flags(argv: Sequence[str], known: Iterable[str], options: Mapping
             # One letter with its value attached: `-oout.mlir`, `-O3`, `-j4`.
             _take_option(flags.rest, argument[1], "=", argument[2:], options[argument[1]], arguments)
         else:
-            raise UsageError(f"no pass or option '{name}'{near(name, {*names, *ALIASES, *options})}")
-    flags.passes = [ArgSpec(s.name, beside.get(s.name, {}) | s.parameters) for s in flags.passes]
+            raise UsageError(
+                f"no pass or option '{name}'{near(name, {*names, *ALIASES, *options, *peer_flags()})}"
+            )
     return flags
 
 

@@ -13,6 +13,7 @@ from xonnc.formats.nvdla.checks.catalogue import RULES
 from xonnc.formats.onnx.opsets import identity_of_class
 from xonnc.lowering.convert_onnx_to_dla import LOWERINGS
 from xonnc.targets import NvdlaTarget, load_target, target_names
+from xonnc.tools.peer_flags import PEER_FLAGS, spelled
 from xonnc.tools.universe import XONNC_UNIVERSE
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -24,6 +25,7 @@ def pages() -> Mapping[str, str]:
         "nvdla-checks.md": _nvdla_checks(),
         "nvdla-operators.md": _nvdla_operators(),
         "passes.md": _passes(),
+        "peer-flags.md": _peer_flags(),
         "targets.md": _targets(),
     }
 
@@ -116,6 +118,27 @@ def _passes() -> str:
     for name, found in passes().items():
         shown = ", ".join(f"`{option}={default}`" for option, default in options(found).items())
         lines.append(f"| `{name}` | {shown or '–'} | {summary(found)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _peer_flags() -> str:
+    lines = [
+        "# Options of onnx-mlir",
+        "",
+        "Written by `python -m xonnc.tools.reference` from `tools/peer_flags.py`. All options that onnx-mlir",
+        "declares, spelled as it spells them (one dash or two), and what they do here. Of an option that is",
+        "not taken the nearest is named, as the tools do. `ONNX_MLIR_FLAGS` in the environment and",
+        "`--config-file` may hold flags too; each tool takes those that are for it.",
+        "",
+        "| option | taken by | does, or the nearest |",
+        "|---|---|---|",
+    ]
+    for flag in PEER_FLAGS:
+        value = f"={flag.value}" if flag.value else ""
+        shown = ", ".join(f"`{spelled(name)}{value}`" for name in flag.spellings)
+        # A bar ends a cell even inside of code.
+        cells = [cell.replace("|", "\\|") for cell in (shown, ", ".join(flag.by) or "–", flag.does)]
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 

@@ -19,6 +19,7 @@ from xdsl.utils.exceptions import PassFailedException
 from xonnc.errors import RefusalError, XonncError
 from xonnc.tools import opt
 from xonnc.tools.opt import run_opt
+from xonnc.transforms.constprop_onnx import ConstProp
 
 TEXT = """
 func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {
@@ -106,20 +107,18 @@ def test_mlirs_options_of_canonicalize_have_no_effect():
 
 
 def test_options_beside_the_passes_reach_them():
-    flags = opt.split_pass_flags(
+    tool = opt.OnnxOptMain(
         ["--onnx-const-prop-expansion-bound=2", "--constprop-onnx", "--onnx-const-prop-disable-pattern=A"],
-        ["constprop-onnx"],
-        {},
+        lambda: b"",
     )
-    assert [spec.parameters for spec in flags.passes] == [
-        {"expansion-bound": ("2",), "disable-pattern": ("A",)}
-    ]
+    assert tool.passes == [ConstProp(expansion_bound=2, disable_pattern=("A",))]
 
 
 @pytest.mark.parametrize(
     ("args", "message"),
     [
         (["--cs"], "no pass or option 'cs'; did you mean 'cse'?"),
+        (["--enable-timin"], "no pass or option 'enable-timin'; did you mean 'enable-timing'?"),
         (["--split-input-fil"], "no pass or option 'split-input-fil'; did you mean 'split-input-file'?"),
         (["--qqqqqqq"], "no pass or option 'qqqqqqq'; see"),
         (["-p", "csee"], "no pass 'csee'; did you mean 'cse'?"),

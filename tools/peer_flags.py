@@ -1,0 +1,330 @@
+"""
+onnx-mlir's command-line options, each with what it does here or what comes nearest (spec/onnx-front.md §2.5).
+
+One table: what the tools accept, the message for a flag that none takes, and the page `docs/peer-flags.md`
+are made from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal, TypeAlias
+
+Tool: TypeAlias = Literal["onnx-opt", "onnx-translate", "xonnc emit"]
+
+Declared: TypeAlias = Literal["common", "onnx-mlir", "onnx-mlir-opt"]
+"""Where onnx-mlir declares an option: for all its tools, for its driver, for its `opt`."""
+
+OPT: tuple[Tool, ...] = ("onnx-opt",)
+EMIT: tuple[Tool, ...] = ("xonnc emit",)
+IMPORT: tuple[Tool, ...] = ("onnx-translate", "xonnc emit")
+PASSES: tuple[Tool, ...] = ("onnx-opt", "xonnc emit")
+ALL: tuple[Tool, ...] = ("onnx-opt", "onnx-translate", "xonnc emit")
+
+NO_CPU = "none, no CPU code is made"
+PROBES = "`--timing` and `--stats` measure passes; compiled models carry no probes"
+
+
+@dataclass(frozen=True)
+class PeerFlag:
+    """One option of onnx-mlir."""
+
+    name: str
+    """Its name without dashes; of several that choose one thing, all of them with commas between."""
+    declared: Declared
+    does: str
+    """What it does here; of a flag that no tool takes, the nearest we have."""
+    value: str | None = None
+    """What is written behind `=`; `None` for a switch, which may be given `true` or `false`."""
+    by: tuple[Tool, ...] = ()
+    """The tools that take it; none if it is not taken."""
+    sets: tuple[str, str] | None = None
+    """The pass, and its option, that it stands for wherever that pass is asked for."""
+    choices: tuple[str, ...] = ()
+    """The values that are taken; any if there are none."""
+    is_own: bool = False
+    """Whether the tools have it among their own options, with the same meaning."""
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """The names by which it is given, without dashes."""
+        return tuple(self.name.split(","))
+
+
+COMMON = (
+    PeerFlag("input", "common", "the file to read; standard input without it", "FILE", ALL, is_own=True),
+    PeerFlag("o", "common", "where to write", "FILE", ALL, is_own=True),
+    PeerFlag(
+        "maccel",
+        "common",
+        "accepted for `NONE` and `CPU`; another accelerator is a `--target` of `xonnc compile`",
+        "NAME",
+        ALL,
+        choices=("NONE", "CPU"),
+    ),
+    PeerFlag("O0,O1,O2,O3", "common", "accepted; no pass at this level does less or more by it", by=ALL),
+    PeerFlag("mtriple", "common", "accepted without effect: no CPU code is made", "TRIPLE", ALL),
+    PeerFlag("mcpu", "common", "accepted without effect: no CPU code is made", "NAME", ALL),
+    PeerFlag("march", "common", "accepted without effect: no CPU code is made", "NAME", ALL),
+    PeerFlag("nnpa-epsilon", "common", "none, it belongs to another accelerator", "NUMBER"),
+    PeerFlag("instrument-stage", "common", PROBES, "STAGE"),
+    PeerFlag(
+        "onnx-const-prop-round-fp-to-int",
+        "common",
+        "`--constprop-onnx=round-fp-to-int`: casts to integers round to nearest even",
+        by=PASSES,
+        sets=("constprop-onnx", "round-fp-to-int"),
+    ),
+    PeerFlag(
+        "onnx-const-prop-expansion-bound",
+        "common",
+        "`--constprop-onnx='expansion-bound=N'`: no fold makes more than N times the bytes it reads",
+        "N",
+        PASSES,
+        sets=("constprop-onnx", "expansion-bound"),
+    ),
+    PeerFlag(
+        "onnx-const-prop-disable-pattern",
+        "common",
+        "`--constprop-onnx='disable-pattern=A,B'`: rules to leave out",
+        "NAMES",
+        PASSES,
+        sets=("constprop-onnx", "disable-pattern"),
+    ),
+    PeerFlag(
+        "onnx-hybrid-pass",
+        "common",
+        "`false` takes the passes one by one; no effect on onnx-opt, which runs what it is told",
+        by=PASSES,
+    ),
+    PeerFlag(
+        "functions-to-decompose",
+        "common",
+        "operators that ONNX defines by a function and that are imported as its body",
+        "NAMES",
+        IMPORT,
+    ),
+    PeerFlag("disable-krnl-op-fusion", "common", NO_CPU),
+    PeerFlag("disable-quantization-zero-point", "common", NO_CPU),
+    PeerFlag("enable-krnl-buffer-reuse", "common", "`--dla-allocate` shares the memory of tensors always"),
+    PeerFlag("enable-safe-code-gen", "common", NO_CPU),
+    PeerFlag(
+        "shapeInformationUB", "common", "`--shapeInformation` fixes sizes; there are no bounds", "SHAPES"
+    ),
+    PeerFlag(
+        "shapeInformationLB", "common", "`--shapeInformation` fixes sizes; there are no bounds", "SHAPES"
+    ),
+    PeerFlag("disable-memref-prefetch", "common", NO_CPU),
+    PeerFlag(
+        "decompose-op-in-onnx",
+        "common",
+        "`--decompose-onnx='decompose-op-in-onnx=A,B'`: operators decomposed only on request",
+        "NAMES",
+        PASSES,
+        sets=("decompose-onnx", "decompose-op-in-onnx"),
+    ),
+    PeerFlag("linalg-ops", "common", "none, there is no path through linalg", "NAMES"),
+    PeerFlag("disable-eliminate-write-only-alloc", "common", NO_CPU),
+    PeerFlag(
+        "disable-constant-prop",
+        "common",
+        "`--constprop-onnx=disable`: nothing is folded",
+        by=PASSES,
+        sets=("constprop-onnx", "disable"),
+    ),
+    PeerFlag("disable-count-include-pad", "common", NO_CPU),
+    PeerFlag("j", "common", "accepted without effect: passes run one after the other", "N", ALL),
+)
+
+DRIVER = (
+    PeerFlag(
+        "EmitONNXBasic,EmitONNXIR,EmitMLIR,EmitLLVMIR,EmitObj,EmitLib,EmitJNI",
+        "onnx-mlir",
+        "what to write: the model as imported, or after the passes of the ONNX level;"
+        " the others are code for CPUs and refused",
+        by=IMPORT,
+    ),
+    PeerFlag("disable-recompose", "onnx-mlir", "leaves `recompose-onnx` and its rules out", by=EMIT),
+    PeerFlag(
+        "invokeOnnxVersionConverter",
+        "onnx-mlir",
+        "brings the model to the newest opset first, by the onnx package's version converter",
+        by=IMPORT,
+    ),
+    PeerFlag("preserveLocations", "onnx-mlir", "writes locations (onnx-translate does by itself)", by=IMPORT),
+    PeerFlag("printIR", "onnx-mlir", "prints the result on standard output too", by=EMIT),
+    PeerFlag("printONNXBasicIR", "onnx-mlir", "prints the model as imported, constants elided", by=EMIT),
+    PeerFlag(
+        "do-not-emit-full-mlir-code", "onnx-mlir", "writes only the file with elided constants", by=EMIT
+    ),
+    PeerFlag("omit-compile-info", "onnx-mlir", "none, files say nothing about the compiler"),
+    PeerFlag("preserveBitcode", "onnx-mlir", NO_CPU),
+    PeerFlag("preserveLLVMIR", "onnx-mlir", NO_CPU),
+    PeerFlag("preserveMLIR", "onnx-mlir", "`xonnc compile --dump DIR` keeps the IR of each stage"),
+    PeerFlag(
+        "useOnnxModelTypes",
+        "onnx-mlir",
+        "`false` forgets the types that the model gives to values inside of it",
+        by=IMPORT,
+    ),
+    PeerFlag("repeatOnnxTransform", "onnx-mlir", "runs the passes of the ONNX level N times more", "N", EMIT),
+    PeerFlag(
+        "shapeInformation",
+        "onnx-mlir",
+        "sizes for inputs, as `0:1x3x224x224,1:-1x10`",
+        "SHAPES",
+        ALL,
+    ),
+    PeerFlag(
+        "dimParams",
+        "onnx-mlir",
+        "names for dynamic sizes of inputs, as `0:0=batch,1=seq|1:0=batch`",
+        "NAMES",
+        ALL,
+    ),
+    PeerFlag(
+        "customEnvFlags",
+        "onnx-mlir",
+        "the environment variable with flags that stand in front of all others (ONNX_MLIR_FLAGS)",
+        "NAME",
+        ALL,
+    ),
+    PeerFlag("modelSize", "onnx-mlir", "accepted without effect: there is no limit to choose", "SIZE", EMIT),
+    PeerFlag("store-constants-to-file", "onnx-mlir", "`onnx-translate --external-data=FILE`"),
+    PeerFlag(
+        "constants-to-file-single-threshold", "onnx-mlir", "`onnx-translate --external-data-threshold`", "KB"
+    ),
+    PeerFlag(
+        "constants-to-file-total-threshold", "onnx-mlir", "`onnx-translate --external-data-threshold`", "GB"
+    ),
+    PeerFlag("v", "onnx-mlir", "tells each pass as it begins", by=ALL),
+    PeerFlag("Xopt", "onnx-mlir", NO_CPU, "FLAG"),
+    PeerFlag("Xllc", "onnx-mlir", NO_CPU, "FLAG"),
+    PeerFlag("mllvm", "onnx-mlir", NO_CPU, "FLAG"),
+    PeerFlag("instrument-ops", "onnx-mlir", PROBES, "OPS"),
+    PeerFlag(
+        "InstrumentBeforeOp,InstrumentAfterOp,InstrumentReportTime,InstrumentReportMemory",
+        "onnx-mlir",
+        PROBES,
+    ),
+    PeerFlag("parallelize-ops", "onnx-mlir", NO_CPU, "OPS"),
+    PeerFlag(
+        "instrument-signature",
+        "onnx-mlir",
+        "`--instrument-onnx-runtime-signature='signature-pattern=…'`: types of the ops that match",
+        "OPS",
+        PASSES,
+        sets=("instrument-onnx-runtime-signature", "signature-pattern"),
+    ),
+    PeerFlag(
+        "instrument-onnx-node",
+        "onnx-mlir",
+        "`--instrument-onnx-runtime-signature='node-pattern=…'`: types and data of the nodes that match",
+        "NODES",
+        PASSES,
+        sets=("instrument-onnx-runtime-signature", "node-pattern"),
+    ),
+    PeerFlag(
+        "onnx-op-stats",
+        "onnx-mlir",
+        "prints how often each op is in the result",
+        "TXT|JSON",
+        PASSES,
+        choices=("TXT", "JSON"),
+    ),
+    PeerFlag(
+        "onnx-op-transform-threshold",
+        "onnx-mlir",
+        "`--onnx-op-transform='onnx-op-transform-threshold=N'`: rounds at most",
+        "N",
+        PASSES,
+        sets=("onnx-op-transform", "onnx-op-transform-threshold"),
+    ),
+    PeerFlag(
+        "onnx-op-transform-report",
+        "onnx-mlir",
+        "`--onnx-op-transform=onnx-op-transform-report`: how many rounds it took",
+        by=PASSES,
+        sets=("onnx-op-transform", "onnx-op-transform-report"),
+    ),
+    PeerFlag("parallel", "onnx-mlir", NO_CPU),
+    PeerFlag("disable-simd", "onnx-mlir", NO_CPU),
+    PeerFlag("enable-fast-math", "onnx-mlir", NO_CPU),
+    PeerFlag(
+        "simd-data-layout",
+        "onnx-mlir",
+        "`--conv-opt-onnx=simd-data-layout`: convolutions in blocks of four channels",
+        by=PASSES,
+        sets=("conv-opt-onnx", "simd-data-layout"),
+    ),
+    PeerFlag("ops-for-call", "onnx-mlir", NO_CPU, "OPS"),
+    PeerFlag("verifyInputTensors", "onnx-mlir", "`xonnc simulate` checks its inputs always"),
+    PeerFlag("use-linalg-path", "onnx-mlir", "none, there is no path through linalg"),
+    PeerFlag("enable-debug-info", "onnx-mlir", "`--mlir-print-debuginfo` writes locations"),
+    PeerFlag(
+        "allowSorting",
+        "onnx-mlir",
+        "`false` refuses a model whose nodes stand in the wrong order instead of sorting them",
+        by=IMPORT,
+    ),
+    PeerFlag(
+        "report-heap-before", "onnx-mlir", "tells the memory held before these passes", "PASSES", PASSES
+    ),
+    PeerFlag("report-heap-after", "onnx-mlir", "tells the memory held after these passes", "PASSES", PASSES),
+    PeerFlag("tag", "onnx-mlir", "none, symbols have no suffix", "TAG"),
+    PeerFlag("enable-conv-opt-pass", "onnx-mlir", "`false` leaves `conv-opt-onnx` out", by=EMIT),
+    PeerFlag("disable-fused-op", "onnx-mlir", "none, no pass makes onnx.Fused"),
+    PeerFlag(
+        "disable-conv-to-matmul", "onnx-mlir", "leaves the rules that turn Conv into MatMul out", by=EMIT
+    ),
+    PeerFlag(
+        "replace-op-with-its-operand",
+        "onnx-mlir",
+        "nodes to bypass, as `0:relu_.*`; for onnx-opt it is the pass of this name",
+        "N:REGEX",
+        EMIT,
+    ),
+    PeerFlag("L", "onnx-mlir", NO_CPU, "DIR"),
+    PeerFlag("l", "onnx-mlir", NO_CPU, "LIBRARY"),
+    PeerFlag(
+        "config-file",
+        "onnx-mlir",
+        'flags from a JSON file, `{"compile-options": ["-O3", …]}`, in front of those given',
+        "FILE",
+        ALL,
+    ),
+    PeerFlag("save-config-file", "onnx-mlir", "writes the flags of this run as such a file", "FILE", ALL),
+    PeerFlag("profile-ir", "onnx-mlir", PROBES, "LEVEL"),
+    PeerFlag("profile-ir-with-sig", "onnx-mlir", PROBES, "LEVEL"),
+    PeerFlag("opt-report", "onnx-mlir", "`--stats` tells which rules fired", "Parallel|Simd"),
+    PeerFlag("enable-timing", "onnx-mlir", "`--timing`: the time of each pass", by=PASSES),
+    PeerFlag("enable-bound-check", "onnx-mlir", NO_CPU),
+    PeerFlag("append-decoding-strategy", "onnx-mlir", "none, add the ArgMax to the model", "greedy"),
+    PeerFlag("test-compiler-opt", "onnx-mlir", "none, it is for tests of onnx-mlir itself"),
+)
+
+TOOL = (
+    PeerFlag(
+        "split-input-file", "onnx-mlir-opt", "treats parts between `// -----` alone", by=OPT, is_own=True
+    ),
+    PeerFlag(
+        "verify-diagnostics", "onnx-mlir-opt", "checks `expected-error {{…}}` comments", by=OPT, is_own=True
+    ),
+    PeerFlag("verify-each", "onnx-mlir-opt", "verifies after each pass; `=0` does not", by=OPT, is_own=True),
+    PeerFlag("allow-unregistered-dialect", "onnx-mlir-opt", "accepts unknown ops", by=OPT, is_own=True),
+)
+
+PEER_FLAGS = (*COMMON, *DRIVER, *TOOL)
+"""All options that onnx-mlir declares."""
+
+
+@cache
+def peer_flags() -> dict[str, PeerFlag]:
+    """The options by each of their spellings."""
+    return {spelling: flag for flag in PEER_FLAGS for spelling in flag.spellings}
+
+
+def spelled(name: str) -> str:
+    """An option with its dashes: `-o`, `--parallel`."""
+    return f"-{name}" if len(name) == 1 or name in ("O0", "O1", "O2", "O3") else f"--{name}"

@@ -1,0 +1,186 @@
+"""onnx-mlir's options as given on a command line, in its environment variable, in its configuration file."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from xdsl.utils.arg_spec import ArgSpec, ParameterListType
+from xdsl.utils.hints import isa
+
+from xonnc.errors import XonncError
+from xonnc.formats.replacing import replacing
+from xonnc.tools.pass_flags import UsageError, near
+from xonnc.tools.peer_flags import PeerFlag, Tool, peer_flags, spelled
+
+ENVIRONMENT = "ONNX_MLIR_FLAGS"
+"""The variable with flags, unless `--customEnvFlags` names another."""
+
+CONFIGURATION_KEY = "compile-options"
+
+_SWITCH = {"true": True, "1": True, "false": False, "0": False}
+
+
+@dataclass
+class PeerSettings:
+    """The options that were given, each by the spelling it was given by."""
+
+    values: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+
+    def on(self, name: str, default: bool = False) -> bool:
+        """Whether a switch is on; the last word counts."""
+        given = self.values.get(name)
+        return _SWITCH[given[-1]] if given else default
+
+    def text(self, name: str) -> str | None:
+        """The value of an option, the last if it was given more than once."""
+        given = self.values.get(name)
+        return given[-1] if given else None
+
+    def names(self, name: str) -> tuple[str, ...]:
+        """The names in all values of an option, between commas."""
+        return tuple(part for text in self.values.get(name, ()) for part in text.split(",") if part)
+
+    def number(self, name: str) -> int | None:
+        """The value of an option that counts something; `UsageError` for any other text."""
+        text = self.text(name)
+        if text is None:
+            return None
+        if not text.isdecimal():
+            raise UsageError(f"option '--{name}' takes a number, found '{text}'")
+        return int(text)
+
+    def chosen(self, names: Iterable[str]) -> str | None:
+        """The one of several switches that was given last."""
+        given = [name for name in self.values if name in names and self.on(name)]
+        return given[-1] if given else None
+
+    def for_passes(self, specs: Iterable[ArgSpec]) -> list[ArgSpec]:
+        """The passes with the options that stand beside them; what a pass itself is given counts more."""
+        beside: dict[str, dict[str, ParameterListType]] = {}
+        for spelling, given in self.values.items():
+            sets = peer_flags()[spelling].sets
+            if sets is not None:
+                options = beside.setdefault(sets[0], {})
+                options[sets[1]] = tuple(part for text in given for part in text.split(",") if part)
+        return [ArgSpec(spec.name, beside.get(spec.name, {}) | spec.parameters) for spec in specs]
+
+    def arguments(self) -> list[str]:
+        """The options as they could be given again."""
+        return [
+            f"--{name}={text}" if peer_flags()[name].value or text != "true" else f"--{name}"
+            for name, given in self.values.items()
+            for text in given
+            if name not in ("config-file", "save-config-file", "customEnvFlags")
+        ]
+
+
+def take_peer_flags(
+    argv: Sequence[str], tool: Tool, known: Collection[str] = ()
+) -> tuple[PeerSettings, list[str]]:
+    """
+    Takes onnx-mlir's options out of `argv`; gives them and the rest.
+
+    `known` are names that mean something else to this tool. `UsageError` names an option that the tool does
+    not take, with the nearest there is. Writes the file that `--save-config-file` names.
+    """
+    settings = PeerSettings()
+    _take_stored(settings, argv, tool)
+    rest: list[str] = []
+    arguments = iter(argv)
+    for argument in arguments:
+        if not _take(settings, argument, arguments, tool, known):
+            rest.append(argument)
+    if (file := settings.text("save-config-file")) is not None:
+        text = json.dumps({CONFIGURATION_KEY: settings.arguments()}, indent=2)
+        with replacing(Path(file)) as stream:
+            stream.write(f"{text}\n".encode())
+    return settings, rest
+
+
+def _take(
+    settings: PeerSettings, argument: str, following: Iterator[str], tool: Tool, known: Collection[str]
+) -> bool:
+    """Notes the option in `argument`; whether it is one for here."""
+    if not argument.startswith("-") or argument == "-":
+        return False
+    name, equals, value = argument.lstrip("-").partition("=")
+    if name[:1] == "j" and name[1:].isdecimal() and not argument.startswith("--"):
+        name, equals, value = "j", "=", name[1:]
+    flag = peer_flags().get(name)
+    if flag is None or flag.is_own or (tool not in flag.by and name in known):
+        return False
+    if tool not in flag.by:
+        raise UsageError(refusal(flag, name))
+    if flag.value is None:
+        value = value if equals else "true"
+        if value not in _SWITCH:
+            raise UsageError(f"option '{spelled(name)}' takes true or false, found '{value}'")
+    elif not equals:
+        found = next(following, None)
+        if found is None:
+            raise UsageError(f"option '{spelled(name)}' needs a value: {flag.value}")
+        value = found
+    if flag.choices and value not in flag.choices:
+        listed = ", ".join(flag.choices)
+        raise UsageError(
+            f"option '{spelled(name)}' takes {listed}, found '{value}'{near(value, flag.choices)};"
+            f" {flag.does}"
+        )
+    settings.values.setdefault(name, []).append(value)
+    return True
+
+
+def refusal(flag: PeerFlag, spelling: str) -> str:
+    """Why a tool does not take an option, and what to take instead."""
+    if flag.by:
+        return f"option '{spelled(spelling)}' of onnx-mlir is for {' and '.join(flag.by)}"
+    return f"option '{spelled(spelling)}' of onnx-mlir is not taken; nearest: {flag.does}"
+
+
+def _take_stored(settings: PeerSettings, argv: Sequence[str], tool: Tool) -> None:
+    """Notes the options from the configuration file and the environment that are for this tool."""
+    found: list[str] = []
+    for file in _given(argv, "config-file"):
+        found += _read_configuration(Path(file))
+    variable = next(reversed(_given(argv, "customEnvFlags")), ENVIRONMENT)
+    try:
+        found += shlex.split(os.environ.get(variable, ""))
+    except ValueError as error:
+        raise UsageError(f"cannot read the flags in {variable}: {error}") from error
+    arguments = iter(found)
+    for argument in arguments:
+        name, equals, _ = argument.lstrip("-").partition("=")
+        flag = peer_flags().get(name)
+        if flag is None:
+            raise UsageError(f"no option '{argument}' of onnx-mlir{near(name, peer_flags())}")
+        # One variable serves all tools; each takes what is its own.
+        if tool in flag.by:
+            _take(settings, argument, arguments, tool, ())
+        elif flag.value is not None and not equals:
+            next(arguments, None)
+
+
+def _given(argv: Sequence[str], option: str) -> list[str]:
+    """The values of an option, before any other is looked at."""
+    values: list[str] = []
+    for argument, following in zip(argv, [*argv[1:], ""], strict=False):
+        name, equals, value = argument.lstrip("-").partition("=")
+        if argument.startswith("-") and name == option:
+            values.append(value if equals else following)
+    return values
+
+
+def _read_configuration(path: Path) -> list[str]:
+    try:
+        content: object = json.loads(path.read_text())
+    except ValueError as error:
+        raise XonncError(f"{path}: no JSON: {error}") from error
+    options = content.get(CONFIGURATION_KEY) if isa(content, dict[str, object]) else None
+    if not isa(options, list[str]):
+        raise XonncError(f'{path}: a list of flags is needed, as {{"{CONFIGURATION_KEY}": ["-O3"]}}')
+    return options
