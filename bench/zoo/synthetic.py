@@ -7,11 +7,14 @@ from pathlib import Path
 import numpy as np
 import onnx
 
-from bench.zoo.graph import FLOAT, Graph
+from bench.zoo.graph import FLOAT, INT64, Graph
+from bench.zoo.layers import dense
 
-EXTERNAL_WIDTH = 8192
-EXTERNAL_LAYERS = 12
-"""Twelve matrices of 256 MiB: 3.2 GB."""
+TABLES, ROWS, WIDTH = 12, 65536, 1024
+"""Embeddings of 256 MiB each: 3.2 GB."""
+
+USED_ROWS = 128
+"""Of each embedding so many rows are not zero at its start and at its end."""
 
 
 def chain(count: int) -> onnx.ModelProto:
@@ -64,29 +67,30 @@ def additions(count: int, elements: int) -> onnx.ModelProto:
 
 def external_3gb(path: Path) -> None:
     """
-    Dense layers whose weights are 3.2 GB in a file beside the model, which is nearly all holes.
+    A recommender: rows of twelve embeddings, scaled and concatenated, and a few dense layers of them.
 
-    A row in 64 has numbers in it, the rest is zeros that are on no disk.
+    The embeddings are 3.2 GB in a file beside the model, nearly all of it holes that take no room on a disk.
     """
-    width, size = EXTERNAL_WIDTH, EXTERNAL_WIDTH * EXTERNAL_WIDTH * 4
-    data = path.with_name("weights.bin")
+    size = ROWS * WIDTH * 4
     random = np.random.default_rng(0)
     graph = Graph("external_3gb")
-    value = graph.input("x", ("batch", width))
+    columns = graph.ops("Split", graph.input("ids", ("batch", TABLES), INT64), count=TABLES, axis=1)
     weights: list[onnx.TensorProto] = []
-    for layer in range(EXTERNAL_LAYERS):
-        with graph.within(f"layer{layer}"):
-            name = f"layer{layer}.weight"
-            weights.append(_external(name, (width, width), data.name, layer * size, size))
-            value = graph.op("MatMul", value, name)
-            value = graph.op("Add", value, graph.normal("bias", (width,), 0.1))
-            value = graph.op("Relu", graph.op("Identity", value))
-    with data.open("wb") as file:
-        file.truncate(EXTERNAL_LAYERS * size)
-        for row in range(0, EXTERNAL_LAYERS * width, 64):
-            file.seek(row * width * 4)
-            file.write((random.standard_normal(width, np.float32) * np.float32(0.1)).tobytes())
-    model = graph.model({"y": (value, ("batch", width))})
+    parts: list[str] = []
+    with path.with_name("weights.bin").open("wb") as file:
+        file.truncate(TABLES * size)
+        for index, column in enumerate(columns):
+            for row in (index * ROWS, (index + 1) * ROWS - USED_ROWS):
+                file.seek(row * WIDTH * 4)
+                file.write(random.standard_normal((USED_ROWS, WIDTH), np.float32).tobytes())
+            name = f"embedding{index}.weight"
+            weights.append(_external(name, (ROWS, WIDTH), "weights.bin", index * size, size))
+            with graph.within(f"embedding{index}"):
+                chosen = graph.op("Gather", name, graph.op("Squeeze", column, graph.integers(1)), axis=0)
+                parts.append(graph.op("Mul", graph.op("Identity", chosen), graph.literal(1 / 32)))
+    value = dense(graph, "dense0", graph.op("Concat", *parts, axis=1), TABLES * WIDTH, 256)
+    value = dense(graph, "dense1", graph.op("Relu", value), 256, 1)
+    model = graph.model({"score": (graph.op("Sigmoid", value), ("batch", 1))})
     model.graph.initializer.extend(weights)
     path.write_bytes(model.SerializeToString())
 
