@@ -1,0 +1,107 @@
+"""
+Simplifying models, against the tools that do it: time, peak memory and nodes left.
+
+    python -m venv /tmp/peers && /tmp/peers/bin/pip install -e '.[check,peers]'
+    /tmp/peers/bin/python bench/simplify.py [--models a,b] [--tools a,b] [--rounds 3] [--json FILE]
+
+Each sample is a process of its own, on one core. Tools take turns, in reversed order every other round. The
+models that xonnc makes are first compared with the original in onnxruntime, on inputs that include negative,
+large and zero ones. Tools that are not installed are left out. Exits 1 if something that was asked does not
+hold (issue 3, item 5; spec/cpu-performance.md §2).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+if __package__ in (None, ""):
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from bench.models import CHAIN_LENGTHS, LARGEST, MODELS, NETWORKS, path_of, size_of
+from bench.simplifying.figures import Cell, Figures, verdicts
+from bench.simplifying.report import as_json, tables
+from bench.simplifying.sample import disagreement, run_sample
+from bench.simplifying.tools import BASELINE, TOOLS
+
+CHAINS = [f"chain_{count}" for count in CHAIN_LENGTHS]
+DEFAULTS = [*NETWORKS, LARGEST, *CHAINS]
+OURS_ALONE = set(CHAINS)
+"""Models on which peers are not run: they take minutes and nothing is asked of them."""
+
+INPUTS = 4
+"""Inputs that outputs are compared on."""
+
+
+def main() -> int:
+    """Measures what the command line names; prints tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--models", metavar="A,B", help=f"of {', '.join(DEFAULTS)}")
+    parser.add_argument("--tools", metavar="A,B", help=f"of {', '.join(TOOLS)}; {BASELINE} always")
+    parser.add_argument("--rounds", type=int, default=3, metavar="N")
+    parser.add_argument("--limit", type=float, default=300, metavar="SECONDS", help="of a sample")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="every sample")
+    parser.add_argument("--check-peers", action="store_true", help="compares outputs of the others too")
+    args = parser.parse_args()
+    models = _chosen(parser, args.models, DEFAULTS, MODELS)
+    tools = _chosen(parser, args.tools, TOOLS, TOOLS)
+    tools = [tool for tool in TOOLS if tool in tools or tool == BASELINE]
+    missing = sorted({TOOLS[tool].package for tool in tools if not TOOLS[tool].is_there()})
+    if missing:
+        print(f"not installed, left out: {', '.join(missing)} (pip install 'xonnc[check,peers]')", flush=True)
+    figures = Figures([tool for tool in tools if TOOLS[tool].is_there()])
+    print(", ".join(sorted({TOOLS[tool].title() for tool in figures.tools})), flush=True)
+    for turn in range(args.rounds):
+        for model in models:
+            _measure(figures, model, turn, args)
+        if args.json:
+            args.json.write_text(as_json(figures))
+    print(tables(figures))
+    return 0 if all(verdict.passed for verdict in verdicts(figures)) else 1
+
+
+def _chosen(
+    parser: argparse.ArgumentParser, text: str | None, defaults: Iterable[str], known: Collection[str]
+) -> list[str]:
+    """Names of a list with commas, or the defaults."""
+    names = text.split(",") if text else list(defaults)
+    if unknown := [name for name in names if name not in known]:
+        parser.error(f"no '{unknown[0]}'; there are {', '.join(known)}")
+    return names
+
+
+def _measure(figures: Figures, model: str, turn: int, args: argparse.Namespace) -> None:
+    """A sample of each tool; the first time, outputs are compared."""
+    path = path_of(model)
+    figures.sizes[model] = size_of(path) / 1e6
+    for tool in figures.tools if turn % 2 == 0 else reversed(figures.tools):
+        if model in OURS_ALONE and TOOLS[tool].package not in ("xonnc", "onnx"):
+            continue
+        cell = figures.cell(model, tool)
+        if cell.failure:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            written = Path(folder, "simplified.onnx") if turn == 0 else None
+            cell.add(run_sample(tool, path, args.limit, written))
+            is_compared = TOOLS[tool].package == "xonnc" or (args.check_peers and TOOLS[tool].is_standard)
+            if written and cell.is_done and is_compared and tool != BASELINE:
+                cell.disagreement = disagreement(path, written, INPUTS, args.limit)
+        _tell(model, tool, cell)
+
+
+def _tell(model: str, tool: str, cell: Cell) -> None:
+    if cell.is_done:
+        last = cell.samples[-1]
+        told = f"{last.seconds:8.3f} s {last.peak:6.0f} MB {cell.nodes:6} nodes  {cell.disagreement or ''}"
+    else:
+        told = cell.failure
+    print(f"{model:<20} {tool:<14} {told}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

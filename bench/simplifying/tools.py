@@ -1,0 +1,193 @@
+"""The tools that simplify models: xonnc and its peers, each from a path to a model in memory."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Protocol
+
+import onnx
+
+BASELINE = "onnx.load"
+"""Reads the model and no more: what the times of all are told in."""
+
+OURS = "xonnc"
+
+
+class Simplified(Protocol):
+    """What a tool made, still in memory."""
+
+    def operators(self) -> Counter[str]:
+        """How many nodes there are of each operator, subgraphs included."""
+        ...
+
+    def write(self, path: Path) -> None:
+        """Writes the model."""
+        ...
+
+
+Simplifier = Callable[[Path], Simplified]
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One way to simplify; `prepare` imports what it needs and gives what is timed."""
+
+    name: str
+    package: str
+    prepare: Callable[[], Simplifier]
+    is_standard: bool = True
+    """Whether the nodes that it makes are of ONNX alone, so that they can be counted against others."""
+
+    def is_there(self) -> bool:
+        """Whether its package is installed."""
+        return find_spec(self.package) is not None
+
+    def title(self) -> str:
+        """The package and its version."""
+        return f"{self.package} {version(self.package)}"
+
+
+@dataclass(frozen=True)
+class Message:
+    """A model as a protobuf message."""
+
+    proto: onnx.ModelProto
+
+    def operators(self) -> Counter[str]:
+        """Counts nodes."""
+        return count_operators(self.proto)
+
+    def write(self, path: Path) -> None:
+        """Writes the message."""
+        path.write_bytes(self.proto.SerializeToString())
+
+
+def count_operators(model: onnx.ModelProto) -> Counter[str]:
+    """How many nodes of each operator a model has, subgraphs included."""
+    return Counter(node.op_type for node in _nodes(model.graph))
+
+
+def _nodes(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
+    for node in graph.node:
+        yield node
+        for attribute in node.attribute:
+            for inner in (attribute.g, *attribute.graphs):
+                yield from _nodes(inner)
+
+
+@dataclass(frozen=True)
+class _Session:
+    """A session of onnxruntime: what it made of the graph is seen by making it again into a file."""
+
+    source: Path
+    level: str
+    session: object
+
+    def operators(self) -> Counter[str]:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "model.onnx")
+            self.write(path)
+            load: Callable[..., onnx.ModelProto] = vars(onnx)["load"]
+            return count_operators(load(str(path), load_external_data=False))
+
+    def write(self, path: Path) -> None:
+        _open_session(self.source, self.level, path)
+
+
+def _named(module: str, name: str) -> Callable[..., Any]:
+    """A function of a package that ships no types."""
+    return getattr(import_module(module), name)
+
+
+def _ours() -> Simplifier:
+    from xonnc.simplifier import SimplifiedModel, simplify_model
+
+    @dataclass(frozen=True)
+    class Module:
+        model: SimplifiedModel
+
+        def operators(self) -> Counter[str]:
+            return count_operators(self.model.proto())
+
+        def write(self, path: Path) -> None:
+            self.model.write(path)
+
+    return lambda path: Module(simplify_model(path))
+
+
+def _ours_as_message() -> Simplifier:
+    from xonnc.simplifier import simplify_model
+
+    return lambda path: Message(simplify_model(path).proto())
+
+
+def _load() -> Simplifier:
+    load = _named("onnx", "load")
+    return lambda path: Message(load(str(path)))
+
+
+def _onnxsim() -> Simplifier:
+    simplify = _named("onnxsim", "simplify")
+    return lambda path: Message(simplify(str(path), check_n=0)[0])
+
+
+def _onnxslim() -> Simplifier:
+    slim = _named("onnxslim", "slim")
+    return lambda path: Message(slim(str(path)))
+
+
+def _onnxoptimizer() -> Simplifier:
+    load, optimize = _named("onnx", "load"), _named("onnxoptimizer", "optimize")
+    passes: Sequence[str] = _named("onnxoptimizer", "get_fuse_and_elimination_passes")()
+    return lambda path: Message(optimize(load(str(path)), passes))
+
+
+def _onnxscript() -> Simplifier:
+    load, optimize = _named("onnx", "load"), _named("onnxscript.optimizer", "optimize")
+    return lambda path: Message(optimize(load(str(path))))
+
+
+def _session(level: str) -> Callable[[], Simplifier]:
+    def prepare() -> Simplifier:
+        import_module("onnxruntime")
+        return lambda path: _Session(path, level, _open_session(path, level))
+
+    return prepare
+
+
+def _open_session(source: Path, level: str, optimized: Path | None = None) -> object:
+    """A session at its defaults but for the level; writes the graph that it runs to `optimized`."""
+    ort = import_module("onnxruntime")
+    options = ort.SessionOptions()
+    options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, level)
+    options.log_severity_level = 4
+    if optimized is not None:
+        options.optimized_model_filepath = str(optimized)
+        # A message holds 2 GB at most.
+        options.add_session_config_entry(
+            "session.optimized_model_external_initializers_file_name", optimized.with_suffix(".data").name
+        )
+    return ort.InferenceSession(str(source), options, providers=["CPUExecutionProvider"])
+
+
+TOOLS = {
+    tool.name: tool
+    for tool in (
+        Tool(OURS, "xonnc", _ours),
+        Tool("xonnc+message", "xonnc", _ours_as_message),
+        Tool(BASELINE, "onnx", _load),
+        Tool("onnxsim", "onnxsim", _onnxsim),
+        Tool("onnxslim", "onnxslim", _onnxslim),
+        Tool("onnxoptimizer", "onnxoptimizer", _onnxoptimizer),
+        Tool("onnxscript", "onnxscript", _onnxscript),
+        Tool("ort-basic", "onnxruntime", _session("ORT_ENABLE_BASIC")),
+        Tool("ort-extended", "onnxruntime", _session("ORT_ENABLE_EXTENDED"), is_standard=False),
+    )
+}
