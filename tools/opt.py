@@ -322,6 +322,7 @@ class OnnxOptMain(xDSLOptMain):
         printer = OnnxPrinter(
             stream=stream,
             print_generic_format=self.args.mlir_print_op_generic,
+            number_disposables=self.args.mlir_print_op_generic,
             print_debuginfo=self.args.mlir_print_debuginfo,
             elide_larger=self.args.mlir_elide_elementsattrs_if_larger,
             hex_larger=self.args.mlir_print_elementsattrs_with_hex_if_larger,

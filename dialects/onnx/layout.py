@@ -11,6 +11,9 @@ from xdsl.printer import Printer
 LAYOUTS = ("NCHW4C", "KCMN4C4K")
 """Images in blocks of four channels, and the weights that go with them."""
 
+STANDARD = StringAttr("STANDARD")
+"""Row-major order as the target of a change of layout; a type without encoding has it."""
+
 
 @irdl_attr_definition
 class LayoutAttr(ParametrizedAttribute):

@@ -46,10 +46,10 @@ def _round_trip(use: Sample) -> Iterator[str]:
     yield f"// CHECK-LABEL: @{name}"
     signature = f"({', '.join(use.operands)}) -> {result_list(use.results)}"
     if use.regions:
-        yield f'// CHECK: "{use.op}"({operands}){dictionary(use.properties)} ({{'
+        yield f'// CHECK: "{use.op}"({operands}){dictionary(use.written)} ({{'
         yield f"// CHECK: }}) : {signature}"
     else:
-        yield f'// CHECK: "{use.op}"({operands}){dictionary(use.properties)} : {signature}'
+        yield f'// CHECK: "{use.op}"({operands}){dictionary(use.written)} : {signature}'
     yield from _function(name, use, use.operands, use.results, use.given)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import f32
 
+from xonnc.dialects.onnx.assembly.newer import NEWER_PROPERTIES
 from xonnc.dialects.onnx.assembly.numbers import float_format, float_text
 from xonnc.tools.onnx_dialect.schemas import Attribute, Value
 from xonnc.tools.onnx_dialect.versions import OpClass
@@ -127,6 +128,12 @@ class Sample:
     properties: Mapping[str, str]
     """The properties it has then, defaults included."""
     regions: tuple[str, ...]
+
+    @property
+    def written(self) -> Mapping[str, str]:
+        """The properties that are printed."""
+        newer = set(NEWER_PROPERTIES.get(self.op, ())) - self.given.keys()
+        return {name: text for name, text in self.properties.items() if name not in newer}
 
 
 def sample(op_class: OpClass) -> Sample:

@@ -45,6 +45,8 @@ from xonnc.dialects.onnx.assembly.definitions import Definitions
 from xonnc.dialects.onnx.assembly.lexer import OnnxLexer
 from xonnc.dialects.onnx.assembly.numbers import float_format
 from xonnc.dialects.onnx.assembly.tensor_reader import LiteralError, is_readable, read_hex, read_numbers
+from xonnc.dialects.onnx.elements.attribute import DisposableElementsAttr
+from xonnc.dialects.onnx.elements.pool import DisposablePool
 from xonnc.dialects.onnx.literals import (
     DistinctAttr,
     RangeMarkerAttr,
@@ -62,6 +64,8 @@ LARGEST_SIZE = 1 << 56
 
 ELIDED = "__elided__"
 """The resource key that stands for elements left out of a print."""
+
+_DISPOSABLE = f"#{DisposableElementsAttr.name}"
 
 _TYPE = re.compile(r'!?[\w.]+(?:<[^<>"-]*(?:<[^<>"-]*>[^<>"-]*)*>)?')
 """The text of most types, up to one bracket inside another."""
@@ -88,6 +92,7 @@ class OnnxAttributeParser(Parser):
         self._integers: dict[tuple[int, int], IntegerAttr] = {}
         self._blobs: dict[str, tuple[int, bytes]] | None = None
         self._blobs_end = -1
+        self._typed_strings = 0
 
     def _read_definition(self, begin: int) -> tuple[Attribute, int]:
         """The attribute written at an offset; the parser stays where it is."""
@@ -118,6 +123,40 @@ class OnnxAttributeParser(Parser):
             self._types[match[0]] = type_
         return type_
 
+    def parse_optional_attribute(self) -> Attribute | None:
+        """An attribute, if there is one."""
+        token = self._current_token
+        if token.kind is MLIRTokenKind.HASH_IDENT and token.text == _DISPOSABLE:
+            self._consume_token()
+            return self._parse_disposable()
+        return super().parse_optional_attribute()
+
+    def _parse_disposable(self) -> Attribute:
+        """`<12:"0x…"> : type`: the bytes of all elements; a new number is given."""
+        self.parse_punctuation("<", " in a disposable constant")
+        self.parse_integer(allow_boolean=False, allow_negative=False)
+        self.parse_punctuation(":", " after the number of a disposable constant")
+        start = self.pos
+        digits = self.parse_optional_str_literal()
+        if digits is None:
+            self.parse_keyword(ELIDED, " or a string of hexadecimal digits")
+        self.parse_punctuation(">", " in a disposable constant")
+        self.parse_punctuation(":", " after a disposable constant")
+        type_ = self.parse_type()
+        if not is_ranked(type_) or DYNAMIC_INDEX in type_.get_shape() or not _has_bytes(type_.element_type):
+            self.raise_error(f"ill-formed constant: {type_} is no tensor of numbers of static shape", start)
+        _check_size(type_.get_shape(), lambda reason: self.raise_error(reason, start))
+        if digits is None:
+            return DenseResourceAttr.from_params(ELIDED, type_)
+        if not digits.startswith("0x"):
+            self.raise_error("ill-formed hex string: it begins with 0x", start)
+        try:
+            elements = read_hex(digits, type_)
+        except LiteralError as error:
+            self.raise_error(f"data size doesn't match type size: {error}", start)
+        adopted = DisposablePool.of(self.ctx).adopt(elements)
+        return elements if adopted is None else adopted
+
     def _parse_optional_builtin_attr(self) -> Attribute | None:
         kind = self._current_token.kind
         if kind is MLIRTokenKind.STRING_LIT:
@@ -143,7 +182,10 @@ class OnnxAttributeParser(Parser):
             return string
         self._consume_token()
         type_ = self.parse_type()
-        return string if isinstance(type_, NoneType) else TypedStringAttr(string, type_)
+        if isinstance(type_, NoneType):
+            return string
+        self._typed_strings += 1
+        return TypedStringAttr(string, type_)
 
     def _parse_distinct(self) -> DistinctAttr:
         self.parse_punctuation("[", " after distinct")

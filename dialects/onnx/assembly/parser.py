@@ -6,12 +6,24 @@ import gc
 from bisect import bisect_right
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, ModuleOp, StringAttr, UnknownLoc
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    FileLineColLoc,
+    IntAttr,
+    LocationAttr,
+    ModuleOp,
+    StringAttr,
+    UnknownLoc,
+)
+from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.lexer import Span
 
 from xonnc.dialects.onnx.assembly.attribute_parser import OnnxAttributeParser
+from xonnc.dialects.onnx.attributes import is_array
+from xonnc.dialects.onnx.literals import TypedStringAttr
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.types import StringType
 
 
 class OnnxParser(OnnxAttributeParser):
@@ -54,6 +66,8 @@ class OnnxParser(OnnxAttributeParser):
     def parse_operation(self) -> Operation:
         """One operation."""
         op = super().parse_operation()
+        if self._typed_strings and isinstance(op, OnnxOp):
+            self._forget_types_of_strings(op)
         start = self._op_starts.pop()
         if op.location is self._own_location:
             self.starts[op] = start
@@ -61,6 +75,12 @@ class OnnxParser(OnnxAttributeParser):
             line, column = self.place(start)
             op.location = FileLineColLoc(self._file, IntAttr(line), IntAttr(column))
         return op
+
+    def _forget_types_of_strings(self, op: OnnxOp) -> None:
+        """`"a" : !onnx.String` is what every string of an onnx op is: the type says nothing."""
+        for name, value in op.properties.items():
+            op.properties[name] = _untyped(value)
+        self._typed_strings = 0
 
     def _parse_op_result_list(self) -> list[tuple[Span, int]]:
         results = super()._parse_op_result_list()
@@ -86,3 +106,9 @@ class OnnxParser(OnnxAttributeParser):
         location = super().parse_optional_location()
         self._own_location = location
         return location
+
+
+def _untyped(value: Attribute) -> Attribute:
+    if isinstance(value, TypedStringAttr) and isinstance(value.type, StringType):
+        return value.string
+    return ArrayAttr([_untyped(each) for each in value]) if is_array(value) else value

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from io import StringIO
 from typing import Any
 
+import numpy as np
 from xdsl.dialects.builtin import (
     AffineMapAttr,
     AffineSetAttr,
@@ -35,6 +36,7 @@ from xonnc.dialects.onnx.assembly.affine import map_text, set_text
 from xonnc.dialects.onnx.assembly.aliases import LOCATIONS, Aliases
 from xonnc.dialects.onnx.assembly.location_text import location_parts
 from xonnc.dialects.onnx.assembly.naming import Names, value_names
+from xonnc.dialects.onnx.assembly.newer import written_properties
 from xonnc.dialects.onnx.assembly.numbers import float_format, float_text
 from xonnc.dialects.onnx.assembly.strings import quoted
 from xonnc.dialects.onnx.assembly.tensor_writer import elements_text, is_splat, is_writable
@@ -52,10 +54,12 @@ class OnnxPrinter(Printer):
 
     The first op printed is the root: its values are numbered, its aliases and the data of its resources
     printed around it. `hex_larger` and `elide_larger` count elements; -1 and `None` switch them off.
+    `number_disposables` shows disposable constants of the generic form as such, with their numbers.
     """
 
     hex_larger: int = field(default=100, kw_only=True)
     elide_larger: int | None = field(default=None, kw_only=True)
+    number_disposables: bool = field(default=False, kw_only=True)
     _names: Names | None = field(default=None, init=False)
     _aliases: Aliases = field(default_factory=Aliases, init=False)
     _default_dialects: list[str] = field(default_factory=lambda: ["builtin"], init=False)
@@ -117,11 +121,12 @@ class OnnxPrinter(Printer):
             attributes = {name: value for name, value in attributes.items() if name != "op_name__"}
         self.print_operands(op.operands)
         self.print_successors(op.successors)
+        properties = dict(written_properties(op))
         if not self.print_properties_as_attributes:
-            self._print_op_properties(op.properties)
+            self._print_op_properties(properties)
         self.print_regions(op.regions)
         if self.print_properties_as_attributes:
-            attributes = attributes | op.properties
+            attributes = attributes | properties
         self.print_op_attributes(attributes)
         self.print_string(" : ")
         self.print_operation_type(op)
@@ -319,9 +324,26 @@ class OnnxPrinter(Printer):
 
     def print_typed_elements(self, attribute: DisposableElementsAttr | DenseIntOrFPElementsAttr) -> None:
         """Prints `dense<…> : type`."""
-        self.print_elements(attribute)
+        if self.number_disposables and isinstance(attribute, DisposableElementsAttr):
+            self._print_disposable(attribute)
+        else:
+            self.print_elements(attribute)
         self.print_string(" : ")
         self.print_attribute(attribute.get_type())
+
+    def _print_disposable(self, attribute: DisposableElementsAttr) -> None:
+        """Prints `#onnx.dense_disposable<number:"0x…">`, as onnx-mlir outside of `onnx.Constant dense<…>`."""
+        if attribute.dtype == np.object_:
+            self.print_elements(attribute)
+            return
+        self.print_string(f"#{attribute.name}<{attribute.number}:")
+        if self._is_elided(attribute):
+            self.print_string("__elided__>")
+            return
+        self.print_string('"0x')
+        for block in attribute.blocks():
+            self.print_string(block.tobytes().hex().upper())
+        self.print_string('">')
 
     def print_sparse(self, attribute: SparseElementsAttr) -> None:
         """Prints `sparse<indices, values> : type`."""

@@ -40,7 +40,7 @@ _ANY = "i1 ints uints int4s int2s floats bf16 float8s f8E8M0FNU float6s f4E2M1FN
 @irdl_op_definition
 class ConstantOp(HasFolderInterface, OnnxOp):
     """
-    A tensor known at compile time; exactly one property holds it.
+    A tensor known at compile time; one property holds it. In text it may be left out, in a model it may not.
 
     ```mlir
     %0 = onnx.Constant dense<[1, 2]> : tensor<2xi64>
@@ -82,10 +82,8 @@ class ConstantOp(HasFolderInterface, OnnxOp):
 
     def verify_(self) -> None:
         found = [name for name in self.get_irdl_definition().properties if name in self.properties]
-        if len(found) != 1:
-            raise VerifyException(
-                f"'onnx.Constant' op takes exactly one value, found {', '.join(found) or 'none'}"
-            )
+        if len(found) > 1:
+            raise VerifyException(f"'onnx.Constant' op takes one value, found {', '.join(found)}")
         value = self.value or self.sparse_value
         if value is None:
             return

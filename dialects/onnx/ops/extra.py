@@ -7,6 +7,8 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import AffineMapAttr
 from xdsl.irdl import (
+    BaseAttr,
+    EqAttrConstraint,
     irdl_op_definition,
     operand_def,
     opt_prop_def,
@@ -26,7 +28,7 @@ from xonnc.dialects.onnx.checks.shapes import concatenation
 from xonnc.dialects.onnx.checks.values import axis_in_range, integer_in
 from xonnc.dialects.onnx.checks.windows import pooling
 from xonnc.dialects.onnx.constraints import INT, INT64, INTS, REAL, TEXT, types
-from xonnc.dialects.onnx.layout import LayoutAttr
+from xonnc.dialects.onnx.layout import STANDARD, LayoutAttr
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import YieldOp
 from xonnc.dialects.onnx.types import are_compatible, is_ranked, static_shape
@@ -180,7 +182,7 @@ class ShapeTransformOp(OnnxOp):
 @irdl_op_definition
 class LayoutTransformOp(OnnxOp):
     """
-    The same elements in another order in memory; the standard one if `target_layout` is absent.
+    The same elements in another order in memory; the usual one if `target_layout` is absent or "STANDARD".
 
     ```mlir
     %1 = "onnx.LayoutTransform"(%0) <{target_layout = #onnx.layout<{dataLayout = "NCHW4C"}>}>
@@ -196,7 +198,7 @@ class LayoutTransformOp(OnnxOp):
 
     output = result_def(T)
 
-    target_layout = opt_prop_def(LayoutAttr)
+    target_layout = opt_prop_def(BaseAttr(LayoutAttr) | EqAttrConstraint(STANDARD))
 
     traits = traits_def(Pure())
 

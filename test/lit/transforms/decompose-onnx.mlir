@@ -264,7 +264,7 @@ func.func @constant_of_shape(%s: tensor<2xi64>) -> (tensor<?x?xf32>, tensor<?x?x
 
 // Subtracted, then multiplied, in 32-bit floats.
 // CHECK-LABEL: @scalers
-// CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.Cast"(%arg1) <{round_mode = "up", saturate = 1 : si64, to = f32}> : (tensor<2x2xi32>) -> tensor<*xf32>
+// CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.Cast"(%arg1) <{saturate = 1 : si64, to = f32}> : (tensor<2x2xi32>) -> tensor<*xf32>
 // CHECK-NEXT:    %[[V1:[0-9]+]] = onnx.Constant dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>
 // CHECK-NEXT:    %[[V2:[0-9]+]] = "onnx.Sub"(%[[V0]], %[[V1]]) : (tensor<*xf32>, tensor<2xf32>) -> tensor<2x2xf32>
 // CHECK-NEXT:    %[[V3:[0-9]+]] = onnx.Constant dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>
@@ -283,7 +283,7 @@ func.func @scalers(%x: tensor<2x2xf32>, %i: tensor<2x2xi32>) -> (tensor<2x2xf32>
 
 // The type that is looked up is written.
 // CHECK-LABEL: @cast_like
-// CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.Cast"(%arg0) <{round_mode = "up", saturate = 0 : si64, to = i32}> : (tensor<2xf32>) -> tensor<2xi32>
+// CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.Cast"(%arg0) <{saturate = 0 : si64, to = i32}> : (tensor<2xf32>) -> tensor<2xi32>
 // CHECK-NEXT:    onnx.Return %[[V0]] : tensor<2xi32>
 func.func @cast_like(%x: tensor<2xf32>, %y: tensor<?xi32>) -> tensor<2xi32> {
   %0 = "onnx.CastLike"(%x, %y) <{saturate = 0 : si64}> : (tensor<2xf32>, tensor<?xi32>) -> tensor<2xi32>
@@ -297,7 +297,7 @@ func.func @cast_like(%x: tensor<2xf32>, %y: tensor<?xi32>) -> tensor<2xi32> {
 // CHECK-NEXT:    %[[V0:[0-9]+]] = "onnx.Add"(%arg0, %arg1) : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
 // CHECK-NEXT:    %[[V1:[0-9]+]] = "onnx.Add"(%[[V0]], %arg1) : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
 // CHECK-NEXT:    %[[V2:[0-9]+]] = "onnx.Add"(%arg0, %arg1) : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
-// CHECK-NEXT:    %[[V3:[0-9]+]] = "onnx.Cast"(%[[V2]]) <{round_mode = "up", saturate = 1 : si64, to = f32}> : (tensor<2x3xf32>) -> tensor<*xf32>
+// CHECK-NEXT:    %[[V3:[0-9]+]] = "onnx.Cast"(%[[V2]]) <{saturate = 1 : si64, to = f32}> : (tensor<2x3xf32>) -> tensor<*xf32>
 // CHECK-NEXT:    onnx.Return %arg0, %[[V1]], %[[V3]] : tensor<2x3xf32>, tensor<2x3xf32>, tensor<*xf32>
 func.func @sums(%a: tensor<2x3xf32>, %b: tensor<3xf32>, %c: tensor<?xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<*xf32>) {
   %0 = "onnx.Sum"(%a) : (tensor<2x3xf32>) -> tensor<2x3xf32>
@@ -408,7 +408,7 @@ func.func @concat_stays(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>) -> (tensor<4x3
 // CHECK-NEXT:    %[[V2:[0-9]+]] = onnx.Constant dense<3> : tensor<1xi64>
 // CHECK-NEXT:    %[[V3:[0-9]+]] = onnx.Constant dense<[0, 1]> : tensor<2xi64>
 // CHECK-NEXT:    %[[V4:[0-9]+]] = "onnx.OneHot"(%arg1, %[[V2]], %[[V3]]) <{axis = 1 : si64}> : (tensor<?xi64>, tensor<1xi64>, tensor<2xi64>) -> tensor<?x3xi64>
-// CHECK-NEXT:    %[[V5:[0-9]+]] = "onnx.Cast"(%[[V4]]) <{round_mode = "up", saturate = 1 : si64, to = i1}> : (tensor<?x3xi64>) -> tensor<?x3xi1>
+// CHECK-NEXT:    %[[V5:[0-9]+]] = "onnx.Cast"(%[[V4]]) <{saturate = 1 : si64, to = i1}> : (tensor<?x3xi64>) -> tensor<?x3xi1>
 // CHECK-NEXT:    %[[V6:[0-9]+]] = onnx.Constant dense<1> : tensor<1xi64>
 // CHECK-NEXT:    %[[V7:[0-9]+]] = "onnx.ReduceMax"(%arg0, %[[V6]]) <{keepdims = 1 : si64, noop_with_empty_axes = 0 : si64}> : (tensor<?x3xf32>, tensor<1xi64>) -> tensor<*xf32>
 // CHECK-NEXT:    %[[V8:[0-9]+]] = "onnx.Sub"(%arg0, %[[V7]]) : (tensor<?x3xf32>, tensor<*xf32>) -> tensor<*xf32>
@@ -439,7 +439,7 @@ func.func @loss(%s: tensor<?x3xf32>, %l: tensor<?xi64>) -> (tensor<f32>, tensor<
 // CHECK-NEXT:    %[[V1:[0-9]+]] = "onnx.Dim"(%arg0) <{axis = 1 : si64}> : (tensor<2x?x4xf32>) -> tensor<1xi64>
 // CHECK-NEXT:    %[[V2:[0-9]+]] = onnx.Constant dense<[0, 1]> : tensor<2xi64>
 // CHECK-NEXT:    %[[V3:[0-9]+]] = "onnx.OneHot"(%arg1, %[[V1]], %[[V2]]) <{axis = 1 : si64}> : (tensor<2x4xi64>, tensor<1xi64>, tensor<2xi64>) -> tensor<2x?x4xi64>
-// CHECK-NEXT:    %[[V4:[0-9]+]] = "onnx.Cast"(%[[V3]]) <{round_mode = "up", saturate = 1 : si64, to = i1}> : (tensor<2x?x4xi64>) -> tensor<2x?x4xi1>
+// CHECK-NEXT:    %[[V4:[0-9]+]] = "onnx.Cast"(%[[V3]]) <{saturate = 1 : si64, to = i1}> : (tensor<2x?x4xi64>) -> tensor<2x?x4xi1>
 // CHECK-NEXT:    %[[V5:[0-9]+]] = onnx.Constant dense<-1> : tensor<i64>
 // CHECK-NEXT:    %[[V6:[0-9]+]] = "onnx.Equal"(%arg1, %[[V5]]) : (tensor<2x4xi64>, tensor<i64>) -> tensor<2x4xi1>
 // CHECK-NEXT:    %[[V7:[0-9]+]] = "onnx.Not"(%[[V6]]) : (tensor<2x4xi1>) -> tensor<2x4xi1>

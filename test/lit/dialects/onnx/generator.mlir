@@ -53,7 +53,7 @@ func.func @RandomUniformLike(%arg0: tensor<*xf32>) -> tensor<*xf32> {
 }
 
 // CHECK-LABEL: @Range
-// CHECK: "onnx.Range"({{%.+}}, {{%.+}}, {{%.+}}) <{stash_type = 1 : si64}> : (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32>
+// CHECK: "onnx.Range"({{%.+}}, {{%.+}}, {{%.+}}) : (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32>
 func.func @Range(%arg0: tensor<*xf32>, %arg1: tensor<*xf32>, %arg2: tensor<*xf32>) -> tensor<*xf32> {
   %0 = "onnx.Range"(%arg0, %arg1, %arg2) : (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32>
   onnx.Return %0 : tensor<*xf32>

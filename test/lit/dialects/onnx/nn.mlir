@@ -4,7 +4,7 @@
 // Layers of neural networks: one use of each op, printed and read back. Written by `python -m xonnc.tools.onnx_dialect`.
 
 // CHECK-LABEL: @Attention
-// CHECK: "onnx.Attention"({{%.+}}, {{%.+}}, {{%.+}}, {{%.+}}, {{%.+}}, {{%.+}}, {{%.+}}) <{is_causal = 0 : si64, left_window_size = -1 : si64, qk_matmul_output_mode = 0 : si64, right_window_size = -1 : si64, softcap = 0.000000e+00 : f32}> : (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>, none, none, none, none) -> (tensor<*xf32>, none, none, none)
+// CHECK: "onnx.Attention"({{%.+}}, {{%.+}}, {{%.+}}, {{%.+}}, {{%.+}}, {{%.+}}, {{%.+}}) <{is_causal = 0 : si64, qk_matmul_output_mode = 0 : si64, softcap = 0.000000e+00 : f32}> : (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>, none, none, none, none) -> (tensor<*xf32>, none, none, none)
 func.func @Attention(%arg0: tensor<*xf32>, %arg1: tensor<*xf32>, %arg2: tensor<*xf32>) -> (tensor<*xf32>, none, none, none) {
   %none = "onnx.NoValue"() <{value}> : () -> none
   %0:4 = "onnx.Attention"(%arg0, %arg1, %arg2, %none, %none, %none, %none) : (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>, none, none, none, none) -> (tensor<*xf32>, none, none, none)
