@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from bench.models import CHAIN_LENGTHS
+from bench.models import CHAIN_LENGTHS, LARGEST, NETWORKS
 from bench.simplifying.sample import Failure, Sample
 from bench.simplifying.tools import BASELINE, OURS
 
@@ -153,6 +153,7 @@ def verdicts(figures: Figures) -> list[Verdict]:
             (
                 f"{model}: {cell.peak:.0f} MB of {most:.0f}" if cell.peak > most else ""
                 for model, cell in ours.items()
+                if model in NETWORKS or model == LARGEST
                 for most in [PEAK_FACTOR * figures.sizes[model] + PEAK_MEGABYTES]
             ),
         ),

@@ -115,7 +115,7 @@ def mobilenet_v2() -> onnx.ModelProto:
 
 
 def unet(width: int = 32, size: int = 256) -> onnx.ModelProto:
-    """U-Net of four levels: transposed convolutions up, skipped connections concatenated."""
+    """U-Net of four levels on bytes: transposed convolutions up, skipped connections concatenated."""
     graph = Graph("unet")
 
     def double(name: str, value: str, inputs: int, outputs: int) -> str:
@@ -123,7 +123,8 @@ def unet(width: int = 32, size: int = 256) -> onnx.ModelProto:
             value = graph.op("Relu", conv_norm(graph, "1", value, inputs, outputs))
             return graph.op("Relu", conv_norm(graph, "2", value, outputs, outputs))
 
-    value = double("down0", graph.input("input", (1, 3, size, size)), 3, width)
+    pixels = graph.op("Div", graph.input("input", (1, 3, size, size)), graph.literal(255.0))
+    value = double("down0", pixels, 3, width)
     skipped: list[str] = []
     for level in range(1, 4):
         skipped.append(value)
@@ -139,7 +140,7 @@ def unet(width: int = 32, size: int = 256) -> onnx.ModelProto:
         value = double(f"up{level}", value, 2 * channels, channels)
     with graph.within("head"):
         value = conv(graph, graph.op("Identity", value), width, 1, size=1, bias=True)
-    return graph.model({"output": (graph.op("Sigmoid", value), (1, 1, size, size))})
+    return graph.model({"output": (value, (1, 1, size, size))})
 
 
 def conv_norm(
