@@ -76,6 +76,12 @@ def _constprop() -> type[ModulePass]:
     return ConstProp
 
 
+def _instrument_signature() -> type[ModulePass]:
+    from xonnc.transforms.instrument_onnx_runtime_signature import InstrumentOnnxRuntimeSignature
+
+    return InstrumentOnnxRuntimeSignature
+
+
 def _onnx_cse() -> type[ModulePass]:
     from xonnc.transforms.onnx_cse_with_node_name import OnnxCseWithNodeName
 
@@ -92,6 +98,12 @@ def _onnx_pre_krnl_verify() -> type[ModulePass]:
     from xonnc.transforms.onnx_pre_krnl_verify import OnnxPreKrnlVerify
 
     return OnnxPreKrnlVerify
+
+
+def _print_op_stats() -> type[ModulePass]:
+    from xonnc.transforms.print_op_stats import PrintOpStats
+
+    return PrintOpStats
 
 
 def _remove_same_onnx_dim() -> type[ModulePass]:
@@ -153,6 +165,12 @@ def _simplify_shape_related() -> type[ModulePass]:
     return SimplifyShapeRelatedOps
 
 
+def _write_op_stats() -> type[ModulePass]:
+    from xonnc.transforms.write_op_stats_to_module_attribute import WriteOpStatsToModuleAttribute
+
+    return WriteOpStatsToModuleAttribute
+
+
 def _infer_by_onnx(op: Operation) -> Sequence[Attribute | None]:
     from xonnc.formats.onnx.infer import infer_results
 
@@ -171,9 +189,11 @@ XONNC_UNIVERSE = Universe(
         "dla-resolve-views": _dla_resolve_views,
         "dla-schedule": _dla_schedule,
         "dla-split": _dla_split,
+        "instrument-onnx-runtime-signature": _instrument_signature,
         "onnx-cse-with-node-name": _onnx_cse,
         "onnx-dim-analysis": _onnx_dim_analysis,
         "onnx-pre-krnl-verify": _onnx_pre_krnl_verify,
+        "print-op-stats": _print_op_stats,
         "remove-same-onnx-dim": _remove_same_onnx_dim,
         "replace-op-with-its-operand": _replace_op,
         "scrub-disposable": _scrub,
@@ -182,5 +202,6 @@ XONNC_UNIVERSE = Universe(
         "simplify-onnx": _simplify,
         "simplify-shape-related-ops-onnx": _simplify_shape_related,
         "standard-func-return": _standard_func_return,
+        "write-op-stats-to-module-attribute": _write_op_stats,
     },
 )

@@ -1,0 +1,28 @@
+"""`write-op-stats-to-module-attribute`: how often each op is there, kept in the module."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, i64
+from xdsl.passes import ModulePass
+
+from xonnc.transforms.op_counts import op_counts
+
+OP_STATS = "onnx-mlir.op_stats"
+"""The attribute of the module; spec/onnx-front.md §2.4 has the pass, but not the name."""
+
+
+@dataclass(frozen=True)
+class WriteOpStatsToModuleAttribute(ModulePass):
+    """Writes how often each op is inside the module to its attribute `onnx-mlir.op_stats`."""
+
+    name = "write-op-stats-to-module-attribute"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Counts everything under `op`, which is not counted itself."""
+        counts = {name: count for name, count in op_counts(op).items() if name != op.name}
+        op.attributes[OP_STATS] = DictionaryAttr(
+            {name: IntegerAttr(count, i64) for name, count in counts.items()}
+        )
