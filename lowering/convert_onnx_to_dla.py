@@ -7,13 +7,13 @@ All operators that the target cannot take are collected and reported together.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, bf16, f16, f32, f64, i64
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.func import ReturnOp as FuncReturnOp
-from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -22,12 +22,22 @@ from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import CustomOp, EntryPointOp, NoValueOp, ReturnOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
-from xonnc.dialects.onnx.types import element_type, static_shape
+from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
+from xonnc.dialects.onnx.types import static_shape
 from xonnc.errors import RefusalError
-from xonnc.lowering.onnx_to_dla import convolution, elementwise, normalization, pooling, tensor
+from xonnc.lowering.grids import set_grids
+from xonnc.lowering.onnx_to_dla import (
+    convolution,
+    elementwise,
+    normalization,
+    pooling,
+    quantized,
+    quantized_convolution,
+    tensor,
+)
+from xonnc.lowering.onnx_to_dla.integers import QUANTIZED, Integers
 from xonnc.lowering.onnx_to_dla.lowering import (
     LOWERINGS,
-    Cube,
     Lowering,
     NotThere,
     Refused,
@@ -38,14 +48,14 @@ from xonnc.targets import NvdlaTarget, load_target
 NODES = "dla.nodes"
 """The function's attribute that says how many of the model's nodes each engine does."""
 
-FLOATS = (f16, bf16, f32, f64)
-"""Element types of inputs that FP16 stands for."""
-
 WAY_OUT = "; end the model in front of it and run the rest on the CPU"
 """What can be done about a refused node where its rule says nothing better."""
 
-THEMES = (convolution, elementwise, normalization, pooling, tensor)
+THEMES = (convolution, elementwise, normalization, pooling, quantized, quantized_convolution, tensor)
 """Importing a theme registers its operators."""
+
+TABLES: Mapping[str, Mapping[type[OnnxOp], Callable[..., object]]] = {"fp16": LOWERINGS, "int8": QUANTIZED}
+"""The function for each operator that the DLA takes, by precision."""
 
 
 @dataclass(frozen=True)
@@ -67,10 +77,14 @@ def convert(module: ModuleOp, target: NvdlaTarget, pool: DisposablePool) -> None
     `RefusalError` lists all that `target` cannot take; the module is then half lowered and of no use.
     """
     refusals: list[str] = []
-    if "fp16" not in target.precisions:
-        refusals.append(f"{target.name} computes in {', '.join(target.precisions)}; the model needs fp16")
     for function in [op for op in module.walk() if isinstance(op, FuncOp)]:
-        refusals += _convert_function(function, Lowering(target, pool))
+        is_quantized = any(isinstance(op, DequantizeLinearOp | QuantizeLinearOp) for op in function.walk())
+        to = Integers(target, pool) if is_quantized else Lowering(target, pool)
+        needed = to.precision.name.lower()
+        if needed not in target.precisions:
+            found = ", ".join(target.precisions)
+            refusals.append(f"{target.name} computes in {found}; the model needs {needed}")
+        refusals += _convert_function(function, to)
     if refusals:
         raise RefusalError(refusals)
     for op in [op for op in module.walk() if isinstance(op, EntryPointOp)]:
@@ -105,6 +119,7 @@ def _convert_function(function: FuncOp, to: Lowering) -> list[str]:
             drop_attributes(op)
             Rewriter.erase_op(op)
         function.update_function_type()
+        set_grids(function, to.grids)
     return refusals
 
 
@@ -128,25 +143,13 @@ def _convert_inputs(function: FuncOp, to: Lowering) -> list[str]:
                 "shapes of the model's inputs"
             )
             continue
-        if element_type(argument.type) not in FLOATS:
-            refusals.append(
-                f"input {index}: {argument.type} (the DLA computes in fp16, which does not hold such numbers "
-                "exactly); feed floats"
-            )
-            continue
-        placed = Rewriter.replace_value_with_new_type(argument, to.cube_type(cube))
-        to.define(placed, Cube(placed, shape))
+        if (refusal := to.admit(argument, shape, cube)) is not None:
+            refusals.append(f"input {index}: {refusal}")
     return refusals
 
 
-def _convert_op(op: Operation, to: Lowering) -> None:
+def _convert_op(op: OnnxOp, to: Lowering) -> None:
     if isinstance(op, ReturnOp):
-        to.add(FuncReturnOp(*[to.cube(value).value for value in op.operands]))
-        return
-    assert isinstance(op, OnnxOp)
-    lowering = LOWERINGS.get(type(op))
-    if lowering is None:
-        to.refuse("the DLA has no such operator")
-    cube = lowering(op, to)
-    to.finish(cube.value)
-    to.define(op.results[0], cube)
+        to.add(FuncReturnOp(*[to.returned(value) for value in op.operands]))
+    else:
+        to.lower(op)

@@ -17,7 +17,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from xonnc.dialects.dla.attributes import BankPlan, BankPlanAttr, OperandMode, Stage
-from xonnc.dialects.dla.engines import ConvOp, SdpOp
+from xonnc.dialects.dla.engines import ConvOp, SdpOp, integers
 from xonnc.dialects.dla.storage import ConcatOp, SliceOp
 from xonnc.dialects.dla.types import FlowType, cube_of, tensor_of
 from xonnc.dialects.onnx.locations import derived
@@ -44,9 +44,17 @@ def split(module: ModuleOp, target: NvdlaTarget) -> None:
     for op in [op for op in module.walk() if isinstance(op, ConvOp)]:
         plan = plan_of(target, op)
         if len(plan.pieces) == 1:
+            _trim(op, plan.pieces[0])
             op.banks = BankPlanAttr(BankPlan(plan.data_banks, plan.weight_banks))
         else:
             _split(op, plan)
+
+
+def _trim(op: ConvOp, piece: Piece) -> None:
+    """Leaves out rows that no window of the convolution reaches: the buffer may have no room for them."""
+    _, left, _, right = op.pads.get_values()
+    op.operands[0] = _rows(op.source, piece.first_input, piece.inputs, op)
+    op.properties["pads"] = integers((piece.pad_top, left, piece.pad_bottom, right))
 
 
 def _split(op: ConvOp, plan: ConvolutionPlan) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, SSAValue
 
 from xonnc.dialects.dla.attributes import MemoryRole
 from xonnc.dialects.dla.storage import ConstantOp, MemoryOp
@@ -31,8 +31,10 @@ from xonnc.formats.nvdla.loadable import (
     TensorDesc,
     Version,
 )
+from xonnc.formats.nvdla.quantization import quantization_blob
 from xonnc.lowering.dla_layers import EMULATED_OPS, Chain, chains
 from xonnc.lowering.dla_tasks import DlaTaskWriter, TaskBlobs, emulator_task
+from xonnc.lowering.grids import grids_of
 from xonnc.lowering.networks import check_placed, memory_of, network
 from xonnc.lowering.packing import PackedConstant
 from xonnc.lowering.precision import precision_of
@@ -50,6 +52,9 @@ TENSOR_TYPES = {
     hw.Precision.INT8: hw.DataType.INT8,
 }
 
+FEATURE_FORMATS = {32: hw.PixelFormat.FEATURE, 8: hw.PixelFormat.FEATURE_X8}
+"""What feature cubes are called, by the bytes of an atom."""
+
 
 def loadable_of(module: ModuleOp, target: NvdlaTarget) -> Loadable:
     """
@@ -64,6 +69,10 @@ def loadable_of(module: ModuleOp, target: NvdlaTarget) -> Loadable:
         _add_memory(file, op, function, target)
     for index, group in enumerate(tasks(function)):
         _add_task(file, index, group, target)
+    grids = grids_of(function.arg_attrs, _names(function.arg_attrs, len(block.args), "input"))
+    grids |= grids_of(function.res_attrs, _names(function.res_attrs, len(_results(block)), "output"))
+    if grids:
+        file.blobs.append(quantization_blob(grids))
     return Loadable(
         tasks=tuple(file.tasks),
         memories=tuple(file.memories),
@@ -151,13 +160,16 @@ def _add_memory(file: _File, op: MemoryOp, function: FuncOp, target: NvdlaTarget
             index = file.add_memory(round_up(size, PAGE), flags, contents)
         case MemoryRole.INPUT:
             names = _names(function.arg_attrs, len(block.args), "input")
-            index = _add_tensor(file, name, size, block.args, names, hw.MemoryFlags.INPUT)
+            index = _add_tensor(file, name, size, block.args, names, hw.MemoryFlags.INPUT, target)
         case MemoryRole.OUTPUT:
-            last = block.last_op
-            results = last.operands if last is not None else ()
+            results = _results(block)
             names = _names(function.res_attrs, len(results), "output")
-            index = _add_tensor(file, name, size, results, names, hw.MemoryFlags.OUTPUT)
+            index = _add_tensor(file, name, size, results, names, hw.MemoryFlags.OUTPUT, target)
     file.data_addresses[name] = index
+
+
+def _results(block: Block) -> Sequence[SSAValue]:
+    return block.last_op.operands if block.last_op is not None else ()
 
 
 def _constants(function: FuncOp, memory: str, target: NvdlaTarget) -> Iterator[tuple[int, Data]]:
@@ -182,6 +194,7 @@ def _add_tensor(
     values: Sequence[SSAValue],
     names: Sequence[str],
     direction: hw.MemoryFlags,
+    target: NvdlaTarget,
 ) -> int:
     """A bound memory object and the description of the tensor in it."""
     bound = [index for index, value in enumerate(values) if memory_of(value.type) == memory]
@@ -202,7 +215,7 @@ def _add_tensor(
             data_format=hw.DataFormat.NCXHWX,
             data_type=TENSOR_TYPES[precision],
             data_category=hw.DataCategory.FEATURE,
-            pixel_format=hw.PixelFormat.FEATURE,
+            pixel_format=FEATURE_FORMATS[target.memory_atom_bytes],
             pixel_mapping=hw.PixelMapping.PITCH_LINEAR,
             n=1,
             c=cube.channels,

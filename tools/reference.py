@@ -11,7 +11,7 @@ from xdsl.passes import ModulePass
 from xonnc.dialects.onnx.registry import op_classes
 from xonnc.formats.nvdla.checks.catalogue import RULES
 from xonnc.formats.onnx.opsets import identity_of_class
-from xonnc.lowering.convert_onnx_to_dla import LOWERINGS
+from xonnc.lowering.convert_onnx_to_dla import TABLES
 from xonnc.targets import NvdlaTarget, load_target, target_names
 from xonnc.tools.peer_flags import PEER_FLAGS, spelled
 from xonnc.tools.universe import XONNC_UNIVERSE
@@ -66,10 +66,10 @@ def operators() -> Mapping[str, tuple[str, ...]]:
     return dict(sorted(found.items()))
 
 
-def dla_operators() -> Mapping[str, str]:
-    """How the DLA runs each ONNX operator it takes, in alphabetical order."""
+def dla_operators(precision: str) -> Mapping[str, str]:
+    """How the DLA runs each ONNX operator it takes in `fp16` or `int8`, in alphabetical order."""
     found: dict[str, str] = {}
-    for op, function in LOWERINGS.items():
+    for op, function in TABLES[precision].items():
         if identity := identity_of_class(op):
             found[identity.op_type] = " ".join((function.__doc__ or "").split())
     return dict(sorted(found.items()))
@@ -94,15 +94,21 @@ def _nvdla_operators() -> str:
     lines = [
         "# Operators on NVDLA",
         "",
-        "Written by `python -m xonnc.tools.reference` from the lowering functions. Today these run in FP16",
-        "on `nv_full`; a model with any other operator is refused, with every such node named at once. The",
-        "compiler tells the hardware's limits (sizes, strides, pads) for the node that breaks them.",
-        "",
-        "| operator | runs as |",
-        "|---|---|",
-        *(f"| `{name}` | {how} |" for name, how in dla_operators().items()),
+        "Written by `python -m xonnc.tools.reference` from the lowering functions. A model with any other",
+        "operator is refused, with every such node named at once. The compiler tells the hardware's limits",
+        "(sizes, strides, pads) for the node that breaks them.",
     ]
+    for precision, where in PRECISIONS.items():
+        lines += ["", f"## {precision.upper()}", "", where, "", "| operator | runs as |", "|---|---|"]
+        lines += [f"| `{name}` | {how} |" for name, how in dla_operators(precision).items()]
     return "\n".join(lines) + "\n"
+
+
+PRECISIONS = {
+    "fp16": "Networks of floats, on targets that compute in FP16 (`nv_full`).",
+    "int8": "Networks between QuantizeLinear and DequantizeLinear, on every target; what an operator makes"
+    " is rounded once, to the grid of the QuantizeLinear behind it.",
+}
 
 
 def _passes() -> str:

@@ -151,21 +151,21 @@ def _grouped(
     inputs, outputs = cube_of(source.type).channels, weights.shape[0]
     if inputs % groups or outputs % groups:
         to.refuse(f"{groups} groups do not divide {inputs} and {outputs} channels")
-    merged = _merged_groups(groups, inputs // groups, outputs // groups, to)
+    merged = merged_groups(groups, inputs // groups, outputs // groups, to)
     if merged == groups:
-        return convolution(source, _dense(weights, groups), bias, window, to)
+        return convolution(source, dense(weights, groups), bias, window, to)
     step_in, step_out = merged * inputs // groups, merged * outputs // groups
     parts: list[SSAValue] = []
     for index in range(groups // merged):
         rows = slice(index * step_out, (index + 1) * step_out)
         part = channels_of(source, index * step_in, (index + 1) * step_in, to)
         bias_part = None if bias is None else bias[rows]
-        parts.append(convolution(part, _dense(weights[rows], merged), bias_part, window, to))
+        parts.append(convolution(part, dense(weights[rows], merged), bias_part, window, to))
     cube = cube_of(parts[0].type)
     return to(ConcatOp(parts, 1, to.cube_type(cube._replace(channels=outputs))))
 
 
-def _merged_groups(groups: int, inputs: int, outputs: int, to: Lowering) -> int:
+def merged_groups(groups: int, inputs: int, outputs: int, to: Lowering) -> int:
     """
     How many groups one convolution takes, zeros between them.
 
@@ -187,7 +187,7 @@ def _merged_groups(groups: int, inputs: int, outputs: int, to: Lowering) -> int:
     return min(fitting, key=steps)
 
 
-def _dense(weights: Array, groups: int) -> Array:
+def dense(weights: Array, groups: int) -> Array:
     """The kernels of a dense convolution that computes `groups` groups: zeros where a group does not look."""
     if groups == 1:
         return weights

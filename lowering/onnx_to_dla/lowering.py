@@ -11,9 +11,9 @@ from typing import Any, NoReturn, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import TensorType, UnrealizedConversionCastOp, f16, f32, i8, i16, i32
+from xdsl.dialects.builtin import TensorType, UnrealizedConversionCastOp, bf16, f16, f32, f64, i8, i16, i32
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
-from xdsl.rewriter import InsertPoint
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from xonnc.dialects.dla.attributes import (
     ConstantLayout,
@@ -30,8 +30,9 @@ from xonnc.dialects.onnx.elements import DisposablePool, elements_array
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp as OnnxConstantOp
-from xonnc.dialects.onnx.types import static_shape, tensor_type
+from xonnc.dialects.onnx.types import element_type, static_shape, tensor_type
 from xonnc.formats.nvdla.constants import Precision
+from xonnc.formats.nvdla.quantization import Grid
 from xonnc.lowering.planning.shapes import Window
 from xonnc.targets import NvdlaTarget
 
@@ -48,6 +49,10 @@ ENGINES: tuple[tuple[type[Operation], str], ...] = (
     (SdpOp, "SDP"),
 )
 """Engines by operation; of several that one operator needs the first one counts."""
+
+
+FLOATS = (f16, bf16, f32, f64)
+"""Element types of inputs that cubes stand for."""
 
 
 class Refused(Exception):
@@ -103,6 +108,8 @@ class Lowering:
         """`precision` is what the engines compute in."""
         self.target = target
         self.precision = precision
+        self.grids: dict[SSAValue, Grid] = {}
+        """What the integers of inputs and outputs stand for, where they are integers."""
         self._pool = pool
         self._cubes: dict[SSAValue, Cube] = {}
         self._at: Operation | None = None
@@ -138,6 +145,30 @@ class Lowering:
         """
         if self._at is not None and isinstance(value.owner, Operation) and value.owner in self._added:
             value.owner.location = self._at.location
+
+    def admit(self, argument: SSAValue, shape: tuple[int, ...], cube: CubeShape) -> str | None:
+        """Takes an input of the network; the reason if it cannot."""
+        if element_type(argument.type) not in FLOATS:
+            return (
+                f"{argument.type} (the DLA computes in fp16, which does not hold such numbers exactly); "
+                "feed floats"
+            )
+        placed = Rewriter.replace_value_with_new_type(argument, self.cube_type(cube))
+        self.define(placed, Cube(placed, shape))
+        return None
+
+    def lower(self, op: OnnxOp) -> None:
+        """Lowers one operator."""
+        lowering = LOWERINGS.get(type(op))
+        if lowering is None:
+            self.refuse("the DLA has no such operator")
+        cube = lowering(op, self)
+        self.finish(cube.value)
+        self.define(op.results[0], cube)
+
+    def returned(self, value: SSAValue) -> SSAValue:
+        """The cube of an output."""
+        return self.cube(value).value
 
     def define(self, value: SSAValue, cube: Cube) -> None:
         """`cube` is what the model's `value` has become."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import product
 from math import prod
+from typing import Protocol
 
 import numpy as np
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, IntegerType
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.dla.attributes import PoolMode
@@ -16,9 +18,8 @@ from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.ops.nn import AveragePoolOp, GlobalAveragePoolOp, GlobalMaxPoolOp
 from xonnc.formats.nvdla.geometry import LARGEST_POOL
-from xonnc.lowering.onnx_to_dla.elementwise import PRODUCT, number
 from xonnc.lowering.onnx_to_dla.lowering import Array, Cube, Lowering, lowers
-from xonnc.lowering.onnx_to_dla.windows import counts, exact, window_of
+from xonnc.lowering.onnx_to_dla.windows import WindowOp, counts, exact, window_of
 from xonnc.lowering.planning.feasibility import pool_limits, pool_splits
 from xonnc.lowering.planning.shapes import Window
 
@@ -27,10 +28,7 @@ from xonnc.lowering.planning.shapes import Window
 def max_pool(op: MaxPoolSingleOutOp, to: Lowering) -> Cube:
     """The greatest element of each window; the PDP never lets padding win."""
     source = to.image(op.X)
-    window = window_of(op, values_of(op.kernel_shape) or (), cube_of(source.type), to)
-    if window.dilations != (1, 1):
-        to.refuse(f"dilations {list(window.dilations)} (the PDP takes 1)")
-    window = _stretched(window, cube_of(source.type), op.ceil_mode.value.data == 1)
+    _, window = pool_windows(op, cube_of(source.type), to)
     return Cube(pool(source, PoolMode.MAX, window, to), to.result_shape(op))
 
 
@@ -41,29 +39,50 @@ def average_pool(op: AveragePoolOp, to: Lowering) -> Cube:
     multiplies by `kernel / n` afterwards, or behind the 1x1 convolution that follows.
     """
     source = to.image(op.X)
-    cube = cube_of(source.type)
-    window = window_of(op, values_of(op.kernel_shape) or (), cube, to)
-    if window.dilations != (1, 1):
-        to.refuse(f"dilations {list(window.dilations)} (the PDP takes 1)")
-    stretched = _stretched(window, cube, op.ceil_mode.value.data == 1)
-    if stretched.kernel == cube[1:] and not any(stretched.pads):
-        return Cube(_cascade(source, PoolMode.AVERAGE, to), to.result_shape(op))
-    pooled = pool(source, PoolMode.AVERAGE, stretched, to)
-    counts = _counts(window, cube, cube_of(pooled.type), op.count_include_pad.value.data == 1)
-    correction = np.float32(prod(window.kernel)) / counts
+    pooled, correction = averages(op, source, to)
     return Cube(pooled, to.result_shape(op), None if np.all(correction == 1.0) else correction)
 
 
 @lowers(GlobalAveragePoolOp)
 def global_average_pool(op: GlobalAveragePoolOp, to: Lowering) -> Cube:
     """The mean of each channel."""
-    return Cube(_cascade(to.image(op.X), PoolMode.AVERAGE, to), to.result_shape(op))
+    pooled, factor = cascade(to.image(op.X), PoolMode.AVERAGE, to)
+    return Cube(to.scaled(pooled, np.full((1, 1), factor, np.float32)), to.result_shape(op))
 
 
 @lowers(GlobalMaxPoolOp)
 def global_max_pool(op: GlobalMaxPoolOp, to: Lowering) -> Cube:
     """The greatest element of each channel."""
-    return Cube(_cascade(to.image(op.X), PoolMode.MAX, to), to.result_shape(op))
+    return Cube(cascade(to.image(op.X), PoolMode.MAX, to)[0], to.result_shape(op))
+
+
+class PoolOp(WindowOp, Protocol):
+    """What poolings have in common."""
+
+    @property
+    def kernel_shape(self) -> ArrayAttr[IntegerAttr[IntegerType]]: ...
+    @property
+    def ceil_mode(self) -> IntegerAttr[IntegerType]: ...
+
+
+def pool_windows(op: PoolOp, cube: CubeShape, to: Lowering) -> tuple[Window, Window]:
+    """The window as the model has it, and with the pads for a last, partial one."""
+    window = window_of(op, values_of(op.kernel_shape) or (), cube, to)
+    if window.dilations != (1, 1):
+        to.refuse(f"dilations {list(window.dilations)} (the PDP takes 1)")
+    return window, _stretched(window, cube, op.ceil_mode.value.data == 1)
+
+
+def averages(op: AveragePoolOp, source: SSAValue, to: Lowering) -> tuple[SSAValue, Array]:
+    """Means over whole windows, zeros around the image; the factors that make ONNX's means of them."""
+    cube = cube_of(source.type)
+    window, stretched = pool_windows(op, cube, to)
+    if stretched.kernel == cube[1:] and not any(stretched.pads):
+        value, factor = cascade(source, PoolMode.AVERAGE, to)
+        return value, np.full((1, 1), factor, np.float32)
+    pooled = pool(source, PoolMode.AVERAGE, stretched, to)
+    counts = _counts(window, cube, cube_of(pooled.type), op.count_include_pad.value.data == 1)
+    return pooled, np.float32(prod(window.kernel)) / counts
 
 
 def pool(source: SSAValue, mode: PoolMode, window: Window, to: Lowering) -> SSAValue:
@@ -89,12 +108,12 @@ def pool(source: SSAValue, mode: PoolMode, window: Window, to: Lowering) -> SSAV
     )
 
 
-def _cascade(source: SSAValue, mode: PoolMode, to: Lowering) -> SSAValue:
+def cascade(source: SSAValue, mode: PoolMode, to: Lowering) -> tuple[SSAValue, float]:
     """
     Pooling over everything: each layer takes up to 8x8 positions, zeros fill up the last window.
 
-    Averages divide by the whole windows, `prod(kernels)` in all, so the SDP multiplies by `prod(kernels) /
-    (H W)`.
+    Averages divide by the whole windows, `prod(kernels)` in all: `prod(kernels) / (H W)` times that are the
+    means, which is the factor given.
     """
     cube = cube_of(source.type)
     rows, columns = kernel_cascades(cube.height, cube.width)
@@ -103,10 +122,7 @@ def _cascade(source: SSAValue, mode: PoolMode, to: Lowering) -> SSAValue:
         here = cube_of(value.type)
         pads = (0, 0, -here.height % height, -here.width % width)
         value = pool(value, mode, Window((height, width), (height, width), pads=pads), to)
-    if mode is not PoolMode.AVERAGE:
-        return value
-    factor = prod(rows) * prod(columns) / cube.positions
-    return value if factor == 1.0 else to.sdp(value, [number(PRODUCT, factor)])
+    return value, prod(rows) * prod(columns) / cube.positions if mode is PoolMode.AVERAGE else 1.0
 
 
 def kernel_cascades(height: int, width: int) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.constants import MemoryDomain, MemoryFlags
 from xonnc.formats.nvdla.loadable import Loadable, MemoryEntry, TensorDesc
+from xonnc.formats.nvdla.quantization import Grid, quantization_of
 from xonnc.formats.nvdla.tasks import Address, DlaTask, EmuTask, decode_tasks
 from xonnc.runtime.nvdla import emu
 from xonnc.runtime.nvdla.arrays import U8, AnyArray
@@ -64,6 +65,12 @@ class Output:
     name: str
     tensor: AnyArray
     raw: bytes
+    grid: Grid | None = None
+
+    @property
+    def numbers(self) -> AnyArray:
+        """What the elements stand for: dequantised where the loadable says how, else as they are."""
+        return self.tensor if self.grid is None else self.grid.numbers(self.tensor)
 
 
 class Simulator:
@@ -90,6 +97,7 @@ class Simulator:
         self._tasks = decode_tasks(loadable)
         _check_submits(loadable)
         self._memory = _load(loadable)
+        self._grids = quantization_of(loadable)
         self._inputs = self._bindings(MemoryFlags.INPUT, "input")
         self._outputs = self._bindings(MemoryFlags.OUTPUT, "output")
         self._finished = 0
@@ -111,7 +119,8 @@ class Simulator:
         """
         Runs all submits on the inputs in binding order.
 
-        An input is an NCHW array of the descriptor's shape, or the raw bytes of its memory object. Raises
+        An input is an NCHW array of the descriptor's shape, or the raw bytes of its memory object; where the
+        loadable says what its integers stand for, arrays of other types are quantised. Raises
         `XonncError` for inputs that do not fit, accesses outside a memory object, engines or settings that
         the target lacks, and task graphs that hang.
         """
@@ -127,7 +136,7 @@ class Simulator:
                 for task in submit.task_id:
                     self._run_task(self._tasks[task])
         return [
-            Output(tensor.name, tensor.unpack(memory), memory.data.tobytes())
+            Output(tensor.name, tensor.unpack(memory), memory.data.tobytes(), tensor.grid)
             for memory, tensor in self._outputs
         ]
 
@@ -149,8 +158,9 @@ class Simulator:
             raise XonncError(
                 f"{what} {entry.bind_id}: no tensor descriptor {entry.tensor_desc_id} among {len(tensors)}"
             )
-        tensor = bound_tensor(tensors[entry.tensor_desc_id], entry.size, self._target.memory_atom_bytes)
-        return memory, tensor
+        desc = tensors[entry.tensor_desc_id]
+        tensor = bound_tensor(desc, entry.size, self._target.memory_atom_bytes)
+        return memory, replace(tensor, grid=self._grids.get(desc.name))
 
     def _refill(self) -> None:
         for entry in self._loadable.memories:

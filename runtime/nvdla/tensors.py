@@ -9,6 +9,7 @@ import numpy as np
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.constants import DataCategory, DataType, PixelFormat
 from xonnc.formats.nvdla.loadable import TensorDesc
+from xonnc.formats.nvdla.quantization import Grid
 from xonnc.runtime.nvdla.arrays import I64, U8, AnyArray
 from xonnc.runtime.nvdla.cube import CubeLayout, atoms
 from xonnc.runtime.nvdla.memory import MemoryObject, Place
@@ -35,6 +36,8 @@ class BoundTensor:
     surf_stride: int
     offset: int
     size: int
+    grid: Grid | None = None
+    """What the elements stand for, where they are integers and the loadable says."""
 
     def pack(self, values: AnyArray, memory: MemoryObject) -> None:
         """Writes an array of `shape`; the bytes between rows and surfaces stay as they are."""
@@ -59,6 +62,8 @@ class BoundTensor:
         return Place(memory, self.offset + image * (self.size // self.shape[0]))
 
     def _elements(self, values: AnyArray) -> AnyArray:
+        if self.grid is not None and values.dtype != self.dtype and values.dtype.kind in "fiu":
+            values = self.grid.stored(values)
         if self.dtype == np.float16:
             if values.dtype.kind not in "fiu":
                 raise XonncError(f"input {self.name}: {values.dtype} values; it takes numbers")

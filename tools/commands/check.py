@@ -73,7 +73,7 @@ def agree(
         expected.append(reference.run(feeds))
         outputs = simulator.run([as_bound(feeds[tensor.name], tensor.shape) for tensor in simulator.inputs])
         compiled.append(
-            [output.tensor.reshape(one.shape) for output, one in zip(outputs, expected[-1], strict=True)]
+            [output.numbers.reshape(one.shape) for output, one in zip(outputs, expected[-1], strict=True)]
         )
     return [
         compare(name, [row[index] for row in expected], [row[index] for row in compiled])

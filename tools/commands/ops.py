@@ -6,7 +6,8 @@ import argparse
 import json
 
 from xonnc.errors import XonncError, near
-from xonnc.targets import load_target
+from xonnc.lowering.convert_onnx_to_dla import TABLES
+from xonnc.targets import NvdlaTarget, load_target
 from xonnc.tools.reference import dla_operators, operators
 
 
@@ -25,8 +26,7 @@ def run(args: argparse.Namespace) -> int:
             raise XonncError(f"no operator '{name}'{near(name, known)}")
     wanted = args.operator or list(known)
     if args.target:
-        load_target(args.target)
-        how = dla_operators()
+        how = _on(load_target(args.target))
         rows = {name: how.get(name, "not taken") for name in wanted if name in how or args.operator}
     else:
         rows = {name: ", ".join(known[name]) for name in wanted}
@@ -37,3 +37,13 @@ def run(args: argparse.Namespace) -> int:
     for name, text in rows.items():
         print(f"{name:<{width}}  {text}")
     return 0
+
+
+def _on(target: NvdlaTarget) -> dict[str, str]:
+    """How a target runs each operator, by the precisions in which it does."""
+    tables = {precision: dla_operators(precision) for precision in target.precisions if precision in TABLES}
+    names = sorted({name for table in tables.values() for name in table})
+    return {
+        name: " ".join(f"{precision}: {table[name]}" for precision, table in tables.items() if name in table)
+        for name in names
+    }

@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
         bound = zip(args.input, simulator.inputs, strict=True)
         outputs = simulator.run([as_bound(read_tensor(path), tensor.shape) for path, tensor in bound])
     for path, output in zip(args.output, outputs, strict=False):
-        write_tensor(path, output.tensor, output.raw)
+        write_tensor(path, output.numbers, output.raw)
     seconds = time.perf_counter() - begun
     if args.json:
         print(json.dumps(_as_json(outputs, args.output, seconds), indent=2))
@@ -113,7 +113,7 @@ def _described(tensors: Sequence[BoundTensor]) -> str:
 
 
 def _report(output: Output, path: Path | None) -> None:
-    tensor = output.tensor
+    tensor = output.numbers
     shape = "x".join(map(str, tensor.shape))
     text = f"{output.name} {shape} {tensor.dtype}, {float(tensor.min()):.6g} to {float(tensor.max()):.6g}"
     row("output", text + (f", wrote {path}" if path else ""))
@@ -125,8 +125,8 @@ def _as_json(outputs: Sequence[Output], paths: Sequence[Path], seconds: float) -
         "outputs": [
             {
                 "name": output.name,
-                "shape": list(output.tensor.shape),
-                "dtype": str(output.tensor.dtype),
+                "shape": list(output.numbers.shape),
+                "dtype": str(output.numbers.dtype),
                 "file": str(paths[index]) if index < len(paths) else None,
             }
             for index, output in enumerate(outputs)

@@ -44,3 +44,16 @@ func.func @streams(%x: tensor<1x512x7x7xf16>, %w: tensor<512x512x3x3xf16>) -> te
   %y = "dla.sdp"(%a) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (!dla.flow<tensor<1x512x7x7xf32>>) -> tensor<1x512x7x7xf16>
   func.return %y : tensor<1x512x7x7xf16>
 }
+
+// -----
+
+// 7 rows of 512 entries each take 14 of the 16 banks; a stride of 8 reads the first row alone.
+// CHECK-LABEL: @unread_rows
+// CHECK:         %[[IN:.*]] = "dla.slice"(%arg0) <{offsets = array<i64: 0, 0, 0>}> : (tensor<1x32x7x1024xf16>) -> tensor<1x32x1x1024xf16>
+// CHECK:         "dla.conv"(%[[IN]], %arg1)
+func.func @unread_rows(%x: tensor<1x32x7x1024xf16>, %w: tensor<16x32x1x1xf16>) -> tensor<1x16x1x1024xf16> {
+  %a = "dla.conv"(%x, %w) <{dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 8, 1>}>
+     : (tensor<1x32x7x1024xf16>, tensor<16x32x1x1xf16>) -> !dla.flow<tensor<1x16x1x1024xf32>>
+  %y = "dla.sdp"(%a) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (!dla.flow<tensor<1x16x1x1024xf32>>) -> tensor<1x16x1x1024xf16>
+  func.return %y : tensor<1x16x1x1024xf16>
+}

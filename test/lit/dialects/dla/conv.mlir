@@ -3,7 +3,7 @@
 
 // CHECK-LABEL: @same
 // CHECK:         "dla.conv"(%arg0, %arg1) <{
-// CHECK-SAME:      dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>, truncate = 0 : i64}>
+// CHECK-SAME:      dilations = array<i64: 1, 1>, pad_value = 0 : i64, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>, truncate = 0 : i64}>
 // CHECK-SAME:      -> !dla.flow<tensor<1x32x8x8xf32>>
 func.func @same(%x: tensor<1x16x8x8xf16>, %w: tensor<32x16x3x3xf16>) -> tensor<1x32x8x8xf16> {
   %a = "dla.conv"(%x, %w) <{dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 1, 1>}>

@@ -1,0 +1,332 @@
+"""What the lowerings of quantised networks are given: stored integers, real numbers not yet rounded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+from xdsl.dialects.builtin import i8
+from xdsl.ir import Attribute, BlockArgument, OpResult, SSAValue
+from xdsl.rewriter import Rewriter
+
+from xonnc.dialects.dla.storage import ReshapeOp
+from xonnc.dialects.dla.types import CubeShape, cube_of
+from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
+from xonnc.dialects.onnx.types import NONE, element_type, element_type_of
+from xonnc.formats.nvdla.constants import Precision
+from xonnc.formats.nvdla.quantization import LARGEST, LEAST, Grid
+from xonnc.lowering.onnx_to_dla.lowering import FLOATS, Array, Cube, Lowering, NotThere, cube_shape
+from xonnc.lowering.onnx_to_dla.reals import Affine, Moved, Reals, Sum
+from xonnc.targets import NvdlaTarget
+
+OFFSETS: dict[Attribute | None, int] = {i8: 0, element_type_of(np.dtype(np.uint8)): 128}
+"""By how much the model's integers exceed those that the engines store."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """8-bit integers of the model as a cube: each is `offset` more than what is stored."""
+
+    value: SSAValue
+    shape: tuple[int, ...]
+    offset: int
+
+
+@dataclass(frozen=True)
+class Kernels:
+    """Weights as 8-bit integers, outputs first, and the scale of each output, or one for all."""
+
+    array: Array
+    scales: Array
+
+
+QuantizedLowering: TypeAlias = "Callable[[Any, Integers], Reals | Stored]"
+
+QUANTIZED: dict[type[OnnxOp], QuantizedLowering] = {}
+"""The function for each operator that the DLA takes in integers."""
+
+FunctionT = TypeVar("FunctionT", bound=QuantizedLowering)
+
+
+def lowers(*op_types: type[OnnxOp]) -> Callable[[FunctionT], FunctionT]:
+    """Registers the decorated function as the lowering of operators `op_types` in integers."""
+
+    def register(function: FunctionT) -> FunctionT:
+        QUANTIZED.update((op_type, function) for op_type in op_types)
+        return function
+
+    return register
+
+
+class Integers(Lowering):
+    """Builds the engines' operations of a quantised network."""
+
+    def __init__(self, target: NvdlaTarget, pool: DisposablePool):
+        super().__init__(target, pool, Precision.INT8)
+        self.input_shapes: dict[SSAValue, tuple[int, ...]] = {}
+        """The model's shapes of inputs that are real numbers, by the argument."""
+        self._held: dict[SSAValue, Reals | Stored] = {}
+        self._rounded: dict[tuple[SSAValue, Grid], SSAValue] = {}
+
+    def admit(self, argument: SSAValue, shape: tuple[int, ...], cube: CubeShape) -> str | None:
+        """Takes an input; its first QuantizeLinear says what the integers of real numbers mean."""
+        element = element_type(argument.type)
+        if element not in FLOATS and element not in OFFSETS:
+            return f"{argument.type} (the engines store 8-bit integers); feed floats, int8 or uint8"
+        placed = Rewriter.replace_value_with_new_type(argument, self.cube_type(cube))
+        if element in OFFSETS:
+            self.grids[placed] = Grid(1.0, -OFFSETS[element])
+            self._held[placed] = Stored(placed, shape, OFFSETS[element])
+        else:
+            self.input_shapes[placed] = shape
+        return None
+
+    def lower(self, op: OnnxOp) -> None:
+        """Lowers one operator; constants wait for their readers."""
+        if all(self.real_constant(result) is not None for result in op.results):
+            return
+        lowering = QUANTIZED.get(type(op))
+        if lowering is None:
+            self.refuse("the DLA has no such operator in integers")
+        self._held[op.results[0]] = lowering(op, self)
+
+    def returned(self, value: SSAValue) -> SSAValue:
+        """The integers of an output; what they mean is in `grids`."""
+        found = self._found(value)
+        match found:
+            case Stored(value=cube, offset=offset):
+                self.grids[cube] = Grid(1.0, -offset)
+                return cube
+            case Affine(stored=Sum(value=cube, grid=grid)):
+                self.grids[cube] = grid
+                return cube
+            case _:
+                self.refuse(
+                    "an output that no QuantizeLinear rounds; put a pair of Quantize- and "
+                    "DequantizeLinear behind it"
+                )
+
+    def poison(self, value: SSAValue) -> None:
+        """Readers of a refused operator's result find nothing, and say nothing."""
+
+    def stored(self, value: SSAValue) -> Stored:
+        """The integers that the model's `value` is."""
+        found = self._found(value)
+        if not isinstance(found, Stored):
+            self.refuse("an operand of real numbers where integers are needed")
+        return found
+
+    def reals(self, value: SSAValue) -> Reals:
+        """The real numbers that the model's `value` is."""
+        found = self._found(value)
+        if isinstance(found, Stored):
+            self.refuse("integers as operand; put a DequantizeLinear in front")
+        return found
+
+    def _found(self, value: SSAValue) -> Reals | Stored:
+        if value in self._held:
+            return self._held[value]
+        if isinstance(value, BlockArgument):
+            self.refuse("an input of real numbers that no QuantizeLinear reads first; quantise it")
+        if self.real_constant(value) is not None:
+            self.refuse("a constant where a computed value is needed; run constprop-onnx first")
+        raise NotThere("an operand that the DLA does not have")
+
+    def affine(self, value: SSAValue) -> Affine:
+        """Real numbers that one pass of the SDP makes."""
+        found = self.reals(value)
+        if not isinstance(found, Affine):
+            self.refuse(
+                "an operand that no QuantizeLinear rounds first; put a pair of Quantize- and "
+                "DequantizeLinear in front"
+            )
+        return found
+
+    def stored_row(self, value: SSAValue) -> tuple[Sum, tuple[int, ...]]:
+        """Integers, what they mean and their shape, for an engine that reads them from memory."""
+        found = self.affine(value)
+        if found.stored is None:
+            self.refuse(
+                "an operand that no QuantizeLinear rounds first; put a pair of Quantize- and "
+                "DequantizeLinear in front"
+            )
+        return found.stored, found.shape
+
+    def stored_image(self, value: SSAValue) -> Sum:
+        """Integers whose rows and columns in memory are those of the model."""
+        found, shape = self.stored_row(value)
+        self.check_image(Cube(found.value, shape))
+        return found
+
+    def rounded(self, value: SSAValue, grid: Grid) -> SSAValue:
+        """The real numbers `value` on a grid, made once for each."""
+        key = value, grid
+        if key not in self._rounded:
+            self._rounded[key] = self.reals(value).rounded(grid, self)
+        return self._rounded[key]
+
+    def input_on(self, value: SSAValue, grid: Grid) -> SSAValue | None:
+        """An input of the network as integers on `grid`, which its first reader decides; else `None`."""
+        if not isinstance(value, BlockArgument) or value in self._held:
+            return None
+        self.grids[value] = grid
+        shape = cube_of(value.type)
+        self._held[value] = Affine.of(value, shape, self.input_shapes[value], grid)
+        return value
+
+    def moved(self, value: SSAValue, shape: tuple[int, ...], move: Callable[[SSAValue], SSAValue]) -> Reals:
+        """`value` through an engine that picks among rows and columns."""
+        source = self.reals(value)
+
+        def checked(found: SSAValue) -> SSAValue:
+            self.check_image(Cube(found, source.shape))
+            return move(found)
+
+        return Moved(source, shape, checked)
+
+    def mean(self, source: Sum, pooled: SSAValue, factor: float, shape: tuple[int, ...]) -> Affine:
+        """Means of stored integers, `factor` times what the engine gives."""
+        scale = np.array([source.grid.scale * factor])
+        bias = np.array([-source.grid.zero * source.grid.scale])
+        return Affine(lambda: pooled, cube_of(pooled.type), shape, scale, bias, False)
+
+    def reshaped(self, value: SSAValue, shape: tuple[int, ...]) -> Reals | Stored:
+        """The same elements in the same order under another shape."""
+        match self._found(value):
+            case Stored(value=cube, offset=offset):
+                return Stored(self._recounted(cube, shape), shape, offset)
+            case Affine(stored=Sum(value=cube, grid=grid)):
+                recounted = self._recounted(cube, shape)
+                return Affine.of(recounted, cube_of(recounted.type), shape, grid)
+            case found:
+                return Moved(found, shape, lambda cube: self._recounted(cube, shape))
+
+    def _recounted(self, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
+        """Rows and columns counted anew where the channels stay; else the cube as it lies."""
+        cube, here = cube_shape(shape), cube_of(value.type)
+        if cube is None or cube == here or (cube.channels, cube.positions) != (here.channels, here.positions):
+            return value
+        return self(ReshapeOp(value, self.cube_type(cube)))
+
+    def grid(self, scale: SSAValue, zero: SSAValue, offset: int) -> Grid:
+        """What integers mean whose scale and zero point are constants, one for the tensor."""
+        factor, point = self.constant(scale), None if zero.type == NONE else self.constant(zero)
+        if factor is None or (point is None and zero.type != NONE):
+            self.refuse("a scale or zero point that is computed; static quantisation has constants")
+        if factor.size != 1:
+            self.refuse(f"{factor.size} scales for one tensor of activations (the engines take one)")
+        number = float(factor.reshape(()))
+        if not 0 < number < np.inf:
+            self.refuse(f"a scale of {number:g}; scales are above 0")
+        return Grid(number, (0 if point is None else int(point.reshape(()))) - offset)
+
+    def offset_of(self, value: SSAValue) -> int:
+        """By how much the model's integers exceed those that are stored."""
+        element = element_type(value.type)
+        offset = OFFSETS.get(element)
+        if offset is None:
+            self.refuse(f"{element} (the engines store 8-bit integers); quantise to int8 or uint8")
+        return offset
+
+    def real_constant(self, value: SSAValue) -> Array | None:
+        """The numbers of a constant, dequantised if it is; `None` for any other value."""
+        if (array := self.constant(value)) is not None:
+            return array
+        if not isinstance(value, OpResult):
+            return None
+        match value.op:
+            case DequantizeLinearOp() as op:
+                integers = self._integer_constant(op.x)
+                return None if integers is None else self._dequantized(op, integers)
+            case _:
+                return None
+
+    def _integer_constant(self, value: SSAValue) -> Array | None:
+        if (array := self.constant(value)) is not None:
+            return array
+        if not isinstance(value, OpResult) or not isinstance(value.op, QuantizeLinearOp):
+            return None
+        op = value.op
+        numbers, scale, axis = self.constant(op.x), self.constant(op.y_scale), op.axis.value.data
+        zero = np.zeros(()) if op.y_zero_point.type == NONE else self.constant(op.y_zero_point)
+        if numbers is None or scale is None or zero is None:
+            return None
+        offset = self.offset_of(op.y)
+        places = np.rint(numbers / _along(scale, axis, numbers.ndim)) + _along(zero, axis, numbers.ndim)
+        limited = np.clip(places, offset + LEAST, offset + LARGEST)
+        return limited.astype(np.uint8 if offset else np.int8)
+
+    def _dequantized(self, op: DequantizeLinearOp, integers: Array) -> Array:
+        scale, zero = self._scales(op), self._zeros(op)
+        axis = op.axis.value.data
+        moved = integers.astype(np.float64) - _along(zero, axis, integers.ndim)
+        return (moved * _along(scale.astype(np.float64), axis, integers.ndim)).astype(np.float32)
+
+    def _scales(self, op: DequantizeLinearOp) -> Array:
+        scale = self.constant(op.x_scale)
+        if scale is None or op.block_size.value.data:
+            self.refuse("scales that are computed or by blocks; use one for a tensor or channel")
+        return scale
+
+    def _zeros(self, op: DequantizeLinearOp) -> Array:
+        zero = np.zeros((), np.int64) if op.x_zero_point.type == NONE else self.constant(op.x_zero_point)
+        if zero is None:
+            self.refuse("a zero point that is computed; static quantisation has constants")
+        return zero.astype(np.int64)
+
+    def kernels_of(self, value: SSAValue, outputs: int, what: str) -> Kernels:
+        """
+        Constant weights in 8 bits, axis `outputs` brought to the front.
+
+        As the model has them where their zero is 0 and scales belong to the outputs; any others are rounded
+        anew, each output's largest weight to 127.
+        """
+        as_given = self._given_kernels(value, outputs)
+        if as_given is not None:
+            return as_given
+        numbers = self.real_constant(value)
+        if numbers is None:
+            self.refuse(f"{what} must be constant, found a computed value")
+        rows = np.moveaxis(numbers, outputs, 0).astype(np.float64)
+        largest = np.abs(rows).max(axis=tuple(range(1, rows.ndim)))
+        scales = np.where(largest > 0, largest, 1.0) / LARGEST
+        stored = np.rint(rows / _along(scales, 0, rows.ndim))
+        return Kernels(stored.astype(np.int8), scales)
+
+    def _given_kernels(self, value: SSAValue, outputs: int) -> Kernels | None:
+        if not isinstance(value, OpResult) or not isinstance(value.op, DequantizeLinearOp):
+            return None
+        op = value.op
+        integers = self._integer_constant(op.x)
+        if integers is None:
+            return None
+        scales, axis = self._scales(op), op.axis.value.data % integers.ndim
+        if scales.size > 1 and axis != outputs:
+            return None
+        centred = integers.astype(np.int64) - _along(self._zeros(op), axis, integers.ndim)
+        if centred.min(initial=0) < -LARGEST - 1 or centred.max(initial=0) > LARGEST:
+            return None
+        return Kernels(
+            np.moveaxis(centred, outputs, 0).astype(np.int8), scales.reshape(-1).astype(np.float64)
+        )
+
+    def per_channel(self, constant: Array, source: Affine, shape: tuple[int, ...]) -> Array:
+        """A constant operand as one number, or one for each channel."""
+        if constant.size == 1:
+            return constant.reshape(1).astype(np.float64)
+        spread = (1,) * (len(shape) - constant.ndim) + constant.shape
+        cube = cube_shape(shape)
+        if cube is None or source.cube != cube or cube_shape(spread) != (cube.channels, 1, 1):
+            self.refuse(f"a constant of {list(constant.shape)} on {list(shape)} (one for a channel, or all)")
+        return constant.reshape(-1).astype(np.float64)
+
+
+def _along(numbers: Array, axis: int, rank: int) -> Array:
+    """Numbers of one axis, spread over a tensor of `rank`; a single one for all."""
+    if numbers.size == 1:
+        return numbers.reshape(())
+    return numbers.reshape([-1 if place == axis % rank else 1 for place in range(rank)])

@@ -1,0 +1,207 @@
+"""Operators of quantised networks: real numbers between DequantizeLinear and QuantizeLinear, in integers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from xonnc.dialects.dla.attributes import PoolMode
+from xonnc.dialects.dla.storage import ConcatOp as DlaConcatOp
+from xonnc.dialects.dla.types import cube_of
+from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
+from xonnc.dialects.onnx.ops.math import AddOp, ClipOp, MulOp, ReluOp, SumOp
+from xonnc.dialects.onnx.ops.nn import AveragePoolOp, FlattenOp, GlobalAveragePoolOp, GlobalMaxPoolOp
+from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
+from xonnc.dialects.onnx.ops.tensor import (
+    ConcatOp,
+    IdentityOp,
+    ReshapeOp,
+    SqueezeOp,
+    SqueezeV11Op,
+    UnsqueezeOp,
+    UnsqueezeV11Op,
+)
+from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.onnx_to_dla.integers import Integers, Stored, lowers
+from xonnc.lowering.onnx_to_dla.lowering import cube_shape
+from xonnc.lowering.onnx_to_dla.pooling import averages, cascade, pool, pool_windows
+from xonnc.lowering.onnx_to_dla.reals import Affine, Bound, Joined, Moved, Reals, Sum
+
+RELU = Bound(0.0, True)
+
+
+@lowers(DequantizeLinearOp)
+def dequantize(op: DequantizeLinearOp, to: Integers) -> Reals:
+    """`(x - zero_point) scale`: stored integers as real numbers."""
+    stored = to.stored(op.x)
+    grid = to.grid(op.x_scale, op.x_zero_point, stored.offset)
+    return Affine.of(stored.value, cube_of(stored.value.type), stored.shape, grid)
+
+
+@lowers(QuantizeLinearOp)
+def quantize(op: QuantizeLinearOp, to: Integers) -> Stored:
+    """`x / scale + zero_point`, rounded and limited: the pass of the SDP that ends a chain of operators."""
+    offset = to.offset_of(op.y)
+    grid = to.grid(op.y_scale, op.y_zero_point, offset)
+    shape = to.result_shape(op)
+    if (given := to.input_on(op.x, grid)) is not None:
+        return Stored(given, shape, offset)
+    return Stored(to.rounded(op.x, grid), shape, offset)
+
+
+@lowers(ReluOp)
+def relu(op: ReluOp, to: Integers) -> Reals:
+    """`max(x, 0)`."""
+    return bounded(to.reals(op.X), RELU)
+
+
+@lowers(ClipOp)
+def clip(op: ClipOp, to: Integers) -> Reals:
+    """`min(max(x, low), high)`."""
+    found = to.reals(op.input)
+    for operand, is_least in ((op.min, True), (op.max, False)):
+        if operand.type != NONE:
+            number = to.real_constant(operand)
+            if number is None:
+                to.refuse("a bound that is computed; make it a constant")
+            found = bounded(found, Bound(float(number.reshape(())), is_least))
+    return found
+
+
+def bounded(reals: Reals, bound: Bound) -> Reals:
+    """Bounds pass whatever only picks and orders."""
+    match reals:
+        case Affine():
+            return reals.then(bound)
+        case Joined():
+            return reals.over(lambda part: bounded(part, bound))
+        case Moved():
+            return reals.over(lambda source: bounded(source, bound))
+        case _:
+            raise AssertionError(reals)
+
+
+@lowers(AddOp)
+def add(op: AddOp, to: Integers) -> Reals:
+    """`a + b`."""
+    return total([op.A, op.B], to.result_shape(op), to)
+
+
+@lowers(SumOp)
+def sum_(op: SumOp, to: Integers) -> Reals:
+    """All inputs added up; two of them may be computed."""
+    return total(op.data_0, to.result_shape(op), to)
+
+
+def total(operands: Sequence[SSAValue], shape: tuple[int, ...], to: Integers) -> Reals:
+    """The sum of constants and at most two cubes, one of them stored."""
+    constants = [constant for value in operands if (constant := to.real_constant(value)) is not None]
+    computed = [to.affine(value) for value in operands if to.real_constant(value) is None]
+    if any(part.shape != shape for part in computed):
+        to.refuse(f"a sum whose operands are broadcast to {list(shape)}; expand them first")
+    computed.sort(key=lambda part: part.stored is not None)
+    if not computed or len(computed) > 2 or (len(computed) == 2 and computed[1].stored is None):
+        to.refuse("a sum of more than one chain of operators; put a QuantizeLinear behind all but one")
+    found = computed[0]
+    for constant in constants:
+        added = found.plus(to.per_channel(constant, found, shape))
+        if added is None:
+            to.refuse("a constant added behind a bound; put a QuantizeLinear between them")
+        found = added
+    if len(computed) == 2:
+        other = computed[1].stored
+        assert other is not None
+        if cube_of(other.value.type) != found.cube:
+            to.refuse(f"a sum of cubes that lie differently: {list(found.cube)}, {list(computed[1].cube)}")
+        found = found.then(Sum(other.value, other.grid))
+    return found
+
+
+@lowers(MulOp)
+def mul(op: MulOp, to: Integers) -> Reals:
+    """`a c` for a constant `c`, one number or one for each channel."""
+    first, second = (op.B, op.A) if to.real_constant(op.A) is not None else (op.A, op.B)
+    factor = to.real_constant(second)
+    if factor is None:
+        to.refuse("a product of two computed cubes; run it on the CPU")
+    source = to.affine(first)
+    scaled = source.times(to.per_channel(factor, source, to.result_shape(op)))
+    if scaled is None or not np.all(factor):
+        to.refuse("a factor of zero or behind a bound; put a QuantizeLinear in between")
+    return scaled
+
+
+@lowers(MaxPoolSingleOutOp)
+def max_pool(op: MaxPoolSingleOutOp, to: Integers) -> Reals:
+    """The greatest of each window: picking commutes with rounding."""
+
+    def move(value: SSAValue) -> SSAValue:
+        return pool(value, PoolMode.MAX, pool_windows(op, cube_of(value.type), to)[1], to)
+
+    return to.moved(op.X, to.result_shape(op), move)
+
+
+@lowers(GlobalMaxPoolOp)
+def global_max_pool(op: GlobalMaxPoolOp, to: Integers) -> Reals:
+    """The greatest of each channel."""
+    return to.moved(op.X, to.result_shape(op), lambda value: cascade(value, PoolMode.MAX, to)[0])
+
+
+@lowers(GlobalAveragePoolOp)
+def global_average_pool(op: GlobalAveragePoolOp, to: Integers) -> Reals:
+    """The mean of each channel, in the unit of the source."""
+    source = to.stored_image(op.X)
+    pooled, factor = cascade(source.value, PoolMode.AVERAGE, to)
+    return to.mean(source, pooled, factor, to.result_shape(op))
+
+
+@lowers(AveragePoolOp)
+def average_pool(op: AveragePoolOp, to: Integers) -> Reals:
+    """The mean of each window, in the unit of the source."""
+    source = to.stored_image(op.X)
+    pooled, correction = averages(op, source.value, to)
+    if not np.all(correction == correction[0, 0]):
+        to.refuse(
+            "windows of several sizes (padding that is not counted); set count_include_pad, or pad first"
+        )
+    if source.grid.zero and any(pool_windows(op, cube_of(source.value.type), to)[1].pads):
+        to.refuse("padding around integers whose zero is not 0; use a symmetric quantisation")
+    return to.mean(source, pooled, float(correction[0, 0]), to.result_shape(op))
+
+
+@lowers(ConcatOp)
+def concat(op: ConcatOp, to: Integers) -> Reals:
+    """Cubes side by side, each rounded to the common grid where it is made."""
+    shape = to.result_shape(op)
+    cube, axis = cube_shape(shape), op.axis.value.data % len(shape)
+    if cube is None or axis == 0:
+        to.refuse(f"concatenation of {list(shape)} along axis {axis} (the core joins parts of one image)")
+    parts = tuple(to.reals(value) for value in op.inputs)
+    along = 3 if len(shape) == 3 and axis == 2 else axis
+
+    def join(values: list[SSAValue]) -> SSAValue:
+        return values[0] if len(values) == 1 else to(DlaConcatOp(values, along, to.cube_type(cube)))
+
+    return Joined(parts, shape, join)
+
+
+@lowers(ReshapeOp, SqueezeOp, SqueezeV11Op, UnsqueezeOp, UnsqueezeV11Op)
+def reshape(
+    op: ReshapeOp | SqueezeOp | SqueezeV11Op | UnsqueezeOp | UnsqueezeV11Op, to: Integers
+) -> Reals | Stored:
+    """Another shape for the same elements in the same order."""
+    return to.reshaped(op.data, to.result_shape(op))
+
+
+@lowers(FlattenOp)
+def flatten(op: FlattenOp, to: Integers) -> Reals | Stored:
+    """Another shape for the same elements in the same order."""
+    return to.reshaped(op.input, to.result_shape(op))
+
+
+@lowers(IdentityOp)
+def identity(op: IdentityOp, to: Integers) -> Reals | Stored:
+    """Nothing."""
+    return to.reshaped(op.input, to.result_shape(op))

@@ -1,0 +1,145 @@
+"""Convolutions and products with constant matrices in integers."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from xonnc.dialects.dla.storage import ConcatOp
+from xonnc.dialects.dla.types import CubeShape, cube_of
+from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp
+from xonnc.dialects.onnx.ops.nn import ConvOp
+from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.onnx_to_dla.convolution import channels_of, dense, merged_groups
+from xonnc.lowering.onnx_to_dla.integers import Integers, Kernels, lowers
+from xonnc.lowering.onnx_to_dla.lowering import Array, cube_shape
+from xonnc.lowering.onnx_to_dla.reals import Affine, Joined, Reals, Sum
+from xonnc.lowering.onnx_to_dla.windows import counts, exact, window_of
+from xonnc.lowering.planning.feasibility import conv_limits
+from xonnc.lowering.planning.parts import convolution_parts
+from xonnc.lowering.planning.shapes import Window
+
+
+@lowers(ConvOp)
+def conv(op: ConvOp, to: Integers) -> Reals:
+    """A convolution and its bias; with groups, one for every few groups that fill whole atoms."""
+    source = to.stored_image(op.X)
+    kernels = to.kernels_of(op.W, 0, "the kernels")
+    if kernels.array.ndim not in (3, 4):
+        to.refuse(f"a convolution over {kernels.array.ndim - 2} dimensions (the core takes 1 or 2)")
+    window = window_of(op, kernels.array.shape[2:], cube_of(source.value.type), to)
+    if kernels.array.ndim == 3:
+        kernels = Kernels(kernels.array[:, :, np.newaxis, :], kernels.scales)
+    bias = None if op.B.type == NONE else to.real_constant(op.B)
+    if bias is None and op.B.type != NONE:
+        to.refuse("the bias must be constant, found a computed value")
+    groups, shape = op.group.value.data, to.result_shape(op)
+    if groups == 1:
+        return convolution(source, kernels, bias, window, shape, to)
+    return _grouped(source, kernels, bias, window, groups, shape, to)
+
+
+@lowers(GemmOp)
+def gemm(op: GemmOp, to: Integers) -> Reals:
+    """`alpha A B + beta C` with constant B and C: a convolution whose kernel covers the whole cube of A."""
+    if op.transA.value.data:
+        to.refuse("transA = 1 (the core multiplies one row by constants); drop the transposition")
+    kernels = to.kernels_of(op.B, 0 if op.transB.value.data else 1, "B")
+    shape = to.result_shape(op)
+    bias = None if op.C.type == NONE else to.real_constant(op.C)
+    if bias is None and op.C.type != NONE:
+        to.refuse("C must be constant, found a computed value")
+    if bias is not None:
+        bias = np.broadcast_to(bias * np.float32(op.beta.value.data), shape).reshape(-1)
+    return product(op.A, Kernels(kernels.array, kernels.scales * op.alpha.value.data), bias, shape, to)
+
+
+@lowers(MatMulOp)
+def matmul(op: MatMulOp, to: Integers) -> Reals:
+    """A row times a constant matrix."""
+    kernels = to.kernels_of(op.B, 1, "the second factor")
+    if kernels.array.ndim != 2:
+        to.refuse(f"a second factor of rank {kernels.array.ndim} (the core takes one matrix)")
+    return product(op.A, kernels, None, to.result_shape(op), to)
+
+
+def product(
+    factor: SSAValue, kernels: Kernels, bias: Array | None, shape: tuple[int, ...], to: Integers
+) -> Reals:
+    """A matrix (`NxK`) times one row of K numbers: its cube's elements are in the row's order already."""
+    row, here = to.stored_row(factor)
+    cube = cube_of(row.value.type)
+    if cube.elements != kernels.array.shape[1] or cube_shape(shape) is None:
+        to.refuse(f"a product of {list(here)} by a matrix (the core takes a single row)")
+    weights = Kernels(kernels.array.reshape(kernels.array.shape[0], *cube), kernels.scales)
+    return convolution(row, weights, bias, Window((cube.height, cube.width)), shape, to)
+
+
+def convolution(
+    source: Sum, kernels: Kernels, bias: Array | None, window: Window, shape: tuple[int, ...], to: Integers
+) -> Affine:
+    """
+    Sums of products of stored integers. Those of the source lie `zero` above what they mean, padding as well:
+    the bias takes away what that adds.
+    """
+    cube, weights = cube_of(source.value.type), kernels.array
+    if weights.shape[1] != cube.channels:
+        to.refuse(f"kernels for {weights.shape[1]} channels on an input of {cube.channels}")
+    rows, columns = counts(window, cube, to)
+    window = exact(window, cube)
+    parts = convolution_parts(to.target, to.precision, cube, weights.shape[0], window)
+    if parts is None or len(parts) > 1:
+        to.check(conv_limits(cube, weights.shape[0], window))
+        to.refuse(
+            f"{weights.shape[1]}x{weights.shape[2]}x{weights.shape[3]} kernels do not fit the convolution "
+            f"buffer of {to.target.cbuf_bytes} bytes at once (parts would round their sums to 8 bits)"
+        )
+    zero, scale = source.grid.zero, source.grid.scale * kernels.scales
+    shift = scale * (zero * weights.sum(axis=(1, 2, 3), dtype=np.int64))
+
+    def make() -> SSAValue:
+        return to.conv(source.value, to.kernels(weights), window, zero)
+
+    given = np.zeros(1) if bias is None else bias.astype(np.float64).reshape(-1)
+    return Affine(make, CubeShape(weights.shape[0], rows, columns), shape, scale, given - shift)
+
+
+def _grouped(
+    source: Sum,
+    kernels: Kernels,
+    bias: Array | None,
+    window: Window,
+    groups: int,
+    shape: tuple[int, ...],
+    to: Integers,
+) -> Reals:
+    weights = kernels.array
+    inputs, outputs = cube_of(source.value.type).channels, weights.shape[0]
+    if inputs % groups or outputs % groups:
+        to.refuse(f"{groups} groups do not divide {inputs} and {outputs} channels")
+    merged = merged_groups(groups, inputs // groups, outputs // groups, to)
+    if merged == groups:
+        whole = Kernels(dense(weights, groups), kernels.scales)
+        return convolution(source, whole, bias, window, shape, to)
+    step_in, step_out = merged * inputs // groups, merged * outputs // groups
+    parts: list[Reals] = []
+    for index in range(groups // merged):
+        rows = slice(index * step_out, (index + 1) * step_out)
+        part = channels_of(source.value, index * step_in, (index + 1) * step_in, to)
+        scales = kernels.scales if kernels.scales.size == 1 else kernels.scales[rows]
+        parts.append(
+            convolution(
+                Sum(part, source.grid),
+                Kernels(dense(weights[rows], merged), scales),
+                None if bias is None else bias[rows],
+                window,
+                shape,
+                to,
+            )
+        )
+
+    def join(values: list[SSAValue]) -> SSAValue:
+        cube = cube_of(values[0].type)
+        return to(ConcatOp(values, 1, to.cube_type(cube._replace(channels=outputs))))
+
+    return Joined(tuple(parts), shape, join)

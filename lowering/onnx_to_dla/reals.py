@@ -1,0 +1,261 @@
+"""
+Real numbers that are not rounded yet: what lies between DequantizeLinear and QuantizeLinear.
+
+An engine makes integers; the SDP brings them to the grid of the QuantizeLinear that follows, in the same pass
+that adds the bias and clips.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import floor, log2
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from xonnc.dialects.dla.attributes import (
+    Activation,
+    AluFunction,
+    Converter,
+    OperandMode,
+    Stage,
+    StageFunction,
+)
+from xonnc.dialects.dla.types import CubeShape
+from xonnc.formats.nvdla.quantization import LARGEST, LEAST, Grid
+from xonnc.lowering.onnx_to_dla.lowering import Array, Lowering, Operand
+from xonnc.lowering.onnx_to_dla.multipliers import Scaled, nearest_factors, nearest_sums
+
+NEGLIGIBLE = 2.0**-6
+"""A part of a grid's step that rounding hides."""
+
+SPARE_BITS = 8
+"""How much finer than the result's grid sums are formed, at most."""
+
+
+class Reals(Protocol):
+    """Real numbers in a shape of the model."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the model's tensor."""
+        ...
+
+    def rounded(self, grid: Grid, to: Lowering) -> SSAValue:
+        """A cube of 8-bit integers on a grid."""
+        ...
+
+
+@dataclass(frozen=True)
+class Bound:
+    """Numbers below (or above) `number` become it."""
+
+    number: float
+    is_least: bool
+
+
+@dataclass(frozen=True)
+class Sum:
+    """A cube of stored integers is added."""
+
+    value: SSAValue
+    grid: Grid
+
+
+Step: TypeAlias = Bound | Sum
+
+
+@dataclass(frozen=True)
+class Affine:
+    """
+    `scale * source + bias`, then `steps`; `scale` and `bias` have one entry or one for each channel.
+
+    `make` adds the operations that make the source: sums of a convolution, or stored integers. `stored` is
+    what the numbers are if nothing has happened to them since they were dequantised.
+    """
+
+    make: Callable[[], SSAValue]
+    cube: CubeShape
+    shape: tuple[int, ...]
+    scale: Array
+    bias: Array
+    is_fine: bool = True
+    """Whether one of the source is far less than one of any result, as in sums of a convolution."""
+    steps: tuple[Step, ...] = ()
+    stored: Sum | None = None
+
+    @staticmethod
+    def of(value: SSAValue, cube: CubeShape, shape: tuple[int, ...], grid: Grid) -> Affine:
+        """Stored integers as real numbers."""
+        scale = np.array([grid.scale])
+        return Affine(lambda: value, cube, shape, scale, -grid.zero * scale, False, (), Sum(value, grid))
+
+    def then(self, step: Step) -> Affine:
+        """One more step."""
+        return replace(self, steps=(*self.steps, step), stored=None)
+
+    def times(self, factor: Array) -> Affine | None:
+        """Multiplied by one number or one for each channel; `None` after other steps."""
+        if self.steps:
+            return None
+        return replace(self, scale=self.scale * factor, bias=self.bias * factor, stored=None)
+
+    def plus(self, number: Array) -> Affine | None:
+        """With one number or one for each channel added; `None` after other steps."""
+        return None if self.steps else replace(self, bias=self.bias + number, stored=None)
+
+    def rounded(self, grid: Grid, to: Lowering) -> SSAValue:
+        """One pass of the SDP, or none where the numbers lie on the grid already."""
+        if self.stored is not None and self.stored.grid == grid:
+            return self.stored.value
+        before, added, after = self._split(grid, to)
+        if added is not None:
+            unit = self._unit(added, grid)
+        else:
+            unit = grid.scale if self._sums_exactly else grid.scale * 2.0**-SPARE_BITS
+        stages = [self._first(unit, added, before, to)]
+        if added is None and unit != grid.scale:
+            stages.append(_per_channel(StageFunction.ALU, self.bias / unit, self.cube, to))
+        if added is not None:
+            shift = round(log2(added.grid.scale / unit))
+            summed = Stage(StageFunction.ALU, mode=OperandMode.PER_POINT, shift_value=shift)
+            stages.append((summed, added.value))
+        for bound in after:
+            stages = _bounded(stages, bound, unit, to)
+        return to.requantized(self.make(), stages, _converter(unit, grid, to))
+
+    @property
+    def _sums_exactly(self) -> bool:
+        """Whether the bias loses nothing in the source's unit: sums of a convolution are fine enough."""
+        units = self.bias / self.scale
+        return self.is_fine or bool(np.all(np.abs(units - np.rint(units)) < NEGLIGIBLE))
+
+    def _split(self, grid: Grid, to: Lowering) -> tuple[list[Bound], Sum | None, list[Bound]]:
+        """The bounds before the sum, the sum, the bounds behind it; those that the grid has anyway go."""
+        sums = [place for place, step in enumerate(self.steps) if isinstance(step, Sum)]
+        if len(sums) > 1:
+            to.refuse("two sums without a QuantizeLinear between them; quantise the first")
+        place = sums[0] if sums else len(self.steps)
+        before = [step for step in self.steps[:place] if isinstance(step, Bound)]
+        after = [step for step in self.steps[place:] if isinstance(step, Bound)]
+        added = self.steps[place] if sums else None
+        assert not isinstance(added, Bound)
+        if added is None:
+            before, after = [], before
+        return before, added, [bound for bound in after if _matters(bound, grid)]
+
+    def _unit(self, added: Sum, grid: Grid) -> float:
+        """What one stands for where the sum is formed: the added cube's unit, halved until it is fine."""
+        ratio = added.grid.scale / grid.scale
+        shift = min(max(floor(log2(ratio)) + SPARE_BITS, 0), 22)
+        return added.grid.scale * 2.0**-shift
+
+    def _first(self, unit: float, added: Sum | None, before: list[Bound], to: Lowering) -> Operand:
+        """X1: factor and, unless X2 adds it, bias of each channel; a ReLU where one comes before a sum."""
+        bias = self.bias if added is None else self.bias - added.grid.zero * added.grid.scale
+        is_rectified = bool(before)
+        if is_rectified and (before != [Bound(0.0, True)] or (added is not None and added.grid.zero)):
+            to.refuse("a bound before a sum that is no ReLU of symmetric numbers; quantise in between")
+        act = Activation.RELU if is_rectified else Activation.NONE
+        if added is None and not self._sums_exactly:
+            return _per_channel(StageFunction.MUL, self.scale / unit, self.cube, to)
+        factors, sums = _factors(self.scale / unit, to), nearest_sums(bias / self.scale)
+        if sums is None:
+            to.refuse(f"a bias of {np.abs(bias).max():g} at a scale of {self.scale.min():g} exceeds 47 bits")
+        stage = Stage(StageFunction.BOTH, act=act, shift_value=sums.shift, truncate=factors.shift)
+        if factors.operands.size == sums.operands.size == 1:
+            alu, mul = int(sums.operands[0]), int(factors.operands[0])
+            return replace(stage, alu_operand=alu, mul_operand=mul), None
+        channels = (self.cube.channels,)
+        pairs = [np.broadcast_to(each, channels) for each in (sums.operands, factors.operands)]
+        return replace(stage, mode=OperandMode.PER_KERNEL), to.per_kernel(np.stack(pairs, axis=1))
+
+
+def _per_channel(function: StageFunction, numbers: Array, cube: CubeShape, to: Lowering) -> Operand:
+    """A stage that adds or multiplies by one number, or by one for each channel."""
+    if function is StageFunction.ALU:
+        found = nearest_sums(numbers)
+        if found is None:
+            to.refuse(f"a sum of {np.abs(numbers).max():g} steps of the result exceeds 47 bits")
+        stage = Stage(function, shift_value=found.shift)
+    else:
+        found = _factors(numbers, to)
+        stage = Stage(function, truncate=found.shift)
+    if numbers.size > 1:
+        operand = to.per_kernel(np.broadcast_to(found.operands, (cube.channels,)))
+        return replace(stage, mode=OperandMode.PER_KERNEL), operand
+    number = int(found.operands.reshape(()))
+    field = "alu_operand" if function is StageFunction.ALU else "mul_operand"
+    return replace(stage, **{field: number}), None
+
+
+def _factors(factors: Array, to: Lowering) -> Scaled:
+    """Factors as the SDP's operands."""
+    found = nearest_factors(factors)
+    if found is None:
+        to.refuse(f"a factor of {np.abs(factors).max():g} between two scales (the SDP's are below 32768)")
+    return found
+
+
+def _matters(bound: Bound, grid: Grid) -> bool:
+    """Whether numbers on the grid can lie beyond a bound."""
+    place = grid.place(bound.number)
+    return place > LEAST + 0.5 if bound.is_least else place < LARGEST - 0.5
+
+
+def _bounded(stages: list[Operand], bound: Bound, unit: float, to: Lowering) -> list[Operand]:
+    """The stages with a bound behind them."""
+    (last, operand), rest = stages[-1], stages[:-1]
+    if bound == Bound(0.0, True) and last.act is Activation.NONE:
+        return [*rest, (replace(last, act=Activation.RELU), operand)]
+    limit = nearest_sums(np.array([bound.number / unit]))
+    if limit is None or len(stages) == 2:
+        to.refuse("more bounds than the SDP has stages; let the QuantizeLinear's range be the bound")
+    function = AluFunction.MAX if bound.is_least else AluFunction.MIN
+    number = int(limit.operands[0])
+    return [*stages, (Stage(StageFunction.ALU, function, alu_operand=number, shift_value=limit.shift), None)]
+
+
+def _converter(unit: float, grid: Grid, to: Lowering) -> Converter:
+    """From `unit` to the grid."""
+    factor = _factors(np.array([unit / grid.scale]), to)
+    if unit == grid.scale:
+        return Converter(offset=-grid.zero)
+    offset = -round(grid.zero * grid.scale / unit)
+    return Converter(scale=int(factor.operands[0]), truncate=factor.shift, offset=offset)
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Parts side by side along an axis of the cube."""
+
+    parts: tuple[Reals, ...]
+    shape: tuple[int, ...]
+    join: Callable[[list[SSAValue]], SSAValue]
+
+    def over(self, step: Callable[[Reals], Reals]) -> Joined:
+        """With a step on each part."""
+        return replace(self, parts=tuple(step(part) for part in self.parts))
+
+    def rounded(self, grid: Grid, to: Lowering) -> SSAValue:
+        """The parts on one grid, joined."""
+        return self.join([part.rounded(grid, to) for part in self.parts])
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Numbers that an engine picks or orders without computing: rounding first gives the same."""
+
+    source: Reals
+    shape: tuple[int, ...]
+    move: Callable[[SSAValue], SSAValue]
+
+    def over(self, step: Callable[[Reals], Reals]) -> Moved:
+        """With a step on what is moved."""
+        return replace(self, source=step(self.source))
+
+    def rounded(self, grid: Grid, to: Lowering) -> SSAValue:
+        """The source on the grid, moved."""
+        return self.move(self.source.rounded(grid, to))

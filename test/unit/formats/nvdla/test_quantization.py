@@ -1,0 +1,42 @@
+"""What integers of inputs and outputs stand for, in a blob of the loadable."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from xonnc.errors import XonncError
+from xonnc.formats.nvdla.loadable import Blob, Loadable
+from xonnc.formats.nvdla.quantization import BLOB_NAME, Grid, quantization_blob, quantization_of
+
+GRIDS = {"x": Grid(0.5, -3), "y": Grid(1.0, 0)}
+
+
+def test_the_blob_says_the_grids():
+    assert quantization_of(Loadable(blobs=(quantization_blob(GRIDS),))) == GRIDS
+    assert quantization_of(Loadable()) == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"{", "Expecting property name"),
+        (b"[]", "has no attribute 'items'"),
+        (b'{"x": {"scale": 1}}', "zero_point"),
+        (b'{"x": {"scale": -1, "zero_point": 0}}', "scale -1; scales are above 0"),
+        (b'{"x": 3}', "not subscriptable"),
+        (b"\xff", "codec"),
+    ],
+)
+def test_a_damaged_blob(text: bytes, message: str):
+    with pytest.raises(XonncError) as caught:
+        quantization_of(Loadable(blobs=(Blob(name=BLOB_NAME, data=text),)))
+    assert f"blob '{BLOB_NAME}' is damaged: " in str(caught.value)
+    assert message in str(caught.value)
+
+
+def test_numbers_become_the_nearest_integers():
+    grid = Grid(0.5, 1)
+    numbers = np.array([0.0, 0.25, 0.75, -0.26, 1e9, -1e9, np.nan, np.inf])
+    assert grid.stored(numbers).tolist() == [1, 1, 3, 0, 127, -128, 1, 127]
+    assert grid.numbers(np.array([1, 3, -128], np.int8)).tolist() == [0.0, 1.0, -64.5]

@@ -1,0 +1,281 @@
+"""Quantised networks on every target: the simulator's integers against onnxruntime's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from xonnc.errors import RefusalError
+from xonnc.formats.nvdla.checks.check import check_loadable
+from xonnc.formats.nvdla.reader import parse_loadable
+from xonnc.formats.nvdla.writer import to_bytes
+from xonnc.lowering.compile import compile_to_loadable
+from xonnc.runtime.nvdla.simulator import Simulator
+from xonnc.runtime.reference import Reference
+from xonnc.targets import load_target
+
+Kind = type[np.int8] | type[np.uint8]
+TARGETS = ("nv_small", "nv_large", "nv_full")
+STEP = 0.03
+
+
+@dataclass
+class Net:
+    """A quantised model that is being written; values are called by their names."""
+
+    kind: Kind = np.int8
+    generator: np.random.Generator = field(default_factory=lambda: np.random.default_rng(3))
+    nodes: list[onnx.NodeProto] = field(default_factory=list[onnx.NodeProto])
+    weights: list[onnx.TensorProto] = field(default_factory=list[onnx.TensorProto])
+
+    def __call__(self, op: str, *inputs: str, **attributes: Any) -> str:
+        """A node with one output."""
+        name = f"v{len(self.nodes)}"
+        self.nodes.append(
+            helper.make_node(op, inputs, [name], f"{op.lower()}{len(self.nodes)}", **attributes)
+        )
+        return name
+
+    def held(self, array: npt.ArrayLike) -> str:
+        """An initialiser."""
+        name = f"c{len(self.weights)}"
+        self.weights.append(numpy_helper.from_array(np.asarray(array), name))
+        return name
+
+    def rounded(self, value: str, scale: float = STEP, zero: int = 0) -> str:
+        """A pair of QuantizeLinear and DequantizeLinear; `zero` counts from the middle of the type."""
+        middle = 128 if self.kind is np.uint8 else 0
+        grid = self.held(np.float32(scale)), self.held(self.kind(middle + zero))
+        return self("DequantizeLinear", self("QuantizeLinear", value, *grid), *grid)
+
+    def kernels(self, *shape: int, per_channel: bool = True, axis: int = 0) -> str:
+        """Weights of 8 bits behind a DequantizeLinear."""
+        integers = self.generator.integers(-127, 128, shape, np.int8)
+        count = shape[axis] if per_channel else 1
+        reach = np.prod(shape) / shape[axis]
+        scales = self.generator.uniform(0.5, 2.0, count).astype(np.float32) / np.float32(60 * np.sqrt(reach))
+        scale = self.held(scales if per_channel else scales[0])
+        zero = self.held(np.zeros(count if per_channel else (), np.int8))
+        axes = {"axis": axis} if per_channel else {}
+        return self("DequantizeLinear", self.held(integers), scale, zero, **axes)
+
+    def numbers(self, *shape: int) -> str:
+        """Floats of a constant."""
+        return self.held(self.generator.standard_normal(shape).astype(np.float32) / 2)
+
+    def model(self, output: str, *inputs: tuple[int, ...]) -> onnx.ModelProto:
+        """The model whose inputs are `x0`, `x1` …"""
+        values = [
+            helper.make_tensor_value_info(f"x{index}", onnx.TensorProto.FLOAT, shape)
+            for index, shape in enumerate(inputs)
+        ]
+        result = helper.make_tensor_value_info(output, onnx.TensorProto.FLOAT, None)
+        graph = helper.make_graph(self.nodes, "quantised", values, [result], self.weights)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+Make = Callable[[Net], onnx.ModelProto]
+
+
+def conv(net: Net, shape: tuple[int, ...] = (1, 6, 9, 7), **attributes: Any) -> onnx.ModelProto:
+    x = net.rounded("x0", zero=-5)
+    y = net("Conv", x, net.kernels(11, shape[1], 3, 3), net.numbers(11), **attributes)
+    return net.model(net.rounded(y, zero=7), shape)
+
+
+def residual(net: Net, *, zero: int) -> onnx.ModelProto:
+    x = net.rounded("x0", zero=zero)
+    left = net("Conv", x, net.kernels(6, 6, 3, 3), net.numbers(6), pads=[1] * 4)
+    right = net.rounded(net("Relu", net("Conv", x, net.kernels(6, 6, 1, 1))), 0.02, -9)
+    return net.model(net.rounded(net("Relu", net("Add", left, right)), 0.025, zero), (1, 6, 8, 8))
+
+
+def depthwise(net: Net) -> onnx.ModelProto:
+    x = net.rounded("x0")
+    y = net(
+        "Clip",
+        net("Conv", x, net.kernels(64, 1, 3, 3), group=64),
+        net.held(np.float32(0)),
+        net.held(np.float32(1.5)),
+    )
+    return net.model(net.rounded(y, 0.02, -100), (1, 64, 6, 6))
+
+
+def joined(net: Net) -> onnx.ModelProto:
+    x = net.rounded("x0", zero=3)
+    parts = [net("Relu", net("Conv", x, net.kernels(count, 5, 1, 1))) for count in (8, 32, 3)]
+    pooled = net("MaxPool", x, kernel_shape=[3, 3], pads=[1] * 4)
+    return net.model(net.rounded(net("Concat", *parts, pooled, axis=1), 0.02, -20), (1, 5, 7, 7))
+
+
+def pooled(net: Net) -> onnx.ModelProto:
+    x = net.rounded("x0", zero=-12)
+    y = net.rounded(net("AveragePool", x, kernel_shape=[2, 2], strides=[2, 2]), zero=-12)
+    return net.model(net.rounded(net("GlobalAveragePool", y), 0.02), (1, 30, 6, 6))
+
+
+def greatest(net: Net) -> onnx.ModelProto:
+    y = net("MaxPool", net.rounded("x0", zero=-12), kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4)
+    return net.model(net.rounded(net("Relu", y), 0.02), (1, 10, 28, 28))
+
+
+def classifier(net: Net) -> onnx.ModelProto:
+    x = net.rounded("x0")
+    flat = net("Flatten", net("GlobalAveragePool", x))
+    y = net("Gemm", net.rounded(flat, 0.02), net.kernels(10, 24), net.numbers(10), transB=1)
+    z = net("MatMul", net.rounded(y), net.kernels(10, 7, per_channel=False, axis=1))
+    return net.model(net.rounded(z), (1, 24, 6, 6))
+
+
+def arithmetic(net: Net) -> onnx.ModelProto:
+    a, b = net.rounded("x0", zero=2), net.rounded("x1", 0.017, -3)
+    y = net("Add", a, b)
+    z = net("Add", net("Mul", net.rounded(y), net.numbers(4, 1, 1)), net.numbers(4, 1, 1))
+    return net.model(net.rounded(z, 0.021, 11), (1, 4, 5, 6), (1, 4, 5, 6))
+
+
+def reordered(net: Net) -> onnx.ModelProto:
+    shape = net.held(np.array([1, 8, 2, 8]))
+    x = net("Reshape", net.rounded("x0"), shape)
+    return net.model(net.rounded(net("Conv", x, net.kernels(4, 8, 2, 2))), (1, 8, 4, 4))
+
+
+NETWORKS: dict[str, tuple[Make, int]] = {
+    "conv": (conv, 1),
+    "conv with padding": (lambda net: conv(net, pads=[1, 2, 1, 0], strides=[2, 1]), 1),
+    "conv of strides that leave rows": (lambda net: conv(net, (1, 70, 31, 31), strides=[2, 2]), 1),
+    "residual": (lambda net: residual(net, zero=0), 2),
+    "residual with zero points": (lambda net: residual(net, zero=-30), 2),
+    "depthwise": (depthwise, 1),
+    "joined": (joined, 1),
+    "greatest": (greatest, 1),
+    "pooled": (pooled, 2),
+    "classifier": (classifier, 2),
+    "arithmetic": (arithmetic, 2),
+    "reordered": (reordered, 1),
+}
+"""Networks, and by how many steps of the output's grid roundings on the way may move it."""
+
+
+@pytest.fixture
+def compiled(context: Context, simplified: Callable[[onnx.ModelProto], ModuleOp]):
+    def run(model: onnx.ModelProto, target: str):
+        result = compile_to_loadable(simplified(model), target, context)
+        assert check_loadable(result.loadable, load_target(target)) == []
+        return parse_loadable(to_bytes(result.loadable))
+
+    return run
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("kind", [np.int8, np.uint8])
+@pytest.mark.parametrize("name", NETWORKS)
+def test_steps_from_onnxruntime(name: str, kind: Kind, target: str, compiled: Any, tmp_path: Path):
+    make, most = NETWORKS[name]
+    model = make(Net(kind))
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    reference = Reference(path)
+    generator = np.random.default_rng(9)
+    feeds = {
+        port.name: generator.standard_normal([size or 1 for size in port.shape]).astype(np.float32)
+        for port in reference.inputs()
+    }
+    (expected,) = reference.run(feeds)
+    simulator = Simulator(compiled(model, target), load_target(target))
+    (output,) = simulator.run(
+        [feed.reshape(one.shape) for feed, one in zip(feeds.values(), simulator.inputs, strict=True)]
+    )
+    assert output.grid is not None
+    steps = np.abs(output.numbers.reshape(-1) - expected.reshape(-1)) / output.grid.scale
+    assert expected.std() / output.grid.scale > 5
+    assert steps.max() < most + 0.5
+    assert steps.mean() < 0.5 * most
+
+
+def unquantised(net: Net) -> onnx.ModelProto:
+    return net.model(net.rounded(net("Conv", net("Relu", "x0"), net.kernels(4, 4, 1, 1))), (1, 4, 3, 3))
+
+
+def open_end(net: Net) -> onnx.ModelProto:
+    return net.model(net("Conv", net.rounded("x0"), net.kernels(4, 4, 1, 1)), (1, 4, 3, 3))
+
+
+def scaled_by_channel(net: Net) -> onnx.ModelProto:
+    grid = net.held(np.full(4, 0.1, np.float32)), net.held(np.zeros(4, net.kind))
+    x = net("DequantizeLinear", net("QuantizeLinear", "x0", *grid), *grid)
+    return net.model(x, (1, 4, 3, 3))
+
+
+def bounded_twice(net: Net) -> onnx.ModelProto:
+    y = net("Conv", net.rounded("x0"), net.kernels(4, 4, 1, 1))
+    y = net("Clip", y, net.held(np.float32(-0.5)), net.held(np.float32(0.5)))
+    return net.model(net.rounded(y), (1, 4, 3, 3))
+
+
+def two_sums(net: Net) -> onnx.ModelProto:
+    x = net.rounded("x0")
+    y = net("Add", net("Conv", x, net.kernels(4, 4, 1, 1)), net("Conv", x, net.kernels(4, 4, 1, 1)))
+    return net.model(net.rounded(y), (1, 4, 3, 3))
+
+
+def squashed(net: Net) -> onnx.ModelProto:
+    return net.model(net.rounded(net("Sigmoid", net.rounded("x0"))), (1, 4, 3, 3))
+
+
+def uneven_windows(net: Net) -> onnx.ModelProto:
+    y = net("AveragePool", net.rounded("x0"), kernel_shape=[3, 3], pads=[1] * 4)
+    return net.model(net.rounded(y), (1, 4, 5, 5))
+
+
+def product(net: Net) -> onnx.ModelProto:
+    return net.model(net.rounded(net("Mul", net.rounded("x0"), net.rounded("x1"))), (1, 4), (1, 4))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            unquantised,
+            "relu0 (Relu): an input of real numbers that no QuantizeLinear reads first; quantise it",
+        ),
+        (open_end, "an output that no QuantizeLinear rounds; put a pair of Quantize- and DequantizeLinear"),
+        (scaled_by_channel, "4 scales for one tensor of activations (the engines take one)"),
+        (bounded_twice, "more bounds than the SDP has stages; let the QuantizeLinear's range be the bound"),
+        (two_sums, "a sum of more than one chain of operators; put a QuantizeLinear behind all but one"),
+        (squashed, "(Sigmoid): the DLA has no such operator in integers; end the model in front of it"),
+        (uneven_windows, "windows of several sizes (padding that is not counted); set count_include_pad, or pad first"),
+        (product, "a product of two computed cubes; run it on the CPU"),
+    ],
+)
+def test_refusals(make: Make, message: str, compiled: Any):
+    with pytest.raises(RefusalError) as caught:
+        compiled(make(Net()), "nv_small")
+    assert message in str(caught.value)
+
+
+def test_floats_are_no_task_for_nv_small(build: Callable[..., onnx.ModelProto], compiled: Any):
+    with pytest.raises(RefusalError, match="nv_small computes in int8; the model needs fp16"):
+        compiled(build("y = Relu(x)"), "nv_small")
+
+
+def test_integers_go_in_and_out(compiled: Any):
+    model = conv(Net(np.int8))
+    simulator = Simulator(compiled(model, "nv_small"), load_target("nv_small"))
+    (port,) = simulator.inputs
+    assert port.grid is not None
+    assert port.grid.zero == -5
+    numbers = np.random.default_rng(1).standard_normal(port.shape).astype(np.float32)
+    (from_numbers,), (from_integers,) = simulator.run([numbers]), simulator.run([port.grid.stored(numbers)])
+    assert from_numbers.tensor.dtype == np.int8
+    assert np.array_equal(from_numbers.tensor, from_integers.tensor)
