@@ -79,8 +79,9 @@ _ERF = np.frompyfunc(math.erf, 1, 1)
 
 @quiet
 def erf(x: Array) -> Array:
-    """The error function, computed in double."""
-    return np.asarray(_ERF(x.astype(np.float64))).astype(np.float64).astype(x.dtype)
+    """The error function, computed in double; of integers it is cut after it was rounded to 32 bits."""
+    found = np.asarray(_ERF(x.astype(np.float64))).astype(np.float64)
+    return (found if is_float(x.dtype) else found.astype(np.float32)).astype(x.dtype)
 
 
 @quiet
@@ -97,8 +98,10 @@ def reciprocal(x: Array) -> Array:
 
 @quiet
 def sigmoid(x: Array) -> Array:
-    """1 / (1 + exp(-x))."""
-    return (1 / (1 + np.exp(-x.astype(np.float64)))).astype(x.dtype)
+    """1 / (1 + exp(-x)), for negative x as exp(x) / (1 + exp(x)), which does not overflow."""
+    wide = x.astype(np.float64)
+    raised = np.exp(wide)
+    return np.where(wide > 0, 1 / (1 + np.exp(-wide)), raised / (1 + raised)).astype(x.dtype)
 
 
 def same(function: Callable[..., Array]) -> Function:

@@ -43,3 +43,10 @@ def small_model(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """How many instances the shared test of all rules makes, and which ones."""
+    group = parser.getgroup("rules", "instances in test_rule_numbers.py")
+    group.addoption("--rules-seed", type=int, default=0, help="another seed makes other instances")
+    group.addoption("--rules-count", type=int, default=50, help="instances on which each rule must fire")

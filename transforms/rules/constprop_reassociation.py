@@ -22,7 +22,7 @@ from xonnc.rewriting.patterns import (
     variable,
 )
 from xonnc.rewriting.rules import Rule, rule, rules
-from xonnc.transforms.numerics import same
+from xonnc.transforms.numerics import is_float, same
 from xonnc.transforms.rules.conditions import (
     all_ones,
     all_zeros,
@@ -92,6 +92,13 @@ def equals_zero_point(c: Constant, bz: Constant | None) -> str | None:
     return None if np.all(c.array == zero) else "the right matrix is not its zero point everywhere"
 
 
+def all_finite(e: Constant) -> str | None:
+    """Both summands may be infinite where their sum is not 0, and then be infinity less infinity."""
+    if not is_float(e.array.dtype) or np.all(np.isfinite(e.array)):
+        return None
+    return "e is not finite everywhere"
+
+
 ZEROS = (result_is_integer, result_is_static)
 
 RULES = rules(
@@ -99,9 +106,11 @@ RULES = rules(
     **reassociation(Mul),
     # x + 0 = x
     AddZerosOnRhs=rule(Add(x, c), x, where=(first_type_is_result_type, all_zeros)),
-    # (x c + d) e = x (c e) + d e
+    # (x c + d) e = x (c e) + d e for a finite e
     DistributeMulConst=rule(
-        Mul(one_use(Add(one_use(Mul(x, c)), d)), const.e), Add(Mul(x, Mul(c, const.e)), Mul(d, const.e))
+        Mul(one_use(Add(one_use(Mul(x, c)), d)), const.e),
+        Add(Mul(x, Mul(c, const.e)), Mul(d, const.e)),
+        where=all_finite,
     ),
     # x / 1 = x
     DivOnesOnRhs=rule(Div(x, c), x, where=(first_type_is_result_type, all_ones)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
 import ml_dtypes
 import numpy as np
@@ -19,7 +20,7 @@ from xonnc.rewriting.onnx import (
 )
 from xonnc.rewriting.patterns import Array, Constant, Declined, Outcome, Template, attr, compute, const, maybe
 from xonnc.rewriting.rules import Rule, rule, rules
-from xonnc.transforms.numerics import is_float, matmul, quiet
+from xonnc.transforms.numerics import divide, is_float, matmul, quiet
 from xonnc.transforms.rules.constprop_movement import normalised, whole
 
 a, b, c = const.a, const.b, const.c
@@ -85,8 +86,11 @@ def product(array: Array, axes: tuple[int, ...], keep: bool) -> Array:
 
 
 def mean(array: Array, axes: tuple[int, ...], keep: bool) -> Array:
-    """The sum by the number of elements, integers truncated"""
-    wide = array if is_float(array.dtype) and array.dtype.itemsize >= 4 else array.astype(np.float64)
+    """The sum by the number of elements; integers wrap in their own width and are truncated"""
+    if not is_float(array.dtype):
+        count = np.array(prod(array.shape[axis] for axis in axes), array.dtype)
+        return divide(total(array, axes, keep), count)
+    wide = array if array.dtype.itemsize >= 4 else array.astype(np.float64)
     return np.mean(wide, axis=axes, keepdims=keep)
 
 

@@ -10,6 +10,7 @@ from typing import Protocol
 
 import numpy as np
 import onnx
+from rule_values import as_kind, elements
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -151,6 +152,10 @@ class Example:
     """The types of the root's results where they do not follow from the first operand."""
     kept: Mapping[str, Attribute] = field(default_factory=dict[str, Attribute])
     """The root's attributes besides its properties."""
+    counts: Mapping[str, int] = field(default_factory=dict[str, int])
+    """How many values a name for several stands for, if not 3; they are called x0, x1, …"""
+    specials: bool = True
+    """Whether random elements may be infinite, NaN, or the limits of integers."""
     opset: int | None = None
     """For operators whose old meaning only onnxruntime knows: the opset under which it runs them."""
 
@@ -239,6 +244,7 @@ class Instance:
         self.function = FuncOp("main_graph", ([], []))
         self.values: dict[str, list[SSAValue]] = {}
         self.feeds: dict[str, Array] = {}
+        self.data: list[Array] = []
         made = self.op(example.pattern or root, example.types)
         made.attributes.update(example.kept)
         several = example.types or made.name.removeprefix("onnx.") in SPLITS
@@ -290,7 +296,7 @@ class Instance:
                 return [self.op(part).results[part.result]]
             case Rest(name=name) | Bound(name=name):
                 if name not in self.values:
-                    count = 3 if isinstance(part, Rest) else 1
+                    count = self.example.counts.get(name, 3) if isinstance(part, Rest) else 1
                     self.values[name] = [self.value(part, f"{name}{place}") for place in range(count)]
                 return self.values[name]
             case _:
@@ -300,10 +306,11 @@ class Instance:
         return self.add(NoValueOp.create(result_types=[NONE])).results[0]
 
     def value(self, part: Bound, unique: str) -> SSAValue:
-        given = self.example.values.get(part.name, (2, 3))
+        given = self.example.values.get(unique, self.example.values.get(part.name, (2, 3)))
         if given is None:
             return self.absent()
         array = self.array(part.name, given)
+        self.data.append(array)
         type_ = tensor_type(array.shape, element_type_of(array.dtype))
         if isinstance(part, Const | MaybeConst | ConstRest):
             attribute = self.pool.create(array)
@@ -315,16 +322,9 @@ class Instance:
 
     def array(self, name: str, given: Array | tuple[int, ...]) -> Array:
         if isinstance(given, np.ndarray):
-            return given if name in PLACES else given.astype(self.dtype)
-        if self.dtype == np.bool_:
-            return self.random.integers(0, 2, given).astype(np.bool_)
-        if self.dtype.kind in "iu":
-            return self.random.integers(-6, 7, given).astype(self.dtype)
-        array = np.asarray(self.random.normal(0, 2, given)).astype(self.dtype)
-        if self.specials and array.size:
-            places = self.random.integers(0, array.size, 3)
-            array.reshape(-1)[places] = np.array([np.nan, -np.inf, -0.0], self.dtype)
-        return array
+            return given if name in PLACES else as_kind(given, self.dtype)
+        special = self.specials and self.example.specials and bool(self.random.integers(0, 2))
+        return elements(self.random, given, self.dtype, special)
 
     def exportable(self) -> ModuleOp:
         """The module without ops that ONNX does not have."""
@@ -335,15 +335,27 @@ class Instance:
         infer_shapes(expanded)
         return expanded
 
-    def run(self) -> list[Array]:
+    def model(self) -> onnx.ModelProto:
+        """The module as it is now, for the reference."""
         model = export_proto(self.exportable())
         if not model.opset_import:
             model.opset_import.add(version=ANY_OPSET)
+        return model
+
+    def evaluate(self, model: onnx.ModelProto) -> list[Array]:
+        """What the reference makes of a model with the values of this instance."""
         results = evaluator(model, self.example.opset is not None).run(None, self.feeds)
         return [as_array(result) for result in results]
+
+    def run(self) -> list[Array]:
+        """What the reference makes of the module as it is now."""
+        return self.evaluate(self.model())
 
 
 def as_array(result: object) -> Array:
     """A result of the reference: sequences stacked, strings as strings."""
     array = np.asarray(result)
-    return array.astype(np.str_) if array.dtype == np.object_ else array
+    if array.dtype != np.object_:
+        return array
+    words = [word.decode() if isinstance(word, bytes) else str(word) for word in array.reshape(-1)]
+    return np.array(words, np.str_).reshape(array.shape)

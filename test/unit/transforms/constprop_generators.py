@@ -1,0 +1,227 @@
+"""Generators of instances of the patterns of constant propagation."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+from constprop_moving_generators import GENERATORS as MOVING
+from rule_comparison import FOLDED, SAME, Closeness
+from rule_draws import Draw, Generator, Shape
+from rule_instances import Example
+from rule_values import Kind
+
+from xonnc.dialects.onnx.types import element_type_of
+from xonnc.rewriting.patterns import Array
+from xonnc.transforms.rules import constprop_elementwise, constprop_movement, constprop_reduction
+
+
+def neutral(number: int) -> Generator:
+    """An operand that changes nothing, no larger than the other."""
+
+    def make(draw: Draw) -> Example:
+        shape = draw.shape()
+        return Example({"x": shape, "c": np.full(draw.narrower(shape), number)})
+
+    return make
+
+
+def without_zeros(draw: Draw, shape: Shape) -> Array:
+    """Divisors: integers other than 0."""
+    array = draw.array(shape, special=draw.is_float)
+    return np.where(array == 0, np.array(3, array.dtype), array) if draw.is_integer else array
+
+
+def quotient(draw: Draw) -> Example:
+    """Integers by what is not 0."""
+    a, b = draw.broadcast(2)
+    return Example({"a": a, "b": without_zeros(draw, b)})
+
+
+def remainder(draw: Draw) -> Example:
+    """With the sign of either operand; floats with that of the first only."""
+    a, b = draw.broadcast(2)
+    return Example({"a": a, "b": without_zeros(draw, b)}, {"fmod": 1 if draw.is_float else draw.flag()})
+
+
+def power(draw: Draw) -> Example:
+    """Small exponents, whole ones of what may be negative."""
+    a, b = draw.broadcast(2)
+    if draw.is_integer:
+        return Example({"a": draw.random.integers(0, 3, a), "b": draw.random.integers(0, 4, b)})
+    if draw.flag():
+        return Example({"a": a, "b": draw.random.integers(-3, 4, b)})
+    return Example({"a": draw.reals(0, 3, a), "b": draw.reals(-2, 2, b)})
+
+
+TARGETS: tuple[Kind, ...] = (
+    np.float32,
+    np.float16,
+    np.float64,
+    ml_dtypes.bfloat16,
+    np.int8,
+    np.int16,
+    np.int32,
+    np.int64,
+    np.uint8,
+    np.uint16,
+    np.uint32,
+    np.uint64,
+    np.bool_,
+    ml_dtypes.float8_e4m3fn,
+    ml_dtypes.float8_e5m2,
+)
+
+
+def cast(draw: Draw) -> Example:
+    """Numbers that the target holds, but for floats that round or are infinite."""
+    target = draw.pick(*TARGETS)
+    numbers = draw.reals(0 if np.dtype(target).name.startswith("uint") else -7, 7, draw.shape())
+    to_float = np.dtype(target).kind == "f" or "float" in np.dtype(target).name
+    if draw.is_float and to_float and numbers.size and np.dtype(target).itemsize > 1:
+        numbers.reshape(-1)[: draw.number_in(0, 4)] = draw.pick(np.nan, np.inf, -np.inf, -0.0)
+    return Example({"c": numbers}, {"to": element_type_of(np.dtype(target)), "saturate": draw.flag()})
+
+
+def clip(draw: Draw) -> Example:
+    """Between bounds that may be absent, or the wrong way round."""
+    low = draw.array(()) if draw.flag() else None
+    return Example(
+        {"c": draw.shape(), "low": low, "high": draw.array(()) if draw.flag() or not low else None}
+    )
+
+
+def where(draw: Draw) -> Example:
+    """Conditions of any shape."""
+    condition, a, b = draw.broadcast(3)
+    chosen = draw.pick(np.ones, np.zeros)(condition) if draw.flag() else draw.random.integers(0, 2, condition)
+    return Example({"condition": chosen.astype(np.bool_), "a": a, "b": b})
+
+
+def matrices(draw: Draw, inner: int) -> tuple[Shape, Shape]:
+    """Two operands whose product there is: vectors, matrices, batches that broadcast."""
+    batch = draw.broadcast(2, 2)
+    left: Shape = (*batch[0], draw.size(empty=True), inner)
+    right: Shape = (*batch[1], inner, draw.size(empty=True))
+    return (left[-1:] if draw.number_in(0, 4) == 0 else left), (
+        right[-2:-1] if draw.number_in(0, 4) == 0 else right
+    )
+
+
+def product(draw: Draw) -> Example:
+    """Two operands whose product there is."""
+    a, b = matrices(draw, draw.size(empty=True))
+    return Example({"a": a, "b": b})
+
+
+def product_with_zeros(left: bool) -> Generator:
+    """A side of zeros."""
+
+    def make(draw: Draw) -> Example:
+        a, b = matrices(draw, draw.size(empty=True))
+        return Example({"c": np.zeros(a), "x": b} if left else {"x": a, "c": np.zeros(b)})
+
+    return make
+
+
+def zero_points(draw: Draw, a: Shape, b: Shape) -> tuple[Array | None, Array | None]:
+    """For all of a matrix, or for each row of the left and each column of the right one."""
+    rows, columns = (a[-2], 1), b[-1:]
+    az, bz = (draw.array(draw.pick((), shape)) if draw.number_in(0, 2) else None for shape in (rows, columns))
+    return az, bz
+
+
+def integer_product(draw: Draw) -> Example:
+    """8-bit integers with zero points."""
+    a, b = (draw.size(), 3), (3, draw.size())
+    az, bz = zero_points(draw, a, b)
+    return Example({"a": a, "b": b, "az": az, "bz": bz})
+
+
+def everywhere(zero: Array | None, shape: Shape) -> Array:
+    """A matrix that is its zero point everywhere."""
+    return np.zeros(shape) if zero is None else np.broadcast_to(zero, shape)
+
+
+def integer_product_of_nothing(left: bool) -> Generator:
+    """A side that is its zero point everywhere."""
+
+    def make(draw: Draw) -> Example:
+        a, b = (draw.size(), 3), (3, draw.size())
+        az, bz = zero_points(draw, a, b)
+        if left:
+            return Example({"c": everywhere(az, a), "x": b, "az": az, "bz": bz})
+        return Example({"x": a, "c": everywhere(bz, b), "az": az, "bz": bz})
+
+    return make
+
+
+def gemm(draw: Draw) -> Example:
+    """All that Gemm may say."""
+    m, k, n, ta, tb = draw.size(), draw.size(), draw.size(), draw.flag(), draw.flag()
+    c = draw.pick(None, (), (1,), (n,), (m, 1), (1, n), (m, n))
+    alpha, beta = (draw.real(), draw.real()) if draw.is_float else (1.0, 1.0)
+    return Example(
+        {"a": (k, m) if ta else (m, k), "b": (n, k) if tb else (k, n), "c": c},
+        {"alpha": alpha, "beta": beta, "transa": ta, "transb": tb},
+        # The reference multiplies integers by alpha as doubles.
+        specials=draw.is_float,
+    )
+
+
+def reduction(draw: Draw) -> Example:
+    """Over some axes, all, or none; nothing is reduced where that has no result."""
+    shape = draw.shape(empty=False)
+    axes = draw.axes(len(shape)) if draw.number_in(0, 3) else None
+    return Example(
+        {"c": shape, "axes": None if axes is None else np.array(axes, np.int64)},
+        {"keepdims": draw.flag(), "noop": draw.flag()},
+        # The reference divides sums as doubles.
+        specials=draw.dtype.itemsize < 8 or draw.is_float,
+    )
+
+
+GENERATORS: dict[str, Generator] = {
+    "AddZerosOnRhs": neutral(0),
+    "SubZerosOnRhs": neutral(0),
+    "MulOnesOnRhs": neutral(1),
+    "DivOnesOnRhs": neutral(1),
+    "DivConstProp": quotient,
+    "ModConstPropPattern": remainder,
+    "PowConstProp": power,
+    "CastofConst": cast,
+    "ClipConstProp": clip,
+    "WhereConstProp": where,
+    "GemmConstProp": gemm,
+    "MatMulOfConsts": product,
+    "MatMulIntegerOfConsts": integer_product,
+    "MatMulZerosOnLhs": product_with_zeros(True),
+    "MatMulZerosOnRhs": product_with_zeros(False),
+    "MatMulIntegerConstZeroLhs": integer_product_of_nothing(True),
+    "MatMulIntegerConstZeroRhs": integer_product_of_nothing(False),
+    **dict.fromkeys([f"Reduce{name}ConstProp" for name in ("Max", "Mean", "Min", "Prod", "Sum")], reduction),
+    **MOVING,
+}
+
+CLOSENESS: dict[str, Closeness] = {
+    **dict.fromkeys(constprop_elementwise.RULES, FOLDED),
+    **dict.fromkeys(constprop_reduction.RULES, FOLDED),
+    **dict.fromkeys(constprop_movement.RULES, SAME),
+    # The reference sums halves and bfloat16s as such; here they are summed as doubles.
+    "ReduceMeanConstProp": Closeness(ulps=1, relative=1e-15, steps=4),
+    # The reference has numpy take (start + delta) - start for delta.
+    "RangeConstProp": Closeness(ulps=8),
+    # The reference computes erf to seven digits, in double precision too.
+    "ErfofConst": Closeness(relative=1e-6, steps=1),
+}
+
+FINITE: dict[str, str] = {}
+
+BYTES = (np.int8, np.uint8)
+
+KINDS: dict[str, tuple[Kind, ...]] = {
+    **{f"MatMulInteger{name}": BYTES for name in ("ConstZeroLhs", "ConstZeroRhs", "OfConsts")},
+    "RangeConstProp": (np.float32, np.int64, np.float64, np.int32, np.int16),
+}
+"""Types that other operands, or inference, take for granted."""
+
+ELSEWHERE = {"IfOfConst": "test/lit/transforms/constprop-onnx.mlir"}

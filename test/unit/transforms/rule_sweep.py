@@ -1,0 +1,194 @@
+"""
+One rule on many instances of its pattern.
+
+Each instance is evaluated by the reference as it is and after the rule was applied to it alone: the results
+must agree, and the module must verify, export to valid ONNX, and have results of the same types. Where the
+rule declines the graph must stay as it is. Afterwards the whole table is applied twice: the second time must
+change nothing.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+
+import numpy as np
+import onnx
+from rule_comparison import SAME, difference, size_of
+from rule_draws import Draw
+from rule_instances import Example, Instance
+from rule_tables import Table
+from rule_values import KINDS, Kind
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from xonnc.dialects.onnx.types import are_compatible, element_type, is_ranked, is_tensor
+from xonnc.rewriting.driver import apply_rules
+from xonnc.rewriting.rules import RuleSet
+from xonnc.transforms.shape_inference_onnx import infer_shapes
+
+MOST_TRIES = 8
+"""How many instances may be made for one on which the rule fires."""
+PATIENCE = 4
+"""After so many instances of an element type on which the rule never fired the type is left out."""
+EACH_EXAMPLE = 2
+"""So many element types of a fixed example are tried on which the rule fires."""
+CHECK: Callable[[onnx.ModelProto], None] = vars(onnx.checker)["check_model"]
+CONSTANTS = frozenset({"onnx.Constant", "onnx.NoValue"})
+
+
+@dataclass
+class Tally:
+    """What came of the instances of a rule."""
+
+    fixed: int = 0
+    """Examples on which it fired."""
+    generated: int = 0
+    """Generated instances on which it fired."""
+    declined: int = 0
+    kinds: Counter[str] = field(default_factory=Counter[str])
+    """Generated instances on which it fired, by element type."""
+    wrong: list[str] = field(default_factory=list[str])
+    """What was wrong, each with all that makes the instance again."""
+
+
+class Sweep:
+    """All instances of one rule of a table, made from a seed."""
+
+    def __init__(self, table: Table, name: str, seed: int, wanted: int) -> None:
+        self.table, self.name, self.seed = table, name, seed
+        self.wanted = min(wanted, table.few[name].cases) if name in table.few else wanted
+        self.alone = RuleSet({name: table.rules[name]})
+        self.near = table.near(name)
+        self.tally = Tally()
+
+    def run(self) -> Tally:
+        """Fixed examples first, then generated instances until the rule fired on enough of them."""
+        for place, example in enumerate(self.table.examples.get(self.name, ())):
+            fired = 0
+            for kind in in_turn(example, place):
+                fired += self.example(example, kind, f"example {place} {np.dtype(kind)}")
+                if fired == EACH_EXAMPLE:
+                    break
+            self.tally.fixed += fired
+        for number, kind in self.numbered():
+            draw = Draw(self.random(f"{number}"), np.dtype(kind), number)
+            if self.example(self.table.generator(self.name)(draw), kind, f"instance {number} {draw.dtype}"):
+                self.tally.generated += 1
+                self.tally.kinds[draw.dtype.name] += 1
+            if self.tally.generated >= self.wanted:
+                break
+        return self.tally
+
+    def numbered(self) -> Iterator[tuple[int, Kind]]:
+        """Numbers of instances and their element types in turn, without those that the op does not take."""
+        kinds, tried = list(self.table.kinds.get(self.name, KINDS)), Counter[Kind]()
+        for number in count():
+            kinds = [
+                kind for kind in kinds if tried[kind] < PATIENCE or self.tally.kinds[np.dtype(kind).name]
+            ]
+            if not kinds or number >= MOST_TRIES * self.wanted + PATIENCE * len(KINDS):
+                return
+            kind = kinds[number % len(kinds)]
+            tried[kind] += 1
+            yield number, kind
+
+    def random(self, what: str) -> np.random.Generator:
+        return np.random.default_rng(zlib.crc32(f"{self.name} {what} {self.seed}".encode()))
+
+    def example(self, example: Example, kind: Kind, what: str) -> bool:
+        """Whether the rule fired on an instance; what is wrong with it is noted."""
+        try:
+            specials = self.name not in self.table.finite
+            instance = Instance(
+                self.alone[self.name].root, example, kind, specials, zlib.crc32(what.encode()) ^ self.seed
+            )
+        except VerifyException:
+            return False
+        fired, problem = self.check(instance)
+        if problem is not None:
+            self.tally.wrong.append(f"{self.name}, {what}, seed {self.seed}: {problem}")
+        if not fired:
+            self.tally.declined += 1
+        return fired
+
+    def check(self, instance: Instance) -> tuple[bool, str | None]:
+        """Whether the rule fired, and what is wrong."""
+        before, old_types = instance.model(), types_of(instance)
+        graph = graph_of(instance)
+        fired = apply_rules(instance.module, instance.context, self.alone, pass_name="test").changed
+        if not fired:
+            return False, None if graph_of(instance) == graph else "the rule declines, but the graph changes"
+        problem = self.compare(instance, before)
+        if problem is None and not all(map(keeps, old_types, types_of(instance))):
+            problem = "a result has another type"
+        return True, problem or self.idempotence(instance)
+
+    def compare(self, instance: Instance, before: onnx.ModelProto) -> str | None:
+        infer_shapes(instance.module)
+        instance.module.verify()
+        after = instance.model()
+        CHECK(after)
+        with np.errstate(all="ignore"):
+            old, new = instance.evaluate(before), instance.evaluate(after)
+        scale = 0.0 if self.near is SAME else size_of(instance.data)
+        found = [difference(one, other, self.near, scale) for one, other in zip(old, new, strict=True)]
+        return next((problem for problem in found if problem is not None), None)
+
+    def idempotence(self, instance: Instance) -> str | None:
+        self.table.apply(instance.module, instance.context)
+        once = graph_of(instance)
+        self.table.apply(instance.module, instance.context)
+        return None if graph_of(instance) == once else "applying the table a second time changes the graph"
+
+
+def in_turn(example: Example, place: int) -> list[Kind]:
+    """An example's element types: the first one, then the others from another one on for each example."""
+    first, *others = example.dtypes
+    start = place % len(others) if others else 0
+    return [first, *others[start:], *others[:start]]
+
+
+def types_of(instance: Instance) -> list[Attribute]:
+    """The types of the results of the model."""
+    end = instance.function.body.block.last_op
+    assert end is not None
+    return [operand.type for operand in end.operands]
+
+
+def keeps(old: Attribute, new: Attribute) -> bool:
+    """Whether the type after a rewrite says the same as before, or more."""
+    if old == new:
+        return True
+    if not is_tensor(old) or not is_tensor(new):
+        return are_compatible(old, new)
+    if element_type(old) != element_type(new):
+        return False
+    if not is_ranked(old) or not is_ranked(new):
+        return not is_ranked(old)
+    sizes = zip(old.get_shape(), new.get_shape(), strict=False)
+    return old.get_num_dims() == new.get_num_dims() and all(
+        was in (size, DYNAMIC_INDEX) for was, size in sizes
+    )
+
+
+def graph_of(instance: Instance) -> Hashable:
+    """What the module computes, wherever its constants stand."""
+    names: dict[SSAValue, Hashable] = {}
+    ops: list[Hashable] = []
+    for op in instance.function.walk():
+        if op.name in CONSTANTS:
+            names[op.results[0]] = (op.properties.get("value"), op.results[0].type)
+            continue
+        read = tuple(names.get(operand, "?") for operand in op.operands)
+        ops.append((op.name, read, *map(frozenset, (op.properties.items(), op.attributes.items()))))
+        ops.append(tuple(result.type for result in op.results))
+        names.update({result: (len(ops), result.index) for result in op.results})
+        for region in op.regions:
+            for block in region.blocks:
+                names.update({value: (len(ops), f"argument {value.index}") for value in block.args})
+    return tuple(ops)

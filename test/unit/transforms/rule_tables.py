@@ -1,0 +1,158 @@
+"""
+The tables of rules, and what their instances are made of.
+
+To have a new rule tested put it into its table, and into `GENERATORS` of `<table>_generators.py` a function
+that draws one instance of its pattern:
+
+    def clips(draw: Draw) -> Example:
+        return Example({"x": draw.shape(), "low": draw.array(()), "high": None})
+
+It says what the names of the pattern stand for: an array, the shape of random elements, `None` for an operand
+that is not there; and what properties are (`attributes` by their names in the pattern, `properties` by op). A
+rule that only has names for operands that broadcast together needs nothing. Fixed cases worth keeping stand
+in `EXAMPLES` of `<table>_examples.py`; `vary(EXAMPLES["Rule"])` makes a generator of them for rules over few
+structures. A rule without a generator fails the test, as does one that never fires.
+
+To have a new table tested add it to `TABLES` below: one entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import canonicalize_examples
+import canonicalize_generators
+import canonicalize_movement_examples
+import constprop_examples
+import constprop_generators
+import decompose_examples
+import decompose_generators
+from rule_comparison import REWRITTEN, Closeness
+from rule_draws import Draw, Few, Generator
+from rule_instances import PLACES, Example
+from rule_values import Kind
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from xonnc.rewriting.conversion import convert
+from xonnc.rewriting.driver import apply_rules
+from xonnc.rewriting.patterns import AttrName, Bound, Node, all_uses
+from xonnc.rewriting.rules import RuleSet
+from xonnc.transforms import canonicalize_onnx, constprop_onnx, decompose_onnx
+
+
+def greedily(module: ModuleOp, context: Context, rules: RuleSet) -> None:
+    """As passes that go to a fixed point."""
+    apply_rules(module, context, rules, pass_name="test")
+
+
+def converting(module: ModuleOp, context: Context, rules: RuleSet) -> None:
+    """As passes that replace each op once."""
+    convert(module, context, rules, pass_name="test")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rules, and how they are tested."""
+
+    name: str
+    rules: RuleSet
+    examples: Mapping[str, Sequence[Example]]
+    """Cases worth keeping, tried first."""
+    generators: Mapping[str, Generator]
+    closeness: Mapping[str, Closeness] = field(default_factory=dict[str, Closeness])
+    """How near results must be, if not as near as `REWRITTEN` says."""
+    finite: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Rules that are not tried on infinities, NaN and the limits of integers, and why."""
+    few: Mapping[str, Few] = field(default_factory=dict[str, Few])
+    """Rules over so few cases that there are not as many instances as are wanted."""
+    kinds: Mapping[str, Sequence[Kind]] = field(default_factory=dict[str, "Sequence[Kind]"])
+    """Element types, where they are fewer than the op takes: those that the reference computes."""
+    elsewhere: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Rules of whose pattern no instance can be made or evaluated, and where they are tested."""
+    run: Callable[[ModuleOp, Context, RuleSet], None] = greedily
+
+    def apply(self, module: ModuleOp, context: Context) -> None:
+        """Applies the whole table."""
+        self.run(module, context, self.rules)
+
+    def near(self, name: str) -> Closeness:
+        """How near the results of a rule must be."""
+        return self.closeness.get(name, REWRITTEN)
+
+    def generator(self, name: str) -> Generator:
+        """What makes instances of a rule."""
+        if name in self.generators:
+            return self.generators[name]
+        root = self.rules[name].root
+        uses = all_uses(root)
+        if any(isinstance(part, AttrName) for node in uses for part in node.properties.values()):
+            raise LookupError(f"{name}: no generator in {self.name}_generators.py")
+        if PLACES & set(names(root)):
+            raise LookupError(f"{name}: no generator in {self.name}_generators.py")
+        return broadcasting(root)
+
+
+def names(node: Node) -> Iterator[str]:
+    """The names of operands in a pattern, from left to right."""
+    for part in node.operands:
+        if isinstance(part, Node):
+            yield from names(part)
+        elif isinstance(part, Bound):
+            yield part.name
+
+
+def broadcasting(root: Node) -> Generator:
+    """Instances of a pattern whose operands broadcast together, as many as there are."""
+
+    def make(draw: Draw) -> Example:
+        found = list(dict.fromkeys(names(root)))
+        count = draw.number_in(1, 4)
+        parts = [
+            name if number is None else f"{name}{number}" for name in found for number in (None, *range(4))
+        ]
+        return Example(
+            dict(zip(parts, draw.broadcast(len(parts)), strict=True)), counts=dict.fromkeys(found, count)
+        )
+
+    return make
+
+
+TABLES = (
+    Table(
+        "constprop",
+        constprop_onnx.ConstProp().rules(),
+        constprop_examples.EXAMPLES,
+        constprop_generators.GENERATORS,
+        closeness=constprop_generators.CLOSENESS,
+        finite=constprop_generators.FINITE,
+        kinds=constprop_generators.KINDS,
+        elsewhere=constprop_generators.ELSEWHERE,
+    ),
+    Table(
+        "canonicalize",
+        canonicalize_onnx.all_rules(),
+        {**canonicalize_examples.EXAMPLES, **canonicalize_movement_examples.EXAMPLES},
+        canonicalize_generators.GENERATORS,
+        closeness=canonicalize_generators.CLOSENESS,
+        finite=canonicalize_generators.FINITE,
+        kinds=canonicalize_generators.KINDS,
+        elsewhere=canonicalize_generators.ELSEWHERE,
+    ),
+    Table(
+        "decompose",
+        decompose_onnx.every_rule(),
+        decompose_examples.EXAMPLES,
+        decompose_generators.GENERATORS,
+        closeness=decompose_generators.CLOSENESS,
+        finite=decompose_generators.FINITE,
+        few=decompose_generators.FEW,
+        kinds=decompose_generators.KINDS,
+        elsewhere=decompose_generators.ELSEWHERE,
+        run=converting,
+    ),
+)
+
+CASES = [(table, name) for table in TABLES for name in table.rules if name not in table.elsewhere]
+"""Every rule that is tested by instances, with its table."""
