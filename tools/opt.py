@@ -43,9 +43,11 @@ from xonnc.tools.instrumentation import (
     timing_report,
 )
 from xonnc.tools.opt_arguments import add_arguments, make_parser
-from xonnc.tools.pass_flags import UsageError, make_pass, near, split_pass_flags
+from xonnc.tools.pass_flags import ALIASES, UsageError, make_pass, near, split_pass_flags
 from xonnc.tools.peer_settings import take_peer_flags
 from xonnc.tools.process import Exit, run
+from xonnc.tools.watching import Announcer, HeapReporter
+from xonnc.transforms.op_counts import as_json, as_table, op_counts
 
 SEPARATOR = "// -----"
 
@@ -100,7 +102,12 @@ class OnnxOptMain(xDSLOptMain):
         self.passes: list[ModulePass] = [
             make_pass(spec, self.available_passes) for spec in self.peer.for_passes(flags.passes)
         ]
-        for name in _named((*self.args.print_ir_before, *self.args.print_ir_after)):
+        self.heap_before, self.heap_after = (
+            tuple(ALIASES.get(name, name) for name in self.peer.names(f"report-heap-{when}"))
+            for when in ("before", "after")
+        )
+        watched = (*self.args.print_ir_before, *self.args.print_ir_after, *self.heap_before, *self.heap_after)
+        for name in _named(watched):
             if name not in self.available_passes:
                 raise UsageError(f"no pass '{name}'{near(name, self.available_passes)}")
 
@@ -271,6 +278,8 @@ class OnnxOptMain(xDSLOptMain):
                 *([] if self.args.no_verify_each else [verifier]),
                 Settler(recorder),
                 ConstantCollector(self.ctx),
+                *([Announcer("onnx-opt")] if self.peer.on("v") else []),
+                HeapReporter(self.ctx, self.heap_before, self.heap_after),
                 *([recorder] if self.measures else []),
             ]
             with self.reproducing(text):
@@ -280,7 +289,12 @@ class OnnxOptMain(xDSLOptMain):
     @property
     def measures(self) -> bool:
         """Whether anybody wants to know about the passes."""
-        return bool(self.args.timing or self.args.stats or self.args.stats_json)
+        return bool(self.timing or self.args.stats or self.args.stats_json)
+
+    @property
+    def timing(self) -> bool:
+        """Whether the time of each pass is asked for, under one name or another."""
+        return self.args.timing or self.peer.on("enable-timing")
 
     def ir_printer(self) -> IrPrinter:
         """What prints the module around passes, as asked for."""
@@ -315,7 +329,10 @@ class OnnxOptMain(xDSLOptMain):
             raise
 
     def print_module(self, module: ModuleOp, stream: IO[str]) -> None:
-        """Writes the result."""
+        """Writes the result, and what there is of each op if that is asked for."""
+        if (form := self.peer.text("onnx-op-stats")) is not None:
+            counts = op_counts(module)
+            print(as_json(counts) if form == "JSON" else as_table(counts), file=sys.stderr)
         if self.args.target != "mlir":
             stream.write(self.output_resulting_program(module))
             return
@@ -332,7 +349,7 @@ class OnnxOptMain(xDSLOptMain):
 
     def report(self) -> None:
         """Tells what the passes did, as asked for."""
-        if self.args.timing:
+        if self.timing:
             print(timing_report(self.records), file=sys.stderr)
         if self.args.stats:
             print(statistics_report(self.records), file=sys.stderr)

@@ -198,7 +198,7 @@ DRIVER = (
     PeerFlag(
         "constants-to-file-total-threshold", "onnx-mlir", "`onnx-translate --external-data-threshold`", "GB"
     ),
-    PeerFlag("v", "onnx-mlir", "tells each pass as it begins", by=ALL),
+    PeerFlag("v", "onnx-mlir", "tells each pass as it begins", by=PASSES),
     PeerFlag("Xopt", "onnx-mlir", NO_CPU, "FLAG"),
     PeerFlag("Xllc", "onnx-mlir", NO_CPU, "FLAG"),
     PeerFlag("mllvm", "onnx-mlir", NO_CPU, "FLAG"),

@@ -12,11 +12,16 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, NoReturn, TypeAlias, get_ar
 
 from xonnc.errors import XonncError
 from xonnc.tools.pass_flags import UsageError, near
+from xonnc.tools.peer_flags import peer_flags
+from xonnc.tools.peer_settings import take_peer_flags
 from xonnc.tools.process import Exit, run
 
 if TYPE_CHECKING:
     from xdsl.context import Context
     from xdsl.dialects.builtin import ModuleOp
+
+    from xonnc.formats.onnx.preparation import Preparation
+    from xonnc.tools.peer_settings import PeerSettings
 
 Format: TypeAlias = Literal["onnx", "onnxtxt", "json", "mlir", "nvdla", "txt"]
 
@@ -36,6 +41,17 @@ TRANSLATIONS: dict[Format, tuple[Format, ...]] = {
 """What each format can be turned into; the first is what becomes of it on standard output."""
 
 STDIN = "-"
+
+EMITTED = peer_flags()["EmitONNXIR"].spellings
+"""onnx-mlir's options for what to write."""
+
+IMPORT_OPTIONS = (
+    "allowSorting",
+    "functions-to-decompose",
+    "invokeOnnxVersionConverter",
+    "useOnnxModelTypes",
+)
+"""onnx-mlir's options for what is done to a model before it is imported."""
 
 EPILOG = """formats, by file name or --from and --to:
   .onnx .onnxtxt .json <-> .mlir      models and IR, names kept as locations
@@ -65,6 +81,8 @@ class Job:
     inline_functions: bool
     hardware: str
     """The target of the compiler that a loadable is for."""
+    preparation: Preparation | None = None
+    """What is done to a model before it is imported."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -83,6 +101,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _work(arguments: Sequence[str]) -> int:
     parser = _parser()
+    peer, arguments = take_peer_flags(arguments, "onnx-translate")
     # A value only after '=': `--external-data model.onnx` must not take the model for the file's name.
     arguments = ["--external-data=" if argument == "--external-data" else argument for argument in arguments]
     args = parser.parse_args(arguments)
@@ -92,6 +111,15 @@ def _work(arguments: Sequence[str]) -> int:
     if args.version:
         print(f"onnx-translate {version('xonnc')} (xdsl {version('xdsl')}, onnx {version('onnx')})")
         return Exit.DONE
+    emitted = peer.chosen(EMITTED)
+    if emitted not in (None, "EmitONNXBasic"):
+        raise UsageError(
+            "--EmitONNXIR: onnx-translate optimises nothing; 'xonnc emit' runs the passes of the ONNX level"
+            if emitted == "EmitONNXIR"
+            else f"--{emitted}: no CPU code is made; nearest: 'xonnc emit --EmitONNXIR'"
+        )
+    if emitted and args.target_format is None and _format_of(args.output) is None:
+        args.target_format = "mlir"
     external_data = args.external_data
     if external_data == "":
         external_data = f"{Path(args.output).name}.data"
@@ -103,13 +131,28 @@ def _work(arguments: Sequence[str]) -> int:
             target_format=args.target_format,
             external_data=external_data,
             threshold=args.external_data_threshold,
-            locations=not args.no_locations,
+            locations=not args.no_locations and peer.on("preserveLocations", default=True),
             elide_larger=args.mlir_elide_elementsattrs_if_larger,
             inline_functions=args.inline_functions,
             hardware=args.target,
+            preparation=preparation(peer),
         )
     )
     return Exit.DONE
+
+
+def preparation(peer: PeerSettings) -> Preparation | None:
+    """What onnx-mlir's import options ask for; `None` if nothing."""
+    if not any(name in peer.values for name in IMPORT_OPTIONS):
+        return None
+    from xonnc.formats.onnx.preparation import Preparation
+
+    return Preparation(
+        sorts=peer.on("allowSorting", default=True),
+        keeps_types=peer.on("useOnnxModelTypes", default=True),
+        converts_version=peer.on("invokeOnnxVersionConverter"),
+        decomposed=peer.names("functions-to-decompose"),
+    )
 
 
 def _parser() -> _Parser:
@@ -219,7 +262,11 @@ def _read_module(job: Job, source: Format, data: bytes | None) -> ModuleOp:
     from xonnc.formats.onnx.load import load, parse
 
     assert source in ("onnx", "onnxtxt", "json")
-    if data is None:
+    if job.preparation is not None:
+        from xonnc.formats.onnx.preparation import load_prepared
+
+        loaded = load_prepared(job.source, source, data, job.preparation)
+    elif data is None:
         loaded = load(job.source, source)
     else:
         loaded = parse(memoryview(data), source, "<stdin>", DataFolder(None))

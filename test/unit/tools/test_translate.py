@@ -199,3 +199,47 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert "onnx-translate a.onnx | onnx-opt" in capsys.readouterr().out
     assert main(["--version"]) == 0
     assert capsys.readouterr().out.startswith("onnx-translate ")
+
+
+def unsorted_model(path: Path) -> Path:
+    made = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 20]>
+    g (float[2] x) => (float[2] y) <float[2] a> { [second] y = Relu (a)  [first] a = Gelu (x) }""")
+    path.write_bytes(made.SerializeToString())
+    return path
+
+
+@pytest.mark.parametrize(
+    ("option", "there", "not_there"),
+    [
+        ("-EmitONNXBasic", 'loc("first")', "!"),
+        ("--preserveLocations=false", '"onnx.Gelu"', "loc("),
+        ("--useOnnxModelTypes=false", '"onnx.Relu"(%0) : (tensor<*xf32>) -> tensor<*xf32>', "!"),
+        ("--functions-to-decompose=Gelu", '"onnx.Erf"', '"onnx.Gelu"'),
+        ("--invokeOnnxVersionConverter", "onnx.opset_imports", '{"" = 20 : i64}'),
+        ("-O3", '"onnx.Gelu"', "!"),
+    ],
+)
+def test_options_of_onnx_mlir(
+    option: str, there: str, not_there: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert main([option, str(unsorted_model(tmp_path / "m.onnx"))]) == 0
+    text = capsys.readouterr().out
+    assert there in text
+    assert not_there not in text
+
+
+@pytest.mark.parametrize(
+    ("option", "code", "problem"),
+    [
+        ("--allowSorting=false", 1, "second: the node stands before one that it reads"),
+        ("--EmitONNXIR", 2, "'xonnc emit' runs the passes of the ONNX level"),
+        ("--EmitLib", 2, "--EmitLib: no CPU code is made; nearest: 'xonnc emit --EmitONNXIR'"),
+        ("--parallel", 2, "option '--parallel' of onnx-mlir is not taken; nearest: "),
+        ("--onnx-op-stats=TXT", 2, "option '--onnx-op-stats' of onnx-mlir is for onnx-opt and xonnc emit"),
+    ],
+)
+def test_options_of_onnx_mlir_that_are_refused(
+    option: str, code: int, problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert main([option, str(unsorted_model(tmp_path / "m.onnx"))]) == code
+    assert problem in capsys.readouterr().err

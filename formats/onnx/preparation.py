@@ -1,0 +1,119 @@
+"""What may be done to a model before it becomes a module, as onnx-mlir's import options ask."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import onnx
+from onnx.external_data_helper import load_external_data_for_model
+
+from xonnc.errors import XonncError
+from xonnc.formats.onnx.external import DataFolder
+from xonnc.formats.onnx.load import LoadedModel, Spelling, load, parse, spelling_of
+from xonnc.formats.onnx.order import ordered
+from xonnc.formats.onnx.schemas import canonical_domain, newest_opset, opsets_of
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """The wishes; without any the model is imported as it is."""
+
+    sorts: bool = True
+    """Whether nodes in the wrong order are sorted, instead of refused."""
+    keeps_types: bool = True
+    """Whether the types that the model gives to its inner values and outputs are believed."""
+    converts_version: bool = False
+    """Whether the model is brought to the newest opset first."""
+    decomposed: tuple[str, ...] = ()
+    """Operators that ONNX defines by a function, which is put in their place."""
+
+
+def load_prepared(
+    source: str, spelling: Spelling | None, data: bytes | None, wishes: Preparation
+) -> LoadedModel:
+    """
+    The model in the file `source`, or in `data` if given, prepared.
+
+    A version is converted by the onnx package, which needs the weights in memory, and them below 2 GB; every
+    other wish leaves them in the file. Raises `XonncError` for a model that cannot be prepared so.
+    """
+    spelling = spelling or spelling_of(source)
+    if data is None:
+        loaded = load(source, spelling)
+    else:
+        loaded = parse(memoryview(data), spelling, "<stdin>", DataFolder(None))
+    if wishes.converts_version and _is_old(loaded.proto):
+        whole = _whole(source, data) if spelling == "onnx" else loaded.proto
+        loaded = LoadedModel.of(_converted(whole, loaded.name), loaded.name)
+    if wishes.decomposed:
+        loaded.proto = _decomposed(loaded.proto, wishes.decomposed, loaded.name)
+    if not wishes.sorts:
+        _require_order(loaded.proto.graph, loaded.name)
+    if not wishes.keeps_types:
+        _forget_types(loaded.proto.graph)
+    return loaded
+
+
+def _is_old(model: onnx.ModelProto) -> bool:
+    version, newest = opsets_of(model).get(""), newest_opset("")
+    return version is not None and newest is not None and version < newest
+
+
+def _whole(source: str, data: bytes | None) -> onnx.ModelProto:
+    model = onnx.ModelProto.FromString(Path(source).read_bytes() if data is None else data)
+    if data is None:
+        load_external_data_for_model(model, str(Path(source).parent))
+    return model
+
+
+def _converted(model: onnx.ModelProto, place: str) -> onnx.ModelProto:
+    from onnx.shape_inference import InferenceError
+    from onnx.version_converter import ConvertError, convert_version
+
+    target = newest_opset("") or 1
+    try:
+        return convert_version(model, target)
+    except (ConvertError, InferenceError, RuntimeError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise XonncError(
+            f"{place}: its operators cannot be converted to opset {target}: {reason}; "
+            "import it without --invokeOnnxVersionConverter"
+        ) from error
+
+
+def _decomposed(model: onnx.ModelProto, operators: Sequence[str], place: str) -> onnx.ModelProto:
+    from onnx.inliner import inline_selected_functions
+
+    for name in operators:
+        if not any(schema.name == name for schema in onnx.defs.get_all_schemas()):
+            raise XonncError(f"functions-to-decompose: ONNX has no operator '{name}'")
+    domains = {"", *(canonical_domain(entry.domain) for entry in model.opset_import)}
+    chosen = [(domain, name) for domain in sorted(domains) for name in operators]
+    try:
+        return inline_selected_functions(model, chosen, inline_schema_functions=True)
+    except (RuntimeError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise XonncError(f"{place}: {', '.join(operators)} cannot be decomposed: {reason}") from error
+
+
+def _require_order(graph: onnx.GraphProto, place: str) -> None:
+    nodes = ordered(graph, ())
+    wrong = next((one for one, sorted_ in zip(graph.node, nodes, strict=True) if one is not sorted_), None)
+    if wrong is not None and nodes is not graph.node:
+        raise XonncError(
+            f"{place}: {wrong.name or wrong.op_type}: the node stands before one that it reads; "
+            "--allowSorting=true sorts them"
+        )
+
+
+def _forget_types(graph: onnx.GraphProto) -> None:
+    del graph.value_info[:]
+    for info in graph.output:
+        if info.type.WhichOneof("value") == "tensor_type":
+            info.type.tensor_type.ClearField("shape")
+    for node in graph.node:
+        for attribute in node.attribute:
+            for inner in (*([attribute.g] if attribute.HasField("g") else ()), *attribute.graphs):
+                _forget_types(inner)
