@@ -58,7 +58,9 @@ class _Conversion:
                 continue
             made = self.rewrite(op)
             if made and step == MOST_STEPS:
-                raise XonncError(f"{describe(made[0])}: rules replace {op.name} without end; disable one")
+                raise XonncError(
+                    f"{describe(made[0])}: rules replace {op.name} without end; disable one", made[0]
+                )
             pending.extendleft((new, step + 1) for new in reversed(made))
 
     def rewrite(self, op: Operation) -> Sequence[Operation]:

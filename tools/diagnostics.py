@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from io import StringIO
 from typing import Literal
 
-from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, ModuleOp
-from xdsl.ir import Attribute, Operation
+from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, ModuleOp, NameLoc
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute
 from xdsl.traits import NoTerminator
 from xdsl.utils.exceptions import ParseError, VerifyException
 
 from xonnc.dialects.onnx.assembly import OnnxParser, OnnxPrinter
+from xonnc.dialects.onnx.attributes import is_array
 from xonnc.dialects.onnx.locations import describe, node_name
+from xonnc.errors import RefusalError, XonncError
 
 Severity = Literal["error", "warning", "note", "remark"]
 
@@ -83,22 +87,72 @@ def op_diagnostic(
     return Diagnostic("error", message, file, line, column, notes)
 
 
+def error_diagnostics(error: XonncError, parser: OnnxParser, file: str) -> list[Diagnostic]:
+    """What a pass did not like: one message for each reason, at the place of the op it is about."""
+    if isinstance(error, RefusalError):
+        found = list(zip(error.reasons, error.subjects, strict=True))
+    else:
+        found = [(str(error), error.about)]
+    names = _Names(parser)
+    return [
+        Diagnostic("error", _one_line(reason), file, *(_place_of_error(reason, about, names, file) or ()))
+        for reason, about in found
+    ]
+
+
+def _place_of_error(
+    reason: str, about: object, names: _Names, file: str
+) -> tuple[int, int] | tuple[None, None]:
+    """The place of the op that an error is about, or of the one that its message names."""
+    if isinstance(about, Operation):
+        found = place_of(about, names.parser, file)
+    else:
+        found = names.place(re.split(r": | \(", reason, maxsplit=1)[0])
+    return found or (None, None)
+
+
+@dataclass
+class _Names:
+    """The nodes of a text by name; only asked for when something is wrong."""
+
+    parser: OnnxParser
+
+    def place(self, name: str) -> tuple[int, int] | None:
+        """The place of the one node of this name."""
+        found = {start for op, start in self.parser.starts.items() if name and node_name(op) == name}
+        return self.parser.place(found.pop()) if len(found) == 1 else None
+
+
 def place_of(op: Operation, parser: OnnxParser, file: str) -> tuple[int, int] | None:
     """Line and column of an op, of what it was made from, or of the op around it."""
     around: Operation | None = op
     while around is not None:
         if around in parser.starts:
             return parser.place(parser.starts[around])
-        if found := _place(around.location, file):
+        if found := _place(around.location, file) or _place_of_name(around.location, parser):
             return found
         around = around.parent_op()
     return None
 
 
+def _place_of_name(location: Attribute, parser: OnnxParser) -> tuple[int, int] | None:
+    """The place of the first node in the text that a location names."""
+    if isinstance(location, NameLoc) and (found := _Names(parser).place(location.desc.data)):
+        return found
+    return next((found for part in _parts(location) if (found := _place_of_name(part, parser))), None)
+
+
+def _parts(location: Attribute) -> Iterable[Attribute]:
+    if isinstance(location, ParametrizedAttribute):
+        return location.parameters
+    return location if is_array(location) else ()
+
+
 def _place(location: LocationAttr | Attribute, file: str) -> tuple[int, int] | None:
+    """The first place in the file that a location, or one inside of it, names."""
     if isinstance(location, FileLineColLoc) and location.filename.data == file:
         return location.line.data, location.column.data
-    return None
+    return next((found for part in _parts(location) if (found := _place(part, file))), None)
 
 
 def _broken_rule(op: Operation) -> str | None:

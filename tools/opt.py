@@ -25,10 +25,10 @@ from xdsl.utils.exceptions import DiagnosticException, ParseError
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from xonnc.dialects.onnx.assembly import OnnxParser, OnnxPrinter
-from xonnc.errors import RefusalError, XonncError
+from xonnc.errors import XonncError
 from xonnc.formats.replacing import replacing
 from xonnc.rewriting.statistics import collecting
-from xonnc.tools.diagnostics import Diagnostic, parse_diagnostic, verify
+from xonnc.tools.diagnostics import Diagnostic, error_diagnostics, parse_diagnostic, verify
 from xonnc.tools.expectations import unmet
 from xonnc.tools.instrumentation import (
     ConstantCollector,
@@ -240,9 +240,9 @@ class OnnxOptMain(xDSLOptMain):
             self.apply(module, parser, text)
         except PassError as error:
             came += error.diagnostics
-        except RefusalError as error:
-            came += [Diagnostic("error", reason, name) for reason in error.reasons]
-        except (DiagnosticException, XonncError) as error:
+        except XonncError as error:
+            came += error_diagnostics(error, parser, name)
+        except DiagnosticException as error:
             came.append(Diagnostic("error", " ".join(str(error).split()), name))
         return None if came else module
 

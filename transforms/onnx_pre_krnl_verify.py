@@ -30,8 +30,8 @@ class OnnxPreKrnlVerify(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Checks the nodes of every function under `op`; raises `RefusalError` with all that is wrong."""
-        reasons = [
-            f"{describe(node)}: '{node.name}' {reason}"
+        found = [
+            (node, f"{describe(node)}: '{node.name}' {reason}")
             for function in op.walk()
             if isinstance(function, FuncOp)
             for block in function.body.blocks
@@ -39,8 +39,8 @@ class OnnxPreKrnlVerify(ModulePass):
             if isinstance(node, OnnxOp)
             for reason in dict.fromkeys(_broken(node))
         ]
-        if reasons:
-            raise RefusalError(reasons)
+        if found:
+            raise RefusalError([reason for _, reason in found], [node for node, _ in found])
 
 
 def _broken(op: Operation) -> Iterator[str]:

@@ -41,7 +41,8 @@ class ReplaceOpWithItsOperand(ModulePass):
             if index >= len(node.operands):
                 raise XonncError(
                     f"{name}: list-id-regex asks for operand {index} of {node.name}, "
-                    f"which has {len(node.operands)}; operands count from 0"
+                    f"which has {len(node.operands)}; operands count from 0",
+                    node,
                 )
             replace_uses(node.results[0], node.operands[index])
 

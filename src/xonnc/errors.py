@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 
@@ -14,12 +14,19 @@ class XonncError(Exception):
     and a way out. Anything else that escapes a tool is a bug of ours.
     """
 
+    def __init__(self, message: str = "", about: object = None):
+        self.about = about
+        """The operation it is about, if it is about one: a tool that knows its place in a text tells it."""
+        super().__init__(message)
+
 
 class RefusalError(XonncError):
     """Everything about one model that a target cannot take, collected in a single run."""
 
-    def __init__(self, reasons: list[str]):
+    def __init__(self, reasons: list[str], about: Sequence[object] = ()):
         self.reasons = reasons
+        self.subjects = about or [None] * len(reasons)
+        """The operation that each reason is about."""
         super().__init__("\n".join(reasons))
 
 
