@@ -42,7 +42,7 @@ from xonnc.rewriting.patterns import (
 )
 from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.numerics import is_float
-from xonnc.transforms.rules.conditions import is_absent, rank
+from xonnc.transforms.rules.conditions import is_absent, is_finite, is_not_zero, rank
 
 x, w, a, b, z, c = value.x, value.w, value.a, value.b, value.z, const.c
 
@@ -94,20 +94,20 @@ def _scaled(conv: Operation, x: SSAValue, w: SSAValue, b: Part, factor: Part) ->
     return Conv(x, Mul(w, Unsqueeze(factor, axes)), bias, like=conv)
 
 
-@rule(Mul(one_use(conv_without_bias), c))
+@rule(Mul(one_use(conv_without_bias), c), where=is_finite)
 def fuse_mul_conv_null_bias(
     root: Operation, conv: Operation, x: SSAValue, w: SSAValue, c: Constant
 ) -> Outcome:
-    """c conv(x, w) = conv(x, c w)"""
+    """c conv(x, w) = conv(x, c w) for a finite c"""
     factor = per_channel(c, root, w)
     return factor if isinstance(factor, Declined) else _scaled(conv, x, w, absent, factor)
 
 
-@rule(Mul(one_use(conv_with_bias), c))
+@rule(Mul(one_use(conv_with_bias), c), where=is_finite)
 def fuse_mul_conv(
     root: Operation, conv: Operation, x: SSAValue, w: SSAValue, b: SSAValue, c: Constant
 ) -> Outcome:
-    """c (conv(x, w) + b) = conv(x, c w) + c b"""
+    """c (conv(x, w) + b) = conv(x, c w) + c b for a finite c"""
     if is_absent(b):
         return Declined("there is no bias")
     factor = per_channel(c, root, w)
@@ -281,15 +281,17 @@ RULES = rules(
     RewriteBatchNormInferenceModeConvPattern2=batch_norm_vector,
     FuseMulConvNullBiasPattern=fuse_mul_conv_null_bias,
     FuseMulConvPattern=fuse_mul_conv,
-    # c (a b) = a (c b)
+    # c (a b) = a (c b) for a finite c
     FuseScalarMulMatMulPattern=rule(
-        Mul(one_use(MatMul(a, const.weights)), c), MatMul(a, Mul(const.weights, c)), where=is_one_number
+        Mul(one_use(MatMul(a, const.weights)), c),
+        MatMul(a, Mul(const.weights, c)),
+        where=(is_one_number, is_finite),
     ),
-    # (a b) / c = a (b / c)
+    # (a b) / c = a (b / c) if c is not 0
     FuseScalarDivMatMulPattern=rule(
         Div(one_use(MatMul(a, const.weights)), c),
         MatMul(a, Div(const.weights, c)),
-        where=(is_one_number, holds_floats),
+        where=(is_one_number, holds_floats, is_not_zero),
     ),
     FusePadIntoConvPattern=pad_rule(Pad(x, const.pads, maybe.fill, absent, mode="constant")),
     FusePadV19IntoConvPattern=pad_rule(PadV19(x, const.pads, maybe.fill, absent, mode="constant")),

@@ -8,6 +8,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.onnx.types import element_type, is_ranked, static_shape
 from xonnc.rewriting.patterns import Constant
+from xonnc.transforms.numerics import is_float
 
 
 def rank(value: SSAValue) -> int | None:
@@ -47,6 +48,18 @@ def result_is_integer(root: Operation) -> str | None:
 def all_zeros(c: Constant) -> str | None:
     """c = 0 everywhere"""
     return "c is not zero everywhere" if np.any(c.array) else None
+
+
+def is_finite(c: Constant) -> str | None:
+    """c is a finite number everywhere: infinite ones would meet each other, or zeros, in a sum."""
+    if not is_float(c.array.dtype) or np.all(np.isfinite(c.array)):
+        return None
+    return "c is not finite everywhere"
+
+
+def is_not_zero(c: Constant) -> str | None:
+    """c is 0 nowhere: what is divided by it would meet other infinities, or zeros, in a sum."""
+    return None if np.all(c.array) else "c is zero somewhere"
 
 
 def all_ones(c: Constant) -> str | None:

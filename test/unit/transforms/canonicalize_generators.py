@@ -2,51 +2,26 @@
 
 from __future__ import annotations
 
+import canonicalize_arithmetic_generators as arithmetic
 import canonicalize_examples
-import canonicalize_movement_examples
-import numpy as np
-from rule_comparison import Closeness
-from rule_draws import Draw, Few, Generator, vary
-from rule_instances import Example
-from rule_values import KINDS as ALL
+import canonicalize_layer_generators as layers
+import canonicalize_moving_generators as moving
+import canonicalize_sizes_generators as sizes
+from rule_comparison import SAME, Closeness
+from rule_draws import Generator
 from rule_values import Kind
-from xdsl.dialects.builtin import f32
-
-from xonnc.transforms.rules import canonicalize_movement
-
-
-def transposed(draw: Draw) -> Example:
-    """An operator between two permutations."""
-    # The reference has a Softsign for arrays with axes only.
-    shape = draw.shape(1)
-    first, second = draw.perm(len(shape)), draw.perm(len(shape))
-    return Example({"x": shape}, {"first": first, "second": second}, {"Cast": {"to": f32}})
-
-
-EXAMPLES = {
-    name: each
-    for table in (canonicalize_examples, canonicalize_movement_examples)
-    for name, each in table.EXAMPLES.items()
-}
 
 GENERATORS: dict[str, Generator] = {
-    **{name: vary(examples) for name, examples in EXAMPLES.items()},
-    **{name: transposed for name in canonicalize_movement.RULES if name.startswith("FuseTransposeAnd")},
+    **moving.GENERATORS,
+    **arithmetic.GENERATORS,
+    **layers.GENERATORS,
+    **sizes.GENERATORS,
 }
 
-CLOSENESS: dict[str, Closeness] = {}
+CLOSENESS: dict[str, Closeness] = {**dict.fromkeys(moving.GENERATORS, SAME), **arithmetic.CLOSENESS}
 
-FINITE: dict[str, str] = {name: "" for name in EXAMPLES}
+FINITE: dict[str, str] = layers.FINITE
 
-FEW: dict[str, Few] = {}
+KINDS: dict[str, tuple[Kind, ...]] = {**moving.KINDS, **arithmetic.KINDS, **layers.KINDS, **sizes.KINDS}
 
-KINDS: dict[str, tuple[Kind, ...]] = {
-    name: tuple(dict.fromkeys(kind for example in examples for kind in example.dtypes))
-    for name, examples in EXAMPLES.items()
-} | {
-    "FuseTwoReshapesPattern": (np.int64,),
-    "FuseTransposeAndSoftsignPattern": (np.float32, np.float16, np.float64),
-    "FuseTransposeAndCastPattern": tuple(kind for kind in ALL if np.dtype(kind).kind not in "cO"),
-}
-
-ELSEWHERE = canonicalize_examples.ELSEWHERE
+ELSEWHERE = {name: where for name, where in canonicalize_examples.ELSEWHERE.items() if name not in GENERATORS}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from math import prod
@@ -154,6 +154,10 @@ class Example:
     """The root's attributes besides its properties."""
     counts: Mapping[str, int] = field(default_factory=dict[str, int])
     """How many values a name for several stands for, if not 3; they are called x0, x1, …"""
+    own: Collection[str] = ()
+    """Names of arrays that keep their own element type, besides `PLACES`."""
+    expected: Callable[[Mapping[str, Array]], Sequence[Array]] | None = None
+    """What the instance makes of its inputs, where it is no ONNX that the reference runs."""
     specials: bool = True
     """Whether random elements may be infinite, NaN, or the limits of integers."""
     opset: int | None = None
@@ -322,7 +326,7 @@ class Instance:
 
     def array(self, name: str, given: Array | tuple[int, ...]) -> Array:
         if isinstance(given, np.ndarray):
-            return given if name in PLACES else as_kind(given, self.dtype)
+            return given if name in PLACES or name in self.example.own else as_kind(given, self.dtype)
         special = self.specials and self.example.specials and bool(self.random.integers(0, 2))
         return elements(self.random, given, self.dtype, special)
 
@@ -346,6 +350,14 @@ class Instance:
         """What the reference makes of a model with the values of this instance."""
         results = evaluator(model, self.example.opset is not None).run(None, self.feeds)
         return [as_array(result) for result in results]
+
+    def expected(self) -> Callable[[], Sequence[Array]]:
+        """What comes out of the module as it is now, computed when it is asked for."""
+        given = self.example.expected
+        if given is not None:
+            return lambda: given(self.feeds)
+        model = self.model()
+        return lambda: self.evaluate(model)
 
     def run(self) -> list[Array]:
         """What the reference makes of the module as it is now."""

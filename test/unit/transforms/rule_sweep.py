@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -28,6 +28,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xonnc.dialects.onnx.types import are_compatible, element_type, is_ranked, is_tensor
 from xonnc.rewriting.driver import apply_rules
+from xonnc.rewriting.patterns import Array
 from xonnc.rewriting.rules import RuleSet
 from xonnc.transforms.shape_inference_onnx import infer_shapes
 
@@ -118,23 +119,23 @@ class Sweep:
 
     def check(self, instance: Instance) -> tuple[bool, str | None]:
         """Whether the rule fired, and what is wrong."""
-        before, old_types = instance.model(), types_of(instance)
+        expected, old_types = instance.expected(), types_of(instance)
         graph = graph_of(instance)
         fired = apply_rules(instance.module, instance.context, self.alone, pass_name="test").changed
         if not fired:
             return False, None if graph_of(instance) == graph else "the rule declines, but the graph changes"
-        problem = self.compare(instance, before)
+        problem = self.compare(instance, expected)
         if problem is None and not all(map(keeps, old_types, types_of(instance))):
             problem = "a result has another type"
         return True, problem or self.idempotence(instance)
 
-    def compare(self, instance: Instance, before: onnx.ModelProto) -> str | None:
+    def compare(self, instance: Instance, expected: Callable[[], Sequence[Array]]) -> str | None:
         infer_shapes(instance.module)
         instance.module.verify()
         after = instance.model()
         CHECK(after)
         with np.errstate(all="ignore"):
-            old, new = instance.evaluate(before), instance.evaluate(after)
+            old, new = expected(), instance.evaluate(after)
         scale = 0.0 if self.near is SAME else size_of(instance.data)
         found = [difference(one, other, self.near, scale) for one, other in zip(old, new, strict=True)]
         return next((problem for problem in found if problem is not None), None)

@@ -1,0 +1,201 @@
+"""Generators of instances of the canonicalisations of arithmetic, of scalars and of old broadcasting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import ml_dtypes
+import numpy as np
+from canonicalize_moving_generators import refactored
+from rule_comparison import Closeness
+from rule_draws import Draw, Generator, Shape
+from rule_instances import Example, ints
+from rule_values import Kind
+from xdsl.dialects.builtin import i1
+
+from xonnc.dialects.onnx.attributes import integer
+from xonnc.dialects.onnx.types import element_type_of, tensor_type, unranked
+from xonnc.rewriting.patterns import Array
+
+REALS: tuple[Kind, ...] = (np.float32, np.float16, np.float64, ml_dtypes.bfloat16)
+
+
+def clips(draw: Draw) -> Example:
+    """Intervals that meet or do not, some of their ends open."""
+    names = ("low1", "high1", "low2", "high2")
+    bounds = {name: draw.array(()) if draw.number_in(0, 3) else None for name in names}
+    return Example({"x": draw.shape(), **bounds})
+
+
+def image(draw: Draw, axes: int) -> Shape:
+    """Data with a batch, channels and some axes."""
+    return (draw.number_in(1, 2), draw.size(), *(draw.number_in(1, 6) for _ in range(axes)))
+
+
+def global_average(draw: Draw) -> Example:
+    """One to three axes."""
+    return Example({"x": image(draw, draw.number_in(1, 3))})
+
+
+def global_maximum(draw: Draw) -> Example:
+    """Two axes: with any other number the reference gives a result of another rank."""
+    return Example({"x": image(draw, 2)})
+
+
+def whole_power(draw: Draw) -> Example:
+    """Exponents up to 64, as a scalar or a list of one, the base near 1 if they are large."""
+    exponent = draw.number % 66 if draw.is_float else draw.number % 8
+    most = 6 if exponent < 4 else 1.2
+    shape = draw.shape()
+    base = draw.reals(-most, most, shape) if draw.is_float else draw.random.integers(-2, 3, shape)
+    return Example({"x": base, "c": np.full(draw.pick((), (1,)), exponent)})
+
+
+def mixed_power(draw: Draw) -> Example:
+    """Exponents of another type than the base, which holds them."""
+    x, n = draw.broadcast(2)
+    kind = draw.pick(np.int64, np.int32, np.float32, np.float64, np.int16, np.uint8)
+    base = draw.reals(0.5, 3, x) if draw.is_float else draw.random.integers(1, 4, x)
+    return Example({"x": base, "exponent": draw.random.integers(0, 4, n).astype(kind)})
+
+
+def old_softmax(draw: Draw) -> Example:
+    """Axes of length 1 after the one that counts, or none."""
+    shape = draw.shape(1, 3, empty=False)
+    ones = draw.number_in(0, 2)
+    axis = draw.pick(len(shape) - 1, -1) if not ones else len(shape) - 1
+    return Example({"x": (*shape, *(1,) * ones)}, {"axis": axis}, opset=11)
+
+
+def relu_and_pool(draw: Draw) -> Example:
+    """Windows of all kinds, which only onnxruntime pads right; it takes no NaN for the largest."""
+    kernel = [draw.number_in(1, 3), draw.number_in(1, 3)]
+    said = {
+        "kernel_shape": kernel,
+        "pads": [draw.number_in(0, (size - 1) // 2) for size in (*kernel, *kernel)],
+        "strides": [draw.number_in(1, 2), draw.number_in(1, 2)],
+    }
+    shape = (draw.number_in(1, 2), draw.size(), draw.number_in(4, 6), draw.number_in(4, 6))
+    return Example({"x": shape}, properties={"MaxPoolSingleOut": said}, specials=False, opset=14)
+
+
+def expanded_scalar(draw: Draw) -> Example:
+    """Two numbers, one of them expanded; no integer is divided by 0."""
+    shapes = draw.pick((), (1,)), draw.pick((), (1,))
+    k, c = (draw.array(shape, special=draw.is_float) for shape in shapes)
+    if draw.is_integer:
+        k, c = (np.where(each == 0, np.array(5, each.dtype), each) for each in (k, c))
+    return Example({"k": k, "shape": ints(*draw.shape(1)), "c": c})
+
+
+def reshaped(draw: Draw) -> Example:
+    """A scalar after a reshape, which may copy or find sizes."""
+    shape, zero = draw.shape(), draw.flag()
+    if 0 in shape:
+        wanted = list(shape)
+    else:
+        wanted = refactored(draw, shape)
+        wanted[draw.number_in(0, len(wanted) - 1)] = -1
+    y = draw.array(draw.pick((), (1,)), special=draw.is_float)
+    if draw.is_integer:
+        y = np.where(y == 0, np.array(3, y.dtype), y)
+    return Example({"x": shape, "shape": ints(*wanted), "y": y}, {"allowzero": zero})
+
+
+WIDER: Mapping[str, tuple[Kind, ...]] = {
+    "float32": (np.float64,),
+    "float16": (np.float32, np.float64),
+    "bfloat16": (np.float32, np.float64),
+    "int8": (np.int16, np.int32, np.int64, np.float16, np.float32, np.float64),
+    "uint8": (np.int16, np.uint16, np.int32, np.int64, np.float16, np.float32),
+    "int16": (np.int32, np.int64, np.float32, np.float64),
+    "uint16": (np.int32, np.uint32, np.int64, np.float32),
+    "int32": (np.int64, np.float64),
+    "uint32": (np.int64, np.uint64, np.float64),
+}
+"""The types that hold every number of a type."""
+
+
+def compared_casts(draw: Draw) -> Example:
+    """Numbers cast to a type that holds them all, or to their own."""
+    a, b = draw.broadcast(2)
+    own = draw.dtype.type
+    to = draw.pick(own, *WIDER.get(draw.dtype.name, ()))
+    element = element_type_of(np.dtype(to))
+    return Example({"a": a, "b": b}, {"to": element, "saturate": 1}, types=[unranked(i1)])
+
+
+FUNCTIONS: Mapping[str, Callable[[Array, Array], Array]] = {
+    "Add": np.add,
+    "And": np.logical_and,
+    "Div": np.divide,
+    "Equal": np.equal,
+    "Greater": np.greater,
+    "Less": np.less,
+    "Mul": np.multiply,
+    "Or": np.logical_or,
+    "Pow": np.power,
+    "Sub": np.subtract,
+    "Xor": np.logical_xor,
+}
+"""The operators that once aligned their operands by an attribute, by their specification."""
+
+
+def aligned(name: str) -> Generator:
+    """The second operand along some axes of the first."""
+
+    def make(draw: Draw) -> Example:
+        shape = draw.shape(1)
+        axis = draw.number_in(0, len(shape) - 1)
+        narrow = shape[axis : draw.number_in(axis + 1, len(shape))]
+        after = (1,) * (len(shape) - axis - len(narrow))
+
+        def expected(feeds: Mapping[str, Array]) -> Sequence[Array]:
+            a, b = feeds["a0"], feeds["b0"]
+            with np.errstate(all="ignore"):
+                found = np.asarray(FUNCTIONS[name](a, b.reshape(b.shape + after)))
+            return [found if found.dtype == np.bool_ else found.astype(a.dtype)]
+
+        made = i1 if name in LOGICAL else element_type_of(draw.dtype)
+        return Example(
+            {"a": np.abs(draw.array(shape)) if name == "Pow" else shape, "b": narrow},
+            kept={"axis": integer(axis), "broadcast": integer(1)},
+            types=[tensor_type(shape, made)],
+            inferred=False,
+            expected=expected,
+        )
+
+    return make
+
+
+LOGICAL = {"And", "Equal", "Greater", "Less", "Or", "Xor"}
+
+SCALARS = "Add Sub Mul Div SubRhs DivRhs".split()
+
+HALVES = (np.float32, np.float64, np.float16)
+
+GENERATORS: dict[str, Generator] = {
+    "FuseConsecutiveClipsPattern": clips,
+    "GlobalAveragePoolPattern": global_average,
+    "GlobalMaxPoolPattern": global_maximum,
+    "PowToMulRewritePattern": whole_power,
+    "PowConversionRewritePattern": mixed_power,
+    "SoftmaxV11ToLatestPattern": old_softmax,
+    "ReorderReluMaxPoolPattern": relu_and_pool,
+    **{f"PropagateScalarConstantExpandPattern{name}": expanded_scalar for name in SCALARS},
+    **{f"PropagateReshapeThroughBinaryOpPattern{name}": reshaped for name in "Add Sub Mul Div".split()},
+    "LessOpSameCastPattern": compared_casts,
+    **{f"BinaryOpBroadcastAxisPattern{name}": aligned(name) for name in FUNCTIONS},
+}
+
+CLOSENESS: dict[str, Closeness] = {
+    # Six products for a power of 64, each rounded, of numbers that were rounded before.
+    "PowToMulRewritePattern": Closeness(relative=1e-5, steps=64),
+}
+
+KINDS: dict[str, tuple[Kind, ...]] = {
+    "ReorderReluMaxPoolPattern": (np.float32, np.float64, np.int8, np.uint8),
+    # onnxruntime is the reference of what old softmaxes mean.
+    "SoftmaxV11ToLatestPattern": (np.float32, np.float64),
+    **{f"BinaryOpBroadcastAxisPattern{name}": HALVES for name in ("Div", "Pow")},
+}
