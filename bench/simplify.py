@@ -13,6 +13,7 @@ hold (issue 3, item 5; spec/cpu-performance.md §2).
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import tempfile
 from collections.abc import Collection, Iterable
@@ -23,7 +24,7 @@ if __package__ in (None, ""):
 
 from bench.models import CHAIN_LENGTHS, LARGEST, MODELS, NETWORKS, path_of, size_of
 from bench.simplifying.figures import Cell, Figures, verdicts
-from bench.simplifying.report import as_json, tables
+from bench.simplifying.report import as_json, from_json, tables
 from bench.simplifying.sample import disagreement, run_sample
 from bench.simplifying.tools import BASELINE, OURS, TOOLS
 
@@ -46,6 +47,9 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3, metavar="N")
     parser.add_argument("--limit", type=float, default=300, metavar="SECONDS", help="of a sample")
     parser.add_argument("--json", type=Path, metavar="FILE", help="every sample")
+    parser.add_argument(
+        "--add-to", type=Path, metavar="FILE", help="of --json: what is not measured now comes from there"
+    )
     parser.add_argument("--check-peers", action="store_true", help="compares outputs of the others too")
     args = parser.parse_args()
     models = _chosen(parser, args.models, DEFAULTS, MODELS)
@@ -56,11 +60,14 @@ def main() -> int:
         print(f"not installed, left out: {', '.join(missing)} (pip install 'xonnc[check,peers]')", flush=True)
     figures = Figures([tool for tool in tools if TOOLS[tool].is_there()])
     print(", ".join(sorted({TOOLS[tool].title() for tool in figures.tools})), flush=True)
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the start\n", flush=True)
     for turn in range(args.rounds):
         for model in models:
             _measure(figures, model, turn, args)
         if args.json:
             args.json.write_text(as_json(figures))
+    if args.add_to:
+        _add(figures, args.add_to)
     print(tables(figures))
     return 0 if all(verdict.passed for verdict in verdicts(figures)) else 1
 
@@ -92,6 +99,14 @@ def _measure(figures: Figures, model: str, turn: int, args: argparse.Namespace) 
             if written and cell.is_done and is_compared and tool != BASELINE:
                 cell.disagreement = disagreement(path, written, INPUTS, args.limit)
         _tell(model, tool, cell)
+
+
+def _add(figures: Figures, file: Path) -> None:
+    """Takes the samples of other tools on the same models from an earlier run, of which no turns were taken."""
+    earlier = from_json(file.read_text())
+    for model in figures.cells:
+        figures.cells[model] = {**earlier.cells.get(model, {}), **figures.cells[model]}
+    figures.tools = [tool for tool in TOOLS if any(tool in row for row in figures.cells.values())]
 
 
 def _tell(model: str, tool: str, cell: Cell) -> None:

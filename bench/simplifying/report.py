@@ -9,6 +9,7 @@ from math import exp, log
 
 from bench.models import CHAIN_LENGTHS
 from bench.simplifying.figures import Cell, Figures, costs, verdicts
+from bench.simplifying.sample import Sample
 from bench.simplifying.tools import BASELINE, OURS, TOOLS
 
 NOTHING = "–"
@@ -54,6 +55,17 @@ def as_json(figures: Figures) -> str:
         },
         indent=1,
     )
+
+
+def from_json(text: str) -> Figures:
+    """The figures of which `as_json` made a text."""
+    kept = json.loads(text)
+    figures = Figures(list(kept["tools"]), kept["megabytes"])
+    for model, row in kept["cells"].items():
+        for tool, fields in row.items():
+            samples = [Sample(**sample) for sample in fields["samples"]]
+            figures.cells.setdefault(model, {})[tool] = Cell(**fields | {"samples": samples})
+    return figures
 
 
 def _table(

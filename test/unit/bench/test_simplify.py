@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from bench.simplifying.figures import Figures, Verdict, verdicts
-from bench.simplifying.report import as_json, tables
+from bench.simplifying.report import as_json, from_json, tables
 from bench.simplifying.sample import Failure, Sample, disagreement, run_sample
 from bench.zoo.convolutional import mnist_cnn
 from bench.zoo.synthetic import chain
@@ -87,7 +86,11 @@ def test_tables_are_multiples() -> None:
     assert "| lstm | 100 | 0.500 | 2 |" in tables(made)
     assert "| lstm | 100 | 1.50 |" in tables(made)
     assert "| lstm | 7 | 6 |" in tables(made)
-    assert json.loads(as_json(made))["cells"]["lstm"]["xonnc"]["samples"][0]["seconds"] == 1.0
+
+
+def test_figures_are_kept_as_json() -> None:
+    made = figures({"lstm": {"onnx.load": (0.5, 200.0, 7), "xonnc": (1.0, 150.0, 6)}})
+    assert from_json(as_json(made)) == made
 
 
 def test_a_sample_counts_and_writes(tmp_path: Path) -> None:
