@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import IntAttr, ModuleOp
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
 from xdsl.transforms.common_subexpression_elimination import cse
+from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.locations import NODE_NAME
@@ -51,6 +52,11 @@ class OnnxCseWithNodeName(ModulePass):
         for number, node in enumerate(custom):
             node.attributes[_APART] = IntAttr(number)
         cse(op)
+        # What only a merged node read is dead now, and xDSL goes through a block once.
+        for node in reversed(list(op.walk())):
+            if is_trivially_dead(node):
+                node.detach()
+                node.erase()
         for node in custom:
             del node.attributes[_APART]
         for node, name in names.items():

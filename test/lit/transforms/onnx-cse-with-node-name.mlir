@@ -78,3 +78,17 @@ func.func @branches(%c: tensor<i1>, %x: tensor<2xf32>) -> (tensor<2xf32>, tensor
   }) : (tensor<i1>) -> tensor<2xf32>
   onnx.Return %0, %n : tensor<2xf32>, tensor<2xf32>
 }
+
+// -----
+
+// What only unread nodes read goes with them.
+// CHECK-LABEL: @dead
+// CHECK-NEXT:    "onnx.Relu"(%arg0)
+// CHECK-NEXT:    onnx.Return
+func.func @dead(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = "onnx.Neg"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  %1 = "onnx.Abs"(%0) {onnx_node_name = "abs"} : (tensor<2xf32>) -> tensor<2xf32>
+  %2 = "onnx.Exp"(%1) : (tensor<2xf32>) -> tensor<2xf32>
+  %3 = "onnx.Relu"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  onnx.Return %3 : tensor<2xf32>
+}
