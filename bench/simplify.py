@@ -102,7 +102,7 @@ def _measure(figures: Figures, model: str, turn: int, args: argparse.Namespace) 
 
 
 def _add(figures: Figures, file: Path) -> None:
-    """Takes the samples of other tools on the same models from an earlier run, of which no turns were taken."""
+    """Takes what other tools did to the same models in an earlier run, in no turns with this one."""
     earlier = from_json(file.read_text())
     for model in figures.cells:
         figures.cells[model] = {**earlier.cells.get(model, {}), **figures.cells[model]}
