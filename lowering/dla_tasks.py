@@ -130,7 +130,11 @@ def _emulated(op: Operation) -> records.EmuOp:
         power, scale, shift = (number.value.data for number in (op.power, op.scale, op.shift))
         return records.EmuOp(op_type=hw.EmuOpType.POWER, power=power, scale=scale, shift=shift)
     assert isinstance(op, SoftmaxOp), f"{op.name} is no operation of the emulator"
-    return records.EmuOp(op_type=hw.EmuOpType.SOFTMAX)
+    return records.EmuOp(
+        op_type=hw.EmuOpType.SOFTMAX,
+        input_scale=op.input_scale.value.data,
+        output_scale=op.output_scale.value.data,
+    )
 
 
 def _emulator_buffer(

@@ -64,6 +64,12 @@ def _dla_split() -> type[ModulePass]:
     return DlaSplit
 
 
+def _quantize_onnx() -> type[ModulePass]:
+    from xonnc.lowering.quantize_onnx import QuantizeOnnx
+
+    return QuantizeOnnx
+
+
 def _canonicalize() -> type[ModulePass]:
     from xonnc.transforms.canonicalize_onnx import Canonicalize
 
@@ -194,6 +200,7 @@ XONNC_UNIVERSE = Universe(
         "onnx-dim-analysis": _onnx_dim_analysis,
         "onnx-pre-krnl-verify": _onnx_pre_krnl_verify,
         "print-op-stats": _print_op_stats,
+        "quantize-onnx": _quantize_onnx,
         "remove-same-onnx-dim": _remove_same_onnx_dim,
         "replace-op-with-its-operand": _replace_op,
         "scrub-disposable": _scrub,

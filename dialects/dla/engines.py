@@ -355,10 +355,23 @@ class SoftmaxOp(IRDLOperation):
     source = operand_def(IN_MEMORY)
     result = result_def(IN_MEMORY)
 
+    input_scale = prop_def(BaseAttr(FloatAttr), default_value=FloatAttr(1.0, f32))
+    output_scale = prop_def(BaseAttr(FloatAttr), default_value=FloatAttr(1.0, f32))
+
     traits = traits_def(Pure())
 
-    def __init__(self, source: SSAValue, result_type: Attribute):
-        super().__init__(operands=[source], result_types=[result_type])
+    def __init__(
+        self, source: SSAValue, result_type: Attribute, *, input_scale: float = 1.0, output_scale: float = 1.0
+    ):
+        """The scales are what one of an integer stands for; floats have 1."""
+        super().__init__(
+            operands=[source],
+            result_types=[result_type],
+            properties={
+                "input_scale": FloatAttr(input_scale, f32),
+                "output_scale": FloatAttr(output_scale, f32),
+            },
+        )
 
     def verify_(self) -> None:
         source = cube_of(self.source.type)

@@ -8,10 +8,11 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.dla.attributes import PoolMode
+from xonnc.dialects.dla.engines import SoftmaxOp as DlaSoftmaxOp
 from xonnc.dialects.dla.storage import ConcatOp as DlaConcatOp
 from xonnc.dialects.dla.types import cube_of
 from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
-from xonnc.dialects.onnx.ops.math import AddOp, ClipOp, MulOp, ReluOp, SumOp
+from xonnc.dialects.onnx.ops.math import AddOp, ClipOp, MulOp, ReluOp, SoftmaxOp, SoftmaxV11Op, SumOp
 from xonnc.dialects.onnx.ops.nn import AveragePoolOp, FlattenOp, GlobalAveragePoolOp, GlobalMaxPoolOp
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
 from xonnc.dialects.onnx.ops.tensor import (
@@ -24,12 +25,17 @@ from xonnc.dialects.onnx.ops.tensor import (
     UnsqueezeV11Op,
 )
 from xonnc.dialects.onnx.types import NONE
+from xonnc.formats.nvdla.quantization import LARGEST, Grid
 from xonnc.lowering.onnx_to_dla.integers import Integers, Stored, lowers
-from xonnc.lowering.onnx_to_dla.lowering import cube_shape
+from xonnc.lowering.onnx_to_dla.lowering import Cube, cube_shape
 from xonnc.lowering.onnx_to_dla.pooling import averages, cascade, pool, pool_windows
 from xonnc.lowering.onnx_to_dla.reals import Affine, Bound, Joined, Moved, Reals, Sum
+from xonnc.lowering.onnx_to_dla.tensor import check_softmax
 
 RELU = Bound(0.0, True)
+
+SOFTMAX_GRID = Grid(float(np.float32(1 / LARGEST)))
+"""The emulator's integers are not shifted: probabilities use the positive ones."""
 
 
 @lowers(DequantizeLinearOp)
@@ -205,3 +211,25 @@ def flatten(op: FlattenOp, to: Integers) -> Reals | Stored:
 def identity(op: IdentityOp, to: Integers) -> Reals | Stored:
     """Nothing."""
     return to.reshaped(op.input, to.result_shape(op))
+
+
+@lowers(SoftmaxOp)
+def softmax(op: SoftmaxOp, to: Integers) -> Reals:
+    """Softmax over the channels of one position, a task of the CPU emulator, in steps of 1/127."""
+    return _softmax(op.input, op.axis.value.data, False, to)
+
+
+@lowers(SoftmaxV11Op)
+def softmax_11(op: SoftmaxV11Op, to: Integers) -> Reals:
+    """Softmax over everything from `axis` on, as it was before opset 13, in steps of 1/127."""
+    return _softmax(op.input, op.axis.value.data, True, to)
+
+
+def _softmax(value: SSAValue, axis: int, flattens: bool, to: Integers) -> Reals:
+    """What is added to all of a softmax's numbers changes nothing, so the zero of the integers may stay."""
+    source, shape = to.stored_row(value)
+    check_softmax(Cube(source.value, shape), axis, flattens, to)
+    made = DlaSoftmaxOp(
+        source.value, source.value.type, input_scale=source.grid.scale, output_scale=SOFTMAX_GRID.scale
+    )
+    return Affine.of(to(made), cube_of(source.value.type), shape, SOFTMAX_GRID)

@@ -135,12 +135,16 @@ def reshaped(value: SSAValue, shape: tuple[int, ...], to: Lowering) -> Cube:
 
 def _softmax(value: SSAValue, axis: int, flattens: bool, to: Lowering) -> Cube:
     source = to.cube(value)
+    check_softmax(source, axis, flattens, to)
+    return Cube(to(DlaSoftmaxOp(source.value, source.value.type)), source.shape)
+
+
+def check_softmax(source: Cube, axis: int, flattens: bool, to: Lowering) -> None:
+    """Gives up a softmax (`flattens`: of everything from `axis` on) that the emulator does not take."""
     axis %= len(source.shape)
-    summed = source.shape[axis:] if flattens else (source.shape[axis],)
-    elements = prod(summed)
+    elements = prod(source.shape[axis:] if flattens else (source.shape[axis],))
     if source.cube != CubeShape(elements, 1, 1):
         to.refuse(
             f"softmax over {elements} elements of {list(source.shape)} (the emulator takes the channels of a "
             "single position)"
         )
-    return Cube(to(DlaSoftmaxOp(source.value, source.value.type)), source.shape)

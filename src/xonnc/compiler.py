@@ -22,6 +22,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import static_shape
 from xonnc.errors import XonncError
+from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.nvdla.checks.check import check_loadable
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.writer import write_loadable
@@ -29,6 +30,7 @@ from xonnc.formats.onnx import import_model
 from xonnc.formats.onnx.opsets import identity_of
 from xonnc.lowering.compile import STAGES as DLA_STAGES
 from xonnc.lowering.compile import compile_to_loadable
+from xonnc.lowering.quantize_onnx import quantize
 from xonnc.lowering.report import CompileReport
 from xonnc.targets import load_target
 from xonnc.tools.universe import XONNC_UNIVERSE
@@ -68,6 +70,10 @@ class Compilation:
         return write_loadable(self.loadable, Path(path))
 
 
+Calibrate = Callable[[ModuleOp], Ranges]
+"""Finds the ranges of the values that the simplified module computes."""
+
+
 class CompilerBug(Exception):
     """The compiler made something that its own checks refuse: never the user's mistake."""
 
@@ -82,13 +88,19 @@ def new_context() -> Context:
     return context
 
 
-def compile_model(path: str | Path, target: str = "nv_full", watch: Watcher | None = None) -> Compilation:
+def compile_model(
+    path: str | Path,
+    target: str = "nv_full",
+    watch: Watcher | None = None,
+    calibrate: Calibrate | None = None,
+) -> Compilation:
     """
     Compiles the model in a file for the target called `target`, or described in that TOML file.
 
-    `watch` sees the module after each stage of `STAGES` but the last, and may raise to stop there. Raises
-    `XonncError` for a file that is no model and `RefusalError` with everything the target cannot take.
-    What comes out has passed every static check of loadables.
+    With `calibrate`, a model of floats is rounded to 8 bits by the ranges that it finds. `watch` sees the
+    module after each stage of `STAGES` but the last, and may raise to stop there. Raises `XonncError` for a
+    file that is no model and `RefusalError` with everything the target cannot take. What comes out has
+    passed every static check of loadables.
     """
     hardware = load_target(target)
     context = new_context()
@@ -99,6 +111,8 @@ def compile_model(path: str | Path, target: str = "nv_full", watch: Watcher | No
     XONNC_UNIVERSE.all_passes["simplify-onnx"]()().apply(context, module)
     DisposablePool.of(context).collect([module])
     simplified = summary(module)
+    if calibrate is not None:
+        quantize(module, calibrate(module), DisposablePool.of(context))
     seen("simplified", module)
     compiled = compile_to_loadable(module, target, context, seen)
     problems = check_loadable(compiled.loadable, hardware)

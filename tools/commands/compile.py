@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Callable
 from dataclasses import asdict
 from io import TextIOWrapper
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from xonnc.errors import XonncError
 from xonnc.formats.replacing import replacing
+from xonnc.runtime.calibration import METHODS
 from xonnc.tools.console import plural, progress, quantity, row, size
 from xonnc.tools.files import require_folder, stage_file
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from xonnc.compiler import Compilation
+    from xonnc.formats.nvdla.calibration import Ranges
 
 
 class _Stop(Exception):
@@ -31,6 +34,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--target", default="nv_full", help="a target's name or .toml file (default: %(default)s)"
     )
+    ranges = parser.add_mutually_exclusive_group()
+    ranges.add_argument(
+        "--calibrate",
+        type=Path,
+        metavar="DATA",
+        help="round a model of floats to 8 bits by the ranges that samples show: .npz, .npy or a folder",
+    )
+    ranges.add_argument("--calib", type=Path, metavar="FILE", help="the same, by a calibration table")
+    parser.add_argument(
+        "--calibration-method",
+        choices=METHODS,
+        default=METHODS[0],
+        help="how samples become ranges (default: %(default)s)",
+    )
+    parser.add_argument("--save-calib", type=Path, metavar="FILE", help="write the calibration table")
     parser.add_argument("--dump", type=Path, metavar="DIR", help="write the IR after each stage to DIR")
     parser.add_argument(
         "--stop-after", metavar="STAGE", help="stop after this stage and write its IR to --output"
@@ -89,7 +107,30 @@ def _compile(args: argparse.Namespace, output: Path | None) -> Compilation:
                     write_ir(module, output, args.elide_larger)
                 raise _Stop
 
-        return compile_model(args.model, args.target, watch)
+        if not (args.calibrate or args.calib):
+            return compile_model(args.model, args.target, watch)
+
+        def ranges(module: ModuleOp) -> Ranges:
+            return _ranges(args, module, step)
+
+        return compile_model(args.model, args.target, watch, ranges)
+
+
+def _ranges(args: argparse.Namespace, module: ModuleOp, step: Callable[[int, int, str], None]) -> Ranges:
+    """The ranges of a calibration table, or those that samples show."""
+    from xonnc.calibration import calibrate_module, input_shapes, read_samples
+    from xonnc.formats.nvdla.calibration import read_calibration, write_calibration
+    from xonnc.lowering.quantize_onnx import name_values
+
+    if args.calib:
+        name_values(module)
+        found = read_calibration(args.calib)
+    else:
+        samples = read_samples(args.calibrate, input_shapes(module))
+        found = calibrate_module(module, samples, args.calibration_method, step)
+    if args.save_calib:
+        write_calibration(args.save_calib, found)
+    return found
 
 
 def write_ir(module: ModuleOp, path: Path, elide_larger: int | None = None) -> None:

@@ -1,0 +1,80 @@
+"""
+Ranges of a network's values in the form that NVDLA's compiler reads: JSON, one entry for each value.
+
+`{"conv1": {"scale": 0.0078, "min": 0, "max": 0, "offset": 0}}` means `scale * (q - offset)` for q from -127
+to 127; with `min` and `max`, those say the range. (nvdla/sw: umd/utils/calibdata.)
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from xonnc.errors import XonncError
+from xonnc.formats.nvdla.quantization import LARGEST
+from xonnc.formats.replacing import replacing
+
+
+@dataclass(frozen=True)
+class Range:
+    """What a value is known to lie between."""
+
+    least: float
+    largest: float
+
+    @property
+    def magnitude(self) -> float:
+        """The largest distance from zero."""
+        return max(abs(self.least), abs(self.largest))
+
+
+Ranges = Mapping[str, Range]
+"""Ranges by the name of the value, or of the node that makes it."""
+
+
+def read_calibration(path: Path) -> Ranges:
+    """The ranges in a file; `XonncError` names the entry that is none."""
+    try:
+        table: Any = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise XonncError(f"{path}: cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise XonncError(f"{path}: no calibration table: {error}") from None
+    try:
+        entries = list(table.items())
+    except AttributeError:
+        raise XonncError(f"{path}: no calibration table: it maps names of values to scales") from None
+    return {name: _range(path, name, entry) for name, entry in entries}
+
+
+def _range(path: Path, name: str, entry: Any) -> Range:
+    try:
+        scale, offset = float(entry.get("scale", 0)), float(entry.get("offset", 0))
+        least, largest = float(entry.get("min", 0)), float(entry.get("max", 0))
+    except (AttributeError, TypeError, ValueError):
+        raise XonncError(f"{path}: '{name}': {entry!r}; it is an object of scale, or min and max") from None
+    found = Range(least, largest)
+    if least == largest == 0:
+        found = Range((-LARGEST - offset) * scale + 0.0, (LARGEST - offset) * scale)
+    if not (isfinite(found.least) and isfinite(found.largest) and found.least < found.largest):
+        raise XonncError(f"{path}: '{name}': from {found.least:g} to {found.largest:g} is no range")
+    return found
+
+
+def write_calibration(path: Path, ranges: Ranges) -> None:
+    """Writes ranges through a temporary file; `scale` is that of symmetric integers."""
+    table = {
+        name: {
+            "scale": found.magnitude / LARGEST,
+            "min": found.least,
+            "max": found.largest,
+            "offset": 0,
+        }
+        for name, found in ranges.items()
+    }
+    with replacing(path) as file:
+        file.write(json.dumps(table, indent=1).encode())

@@ -1,0 +1,266 @@
+"""
+`quantize-onnx`: pairs of QuantizeLinear and DequantizeLinear where a target of 8 bits rounds.
+
+```mlir
+%y = "onnx.Conv"(%x, %w, %b)
+%r = "onnx.Relu"(%y)
+```
+gets one pair on `%x` and one behind `%r`: what happens between two roundings is one pass of the engines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, OpResult, SSAValue, Use
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+from xdsl.utils.hints import isa
+
+from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.dialects.onnx.locations import UNKNOWN, derived, describe, node_location, node_name, output_names
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
+from xonnc.dialects.onnx.ops.math import (
+    AddOp,
+    ClipOp,
+    GemmOp,
+    MatMulOp,
+    ReluOp,
+    SoftmaxOp,
+    SoftmaxV11Op,
+    SumOp,
+)
+from xonnc.dialects.onnx.ops.nn import AveragePoolOp, ConvOp, FlattenOp, GlobalMaxPoolOp
+from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
+from xonnc.dialects.onnx.ops.tensor import (
+    ConcatOp,
+    IdentityOp,
+    ReshapeOp,
+    SqueezeOp,
+    SqueezeV11Op,
+    UnsqueezeOp,
+    UnsqueezeV11Op,
+)
+from xonnc.dialects.onnx.types import element_type, element_type_of, is_ranked, tensor_type
+from xonnc.errors import XonncError
+from xonnc.formats.nvdla.calibration import Range, Ranges, read_calibration
+from xonnc.formats.nvdla.quantization import LARGEST
+from xonnc.lowering.onnx_to_dla.lowering import FLOATS
+
+SUMS = (ConvOp, GemmOp, MatMulOp)
+"""Ops whose sums a pass of the SDP takes on before they are rounded."""
+
+BOUNDS = (ClipOp, ReluOp)
+"""Ops that are part of the rounding behind them."""
+
+MOVING = (
+    FlattenOp,
+    GlobalMaxPoolOp,
+    IdentityOp,
+    MaxPoolSingleOutOp,
+    ReshapeOp,
+    SqueezeOp,
+    SqueezeV11Op,
+    UnsqueezeOp,
+    UnsqueezeV11Op,
+)
+"""Ops whose results are some of their operand's numbers: they stay on its grid."""
+
+UNSIGNED_STEPS = 255
+
+
+@dataclass(frozen=True)
+class QuantizeOnnx(ModulePass):
+    """
+    Rounds a network of floats to 8 bits, with the ranges in a calibration table.
+
+    Numbers from zero on become `uint8`, others symmetric `int8`; weights are left to the lowering, which
+    rounds them for each output channel. Option: `table` is the file.
+    """
+
+    name = "quantize-onnx"
+
+    table: str = ""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if not self.table:
+            raise XonncError("quantize-onnx: table=FILE says which calibration table")
+        quantize(op, read_calibration(Path(self.table)), DisposablePool.of(ctx))
+
+
+def quantize(module: ModuleOp, ranges: Ranges, pool: DisposablePool) -> None:
+    """
+    Puts the pairs into `module`.
+
+    `XonncError` lists all values without a range. A module that has such pairs already stays as it is.
+    """
+    if any(isinstance(op, QuantizeLinearOp | DequantizeLinearOp) for op in module.walk()):
+        return
+    missing: list[str] = []
+    for function in [op for op in module.walk() if isinstance(op, FuncOp)]:
+        missing += _Rounding(function, ranges, pool).run()
+    if missing:
+        raise XonncError(
+            f"no range in the calibration table for {', '.join(missing[:8])}"
+            + (f" and {len(missing) - 8} more" if len(missing) > 8 else "")
+            + "; calibrate with this model"
+        )
+
+
+def name_values(module: ModuleOp) -> None:
+    """Gives every value that has no ONNX name one after the node that makes it."""
+    taken = {name for op in module.walk() for name in output_names(op)}
+    for number, op in enumerate(module.walk()):
+        if not isinstance(op, OnnxOp) or isinstance(op, NoValueOp) or not op.results or output_names(op):
+            continue
+        stem = node_name(op) or f"{op.name.removeprefix('onnx.')}_{number}"
+        names = [f"{stem}_out{place or ''}" for place in range(len(op.results))]
+        names = [name if name not in taken else f"{name}_{number}" for name in names]
+        taken.update(names)
+        op.location = node_location(node_name(op), names)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """How a value is rounded."""
+
+    scale: float
+    is_unsigned: bool
+
+
+class _Rounding:
+    """The pairs of one function."""
+
+    def __init__(self, function: FuncOp, ranges: Ranges, pool: DisposablePool):
+        self._block: Block = function.body.block
+        self._names: dict[SSAValue, str] = dict(zip(self._block.args, argument_names(function), strict=True))
+        self._ranges = ranges
+        self._pool = pool
+        self._pairs: dict[SSAValue | None, Pair] = {}
+        """By the value behind the pair."""
+        self._unknown: set[SSAValue | None] = set()
+        self._missing: list[str] = []
+
+    def run(self) -> list[str]:
+        """Puts in the pairs; the names of values without a range."""
+        values = [value for value in self._values() if element_type(value.type) in FLOATS]
+        later = self._rounded_later(values)
+        for value in values:
+            if value not in later:
+                self._round(value)
+        return self._missing
+
+    def _values(self) -> Iterator[SSAValue]:
+        """What is computed, in order."""
+        yield from self._block.args
+        for op in list(self._block.ops):
+            if isinstance(op, OnnxOp) and not isinstance(op, ConstantOp | NoValueOp | ReturnOp):
+                yield from op.results
+
+    def _rounded_later(self, values: Sequence[SSAValue]) -> set[SSAValue]:
+        """
+        Values whose one reader takes them before they are rounded: bounds, concatenations, and of a sum's
+        operands the one that is computed last.
+        """
+        later: set[SSAValue] = set()
+        sums: set[Operation] = set()
+        for value in reversed(values):
+            if not isinstance(value, OpResult) or not value.has_one_use():
+                continue
+            use = next(iter(value.uses))
+            reader = use.operation
+            if isinstance(reader, ConcatOp) or (isinstance(reader, BOUNDS) and use.index == 0):
+                later.add(value)
+            elif isinstance(reader, AddOp | SumOp) and isinstance(value.op, SUMS) and reader not in sums:
+                sums.add(reader)
+                later.add(value)
+        return later
+
+    def _round(self, value: SSAValue) -> None:
+        pair = self._pair(value)
+        if pair is None:
+            self._unknown.add(value)
+            if not (isinstance(value, OpResult) and _source(value.op) in self._unknown):
+                self._missing.append(f"'{self._name(value)}'")
+            return
+        dtype = np.uint8 if pair.is_unsigned else np.int8
+        if isinstance(value, OpResult):
+            where, location = InsertPoint.after(value.op), derived(value.op.location)
+        else:
+            where, location = InsertPoint.at_start(self._block), UNKNOWN
+        readers = list(value.uses)
+        scale, zero = (
+            ConstantOp.create(
+                properties={"value": self._pool.create(number)},
+                result_types=[tensor_type((), element_type_of(number.dtype))],
+                location=location,
+            )
+            for number in (np.array(pair.scale, np.float32), np.array(0, dtype))
+        )
+        grid = (scale.output, zero.output)
+        assert is_ranked(value.type)
+        stored = tensor_type(value.type.get_shape(), element_type_of(np.dtype(dtype)))
+        rounded = QuantizeLinearOp.create(operands=[value, *grid], result_types=[stored], location=location)
+        read = DequantizeLinearOp.create(
+            operands=[rounded.y, *grid], result_types=[value.type], location=location
+        )
+        Builder(where).insert([scale, zero, rounded, read])
+        for use in readers:
+            use.operation.operands[use.index] = read.y
+        self._pairs[read.y] = pair
+
+    def _pair(self, value: SSAValue) -> Pair | None:
+        if isinstance(value, OpResult):
+            if (source := _source(value.op)) in self._pairs:
+                return self._pairs[source]
+            if isinstance(value.op, SoftmaxOp | SoftmaxV11Op):
+                return Pair(1 / LARGEST, False)
+        found = self._ranges.get(self._name(value)) or self._ranges.get(self._node(value))
+        return None if found is None else _nearest(found, any(map(_pads_with_zeros, value.uses)))
+
+    def _name(self, value: SSAValue) -> str:
+        if not isinstance(value, OpResult):
+            return self._names[value]
+        names = output_names(value.op)
+        return names[value.index] if value.index < len(names) else describe(value.op)
+
+    def _node(self, value: SSAValue) -> str:
+        return node_name(value.op) if isinstance(value, OpResult) else ""
+
+
+def _source(op: Operation) -> SSAValue | None:
+    """The value whose numbers an op passes on."""
+    return op.operands[0] if isinstance(op, MOVING) else None
+
+
+def _nearest(found: Range, is_symmetric: bool) -> Pair:
+    """The pair that covers a range: positive numbers use all steps where zero may lie at the end."""
+    if found.least >= 0 and not is_symmetric:
+        return Pair((found.largest or 1.0) / UNSIGNED_STEPS, True)
+    return Pair((found.magnitude or 1.0) / LARGEST, False)
+
+
+def _pads_with_zeros(use: Use) -> bool:
+    """Whether a reader is an average that pads: the engine's padding is the integer 0."""
+    op = use.operation
+    return isinstance(op, AveragePoolOp) and (any(values_of(op.pads) or ()) or op.ceil_mode.value.data == 1)
+
+
+def argument_names(function: FuncOp) -> list[str]:
+    """The ONNX names of a function's arguments."""
+    count = len(function.body.block.args)
+    given = list(function.arg_attrs) if isa(function.arg_attrs, ArrayAttr[DictionaryAttr]) else []
+    names = [entry.data.get("onnx.name") for entry in given]
+    names += [None] * (count - len(names))
+    return [name.data if isinstance(name, StringAttr) else f"input_{i}" for i, name in enumerate(names)]

@@ -1,0 +1,110 @@
+"""
+Which numbers a network's values take, from samples of its inputs: what rounding it to 8 bits needs to know.
+
+    samples = read_samples(Path("images.npz"), input_shapes(module))
+    ranges = calibrate_module(module, samples)
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+
+from xonnc.dialects.onnx.types import static_shape
+from xonnc.errors import XonncError
+from xonnc.formats.nvdla.calibration import Ranges
+from xonnc.formats.onnx.exporter import export_proto
+from xonnc.lowering.quantize_onnx import argument_names, name_values
+from xonnc.runtime.calibration import calibrate
+
+Array = npt.NDArray[Any]
+Sample = Mapping[str, Array]
+FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE)
+
+
+def calibrate_module(
+    module: ModuleOp,
+    samples: Sequence[Sample],
+    method: str = "minmax",
+    step: Callable[[int, int, str], None] | None = None,
+) -> Ranges:
+    """
+    The range of every float that `module` computes, over all samples; values without a name get one.
+
+    `method` is `minmax`, `percentile` or `entropy`; `step` is told how far it is. Raises `XonncError` where
+    onnxruntime does not run the model.
+    """
+    name_values(module)
+    model = export_proto(module)
+    there = {output.name for output in model.graph.output}
+    for info in model.graph.value_info:
+        if info.type.tensor_type.elem_type in FLOATS and info.name not in there:
+            model.graph.output.append(info)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.onnx"
+        path.write_bytes(model.SerializeToString())
+        return calibrate(path, samples, method, step)
+
+
+def input_shapes(module: ModuleOp) -> dict[str, tuple[int, ...]]:
+    """The shapes of the network's inputs by name; `XonncError` if one is not static."""
+    function = next(op for op in module.ops if isinstance(op, FuncOp))
+    shapes: dict[str, tuple[int, ...]] = {}
+    for name, argument in zip(argument_names(function), function.body.block.args, strict=True):
+        shape = static_shape(argument.type)
+        if shape is None:
+            raise XonncError(f"input '{name}': {argument.type}; calibrating takes sizes that are known")
+        shapes[name] = shape
+    return shapes
+
+
+def read_samples(path: Path, shapes: Mapping[str, tuple[int, ...]]) -> list[Sample]:
+    """
+    Samples for inputs of these shapes: a `.npz` with an array for each input, a `.npy` for a single input, or
+    a folder of such files. An array may hold many samples along its first axis. Raises `XonncError` for what
+    does not fit.
+    """
+    if path.is_dir():
+        files = sorted(file for file in path.iterdir() if file.suffix in (".npy", ".npz"))
+        if not files:
+            raise XonncError(f"{path}: no .npy or .npz files in it")
+        return [sample for file in files for sample in read_samples(file, shapes)]
+    arrays = _arrays(path)
+    if len(arrays) == len(shapes) == 1:
+        arrays = dict(zip(shapes, arrays.values(), strict=True))
+    missing = [name for name in shapes if name not in arrays]
+    if missing:
+        raise XonncError(f"{path}: no array for input '{missing[0]}'; it has {', '.join(arrays) or 'none'}")
+    split = {name: _split(path, name, arrays[name], shape) for name, shape in shapes.items()}
+    counts = {len(samples) for samples in split.values()}
+    if len(counts) != 1:
+        raise XonncError(f"{path}: {' and '.join(map(str, sorted(counts)))} samples for different inputs")
+    return [dict(zip(split, together, strict=True)) for together in zip(*split.values(), strict=True)]
+
+
+def _arrays(path: Path) -> dict[str, Array]:
+    if not path.is_file():
+        raise XonncError(f"{path}: no such file or folder")
+    try:
+        found = np.load(path, allow_pickle=False)
+        return {"": found} if isinstance(found, np.ndarray) else dict(found.items())
+    except (OSError, ValueError, EOFError) as error:
+        raise XonncError(f"{path}: no arrays in it ({error})") from None
+
+
+def _split(path: Path, name: str, array: Array, shape: tuple[int, ...]) -> list[Array]:
+    if array.shape == shape:
+        return [array.astype(np.float32)]
+    if array.shape[1:] in (shape, shape[1:]) and (array.shape[1:] == shape or shape[0] == 1):
+        return [each.reshape(shape).astype(np.float32) for each in array]
+    raise XonncError(
+        f"{path}: input '{name}': an array of {list(array.shape)}; samples are {list(shape)}, one or many"
+    )

@@ -1,0 +1,35 @@
+// RUN: rm -rf %t && mkdir %t && echo '{"x": {"min": -2.54, "max": 1}, "b": {"min": 0, "max": 5.1}, "last": {"min": -1, "max": 1.27}}' > %t/table.json
+// RUN: onnx-opt %s --quantize-onnx=table=%t/table.json --mlir-print-debuginfo | filecheck %s
+// RUN: onnx-opt %s --quantize-onnx=table=%t/table.json --quantize-onnx=table=%t/table.json | filecheck %s --check-prefix=AGAIN
+// RUN: not onnx-opt %s --quantize-onnx 2>&1 | filecheck %s --check-prefix=NONE
+// RUN: echo '{"x": {"scale": 1}}' > %t/little.json
+// RUN: not onnx-opt %s --quantize-onnx=table=%t/little.json 2>&1 | filecheck %s --check-prefix=LITTLE
+
+// The input is symmetric, the ReLU's numbers use all of uint8, the pool stays on their grid, and what the node called last
+// makes is found by its name. Nothing is rounded between the convolution and the ReLU.
+// CHECK-LABEL: @network
+// CHECK-DAG:     dense<2.000000e-02> : tensor<f32>
+// CHECK-DAG:     dense<0> : tensor<i8>
+// CHECK:         %[[QX:.*]] = "onnx.QuantizeLinear"(%arg0
+// CHECK-SAME:      -> tensor<1x4x4x4xi8>
+// CHECK:         %[[X:.*]] = "onnx.DequantizeLinear"(%[[QX]]
+// CHECK:         %[[A:.*]] = "onnx.Conv"(%[[X]]
+// CHECK-NEXT:    %[[B:.*]] = "onnx.Relu"(%[[A]])
+// CHECK:         "onnx.QuantizeLinear"(%[[B]], %[[S:.*]], %[[Z:.*]]) {{.*}}-> tensor<1x4x4x4xui8>
+// CHECK:         %[[C:.*]] = "onnx.MaxPoolSingleOut"
+// CHECK:         "onnx.QuantizeLinear"(%[[C]], {{.*}}-> tensor<1x4x2x2xui8>
+// CHECK:         %[[D:.*]] = "onnx.Neg"
+// CHECK:         "onnx.QuantizeLinear"(%[[D]], {{.*}}-> tensor<1x4x2x2xi8>
+// AGAIN-COUNT-4: "onnx.QuantizeLinear"
+// AGAIN-NOT:     "onnx.QuantizeLinear"
+// NONE: quantize-onnx: table=FILE says which calibration table
+// LITTLE: no range in the calibration table for 'b', 'd'; calibrate with this model
+func.func @network(%x: tensor<1x4x4x4xf32> {onnx.name = "x"}) -> tensor<1x4x2x2xf32> {
+  %w = onnx.Constant dense<1.0> : tensor<4x4x1x1xf32>
+  %none = "onnx.NoValue"() {value} : () -> none
+  %a = "onnx.Conv"(%x, %w, %none) : (tensor<1x4x4x4xf32>, tensor<4x4x1x1xf32>, none) -> tensor<1x4x4x4xf32> loc(fused<["a"]>["first"])
+  %b = "onnx.Relu"(%a) : (tensor<1x4x4x4xf32>) -> tensor<1x4x4x4xf32> loc(fused<["b"]>["bend"])
+  %c = "onnx.MaxPoolSingleOut"(%b) {kernel_shape = [2, 2], strides = [2, 2]} : (tensor<1x4x4x4xf32>) -> tensor<1x4x2x2xf32> loc(fused<["c"]>["shrink"])
+  %d = "onnx.Neg"(%c) : (tensor<1x4x2x2xf32>) -> tensor<1x4x2x2xf32> loc(fused<["d"]>["last"])
+  onnx.Return %d : tensor<1x4x2x2xf32>
+}

@@ -1,0 +1,190 @@
+"""Networks of floats rounded to 8 bits by the ranges that samples show, from data to the simulator."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper, parser
+
+from xonnc.calibration import read_samples
+from xonnc.errors import XonncError
+from xonnc.formats.nvdla.calibration import Range, read_calibration, write_calibration
+from xonnc.runtime.calibration import METHODS
+from xonnc.runtime.reference import Reference
+from xonnc.tools.driver import main
+
+SHAPE = (1, 3, 12, 12)
+
+NETWORK = """
+    <ir_version: 8, opset_import: ["" : 17]>
+    network (float[1, 3, 12, 12] x) => (float[1, 7] y) {
+      [first] a = Conv <pads = [1, 1, 1, 1]> (x, w1, b1)
+      [bend] b = Relu (a)
+      [shrink] c = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (b)
+      [left] d = Conv <pads = [1, 1, 1, 1]> (c, w2)
+      [right] e = Conv (c, w3)
+      [meet] f = Add (d, e)
+      [bend2] g = Relu (f)
+      [wide] h = Concat <axis = 1> (g, c)
+      [mean] i = AveragePool <kernel_shape = [3, 3], pads = [1, 1, 1, 1], count_include_pad = 1> (h)
+      [all] j = GlobalAveragePool (i)
+      [flat] k = Flatten (j)
+      [last] y = Gemm (k, w4, b4)
+    }
+"""
+WEIGHTS = {
+    "w1": (8, 3, 3, 3),
+    "b1": (8,),
+    "w2": (16, 8, 3, 3),
+    "w3": (16, 8, 1, 1),
+    "w4": (24, 7),
+    "b4": (7,),
+}
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Path:
+    model = parser.parse_model(NETWORK)
+    generator = np.random.default_rng(0)
+    for name, shape in WEIGHTS.items():
+        scale = np.sqrt(np.prod(shape[1:])) if len(shape) == 4 else 2.0
+        array = (generator.standard_normal(shape) / scale).astype(np.float32)
+        model.graph.initializer.append(numpy_helper.from_array(array, name))
+    path = tmp_path / "network.onnx"
+    path.write_bytes(model.SerializeToString())
+    np.save(tmp_path / "samples.npy", generator.standard_normal((20, *SHAPE[1:])).astype(np.float32))
+    np.save(tmp_path / "image.npy", generator.standard_normal(SHAPE).astype(np.float32))
+    return path
+
+
+def compiled(network: Path, *arguments: str) -> Path:
+    output = network.with_suffix(".nvdla")
+    flags = ["--target", "nv_small", "-o", str(output), "-q"]
+    assert main(["compile", str(network), *flags, *arguments]) == 0
+    return output
+
+
+def simulated(loadable: Path) -> np.ndarray[Any, np.dtype[np.float32]]:
+    image, scores = loadable.parent / "image.npy", loadable.parent / "scores.npy"
+    flags = ["--target", "nv_small", "--input", str(image), "--output", str(scores), "-q"]
+    assert main(["simulate", str(loadable), *flags]) == 0
+    return np.load(scores)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_from_floats_to_nv_small(method: str, network: Path):
+    flags = ["--calibrate", str(network.parent / "samples.npy"), "--calibration-method", method]
+    found = simulated(compiled(network, *flags)).reshape(-1)
+    (expected,) = Reference(network).run({"x": np.load(network.parent / "image.npy")})
+    expected = expected.reshape(-1)
+    assert found.dtype == np.float32
+    assert found @ expected / np.linalg.norm(found) / np.linalg.norm(expected) > 0.995
+    assert np.abs(found - expected).max() < 0.1 * np.abs(expected).max()
+
+
+def test_a_saved_table_compiles_the_same(network: Path):
+    table = network.parent / "table.json"
+    samples = network.parent / "samples.npy"
+    first = compiled(network, "--calibrate", str(samples), "--save-calib", str(table)).read_bytes()
+    assert set(json.loads(table.read_text())) >= {"x", "a", "b", "d", "y"}
+    assert compiled(network, "--calib", str(table)).read_bytes() == first
+
+
+def test_values_without_a_range_are_named(network: Path, capsys: pytest.CaptureFixture[str]):
+    table = network.parent / "table.json"
+    table.write_text('{"x": {"scale": 0.02}, "bend": {"min": 0, "max": 4}}')
+    assert main(["compile", str(network), "--target", "nv_small", "--calib", str(table)]) == 1
+    error = capsys.readouterr().err
+    assert "no range in the calibration table for 'd', 'h', 'i', 'j', 'y'" in error
+    assert error.endswith("; calibrate with this model\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "no calibration table: "),
+        ("[1]", "no calibration table: it maps names of values to scales"),
+        ('{"x": 3}', "'x': 3; it is an object of scale, or min and max"),
+        ('{"x": {"scale": "a"}}', "it is an object of scale, or min and max"),
+        ('{"x": {"scale": 0}}', "'x': from 0 to 0 is no range"),
+        ('{"x": {"min": 2, "max": 1}}', "'x': from 2 to 1 is no range"),
+    ],
+)
+def test_damaged_tables(text: str, message: str, tmp_path: Path):
+    path = tmp_path / "table.json"
+    path.write_text(text)
+    with pytest.raises(XonncError) as caught:
+        read_calibration(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert message in str(caught.value)
+
+
+def test_tables_of_others(tmp_path: Path):
+    path = tmp_path / "table.json"
+    path.write_text('{"a": {"scale": 0.5, "min": 0, "max": 0, "offset": 0}, "b": {"min": -1, "max": 3}}')
+    assert read_calibration(path) == {"a": Range(-63.5, 63.5), "b": Range(-1, 3)}
+    write_calibration(path, {"a": Range(-2, 1)})
+    assert read_calibration(path) == {"a": Range(-2, 1)}
+    with pytest.raises(XonncError, match="cannot be read: No such file"):
+        read_calibration(tmp_path / "none.json")
+
+
+def test_samples_of_one_input_and_of_several(tmp_path: Path):
+    np.save(tmp_path / "many.npy", np.zeros((5, 3, 4)))
+    assert len(read_samples(tmp_path / "many.npy", {"x": (1, 3, 4)})) == 5
+    np.savez(tmp_path / "pairs.npz", x=np.zeros((2, 1, 3)), y=np.zeros((2, 4)))
+    pairs = read_samples(tmp_path / "pairs.npz", {"x": (1, 3), "y": (4,)})
+    assert [{name: array.shape for name, array in sample.items()} for sample in pairs] == [
+        {"x": (1, 3), "y": (4,)}
+    ] * 2
+    (tmp_path / "many.npy").rename(tmp_path / "pairs.npz")
+    assert len(read_samples(tmp_path, {"x": (1, 3, 4)})) == 5
+
+
+@pytest.mark.parametrize(
+    ("name", "arrays", "message"),
+    [
+        ("none.npy", None, "no such file or folder"),
+        ("text.npy", None, "no arrays in it"),
+        ("other.npz", {"z": (1, 3), "y": (4,)}, "no array for input 'x'; it has z, y"),
+        (
+            "shape.npz",
+            {"x": (2, 5), "y": (4,)},
+            "input 'x': an array of [2, 5]; samples are [1, 3], one or many",
+        ),
+        ("counts.npz", {"x": (2, 1, 3), "y": (3, 4)}, "2 and 3 samples for different inputs"),
+    ],
+)
+def test_samples_that_do_not_fit(
+    name: str, arrays: dict[str, tuple[int, ...]] | None, message: str, tmp_path: Path
+):
+    path = tmp_path / name
+    if arrays is not None:
+        np.savez(path, allow_pickle=False, **{key: np.zeros(shape) for key, shape in arrays.items()})
+    elif name.startswith("text"):
+        path.write_text("no array")
+    with pytest.raises(XonncError) as caught:
+        read_samples(path, {"x": (1, 3), "y": (4,)})
+    assert str(caught.value).startswith(f"{path}: ")
+    assert message in str(caught.value)
+
+
+def test_an_empty_folder(tmp_path: Path):
+    with pytest.raises(XonncError, match=r"no \.npy or \.npz files in it"):
+        read_samples(tmp_path, {"x": (1, 3)})
+
+
+def test_models_that_are_rounded_already_stay(network: Path, capsys: pytest.CaptureFixture[str]):
+    model = onnx.ModelProto.FromString(network.read_bytes())
+    assert len(model.graph.node) == 12
+    text = network.parent / "out.mlir"
+    table = network.parent / "table.json"
+    table.write_text("{}")
+    main(["compile", str(network), "--stop-after", "simplified", "-o", str(text), "--calib", str(table)])
+    assert "no range" in capsys.readouterr().err
+    assert not text.exists()
