@@ -39,6 +39,7 @@ from xonnc.rewriting.patterns import (
     value,
 )
 from xonnc.rewriting.rules import Condition, Rule, rule, rules
+from xonnc.transforms.rules.conditions import rank
 from xonnc.transforms.rules.decompose_writing import Writer
 
 x = value.x
@@ -111,13 +112,21 @@ def scalings() -> Iterator[tuple[str, Rule]]:
         )
 
 
+NOT_EXPANDED = ("float8", "float6", "float4", "int4", "uint4", "int2", "uint2")
+"""Element types, by the beginnings of their names, that ConstantOfShape has and Expand has not."""
+
+
 @rule(ConstantOfShape(value.shape, value=attr.elements))
 def expanded(shape: SSAValue, elements: Attribute | None) -> Outcome:
-    """constant_of_shape(s) = expand(v, s), v = 0.0 if not given"""
+    """constant_of_shape(s) = expand(v, s), v = 0.0 if not given, unless Expand has no such elements"""
     if elements is None:
         return Expand(np.array(0, np.float32), shape)
     array = elements_array(elements)
-    return Declined("the value is not known") if array is None else Expand(array.reshape(()), shape)
+    if array is None:
+        return Declined("the value is not known")
+    if array.dtype.name.startswith(NOT_EXPANDED):
+        return Declined(f"Expand takes no {array.dtype}")
+    return Expand(array.reshape(()), shape)
 
 
 def written_out(name: str) -> Rule:
@@ -142,15 +151,16 @@ def hard_swish(root: Operation, x: SSAValue) -> Outcome:
     """
     hard_swish(x) = x max(min(x / 6 + 0.5, 1), 0)
 
-    The peer's constants are 32-bit floats always; here they are of x's element type.
+    The peer's constants are 32-bit floats of shape [1] always; here they are of x's element type, and without
+    axes unless x is known to have some.
     """
     element = element_type(x.type)
     assert element is not None
-    dtype = numpy_dtype(element)
+    dtype, shape = numpy_dtype(element), (1,) if rank(x) else ()
 
     def write(op: Operation) -> Sequence[SSAValue]:
         to, type_ = Writer(op), (op.results[0].type,)
-        sixth, half, one, zero = (to.constant(np.array([n], dtype)) for n in (1 / 6, 0.5, 1.0, 0.0))
+        sixth, half, one, zero = (to.constant(np.full(shape, n, dtype)) for n in (1 / 6, 0.5, 1.0, 0.0))
         inner = to(Add, to(Mul, x, sixth, types=type_), half, types=type_)
         gate = to(Max, to(Min, inner, one, types=type_), zero, types=type_)
         return to.last(Mul, x, gate)

@@ -190,7 +190,7 @@ GENERATORS: dict[str, Generator] = {
 
 CLOSENESS: dict[str, Closeness] = {
     # Six products for a power of 64, each rounded, of numbers that were rounded before.
-    "PowToMulRewritePattern": Closeness(relative=1e-5, steps=64),
+    "PowToMulRewritePattern": Closeness(steps=84, narrow=64),
 }
 
 KINDS: dict[str, tuple[Kind, ...]] = {

@@ -17,20 +17,27 @@ Doubles: TypeAlias = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Closeness:
-    """What floats may be apart: units in the last place, or a part of their size; the rest is equal."""
+    """What floats may be apart, in units of the precision of their type; the rest is equal."""
 
     ulps: float = 0
-    relative: float = 0
-    """At least this part of the size of a number, and of the largest number that goes in or comes out."""
+    """Of the size of the number itself."""
     steps: float = 0
-    """`relative` for types that hold fewer digits, in units of their precision."""
+    """Of its size and that of the largest number that goes in or comes out: sums lose digits."""
+    narrow: float = 0
+    """The same for types with fewer digits than 32-bit floats, whose every sum is rounded."""
+    single: bool = False
+    """Whether doubles are computed in single precision too."""
 
     def allowed(self, epsilon: float, smallest: float, wanted: Doubles, scale: float) -> Doubles:
         """The difference allowed for each element."""
         size = np.abs(wanted)
-        part = max(self.relative, self.steps * epsilon) if self.relative else 0.0
-        return self.ulps * epsilon * np.maximum(size, smallest) + part * (size + scale)
+        steps = self.narrow if epsilon > SINGLE else self.steps
+        precision = max(epsilon, SINGLE) if self.single else epsilon
+        return self.ulps * precision * np.maximum(size, smallest) + steps * precision * (size + scale)
 
+
+SINGLE = 2.0**-23
+"""The precision of 32-bit floats."""
 
 SAME = Closeness()
 """What only moves elements."""
@@ -38,8 +45,8 @@ SAME = Closeness()
 FOLDED = Closeness(ulps=1)
 """What one operator computes from constants."""
 
-REWRITTEN = Closeness(relative=1e-5, steps=8)
-"""What several operators compute in another order."""
+REWRITTEN = Closeness(steps=1e-5 / SINGLE, narrow=8)
+"""What several operators compute in another order: 1e-5 of the size for 32-bit floats."""
 
 
 def parts(array: Array) -> list[Doubles]:

@@ -147,7 +147,6 @@ TABLES = (
         decompose_generators.GENERATORS,
         closeness=decompose_generators.CLOSENESS,
         finite=decompose_generators.FINITE,
-        few=decompose_generators.FEW,
         kinds=decompose_generators.KINDS,
         elsewhere=decompose_generators.ELSEWHERE,
         run=converting,
