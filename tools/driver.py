@@ -11,11 +11,13 @@ from importlib.metadata import version
 from typing import NamedTuple, NoReturn
 
 from xonnc.errors import near
+from xonnc.tools.peer_flags import Tool
 from xonnc.tools.process import Exit, run
 
 COMMANDS = {
     "compile": "compiles an ONNX model for a target",
     "simulate": "runs a loadable on the NVDLA simulator",
+    "emit": "writes an ONNX model as IR, as onnx-mlir does",
     "simplify": "makes an ONNX model simpler, its outputs the same",
     "check": "compares a loadable with its model in onnxruntime",
     "inspect": "checks a loadable without running it",
@@ -33,6 +35,8 @@ class Command(NamedTuple):
     run: Callable[[argparse.Namespace], int]
     value_after_equals: Collection[str]
     """Options that take a value only after `=`, so that they do not take the next argument for it."""
+    peer_tool: Tool | None
+    """How the table of onnx-mlir's options calls the command, if it takes any."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -63,12 +67,32 @@ def _run_command(name: str, argv: Sequence[str]) -> int:
     command = _command(name)
     parser = Parser(prog=f"xonnc {name}", description=_sentence(COMMANDS[name]))
     command.add_arguments(parser)
+    if command.peer_tool is not None:
+        return _run_like_peer(command, parser, argv, command.peer_tool)
+    return command.run(_parsed(command, parser, argv))
+
+
+def _run_like_peer(command: Command, parser: Parser, argv: Sequence[str], tool: Tool) -> int:
+    """Runs a command that takes options of onnx-mlir, which it finds as `args.peer`."""
+    from xonnc.tools.pass_flags import UsageError
+    from xonnc.tools.peer_settings import take_peer_flags
+
+    try:
+        peer, argv = take_peer_flags(argv, tool)
+        args = _parsed(command, parser, argv)
+        args.peer = peer
+        return command.run(args)
+    except UsageError as error:
+        parser.error(str(error))
+
+
+def _parsed(command: Command, parser: Parser, argv: Sequence[str]) -> argparse.Namespace:
     argv = [f"{argument}=" if argument in command.value_after_equals else argument for argument in argv]
     args, unknown = parser.parse_known_args(argv)
     if unknown:
         known = re.findall(r"--[a-z-]+", parser.format_help())
         parser.error(f"no argument '{unknown[0]}' here{near(unknown[0].partition('=')[0], known)}")
-    return command.run(args)
+    return args
 
 
 def _sentence(text: str) -> str:
@@ -78,7 +102,12 @@ def _sentence(text: str) -> str:
 
 def _command(name: str) -> Command:
     module = import_module(f"xonnc.tools.commands.{name}")
-    return Command(module.add_arguments, module.run, getattr(module, "VALUE_AFTER_EQUALS", ()))
+    return Command(
+        module.add_arguments,
+        module.run,
+        getattr(module, "VALUE_AFTER_EQUALS", ()),
+        getattr(module, "PEER_TOOL", None),
+    )
 
 
 def _overview() -> str:

@@ -81,6 +81,11 @@ def universe() -> Universe:
     return Universe.get_multiverse()
 
 
+def pass_factories() -> dict[str, Callable[[], type[ModulePass]]]:
+    """The passes of everything installed; `canonicalize` does ours too, as in onnx-mlir."""
+    return {**universe().all_passes, "canonicalize": _canonicalize}
+
+
 class OnnxOptMain(xDSLOptMain):
     """The tool; `stdin` gives the text if no file is named."""
 
@@ -123,9 +128,8 @@ class OnnxOptMain(xDSLOptMain):
             self.ctx.register_dialect(name, factory)
 
     def register_all_passes(self) -> None:
-        """Passes of everything installed; `canonicalize` does ours too, as in onnx-mlir."""
-        self.available_passes.update(universe().all_passes)
-        self.available_passes["canonicalize"] = _canonicalize
+        """Passes of everything installed."""
+        self.available_passes.update(pass_factories())
 
     def register_all_targets(self) -> None:
         """Targets of everything installed."""

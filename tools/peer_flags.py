@@ -39,8 +39,8 @@ class PeerFlag:
     """What is written behind `=`; `None` for a switch, which may be given `true` or `false`."""
     by: tuple[Tool, ...] = ()
     """The tools that take it; none if it is not taken."""
-    sets: tuple[str, str] | None = None
-    """The pass, and its option, that it stands for wherever that pass is asked for."""
+    sets: tuple[tuple[str, str], ...] = ()
+    """The passes, each with its option, that it stands for wherever they are asked for."""
     choices: tuple[str, ...] = ()
     """The values that are taken; any if there are none."""
     is_own: bool = False
@@ -50,6 +50,11 @@ class PeerFlag:
     def spellings(self) -> tuple[str, ...]:
         """The names by which it is given, without dashes."""
         return tuple(self.name.split(","))
+
+
+def _folding(option: str) -> tuple[tuple[str, str], ...]:
+    """An option of constant propagation, wherever there is some."""
+    return tuple((name, option) for name in ("constprop-onnx", "simplify-shape-related-ops-onnx"))
 
 
 COMMON = (
@@ -74,7 +79,7 @@ COMMON = (
         "common",
         "`--constprop-onnx=round-fp-to-int`: casts to integers round to nearest even",
         by=PASSES,
-        sets=("constprop-onnx", "round-fp-to-int"),
+        sets=_folding("round-fp-to-int"),
     ),
     PeerFlag(
         "onnx-const-prop-expansion-bound",
@@ -82,7 +87,7 @@ COMMON = (
         "`--constprop-onnx='expansion-bound=N'`: no fold makes more than N times the bytes it reads",
         "N",
         PASSES,
-        sets=("constprop-onnx", "expansion-bound"),
+        sets=_folding("expansion-bound"),
     ),
     PeerFlag(
         "onnx-const-prop-disable-pattern",
@@ -90,7 +95,7 @@ COMMON = (
         "`--constprop-onnx='disable-pattern=A,B'`: rules to leave out",
         "NAMES",
         PASSES,
-        sets=("constprop-onnx", "disable-pattern"),
+        sets=_folding("disable-pattern"),
     ),
     PeerFlag(
         "onnx-hybrid-pass",
@@ -122,7 +127,7 @@ COMMON = (
         "`--decompose-onnx='decompose-op-in-onnx=A,B'`: operators decomposed only on request",
         "NAMES",
         PASSES,
-        sets=("decompose-onnx", "decompose-op-in-onnx"),
+        sets=(("decompose-onnx", "decompose-op-in-onnx"),),
     ),
     PeerFlag("linalg-ops", "common", "none, there is no path through linalg", "NAMES"),
     PeerFlag("disable-eliminate-write-only-alloc", "common", NO_CPU),
@@ -131,7 +136,7 @@ COMMON = (
         "common",
         "`--constprop-onnx=disable`: nothing is folded",
         by=PASSES,
-        sets=("constprop-onnx", "disable"),
+        sets=_folding("disable"),
     ),
     PeerFlag("disable-count-include-pad", "common", NO_CPU),
     PeerFlag("j", "common", "accepted without effect: passes run one after the other", "N", ALL),
@@ -215,7 +220,7 @@ DRIVER = (
         "`--instrument-onnx-runtime-signature='signature-pattern=…'`: types of the ops that match",
         "OPS",
         PASSES,
-        sets=("instrument-onnx-runtime-signature", "signature-pattern"),
+        sets=(("instrument-onnx-runtime-signature", "signature-pattern"),),
     ),
     PeerFlag(
         "instrument-onnx-node",
@@ -223,7 +228,7 @@ DRIVER = (
         "`--instrument-onnx-runtime-signature='node-pattern=…'`: types and data of the nodes that match",
         "NODES",
         PASSES,
-        sets=("instrument-onnx-runtime-signature", "node-pattern"),
+        sets=(("instrument-onnx-runtime-signature", "node-pattern"),),
     ),
     PeerFlag(
         "onnx-op-stats",
@@ -239,14 +244,14 @@ DRIVER = (
         "`--onnx-op-transform='onnx-op-transform-threshold=N'`: rounds at most",
         "N",
         PASSES,
-        sets=("onnx-op-transform", "onnx-op-transform-threshold"),
+        sets=(("onnx-op-transform", "onnx-op-transform-threshold"),),
     ),
     PeerFlag(
         "onnx-op-transform-report",
         "onnx-mlir",
         "`--onnx-op-transform=onnx-op-transform-report`: how many rounds it took",
         by=PASSES,
-        sets=("onnx-op-transform", "onnx-op-transform-report"),
+        sets=(("onnx-op-transform", "onnx-op-transform-report"),),
     ),
     PeerFlag("parallel", "onnx-mlir", NO_CPU),
     PeerFlag("disable-simd", "onnx-mlir", NO_CPU),
@@ -256,7 +261,7 @@ DRIVER = (
         "onnx-mlir",
         "`--conv-opt-onnx=simd-data-layout`: convolutions in blocks of four channels",
         by=PASSES,
-        sets=("conv-opt-onnx", "simd-data-layout"),
+        sets=(("conv-opt-onnx", "simd-data-layout"),),
     ),
     PeerFlag("ops-for-call", "onnx-mlir", NO_CPU, "OPS"),
     PeerFlag("verifyInputTensors", "onnx-mlir", "`xonnc simulate` checks its inputs always"),

@@ -63,10 +63,9 @@ class PeerSettings:
         """The passes with the options that stand beside them; what a pass itself is given counts more."""
         beside: dict[str, dict[str, ParameterListType]] = {}
         for spelling, given in self.values.items():
-            sets = peer_flags()[spelling].sets
-            if sets is not None:
-                options = beside.setdefault(sets[0], {})
-                options[sets[1]] = tuple(part for text in given for part in text.split(",") if part)
+            for name, option in peer_flags()[spelling].sets:
+                options = beside.setdefault(name, {})
+                options[option] = tuple(part for text in given for part in text.split(",") if part)
         return [ArgSpec(spec.name, beside.get(spec.name, {}) | spec.parameters) for spec in specs]
 
     def arguments(self) -> list[str]:

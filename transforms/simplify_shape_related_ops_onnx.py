@@ -28,15 +28,22 @@ class SimplifyShapeRelatedOps(ModulePass):
     Makes shapes concatenations of sizes, one `onnx.Dim` or constant each, and picks among them.
 
     Three rounds at most, each followed by constant propagation, shape inference and canonicalisation.
+    Options: those of `constprop-onnx`, for that propagation.
     """
 
     name = "simplify-shape-related-ops-onnx"
 
+    expansion_bound: int = -1
+    disable_pattern: tuple[str, ...] = ()
+    round_fp_to_int: bool = False
+    disable: bool = False
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Simplifies everything under `op`."""
+        folds = ConstProp(self.expansion_bound, self.disable_pattern, self.round_fp_to_int, self.disable)
         for _ in range(ROUNDS):
             found = apply_rules(op, ctx, simplifying_rules(), pass_name=self.name)
-            folded = apply_rules(op, ctx, ConstProp().rules(), pass_name=self.name)
+            folded = apply_rules(op, ctx, folds.rules(), pass_name=self.name)
             inferred = infer_shapes(op)
             tidied = apply_rules(op, ctx, all_rules(), pass_name=self.name)
             if not (found.changed or folded.changed or inferred or tidied.changed):

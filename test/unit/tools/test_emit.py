@@ -1,0 +1,165 @@
+"""`xonnc emit`: models as IR, with the options of onnx-mlir."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import onnx.parser
+import pytest
+
+from xonnc.tools.commands.emit import stages
+from xonnc.tools.driver import main
+from xonnc.tools.opt import run_opt
+from xonnc.tools.peer_settings import take_peer_flags
+
+TEXT = """<ir_version: 8, opset_import: ["" : 20]>
+g (float[2, 3] x) => (float[2, 3] y) <float[3, 4] w = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}> {
+    [gelu] a = Gelu (x)
+    c = Constant <value = float {1}> ()
+    d = Constant <value = float {2}> ()
+    s = Add (c, d)
+    [twice] b = Mul (a, s)
+    [same] b2 = Mul (a, s)
+    [sum] e = Add (b, b2)
+    t = Transpose (w)
+    p = MatMul (e, w)
+    q = MatMul (p, t)
+    y = Relu (q)
+}"""
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    path = tmp_path / "m.onnx"
+    path.write_bytes(onnx.parser.parse_model(TEXT).SerializeToString())
+    return path
+
+
+def test_the_model_as_imported(model: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["emit", str(model), "--EmitONNXBasic"]) == 0
+    full, elided = model.with_name("m.onnx.mlir"), model.with_name("m.tmp")
+    assert capsys.readouterr().out == (
+        f"Full MLIR code written to:\n\t{full}\n\nConstant-free MLIR Code written to:\n\t{elided}\n\n"
+    )
+    assert "onnx.Return" in full.read_text()
+    assert full.read_text().count('"onnx.Mul"') == 2
+    assert "loc(" not in full.read_text()
+    assert "__elided__" in elided.read_text()
+    assert "__elided__" not in full.read_text()
+    assert run_opt([str(full)])[0] == 0
+
+
+def test_the_model_after_the_passes(model: Path):
+    assert main(["emit", str(model)]) == 0
+    text = model.with_name("m.onnx.mlir").read_text()
+    assert text.count('"onnx.Mul"') == 1
+    assert '"onnx.Transpose"' not in text
+    assert "tensor<*x" not in text
+    assert "return %" in text
+    assert "onnx.Return" not in text
+    assert 'onnx_node_name = "gelu"' in text
+
+
+def emitted(model: Path, *options: str) -> str:
+    """What is written in full."""
+    assert main(["emit", str(model), *options]) == 0
+    return model.with_name("m.onnx.mlir").read_text()
+
+
+@pytest.mark.parametrize(
+    ("option", "there", "not_there"),
+    [
+        ("-preserveLocations", 'loc("gelu")', "!"),
+        ("--functions-to-decompose=Gelu", '"onnx.Erf"', '"onnx.Gelu"'),
+        ("--disable-constant-prop", '"onnx.Transpose"', "!"),
+        ("--onnx-const-prop-disable-pattern=TransposeofConst", '"onnx.Transpose"', "!"),
+        ("--replace-op-with-its-operand=0:gelu", '"onnx.Mul"(%arg0', '"onnx.Gelu"'),
+        ("--instrument-onnx-node=sum", "onnx.PrintSignature", "!"),
+        ("--instrument-signature=onnx.Gelu", 'op_name = "onnx.Gelu, gelu", print_data = 0', "!"),
+        ("--onnx-hybrid-pass=false", '"onnx.Gelu"', '"onnx.Transpose"'),
+        ("-O3", '"onnx.Gelu"', '"onnx.Transpose"'),
+        ("--modelSize=large", '"onnx.Gelu"', '"onnx.Transpose"'),
+    ],
+)
+def test_options_change_what_is_written(option: str, there: str, not_there: str, model: Path):
+    text = emitted(model, option)
+    assert there in text
+    assert not_there not in text
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        ("-v", "xonnc emit: decompose-onnx"),
+        ("--enable-timing", "===- pass timing: "),
+        ("--onnx-op-stats=TXT", "Operations encountered:"),
+        ("--onnx-op-stats=JSON", '"onnx.Gelu" : 1,'),
+        ("--report-heap-after=set-onnx-node-name", "heap after set-onnx-node-name: "),
+        ("--report-heap-before=decompose-onnx,scrub-disposable", "heap before scrub-disposable: "),
+    ],
+)
+def test_options_tell_something(option: str, told: str, model: Path, capsys: pytest.CaptureFixture[str]):
+    emitted(model, option)
+    assert told in capsys.readouterr().err
+
+
+def test_the_ir_is_printed(model: Path, capsys: pytest.CaptureFixture[str]):
+    emitted(model, "--printIR")
+    assert "return %" in capsys.readouterr().out
+    emitted(model, "--printONNXBasicIR")
+    basic = capsys.readouterr().out
+    assert basic.count('"onnx.Mul"') == 2
+    assert "__elided__" in basic
+
+
+def test_the_file_with_constants_may_be_left_out(model: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["emit", str(model), "--do-not-emit-full-mlir-code"]) == 0
+    assert not model.with_name("m.onnx.mlir").exists()
+    assert model.with_name("m.tmp").exists()
+    assert "Full MLIR code" not in capsys.readouterr().out
+
+
+def test_the_flags_of_a_run_are_kept_and_read(model: Path, tmp_path: Path):
+    file = tmp_path / "flags.json"
+    emitted(model, "--EmitONNXBasic", "-preserveLocations", f"--save-config-file={file}")
+    assert json.loads(file.read_text()) == {"compile-options": ["--EmitONNXBasic", "--preserveLocations"]}
+    assert 'loc("gelu")' in emitted(model, f"--config-file={file}", "-o", str(model.with_name("m")))
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "problem"),
+    [
+        (["--EmitLib"], 2, "--EmitLib: no CPU code is made; nearest: --EmitONNXIR; see"),
+        (["--parallel"], 2, "option '--parallel' of onnx-mlir is not taken; nearest: "),
+        (["--report-heap-before=csee"], 2, "no pass 'csee'; did you mean 'cse'?"),
+        (["--repeatOnnxTransform=often"], 2, "option '--repeatOnnxTransform' takes a number, found 'often'"),
+        (["--no-such-option"], 2, "no argument '--no-such-option' here"),
+        (["-o", "/nowhere/m"], 1, "the folder /nowhere does not exist"),
+        (["--allowSorting=maybe"], 2, "option '--allowSorting' takes true or false, found 'maybe'"),
+    ],
+)
+def test_what_is_wrong_is_told(
+    options: list[str], code: int, problem: str, model: Path, capsys: pytest.CaptureFixture[str]
+):
+    try:
+        found = main(["emit", str(model), *options])
+    except SystemExit as stop:
+        found = stop.code
+    assert found == code
+    assert problem in capsys.readouterr().err
+
+
+def test_stages_follow_the_flags():
+    def names(*flags: str) -> list[str]:
+        return list(stages(take_peer_flags(flags, "xonnc emit")[0]))
+
+    assert names()[0] == "decompose-onnx"
+    assert names()[-1] == "set-onnx-node-name"
+    assert "recompose-onnx" in names()
+    assert "recompose-onnx" not in names("--disable-recompose")
+    assert "conv-opt-onnx" not in names("--enable-conv-opt-pass=false")
+    assert names("--repeatOnnxTransform=2").count("decompose-onnx") == 3
+    assert "onnx-hybrid-transform" not in names("--onnx-hybrid-pass=false")
+    assert names("--replace-op-with-its-operand=0:a")[0] == "replace-op-with-its-operand"
+    assert names("--instrument-onnx-node=a")[-1] == "instrument-onnx-runtime-signature"

@@ -1,0 +1,197 @@
+"""`xonnc emit`: what onnx-mlir writes for `--EmitONNXBasic` and `--EmitONNXIR`, with its options."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from io import TextIOWrapper
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from xonnc.formats.replacing import replacing
+from xonnc.tools.files import require_folder
+from xonnc.tools.pass_flags import ALIASES, UsageError, near
+from xonnc.tools.peer_flags import Tool, peer_flags
+from xonnc.tools.universe import XONNC_UNIVERSE
+
+if TYPE_CHECKING:
+    from xdsl.context import Context
+    from xdsl.dialects.builtin import ModuleOp
+    from xdsl.passes import ModulePass
+    from xdsl.utils.arg_spec import ArgSpec, ParameterListType
+
+    from xonnc.tools.instrumentation import Observer, PassRecord
+    from xonnc.tools.peer_settings import PeerSettings
+
+PEER_TOOL: Tool = "xonnc emit"
+"""The options of onnx-mlir that it takes are those of the table."""
+
+ELIDED_ABOVE = 10
+"""Elements of a constant that the file without constants still shows."""
+
+HYBRID = ("onnx-hybrid-transform",)
+ONE_BY_ONE = (
+    "shape-inference-onnx",
+    "canonicalize",
+    "constprop-onnx",
+    "shape-inference-onnx",
+    "canonicalize",
+)
+"""What stands for `onnx-hybrid-transform` when it is switched off."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the command."""
+    parser.epilog = "All options of onnx-mlir that docs/peer-flags.md names for it are taken too."
+    parser.add_argument("model", type=Path, help="the model: .onnx, .onnxtxt or .json")
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="BASE",
+        help="writes BASE.onnx.mlir, and BASE.tmp without constants (default: the model's name)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Imports, runs the passes, writes and tells what was written."""
+    peer: PeerSettings = args.peer
+    emitted = peer.chosen(peer_flags()["EmitONNXIR"].spellings) or "EmitONNXIR"
+    if emitted not in ("EmitONNXBasic", "EmitONNXIR"):
+        raise UsageError(f"--{emitted}: no CPU code is made; nearest: --EmitONNXIR")
+    base: Path = args.output or args.model.with_suffix("")
+    require_folder(base)
+    passes = list(_passes(peer)) if emitted == "EmitONNXIR" else []
+    ctx, module = _imported(args.model, peer)
+    if peer.on("printONNXBasicIR"):
+        _print(module, sys.stdout, peer, ELIDED_ABOVE)
+    _apply(passes, ctx, module, peer)
+    _tell_statistics(module, peer)
+    if peer.on("printIR"):
+        _print(module, sys.stdout, peer, None)
+    _write(module, base, peer)
+    return 0
+
+
+def stages(peer: PeerSettings) -> Iterator[str]:
+    """The passes of the ONNX level in onnx-mlir's order (spec/onnx-front.md §2.4), as far as wanted."""
+    is_hybrid = peer.on("onnx-hybrid-pass", default=True) and HYBRID[0] in XONNC_UNIVERSE.all_passes
+    hybrid = HYBRID if is_hybrid else ONE_BY_ONE
+    if peer.text("replace-op-with-its-operand") is not None:
+        yield "replace-op-with-its-operand"
+    for _ in range(1 + (peer.number("repeatOnnxTransform") or 0)):
+        yield "decompose-onnx"
+        if not peer.on("disable-recompose"):
+            yield "recompose-onnx"
+        yield from hybrid
+        if peer.on("enable-conv-opt-pass", default=True):
+            yield "conv-opt-onnx"
+            yield from hybrid
+        yield "simplify-shape-related-ops-onnx"
+        yield from hybrid
+    yield "remove-same-onnx-dim"
+    yield "standard-func-return"
+    yield "onnx-cse-with-node-name"
+    yield "scrub-disposable"
+    yield "set-onnx-node-name"
+    if {"instrument-signature", "instrument-onnx-node"} & peer.values.keys():
+        yield "instrument-onnx-runtime-signature"
+
+
+def _specs(peer: PeerSettings) -> Iterator[ArgSpec]:
+    """The passes with the options that follow from the flags."""
+    from xdsl.utils.arg_spec import ArgSpec
+
+    for name in stages(peer):
+        options: dict[str, ParameterListType] = {}
+        if name == "replace-op-with-its-operand":
+            options["list-id-regex"] = peer.names(name)
+        if name == "onnx-hybrid-transform" and peer.on("disable-recompose"):
+            options["recomposition"] = (False,)
+        if name == "decompose-onnx" and not peer.on("disable-conv-to-matmul"):
+            options["enable-conv-to-matmul"] = (True,)
+        yield ArgSpec(name, options)
+
+
+def _passes(peer: PeerSettings) -> Iterator[ModulePass]:
+    from xonnc.tools.opt import pass_factories
+    from xonnc.tools.pass_flags import make_pass
+
+    factories = pass_factories()
+    for when in ("before", "after"):
+        for name in _heap_passes(peer, when):
+            if name not in factories:
+                raise UsageError(f"no pass '{name}'{near(name, factories)}")
+    for spec in peer.for_passes(_specs(peer)):
+        if spec.name in factories:
+            yield make_pass(spec, factories)
+
+
+def _heap_passes(peer: PeerSettings, when: str) -> tuple[str, ...]:
+    return tuple(ALIASES.get(name, name) for name in peer.names(f"report-heap-{when}"))
+
+
+def _imported(model: Path, peer: PeerSettings) -> tuple[Context, ModuleOp]:
+    from xdsl.context import Context
+
+    from xonnc.formats.onnx.importer import import_loaded
+    from xonnc.formats.onnx.preparation import Preparation, load_prepared
+    from xonnc.tools.opt import universe
+    from xonnc.tools.translate import preparation
+
+    ctx = Context()
+    for name, factory in universe().all_dialects.items():
+        ctx.register_dialect(name, factory)
+    loaded = load_prepared(str(model), None, None, preparation(peer) or Preparation())
+    return ctx, import_loaded(loaded, ctx)
+
+
+def _apply(passes: list[ModulePass], ctx: Context, module: ModuleOp, peer: PeerSettings) -> None:
+    from xonnc.rewriting.statistics import collecting
+    from xonnc.tools.instrumentation import ConstantCollector, Recorder, Settler, observed, timing_report
+    from xonnc.tools.watching import Announcer, HeapReporter
+
+    with collecting() as ledger:
+        recorder = Recorder(ctx, ledger)
+        observers: list[Observer] = [
+            Settler(recorder),
+            ConstantCollector(ctx),
+            *([Announcer("xonnc emit")] if peer.on("v") else []),
+            HeapReporter(ctx, _heap_passes(peer, "before"), _heap_passes(peer, "after")),
+            recorder,
+        ]
+        observed(passes, observers).apply(ctx, module)
+        records: list[PassRecord] = recorder.records
+    if peer.on("enable-timing"):
+        print(timing_report(records), file=sys.stderr)
+
+
+def _tell_statistics(module: ModuleOp, peer: PeerSettings) -> None:
+    from xonnc.transforms.op_counts import as_json, as_table, op_counts
+
+    if (form := peer.text("onnx-op-stats")) is not None:
+        counts = op_counts(module)
+        print(as_json(counts) if form == "JSON" else as_table(counts), file=sys.stderr)
+
+
+def _write(module: ModuleOp, base: Path, peer: PeerSettings) -> None:
+    full, elided = (base.with_name(f"{base.name}{suffix}") for suffix in (".onnx.mlir", ".tmp"))
+    if not peer.on("do-not-emit-full-mlir-code"):
+        _write_text(module, full, peer, None)
+        print(f"Full MLIR code written to:\n\t{full}\n")
+    _write_text(module, elided, peer, ELIDED_ABOVE)
+    print(f"Constant-free MLIR Code written to:\n\t{elided}\n")
+
+
+def _write_text(module: ModuleOp, path: Path, peer: PeerSettings, elide_larger: int | None) -> None:
+    with replacing(path) as file, TextIOWrapper(file, encoding="utf-8") as text:
+        _print(module, text, peer, elide_larger)
+
+
+def _print(module: ModuleOp, stream: TextIO, peer: PeerSettings, elide_larger: int | None) -> None:
+    from xonnc.dialects.onnx.assembly import OnnxPrinter
+
+    debuginfo = peer.on("preserveLocations")
+    OnnxPrinter(stream=stream, print_debuginfo=debuginfo, elide_larger=elide_larger).print_op(module)
+    stream.write("\n")
