@@ -112,6 +112,12 @@ def _print_op_stats() -> type[ModulePass]:
     return PrintOpStats
 
 
+def _recompose() -> type[ModulePass]:
+    from xonnc.transforms.recompose_onnx import Recompose
+
+    return Recompose
+
+
 def _remove_same_onnx_dim() -> type[ModulePass]:
     from xonnc.transforms.remove_same_onnx_dim import RemoveSameOnnxDim
 
@@ -201,6 +207,7 @@ XONNC_UNIVERSE = Universe(
         "onnx-pre-krnl-verify": _onnx_pre_krnl_verify,
         "print-op-stats": _print_op_stats,
         "quantize-onnx": _quantize_onnx,
+        "recompose-onnx": _recompose,
         "remove-same-onnx-dim": _remove_same_onnx_dim,
         "replace-op-with-its-operand": _replace_op,
         "scrub-disposable": _scrub,

@@ -1,0 +1,65 @@
+"""`recompose-onnx`: operators of ONNX for what they were written as (spec/onnx-rules-passes… §2.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from xonnc.dialects.onnx.ops.math.activation import GeluOp
+from xonnc.dialects.onnx.ops.nn.attention import AttentionOp
+from xonnc.dialects.onnx.ops.nn.normalization import LayerNormalizationOp, RMSNormalizationOp
+from xonnc.rewriting.driver import apply_rules
+from xonnc.rewriting.rules import RuleSet
+from xonnc.transforms.rules import (
+    recompose_activations,
+    recompose_attention,
+    recompose_convolution,
+    recompose_normalization,
+    recompose_quantization,
+)
+
+SINCE = {
+    "RecomposeGelu": GeluOp.SINCE,
+    "RecomposeLayerNormalization": LayerNormalizationOp.SINCE,
+    "RecomposeRMSNormalization": RMSNormalizationOp.SINCE,
+    "RecomposeAttention": AttentionOp.SINCE,
+}
+"""The opset from which on the op that a rule of `standard_rules` makes is one of ONNX."""
+
+
+@dataclass(frozen=True)
+class Recompose(ModulePass):
+    """
+    Finds Gelu, layer normalisations and quantised products in what they were written as; joins convolutions.
+
+    Convolutions that read one image become one. `target` is taken for the sake of scripts and says nothing.
+    """
+
+    name = "recompose-onnx"
+
+    target: str = ""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        apply_rules(op, ctx, all_rules(), pass_name=self.name)
+
+
+@cache
+def all_rules() -> RuleSet:
+    """Every rule of the pass, in the order in which they are tried."""
+    return (
+        recompose_activations.RULES
+        | recompose_normalization.RULES
+        | recompose_quantization.RULES
+        | recompose_convolution.RULES
+    )
+
+
+@cache
+def standard_rules(opset: int) -> RuleSet:
+    """The rules whose results are ops of this opset of ONNX, in whatever way they were written."""
+    every = recompose_activations.STANDARD | recompose_normalization.STANDARD | recompose_attention.STANDARD
+    return RuleSet({name: rule for name, rule in every.items() if SINCE[name] <= opset})

@@ -1,0 +1,167 @@
+"""Gelu, put together again from what it was written as (spec/onnx-rules-passes… §2.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import pi, sqrt
+
+from xdsl.ir import Operation, SSAValue
+
+from xonnc.dialects.onnx.ops.math.arithmetic import AddOp, DivOp, MulOp, PowOp
+from xonnc.dialects.onnx.ops.math.elementwise import ErfOp
+from xonnc.dialects.onnx.ops.math.trigonometry import TanhOp
+from xonnc.dialects.onnx.types import element_type, numpy_dtype
+from xonnc.rewriting.onnx import Gelu, Mul
+from xonnc.rewriting.patterns import Declined, Outcome, value
+from xonnc.rewriting.rules import Rule, rule, rules
+from xonnc.transforms.numerics import is_float
+from xonnc.transforms.rules.recompose_reading import either_way, exact_type, holds, made_by
+
+Argument = Callable[[SSAValue, SSAValue], bool]
+"""Whether a value, what an Erf or Tanh is taken of, is its argument in the Gelu of the second value."""
+
+CUBIC = 0.044715
+
+
+def over_root(found: SSAValue, x: SSAValue) -> bool:
+    """x / √2"""
+    quotient = made_by(found, DivOp)
+    return quotient is not None and quotient.A is x and holds(quotient.B, sqrt(2), x)
+
+
+def times_inverse_root(found: SSAValue, x: SSAValue) -> bool:
+    """x (1 / √2)"""
+    return is_multiple(found, sqrt(0.5), lambda other: other is x, x)
+
+
+def cube(found: SSAValue, x: SSAValue) -> bool:
+    """x ^ 3"""
+    power = made_by(found, PowOp)
+    return power is not None and power.X is x and holds(power.Y, 3, x)
+
+
+def product_of_three(found: SSAValue, x: SSAValue) -> bool:
+    """x x x"""
+    product = made_by(found, MulOp)
+    return product is not None and any(a is x and is_square(b, x) for a, b in either_way(product))
+
+
+def is_square(found: SSAValue, x: SSAValue) -> bool:
+    """x x, or x ^ 2"""
+    product, power = made_by(found, MulOp), made_by(found, PowOp)
+    if product is not None:
+        return product.A is x and product.B is x
+    return power is not None and power.X is x and holds(power.Y, 2, x)
+
+
+def is_multiple(found: SSAValue, factor: float, of: Callable[[SSAValue], bool], x: SSAValue) -> bool:
+    """Whether `found` is a factor times something."""
+    product = made_by(found, MulOp)
+    return product is not None and any(of(a) and holds(b, factor, x) for a, b in either_way(product))
+
+
+def is_sum(found: SSAValue, one: Callable[[SSAValue], bool], other: Callable[[SSAValue], bool]) -> bool:
+    """Whether `found` is the sum of two such values."""
+    total = made_by(found, AddOp)
+    return total is not None and any(one(a) and other(b) for a, b in either_way(total))
+
+
+def polynomial(third: Argument) -> Argument:
+    """√(2/π) (x + 0.044715 x³)"""
+
+    def matches(found: SSAValue, x: SSAValue) -> bool:
+        def small(part: SSAValue) -> bool:
+            return is_multiple(part, CUBIC, lambda power: third(power, x), x)
+
+        return is_multiple(found, sqrt(2 / pi), lambda part: is_sum(part, lambda term: term is x, small), x)
+
+    return matches
+
+
+def factored(found: SSAValue, x: SSAValue) -> bool:
+    """√(2/π) x (1 + 0.044715 x²), the factors in any order"""
+    product = made_by(found, MulOp)
+    if product is None:
+        return False
+
+    def bracket(part: SSAValue) -> bool:
+        def small(term: SSAValue) -> bool:
+            return is_multiple(term, CUBIC, lambda power: is_square(power, x), x)
+
+        return is_sum(part, lambda term: holds(term, 1, x), small)
+
+    def scaled(part: SSAValue) -> bool:
+        return is_multiple(part, sqrt(2 / pi), lambda term: term is x, x)
+
+    def whole(part: SSAValue) -> bool:
+        inner = made_by(part, MulOp)
+        return inner is not None and any(a is x and bracket(b) for a, b in either_way(inner))
+
+    def scaled_bracket(part: SSAValue) -> bool:
+        return is_multiple(part, sqrt(2 / pi), bracket, x)
+
+    return any(
+        (scaled(a) and bracket(b))
+        or (whole(a) and holds(b, sqrt(2 / pi), x))
+        or (a is x and scaled_bracket(b))
+        for a, b in either_way(product)
+    )
+
+
+def halves(root: Operation) -> Iterator[tuple[SSAValue, SSAValue, SSAValue]]:
+    """One half, and two values whose product with it is what `root` makes."""
+    for half, product in either_way(root):
+        inner = made_by(product, MulOp)
+        if inner is not None:
+            yield half, inner.A, inner.B
+    for nested, other in either_way(root):
+        inner = made_by(nested, MulOp)
+        if inner is not None:
+            for half, part in either_way(inner):
+                yield half, part, other
+
+
+def approximation(found: SSAValue, x: SSAValue, erf: tuple[Argument, ...], tanh: tuple[Argument, ...]) -> str:
+    """By which function `found` = 1 + erf(…) or 1 + tanh(…) makes the Gelu of x; empty if it does not."""
+    total = made_by(found, AddOp)
+    if total is None:
+        return ""
+    for one, curve in either_way(total):
+        exact, rough = made_by(curve, ErfOp), made_by(curve, TanhOp)
+        if (exact is None and rough is None) or not holds(one, 1, x):
+            continue
+        if exact is not None:
+            return "none" if any(argument(exact.input, x) for argument in erf) else ""
+        if rough is not None:
+            return "tanh" if any(argument(rough.input, x) for argument in tanh) else ""
+    return ""
+
+
+def gelu(erf: tuple[Argument, ...], tanh: tuple[Argument, ...]) -> Rule:
+    """x (1 + erf(x / √2)) / 2 is the Gelu of x, with the argument of erf or tanh written in these ways"""
+
+    @rule(Mul(value.a, value.b))
+    def recompose(root: Operation) -> Outcome:
+        """x (1 + erf(x / √2)) / 2 and x (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2 are the Gelu of x"""
+        element = element_type(root.results[0].type)
+        if element is None or not is_float(numpy_dtype(element)):
+            return Declined("it is not about floats")
+        for half, first, second in halves(root):
+            for x, found in ((second, first), (first, second)):
+                kind = approximation(found, x, erf, tanh)
+                if kind and holds(half, 0.5, x):
+                    return Gelu(x, approximate=kind).typed(exact_type(root.results[0], x))
+        return Declined("it is no half of x (1 + erf(…)) or x (1 + tanh(…))")
+
+    return recompose
+
+
+RULES = rules(RecomposeGeluFromMulPattern=gelu((over_root,), (polynomial(cube),)))
+
+STANDARD = rules(
+    RecomposeGelu=gelu(
+        (over_root, times_inverse_root),
+        (polynomial(cube), polynomial(product_of_three), factored),
+    )
+)
+"""For models whose opset has Gelu, in all ways in which it is written."""

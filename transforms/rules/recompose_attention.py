@@ -1,0 +1,127 @@
+"""Attention, put together again from two products of matrices and a softmax between them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.dialects.builtin import f64
+from xdsl.ir import Operation, SSAValue
+
+from xonnc.dialects.onnx.ops.math.arithmetic import AddOp, DivOp, MulOp
+from xonnc.dialects.onnx.ops.math.linear import MatMulOp
+from xonnc.dialects.onnx.ops.math.probability import SoftmaxOp
+from xonnc.dialects.onnx.ops.tensor.shape import TransposeOp
+from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shape
+from xonnc.rewriting.literals import decode
+from xonnc.rewriting.onnx import Attention, MatMul, Transpose
+from xonnc.rewriting.patterns import Declined, Edit, Outcome, value
+from xonnc.rewriting.rules import rule, rules
+from xonnc.transforms.rules.conditions import is_scalar
+from xonnc.transforms.rules.decompose_writing import Writer
+from xonnc.transforms.rules.recompose_reading import broadcasts_into, either_way, made_by, number_in
+
+RANK = 4
+"""Batch, heads, places and features."""
+
+
+@dataclass(frozen=True)
+class Scores:
+    """`scale Q K + mask`, what the softmax is taken of."""
+
+    product: MatMulOp
+    scale: float = 1.0
+    mask: SSAValue | None = None
+
+
+def scores(found: SSAValue) -> Scores | None:
+    """The scores that a value is, if nobody else reads what they are made of."""
+    if not found.has_one_use():
+        return None
+    total = made_by(found, AddOp)
+    if total is None:
+        return scaled(found)
+    for part, mask in either_way(total):
+        inner = scaled(part) if part.has_one_use() else None
+        if inner is not None:
+            return replace(inner, mask=mask)
+    return None
+
+
+def scaled(found: SSAValue) -> Scores | None:
+    """A product of matrices, times or over a number above 0."""
+    product = made_by(found, MatMulOp)
+    if product is not None:
+        return Scores(product)
+    multiple, quotient = made_by(found, MulOp), made_by(found, DivOp)
+    pairs = [*either_way(multiple)] if multiple else [(quotient.A, quotient.B)] if quotient else []
+    for part, factor in pairs:
+        inner, number = made_by(part, MatMulOp), number_in(factor)
+        # The op multiplies both sides by the root of its scale.
+        if inner is not None and part.has_one_use() and is_scalar(factor) and number and number > 0:
+            return Scores(inner, 1 / number if quotient else number)
+    return None
+
+
+def keys(to: Writer, product: MatMulOp) -> SSAValue:
+    """K, which the product reads with its last axes swapped."""
+    turned = made_by(product.B, TransposeOp)
+    perm = decode(turned.perm) if turned else None
+    if turned is None or not isinstance(perm, tuple) or len(perm) != RANK:
+        return to(Transpose, product.B, perm=[0, 1, 3, 2])
+    order = [place for place in perm if isinstance(place, int)]
+    straight = [*order[:2], order[3], order[2]]
+    return turned.data if straight == list(range(RANK)) else to(Transpose, turned.data, perm=straight)
+
+
+def shape_problem(found: Scores, v: SSAValue) -> str | None:
+    """Why the operands do not fit: the op does not broadcast batches, and counts heads."""
+    shapes = [static_shape(each.type) for each in (found.product.A, found.product.B, v)]
+    q, k, values = shapes
+    if q is None or k is None or values is None or {len(q), len(k), len(values)} != {RANK}:
+        return "only for operands of rank 4 and known shape"
+    if not q[:2] == k[:2] == values[:2]:
+        return "batches or heads are broadcast"
+    if 0 in (*q, *k, *values):
+        return "a size is 0"
+    if found.mask is None:
+        return None
+    mask = found.mask.type
+    if not broadcasts_into(found.mask, found.product.Y):
+        return "the mask may make the scores larger"
+    # A shorter last axis of a mask is filled up with -inf, not broadcast.
+    if not is_ranked(mask) or len(mask.get_shape()) < 2 or mask.get_shape()[-1] != k[-1]:
+        return "the mask has not as many columns as the scores"
+    return None
+
+
+@rule(MatMul(value.p, value.v))
+def attention(root: Operation, p: SSAValue, v: SSAValue) -> Outcome:
+    """softmax(scale q kᵀ + mask) v is the attention of q, k and v"""
+    softmax = made_by(p, SoftmaxOp)
+    if softmax is None or not p.has_one_use():
+        return Declined("the first factor is no softmax, or has other readers")
+    if decode(softmax.axis) not in (-1, RANK - 1):
+        return Declined("the softmax is not along the last axis")
+    found = scores(softmax.input)
+    if found is None:
+        return Declined("the softmax is not of a product, its scale and a mask, which only it reads")
+    if element_type(root.results[0].type) == f64:
+        return Declined("doubles are computed in single precision")
+    if problem := shape_problem(found, v):
+        return Declined(problem)
+    return Edit(lambda end: write(end, found, v))
+
+
+def write(end: Operation, found: Scores, v: SSAValue) -> Sequence[SSAValue]:
+    """The op in place of the last product."""
+    to = Writer(end)
+    k = keys(to, found.product)
+    mask = to.none() if found.mask is None else found.mask
+    types = [end.results[0].type, NONE, NONE, NONE]
+    absent = (to.none() for _ in range(3))
+    return to.all(Attention, found.product.A, k, v, mask, *absent, types=types, scale=found.scale)[:1]
+
+
+STANDARD = rules(RecomposeAttention=attention)
+"""For models whose opset has the operator."""

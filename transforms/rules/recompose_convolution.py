@@ -1,0 +1,187 @@
+"""Convolutions of one image as one convolution (spec/onnx-rules-passes… §2.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xonnc.dialects.onnx.ops.nn.convolution import ConvOp
+from xonnc.dialects.onnx.ops.tensor.shape import ConcatOp
+from xonnc.dialects.onnx.types import element_type, static_shape, tensor_type
+from xonnc.rewriting.editing import erase, replace_uses
+from xonnc.rewriting.literals import decode
+from xonnc.rewriting.onnx import Concat, Conv, Split
+from xonnc.rewriting.patterns import Declined, Edit, Outcome, value
+from xonnc.rewriting.rules import rule, rules
+from xonnc.transforms.rules.conditions import is_absent
+from xonnc.transforms.rules.decompose_writing import Writer
+
+ALIKE = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
+"""What the convolutions have in common."""
+
+CHANNELS = 1
+"""The axis of the channels."""
+
+
+@dataclass(frozen=True)
+class Parallel:
+    """Convolutions of one image, in the order in which they stand."""
+
+    convs: Sequence[ConvOp]
+    readers: Sequence[Operation]
+    """Ops between the first and the last one that read what one of them makes, at first or second hand."""
+
+
+def convolutions_of(x: SSAValue) -> Sequence[ConvOp] | str:
+    """All readers of x, if they are convolutions that differ in weights and biases only; else why not."""
+    readers = list(dict.fromkeys(use.operation for use in x.uses))
+    convs = [reader for reader in readers if isinstance(reader, ConvOp) and reader.X is x]
+    if len(convs) < 2 or len(convs) < len(readers):
+        return "x is read by other ops than several convolutions"
+    first = convs[0]
+    if decode(first.group) != 1:
+        return "the groups would take their channels from others"
+    for conv in convs:
+        if any(static_shape(each.type) is None for each in (conv.W, conv.Y)):
+            return "a shape is not known"
+        if any(is_absent(each) for each in (conv.B,)) != is_absent(first.B):
+            return "not all have a bias"
+        if conv.parent is not first.parent or properties(conv) != properties(first):
+            return "they stand in different blocks or have different properties"
+        if shapes(conv) != shapes(first):
+            return "their weights have different shapes"
+    return convs
+
+
+def properties(conv: ConvOp) -> list[Attribute | None]:
+    """The properties that must be equal."""
+    return [conv.properties.get(name) for name in ALIKE]
+
+
+def shapes(conv: ConvOp) -> list[tuple[int, ...] | None]:
+    """The shapes that must be equal."""
+    return [static_shape(each.type) for each in (conv.W, conv.B)]
+
+
+def between(root: ConvOp, convs: Sequence[ConvOp]) -> Parallel | str:
+    """The convolutions in order and what reads them before `root`, the last one; else why not."""
+    waiting = set[Operation](convs) - {root}
+    passed: list[Operation] = []
+    each = root.prev_op
+    while each is not None and waiting:
+        waiting.discard(each)
+        passed.append(each)
+        each = each.prev_op
+    if waiting:
+        return "it is not the last of them"
+    ordered = [op for op in reversed(passed) if isinstance(op, ConvOp) and op in set(convs)]
+    made: set[SSAValue] = set()
+    readers: list[Operation] = []
+    for op in (*reversed(passed), root):
+        reads = any(operand in made for inner in op.walk() for operand in inner.operands)
+        is_one = op is root or op in ordered
+        if reads and is_one:
+            return "one reads what another one makes"
+        if reads:
+            readers.append(op)
+        if reads or is_one:
+            made.update(op.results)
+    return Parallel([*ordered, root], readers)
+
+
+def joined(convs: Sequence[ConvOp]) -> ConcatOp | None:
+    """The concatenation of the channels of all results, if it is their only reader and of nothing else."""
+    readers = {use.operation for conv in convs for use in conv.Y.uses}
+    only = next(iter(readers)) if len(readers) == 1 else None
+    if not isinstance(only, ConcatOp) or decode(only.axis) != CHANNELS:
+        return None
+    makers = [operand.owner for operand in only.operands]
+    return only if len(makers) == len(convs) == len(set(makers)) else None
+
+
+@rule(Conv(value.x, value.w, value.b))
+def combine(root: Operation, x: SSAValue) -> Outcome:
+    """
+    Convolutions of x are one whose weights are all of theirs, and its channels are their results
+
+    Only without groups, which the peer does not ask: channels would be taken from another group.
+    """
+    convs = convolutions_of(x) if static_shape(x.type) is not None else "the shape of x is not known"
+    parallel = between(root, convs) if isinstance(root, ConvOp) and not isinstance(convs, str) else convs
+    if not isinstance(parallel, Parallel):
+        return Declined(parallel if isinstance(parallel, str) else "it is no convolution")
+    whole = joined(parallel.convs)
+    if whole is None:
+        return Edit(lambda last: split(last, parallel))
+    return Edit(lambda last: in_place_of(last, parallel, whole))
+
+
+def one_convolution(to: Writer, convs: Sequence[ConvOp]) -> SSAValue:
+    """The convolution by the weights of all, channels in this order."""
+    first = convs[0]
+    weights = concatenated(to, [conv.W for conv in convs])
+    bias = first.B if is_absent(first.B) else concatenated(to, [conv.B for conv in convs])
+    shape = static_shape(first.Y.type)
+    assert shape is not None
+    channels = sum(channels_of(conv) for conv in convs)
+    type_ = with_size(first.Y.type, CHANNELS, channels)
+    return to.all(Conv, first.X, weights, bias, types=[type_], **first.properties)[0]
+
+
+def concatenated(to: Writer, parts: Sequence[SSAValue]) -> SSAValue:
+    """Tensors of one shape, one after the other along the first axis."""
+    shape = static_shape(parts[0].type)
+    assert shape is not None
+    type_ = with_size(parts[0].type, 0, shape[0] * len(parts))
+    return to.all(Concat, *parts, types=[type_], axis=0)[0]
+
+
+def with_size(type_: Attribute, axis: int, size: int) -> Attribute:
+    """A tensor type with another size along an axis."""
+    shape, element = static_shape(type_), element_type(type_)
+    assert shape is not None
+    assert element is not None
+    return tensor_type((*shape[:axis], size, *shape[axis + 1 :]), element)
+
+
+def channels_of(conv: ConvOp) -> int:
+    """How many channels a convolution makes."""
+    shape = static_shape(conv.W.type)
+    assert shape is not None
+    return shape[0]
+
+
+def split(last: Operation, parallel: Parallel) -> Sequence[SSAValue]:
+    """The convolution and its channels as results of a split; the peer takes the last one first."""
+    to, convs = Writer(last), list(reversed(parallel.convs))
+    made = one_convolution(to, convs)
+    sizes = to.ints(*(channels_of(conv) for conv in convs))
+    parts = to.all(Split, made, sizes, types=[conv.Y.type for conv in convs], axis=CHANNELS)
+    for conv, part in zip(convs, parts, strict=True):
+        if conv is not last:
+            replace_uses(conv.Y, part)
+    move_behind(last, parallel.readers)
+    return parts[:1]
+
+
+def in_place_of(last: Operation, parallel: Parallel, whole: ConcatOp) -> Sequence[SSAValue]:
+    """The convolution for the concatenation of the results, its channels in the order of that."""
+    convs = [operand.owner for operand in whole.operands]
+    made = one_convolution(Writer(last), [conv for conv in convs if isinstance(conv, ConvOp)])
+    replace_uses(whole.results[0], made)
+    erase(whole)
+    return [made]
+
+
+def move_behind(last: Operation, readers: Sequence[Operation]) -> None:
+    """Moves ops behind the last convolution, before which the values that they read are not there."""
+    block = last.parent
+    assert block is not None
+    for reader in reversed(readers):
+        reader.detach()
+        block.insert_op_after(reader, last)
+
+
+RULES = rules(CombineParallelConv2DPattern=combine)

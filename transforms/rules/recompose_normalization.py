@@ -1,0 +1,289 @@
+"""Layer normalisations, put together again from what they were written as (spec/onnx-rules-passes… §2.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, f64
+from xdsl.ir import Operation, SSAValue
+
+from xonnc.dialects.onnx.elements import elements_array
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.ops.math.arithmetic import AddOp, DivOp, MulOp, PowOp, SubOp
+from xonnc.dialects.onnx.ops.math.elementwise import ReciprocalOp, SqrtOp
+from xonnc.dialects.onnx.ops.reduction.sum import ReduceMeanOp, ReduceMeanV13Op
+from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, numpy_dtype
+from xonnc.rewriting.literals import decode
+from xonnc.rewriting.onnx import LayerNormalization, Mul, RMSLayerNormalization, RMSNormalization
+from xonnc.rewriting.patterns import Declined, Edit, Outcome, value
+from xonnc.rewriting.rules import rule, rules
+from xonnc.transforms.numerics import is_float
+from xonnc.transforms.rules.conditions import rank
+from xonnc.transforms.rules.decompose_writing import Writer
+from xonnc.transforms.rules.recompose_reading import (
+    alike,
+    broadcasts_into,
+    either_way,
+    exact_type,
+    holds,
+    made_by,
+    number_in,
+)
+
+_Found = TypeVar("_Found")
+
+SINGLE = 1
+"""The `stash_type` of normalisations that compute in single precision."""
+
+Quotient: TypeAlias = tuple[SSAValue, SSAValue, tuple[SSAValue, ...]]
+"""What is divided, the value of whose root it is divided by, and the values between."""
+
+
+@dataclass(frozen=True)
+class Forms:
+    """The ways of writing that are recognised."""
+
+    quotients: Sequence[Callable[[SSAValue], Iterator[Quotient]]]
+    squares: Sequence[Callable[[SSAValue], SSAValue | None]]
+    means: Sequence[Callable[[SSAValue], tuple[SSAValue, int] | None]]
+
+
+@dataclass(frozen=True)
+class Normalized:
+    """`scale x / √(mean(x²) + epsilon)`, the mean from `axis` on; x may have its own mean subtracted."""
+
+    x: SSAValue
+    scale: SSAValue
+    axis: int
+    epsilon: float
+    centered: SSAValue | None
+    """The value of which x is the distance from the mean."""
+
+
+def over_root(found: SSAValue) -> Iterator[Quotient]:
+    """d / √v"""
+    quotient = made_by(found, DivOp)
+    root = made_by(quotient.B, SqrtOp) if quotient else None
+    if quotient is not None and root is not None:
+        yield quotient.A, root.X, (found, quotient.B)
+
+
+def times_inverse(found: SSAValue) -> Iterator[Quotient]:
+    """d (1 / √v)"""
+    product = made_by(found, MulOp)
+    for d, inverse in either_way(product) if product else ():
+        reciprocal, quotient = made_by(inverse, ReciprocalOp), made_by(inverse, DivOp)
+        below = reciprocal.X if reciprocal else quotient.B if quotient and is_one(quotient.A) else None
+        root = made_by(below, SqrtOp) if below is not None else None
+        if below is not None and root is not None:
+            yield d, root.X, (found, inverse, below)
+
+
+def by_power(found: SSAValue) -> Iterator[Quotient]:
+    """d v ^ -½, d / v ^ ½"""
+    product, quotient = made_by(found, MulOp), made_by(found, DivOp)
+    pairs = [(*pair, -0.5) for pair in either_way(product)] if product else []
+    pairs += [(quotient.A, quotient.B, 0.5)] if quotient else []
+    for d, inverse, exponent in pairs:
+        power = made_by(inverse, PowOp)
+        if power is not None and holds(power.Y, exponent, power.X):
+            yield d, power.X, (found, inverse)
+
+
+def is_one(found: SSAValue) -> bool:
+    """A single literal 1."""
+    return number_in(found) == 1 and is_ranked(found.type) and set(found.type.get_shape()) <= {1}
+
+
+def product_with_itself(found: SSAValue) -> SSAValue | None:
+    """d d"""
+    product = made_by(found, MulOp)
+    return product.A if product is not None and product.A is product.B else None
+
+
+def second_power(found: SSAValue) -> SSAValue | None:
+    """d ^ 2"""
+    power = made_by(found, PowOp)
+    return power.X if power is not None and holds(power.Y, 2, power.X) else None
+
+
+def mean_by_property(found: SSAValue) -> tuple[SSAValue, int] | None:
+    """What the mean is taken of, and the first axis: the last axes, which are kept."""
+    mean = made_by(found, ReduceMeanV13Op)
+    axes = decode(mean.axes) if mean else None
+    if mean is None or not isinstance(axes, tuple) or decode(mean.keepdims) != 1:
+        return None
+    return last_axes(mean.data, [axis for axis in axes if isinstance(axis, int)])
+
+
+def mean_by_operand(found: SSAValue) -> tuple[SSAValue, int] | None:
+    """The same with a constant of axes."""
+    mean = made_by(found, ReduceMeanOp)
+    constant = made_by(mean.axes, ConstantOp) if mean else None
+    elements = constant.properties.get("value") if constant else None
+    axes = elements_array(elements) if elements else None
+    if mean is None or axes is None or decode(mean.keepdims) != 1:
+        return None
+    return last_axes(mean.data, [int(axis) for axis in axes.reshape(-1)])
+
+
+def last_axes(data: SSAValue, axes: Sequence[int]) -> tuple[SSAValue, int] | None:
+    """`data` and the first axis, if the axes are all from it on."""
+    whole = rank(data)
+    if whole is None or not axes:
+        return None
+    found = sorted({axis + whole if axis < 0 else axis for axis in axes})
+    return (data, found[0]) if found == list(range(found[0], whole)) else None
+
+
+def find(root: Operation, forms: Forms) -> Normalized | str:
+    """The normalisation that `root`, a product, ends; else why it is none."""
+    reason = "no factor is divided by a root"
+    for normal, scale in either_way(root):
+        for quotient in forms.quotients:
+            for x, below, between in quotient(normal):
+                found = variance(x, below, forms)
+                if isinstance(found, str):
+                    reason = found
+                elif not all(each.has_one_use() for each in (below, *between)):
+                    reason = "something in between has other readers"
+                else:
+                    axis, epsilon = found
+                    return Normalized(x, scale, axis, epsilon, center(x, axis, forms))
+    return reason
+
+
+def variance(x: SSAValue, below: SSAValue, forms: Forms) -> tuple[int, float] | str:
+    """The first axis and epsilon, if `below` is mean(x²) + epsilon; else why it is not."""
+    total = made_by(below, AddOp)
+    for mean, added in either_way(total) if total else ():
+        epsilon = number_in(added)
+        reduced = first_of(forms.means, mean)
+        square = first_of(forms.squares, reduced[0]) if reduced else None
+        if reduced is None or square is None or not alike(square, x):
+            continue
+        if epsilon is None or not is_scalar_of(added, x):
+            return "epsilon is no constant"
+        if not mean.has_one_use() or not reduced[0].has_one_use():
+            return "something in between has other readers"
+        return reduced[1], epsilon
+    return "the root is not of a mean of squares and an epsilon"
+
+
+def is_scalar_of(added: SSAValue, x: SSAValue) -> bool:
+    """Whether a constant of one element adds no axis to a mean of x."""
+    size = rank(added)
+    whole = rank(x)
+    shape = added.type.get_shape() if is_ranked(added.type) else ()
+    return size is not None and whole is not None and size <= whole and set(shape) <= {1}
+
+
+def center(x: SSAValue, axis: int, forms: Forms) -> SSAValue | None:
+    """The value whose mean from `axis` on is subtracted in x."""
+    difference = made_by(x, SubOp)
+    reduced = first_of(forms.means, difference.B) if difference else None
+    if difference is None or reduced is None or reduced[1] != axis or reduced[0] is not difference.A:
+        return None
+    readers = {use.operation for use in difference.B.uses}
+    same = all(isinstance(reader, SubOp) and alike(reader.C, x) for reader in readers)
+    return difference.A if same else None
+
+
+def first_of(readers: Sequence[Callable[[SSAValue], _Found | None]], found: SSAValue) -> _Found | None:
+    """What the first reader that understands a value makes of it."""
+    return next((read for reader in readers if (read := reader(found)) is not None), None)
+
+
+def type_problem(found: Normalized) -> str | None:
+    """Why a normalisation op cannot stand for what was found."""
+    element = element_type(found.x.type)
+    # Single precision, in which the op computes, is not enough for doubles.
+    if element is None or element == f64 or not is_float(numpy_dtype(element)):
+        return "only for floats of single precision or less"
+    if found.centered is not None and not is_ranked(found.centered.type):
+        return "the rank is not known"
+    return None if broadcasts_into(found.scale, found.x) else "the scale may make the result larger"
+
+
+def is_whole_scale(found: Normalized) -> bool:
+    """Whether there is a scale for each element that is normalised together: all that runtimes take."""
+    sizes = found.x.type.get_shape()[found.axis :] if is_ranked(found.x.type) else ()
+    scale = found.scale.type
+    return DYNAMIC_INDEX not in sizes and is_ranked(scale) and scale.get_shape() == sizes
+
+
+def write(found: Normalized) -> Edit:
+    """A layer normalisation, in the form without mean unless the mean is subtracted."""
+
+    def apply(root: Operation) -> Sequence[SSAValue]:
+        writer = Writer(root)
+        properties = {"axis": found.axis, "epsilon": found.epsilon, "stash_type": SINGLE}
+        x = found.x if found.centered is None else found.centered
+        template, absent = (RMSLayerNormalization, 1) if found.centered is None else (LayerNormalization, 2)
+        types = [exact_type(root.results[0], x), *(NONE,) * absent]
+        return writer.all(template, x, found.scale, writer.none(), types=types, **properties)[:1]
+
+    return Edit(apply)
+
+
+PEER = Forms((over_root, times_inverse), (product_with_itself,), (mean_by_property,))
+
+EVERY = Forms(
+    (over_root, times_inverse, by_power),
+    (product_with_itself, second_power),
+    (mean_by_property, mean_by_operand),
+)
+
+
+@rule(Mul(value.a, value.b))
+def layer_norm(root: Operation) -> Outcome:
+    """
+    scale (x - mean) / √(mean((x - mean)²) + epsilon) is a layer normalisation
+
+    One without mean if none is subtracted. Epsilon is the constant's, which the peer loses; and the scale
+    must not make the result larger.
+    """
+    found = find(root, PEER)
+    if isinstance(found, str):
+        return Declined(found)
+    problem = type_problem(found)
+    return Declined(problem) if problem else write(found)
+
+
+def standard(root: Operation) -> Normalized | Declined:
+    """The normalisation that `root` ends, if an operator of ONNX computes it."""
+    found = find(root, EVERY)
+    if isinstance(found, str):
+        return Declined(found)
+    if problem := type_problem(found):
+        return Declined(problem)
+    return found if is_whole_scale(found) else Declined("there is not one scale for each element")
+
+
+@rule(Mul(value.a, value.b))
+def standard_layer_norm(root: Operation) -> Outcome:
+    """scale (x - mean) / √(mean((x - mean)²) + epsilon) is a layer normalisation"""
+    found = standard(root)
+    if isinstance(found, Declined):
+        return found
+    return Declined("no mean is subtracted") if found.centered is None else write(found)
+
+
+@rule(Mul(value.a, value.b))
+def standard_rms_norm(root: Operation) -> Outcome:
+    """scale x / √(mean(x²) + epsilon) is a normalisation by the root of the mean of squares"""
+    found = standard(root)
+    if isinstance(found, Declined):
+        return found
+    if found.centered is not None:
+        return Declined("a mean is subtracted")
+    normal = RMSNormalization(found.x, found.scale, axis=found.axis, epsilon=found.epsilon, stash_type=SINGLE)
+    return normal.typed(exact_type(root.results[0], found.x))
+
+
+RULES = rules(RecomposeLayerNormFromMulPattern=layer_norm)
+
+STANDARD = rules(RecomposeLayerNormalization=standard_layer_norm, RecomposeRMSNormalization=standard_rms_norm)
+"""For models whose opset has the operators, in all ways in which they are written."""
