@@ -1,0 +1,13 @@
+// RUN: not onnx-opt %s --convert-onnx-to-dla='target=nv_smal' 2>&1 | filecheck %s
+// RUN: not onnx-opt %s --dla-allocate='target=nv_smal' 2>&1 | filecheck %s
+// RUN: not onnx-opt %s --dla-fuse='target=nv_smal' 2>&1 | filecheck %s
+// RUN: not onnx-opt %s --dla-resolve-views='target=nv_smal' 2>&1 | filecheck %s
+// RUN: not onnx-opt %s --dla-schedule='target=nv_smal' 2>&1 | filecheck %s
+// RUN: not onnx-opt %s --dla-split='target=nv_smal' 2>&1 | filecheck %s
+
+// Each stage of the back end asks for the hardware it is for.
+
+// CHECK: error: no target 'nv_smal'; did you mean 'nv_small'? There are nv_full, nv_large, nv_small
+func.func @nothing() {
+  func.return
+}
