@@ -18,7 +18,11 @@ GENERATORS: dict[str, Generator] = {
     **sizes.GENERATORS,
 }
 
-CLOSENESS: dict[str, Closeness] = {**dict.fromkeys(moving.GENERATORS, SAME), **arithmetic.CLOSENESS}
+CLOSENESS: dict[str, Closeness] = {
+    **dict.fromkeys(moving.GENERATORS, SAME),
+    **arithmetic.CLOSENESS,
+    **layers.CLOSENESS,
+}
 
 FINITE: dict[str, str] = layers.FINITE
 

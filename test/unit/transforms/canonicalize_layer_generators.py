@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from canonicalize_examples import NETWORKS
+from rule_comparison import Closeness
 from rule_draws import Draw, Generator, Shape
 from rule_instances import Example, Given, ints
 from rule_values import Kind
@@ -254,6 +255,14 @@ FINITE: dict[str, str] = {
         "RewriteBatchNormInferenceModeConvPattern1",
         "RewriteBatchNormInferenceModeConvPattern2",
     )
+}
+
+CLOSENESS = {
+    # By `stash_type` the operators compute in single precision whatever their type.
+    "RemoveGroupNormPattern1": Closeness(steps=84, narrow=8, single=True),
+    # The reference computes halves as such, layer normalisations in single precision.
+    "RemoveGroupNormPattern2": Closeness(steps=84, narrow=128),
+    "RemoveInstanceNormPattern": Closeness(steps=84, narrow=128),
 }
 
 SINGLE: tuple[Kind, ...] = (np.float32,)

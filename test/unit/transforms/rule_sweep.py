@@ -34,7 +34,7 @@ from xonnc.transforms.shape_inference_onnx import infer_shapes
 
 MOST_TRIES = 8
 """How many instances may be made for one on which the rule fires."""
-PATIENCE = 4
+PATIENCE = 8
 """After so many instances of an element type on which the rule never fired the type is left out."""
 EACH_EXAMPLE = 2
 """So many element types of a fixed example are tried on which the rule fires."""
@@ -53,6 +53,8 @@ class Tally:
     declined: int = 0
     kinds: Counter[str] = field(default_factory=Counter[str])
     """Generated instances on which it fired, by element type."""
+    refused: set[Kind] = field(default_factory=set[Kind])
+    """Element types that an op of the pattern does not take."""
     wrong: list[str] = field(default_factory=list[str])
     """What was wrong, each with all that makes the instance again."""
 
@@ -98,6 +100,11 @@ class Sweep:
             tried[kind] += 1
             yield number, kind
 
+    def promises(self, kind: Kind, tried: int) -> bool:
+        """Whether the rule may fire on an element type: it did, or the op takes it and there is hope."""
+        name = np.dtype(kind).name
+        return self.tally.kinds[name] > 0 or (kind not in self.tally.refused and tried < PATIENCE)
+
     def random(self, what: str) -> np.random.Generator:
         return np.random.default_rng(zlib.crc32(f"{self.name} {what} {self.seed}".encode()))
 
@@ -109,6 +116,7 @@ class Sweep:
                 self.alone[self.name].root, example, kind, specials, zlib.crc32(what.encode()) ^ self.seed
             )
         except VerifyException:
+            self.tally.refused.add(kind)
             return False
         fired, problem = self.check(instance)
         if problem is not None:
