@@ -19,7 +19,7 @@ from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, OpResult, SSAValue, Use
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.hints import isa
@@ -49,6 +49,7 @@ from xonnc.dialects.onnx.ops.tensor import (
     ReshapeOp,
     SqueezeOp,
     SqueezeV11Op,
+    TransposeOp,
     UnsqueezeOp,
     UnsqueezeV11Op,
 )
@@ -57,9 +58,6 @@ from xonnc.errors import XonncError
 from xonnc.formats.nvdla.calibration import Range, Ranges, read_calibration
 from xonnc.formats.nvdla.quantization import LARGEST
 from xonnc.lowering.onnx_to_dla.lowering import FLOATS
-
-SUMS = (ConvOp, GemmOp, MatMulOp)
-"""Ops whose sums a pass of the SDP takes on before they are rounded."""
 
 BOUNDS = (ClipOp, ReluOp)
 """Ops that are part of the rounding behind them."""
@@ -72,6 +70,7 @@ MOVING = (
     ReshapeOp,
     SqueezeOp,
     SqueezeV11Op,
+    TransposeOp,
     UnsqueezeOp,
     UnsqueezeV11Op,
 )
@@ -182,7 +181,7 @@ class _Rounding:
             reader = use.operation
             if isinstance(reader, ConcatOp) or (isinstance(reader, BOUNDS) and use.index == 0):
                 later.add(value)
-            elif isinstance(reader, AddOp | SumOp) and isinstance(value.op, SUMS) and reader not in sums:
+            elif isinstance(reader, AddOp | SumOp) and _is_sum(value.op) and reader not in sums:
                 sums.add(reader)
                 later.add(value)
         return later
@@ -227,7 +226,7 @@ class _Rounding:
             if isinstance(value.op, SoftmaxOp | SoftmaxV11Op):
                 return Pair(1 / LARGEST, False)
         found = self._ranges.get(self._name(value)) or self._ranges.get(self._node(value))
-        return None if found is None else _nearest(found, any(map(_pads_with_zeros, value.uses)))
+        return None if found is None else _nearest(found, _meets_padding(value))
 
     def _name(self, value: SSAValue) -> str:
         if not isinstance(value, OpResult):
@@ -237,6 +236,11 @@ class _Rounding:
 
     def _node(self, value: SSAValue) -> str:
         return node_name(value.op) if isinstance(value, OpResult) else ""
+
+
+def _is_sum(op: Operation) -> bool:
+    """Whether an op is one convolution for the engines: with groups it may be several."""
+    return isinstance(op, GemmOp | MatMulOp) or (isinstance(op, ConvOp) and op.group.value.data == 1)
 
 
 def _source(op: Operation) -> SSAValue | None:
@@ -251,10 +255,16 @@ def _nearest(found: Range, is_symmetric: bool) -> Pair:
     return Pair((found.magnitude or 1.0) / LARGEST, False)
 
 
-def _pads_with_zeros(use: Use) -> bool:
-    """Whether a reader is an average that pads: the engine's padding is the integer 0."""
-    op = use.operation
-    return isinstance(op, AveragePoolOp) and (any(values_of(op.pads) or ()) or op.ceil_mode.value.data == 1)
+def _meets_padding(value: SSAValue) -> bool:
+    """Whether numbers reach an average that pads, on the grid they have: its padding is the integer 0."""
+    readers = [use.operation for use in value.uses]
+    return any(_pads(op) for op in readers if isinstance(op, AveragePoolOp)) or any(
+        _meets_padding(op.results[0]) for op in readers if isinstance(op, MOVING)
+    )
+
+
+def _pads(op: AveragePoolOp) -> bool:
+    return any(values_of(op.pads) or ()) or op.ceil_mode.value.data == 1
 
 
 def argument_names(function: FuncOp) -> list[str]:

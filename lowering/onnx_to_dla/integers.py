@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import floor, log2
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -188,11 +189,16 @@ class Integers(Lowering):
 
         return Moved(source, shape, checked)
 
-    def mean(self, source: Sum, pooled: SSAValue, factor: float, shape: tuple[int, ...]) -> Affine:
-        """Means of stored integers, `factor` times what the engine gives."""
-        scale = np.array([source.grid.scale * factor])
+    def mean(self, source: Sum, pooled: SSAValue, factors: Array, shape: tuple[int, ...]) -> Affine:
+        """Means of stored integers: what the engine gives times a factor for each row and column."""
+        scale, largest = np.array([source.grid.scale]), float(factors.max())
         bias = np.array([-source.grid.zero * source.grid.scale])
-        return Affine(lambda: pooled, cube_of(pooled.type), shape, scale, bias, False)
+        found = Affine(lambda: pooled, cube_of(pooled.type), shape, scale * largest, bias, False)
+        if np.all(factors == largest):
+            return found
+        shift = floor(log2(LARGEST / largest))
+        spread = np.rint(factors * 2.0**shift)
+        return replace(found, scale=scale * 2.0**-shift, is_fine=True, spread=spread)
 
     def reshaped(self, value: SSAValue, shape: tuple[int, ...]) -> Reals | Stored:
         """The same elements in the same order under another shape."""

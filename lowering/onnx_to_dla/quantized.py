@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from xdsl.ir import SSAValue
 
-from xonnc.dialects.dla.attributes import PoolMode
+from xonnc.dialects.dla.attributes import Converter, PoolMode
 from xonnc.dialects.dla.engines import SoftmaxOp as DlaSoftmaxOp
 from xonnc.dialects.dla.storage import ConcatOp as DlaConcatOp
 from xonnc.dialects.dla.types import cube_of
@@ -21,6 +21,7 @@ from xonnc.dialects.onnx.ops.tensor import (
     ReshapeOp,
     SqueezeOp,
     SqueezeV11Op,
+    TransposeOp,
     UnsqueezeOp,
     UnsqueezeV11Op,
 )
@@ -30,7 +31,8 @@ from xonnc.lowering.onnx_to_dla.integers import Integers, Stored, lowers
 from xonnc.lowering.onnx_to_dla.lowering import Cube, cube_shape
 from xonnc.lowering.onnx_to_dla.pooling import averages, cascade, pool, pool_windows
 from xonnc.lowering.onnx_to_dla.reals import Affine, Bound, Joined, Moved, Reals, Sum
-from xonnc.lowering.onnx_to_dla.tensor import check_softmax
+from xonnc.lowering.onnx_to_dla.tensor import channels_picked, check_softmax, picking
+from xonnc.lowering.planning.shapes import Window
 
 RELU = Bound(0.0, True)
 
@@ -160,7 +162,7 @@ def global_average_pool(op: GlobalAveragePoolOp, to: Integers) -> Reals:
     """The mean of each channel, in the unit of the source."""
     source = to.stored_image(op.X)
     pooled, factor = cascade(source.value, PoolMode.AVERAGE, to)
-    return to.mean(source, pooled, factor, to.result_shape(op))
+    return to.mean(source, pooled, np.full((1, 1), factor), to.result_shape(op))
 
 
 @lowers(AveragePoolOp)
@@ -168,13 +170,9 @@ def average_pool(op: AveragePoolOp, to: Integers) -> Reals:
     """The mean of each window, in the unit of the source."""
     source = to.stored_image(op.X)
     pooled, correction = averages(op, source.value, to)
-    if not np.all(correction == correction[0, 0]):
-        to.refuse(
-            "windows of several sizes (padding that is not counted); set count_include_pad, or pad first"
-        )
     if source.grid.zero and any(pool_windows(op, cube_of(source.value.type), to)[1].pads):
         to.refuse("padding around integers whose zero is not 0; use a symmetric quantisation")
-    return to.mean(source, pooled, float(correction[0, 0]), to.result_shape(op))
+    return to.mean(source, pooled, correction, to.result_shape(op))
 
 
 @lowers(ConcatOp)
@@ -211,6 +209,22 @@ def flatten(op: FlattenOp, to: Integers) -> Reals | Stored:
 def identity(op: IdentityOp, to: Integers) -> Reals | Stored:
     """Nothing."""
     return to.reshaped(op.input, to.result_shape(op))
+
+
+@lowers(TransposeOp)
+def transpose(op: TransposeOp, to: Integers) -> Reals | Stored:
+    """
+    Another order of dimensions: nothing where only ones move, a 1x1 convolution with ones where only
+    channels do.
+    """
+    row, here = to.stored_row(op.data)
+    shape = to.result_shape(op)
+    picked = channels_picked(op, Cube(row.value, here), to)
+    if picked is None:
+        return to.reshaped(op.data, shape)
+    sums = to.conv(row.value, to.kernels(picking(picked)), Window((1, 1)))
+    moved = to.requantized(sums, [], Converter())
+    return Affine.of(moved, cube_of(moved.type), shape, row.grid)
 
 
 @lowers(SoftmaxOp)

@@ -85,6 +85,8 @@ class Affine:
     """Whether one of the source is far less than one of any result, as in sums of a convolution."""
     steps: tuple[Step, ...] = ()
     stored: Sum | None = None
+    spread: Array | None = None
+    """Integers of 8 bits, one for each row and column, that multiply the source first."""
 
     @staticmethod
     def of(value: SSAValue, cube: CubeShape, shape: tuple[int, ...], grid: Grid) -> Affine:
@@ -116,6 +118,11 @@ class Affine:
         else:
             unit = grid.scale if self._sums_exactly else grid.scale * 2.0**-SPARE_BITS
         stages = [self._first(unit, added, before, to)]
+        if self.spread is not None:
+            cube = np.broadcast_to(self.spread, (1, *self.cube)).astype(np.int8)
+            stages.insert(0, (Stage(StageFunction.MUL, mode=OperandMode.PER_POINT), to.constant_cube(cube)))
+            if added is not None or unit != grid.scale:
+                to.refuse("a sum behind windows of several sizes; put a QuantizeLinear between them")
         if added is None and unit != grid.scale:
             stages.append(_per_channel(StageFunction.ALU, self.bias / unit, self.cube, to))
         if added is not None:

@@ -28,7 +28,7 @@ from xonnc.dialects.onnx.ops.tensor import (
 )
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_dla.convolution import convolution
-from xonnc.lowering.onnx_to_dla.lowering import Cube, Lowering, cube_shape, lowers
+from xonnc.lowering.onnx_to_dla.lowering import Array, Cube, Lowering, cube_shape, lowers
 from xonnc.lowering.planning.shapes import Window
 
 
@@ -87,13 +87,29 @@ def transpose(op: TransposeOp, to: Lowering) -> Cube:
     A channel shuffle is of that kind: the dimensions that make up the channels change places, rows and
     columns stay.
     """
-    source = to.cube(op.data)
+    source, shape = to.cube(op.data), to.result_shape(op)
+    picked = channels_picked(op, source, to)
+    if picked is None:
+        return reshaped(op.data, shape, to)
+    return Cube(
+        convolution(source.value, picking(picked).astype(np.float16), None, Window((1, 1)), to), shape
+    )
+
+
+def picking(picked: Array) -> Array:
+    """Kernels of a 1x1 convolution whose outputs are the channels `picked`."""
+    weights = np.zeros((picked.size, picked.size, 1, 1), np.int8)
+    weights[np.arange(picked.size), picked] = 1
+    return weights
+
+
+def channels_picked(op: TransposeOp, source: Cube, to: Lowering) -> Array | None:
+    """The channels of the result in their new order; `None` if nothing moves in memory."""
     rank = len(source.shape)
     order = values_of(op.perm) or tuple(reversed(range(rank)))
-    shape = tuple(source.shape[dimension] for dimension in order)
     moved = [dimension for dimension in order if source.shape[dimension] != 1]
     if moved == sorted(moved):
-        return reshaped(op.data, shape, to)
+        return None
     channels = source.cube.channels
     leading = max((end for end in range(rank + 1) if prod(source.shape[:end]) == channels), default=0)
     inner, outer = list(order[:leading]), list(order[leading:])
@@ -101,10 +117,7 @@ def transpose(op: TransposeOp, to: Lowering) -> Cube:
         to.refuse(
             f"perm {list(order)} of {list(source.shape)} moves rows or columns (the core permutes channels)"
         )
-    picked = np.arange(channels).reshape(source.shape[:leading]).transpose(inner).reshape(-1)
-    weights = np.zeros((channels, channels, 1, 1), np.float16)
-    weights[np.arange(channels), picked] = 1
-    return Cube(convolution(source.value, weights, None, Window((1, 1)), to), shape)
+    return np.arange(channels).reshape(source.shape[:leading]).transpose(inner).reshape(-1)
 
 
 @lowers(SoftmaxOp)

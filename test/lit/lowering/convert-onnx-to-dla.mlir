@@ -48,7 +48,7 @@ func.func @depthwise(%x: tensor<1x8x4x4xf32>) -> tensor<1x8x2x2xf32> {
 // A fully connected layer behind a flatten: a kernel as large as the image, nothing moves.
 // CHECK-LABEL: @fully_connected
 // CHECK:         "dla.conv"(%arg0, {{%.+}}) {{.*}} : (tensor<1x4x2x2xf16>, tensor<10x4x2x2xf16>) -> !dla.flow<tensor<1x10x1x1xf32>>
-// CHECK:         "dla.softmax"({{%.+}}) : (tensor<1x10x1x1xf16>)
+// CHECK:         "dla.softmax"({{%.+}}) <{{.*}}> : (tensor<1x10x1x1xf16>)
 func.func @fully_connected(%x: tensor<1x4x2x2xf32>) -> tensor<1x10xf32> {
   %w = onnx.Constant dense<0.5> : tensor<10x16xf32>
   %b = onnx.Constant dense<1.0> : tensor<10xf32>

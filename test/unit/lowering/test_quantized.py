@@ -150,6 +150,19 @@ def reordered(net: Net) -> onnx.ModelProto:
     return net.model(net.rounded(net("Conv", x, net.kernels(4, 8, 2, 2))), (1, 8, 4, 4))
 
 
+def uneven_windows(net: Net) -> onnx.ModelProto:
+    x = net.rounded("x0")
+    y = net("AveragePool", x, kernel_shape=[3, 3], pads=[1] * 4)
+    return net.model(net.rounded(net("Relu", y), 0.015, -10), (1, 40, 5, 5))
+
+
+def shuffled(net: Net) -> onnx.ModelProto:
+    x = net("Reshape", net.rounded("x0", zero=4), net.held(np.array([1, 4, 10, 3, 5])))
+    x = net("Transpose", x, perm=[0, 2, 1, 3, 4])
+    x = net("Reshape", x, net.held(np.array([1, 40, 3, 5])))
+    return net.model(net.rounded(net("Conv", x, net.kernels(8, 10, 1, 1), group=4)), (1, 40, 3, 5))
+
+
 NETWORKS: dict[str, tuple[Make, int]] = {
     "conv": (conv, 1),
     "conv with padding": (lambda net: conv(net, pads=[1, 2, 1, 0], strides=[2, 1]), 1),
@@ -163,6 +176,8 @@ NETWORKS: dict[str, tuple[Make, int]] = {
     "classifier": (classifier, 2),
     "arithmetic": (arithmetic, 2),
     "reordered": (reordered, 1),
+    "shuffled": (shuffled, 1),
+    "uneven windows": (uneven_windows, 3),
 }
 """Networks, and by how many steps of the output's grid roundings on the way may move it."""
 
@@ -233,11 +248,6 @@ def squashed(net: Net) -> onnx.ModelProto:
     return net.model(net.rounded(net("Sigmoid", net.rounded("x0"))), (1, 4, 3, 3))
 
 
-def uneven_windows(net: Net) -> onnx.ModelProto:
-    y = net("AveragePool", net.rounded("x0"), kernel_shape=[3, 3], pads=[1] * 4)
-    return net.model(net.rounded(y), (1, 4, 5, 5))
-
-
 def product(net: Net) -> onnx.ModelProto:
     return net.model(net.rounded(net("Mul", net.rounded("x0"), net.rounded("x1"))), (1, 4), (1, 4))
 
@@ -254,7 +264,6 @@ def product(net: Net) -> onnx.ModelProto:
         (bounded_twice, "more bounds than the SDP has stages; let the QuantizeLinear's range be the bound"),
         (two_sums, "a sum of more than one chain of operators; put a QuantizeLinear behind all but one"),
         (squashed, "(Sigmoid): the DLA has no such operator in integers; end the model in front of it"),
-        (uneven_windows, "windows of several sizes (padding that is not counted); set count_include_pad, or pad first"),
         (product, "a product of two computed cubes; run it on the CPU"),
     ],
 )
