@@ -199,16 +199,23 @@ def _more(model: str, nodes: int, rivals: dict[str, int]) -> str:
     return f"{model}: {nodes} of {rivals[best]} ({best})" if nodes > rivals[best] else ""
 
 
+def ratio(cell: Cell, rival: Cell) -> float:
+    """How many times as long as its rival a tool takes: the median over the turns that they took together."""
+    if len(cell.samples) != len(rival.samples):
+        return cell.seconds / rival.seconds
+    pairs = zip(cell.samples, rival.samples, strict=True)
+    return statistics.median(one.seconds / other.seconds for one, other in pairs)
+
+
 def _slower(model: str, cell: Cell, rivals: dict[str, Cell]) -> str:
     found = [
-        f"{cell.seconds / rival.seconds:.2f} of {tool}{_noise(cell, rival)}"
+        f"{times:.2f} of {tool}{_noise(times, cell, rival)}"
         for tool, rival in rivals.items()
-        if cell.seconds > rival.seconds
+        if (times := ratio(cell, rival)) > 1
     ]
     return f"{model}: {', '.join(found)}" if found else ""
 
 
-def _noise(cell: Cell, rival: Cell) -> str:
-    """Says so if medians and minima tell different stories."""
-    medians, minima = cell.seconds / rival.seconds, cell.fastest / rival.fastest
-    return " (noisy)" if abs(medians / minima - 1) > NOISE else ""
+def _noise(times: float, cell: Cell, rival: Cell) -> str:
+    """Says so if the median and the minima tell different stories."""
+    return " (noisy)" if abs(times / (cell.fastest / rival.fastest) - 1) > NOISE else ""

@@ -9,7 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from bench.simplifying.figures import Figures, Verdict, verdicts
+from bench.simplifying.figures import Figures, Verdict, ratio, verdicts
 from bench.simplifying.report import as_json, from_json, tables
 from bench.simplifying.sample import Failure, Sample, disagreement, run_sample
 from bench.zoo.convolutional import mnist_cnn
@@ -57,6 +57,15 @@ def test_minima_that_contradict_medians_are_noise() -> None:
     for seconds in (1.0, 3.0):
         made.cell("lstm", "xonnc").add(Sample(seconds, 0.1, 1.0, {}))
     assert verdict(made, "faster").misses == ["lstm: 1.50 of onnxslim (noisy)"]
+
+
+def test_turns_are_compared_in_pairs() -> None:
+    made = figures({"lstm": {"xonnc": (1.0, 1.0, 1), "onnxslim": (2.0, 1.0, 1)}})
+    for factor in (10.0, 0.5):
+        made.cell("lstm", "xonnc").add(Sample(factor, 0.1, 1.0, {}))
+        made.cell("lstm", "onnxslim").add(Sample(2 * factor, 0.1, 1.0, {}))
+    assert ratio(made.cell("lstm", "xonnc"), made.cell("lstm", "onnxslim")) == 0.5
+    assert verdict(made, "faster").passed
 
 
 def test_peak_is_measured_by_the_file() -> None:
