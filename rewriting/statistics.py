@@ -9,7 +9,7 @@ What the rules of each pass have done, for whoever asks.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Container, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -62,7 +62,7 @@ Watcher = Callable[[str, Operation, str], None]
 class Watch:
     """Which rules somebody watches, and who."""
 
-    rules: frozenset[str]
+    rules: Container[str]
     tell: Watcher
 
 
@@ -70,9 +70,9 @@ _WATCH: ContextVar[Watch | None] = ContextVar("watch", default=None)
 
 
 @contextmanager
-def watching(rules: Sequence[str], tell: Watcher) -> Generator[None]:
+def watching(rules: Container[str], tell: Watcher) -> Generator[None]:
     """Tells `tell` of every attempt of the rules named, inside the block."""
-    token = _WATCH.set(Watch(frozenset(rules), tell))
+    token = _WATCH.set(Watch(rules, tell))
     try:
         yield
     finally:

@@ -17,6 +17,7 @@ from xonnc.dialects.onnx.assembly import OnnxParser, OnnxPrinter
 from xonnc.dialects.onnx.attributes import is_array
 from xonnc.dialects.onnx.locations import describe, node_name
 from xonnc.errors import RefusalError, XonncError
+from xonnc.rewriting.remarks import Remark
 
 Severity = Literal["error", "warning", "note", "remark"]
 
@@ -85,6 +86,13 @@ def op_diagnostic(
     notes = (f"see current operation: {_shown(op)}",) if show_op else ()
     line, column = place_of(op, parser, file) or (None, None)
     return Diagnostic("error", message, file, line, column, notes)
+
+
+def remark_diagnostic(told: Remark, parser: OnnxParser, file: str) -> Diagnostic:
+    """A warning or remark of a pass, at the place of the op it is about."""
+    place = place_of(told.about, parser, file) if told.about is not None else None
+    line, column = place or (None, None)
+    return Diagnostic(told.severity, str(told), file, line, column)
 
 
 def error_diagnostics(error: XonncError, parser: OnnxParser, file: str) -> list[Diagnostic]:

@@ -27,8 +27,9 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 from xonnc.dialects.onnx.assembly import OnnxParser, OnnxPrinter
 from xonnc.errors import XonncError
 from xonnc.formats.replacing import replacing
+from xonnc.rewriting.remarks import Remark, listening
 from xonnc.rewriting.statistics import collecting
-from xonnc.tools.diagnostics import Diagnostic, error_diagnostics, parse_diagnostic, verify
+from xonnc.tools.diagnostics import Diagnostic, error_diagnostics, parse_diagnostic, remark_diagnostic, verify
 from xonnc.tools.expectations import unmet
 from xonnc.tools.instrumentation import (
     ConstantCollector,
@@ -46,6 +47,7 @@ from xonnc.tools.opt_arguments import add_arguments, make_parser
 from xonnc.tools.pass_flags import ALIASES, UsageError, make_pass, near, split_pass_flags
 from xonnc.tools.peer_settings import take_peer_flags
 from xonnc.tools.process import Exit, run
+from xonnc.tools.rule_watching import watched_rules
 from xonnc.tools.watching import Announcer, HeapReporter
 from xonnc.transforms.op_counts import as_json, as_table, op_counts
 
@@ -215,9 +217,10 @@ class OnnxOptMain(xDSLOptMain):
     def one_part(self, text: str, stream: IO[str]) -> bool:
         """Reads, transforms and prints one module; tells what is wrong with it."""
         came: list[Diagnostic] = []
-        module = self.transformed(text, came)
+        told: list[Diagnostic] = []
+        module = self.transformed(text, came, told)
         if self.args.verify_diagnostics:
-            problems = unmet(text, came, self.get_input_name())
+            problems = unmet(text, [*told, *came], self.get_input_name())
         else:
             problems = [diagnostic.text(text) for diagnostic in came]
         for problem in problems:
@@ -228,8 +231,12 @@ class OnnxOptMain(xDSLOptMain):
             self.print_module(module, stream)
         return True
 
-    def transformed(self, text: str, came: list[Diagnostic]) -> ModuleOp | None:
-        """The module after all passes; `None`, with messages in `came`, if it did not get there."""
+    def transformed(self, text: str, came: list[Diagnostic], told: list[Diagnostic]) -> ModuleOp | None:
+        """
+        The module after all passes; `None`, with messages in `came`, if it did not get there.
+
+        Warnings and remarks are printed at once, or put into `told` if they are to be verified.
+        """
         name = self.get_input_name()
         parser = self.parser(text, name, came)
         if parser is None:
@@ -241,7 +248,8 @@ class OnnxOptMain(xDSLOptMain):
         if came:
             return None
         try:
-            self.apply(module, parser, text)
+            with self.listening(parser, text, told):
+                self.apply(module, parser, text)
         except PassError as error:
             came += error.diagnostics
         except XonncError as error:
@@ -249,6 +257,20 @@ class OnnxOptMain(xDSLOptMain):
         except DiagnosticException as error:
             came.append(Diagnostic("error", " ".join(str(error).split()), name))
         return None if came else module
+
+    @contextmanager
+    def listening(self, parser: OnnxParser, text: str, told: list[Diagnostic]) -> Generator[None]:
+        """Hears what passes warn of, and what watched rules do."""
+
+        def tell(heard: Remark) -> None:
+            diagnostic = remark_diagnostic(heard, parser, self.get_input_name())
+            if self.args.verify_diagnostics:
+                told.append(diagnostic)
+            else:
+                print(diagnostic.text(text), file=sys.stderr)
+
+        with listening(tell), watched_rules(self.args.debug_rules):
+            yield
 
     def parser(self, text: str, name: str, came: list[Diagnostic]) -> OnnxParser | None:
         """A parser of the text, whose first token is none in the worst case."""

@@ -105,5 +105,12 @@ def _about(group: Group) -> Iterator[argparse.Action]:
     yield add("--timing", "--mlir-timing", action="store_true", help="time of each pass")
     yield add("--stats", action="store_true", help="ops, rules and constants by pass")
     yield add("--stats-json", metavar="FILE", help="the same for machines")
+    yield add(
+        "--debug-rules",
+        action="append",
+        default=[],
+        metavar="RULES",
+        help="tell on which ops these rules apply, and why not on the others (A,B or patterns as Recompose*)",
+    )
     yield add("-h", "--help", action="store_true", help="show this")
     yield add("--version", action="store_true", help="show the versions")

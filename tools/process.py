@@ -13,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from xonnc.errors import RefusalError, XonncError
+from xonnc.rewriting.remarks import listening
 
 
 class Exit(IntEnum):
@@ -30,9 +31,11 @@ def run(tool: str, work: Callable[[], int], argv: Sequence[str]) -> int:
     Runs `work` and turns what it raises into an exit code and one clear line on standard error.
 
     A mistake in the input is exit 1; anything unforeseen is a bug of ours, exit 3, with a reproducer file.
+    What passes warn of goes to standard error too.
     """
     try:
-        return work()
+        with listening(lambda told: print(f"{tool}: {told.severity}: {told}", file=sys.stderr)):
+            return work()
     except RefusalError as error:
         for reason in error.reasons:
             print(f"{tool}: {reason}", file=sys.stderr)

@@ -1,0 +1,56 @@
+"""`--debug-rules`: on which ops rules apply, and why they do not on others."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+
+from xdsl.ir import Operation
+
+from xonnc.errors import near
+from xonnc.rewriting.remarks import remark, warn
+from xonnc.rewriting.statistics import watching
+
+
+@dataclass
+class WatchedRules:
+    """The rules whose names match one of the patterns; remembers all names it is asked for."""
+
+    patterns: tuple[str, ...]
+    asked: dict[str, bool] = field(default_factory=dict[str, bool])
+    """Each name, and whether it matches."""
+    told: set[tuple[str, Operation, str]] = field(default_factory=set[tuple[str, Operation, str]])
+
+    def __contains__(self, name: object) -> bool:
+        if not isinstance(name, str):
+            return False
+        if name not in self.asked:
+            self.asked[name] = any(fnmatchcase(name, pattern) for pattern in self.patterns)
+        return self.asked[name]
+
+    def tell(self, name: str, op: Operation, refusal: str) -> None:
+        """Remarks on an attempt, once if it is repeated with the same outcome."""
+        if (name, op, refusal) not in self.told:
+            self.told.add((name, op, refusal))
+            remark(f"{name} does not apply: {refusal}" if refusal else f"{name} applies", op)
+
+    def untried(self) -> list[str]:
+        """The patterns that no rule asked for matches."""
+        return [
+            pattern for pattern in self.patterns if not any(fnmatchcase(name, pattern) for name in self.asked)
+        ]
+
+
+@contextmanager
+def watched_rules(asked: Sequence[str]) -> Generator[None]:
+    """Remarks on every attempt of the rules named (`A,B`, `Recompose*`) inside the block."""
+    if not asked:
+        yield
+        return
+    watched = WatchedRules(tuple(name for names in asked for name in names.split(",")))
+    with watching(watched, watched.tell):
+        yield
+    for pattern in watched.untried():
+        warn(f"--debug-rules: no rule called '{pattern}' was tried on any op{near(pattern, watched.asked)}")
