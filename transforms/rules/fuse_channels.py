@@ -1,0 +1,121 @@
+"""
+What convolutions take in of constants by channel, in one step each.
+
+The canonical rules say the same as arithmetic on constants, which then folds: ten rewrites for one batch
+normalisation. Here numbers by channel are computed at once, and only the product of the weights waits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xonnc.dialects.onnx.types import numpy_dtype
+from xonnc.rewriting.onnx import Add, BatchNormalizationInferenceMode, Conv, Mul
+from xonnc.rewriting.patterns import Array, Constant, Declined, Outcome, attr, const, maybe, one_use, value
+from xonnc.rewriting.rules import rule, rules
+from xonnc.transforms.rules.canonicalize_convolution import per_channel
+from xonnc.transforms.rules.conditions import is_finite, rank
+
+x = value.x
+statistics = (const.scale, const.bias, const.mean, const.var)
+convolution = one_use(Conv(x, const.w, maybe.b).named("conv"))
+
+FIRST = 10
+"""More than the canonical rules for the same ops have."""
+
+
+def wide(array: Array) -> Array:
+    """Numbers in at least 32 bits, so that narrow floats are rounded once."""
+    return array.astype(np.result_type(array.dtype, np.float32), copy=False)
+
+
+def normalisation(scale: Constant, mean: Constant, var: Constant, epsilon: float) -> tuple[Array, Array]:
+    """The factor d = scale / sqrt(var + epsilon) and d mean, by channel."""
+    factor = wide(scale.array) / np.sqrt(wide(var.array) + np.float32(epsilon))
+    return factor, factor * wide(mean.array)
+
+
+def like(c: Constant, array: Array) -> Array:
+    """An array rounded to the element type of a constant."""
+    return array.astype(numpy_dtype(c.type.element_type))
+
+
+def scaled(w: Constant, factor: Array) -> Attribute:
+    """Weights times one factor for each output channel, when somebody reads them."""
+    array = like(w, factor).reshape(-1, *(1,) * (len(w.type.get_shape()) - 1))
+    return w.pool.combine(np.multiply, w.attribute, w.pool.create(array))
+
+
+@rule(BatchNormalizationInferenceMode(convolution, *statistics, epsilon=attr.epsilon), bonus=FIRST)
+def batch_norm_into_conv(
+    root: Operation,
+    conv: Operation,
+    x: SSAValue,
+    w: Constant,
+    b: Constant | None,
+    scale: Constant,
+    bias: Constant,
+    mean: Constant,
+    var: Constant,
+    epsilon: float,
+) -> Outcome:
+    """d (conv(x, w) + b - mean) + bias = conv(x, d w) + (d b + bias - d mean), d = scale / sqrt(var + e)"""
+    factor, moved = normalisation(scale, mean, var, epsilon)
+    if not np.all(np.isfinite(factor)):
+        return Declined("a factor is not finite")
+    shift = wide(bias.array) - moved + (0 if b is None else factor * wide(b.array))
+    return Conv(x, scaled(w, factor), like(w, shift), like=conv)
+
+
+@rule(BatchNormalizationInferenceMode(x, *statistics, epsilon=attr.epsilon), bonus=FIRST - 1)
+def batch_norm_by_channel(
+    root: Operation,
+    x: SSAValue,
+    scale: Constant,
+    bias: Constant,
+    mean: Constant,
+    var: Constant,
+    epsilon: float,
+) -> Outcome:
+    """d (x - mean) + bias = d x + (bias - d mean), d = scale / sqrt(var + epsilon), per channel"""
+    axes = rank(x)
+    if axes is None or axes < 2:
+        return Declined("the rank of the data is not known, or there are no channels")
+    factor, moved = normalisation(scale, mean, var, epsilon)
+    if not np.all(np.isfinite(factor)):
+        return Declined("a factor is not finite")
+    shape, shift = (-1, *(1,) * (axes - 2)), wide(bias.array) - moved
+    return Add(Mul(x, like(scale, factor).reshape(shape)), like(scale, shift).reshape(shape))
+
+
+@rule(Mul(convolution, const.c), where=is_finite, bonus=FIRST)
+def product_into_conv(
+    root: Operation, conv: Operation, x: SSAValue, w: Constant, b: Constant | None, c: Constant
+) -> Outcome:
+    """c (conv(x, w) + b) = conv(x, c w) + c b for a finite c"""
+    factor = per_channel(c, root, conv.operands[1])
+    if isinstance(factor, Declined):
+        return factor
+    bias = None if b is None else like(b, wide(factor.array()) * wide(b.array))
+    return Conv(x, scaled(w, factor.array()), bias, like=conv)
+
+
+@rule(Add(convolution, const.c), bonus=FIRST)
+def sum_into_conv(
+    root: Operation, conv: Operation, x: SSAValue, w: Constant, b: Constant | None, c: Constant
+) -> Outcome:
+    """conv(x, w) + b + c = conv(x, w) + (b + c)"""
+    bias = per_channel(c, root, conv.operands[1])
+    if isinstance(bias, Declined):
+        return bias
+    total = bias if b is None else like(b, wide(b.array) + wide(bias.array()))
+    return Conv(x, conv.operands[1], total, like=conv)
+
+
+RULES = rules(
+    FuseConstantBatchNormConv=batch_norm_into_conv,
+    FuseConstantProductConv=product_into_conv,
+    FuseConstantSumConv=sum_into_conv,
+    RewriteConstantBatchNorm=batch_norm_by_channel,
+)
