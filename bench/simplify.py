@@ -64,10 +64,10 @@ def main() -> int:
     for turn in range(args.rounds):
         for model in models:
             _measure(figures, model, turn, args)
-        if args.json:
-            args.json.write_text(as_json(figures))
     if args.add_to:
         _add(figures, args.add_to)
+    if args.json:
+        args.json.write_text(as_json(figures))
     print(tables(figures))
     return 0 if all(verdict.passed for verdict in verdicts(figures)) else 1
 
