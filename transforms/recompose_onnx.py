@@ -61,5 +61,13 @@ def all_rules() -> RuleSet:
 @cache
 def standard_rules(opset: int) -> RuleSet:
     """The rules whose results are ops of this opset of ONNX, in whatever way they were written."""
-    every = recompose_activations.STANDARD | recompose_normalization.STANDARD | recompose_attention.STANDARD
-    return RuleSet({name: rule for name, rule in every.items() if SINCE[name] <= opset})
+    return RuleSet({name: rule for name, rule in _standard().items() if SINCE[name] <= opset})
+
+
+def every_rule() -> RuleSet:
+    """Every rule there is, those for `simplify-onnx` included."""
+    return all_rules() | _standard()
+
+
+def _standard() -> RuleSet:
+    return recompose_activations.STANDARD | recompose_normalization.STANDARD | recompose_attention.STANDARD

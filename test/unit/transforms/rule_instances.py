@@ -44,7 +44,15 @@ from xonnc.formats.onnx.exporter import export_proto
 from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.literals import decode, encode
 from xonnc.rewriting.matcher import property_name
-from xonnc.rewriting.onnx import Concat, Gather, Im2Col, Reshape, UpsampleAndPad
+from xonnc.rewriting.onnx import (
+    Concat,
+    Gather,
+    Im2Col,
+    Reshape,
+    RMSLayerNormalization,
+    RMSNormalization,
+    UpsampleAndPad,
+)
 from xonnc.rewriting.patterns import (
     Array,
     AttrName,
@@ -57,6 +65,7 @@ from xonnc.rewriting.patterns import (
     Outcome,
     Part,
     Rest,
+    absent,
     attr,
     value,
 )
@@ -229,9 +238,16 @@ def im2col(root: Operation, x: SSAValue) -> Outcome:
     return gathered(x, lambda numbers: columns(numbers, root))
 
 
-OURS = {"Im2Col", "UpsampleAndPad"}
+@rule(RMSLayerNormalization(value.x, value.scale, absent, axis=attr.axis, epsilon=attr.epsilon))
+def rms_norm(x: SSAValue, scale: SSAValue, axis: int, epsilon: float) -> Outcome:
+    """The normalisation that ONNX has since opset 23"""
+    made = RMSNormalization(x, scale, axis=axis, epsilon=epsilon, stash_type=1)
+    return made.typed(x), absent
 
-EXPANSIONS = rules(Im2Col=im2col, UpsampleAndPad=upsample_and_pad)
+
+OURS = {"Im2Col", "RMSLayerNormalization", "UpsampleAndPad"}
+
+EXPANSIONS = rules(Im2Col=im2col, RMSLayerNormalization=rms_norm, UpsampleAndPad=upsample_and_pad)
 """Ops that ONNX does not have, by ops that it has."""
 
 
@@ -247,6 +263,7 @@ class Instance:
         self.random = np.random.default_rng(seed)
         self.function = FuncOp("main_graph", ([], []))
         self.values: dict[str, list[SSAValue]] = {}
+        self.shared: dict[str, Operation] = {}
         self.feeds: dict[str, Array] = {}
         self.data: list[Array] = []
         made = self.op(example.pattern or root, example.types)
@@ -282,6 +299,7 @@ class Instance:
             known = self.example.attributes.get(wanted.name) if isinstance(wanted, AttrName) else wanted
             if known is not None and not isinstance(known, AttrName):
                 properties[property_name(definition, name)] = encode(known)
+        types = types or [wanted for wanted in node.types if isinstance(wanted, Attribute)]
         types = types or self.result_types(node.template.name, operands[0].type, len(definition.results))
         return self.add(op_class.create(operands=operands, result_types=types, properties=properties))
 
@@ -296,6 +314,11 @@ class Instance:
 
     def operands(self, part: Part) -> list[SSAValue]:
         match part:
+            case Node(name=name) if name:
+                # A named node that stands in several places is one op.
+                if name not in self.shared:
+                    self.shared[name] = self.op(part)
+                return [self.shared[name].results[part.result]]
             case Node():
                 return [self.op(part).results[part.result]]
             case Rest(name=name) | Bound(name=name):

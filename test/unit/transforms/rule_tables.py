@@ -28,6 +28,7 @@ import constprop_examples
 import constprop_generators
 import decompose_examples
 import decompose_generators
+import recompose_generators
 from rule_comparison import REWRITTEN, Closeness
 from rule_draws import Draw, Few, Generator
 from rule_instances import PLACES, Example
@@ -39,7 +40,7 @@ from xonnc.rewriting.conversion import convert
 from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.patterns import AttrName, Bound, Node, all_uses
 from xonnc.rewriting.rules import RuleSet
-from xonnc.transforms import canonicalize_onnx, constprop_onnx, decompose_onnx
+from xonnc.transforms import canonicalize_onnx, constprop_onnx, decompose_onnx, recompose_onnx
 
 
 def greedily(module: ModuleOp, context: Context, rules: RuleSet) -> None:
@@ -150,6 +151,15 @@ TABLES = (
         kinds=decompose_generators.KINDS,
         elsewhere=decompose_generators.ELSEWHERE,
         run=converting,
+    ),
+    Table(
+        "recompose",
+        recompose_onnx.every_rule(),
+        {},
+        recompose_generators.GENERATORS,
+        closeness=recompose_generators.CLOSENESS,
+        finite=recompose_generators.FINITE,
+        kinds=recompose_generators.KINDS,
     ),
 )
 
