@@ -35,7 +35,7 @@ from xonnc.rewriting.onnx import (
     Tanh,
     Transpose,
 )
-from xonnc.rewriting.patterns import Array, Literal, Node, Pattern, absent, const, value
+from xonnc.rewriting.patterns import Array, Node, Pattern, absent, const, value
 
 Commutative = Callable[[Pattern, Pattern], Node]
 
@@ -211,13 +211,18 @@ def convolutions(draw: Draw) -> Example:
     """Convolutions of one image, concatenated or read one by one."""
     channels, filters, count = draw.number_in(1, 3), draw.number_in(1, 3), draw.number_in(2, 3)
     kernel = [draw.number_in(1, 2), draw.number_in(1, 2)]
-    said: dict[str, Literal] = {"kernel_shape": kernel, "group": 1, "auto_pad": "NOTSET"}
-    if draw.flag():
-        said |= {"strides": [2, 1], "pads": [0, 1, 1, 0]}
+    strides, pads = draw.pick(([1, 1], [0, 0, 0, 0]), ([2, 1], [0, 1, 1, 0]))
     has_bias = draw.flag()
     parts = [
         Conv(
-            value.x, getattr(value, f"w{place}"), getattr(value, f"b{place}") if has_bias else absent, **said
+            value.x,
+            getattr(value, f"w{place}"),
+            getattr(value, f"b{place}") if has_bias else absent,
+            kernel_shape=kernel,
+            group=1,
+            auto_pad="NOTSET",
+            strides=strides,
+            pads=pads,
         )
         for place in range(count)
     ]
