@@ -109,13 +109,20 @@ def scatter(draw: Draw) -> Example:
 
 
 def cuts(draw: Draw, shape: tuple[int, ...]) -> dict[str, np.ndarray | None]:
-    """Starts, ends, axes and steps: past the ends too, backwards too."""
+    """
+    Starts, ends, axes and steps: past the ends too, backwards too.
+
+    Backwards from before the front the reference takes nothing, as numpy; ONNX has it begin with the first.
+    """
     named = draw.flag()
     axes = draw.axes(len(shape)) if named else list(range(draw.number_in(0, len(shape))))
-    count, far = len(axes), draw.pick(1000, 2**31 - 1, 2**63 - 1)
-    starts = [draw.pick(0, 1, -1, 2, -far, far, draw.number_in(-6, 6)) for _ in range(count)]
-    ends = [draw.pick(0, -1, 3, -far, far, draw.number_in(-6, 6)) for _ in range(count)]
-    steps = [draw.pick(1, 2, -1, -2, 3) for _ in range(count)] if draw.flag() else None
+    far = draw.pick(1000, 2**31 - 1, 2**63 - 1)
+    starts = [draw.pick(0, 1, -1, 2, -far, far, draw.number_in(-6, 6)) for _ in axes]
+    ends = [draw.pick(0, -1, 3, -far, far, draw.number_in(-6, 6)) for _ in axes]
+    steps = [draw.pick(1, 2, -1, -2, 3) for _ in axes] if draw.flag() else None
+    for place, step in enumerate(steps or ()):
+        if step < 0:
+            starts[place] = max(starts[place], -shape[axes[place]])
     return {
         "starts": ints(*starts),
         "ends": ints(*ends),

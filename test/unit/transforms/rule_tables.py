@@ -29,6 +29,7 @@ import constprop_generators
 import decompose_examples
 import decompose_generators
 import recompose_generators
+import shape_related_generators
 from rule_comparison import REWRITTEN, Closeness
 from rule_draws import Draw, Few, Generator
 from rule_instances import PLACES, Example
@@ -41,6 +42,7 @@ from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.patterns import AttrName, Bound, Node, all_uses
 from xonnc.rewriting.rules import RuleSet
 from xonnc.transforms import canonicalize_onnx, constprop_onnx, decompose_onnx, recompose_onnx
+from xonnc.transforms.rules import shape_related_sizes
 
 
 def greedily(module: ModuleOp, context: Context, rules: RuleSet) -> None:
@@ -160,6 +162,13 @@ TABLES = (
         closeness=recompose_generators.CLOSENESS,
         finite=recompose_generators.FINITE,
         kinds=recompose_generators.KINDS,
+    ),
+    Table(
+        "shape-related",
+        shape_related_sizes.RULES,
+        {},
+        shape_related_generators.GENERATORS,
+        closeness=shape_related_generators.CLOSENESS,
     ),
 )
 
