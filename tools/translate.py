@@ -58,6 +58,8 @@ EPILOG = """formats, by file name or --from and --to:
   .mlir -> .nvdla                     a scheduled and allocated dla module as a loadable
   .nvdla -> .txt                      a loadable spelled out
 
+Options of onnx-mlir about imports are taken too: docs/peer-flags.md.
+
   onnx-translate a.onnx | onnx-opt --canonicalize --mlir-print-debuginfo | onnx-translate -o b.onnx"""
 
 

@@ -13,6 +13,7 @@ from xonnc.dialects.onnx.attributes import integer, is_array
 from xonnc.dialects.onnx.locations import NODE_NAME, describe, node_name
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import CustomOp, DimOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.errors import XonncError
 from xonnc.formats.onnx import mirror
@@ -41,6 +42,8 @@ def export_node(
             f"{describe(op)}: ONNX has no operator for {op.name}; lower or remove it before exporting"
         )
     try:
+        if isinstance(op, ConstantOp) and not op.properties:
+            raise XonncError("a constant of a model needs a value; give it one")
         return _export(op, identity, names, opsets, export_region)
     except XonncError as error:
         raise XonncError(f"{describe(op)} ({op.name}): {error}") from error

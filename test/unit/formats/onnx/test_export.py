@@ -114,6 +114,10 @@ def test_the_opset_follows_the_ops() -> None:
             '"onnx.PrintSignature"(%x) <{op_name = "a", print_data = 0 : si64}> : (tensor<2xf32>) -> ()',
             "ONNX has no operator for onnx.PrintSignature",
         ),
+        (
+            "%0 = onnx.Constant : tensor<2xf32>",
+            r"onnx.Constant \(onnx.Constant\): a constant of a model needs a value",
+        ),
     ],
 )
 def test_what_onnx_has_not_is_refused(body: str, message: str) -> None:
