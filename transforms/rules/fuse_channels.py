@@ -1,5 +1,5 @@
 """
-What convolutions take in of constants by channel, in one step each.
+What convolutions and batch normalisations take in of constants by channel, in one step each.
 
 The canonical rules say the same as arithmetic on constants, which then folds: ten rewrites for one batch
 normalisation. Here numbers by channel are computed at once, and only the product of the weights waits.
@@ -113,9 +113,39 @@ def sum_into_conv(
     return Conv(x, conv.operands[1], total, like=conv)
 
 
+normalised = one_use(BatchNormalizationInferenceMode(x, *statistics, epsilon=attr.epsilon).named("norm"))
+
+
+@rule(Mul(normalised, const.c), where=is_finite, bonus=FIRST)
+def product_into_batch_norm(
+    root: Operation, norm: Operation, x: SSAValue, scale: Constant, bias: Constant, c: Constant
+) -> Outcome:
+    """c (d (x - mean) + bias) = (c d) (x - mean) + c bias for a finite c"""
+    factor = per_channel(c, root, norm.operands[1])
+    if isinstance(factor, Declined):
+        return factor
+    products = (like(each, wide(factor.array()) * wide(each.array)) for each in (scale, bias))
+    return BatchNormalizationInferenceMode(x, *products, *norm.operands[3:], like=norm)
+
+
+@rule(Add(normalised, const.c), bonus=FIRST)
+def sum_into_batch_norm(
+    root: Operation, norm: Operation, x: SSAValue, bias: Constant, c: Constant
+) -> Outcome:
+    """d (x - mean) + bias + c = d (x - mean) + (bias + c)"""
+    added = per_channel(c, root, norm.operands[1])
+    if isinstance(added, Declined):
+        return added
+    total = like(bias, wide(bias.array) + wide(added.array()))
+    _, scale, _, mean, var = norm.operands
+    return BatchNormalizationInferenceMode(x, scale, total, mean, var, like=norm)
+
+
 RULES = rules(
     FuseConstantBatchNormConv=batch_norm_into_conv,
+    FuseConstantProductBatchNorm=product_into_batch_norm,
     FuseConstantProductConv=product_into_conv,
+    FuseConstantSumBatchNorm=sum_into_batch_norm,
     FuseConstantSumConv=sum_into_conv,
     RewriteConstantBatchNorm=batch_norm_by_channel,
 )
