@@ -15,7 +15,7 @@ from xonnc.rewriting.onnx import Add, BatchNormalizationInferenceMode, Conv, Mul
 from xonnc.rewriting.patterns import Array, Constant, Declined, Outcome, attr, const, maybe, one_use, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.canonicalize_convolution import per_channel
-from xonnc.transforms.rules.conditions import is_finite, rank
+from xonnc.transforms.rules.conditions import is_finite
 
 x = value.x
 statistics = (const.scale, const.bias, const.mean, const.var)
@@ -66,27 +66,6 @@ def batch_norm_into_conv(
         return Declined("a factor is not finite")
     shift = wide(bias.array) - moved + (0 if b is None else factor * wide(b.array))
     return Conv(x, scaled(w, factor), like(w, shift), like=conv)
-
-
-@rule(BatchNormalizationInferenceMode(x, *statistics, epsilon=attr.epsilon), bonus=FIRST - 1)
-def batch_norm_by_channel(
-    root: Operation,
-    x: SSAValue,
-    scale: Constant,
-    bias: Constant,
-    mean: Constant,
-    var: Constant,
-    epsilon: float,
-) -> Outcome:
-    """d (x - mean) + bias = d x + (bias - d mean), d = scale / sqrt(var + epsilon), per channel"""
-    axes = rank(x)
-    if axes is None or axes < 2:
-        return Declined("the rank of the data is not known, or there are no channels")
-    factor, moved = normalisation(scale, mean, var, epsilon)
-    if not np.all(np.isfinite(factor)):
-        return Declined("a factor is not finite")
-    shape, shift = (-1, *(1,) * (axes - 2)), wide(bias.array) - moved
-    return Add(Mul(x, like(scale, factor).reshape(shape)), like(scale, shift).reshape(shape))
 
 
 @rule(Mul(convolution, const.c), where=is_finite, bonus=FIRST)
@@ -147,5 +126,4 @@ RULES = rules(
     FuseConstantProductConv=product_into_conv,
     FuseConstantSumBatchNorm=sum_into_batch_norm,
     FuseConstantSumConv=sum_into_conv,
-    RewriteConstantBatchNorm=batch_norm_by_channel,
 )

@@ -23,6 +23,5 @@ GENERATORS: dict[str, Generator] = {
     "FuseConstantProductConv": after_convolution(True),
     "FuseConstantSumBatchNorm": after_norm,
     "FuseConstantSumConv": after_convolution(True),
-    "RewriteConstantBatchNorm": normalised_data,
 }
 FINITE = dict.fromkeys(GENERATORS, "products and sums of infinities in another order are not the same")
