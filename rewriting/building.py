@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import numpy as np
 from typing_extensions import TypeIs
@@ -39,33 +38,11 @@ from xonnc.rewriting.patterns import (
     Pattern,
     elements_type,
 )
+from xonnc.rewriting.plans import NewConstant, NewOp, Nothing, Plan, Planned
 from xonnc.rewriting.rules import definition_of
 
 NONE = NoneType()
 
-
-@dataclass(frozen=True)
-class NewOp:
-    """An op to be made."""
-
-    node: Node
-    operands: tuple[Planned, ...]
-
-
-@dataclass(frozen=True)
-class NewConstant:
-    """A constant to be made."""
-
-    value: Attribute
-
-
-@dataclass(frozen=True)
-class Nothing:
-    """A value of type `none` to be made."""
-
-
-Planned: TypeAlias = "SSAValue | NewOp | NewConstant | Nothing | tuple[SSAValue, ...]"
-Plan: TypeAlias = "tuple[Planned, ...] | Edit"
 
 Getter = Callable[[Match], object]
 
@@ -86,6 +63,16 @@ class Builder:
 
     def plan(self, match: Match) -> Plan | Declined:
         """Computes the result for a match without touching the IR."""
+        plan = self.computed(match)
+        if type(plan) is tuple:
+            for check in self.matcher.rule.checks:
+                reason = check(self.matcher.ops(match)[0], plan)
+                if reason is not None:
+                    return Declined(reason)
+        return plan
+
+    def computed(self, match: Match) -> Plan | Declined:
+        """The plan before the checks of the pass."""
         self.planned.clear()
         result = self.matcher.rule.result
         parts: list[Planned] = []

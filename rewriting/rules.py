@@ -35,6 +35,7 @@ from xonnc.rewriting.patterns import (
     const,
     show,
 )
+from xonnc.rewriting.plans import Check
 
 Condition = Callable[..., str | None]
 """Says why a match does not count, `None` if it does; its parameters are names of the pattern."""
@@ -60,6 +61,8 @@ class Rule:
     name: str = ""
     guards: tuple[Condition, ...] = field(default=())
     """Conditions from the settings of a pass, added by `RuleSet.guarded`."""
+    checks: tuple[Check, ...] = field(default=())
+    """What the pass asks of results, added by `RuleSet.checked`."""
 
     def __str__(self) -> str:
         results = self.result if isinstance(self.result, tuple) else (self.result,)
@@ -152,6 +155,15 @@ class RuleSet(Mapping[str, Rule]):
         return RuleSet(
             {
                 name: replace(known, guards=(*known.guards, *guards)) if name in names else known
+                for name, known in self.rules.items()
+            }
+        )
+
+    def checked(self, *checks: Check, except_for: Collection[str] = ()) -> RuleSet:
+        """The same rules, which decline where a check refuses what they would make."""
+        return RuleSet(
+            {
+                name: known if name in except_for else replace(known, checks=(*known.checks, *checks))
                 for name, known in self.rules.items()
             }
         )

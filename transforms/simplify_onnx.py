@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.rewriting.driver import apply_rules
+from xonnc.rewriting.plans import more_ops
 from xonnc.rewriting.rules import RuleSet
 from xonnc.transforms.canonicalize_onnx import all_rules
 from xonnc.transforms.constprop_onnx import ConstProp
-from xonnc.transforms.rules import canonicalize_recurrence, canonicalize_scalars, decompose_elementwise
+from xonnc.transforms.model_opsets import Opsets, opsets_of, within
+from xonnc.transforms.rules import canonicalize_recurrence, decompose_elementwise, fuse_channels, fuse_linear
 from xonnc.transforms.shape_inference_onnx import infer_shapes
 
 KEPT = (
@@ -25,11 +27,13 @@ KEPT = (
     "RemoveGroupNormPattern1",
     "RemoveGroupNormPattern2",
     "SwapReshapeMatMulPattern",
+    "SwapCastSlicePattern",
     *canonicalize_recurrence.LAYOUTS,
 )
 """
 Rules left out: what they replace means more to hardware and needs no newer opset (pools, normalisations,
-products of matrices), or is fewer nodes (networks whose data begin with the batch).
+products of matrices), is fewer nodes (networks whose data begin with the batch), or is less work (a cast of
+what is left of a tensor).
 """
 
 WRITTEN_OUT = RuleSet(
@@ -37,15 +41,11 @@ WRITTEN_OUT = RuleSet(
 )
 """Constants that are nodes with numbers or strings become tensors, which the other rules know."""
 
-REPEATING = tuple(name for name in canonicalize_scalars.RULES if "ReshapeThroughBinaryOp" in name)
-"""Rules that need a second reshape if the first one has other readers."""
+FUSIONS = fuse_linear.RULES
+"""Rules that no other pass has."""
 
-SPREADING = (
-    "FuseBatchNormInferenceModeConvPattern",
-    "RewriteBatchNormInferenceModeConvPattern1",
-    "RewriteBatchNormInferenceModeConvPattern2",
-)
-"""Rules that make arithmetic of a batch normalisation, which only folds if it is on constants."""
+MEETING = ("SwapTransposeConcatPattern",)
+"""Rules whose new ops meet ones that are there already, and are fewer afterwards."""
 
 MOST_ROUNDS = 10
 """Each round must have found something; deeper models than this many rounds of discoveries are not known."""
@@ -57,7 +57,8 @@ class Simplify(ModulePass):
     Infers shapes, folds constants and canonicalises until nothing changes.
 
     Afterwards batch normalisations are in the convolutions before them, dropouts, identities and arithmetic
-    on constants are gone, and every type that follows from the inputs is known. Pools stay pools. Option:
+    on constants are gone, and every type that follows from the inputs is known. Pools stay pools, no rule
+    makes more ops than it removes, and none makes an op that the model's opset does not have. Option:
     `disable-pattern` names rules to leave out.
     """
 
@@ -66,10 +67,7 @@ class Simplify(ModulePass):
     disable_pattern: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        canonical = all_rules().without(KEPT).guarded(SPREADING, has_constant_statistics)
-        canonical = canonical.guarded(REPEATING, first_operand_is_read_once)
-        rules = WRITTEN_OUT | ConstProp().rules() | canonical
-        rules = rules.without(self.disable_pattern)
+        rules = rules_within(opsets_of(op)).without(self.disable_pattern)
         for _ in range(MOST_ROUNDS):
             changed = infer_shapes(op)
             report = apply_rules(op, ctx, rules, pass_name=self.name)
@@ -77,13 +75,18 @@ class Simplify(ModulePass):
                 return
 
 
-def first_operand_is_read_once(root: Operation) -> str | None:
-    """What the op reads first has no other reader."""
-    return None if root.operands[0].has_one_use() else "the first operand has other readers"
+@cache
+def rules_within(opsets: Opsets | None) -> RuleSet:
+    """The rules for models of these opsets, or of any."""
+    canonical = all_rules().without(KEPT).guarded(MEETING, parts_are_read_once)
+    table = WRITTEN_OUT | ConstProp().rules() | fuse_channels.RULES | FUSIONS | canonical
+    table = table.checked(more_ops, except_for=MEETING)
+    return table if opsets is None else table.checked(within(opsets))
 
 
-def has_constant_statistics(root: Operation) -> str | None:
-    """The operands but the first are constants."""
-    if all(isinstance(operand.owner, ConstantOp) for operand in root.operands[1:]):
-        return None
-    return "its statistics are not all constant"
+def parts_are_read_once(root: Operation) -> str | None:
+    """What the first operand is made of has no other reader."""
+    maker = root.operands[0].owner
+    if isinstance(maker, Operation) and all(part.has_one_use() for part in maker.operands):
+        return None if root.operands[0].has_one_use() else "the parts are read together too"
+    return "a part has other readers"

@@ -20,7 +20,7 @@ from xonnc.simplifier import SimplifiedModel, simplify_model
 from xonnc.tools.driver import main
 
 LIGHT = {
-    "densenet121": (910, 429),
+    "densenet121": (910, 367),
     "inception_v1": (144, 142),
     "inception_v2": (509, 164),
     "resnet50": (176, 123),

@@ -28,6 +28,8 @@ import constprop_examples
 import constprop_generators
 import decompose_examples
 import decompose_generators
+import fuse_channels_generators
+import fuse_generators
 import recompose_generators
 import shape_related_generators
 from rule_comparison import REWRITTEN, Closeness
@@ -42,7 +44,8 @@ from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.patterns import AttrName, Bound, Node, all_uses
 from xonnc.rewriting.rules import RuleSet
 from xonnc.transforms import canonicalize_onnx, constprop_onnx, decompose_onnx, recompose_onnx
-from xonnc.transforms.rules import shape_related_sizes
+from xonnc.transforms.rules import fuse_channels, shape_related_sizes
+from xonnc.transforms.simplify_onnx import FUSIONS
 
 
 def greedily(module: ModuleOp, context: Context, rules: RuleSet) -> None:
@@ -144,6 +147,15 @@ TABLES = (
         elsewhere=canonicalize_generators.ELSEWHERE,
     ),
     Table(
+        "fuse",
+        FUSIONS,
+        {},
+        fuse_generators.GENERATORS,
+        closeness=fuse_generators.CLOSENESS,
+        finite=fuse_generators.FINITE,
+        kinds=fuse_generators.KINDS,
+    ),
+    Table(
         "decompose",
         decompose_onnx.every_rule(),
         decompose_examples.EXAMPLES,
@@ -162,6 +174,13 @@ TABLES = (
         closeness=recompose_generators.CLOSENESS,
         finite=recompose_generators.FINITE,
         kinds=recompose_generators.KINDS,
+    ),
+    Table(
+        "fuse_channels",
+        fuse_channels.RULES,
+        {},
+        fuse_channels_generators.GENERATORS,
+        finite=fuse_channels_generators.FINITE,
     ),
     Table(
         "shape-related",

@@ -1,0 +1,125 @@
+"""The result of a rule before any of it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import NoneType
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.traits import ConstantLike
+
+from xonnc.rewriting.patterns import Edit, Node
+
+
+@dataclass(frozen=True)
+class NewOp:
+    """An op to be made."""
+
+    node: Node
+    operands: tuple[Planned, ...]
+
+    @property
+    def op_class(self) -> type[Operation]:
+        """The class of the op."""
+        found = self.node.template.language.op_class(self.node.template.name)
+        assert found is not None
+        return found
+
+
+@dataclass(frozen=True)
+class NewConstant:
+    """A constant to be made."""
+
+    value: Attribute
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """A value of type `none` to be made."""
+
+
+Planned: TypeAlias = "SSAValue | NewOp | NewConstant | Nothing | tuple[SSAValue, ...]"
+Plan: TypeAlias = "tuple[Planned, ...] | Edit"
+
+Check = Callable[[Operation, "tuple[Planned, ...]"], "str | None"]
+"""Says why the op matched is not to be replaced by what is planned, `None` if it is."""
+
+
+def lasting(plan: tuple[Planned, ...]) -> list[NewOp]:
+    """The ops to be made that stay: those on constants alone fold."""
+    found: dict[int, NewOp] = {}
+    for part in plan:
+        _collect(part, found)
+    return list(found.values())
+
+
+def _collect(part: Planned, found: dict[int, NewOp]) -> bool:
+    """Whether a part will be a constant; ops that will not are added to `found`."""
+    match part:
+        case NewOp():
+            # Every operand is looked at: each may have ops below it.
+            constant = all([_collect(operand, found) for operand in part.operands]) and bool(part.operands)
+            if not constant:
+                found[id(part)] = part
+            return constant
+        case tuple():
+            return all(is_given(value) for value in part)
+        case SSAValue():
+            return is_given(part)
+        case NewConstant() | Nothing():
+            return True
+
+
+def is_given(value: SSAValue) -> bool:
+    """Whether a value is a constant, or stands for nothing."""
+    if type(value.type) is NoneType:
+        return True
+    return isinstance(value, OpResult) and value.op.has_trait(ConstantLike)
+
+
+def leaves(plan: tuple[Planned, ...]) -> Iterator[SSAValue]:
+    """The values there are already that a plan reads, or that take the root's place."""
+    for part in plan:
+        match part:
+            case NewOp(operands=operands):
+                yield from leaves(operands)
+            case tuple():
+                yield from part
+            case SSAValue():
+                yield part
+            case _:
+                pass
+
+
+def more_ops(root: Operation, plan: tuple[Planned, ...]) -> str | None:
+    """
+    Why a plan makes the graph larger: more ops to be made than ops that nobody reads afterwards.
+
+    Constants do not count, nor ops on constants alone.
+    """
+    made = len(lasting(plan))
+    if made <= 1:
+        return None
+    freed = _freed(root, frozenset(leaves(plan)), made)
+    return None if made <= freed else f"{made} ops would take the place of {freed}"
+
+
+def _freed(root: Operation, kept: frozenset[SSAValue], enough: int) -> int:
+    """How many ops go with `root`, counted up to `enough`."""
+    gone = {root}
+    waiting = list(root.operands)
+    while waiting and len(gone) < enough:
+        value = waiting.pop()
+        if not isinstance(value, OpResult) or is_given(value) or value.op in gone:
+            continue
+        maker = value.op
+        if any(
+            result in kept or any(use.operation not in gone for use in result.uses)
+            for result in maker.results
+        ):
+            continue
+        gone.add(maker)
+        waiting.extend(maker.operands)
+    return len(gone)

@@ -1,0 +1,455 @@
+"""
+Factors and offsets by channel go into the weights and biases of what is linear before or after them.
+
+Convolutions, transposed convolutions, Gemm and MatMul with constant weights. All sums are of floats: the
+results are the same up to rounding (spec/graph-passes.md §1.3, nos. 19, 20 and "missing fusions").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.ir import Operation, OpResult, SSAValue
+
+from xonnc.dialects.onnx.elements import DisposableElementsAttr
+from xonnc.dialects.onnx.types import is_ranked, numpy_dtype
+from xonnc.rewriting.literals import decode
+from xonnc.rewriting.onnx import (
+    Add,
+    BatchNormalizationInferenceMode,
+    Conv,
+    ConvTranspose,
+    ConvTransposeV1,
+    Div,
+    Gemm,
+    MatMul,
+    Mul,
+)
+from xonnc.rewriting.patterns import (
+    Array,
+    Constant,
+    Declined,
+    Node,
+    Outcome,
+    Template,
+    attr,
+    const,
+    maybe,
+    one_use,
+    value,
+)
+from xonnc.rewriting.rules import Rule, rule, rules
+from xonnc.transforms.numerics import is_float
+from xonnc.transforms.rules.conditions import rank
+
+Numbers = npt.NDArray[np.float64]
+
+x, w, b, c = value.x, const.w, maybe.b, const.c
+statistics = (const.scale, const.bias, const.mean, const.var)
+
+NO_NUMBERS = Declined("the constant is not one finite number for each channel")
+SHARED = Declined("other ops read the weights too, which would be there twice")
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The constants of a linear op as its channels see them."""
+
+    op: Operation
+    w: Constant
+
+    @property
+    def is_conv(self) -> bool:
+        """Whether channels are axis 1 of the data."""
+        return self.op.name == "onnx.Conv" or self.is_transposed
+
+    @property
+    def is_transposed(self) -> bool:
+        """Whether it is a transposed convolution."""
+        return self.op.name.startswith("onnx.ConvTranspose")
+
+    @property
+    def groups(self) -> int:
+        """The groups of a convolution."""
+        found = decode(self.op.properties.get("group"))
+        return found if isinstance(found, int) else 1
+
+    @property
+    def rows_are_outputs(self) -> bool:
+        """Whether a Gemm takes its weights transposed."""
+        return self.op.name == "onnx.Gemm" and decode(self.op.properties.get("transB")) == 1
+
+    @property
+    def grouped(self) -> tuple[int, ...]:
+        """The shape of the weights with the groups as an axis of their own; a matrix as it is."""
+        shape = self.w.tensor.shape
+        if not self.is_conv:
+            return shape
+        return (self.groups, shape[0] // self.groups, *shape[1:])
+
+    def axes(self, of_inputs: bool) -> tuple[int, ...]:
+        """The axes of the grouped weights along which channels go."""
+        if self.is_conv:
+            # Conv: group, outputs, inputs; ConvTranspose: group, inputs, outputs.
+            return (0, 2 if of_inputs != self.is_transposed else 1)
+        last = len(self.grouped) - 1
+        return (last if of_inputs == self.rows_are_outputs else last - 1,)
+
+    def channels(self, of_inputs: bool) -> int:
+        """How many channels go in or come out."""
+        return int(np.prod([self.grouped[axis] for axis in self.axes(of_inputs)]))
+
+    def scaled(self, factor: Numbers, of_inputs: bool, divides: bool = False) -> DisposableElementsAttr:
+        """The weights times a factor for each channel."""
+        tensor, grouped = self.w.tensor, self.grouped
+        axes = self.axes(of_inputs)
+        along = [size if axis in axes else 1 for axis, size in enumerate(grouped)]
+        numbers = self.w.pool.create(factor.astype(tensor.dtype).reshape(along))
+        how = np.divide if divides else np.multiply
+        made = self.w.pool.adopt(self.w.pool.combine(how, tensor.reshape(grouped), numbers))
+        assert made is not None
+        return made.reshape(tensor.shape)
+
+    def applied(self, offset: Numbers) -> Numbers:
+        """What a constant in each input channel makes of each output channel."""
+        axes = self.axes(True)
+        grouped = self.w.array.reshape(self.grouped).astype(np.float64)
+        along = [size if axis in axes else 1 for axis, size in enumerate(self.grouped)]
+        product = grouped * offset.reshape(along)
+        kept = self.axes(False)
+        summed = tuple(axis for axis in range(product.ndim) if axis not in kept)
+        return product.sum(summed).reshape(-1)
+
+
+def numbers(c: Constant, rank: int | None, axis: int, count: int) -> Numbers | None:
+    """The number for each channel in c, which broadcasts along `axis` of data of some rank."""
+    array = c.array
+    if not is_float(array.dtype) or array.ndim > (1 if rank is None else rank):
+        return None
+    if rank is None and (axis != -1 and array.ndim):
+        return None
+    aligned = (1,) * ((rank or max(array.ndim, 1)) - array.ndim) + array.shape
+    place = axis % len(aligned) if aligned else 0
+    if not aligned or any(size != 1 for at, size in enumerate(aligned) if at != place):
+        return None
+    if aligned[place] not in (1, count):
+        return None
+    found = np.broadcast_to(array.astype(np.float64).reshape(-1), (count,))
+    return found if np.all(np.isfinite(found)) else None
+
+
+def normalisation(
+    scale: Constant, bias: Constant, mean: Constant, var: Constant, epsilon: float
+) -> tuple[Numbers, Numbers] | None:
+    """The factor and the offset that a batch normalisation is, if they are finite."""
+    g, h, m, v = (each.array.astype(np.float64) for each in (scale, bias, mean, var))
+    if g.ndim != 1 or not g.shape == h.shape == m.shape == v.shape or np.any(v + epsilon <= 0):
+        return None
+    factor = g / np.sqrt(v + epsilon)
+    offset = h - m * factor
+    return (factor, offset) if np.all(np.isfinite(factor)) and np.all(np.isfinite(offset)) else None
+
+
+def read_once(found: SSAValue) -> bool:
+    """Whether one op reads a constant."""
+    return isinstance(found, OpResult) and found.has_one_use()
+
+
+def bias_of(b: Constant | None, weights: Weights, beta: float = 1.0) -> Numbers | None:
+    """The number added to each channel, `None` if it is another one for each row."""
+    count = weights.channels(False)
+    if b is None:
+        return np.zeros(count)
+    return None if (found := numbers(b, 2, -1, count)) is None else found * beta
+
+
+def typed(array: Numbers, like: Constant) -> Array:
+    """Numbers as elements of the type of a constant."""
+    return array.astype(numpy_dtype(like.type.element_type))
+
+
+# What comes after.
+
+
+def conv_norm(template: Template) -> Rule:
+    """A batch normalisation of a convolution."""
+    inner = one_use(template(x, w, b)).named("conv")
+
+    @rule(BatchNormalizationInferenceMode(inner, *statistics, epsilon=attr.epsilon), bonus=2)
+    def fold(
+        conv: Operation,
+        x: SSAValue,
+        w: Constant,
+        b: Constant | None,
+        scale: Constant,
+        bias: Constant,
+        mean: Constant,
+        var: Constant,
+        epsilon: float,
+    ) -> Outcome:
+        """d (conv(x, w) + b - mean) + bias = conv(x, d w) + (d (b - mean) + bias), in one step"""
+        found, weights = normalisation(scale, bias, mean, var, epsilon), Weights(conv, w)
+        if found is None or len(found[0]) != weights.channels(False):
+            return NO_NUMBERS
+        factor, offset = found
+        before = bias_of(b, weights)
+        if before is None:
+            return NO_NUMBERS
+        return template(x, weights.scaled(factor, False), typed(before * factor + offset, w), like=conv)
+
+    return fold
+
+
+@rule(
+    BatchNormalizationInferenceMode(
+        one_use(Gemm(x, w, b, alpha=attr.alpha, beta=attr.beta)).named("gemm"),
+        *statistics,
+        epsilon=attr.epsilon,
+    )
+)
+def gemm_norm(
+    gemm: Operation,
+    x: SSAValue,
+    w: Constant,
+    b: Constant | None,
+    beta: float,
+    scale: Constant,
+    bias: Constant,
+    mean: Constant,
+    var: Constant,
+    epsilon: float,
+) -> Outcome:
+    """d (a x w + q b - mean) + bias = a x (w d) + (d (q b - mean) + bias), d by column"""
+    found, weights = normalisation(scale, bias, mean, var, epsilon), Weights(gemm, w)
+    before = bias_of(b, weights, beta)
+    if found is None or before is None or len(found[0]) != weights.channels(False):
+        return NO_NUMBERS
+    factor, offset = found
+    return Gemm(x, weights.scaled(factor, False), typed(before * factor + offset, w), like=gemm, beta=1.0)
+
+
+@rule(
+    BatchNormalizationInferenceMode(one_use(MatMul(x, w)).named("product"), *statistics, epsilon=attr.epsilon)
+)
+def product_norm(
+    product: Operation,
+    x: SSAValue,
+    w: Constant,
+    scale: Constant,
+    bias: Constant,
+    mean: Constant,
+    var: Constant,
+    epsilon: float,
+) -> Outcome:
+    """d (x w - mean) + bias = x (w d) + (bias - d mean), d by column"""
+    if rank(x) != 2 or len(w.tensor.shape) != 2:
+        return Declined("an operand is no matrix")
+    found, weights = normalisation(scale, bias, mean, var, epsilon), Weights(product, w)
+    if found is None or len(found[0]) != weights.channels(False):
+        return NO_NUMBERS
+    factor, offset = found
+    made = weights.scaled(factor, False)
+    return Gemm(x, made, typed(offset, w), alpha=1.0, beta=1.0, transA=0, transB=0)
+
+
+def channel_axis(op: Operation) -> int:
+    """Where the channels of the data are."""
+    return 1 if op.name.startswith("onnx.Conv") else -1
+
+
+def factor_after(linear: Node, scaling: Template) -> Rule:
+    """A factor by channel of what a linear op makes."""
+    divides = scaling.name == "Div"
+
+    @rule(scaling(one_use(linear), c))
+    def scale(
+        root: Operation, linear: Operation, x: SSAValue, w: Constant, b: Constant | None, c: Constant
+    ) -> Outcome:
+        """c (w x + b) = (c w) x + c b, c by channel"""
+        weights = Weights(linear, w)
+        factor = factor_of_result(root, weights, c, divides)
+        if isinstance(factor, Declined):
+            return factor
+        made = weights.scaled(factor, False, divides)
+        if b is None:
+            return template(x, made, None, like=linear)
+        before = bias_of(b, weights)
+        if before is None:
+            return NO_NUMBERS
+        return template(x, made, typed(before / factor if divides else before * factor, w), like=linear)
+
+    template = linear.template
+    return scale
+
+
+def factor_after_product(scaling: Template) -> Rule:
+    """A factor by column of a product."""
+    divides = scaling.name == "Div"
+
+    @rule(scaling(one_use(MatMul(x, w).named("linear")), c))
+    def scale(root: Operation, linear: Operation, x: SSAValue, w: Constant, c: Constant) -> Outcome:
+        """c (x w) = x (c w), c by column"""
+        weights = Weights(linear, w)
+        factor = factor_of_result(root, weights, c, divides)
+        return factor if isinstance(factor, Declined) else MatMul(x, weights.scaled(factor, False, divides))
+
+    return scale
+
+
+def factor_of_result(root: Operation, weights: Weights, c: Constant, divides: bool) -> Numbers | Declined:
+    """The number for each channel of a linear op's result in c, which may go into the weights."""
+    whole = rank(weights.op.results[0])
+    if len(weights.w.tensor.shape) < 2 or rank(root.results[0]) != whole:
+        return Declined("the weights are a vector, or the rank changes")
+    factor = numbers(c, whole, channel_axis(weights.op), weights.channels(False))
+    if factor is None or (divides and not np.all(factor)):
+        return NO_NUMBERS
+    return factor if read_once(weights.op.operands[1]) else SHARED
+
+
+def offset_after(linear: Node) -> Rule:
+    """An offset by channel of what a linear op makes."""
+
+    @rule(Add(one_use(linear), c))
+    def shift(
+        root: Operation, linear: Operation, x: SSAValue, w: Constant, b: Constant | None, c: Constant
+    ) -> Outcome:
+        """w x + b + c = w x + (b + c), c by channel"""
+        weights = Weights(linear, w)
+        whole = rank(linear.results[0])
+        offset = numbers(c, whole, channel_axis(linear), weights.channels(False))
+        beta = decode(linear.properties.get("beta"))
+        before = bias_of(b, weights, beta if isinstance(beta, float) else 1.0)
+        if offset is None or before is None or whole is None or rank(root.results[0]) != whole:
+            return NO_NUMBERS
+        after = typed(before + offset, w)
+        if template.name == "Gemm":
+            return template(x, linear.operands[1], after, like=linear, beta=1.0)
+        return template(x, linear.operands[1], after, like=linear)
+
+    template = linear.template
+    return shift
+
+
+# What comes before.
+
+
+def factor_before(linear: Node, divides: bool = False) -> Rule:
+    """A factor by channel of what a linear op reads."""
+
+    @rule(linear)
+    def scale(root: Operation, scaling: Operation, x: SSAValue, w: Constant, c: Constant) -> Outcome:
+        """w (c x) = (c w) x, c by channel"""
+        weights = Weights(root, w)
+        whole, axis = rank(scaling.results[0]), channel_axis(root)
+        if len(weights.w.tensor.shape) < 2 or whole != rank(x) or whole == 0:
+            return Declined("the weights are a vector, or the rank changes")
+        if c.array.size != 1:
+            if decode(root.properties.get("transA")) == 1:
+                return Declined("the data are transposed")
+            if not is_ranked(x.type) or x.type.get_shape()[axis] != weights.channels(True):
+                return Declined("the factors may make the data larger")
+        factor = numbers(c, whole, axis, weights.channels(True))
+        if factor is None or (divides and not np.all(factor)):
+            return NO_NUMBERS
+        if not read_once(root.operands[1]):
+            return SHARED
+        made = weights.scaled(factor, True, divides)
+        return linear.template(x, made, *root.operands[2:], like=root)
+
+    return scale
+
+
+def is_padded(conv: Operation) -> bool:
+    """Whether a convolution may read zeros around its data."""
+    pads, auto = decode(conv.properties.get("pads")), decode(conv.properties.get("auto_pad"))
+    return auto not in (None, "NOTSET", "VALID") or (isinstance(pads, Sequence) and any(pads))
+
+
+@rule(
+    Conv(one_use(BatchNormalizationInferenceMode(x, *statistics, epsilon=attr.epsilon)), w, b),
+)
+def norm_before_conv(
+    root: Operation,
+    x: SSAValue,
+    w: Constant,
+    b: Constant | None,
+    scale: Constant,
+    bias: Constant,
+    mean: Constant,
+    var: Constant,
+    epsilon: float,
+) -> Outcome:
+    """conv(d x + t, w) + b = conv(x, d w) + (conv(t, w) + b); padding, which t does not reach, forbids it"""
+    found, weights = normalisation(scale, bias, mean, var, epsilon), Weights(root, w)
+    before = bias_of(b, weights)
+    if found is None or before is None or len(found[0]) != weights.channels(True):
+        return NO_NUMBERS
+    factor, offset = found
+    if np.any(offset) and is_padded(root):
+        return Declined("the zeros around the data are not normalised")
+    after = typed(before + weights.applied(offset), w)
+    return Conv(x, weights.scaled(factor, True), after, like=root)
+
+
+@rule(
+    Gemm(
+        one_use(BatchNormalizationInferenceMode(x, *statistics, epsilon=attr.epsilon)),
+        w,
+        b,
+        alpha=attr.alpha,
+        beta=attr.beta,
+        transA=0,
+    ),
+)
+def norm_before_gemm(
+    root: Operation,
+    x: SSAValue,
+    w: Constant,
+    b: Constant | None,
+    alpha: float,
+    beta: float,
+    scale: Constant,
+    bias: Constant,
+    mean: Constant,
+    var: Constant,
+    epsilon: float,
+) -> Outcome:
+    """a (d x + t) w + q b = a x (d w) + (a t w + q b)"""
+    found, weights = normalisation(scale, bias, mean, var, epsilon), Weights(root, w)
+    before = bias_of(b, weights, beta)
+    if found is None or before is None or len(found[0]) != weights.channels(True):
+        return NO_NUMBERS
+    factor, offset = found
+    after = typed(before + alpha * weights.applied(offset), w)
+    return Gemm(x, weights.scaled(factor, True), after, like=root, beta=1.0)
+
+
+CONVS = (ConvTranspose, ConvTransposeV1)
+gemm = Gemm(x, w, b).named("linear")
+factor, quotient = one_use(Mul(x, c)).named("scaling"), one_use(Div(x, c)).named("scaling")
+
+RULES = rules(
+    **{f"FoldBatchNormInto{conv}": conv_norm(conv) for conv in CONVS},
+    FoldBatchNormIntoGemm=gemm_norm,
+    FoldBatchNormIntoMatMul=product_norm,
+    **{f"FoldMulInto{conv}": factor_after(conv(x, w, b).named("linear"), Mul) for conv in CONVS},
+    **{f"FoldDivInto{conv}": factor_after(conv(x, w, b).named("linear"), Div) for conv in (Conv, *CONVS)},
+    **{f"FoldAddInto{conv}": offset_after(conv(x, w, b).named("linear")) for conv in CONVS},
+    FoldMulIntoGemm=factor_after(gemm, Mul),
+    FoldDivIntoGemm=factor_after(gemm, Div),
+    FoldAddIntoGemm=offset_after(gemm),
+    FoldMulIntoMatMul=factor_after_product(Mul),
+    FoldDivIntoMatMul=factor_after_product(Div),
+    FoldMulBeforeConv=factor_before(Conv(factor, w, value.b)),
+    FoldDivBeforeConv=factor_before(Conv(quotient, w, value.b), divides=True),
+    FoldMulBeforeGemm=factor_before(Gemm(factor, w, value.b)),
+    FoldDivBeforeGemm=factor_before(Gemm(quotient, w, value.b), divides=True),
+    FoldMulBeforeMatMul=factor_before(MatMul(factor, w)),
+    FoldDivBeforeMatMul=factor_before(MatMul(quotient, w), divides=True),
+    FoldBatchNormBeforeConv=norm_before_conv,
+    FoldBatchNormBeforeGemm=norm_before_gemm,
+)
