@@ -18,6 +18,7 @@ from xonnc.dialects.onnx.attributes import is_array
 from xonnc.dialects.onnx.locations import describe, node_name
 from xonnc.errors import RefusalError, XonncError
 from xonnc.rewriting.remarks import Remark
+from xonnc.tools.dominance import too_early
 
 Severity = Literal["error", "warning", "note", "remark"]
 
@@ -67,10 +68,16 @@ def parse_diagnostic(error: ParseError, parser: OnnxParser, file: str) -> Diagno
 
 def verify(module: ModuleOp, parser: OnnxParser, file: str, show_op: bool = True) -> list[Diagnostic]:
     """All ops that break their own rules; not their whole module, which xDSL would print for each."""
-    return [
+    broken = [
         op_diagnostic(op, reason, parser, file, show_op)
         for op in module.walk()
         if (reason := _broken_rule(op)) is not None
+    ]
+    return broken + [
+        op_diagnostic(
+            op, f"'{op.name}' op operand #{index} does not dominate this use", parser, file, show_op
+        )
+        for op, index in too_early(module)
     ]
 
 
