@@ -30,21 +30,6 @@ from xonnc.rewriting.onnx import (
 from xonnc.rewriting.onnx import Gemm as Linear
 from xonnc.rewriting.patterns import Array, Literal, Node, Pattern, Template, absent, const, value
 
-ELSEWHERE = {
-    **{
-        f"BinaryOpBroadcastAxisPattern{name}": "test_canonicalize_onnx.py"
-        for name in "Add And Div Equal Greater Less Mul Or Pow Sub Xor".split()
-    },
-    "LoopOpRewriteMaxTripCountPattern": "test_canonicalize_onnx.py",
-    "PropagateBiasIntoLayerNormRewritePatternRMSLayerNormalization": "test_canonicalize_onnx.py",
-    "PropagateBiasIntoLayerNormRewritePatternRMSLayerNormalizationRhs": "test_canonicalize_onnx.py",
-    "ONNXLayoutTransformFusionPattern": "test/lit/transforms/canonicalize-onnx-extra.mlir",
-    "ONNXLayoutTransformEliminationPattern": "test/lit/transforms/canonicalize-onnx-extra.mlir",
-    "ShapeTransformComposePattern": "test_canonicalize_onnx.py",
-    "ShapeTransformIdentityPattern": "test_canonicalize_onnx.py",
-}
-"""Rules about regions, about attributes that ops no longer have, and about ops that ONNX does not have."""
-
 ODD = np.array([[np.nan, np.inf, -np.inf], [-0.0, 0.0, -7.5]])
 """Floats that are easily lost."""
 

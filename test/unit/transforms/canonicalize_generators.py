@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import canonicalize_arithmetic_generators as arithmetic
-import canonicalize_examples
 import canonicalize_layer_generators as layers
 import canonicalize_moving_generators as moving
 import canonicalize_sizes_generators as sizes
+import text_generators
 from rule_comparison import SAME, Closeness
 from rule_draws import Generator
 from rule_values import Kind
 
 GENERATORS: dict[str, Generator] = {
+    **text_generators.CANONICALIZE,
     **moving.GENERATORS,
     **arithmetic.GENERATORS,
     **layers.GENERATORS,
@@ -26,6 +27,10 @@ CLOSENESS: dict[str, Closeness] = {
 
 FINITE: dict[str, str] = layers.FINITE
 
-KINDS: dict[str, tuple[Kind, ...]] = {**moving.KINDS, **arithmetic.KINDS, **layers.KINDS, **sizes.KINDS}
-
-ELSEWHERE = {name: where for name, where in canonicalize_examples.ELSEWHERE.items() if name not in GENERATORS}
+KINDS: dict[str, tuple[Kind, ...]] = {
+    **moving.KINDS,
+    **text_generators.CANONICALIZE_KINDS,
+    **arithmetic.KINDS,
+    **layers.KINDS,
+    **sizes.KINDS,
+}

@@ -11,8 +11,19 @@ from rule_values import Kind
 from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import Attribute
 
-from xonnc.dialects.onnx.types import unranked
-from xonnc.rewriting.onnx import Add, Div, Gemm, MatMul, Mul, Reshape, Squeeze, Transpose
+from xonnc.dialects.onnx.types import NONE, element_type_of, unranked
+from xonnc.rewriting.onnx import (
+    Add,
+    Div,
+    Gemm,
+    LayerNormalization,
+    MatMul,
+    Mul,
+    Reshape,
+    RMSLayerNormalization,
+    Squeeze,
+    Transpose,
+)
 from xonnc.rewriting.patterns import Literal, Node, Template, absent, const, value
 
 Said = dict[str, Literal | Attribute]
@@ -182,14 +193,21 @@ def group_norm(by_group: bool) -> Generator:
     return make
 
 
-def normalised_layer(draw: Draw) -> Example:
+def normalised_layer(op: Template, swapped: bool) -> Generator:
     """Over axes from one on, and a bias that broadcasts to them or makes them more."""
-    shape = draw.shape(1, 4, empty=False)
-    axis = draw.axis(len(shape))
-    after = shape[axis % len(shape) :]
-    b = draw.pick(after, draw.narrower(after), draw.narrower(shape), (2, *shape))
-    said = {"axis": axis, "epsilon": 1e-3, "stash_type": 1}
-    return Example({"x": shape, "scale": after, "b": b}, properties={"LayerNormalization": said})
+
+    def make(draw: Draw) -> Example:
+        shape = draw.shape(1, 4, empty=False)
+        axis = draw.axis(len(shape))
+        after = shape[axis % len(shape) :]
+        b = draw.pick(after, draw.narrower(after), draw.narrower(shape), (2, *shape))
+        more = (NONE,) * (2 if op.name == "LayerNormalization" else 1)
+        norm = op(value.x, value.scale, absent, axis=axis, epsilon=1e-3, stash_type=1)
+        norm = norm.typed(unranked(element_type_of(draw.dtype)), *more)
+        pattern = Add(value.b, norm) if swapped else Add(norm, value.b)
+        return Example({"x": shape, "scale": after, "b": b}, pattern=pattern)
+
+    return make
 
 
 def recurrent(name: str, batch_first: bool) -> Generator:
@@ -242,8 +260,11 @@ GENERATORS: dict[str, Generator] = {
     "RemoveInstanceNormPattern": instance_norm,
     "RemoveGroupNormPattern1": group_norm(False),
     "RemoveGroupNormPattern2": group_norm(True),
-    "PropagateBiasIntoLayerNormRewritePatternLayerNormalization": normalised_layer,
-    "PropagateBiasIntoLayerNormRewritePatternLayerNormalizationRhs": normalised_layer,
+    **{
+        f"PropagateBiasIntoLayerNormRewritePattern{op.name}{side}": normalised_layer(op, bool(side))
+        for op in (LayerNormalization, RMSLayerNormalization)
+        for side in ("", "Rhs")
+    },
     **{f"RNNOpRewriteLayoutPattern{name}": recurrent(name, True) for name in NETWORKS},
     **{f"RNNOpRewriteSeqLenPattern{name}": recurrent(name, False) for name in NETWORKS},
 }

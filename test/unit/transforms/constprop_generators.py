@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ml_dtypes
 import numpy as np
+import text_generators
 from constprop_moving_generators import GENERATORS as MOVING
 from rule_comparison import FOLDED, SAME, Closeness
 from rule_draws import Draw, Generator, Shape
@@ -181,6 +182,7 @@ def reduction(draw: Draw) -> Example:
 
 
 GENERATORS: dict[str, Generator] = {
+    **text_generators.CONSTPROP,
     "AddZerosOnRhs": neutral(0),
     "SubZerosOnRhs": neutral(0),
     "MulOnesOnRhs": neutral(1),
@@ -223,5 +225,3 @@ KINDS: dict[str, tuple[Kind, ...]] = {
     "RangeConstProp": (np.float32, np.int64, np.float64, np.int32, np.int16),
 }
 """Types that other operands, or inference, take for granted."""
-
-ELSEWHERE = {"IfOfConst": "test/lit/transforms/constprop-onnx.mlir"}

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import decompose_version_generators as versions
 import numpy as np
+import text_generators
 from canonicalize_arithmetic_generators import REALS
 from canonicalize_moving_generators import RANGES, finite
 from constprop_moving_generators import constant_of_shape
@@ -231,6 +232,7 @@ def einsum(draw: Draw) -> Example:
 
 
 GENERATORS: dict[str, Generator] = {
+    **text_generators.DECOMPOSE,
     **versions.GENERATORS,
     "LogSoftmax": along,
     "Softmax": along,
@@ -288,5 +290,3 @@ KINDS: dict[str, tuple[Kind, ...]] = {
     "CastLike": tuple(dict.fromkeys((*RANGES, np.int8, np.uint8, np.int16))),
     "Einsum": (*HALVES, np.int32, np.int64),
 }
-
-ELSEWHERE = {"ConcatFuse": "test/lit/transforms/decompose-onnx.mlir"}

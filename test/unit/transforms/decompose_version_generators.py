@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from canonicalize_arithmetic_generators import REALS
 from constprop_moving_generators import padding, split, squeezing_by_property, unsqueezing_by_property
@@ -16,7 +18,7 @@ from xonnc.rewriting.patterns import Literal
 Attributes = dict[str, Literal | Attribute | None]
 
 
-def renamed(make: Generator, name: str = "c") -> Generator:
+def renamed(make: Callable[[Draw], Example], name: str = "c") -> Generator:
     """The same instance with its data called x."""
 
     def made(draw: Draw) -> Example:

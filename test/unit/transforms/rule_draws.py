@@ -8,6 +8,7 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 from rule_instances import Example
+from rule_texts import Text
 from rule_values import elements, is_float, is_integer
 
 from xonnc.rewriting.patterns import Array
@@ -114,16 +115,8 @@ class Draw:
         return sizes
 
 
-Generator: TypeAlias = Callable[[Draw], Example]
+Generator: TypeAlias = Callable[[Draw], Example | Text]
 """Makes one instance; the same draw gives the same one."""
-
-
-@dataclass(frozen=True)
-class Few:
-    """A rule that has only so many different instances."""
-
-    cases: int
-    reason: str
 
 
 def vary(examples: Sequence[Example]) -> Generator:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from math import prod
 from typing import Protocol
 
 import numpy as np
 import onnx
+from rule_expansions import EXPANSIONS
 from rule_values import as_kind, elements
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -35,24 +35,13 @@ from xonnc.dialects.onnx.types import (
     SeqType,
     element_type,
     element_type_of,
-    numpy_dtype,
-    static_shape,
     tensor_type,
     unranked,
 )
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.rewriting.driver import apply_rules
-from xonnc.rewriting.literals import decode, encode
+from xonnc.rewriting.literals import encode
 from xonnc.rewriting.matcher import property_name
-from xonnc.rewriting.onnx import (
-    Concat,
-    Gather,
-    Im2Col,
-    Reshape,
-    RMSLayerNormalization,
-    RMSNormalization,
-    UpsampleAndPad,
-)
 from xonnc.rewriting.patterns import (
     Array,
     AttrName,
@@ -62,16 +51,11 @@ from xonnc.rewriting.patterns import (
     Literal,
     MaybeConst,
     Node,
-    Outcome,
     Part,
     Rest,
-    absent,
-    attr,
-    value,
 )
-from xonnc.rewriting.rules import definition_of, rule, rules
+from xonnc.rewriting.rules import definition_of
 from xonnc.transforms.shape_inference_onnx import infer_shapes
-from xonnc.transforms.shapes.convolution import same_pads
 
 Given = Array | tuple[int, ...] | None
 """A value by its name: an array, the shape of a random one, or absent."""
@@ -183,74 +167,6 @@ def example(attributes: Mapping[str, Literal | Attribute | None] | None = None, 
     return Example(values, attributes or {})
 
 
-def gathered(x: SSAValue, places: Callable[[Array], Array]) -> Outcome:
-    """What a movement of x's elements makes, as a Gather of them; places that hold none are zero"""
-    shape, element = static_shape(x.type), element_type(x.type)
-    assert shape is not None
-    assert element is not None
-    numbers = np.arange(prod(shape), dtype=np.int64).reshape(shape)
-    everything = Concat(Reshape(x, ints(-1)), np.zeros(1, numpy_dtype(element)), axis=0)
-    return Gather(everything, places(numbers + 1) - 1, axis=0)
-
-
-def spread(numbers: Array, strides: Sequence[int], pads: Sequence[int]) -> Array:
-    """Elements with zeros between and around them on the last axes."""
-    axes = len(strides)
-    sizes = [(size - 1) * stride + 1 for size, stride in zip(numbers.shape[-axes:], strides, strict=True)]
-    wide = np.zeros((*numbers.shape[:-axes], *sizes), numbers.dtype)
-    wide[(..., *(slice(None, None, stride) for stride in strides))] = numbers
-    around = [(0, 0)] * (numbers.ndim - axes)
-    return np.pad(wide, [*around, *zip(pads[:axes], pads[axes:], strict=True)])
-
-
-@rule(UpsampleAndPad(value.x, strides=attr.strides, pads=attr.pads))
-def upsample_and_pad(x: SSAValue, strides: Sequence[int], pads: Sequence[int]) -> Outcome:
-    """Zeros between and around"""
-    return gathered(x, lambda numbers: spread(numbers, strides, pads))
-
-
-def columns(numbers: Array, root: Operation) -> Array:
-    """The windows of a convolution on two axes as columns."""
-    properties = {name: decode(found) for name, found in root.properties.items()}
-    kernel, strides, dilations, pads = (
-        np.array(properties.get(name) or default)
-        for name, default in (
-            ("kernel_shape", ()),
-            ("strides", (1, 1)),
-            ("dilations", (1, 1)),
-            ("pads", (0, 0, 0, 0)),
-        )
-    )
-    spans = (kernel - 1) * dilations + 1
-    if str(properties["auto_pad"]).startswith("SAME"):
-        upper = properties["auto_pad"] == "SAME_UPPER"
-        pads = np.array(same_pads(numbers.shape[2:], spans.tolist(), tuple(strides.tolist()), upper))
-    padded = np.pad(numbers, [(0, 0), (0, 0), *zip(pads[:2], pads[2:], strict=True)])
-    windows = np.lib.stride_tricks.sliding_window_view(padded, tuple(spans), (2, 3))
-    windows = windows[:, :, :: strides[0], :: strides[1], :: dilations[0], :: dilations[1]]
-    places = np.moveaxis(windows, (4, 5), (2, 3))
-    return places.reshape(len(numbers), -1, prod(places.shape[4:]))
-
-
-@rule(Im2Col(value.x))
-def im2col(root: Operation, x: SSAValue) -> Outcome:
-    """Windows as columns"""
-    return gathered(x, lambda numbers: columns(numbers, root))
-
-
-@rule(RMSLayerNormalization(value.x, value.scale, absent, axis=attr.axis, epsilon=attr.epsilon))
-def rms_norm(x: SSAValue, scale: SSAValue, axis: int, epsilon: float) -> Outcome:
-    """The normalisation that ONNX has since opset 23"""
-    made = RMSNormalization(x, scale, axis=axis, epsilon=epsilon, stash_type=1)
-    return made.typed(x), absent
-
-
-OURS = {"Im2Col", "RMSLayerNormalization", "UpsampleAndPad"}
-
-EXPANSIONS = rules(Im2Col=im2col, RMSLayerNormalization=rms_norm, UpsampleAndPad=upsample_and_pad)
-"""Ops that ONNX does not have, by ops that it has."""
-
-
 class Instance:
     """A model that is one instance of a pattern."""
 
@@ -355,7 +271,7 @@ class Instance:
 
     def exportable(self) -> ModuleOp:
         """The module without ops that ONNX does not have."""
-        if not any(op.name.removeprefix("onnx.") in OURS for op in self.module.walk()):
+        if not any(op.name.removeprefix("onnx.") in EXPANSIONS for op in self.module.walk()):
             return self.module
         expanded = self.module.clone()
         apply_rules(expanded, self.context, EXPANSIONS, pass_name="test")

@@ -21,6 +21,7 @@ from rule_comparison import SAME, difference, size_of
 from rule_draws import Draw
 from rule_instances import Example, Instance
 from rule_tables import Table
+from rule_texts import Text, TextInstance
 from rule_values import KINDS, Kind
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Attribute, SSAValue
@@ -63,8 +64,7 @@ class Sweep:
     """All instances of one rule of a table, made from a seed."""
 
     def __init__(self, table: Table, name: str, seed: int, wanted: int) -> None:
-        self.table, self.name, self.seed = table, name, seed
-        self.wanted = min(wanted, table.few[name].cases) if name in table.few else wanted
+        self.table, self.name, self.seed, self.wanted = table, name, seed, wanted
         self.alone = RuleSet({name: table.rules[name]})
         self.near = table.near(name)
         self.tally = Tally()
@@ -108,13 +108,10 @@ class Sweep:
     def random(self, what: str) -> np.random.Generator:
         return np.random.default_rng(zlib.crc32(f"{self.name} {what} {self.seed}".encode()))
 
-    def example(self, example: Example, kind: Kind, what: str) -> bool:
+    def example(self, example: Example | Text, kind: Kind, what: str) -> bool:
         """Whether the rule fired on an instance; what is wrong with it is noted."""
         try:
-            specials = self.name not in self.table.finite
-            instance = Instance(
-                self.alone[self.name].root, example, kind, specials, zlib.crc32(what.encode()) ^ self.seed
-            )
+            instance = self.instance(example, kind, what)
         except VerifyException:
             self.tally.refused.add(kind)
             return False
@@ -124,6 +121,12 @@ class Sweep:
         if not fired:
             self.tally.declined += 1
         return fired
+
+    def instance(self, example: Example | Text, kind: Kind, what: str) -> Instance:
+        if isinstance(example, Text):
+            return TextInstance(example)
+        specials, seed = self.name not in self.table.finite, zlib.crc32(what.encode()) ^ self.seed
+        return Instance(self.alone[self.name].root, example, kind, specials, seed)
 
     def check(self, instance: Instance) -> tuple[bool, str | None]:
         """Whether the rule fired, and what is wrong."""

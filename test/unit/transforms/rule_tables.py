@@ -33,7 +33,7 @@ import fuse_generators
 import recompose_generators
 import shape_related_generators
 from rule_comparison import REWRITTEN, Closeness
-from rule_draws import Draw, Few, Generator
+from rule_draws import Draw, Generator
 from rule_instances import PLACES, Example
 from rule_values import Kind
 from xdsl.context import Context
@@ -71,12 +71,8 @@ class Table:
     """How near results must be, if not as near as `REWRITTEN` says."""
     finite: Mapping[str, str] = field(default_factory=dict[str, str])
     """Rules that are not tried on infinities, NaN and the limits of integers, and why."""
-    few: Mapping[str, Few] = field(default_factory=dict[str, Few])
-    """Rules over so few cases that there are not as many instances as are wanted."""
     kinds: Mapping[str, Sequence[Kind]] = field(default_factory=dict[str, "Sequence[Kind]"])
     """Element types, where they are fewer than the op takes: those that the reference computes."""
-    elsewhere: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Rules of whose pattern no instance can be made or evaluated, and where they are tested."""
     run: Callable[[ModuleOp, Context, RuleSet], None] = greedily
 
     def apply(self, module: ModuleOp, context: Context) -> None:
@@ -134,7 +130,6 @@ TABLES = (
         closeness=constprop_generators.CLOSENESS,
         finite=constprop_generators.FINITE,
         kinds=constprop_generators.KINDS,
-        elsewhere=constprop_generators.ELSEWHERE,
     ),
     Table(
         "canonicalize",
@@ -144,7 +139,6 @@ TABLES = (
         closeness=canonicalize_generators.CLOSENESS,
         finite=canonicalize_generators.FINITE,
         kinds=canonicalize_generators.KINDS,
-        elsewhere=canonicalize_generators.ELSEWHERE,
     ),
     Table(
         "fuse",
@@ -163,7 +157,6 @@ TABLES = (
         closeness=decompose_generators.CLOSENESS,
         finite=decompose_generators.FINITE,
         kinds=decompose_generators.KINDS,
-        elsewhere=decompose_generators.ELSEWHERE,
         run=converting,
     ),
     Table(
@@ -191,5 +184,5 @@ TABLES = (
     ),
 )
 
-CASES = [(table, name) for table in TABLES for name in table.rules if name not in table.elsewhere]
+CASES = [(table, name) for table in TABLES for name in table.rules]
 """Every rule that is tested by instances, with its table."""

@@ -1,0 +1,131 @@
+"""Ops that ONNX does not have, by ops that it has: what the reference needs to run instances with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+import numpy as np
+from xdsl.dialects.builtin import AffineMapAttr
+from xdsl.ir import Operation, SSAValue
+
+from xonnc.dialects.onnx.types import element_type, numpy_dtype, static_shape
+from xonnc.rewriting.literals import decode
+from xonnc.rewriting.onnx import (
+    Add,
+    Concat,
+    ConcatShapeTranspose,
+    Gather,
+    Identity,
+    Im2Col,
+    LayoutTransform,
+    Reshape,
+    RMSLayerNormalization,
+    RMSNormalization,
+    Shape,
+    ShapeTransform,
+    Transpose,
+    UpsampleAndPad,
+)
+from xonnc.rewriting.patterns import Array, Outcome, absent, attr, rest, value
+from xonnc.rewriting.rules import rule, rules
+from xonnc.transforms.rules.conditions import is_absent
+from xonnc.transforms.shapes.convolution import same_pads
+
+
+def gathered(x: SSAValue, places: Callable[[Array], Array]) -> Outcome:
+    """What a movement of x's elements makes, as a Gather of them; places that hold none are zero"""
+    shape, element = static_shape(x.type), element_type(x.type)
+    assert shape is not None
+    assert element is not None
+    numbers = np.arange(prod(shape), dtype=np.int64).reshape(shape)
+    everything = Concat(Reshape(x, np.array([-1], np.int64)), np.zeros(1, numpy_dtype(element)), axis=0)
+    return Gather(everything, places(numbers + 1) - 1, axis=0)
+
+
+def spread(numbers: Array, strides: Sequence[int], pads: Sequence[int]) -> Array:
+    """Elements with zeros between and around them on the last axes."""
+    axes = len(strides)
+    sizes = [(size - 1) * stride + 1 for size, stride in zip(numbers.shape[-axes:], strides, strict=True)]
+    wide = np.zeros((*numbers.shape[:-axes], *sizes), numbers.dtype)
+    wide[(..., *(slice(None, None, stride) for stride in strides))] = numbers
+    around = [(0, 0)] * (numbers.ndim - axes)
+    return np.pad(wide, [*around, *zip(pads[:axes], pads[axes:], strict=True)])
+
+
+@rule(UpsampleAndPad(value.x, strides=attr.strides, pads=attr.pads))
+def upsample_and_pad(x: SSAValue, strides: Sequence[int], pads: Sequence[int]) -> Outcome:
+    """Zeros between and around"""
+    return gathered(x, lambda numbers: spread(numbers, strides, pads))
+
+
+def columns(numbers: Array, root: Operation) -> Array:
+    """The windows of a convolution on two axes as columns."""
+    properties = {name: decode(found) for name, found in root.properties.items()}
+    kernel, strides, dilations, pads = (
+        np.array(properties.get(name) or default)
+        for name, default in (
+            ("kernel_shape", ()),
+            ("strides", (1, 1)),
+            ("dilations", (1, 1)),
+            ("pads", (0, 0, 0, 0)),
+        )
+    )
+    spans = (kernel - 1) * dilations + 1
+    if str(properties["auto_pad"]).startswith("SAME"):
+        upper = properties["auto_pad"] == "SAME_UPPER"
+        pads = np.array(same_pads(numbers.shape[2:], spans.tolist(), tuple(strides.tolist()), upper))
+    padded = np.pad(numbers, [(0, 0), (0, 0), *zip(pads[:2], pads[2:], strict=True)])
+    windows = np.lib.stride_tricks.sliding_window_view(padded, tuple(spans), (2, 3))
+    windows = windows[:, :, :: strides[0], :: strides[1], :: dilations[0], :: dilations[1]]
+    places = np.moveaxis(windows, (4, 5), (2, 3))
+    return places.reshape(len(numbers), -1, prod(places.shape[4:]))
+
+
+@rule(Im2Col(value.x))
+def im2col(root: Operation, x: SSAValue) -> Outcome:
+    """Windows as columns"""
+    return gathered(x, lambda numbers: columns(numbers, root))
+
+
+@rule(RMSLayerNormalization(value.x, value.scale, value.b, axis=attr.axis, epsilon=attr.epsilon))
+def rms_norm(x: SSAValue, scale: SSAValue, b: SSAValue, axis: int, epsilon: float) -> Outcome:
+    """The normalisation that ONNX has since opset 23, and a bias"""
+    made = RMSNormalization(x, scale, axis=axis, epsilon=epsilon, stash_type=1).typed(x)
+    return (made if is_absent(b) else Add(made, b).typed(x)), absent
+
+
+@rule(ShapeTransform(value.x, index_map=attr.index_map))
+def shape_transform(root: Operation, x: SSAValue, index_map: AffineMapAttr) -> Outcome:
+    """Element i goes to the place that the map says"""
+    made = static_shape(root.results[0].type)
+    assert made is not None
+
+    def moved(numbers: Array) -> Array:
+        result = np.zeros(made, numbers.dtype)
+        for place in np.ndindex(*numbers.shape):
+            result[tuple(index_map.data.eval(list(place), []))] = numbers[place]
+        return result
+
+    return gathered(x, moved)
+
+
+@rule(ConcatShapeTranspose(rest.parts, axis=attr.axis, start=attr.start, end=attr.end, perm=attr.perm))
+def concat_shape_transpose(
+    parts: Sequence[SSAValue], axis: int, start: int, end: int | None, perm: tuple[int, ...] | None
+) -> Outcome:
+    """The shape of a concatenation, and its transpose"""
+    whole = Concat(*parts, axis=axis)
+    shape = Shape(whole, start=start) if end is None else Shape(whole, start=start, end=end)
+    return shape, Transpose(whole) if perm is None else Transpose(whole, perm=perm)
+
+
+EXPANSIONS = rules(
+    ConcatShapeTranspose=concat_shape_transpose,
+    Im2Col=im2col,
+    # The order in memory is nothing that numbers show.
+    LayoutTransform=rule(LayoutTransform(value.x), Identity(value.x)),
+    RMSLayerNormalization=rms_norm,
+    ShapeTransform=shape_transform,
+    UpsampleAndPad=upsample_and_pad,
+)
