@@ -16,6 +16,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument
+from xdsl.traits import IsTerminator
 from xdsl.utils.hints import isa
 
 from xonnc.compiler import ModelSummary, new_context, summary
@@ -28,6 +29,7 @@ from xonnc.formats.onnx.exporter import export_model, export_proto
 from xonnc.formats.onnx.importer import import_loaded
 from xonnc.formats.onnx.load import LoadedModel, load
 from xonnc.formats.onnx.save import ExternalData
+from xonnc.formats.onnx.scope import IS_NODE
 from xonnc.formats.onnx.tensors import DATA_TYPES, element_count, stored_size
 from xonnc.formats.onnx.value_types import read_dim_params, write_dim_params
 from xonnc.rewriting.editing import retype
@@ -108,6 +110,15 @@ def _simplify(module: ModuleOp, context: Context) -> None:
         merge.apply(context, module)
         is_merged = _size(module) < size
         DisposablePool.of(context).collect([module])
+    _make_initializers(module)
+
+
+def _make_initializers(module: ModuleOp) -> None:
+    """Constants that are nodes become initializers, but for those that are outputs themselves."""
+    for op in module.walk():
+        if isinstance(op, ConstantOp) and op.value is not None and IS_NODE in op.attributes:
+            if not any(use.operation.has_trait(IsTerminator) for use in op.output.uses):
+                del op.attributes[IS_NODE]
 
 
 def _size(module: ModuleOp) -> int:

@@ -261,6 +261,22 @@ def test_a_model_in_memory_stays_as_it_is(model: Path):
     assert from_memory.after.nodes < from_memory.before.nodes
 
 
+def test_constants_that_are_nodes_become_initializers(tmp_path: Path):
+    text = """
+        <ir_version: 8, opset_import: ["" : 17]>
+        g (float[2, n] x) => (float[2, m] y, float[1] z) {
+          shape = Constant <value_ints = [2, -1]> ()
+          [flat] f = Reshape (x, shape)
+          [bent] y = Tanh (f)
+          [given] z = Constant <value = float[1] {3.0}> ()
+        }
+    """
+    simplified = simplify_model(saved(text, tmp_path / "in.onnx")).proto()
+    checker.check_model(simplified, full_check=True)
+    assert "shape" not in [output for node in simplified.graph.node for output in node.output]
+    assert [output.name for output in simplified.graph.output] == ["y", "z"]
+
+
 def test_json(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     simpler = tmp_path / "out.onnx"
     code, out, _ = run([model, simpler, "--json", "--check", "1"], capsys)

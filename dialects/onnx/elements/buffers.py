@@ -9,6 +9,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.array_utils import byte_bounds
 
 Array: TypeAlias = npt.NDArray[Any]
 """A numpy array of any of the element types of `xonnc.dialects.onnx.types`."""
@@ -27,6 +28,10 @@ class Account:
     peak: int = 0
     freed: int = 0
     mapped: int = 0
+
+
+LARGE = 1 << 20
+"""Fewer bytes of a file are not worth a call to the system."""
 
 
 class Buffer:
@@ -85,6 +90,23 @@ def owned_bytes(array: Array) -> int:
     if isinstance(owner, np.ndarray):
         return owner.nbytes
     return len(owner) if isinstance(owner, bytes | bytearray | mmap.mmap) else array.nbytes
+
+
+def let_go(array: Array) -> None:
+    """
+    Tells the system that the pages of a mapped file under `array` are not needed now.
+
+    They count as this process's memory once they were read; reading them again fetches them from the cache.
+    """
+    owner = owner_of(array)
+    if not isinstance(owner, mmap.mmap) or array.nbytes < LARGE or not hasattr(owner, "madvise"):
+        return
+    low, high = byte_bounds(array)
+    base = byte_bounds(np.frombuffer(owner, np.uint8))[0]
+    first = -(-(low - base) // mmap.PAGESIZE) * mmap.PAGESIZE
+    length = (high - base) // mmap.PAGESIZE * mmap.PAGESIZE - first
+    if length > 0:
+        owner.madvise(mmap.MADV_DONTNEED, first, length)
 
 
 def _seen_by(view: object) -> object:

@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from xonnc.dialects.onnx.elements.blocks import block_indices, block_of, narrow
-from xonnc.dialects.onnx.elements.buffers import Array, Buffer
+from xonnc.dialects.onnx.elements.buffers import Array, Buffer, let_go
 
 DType: TypeAlias = np.dtype[np.generic]
 ElementwiseFunction: TypeAlias = Callable[..., Array]
@@ -69,6 +69,9 @@ class Loop:
         out = np.empty(computed, self.dtype)
         for index in block_indices(computed):
             out[index] = self._block(index)
+        for entry in self._plan:
+            if not isinstance(entry, _Step):
+                let_go(entry)
         return out if computed == self.shape else np.broadcast_to(out, self.shape)
 
     def blocks(self) -> Iterator[Array]:
