@@ -9,7 +9,7 @@ greedy driver does (spec/onnx-rules-fold… §0.3), and another follows while so
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -68,6 +68,8 @@ class Report:
     visits: int = 0
     """How often an op was looked at."""
     sweeps: int = 0
+    unfinished: tuple[str, ...] = ()
+    """The rules that fired last, if the run stopped because it was allowed no more rewrites."""
 
     @property
     def changed(self) -> bool:
@@ -96,6 +98,25 @@ def apply_rules(
     return driver.report
 
 
+Visit = Callable[[Operation], Sequence[Operation]]
+"""Looks at an op before the rules do; gives the ops whose results have another type now."""
+
+
+def apply_rules_within(
+    root: Operation, context: Context, rules: RuleSet, *, pass_name: str, most_rewrites: int, visit: Visit
+) -> Report:
+    """
+    Applies `rules` to everything inside `root` until nothing changes, or `most_rewrites` times.
+
+    `visit` sees each op before the rules do. That rewrites were left over is no error: the report names the
+    rules at work (`unfinished`).
+    """
+    driver = _Driver(root, DisposablePool.of(context), Dispatch(rules), visit=visit)
+    driver.run(most_rewrites)
+    record(pass_name, driver.report.fired)
+    return driver.report
+
+
 @dataclass
 class _Driver:
     """One run over one module."""
@@ -115,6 +136,8 @@ class _Driver:
     joining: dict[SSAValue, SSAValue] | None = None
     """While the operands of a wide op are replaced together: the new value for each old one."""
     sure_pure: dict[type[Operation], bool] = field(default_factory=dict[type[Operation], bool])
+    visit: Visit | None = None
+    """Looks at ops first; with it the limit of rewrites is where the run stops, else it is an error."""
 
     def run(self, most_rewrites: int | None) -> None:
         changes = -1
@@ -126,7 +149,12 @@ class _Driver:
             size = self.fill()
             if limit is None:
                 limit = max(LEAST_REWRITES, REWRITES_PER_OP * size)
-            self.sweep(limit)
+            if self.visit is None:
+                self.sweep(limit)
+            else:
+                self.sweep_within(limit, self.visit)
+                if self.report.unfinished:
+                    return
             self.report.sweeps += 1
 
     def fill(self) -> int:
@@ -151,6 +179,24 @@ class _Driver:
             found = matchers[kind] if kind in matchers else self.rules.find(kind)
             if found and self.rewrite(op, found) and report.fired.total() > limit:
                 raise XonncError(self.endless(limit))
+
+    def sweep_within(self, limit: int, visit: Visit) -> None:
+        while self.worklist:
+            op = self.worklist.pop()
+            self.report.visits += 1
+            if self.is_dead(op):
+                self.drop(op)
+                continue
+            if op in self.postponed:
+                self.join(op)
+            for retyped in visit(op):
+                for result in retyped.results:
+                    for use in result.uses:
+                        self.worklist.push(use.operation)
+            found = self.rules.matchers.get(type(op)) or self.rules.find(type(op))
+            if self.rewrite(op, found) and self.report.fired.total() >= limit:
+                self.report.unfinished = tuple(dict.fromkeys(name for name, _ in self.last))
+                return
 
     def rewrite(self, op: Operation, matchers: Sequence[Matcher]) -> bool:
         """Applies the first rule that fits."""

@@ -17,9 +17,10 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Literal
 
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 
-from xonnc.dialects.onnx.locations import describe
+from xonnc.dialects.onnx.locations import describe, node_name
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,8 @@ class Remark:
     about: Operation | None = None
 
     def __str__(self) -> str:
-        return self.text if self.about is None else f"{describe(self.about)}: {self.text}"
+        name = "" if self.about is None else _name(self.about)
+        return f"{name}: {self.text}" if name else self.text
 
 
 class XonncWarning(UserWarning):
@@ -61,6 +63,14 @@ def warn(text: str, about: Operation | None = None) -> None:
 def remark(text: str, about: Operation | None = None) -> None:
     """Tells of something that the user may have asked for."""
     _tell(Remark("remark", text, about))
+
+
+def _name(op: Operation) -> str:
+    """A node by its name, a function by its symbol; a module is the whole input."""
+    symbol = op.properties.get("sym_name")
+    if isinstance(symbol, StringAttr):
+        return f"@{symbol.data}"
+    return "" if isinstance(op, ModuleOp) and not node_name(op) else describe(op)
 
 
 def _tell(told: Remark) -> None:

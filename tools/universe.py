@@ -76,10 +76,24 @@ def _canonicalize() -> type[ModulePass]:
     return Canonicalize
 
 
+def _append_decoding_strategy() -> type[ModulePass]:
+    from xonnc.transforms.append_decoding_strategy import AppendDecodingStrategy
+    from xonnc.transforms.shape_inference_onnx import use_fallback
+
+    use_fallback(_infer_by_onnx)
+    return AppendDecodingStrategy
+
+
 def _constprop() -> type[ModulePass]:
     from xonnc.transforms.constprop_onnx import ConstProp
 
     return ConstProp
+
+
+def _conv_opt() -> type[ModulePass]:
+    from xonnc.transforms.conv_opt_onnx import ConvOpt
+
+    return ConvOpt
 
 
 def _instrument_signature() -> type[ModulePass]:
@@ -98,6 +112,22 @@ def _onnx_dim_analysis() -> type[ModulePass]:
     from xonnc.transforms.onnx_dim_analysis import OnnxDimAnalysis
 
     return OnnxDimAnalysis
+
+
+def _onnx_hybrid_transform() -> type[ModulePass]:
+    from xonnc.transforms.onnx_hybrid_transform import OnnxHybridTransform
+    from xonnc.transforms.shape_inference_onnx import use_fallback
+
+    use_fallback(_infer_by_onnx)
+    return OnnxHybridTransform
+
+
+def _onnx_op_transform() -> type[ModulePass]:
+    from xonnc.transforms.onnx_op_transform import OnnxOpTransform
+    from xonnc.transforms.shape_inference_onnx import use_fallback
+
+    use_fallback(_infer_by_onnx)
+    return OnnxOpTransform
 
 
 def _onnx_pre_krnl_verify() -> type[ModulePass]:
@@ -192,8 +222,10 @@ def _infer_by_onnx(op: Operation) -> Sequence[Attribute | None]:
 XONNC_UNIVERSE = Universe(
     all_dialects={"dla": _dla, "onnx": _onnx},
     all_passes={
+        "append-decoding-strategy": _append_decoding_strategy,
         "canonicalize-onnx": _canonicalize,
         "constprop-onnx": _constprop,
+        "conv-opt-onnx": _conv_opt,
         "convert-onnx-to-dla": _convert_onnx_to_dla,
         "decompose-onnx": _decompose,
         "dla-allocate": _dla_allocate,
@@ -204,6 +236,8 @@ XONNC_UNIVERSE = Universe(
         "instrument-onnx-runtime-signature": _instrument_signature,
         "onnx-cse-with-node-name": _onnx_cse,
         "onnx-dim-analysis": _onnx_dim_analysis,
+        "onnx-hybrid-transform": _onnx_hybrid_transform,
+        "onnx-op-transform": _onnx_op_transform,
         "onnx-pre-krnl-verify": _onnx_pre_krnl_verify,
         "print-op-stats": _print_op_stats,
         "quantize-onnx": _quantize_onnx,

@@ -6,7 +6,9 @@ import logging
 
 import pytest
 from xdsl.dialects.builtin import ModuleOp, NameLoc, NoneAttr, StringAttr
+from xdsl.dialects.func import FuncOp
 
+from xonnc.dialects.onnx.ops.builtin import NoValueOp
 from xonnc.rewriting.remarks import Remark, XonncWarning, listening, remark, warn
 
 
@@ -33,6 +35,12 @@ def test_without_listener_a_warning_is_python_s_and_a_remark_is_logged(caplog: p
     with caplog.at_level(logging.INFO, "xonnc"):
         remark("it is small")
     assert [record.getMessage() for record in caplog.records] == ["it is small"]
+
+
+def test_functions_are_called_by_their_symbol_and_a_module_by_nothing():
+    assert str(Remark("warning", "slow", FuncOp("main", ((), ())))) == "@main: slow"
+    assert str(Remark("warning", "slow", ModuleOp([]))) == "slow"
+    assert str(Remark("warning", "slow", NoValueOp())) == "onnx.NoValue: slow"
 
 
 def test_listening_ends_with_the_block():

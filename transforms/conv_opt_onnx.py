@@ -1,0 +1,29 @@
+"""`conv-opt-onnx`: convolutions as a processor likes them (spec/onnx-rules-passes… §2.2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from xonnc.rewriting.conversion import convert
+from xonnc.transforms.rules import convolution_layout
+
+
+@dataclass(frozen=True)
+class ConvOpt(ModulePass):
+    """
+    Puts convolutions on images in blocks of four channels, with changes of layout around each.
+
+    Option: without `simd-data-layout` nothing is done.
+    """
+
+    name = "conv-opt-onnx"
+
+    simd_data_layout: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.simd_data_layout:
+            convert(op, ctx, convolution_layout.RULES, pass_name=self.name)

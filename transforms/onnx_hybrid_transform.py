@@ -1,0 +1,136 @@
+"""`onnx-hybrid-transform`: all rules in one run (spec/onnx-rules-passes… §2.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.traits import IsTerminator
+
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.rewriting.driver import apply_rules_within
+from xonnc.rewriting.remarks import warn
+from xonnc.rewriting.rules import RuleSet
+from xonnc.transforms import canonicalize_onnx, recompose_onnx
+from xonnc.transforms.constprop_onnx import ConstProp
+from xonnc.transforms.decompose_onnx import Decompose
+from xonnc.transforms.shape_inference_onnx import infer, infer_shapes
+
+ITERATIONS = 10
+"""The peer's driver allows that many rewrites again in each of its iterations, of which there are so many."""
+
+NO_LIMIT = -1
+
+MOST_REWRITES_PER_OP = 100
+"""What no limit means: rules that rewrite more than that undo each other."""
+
+
+@dataclass(frozen=True)
+class OnnxHybridTransform(ModulePass):
+    """
+    Infers shapes, canonicalises, folds, decomposes and recomposes in one run, each op by whatever fits first.
+
+    Options switch each of these off. In each of ten iterations `max-num-rewrites-offset` and
+    `max-num-rewrites-multiplier` times the number of ops are the rewrites allowed, without limit if the
+    former is -1; a function that would need more is left as it is then, with a warning that names the rules
+    at work. `expansion-bound`, `disable-pattern`, `round-fp-to-int` and `disable` are those of
+    `constprop-onnx`, `decompose-op-in-onnx` is that of `decompose-onnx`.
+    """
+
+    name = "onnx-hybrid-transform"
+
+    shape_inference: bool = True
+    canonicalization: bool = True
+    constant_propagation: bool = True
+    decomposition: bool = True
+    enable_conv_to_matmul: bool = True
+    recomposition: bool = True
+    max_num_rewrites_offset: int = 20
+    max_num_rewrites_multiplier: float = 0.2
+    expansion_bound: int = -1
+    disable_pattern: tuple[str, ...] = ()
+    round_fp_to_int: bool = False
+    disable: bool = False
+    decompose_op_in_onnx: tuple[str, ...] = ()
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Transforms every function under `op`."""
+        rules = self.rules()
+        for function in [each for each in op.walk() if isinstance(each, FuncOp)]:
+            if function.body.blocks.first is not None:
+                self.transform(ctx, function, rules)
+
+    def rules(self) -> RuleSet:
+        """The rules under these options, in the order in which those that come equally early are tried."""
+        table = RuleSet({})
+        if self.canonicalization:
+            table |= canonicalize_onnx.all_rules()
+        if self.constant_propagation:
+            table |= ConstProp(
+                self.expansion_bound, self.disable_pattern, self.round_fp_to_int, self.disable
+            ).rules()
+        if self.decomposition:
+            table |= Decompose(
+                enable_conv_to_matmul=self.enable_conv_to_matmul,
+                decompose_op_in_onnx=self.decompose_op_in_onnx,
+            ).rules()
+        if self.recomposition:
+            table |= recompose_onnx.all_rules()
+        return table
+
+    def transform(self, ctx: Context, function: FuncOp, rules: RuleSet) -> None:
+        """One function, again while the walk at the end finds types that the run did not."""
+        allowed = self.allowed(function)
+        visit = inferring if self.shape_inference else not_inferring
+        while True:
+            report = apply_rules_within(
+                function, ctx, rules, pass_name=self.name, most_rewrites=allowed, visit=visit
+            )
+            allowed -= report.fired.total()
+            if report.unfinished:
+                warn(self.unfinished(report.unfinished), function)
+            changed = self.shape_inference and infer_shapes(function)
+            if report.unfinished or not changed:
+                break
+        retype(function)
+
+    def allowed(self, function: FuncOp) -> int:
+        """How many rewrites a function may take."""
+        ops = sum(1 for block in function.body.blocks for _ in block.ops)
+        if self.max_num_rewrites_offset == NO_LIMIT:
+            return max(1_000, MOST_REWRITES_PER_OP * sum(1 for _ in function.walk()))
+        return ITERATIONS * int(self.max_num_rewrites_offset + self.max_num_rewrites_multiplier * ops)
+
+    def unfinished(self, names: Sequence[str]) -> str:
+        """The peer's words, and the rules."""
+        return (
+            f"onnx-hybrid-transform didn't converge with"
+            f" max-num-rewrites-offset={self.max_num_rewrites_offset},"
+            f" max-num-rewrites-multiplier={self.max_num_rewrites_multiplier}"
+            f" (at work: {', '.join(names)})"
+        )
+
+
+def inferring(op: Operation) -> Sequence[Operation]:
+    """Infers an op, or the op around if it ends a body; those whose types have changed."""
+    around = op.parent_op()
+    inferred = around if around is not None and op.has_trait(IsTerminator) else op
+    return [inferred] if isinstance(inferred, OnnxOp) and inferred.results and infer(inferred) else []
+
+
+def not_inferring(op: Operation) -> Sequence[Operation]:
+    """Leaves types as they are."""
+    return ()
+
+
+def retype(function: FuncOp) -> None:
+    """Makes the results of a function those of its last block's end."""
+    end = function.body.blocks.last.last_op if function.body.blocks.last is not None else None
+    if end is not None and end.has_trait(IsTerminator):
+        inputs = function.function_type.inputs.data
+        function.function_type = FunctionType.from_lists(inputs, [each.type for each in end.operands])

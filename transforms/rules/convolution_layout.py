@@ -1,0 +1,47 @@
+"""Convolutions on images in blocks of four channels (spec/onnx-rules-passes… §2.2)."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import NoneAttr, StringAttr, TensorType, f16, f32
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xonnc.dialects.onnx.layout import LAYOUTS, STANDARD, LayoutAttr
+from xonnc.dialects.onnx.types import element_type, is_ranked
+from xonnc.rewriting.onnx import Conv, LayoutTransform
+from xonnc.rewriting.patterns import Declined, Outcome, value
+from xonnc.rewriting.rules import rule, rules
+
+IMAGE, WEIGHTS = (LayoutAttr(StringAttr(name)) for name in LAYOUTS)
+
+AXES = 4
+"""Batch, channels, height and width: the layouts have names for no more and no less."""
+
+
+def in_layout(type_: Attribute, layout: LayoutAttr) -> TensorType[Attribute] | None:
+    """A tensor type of images or weights in another order; `None` for one that has no such order."""
+    if not is_ranked(type_) or len(type_.get_shape()) != AXES or element_type(type_) not in (f16, f32):
+        return None
+    if not isinstance(type_.encoding, NoneAttr):
+        return None
+    return TensorType(type_.element_type, type_.get_shape(), layout)
+
+
+@rule(Conv(value.x, value.w, value.b))
+def blocked(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) -> Outcome:
+    """conv(x, w) is conv of x and w in blocks of channels, in the usual order again"""
+    image, weights = in_layout(x.type, IMAGE), in_layout(w.type, WEIGHTS)
+    made = in_layout(root.results[0].type, IMAGE)
+    if image is None or weights is None or made is None:
+        return Declined(
+            "the image, the weights or the result are no 16 or 32-bit floats on 4 axes in usual order"
+        )
+    conv = Conv(
+        LayoutTransform(x, target_layout=IMAGE).typed(image),
+        LayoutTransform(w, target_layout=WEIGHTS).typed(weights),
+        b,
+        like=root,
+    )
+    return LayoutTransform(conv.typed(made), target_layout=STANDARD)
+
+
+RULES = rules(ConvOptPattern=blocked)
