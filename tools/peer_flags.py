@@ -54,7 +54,8 @@ class PeerFlag:
 
 def _folding(option: str) -> tuple[tuple[str, str], ...]:
     """An option of constant propagation, wherever there is some."""
-    return tuple((name, option) for name in ("constprop-onnx", "simplify-shape-related-ops-onnx"))
+    folding = ("constprop-onnx", "onnx-hybrid-transform", "simplify-shape-related-ops-onnx")
+    return tuple((name, option) for name in folding)
 
 
 COMMON = (
@@ -127,7 +128,10 @@ COMMON = (
         "`--decompose-onnx='decompose-op-in-onnx=A,B'`: operators decomposed only on request",
         "NAMES",
         PASSES,
-        sets=(("decompose-onnx", "decompose-op-in-onnx"),),
+        sets=(
+            ("decompose-onnx", "decompose-op-in-onnx"),
+            ("onnx-hybrid-transform", "decompose-op-in-onnx"),
+        ),
     ),
     PeerFlag("linalg-ops", "common", "none, there is no path through linalg", "NAMES"),
     PeerFlag("disable-eliminate-write-only-alloc", "common", NO_CPU),
@@ -173,7 +177,13 @@ DRIVER = (
         "`false` forgets the types that the model gives to values inside of it",
         by=IMPORT,
     ),
-    PeerFlag("repeatOnnxTransform", "onnx-mlir", "runs the passes of the ONNX level N times more", "N", EMIT),
+    PeerFlag(
+        "repeatOnnxTransform",
+        "onnx-mlir",
+        "without the hybrid pass and with --onnx-op-transform-threshold=0: N rounds more",
+        "N",
+        EMIT,
+    ),
     PeerFlag(
         "shapeInformation",
         "onnx-mlir",
@@ -239,13 +249,17 @@ DRIVER = (
     PeerFlag(
         "onnx-op-transform-threshold",
         "onnx-mlir",
-        "`--simplify-onnx` goes on until nothing changes",
+        "`--onnx-op-transform='onnx-op-transform-threshold=N'`: rounds at most",
         "N",
+        PASSES,
+        sets=(("onnx-op-transform", "onnx-op-transform-threshold"),),
     ),
     PeerFlag(
         "onnx-op-transform-report",
         "onnx-mlir",
-        "`--stats` tells which rules fired",
+        "`--onnx-op-transform=onnx-op-transform-report`: how many rounds it took",
+        by=PASSES,
+        sets=(("onnx-op-transform", "onnx-op-transform-report"),),
     ),
     PeerFlag("parallel", "onnx-mlir", NO_CPU),
     PeerFlag("disable-simd", "onnx-mlir", NO_CPU),
@@ -253,7 +267,12 @@ DRIVER = (
     PeerFlag(
         "simd-data-layout",
         "onnx-mlir",
-        "none, no CPU code is made",
+        "`--conv-opt-onnx=simd-data-layout`: convolutions in blocks of four channels",
+        by=PASSES,
+        sets=(
+            ("conv-opt-onnx", "simd-data-layout"),
+            ("onnx-op-transform", "onnx-op-transform-simd-data-layout"),
+        ),
     ),
     PeerFlag("ops-for-call", "onnx-mlir", NO_CPU, "OPS"),
     PeerFlag("verifyInputTensors", "onnx-mlir", "`xonnc simulate` checks its inputs always"),
@@ -297,7 +316,14 @@ DRIVER = (
     PeerFlag("opt-report", "onnx-mlir", "`--stats` tells which rules fired", "Parallel|Simd"),
     PeerFlag("enable-timing", "onnx-mlir", "`--timing`: the time of each pass", by=PASSES),
     PeerFlag("enable-bound-check", "onnx-mlir", NO_CPU),
-    PeerFlag("append-decoding-strategy", "onnx-mlir", "none, add the ArgMax to the model", "greedy"),
+    PeerFlag(
+        "append-decoding-strategy",
+        "onnx-mlir",
+        "makes the model's first result the next token; for onnx-opt it is the pass of this name",
+        "greedy",
+        EMIT,
+        choices=("greedy",),
+    ),
     PeerFlag("test-compiler-opt", "onnx-mlir", "none, it is for tests of onnx-mlir itself"),
 )
 

@@ -13,7 +13,6 @@ from xonnc.formats.replacing import replacing
 from xonnc.tools.files import require_folder
 from xonnc.tools.pass_flags import ALIASES, UsageError, near
 from xonnc.tools.peer_flags import Tool, peer_flags
-from xonnc.tools.universe import XONNC_UNIVERSE
 
 if TYPE_CHECKING:
     from xdsl.context import Context
@@ -30,15 +29,7 @@ PEER_TOOL: Tool = "xonnc emit"
 ELIDED_ABOVE = 10
 """Elements of a constant that the file without constants still shows."""
 
-HYBRID = ("onnx-hybrid-transform",)
-ONE_BY_ONE = (
-    "shape-inference-onnx",
-    "canonicalize",
-    "constprop-onnx",
-    "shape-inference-onnx",
-    "canonicalize",
-)
-"""What stands for `onnx-hybrid-transform` when it is switched off."""
+HYBRID = "onnx-hybrid-transform"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,20 +67,17 @@ def run(args: argparse.Namespace) -> int:
 
 def stages(peer: PeerSettings) -> Iterator[str]:
     """The passes of the ONNX level in onnx-mlir's order (spec/onnx-front.md §2.4), as far as wanted."""
-    is_hybrid = peer.on("onnx-hybrid-pass", default=True) and HYBRID[0] in XONNC_UNIVERSE.all_passes
-    hybrid = HYBRID if is_hybrid else ONE_BY_ONE
-    if peer.text("replace-op-with-its-operand") is not None:
-        yield "replace-op-with-its-operand"
-    for _ in range(1 + (peer.number("repeatOnnxTransform") or 0)):
-        yield "decompose-onnx"
-        if not peer.on("disable-recompose"):
-            yield "recompose-onnx"
-        yield from hybrid
-        if peer.on("enable-conv-opt-pass", default=True):
-            yield "conv-opt-onnx"
-            yield from hybrid
-        yield "simplify-shape-related-ops-onnx"
-        yield from hybrid
+    is_hybrid = peer.on("onnx-hybrid-pass", default=True)
+    for option in ("append-decoding-strategy", "replace-op-with-its-operand"):
+        if peer.text(option) is not None:
+            yield option
+    yield "decompose-onnx"
+    if not peer.on("disable-recompose"):
+        yield "recompose-onnx"
+    yield from _hybrid(peer) if is_hybrid else _one_by_one(peer)
+    yield "simplify-shape-related-ops-onnx"
+    if is_hybrid:
+        yield HYBRID
     yield "remove-same-onnx-dim"
     yield "standard-func-return"
     yield "onnx-cse-with-node-name"
@@ -99,18 +87,49 @@ def stages(peer: PeerSettings) -> Iterator[str]:
         yield "instrument-onnx-runtime-signature"
 
 
+def _hybrid(peer: PeerSettings) -> Iterator[str]:
+    yield HYBRID
+    if peer.on("enable-conv-opt-pass", default=True):
+        yield "conv-opt-onnx"
+        yield HYBRID
+
+
+def _one_by_one(peer: PeerSettings) -> Iterator[str]:
+    """What stands for the hybrid pass when that is switched off."""
+    yield "shape-inference-onnx"
+    yield "canonicalize"
+    yield "shape-inference-onnx"
+    if peer.on("enable-conv-opt-pass", default=True):
+        yield "conv-opt-onnx"
+        yield "shape-inference-onnx"
+    yield "constprop-onnx"
+    if peer.number("onnx-op-transform-threshold") != 0:
+        yield "onnx-op-transform"
+        return
+    for _ in range(peer.number("repeatOnnxTransform") or 0):
+        yield "canonicalize"
+        yield "shape-inference-onnx"
+        yield "constprop-onnx"
+
+
 def _specs(peer: PeerSettings) -> Iterator[ArgSpec]:
     """The passes with the options that follow from the flags."""
     from xdsl.utils.arg_spec import ArgSpec
 
     for name in stages(peer):
         options: dict[str, ParameterListType] = {}
-        if name == "replace-op-with-its-operand":
+        if name == "append-decoding-strategy":
+            options["strategy"] = peer.names(name)
+        elif name == "replace-op-with-its-operand":
             options["list-id-regex"] = peer.names(name)
-        if name == "onnx-hybrid-transform" and peer.on("disable-recompose"):
-            options["recomposition"] = (False,)
-        if name == "decompose-onnx" and not peer.on("disable-conv-to-matmul"):
-            options["enable-conv-to-matmul"] = (True,)
+        elif name == HYBRID:
+            options["recomposition"] = (not peer.on("disable-recompose"),)
+            options["enable-conv-to-matmul"] = (not peer.on("disable-conv-to-matmul"),)
+        elif name == "decompose-onnx":
+            options["enable-conv-to-matmul"] = (not peer.on("disable-conv-to-matmul"),)
+        elif name == "onnx-op-transform":
+            options["enable-recompose-opt-pass"] = (not peer.on("disable-recompose"),)
+            options["enable-conv-opt-pass"] = (peer.on("enable-conv-opt-pass", default=True),)
         yield ArgSpec(name, options)
 
 
@@ -124,8 +143,7 @@ def _passes(peer: PeerSettings) -> Iterator[ModulePass]:
             if name not in factories:
                 raise UsageError(f"no pass '{name}'{near(name, factories)}")
     for spec in peer.for_passes(_specs(peer)):
-        if spec.name in factories:
-            yield make_pass(spec, factories)
+        yield make_pass(spec, factories)
 
 
 def _heap_passes(peer: PeerSettings, when: str) -> tuple[str, ...]:

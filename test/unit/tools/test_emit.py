@@ -71,7 +71,8 @@ def emitted(model: Path, *options: str) -> str:
     ("option", "there", "not_there"),
     [
         ("-preserveLocations", 'loc("gelu")', "!"),
-        ("--functions-to-decompose=Gelu", '"onnx.Erf"', '"onnx.Gelu"'),
+        ("--functions-to-decompose=Gelu --disable-recompose", '"onnx.Erf"', '"onnx.Gelu"'),
+        ("--functions-to-decompose=Gelu", '"onnx.Gelu"', '"onnx.Erf"'),
         ("--disable-constant-prop", '"onnx.Transpose"', "!"),
         ("--onnx-const-prop-disable-pattern=TransposeofConst", '"onnx.Transpose"', "!"),
         ("--replace-op-with-its-operand=0:gelu", '"onnx.Mul"(%arg0', '"onnx.Gelu"'),
@@ -83,7 +84,7 @@ def emitted(model: Path, *options: str) -> str:
     ],
 )
 def test_options_change_what_is_written(option: str, there: str, not_there: str, model: Path):
-    text = emitted(model, option)
+    text = emitted(model, *option.split())
     assert there in text
     assert not_there not in text
 
@@ -133,7 +134,11 @@ def test_the_flags_of_a_run_are_kept_and_read(model: Path, tmp_path: Path):
         (["--EmitLib"], 2, "--EmitLib: no CPU code is made; nearest: --EmitONNXIR; see"),
         (["--parallel"], 2, "option '--parallel' of onnx-mlir is not taken; nearest: "),
         (["--report-heap-before=csee"], 2, "no pass 'csee'; did you mean 'cse'?"),
-        (["--repeatOnnxTransform=often"], 2, "option '--repeatOnnxTransform' takes a number, found 'often'"),
+        (
+            ["--onnx-hybrid-pass=false", "--onnx-op-transform-threshold=0", "--repeatOnnxTransform=often"],
+            2,
+            "option '--repeatOnnxTransform' takes a number, found 'often'",
+        ),
         (["--no-such-option"], 2, "no argument '--no-such-option' here"),
         (["-o", "/nowhere/m"], 1, "the folder /nowhere does not exist"),
         (["--allowSorting=maybe"], 2, "option '--allowSorting' takes true or false, found 'maybe'"),
@@ -159,7 +164,11 @@ def test_stages_follow_the_flags():
     assert "recompose-onnx" in names()
     assert "recompose-onnx" not in names("--disable-recompose")
     assert "conv-opt-onnx" not in names("--enable-conv-opt-pass=false")
-    assert names("--repeatOnnxTransform=2").count("decompose-onnx") == 3
+    assert names("--append-decoding-strategy=greedy")[0] == "append-decoding-strategy"
+    assert "onnx-op-transform" in names("--onnx-hybrid-pass=false")
+    static = ("--onnx-hybrid-pass=false", "--onnx-op-transform-threshold=0")
+    assert "onnx-op-transform" not in names(*static)
+    assert names(*static, "--repeatOnnxTransform=2").count("constprop-onnx") == 3
     assert "onnx-hybrid-transform" not in names("--onnx-hybrid-pass=false")
     assert names("--replace-op-with-its-operand=0:a")[0] == "replace-op-with-its-operand"
     assert names("--instrument-onnx-node=a")[-1] == "instrument-onnx-runtime-signature"
