@@ -22,7 +22,7 @@ NEWER_PROPERTIES: Mapping[str, tuple[str, ...]] = {
 """By op, those with a default that onnx-mlir's op lacks (spec/onnx-rules-fold-and-canonicalize.md §3.6)."""
 
 
-def written_properties(op: Operation) -> Mapping[str, Attribute]:
+def written_properties(op: Operation) -> dict[str, Attribute]:
     """The properties of an op without newer ones of default value, which come back when it is read."""
     newer = NEWER_PROPERTIES.get(op.name)
     if newer is None or not isinstance(op, OnnxOp):

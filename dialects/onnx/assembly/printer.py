@@ -121,7 +121,7 @@ class OnnxPrinter(Printer):
             attributes = {name: value for name, value in attributes.items() if name != "op_name__"}
         self.print_operands(op.operands)
         self.print_successors(op.successors)
-        properties = dict(written_properties(op))
+        properties = written_properties(op)
         if not self.print_properties_as_attributes:
             self._print_op_properties(properties)
         self.print_regions(op.regions)
