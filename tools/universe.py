@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING
 from xdsl.universe import Universe
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
     from xdsl.ir import Attribute, Dialect, Operation
     from xdsl.passes import ModulePass
+
+    from xonnc.transforms.evaluation import Program
 
 
 def _onnx() -> Dialect:
@@ -78,15 +81,15 @@ def _canonicalize() -> type[ModulePass]:
 
 def _append_decoding_strategy() -> type[ModulePass]:
     from xonnc.transforms.append_decoding_strategy import AppendDecodingStrategy
-    from xonnc.transforms.shape_inference_onnx import use_fallback
 
-    use_fallback(_infer_by_onnx)
+    _ask_onnx()
     return AppendDecodingStrategy
 
 
 def _constprop() -> type[ModulePass]:
     from xonnc.transforms.constprop_onnx import ConstProp
 
+    _ask_onnx()
     return ConstProp
 
 
@@ -116,17 +119,15 @@ def _onnx_dim_analysis() -> type[ModulePass]:
 
 def _onnx_hybrid_transform() -> type[ModulePass]:
     from xonnc.transforms.onnx_hybrid_transform import OnnxHybridTransform
-    from xonnc.transforms.shape_inference_onnx import use_fallback
 
-    use_fallback(_infer_by_onnx)
+    _ask_onnx()
     return OnnxHybridTransform
 
 
 def _onnx_op_transform() -> type[ModulePass]:
     from xonnc.transforms.onnx_op_transform import OnnxOpTransform
-    from xonnc.transforms.shape_inference_onnx import use_fallback
 
-    use_fallback(_infer_by_onnx)
+    _ask_onnx()
     return OnnxOpTransform
 
 
@@ -185,25 +186,23 @@ def _scrub() -> type[ModulePass]:
 
 
 def _shape_inference() -> type[ModulePass]:
-    from xonnc.transforms.shape_inference_onnx import ShapeInference, use_fallback
+    from xonnc.transforms.shape_inference_onnx import ShapeInference
 
-    use_fallback(_infer_by_onnx)
+    _ask_onnx()
     return ShapeInference
 
 
 def _simplify() -> type[ModulePass]:
-    from xonnc.transforms.shape_inference_onnx import use_fallback
     from xonnc.transforms.simplify_onnx import Simplify
 
-    use_fallback(_infer_by_onnx)
+    _ask_onnx()
     return Simplify
 
 
 def _simplify_shape_related() -> type[ModulePass]:
-    from xonnc.transforms.shape_inference_onnx import use_fallback
     from xonnc.transforms.simplify_shape_related_ops_onnx import SimplifyShapeRelatedOps
 
-    use_fallback(_infer_by_onnx)
+    _ask_onnx()
     return SimplifyShapeRelatedOps
 
 
@@ -211,6 +210,21 @@ def _write_op_stats() -> type[ModulePass]:
     from xonnc.transforms.write_op_stats_to_module_attribute import WriteOpStatsToModuleAttribute
 
     return WriteOpStatsToModuleAttribute
+
+
+def _ask_onnx() -> None:
+    """Gives the passes the onnx package for the operators that they have no functions for."""
+    from xonnc.transforms.evaluation import use_evaluator
+    from xonnc.transforms.shape_inference_onnx import use_fallback
+
+    use_evaluator(_evaluate_by_onnx)
+    use_fallback(_infer_by_onnx)
+
+
+def _evaluate_by_onnx(module: ModuleOp) -> Program:
+    from xonnc.formats.onnx.evaluate import program_of
+
+    return program_of(module)
 
 
 def _infer_by_onnx(op: Operation) -> Sequence[Attribute | None]:

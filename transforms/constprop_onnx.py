@@ -18,9 +18,12 @@ from xonnc.transforms.rules import (
     canonicalize_identity,
     constprop_controlflow,
     constprop_elementwise,
+    constprop_evaluation,
+    constprop_loops,
     constprop_movement,
     constprop_reassociation,
     constprop_reduction,
+    decompose_elementwise,
 )
 
 EXPANDING = constprop_elementwise.EXPANDING | constprop_movement.EXPANDING | constprop_reduction.EXPANDING
@@ -34,7 +37,8 @@ class ConstProp(ModulePass):
 
     Options: `disable-pattern` names rules to leave out; `expansion-bound=n` keeps elementwise, expanding and
     multiplying ops whose result has more than n times the bytes of their operands; `round-fp-to-int` makes
-    casts round to nearest even instead of truncating; `disable` only tidies up.
+    casts round to nearest even instead of truncating; `loop-bound=n` folds loops of up to n turns; `disable`
+    only tidies up.
     """
 
     name = "constprop-onnx"
@@ -43,6 +47,7 @@ class ConstProp(ModulePass):
     disable_pattern: tuple[str, ...] = ()
     round_fp_to_int: bool = False
     disable: bool = False
+    loop_bound: int = constprop_loops.MOST_TURNS
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         apply_rules(op, ctx, self.rules(), pass_name=self.name)
@@ -51,14 +56,14 @@ class ConstProp(ModulePass):
         """The rules under these options, in the order in which equals are tried."""
         if self.disable:
             return rules()
-        table = _rules(self.round_fp_to_int).without(self.disable_pattern)
+        table = _rules(self.round_fp_to_int, self.loop_bound).without(self.disable_pattern)
         if self.expansion_bound < 0:
             return table
         return table.guarded(EXPANDING, within(self.expansion_bound))
 
 
 @cache
-def _rules(rounding: bool) -> RuleSet:
+def _rules(rounding: bool, loop_bound: int) -> RuleSet:
     elementwise = constprop_elementwise.RULES
     if rounding:
         elementwise = (
@@ -66,12 +71,14 @@ def _rules(rounding: bool) -> RuleSet:
         )
     table = (
         elementwise
+        | decompose_elementwise.WRITTEN_OUT
         | canonicalize_identity.SHAPES
         | constprop_movement.RULES
         | constprop_reassociation.RULES
         | constprop_reduction.RULES
     )
-    return table.alphabetical() | constprop_controlflow.RULES
+    table = table.alphabetical() | constprop_controlflow.RULES | constprop_loops.loops(loop_bound)
+    return table | constprop_evaluation.rules_but(rule.root.template.name for rule in table.values())
 
 
 def within(bound: int) -> Condition:

@@ -145,6 +145,9 @@ def cast(to: np.dtype[np.generic], saturate: bool, nearest: bool) -> Function:
         if to == np.bool_:
             return np.not_equal(x, np.zeros((), x.dtype))
         if is_float(x.dtype) and is_integer(to):
+            if ml_dtypes.iinfo(to).bits < 8:
+                # The reference wraps what does not fit into integers of fewer than eight bits.
+                return (np.rint(x) if nearest else x).astype(to)
             return _to_integer(x, to, nearest)
         if saturate and to.itemsize == 1 and is_float(to) and not is_integer(to):
             limit = largest(to)

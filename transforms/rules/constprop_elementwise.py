@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import reduce
 
 import numpy as np
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 
 from xonnc.dialects.onnx.types import numpy_dtype
 from xonnc.rewriting.onnx import (
@@ -66,10 +66,12 @@ from xonnc.rewriting.patterns import (
     consts,
     elementwise,
     maybe,
+    root,
 )
 from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms import numerics
 from xonnc.transforms.numerics import is_float, is_integer, quiet, same
+from xonnc.transforms.rules.constprop_evaluation import evaluated
 
 a, b, c = const.a, const.b, const.c
 
@@ -128,24 +130,20 @@ def chosen(condition: Constant, a: Constant, b: Constant) -> Outcome:
 def casting(nearest: bool) -> Native:
     """c in another element type; floats become integers by truncation, or to the nearest."""
 
-    def converted(c: Constant, saturate: int, to: Attribute) -> Outcome:
+    def converted(root: Operation, c: Constant, saturate: int, to: Attribute) -> Outcome:
         source, target = c.tensor, numpy_dtype(to)
         if source.dtype == target:
             return c.attribute
-        plain = all(
-            dtype == np.bool_ or (dtype.itemsize >= 1 and (is_float(dtype) or is_integer(dtype)))
-            for dtype in (source.dtype, target)
-        )
-        if not plain or _is_narrow(source.dtype) or _is_narrow(target):
-            return Declined(f"{source.dtype} does not cast to {target} here")
+        if not (is_number(source.dtype) and is_number(target)):
+            return evaluated(root)
         return source.map(numerics.cast(target, bool(saturate), nearest), to)
 
-    return compute(converted, c, attr.saturate, attr.to)
+    return compute(converted, root, c, attr.saturate, attr.to)
 
 
-def _is_narrow(dtype: np.dtype[np.generic]) -> bool:
-    """Whether an element has fewer than eight bits, or is nothing but an exponent."""
-    return dtype.name.startswith(("int2", "int4", "uint2", "uint4", "float4", "float6", "float8_e8m0"))
+def is_number(dtype: np.dtype[np.generic]) -> bool:
+    """Whether numpy casts such elements as ONNX does: not text, complex numbers and bare exponents."""
+    return dtype == np.bool_ or is_integer(dtype) or (is_float(dtype) and "e8m0" not in dtype.name)
 
 
 def cast_rule(nearest: bool) -> Rule:

@@ -170,9 +170,13 @@ def hard_swish(root: Operation, x: SSAValue) -> Outcome:
 
 KINDS = ("float", "int", "string", "floats", "ints", "strings")
 
-RULES = rules(
+WRITTEN_OUT = rules(
+    **{f"ConstantNormalize{place}": written_out(f"value_{kind}") for place, kind in enumerate(KINDS, 1)}
+)
+"""Constants that are nodes with numbers or strings become tensors, which all other rules know."""
+
+RULES = WRITTEN_OUT | rules(
     CastLike=cast_like,
-    **{f"ConstantNormalize{place}": written_out(f"value_{kind}") for place, kind in enumerate(KINDS, 1)},
     ConstantOfShape=expanded,
     **dict(scalings()),
     SumToAdd=sum_to_add,

@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 import canonicalize_examples
 import canonicalize_generators
 import canonicalize_movement_examples
+import constprop_evaluated
 import constprop_examples
 import constprop_generators
 import decompose_examples
@@ -124,7 +125,7 @@ def broadcasting(root: Node) -> Generator:
 TABLES = (
     Table(
         "constprop",
-        constprop_onnx.ConstProp().rules(),
+        constprop_onnx.ConstProp().rules().without(tuple(constprop_evaluated.ELSEWHERE)),
         constprop_examples.EXAMPLES,
         constprop_generators.GENERATORS,
         closeness=constprop_generators.CLOSENESS,

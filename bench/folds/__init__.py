@@ -1,0 +1,1 @@
+"""Models of constants, and whether constant propagation leaves nothing else of them."""

@@ -1,0 +1,138 @@
+"""The node tests of `onnx.backend.test` with their inputs as constants."""
+
+from __future__ import annotations
+
+import warnings
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeGuard
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import onnx.backend.test.loader
+import onnx.helper
+import onnx.numpy_helper
+
+Array: TypeAlias = npt.NDArray[Any]
+Held: TypeAlias = "Array | tuple[Array, ...] | None"
+"""A tensor, a sequence of tensors, or an optional that is empty."""
+
+RANDOM = frozenset(
+    {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
+)
+"""Operators whose results are other ones each time."""
+
+QUANTISING = frozenset({"QuantizeLinear", "DequantizeLinear"})
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model without inputs, and what its outputs are."""
+
+    name: str
+    model: onnx.ModelProto
+    expected: Sequence[Held]
+    rtol: float
+    atol: float
+    is_random: bool
+    """Whether an operator draws random numbers, as Dropout does in training."""
+    quantises: bool
+    """Whether QuantizeLinear or DequantizeLinear is in it, which are never folded."""
+
+
+def backend_cases() -> Iterator[Case]:
+    """Every node test, those of operators written out by their functions included."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = onnx.backend.test.loader.load_model_tests(kind="node")
+    for case in found:
+        if case.model is None or not case.data_sets:
+            continue
+        inputs, outputs = (_objects(each) for each in case.data_sets[0])
+        operators = set(_operators(case.model.graph))
+        training = "Dropout" in operators and "training" in case.name
+        yield Case(
+            case.name,
+            of_constants(
+                case.model, [_held(each) for each in inputs], zlib.crc32(case.name.encode()) % 2 == 0
+            ),
+            [_held(each) for each in outputs],
+            case.rtol,
+            case.atol,
+            bool(operators & RANDOM) or training,
+            bool(operators & QUANTISING),
+        )
+
+
+def of_constants(model: onnx.ModelProto, inputs: Sequence[Held], as_nodes: bool) -> onnx.ModelProto:
+    """The model with constants for its inputs: initializers, or Constant nodes."""
+    made = onnx.ModelProto()
+    made.CopyFrom(model)
+    graph = made.graph
+    infos, nodes = list(graph.input), list(graph.node)
+    del graph.input[len(inputs) :]
+    del graph.input[:], graph.node[:]
+    for info, held in zip(infos, inputs, strict=False):
+        _add(graph, info.name, info.type, held, as_nodes)
+    graph.node.extend(nodes)
+    return made
+
+
+def _add(graph: onnx.GraphProto, name: str, type_: onnx.TypeProto, held: Held, as_nodes: bool) -> None:
+    kind = type_.WhichOneof("value")
+    if kind == "optional_type":
+        inner = f"{name}_value"
+        if held is None:
+            node = onnx.helper.make_node("Optional", [], [name], type=type_.optional_type.elem_type)
+        else:
+            _add(graph, inner, type_.optional_type.elem_type, held, as_nodes)
+            node = onnx.helper.make_node("Optional", [inner], [name])
+        graph.node.append(node)
+    elif isinstance(held, tuple):
+        elements = [f"{name}_{place}" for place in range(len(held))]
+        for element, array in zip(elements, held, strict=True):
+            _add(graph, element, type_.sequence_type.elem_type, array, as_nodes)
+        code = type_.sequence_type.elem_type.tensor_type.elem_type
+        empty = onnx.helper.make_node("SequenceEmpty", [], [name], dtype=code)
+        graph.node.append(onnx.helper.make_node("SequenceConstruct", elements, [name]) if elements else empty)
+    elif held is not None:
+        tensor = onnx.numpy_helper.from_array(held, name)
+        if as_nodes:
+            graph.node.append(onnx.helper.make_node("Constant", [], [name], value=tensor))
+        else:
+            graph.initializer.append(tensor)
+
+
+def _operators(graph: onnx.GraphProto) -> Iterator[str]:
+    for node in graph.node:
+        yield node.op_type
+        for attribute in node.attribute:
+            if attribute.type == onnx.AttributeProto.GRAPH:
+                yield from _operators(attribute.g)
+
+
+def _held(value: object) -> Held:
+    if value is None:
+        return None
+    if isinstance(value, onnx.TensorProto):
+        return onnx.numpy_helper.to_array(value)
+    if _is_list(value):
+        return tuple(_array(each) for each in value)
+    return _array(value)
+
+
+def _array(value: object) -> Array:
+    held = onnx.numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
+    array: Array = np.asarray(held)
+    return array.astype(np.object_) if array.dtype.kind == "U" else array
+
+
+def _objects(values: object) -> list[object]:
+    assert _is_list(values)
+    return list(values)
+
+
+def _is_list(value: object) -> TypeGuard[Sequence[object]]:
+    return isinstance(value, list | tuple)

@@ -1,0 +1,99 @@
+"""Models run by the reference evaluator of the onnx package, for the folding of constants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import Protocol, TypeAlias, TypeGuard
+
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+from xonnc.errors import XonncError
+from xonnc.formats.onnx.exporter import export_proto
+from xonnc.formats.onnx.tensors import AnyArray
+
+Held: TypeAlias = "AnyArray | tuple[AnyArray, ...] | None"
+"""What a value is when a model runs: a tensor, a sequence of tensors, or an optional that is empty."""
+
+FAILURES = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    ImportError,
+    LookupError,
+    MemoryError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+"""What operators of the reference raise: it checks nothing, so whatever Python and numpy raise."""
+
+
+class _Reference(Protocol):
+    """The reference evaluator, which has no types."""
+
+    @property
+    def input_names(self) -> Sequence[str]: ...
+
+    def run(self, output_names: None, feed_inputs: Mapping[str, object]) -> Sequence[object]: ...
+
+
+def program_of(module: ModuleOp) -> Callable[[Sequence[Held]], Sequence[Held]]:
+    """
+    The model that `module` is, as a function from its inputs to its outputs.
+
+    Both raise `XonncError`: here where the reference does not know an operator, the function where it fails
+    or gives what is no tensor.
+    """
+    model = export_proto(module)
+    try:
+        reference: _Reference = import_module("onnx.reference").ReferenceEvaluator(model)
+    except FAILURES as error:
+        raise _failed(error) from error
+
+    def run(inputs: Sequence[Held]) -> Sequence[Held]:
+        feeds = {name: _given(held) for name, held in zip(reference.input_names, inputs, strict=True)}
+        try:
+            with np.errstate(all="ignore"):
+                found = reference.run(None, feeds)
+        except FAILURES as error:
+            raise _failed(error) from error
+        return [_taken(value) for value in found]
+
+    return run
+
+
+def _given(held: Held) -> object:
+    """Copies: operators of the reference write into what they are given."""
+    if isinstance(held, tuple):
+        return [np.array(array) for array in held]
+    return None if held is None else np.array(held)
+
+
+def _taken(value: object) -> Held:
+    if value is None:
+        return None
+    if _is_list(value):
+        return tuple(_array(each) for each in value)
+    return _array(value)
+
+
+def _array(value: object) -> AnyArray:
+    if not _is_array(value):
+        raise XonncError(f"the reference evaluator gives a {type(value).__name__}, which is no tensor")
+    array = np.asarray(value)
+    return array.astype(np.object_) if array.dtype.kind == "U" else array
+
+
+def _is_array(value: object) -> TypeGuard[AnyArray]:
+    return isinstance(value, np.ndarray | np.generic)
+
+
+def _is_list(value: object) -> TypeGuard[list[object]]:
+    return isinstance(value, list)
+
+
+def _failed(error: Exception) -> XonncError:
+    text = " ".join(str(error).split())
+    return XonncError(f"the reference evaluator fails: {type(error).__name__}: {text[:200]}")

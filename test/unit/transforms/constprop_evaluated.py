@@ -1,0 +1,25 @@
+"""Rules of constant propagation that have no instances: what the reference computes, and loops."""
+
+from __future__ import annotations
+
+from xonnc.rewriting.patterns import Native
+from xonnc.rewriting.rules import Rule
+from xonnc.transforms.constprop_onnx import ConstProp
+from xonnc.transforms.rules import constprop_loops, decompose_elementwise
+from xonnc.transforms.rules.constprop_evaluation import evaluated
+
+
+def is_evaluated(rule: Rule) -> bool:
+    """Whether the reference itself computes the result of a rule: comparing the two would say nothing."""
+    return isinstance(rule.result, Native) and rule.result.call is evaluated
+
+
+ELSEWHERE: dict[str, str] = {
+    **{
+        name: "the reference computes it: test_folding.py, test_constprop_evaluation.py, bench/folding.py"
+        for name, rule in ConstProp().rules().items()
+        if is_evaluated(rule)
+    },
+    **dict.fromkeys(constprop_loops.loops(1), "test_constprop_loops.py"),
+    **dict.fromkeys(decompose_elementwise.WRITTEN_OUT, "in the table of decompose-onnx"),
+}

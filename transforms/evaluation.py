@@ -1,0 +1,224 @@
+"""
+Ops of constants, computed by whoever knows all operators.
+
+Constant propagation computes the common operators with numpy. For the rest it asks an evaluator; `tools`
+gives the onnx package's reference evaluator (`formats/onnx/evaluate.py`). What is asked is a module with one
+function, whose arguments are the constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
+
+from xonnc.dialects.onnx.elements import elements_array
+from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.ops.optional import OptionalOp
+from xonnc.dialects.onnx.ops.sequence import SequenceConstructOp, SequenceEmptyOp
+from xonnc.dialects.onnx.types import (
+    ELEMENT_TYPES_BY_CODE,
+    NONE,
+    OptType,
+    SeqType,
+    are_compatible,
+    element_type,
+    element_type_of,
+    tensor_type,
+)
+from xonnc.errors import XonncError
+from xonnc.rewriting.onnx import Optional, SequenceConstruct, SequenceEmpty
+from xonnc.rewriting.patterns import Array, Declined, Part
+
+Held: TypeAlias = "Array | tuple[Array, ...] | None"
+"""What a value is when a model runs: a tensor, a sequence of tensors, or nothing."""
+
+Program: TypeAlias = Callable[[Sequence[Held]], Sequence[Held]]
+"""A function of a module: from what its arguments are to what its results are; may raise `XonncError`."""
+
+Evaluator: TypeAlias = Callable[[ModuleOp], Program]
+"""Makes a program of a module with one function; may raise `XonncError`."""
+
+CODES = {element: code for code, element in ELEMENT_TYPES_BY_CODE.items()}
+"""The number by which ONNX attributes name an element type."""
+
+_evaluator: list[Evaluator] = []
+
+
+def use_evaluator(evaluator: Evaluator) -> None:
+    """Sets who computes operators without a numpy function of ours."""
+    _evaluator[:] = [evaluator]
+
+
+@dataclass(frozen=True)
+class Known:
+    """A value that constants alone make."""
+
+    held: Held
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """All tensors in it."""
+        match self.held:
+            case None:
+                return ()
+            case tuple():
+                return self.held
+            case array:
+                return (array,)
+
+
+def known(value: SSAValue) -> Known | None:
+    """What a value is if it is a constant, nothing, or a sequence or optional of constants; else `None`."""
+    if value.type == NONE:
+        return Known(None)
+    if not isinstance(value, OpResult):
+        return None
+    match value.op:
+        case ConstantOp(value=elements) if elements is not None:
+            array = elements_array(elements)
+            return None if array is None else Known(array)
+        case SequenceConstructOp():
+            parts = [known(part) for part in value.op.operands]
+            arrays = [part.held for part in parts if part is not None and isinstance(part.held, np.ndarray)]
+            return Known(tuple(arrays)) if len(arrays) == len(parts) else None
+        case SequenceEmptyOp():
+            return Known(())
+        case OptionalOp(input=inner):
+            return known(inner)
+        case _:
+            return None
+
+
+def captured(op: Operation) -> list[SSAValue]:
+    """The values from around an op that its regions read."""
+    found: dict[SSAValue, None] = {}
+    for region in op.regions:
+        for inner in region.walk():
+            for value in inner.operands:
+                if not op.is_ancestor(value.owner):
+                    found[value] = None
+    return list(found)
+
+
+def program_of_op(op: Operation, inputs: Sequence[SSAValue]) -> Program:
+    """What an op computes from `inputs`, its operands, absent ones left out."""
+    frame = _Frame(inputs)
+    made = frame.clone(op)
+    for region in made.regions:
+        if region.blocks:
+            _take_in(made, region)
+    return frame.program([result for result in made.results if result.type != NONE], op)
+
+
+def _take_in(op: Operation, region: Region) -> None:
+    """Copies the constants that a region of `op` reads from around it: not every operator looks there."""
+    copies: dict[SSAValue, SSAValue] = {}
+    first = region.block.first_op
+    assert first is not None
+    for inner in list(region.walk()):
+        for place, value in enumerate(inner.operands):
+            owner = value.owner
+            if isinstance(owner, ConstantOp) and not op.is_ancestor(owner):
+                if value not in copies:
+                    copy = owner.clone()
+                    region.block.insert_op_before(copy, first)
+                    copies[value] = copy.results[0]
+                inner.operands[place] = copies[value]
+
+
+def program_of_body(op: Operation, body: Block, outside: Sequence[SSAValue]) -> Program:
+    """What a body of `op` computes from its arguments and then from `outside`, which it reads."""
+    frame = _Frame((*body.args, *outside))
+    end = body.last_op
+    assert end is not None
+    for inner in body.ops:
+        if inner is not end:
+            frame.clone(inner)
+    return frame.program([frame.values.get(result, result) for result in end.operands], op)
+
+
+class _Frame:
+    """A block with an argument for each of some values, that copies of ops are put into."""
+
+    def __init__(self, inputs: Sequence[SSAValue]) -> None:
+        self.block = Block(arg_types=[value.type for value in inputs])
+        self.values = dict[SSAValue, SSAValue](zip(inputs, self.block.args, strict=True))
+        self.absent = NoValueOp()
+        self.block.add_op(self.absent)
+
+    def clone(self, op: Operation) -> Operation:
+        """A copy of `op` at the end of the block."""
+        for inner in op.walk():
+            for value in inner.operands:
+                if value.type == NONE:
+                    self.values.setdefault(value, self.absent.results[0])
+        made = op.clone(self.values)
+        self.block.add_op(made)
+        return made
+
+    def program(self, results: Sequence[SSAValue], op: Operation) -> Program:
+        """What the block computes, under the opsets of the model around `op`."""
+        self.block.add_op(ReturnOp.create(operands=list(results)))
+        type_ = FunctionType.from_lists(
+            [argument.type for argument in self.block.args], [result.type for result in results]
+        )
+        module = ModuleOp([FuncOp("constants", type_, Region(self.block))], _imports(op))
+        if not _evaluator:
+            raise XonncError("nobody computes operators without a numpy function of ours")
+        return _evaluator[0](module)
+
+
+def _imports(op: Operation) -> dict[str, Attribute]:
+    """The opsets that the module around an op imports."""
+    top: Operation | None = op
+    while top is not None:
+        if (imports := top.attributes.get("onnx.opset_imports")) is not None:
+            return {"onnx.opset_imports": imports}
+        top = top.parent_op()
+    return {}
+
+
+def result_parts(op: Operation, found: Sequence[Held]) -> list[Part] | Declined:
+    """Constants, or sequences of them, for all results of an op; `found` leaves out absent ones."""
+    values: Iterator[Held] = iter(found)
+    parts: list[Part] = []
+    for result in op.results:
+        made = None if result.type == NONE else _part(next(values, None), result.type)
+        if isinstance(made, Declined):
+            return made
+        parts.append(made)
+    return parts
+
+
+def _part(held: Held, type_: Attribute) -> Part | Declined:
+    match type_:
+        case SeqType(element_type=inner) if isinstance(held, tuple):
+            element = element_type(inner)
+            if not held and element is not None:
+                return SequenceEmpty(dtype=CODES[element]).typed(type_)
+            refused = next((each for each in held if not _fits(each, inner)), None)
+            return SequenceConstruct(*held).typed(type_) if refused is None else _unfit(refused, inner)
+        case OptType(element_type=inner):
+            if held is None:
+                return Optional(None, type=inner).typed(type_)
+            part = _part(held, inner)
+            return part if isinstance(part, Declined) else Optional(part).typed(type_)
+        case _ if isinstance(held, np.ndarray):
+            return held if _fits(held, type_) else _unfit(held, type_)
+        case _:
+            return Declined(f"no constant is of type {type_}")
+
+
+def _fits(array: Array, type_: Attribute) -> bool:
+    return are_compatible(tensor_type(array.shape, element_type_of(array.dtype)), type_)
+
+
+def _unfit(array: Array, type_: Attribute) -> Declined:
+    return Declined(f"the evaluator gives {array.dtype}{list(array.shape)}, the result is {type_}")

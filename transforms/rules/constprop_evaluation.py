@@ -1,0 +1,199 @@
+"""
+Ops of constants become constants by way of the reference evaluator: every operator without a rule of its own.
+
+Never folded are operators that draw random numbers, and QuantizeLinear and DequantizeLinear: where they stand
+is what says which part of a network runs in integers. `docs/folding.md` lists what does not fold otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from math import prod
+
+from xdsl.ir import Attribute, Operation
+from xdsl.irdl import VariadicDef
+
+from xonnc.dialects.onnx.op import DrawsRandomNumbers, OnnxOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.ops.extra import BatchNormalizationInferenceModeOp, MaxPoolSingleOutOp
+from xonnc.dialects.onnx.registry import op_classes
+from xonnc.dialects.onnx.types import NONE, element_type, numpy_dtype, static_shape
+from xonnc.errors import XonncError
+from xonnc.rewriting.literals import decode
+from xonnc.rewriting.onnx import ONNX
+from xonnc.rewriting.patterns import (
+    AnyValue,
+    Array,
+    Declined,
+    MaybeConst,
+    Outcome,
+    Rest,
+    Template,
+    compute,
+    root,
+)
+from xonnc.rewriting.rules import Rule, RuleSet, rule, rules
+from xonnc.transforms.evaluation import Known, captured, known, program_of_op, result_parts
+
+MOST_BYTES = 64 << 20
+"""Results that are larger are not computed, nor is anything of larger operands."""
+
+MOST_WORK = 1 << 22
+"""Elements that the reference may go through, one after the other at a few microseconds each."""
+
+KEPT = frozenset({"QuantizeLinear", "DequantizeLinear"})
+"""What stays although it could be computed."""
+
+NOT_HERE = KEPT | {"Constant", "Gradient", "If", "Loop", "Optional", "SequenceConstruct", "SequenceEmpty"}
+"""Operators that are what others fold to, have rules elsewhere, or have no meaning of their own."""
+
+OF_SEQUENCES = frozenset(
+    {
+        "ConcatFromSequence",
+        "Identity",
+        "OptionalGetElement",
+        "OptionalHasElement",
+        "SequenceAt",
+        "SequenceErase",
+        "SequenceInsert",
+        "SequenceLength",
+        "SequenceMap",
+        "SplitToSequence",
+    }
+)
+"""Operators whose operands may be sequences or optionals, which no constant is."""
+
+GROWING = frozenset(
+    {
+        "AffineGrid",
+        "BlackmanWindow",
+        "CenterCropPad",
+        "Col2Im",
+        "HammingWindow",
+        "HannWindow",
+        "MaxUnpool",
+        "MelWeightMatrix",
+        "Resize",
+        "Upsample",
+    }
+)
+"""Operators whose results may be much larger than what goes in: their size must be known before."""
+
+MULTIPLYING = frozenset(
+    {
+        "Attention",
+        "CausalConvWithState",
+        "Conv",
+        "ConvInteger",
+        "ConvTranspose",
+        "DFT",
+        "DeformConv",
+        "Einsum",
+        "FlexAttention",
+        "GRU",
+        "LSTM",
+        "LinearAttention",
+        "QLinearConv",
+        "QLinearMatMul",
+        "RNN",
+    }
+)
+"""Operators that multiply matrices: of these a whole row of an operand goes into each element."""
+
+OWN = (BatchNormalizationInferenceModeOp, MaxPoolSingleOutOp)
+"""Ops of the compiler's own that are a case of an operator."""
+
+
+def rules_but(elsewhere: Iterable[str]) -> RuleSet:
+    """A rule for every deterministic operator whose name is not among those with rules `elsewhere`."""
+    return _rules(frozenset(elsewhere))
+
+
+@cache
+def _rules(elsewhere: frozenset[str]) -> RuleSet:
+    found: dict[str, Rule] = {}
+    for kind in op_classes():
+        name = kind.name.removeprefix("onnx.")
+        if kind.has_trait(DrawsRandomNumbers) or name in elsewhere:
+            continue
+        if kind in OWN or (kind.OP_TYPE and kind.OP_TYPE not in NOT_HERE):
+            found[f"{name}ofConst"] = _rule(kind)
+    return rules(**found)
+
+
+def _rule(kind: type[OnnxOp]) -> Rule:
+    template = Template(ONNX, kind.name.removeprefix("onnx."))
+    bound = AnyValue if kind.OP_TYPE in OF_SEQUENCES else MaybeConst
+    operands = [
+        Rest(name) if isinstance(wanted, VariadicDef) else bound(name)
+        for name, wanted in kind.get_irdl_definition().operands
+    ]
+    # After the rules that are about this operator in particular.
+    return rule(template(*operands), compute(evaluated, root), bonus=-100)
+
+
+def evaluated(root: Operation) -> Outcome:
+    """What the operator's reference makes of its operands"""
+    inputs = [value for value in dict.fromkeys(root.operands) if value.type != NONE]
+    held = [found for value in inputs if (found := known(value)) is not None]
+    if len(held) < len(inputs):
+        return Declined("an operand is not made of constants alone")
+    if not all(isinstance(value.owner, ConstantOp) or value.type == NONE for value in captured(root)):
+        return Declined("a value that its body reads is no constant")
+    refusal = _too_much(root, held) or refusal_inside(root)
+    if refusal is not None:
+        return Declined(refusal)
+    try:
+        found = program_of_op(root, inputs)([each.held for each in held])
+    except XonncError as error:
+        return Declined(str(error))
+    return result_parts(root, found)
+
+
+def _too_much(op: Operation, operands: Sequence[Known]) -> str | None:
+    """Why folding would take too long or too much memory, as far as can be told before."""
+    arrays = [array for each in operands for array in each.arrays]
+    sizes = [_size(result.type) for result in op.results if result.type != NONE]
+    if any(size is None for size, _ in sizes) and _operator(op) in GROWING:
+        return "the size of the result is not known"
+    made = sum(elements or 0 for elements, _ in sizes)
+    taken = sum(nbytes for _, nbytes in sizes) + sum(array.nbytes for array in arrays)
+    if taken > MOST_BYTES:
+        return f"operands and results take {taken} bytes, {MOST_BYTES} are allowed"
+    work = sum(array.size for array in arrays) + made * _terms(op, arrays)
+    return None if work <= MOST_WORK else f"{work} elements to go through, {MOST_WORK} are allowed"
+
+
+def _size(type_: Attribute) -> tuple[int | None, int]:
+    """Elements and bytes of a result, as far as they are known."""
+    shape, element = static_shape(type_), element_type(type_)
+    if shape is None or element is None:
+        return None, 0
+    return prod(shape), prod(shape) * numpy_dtype(element).itemsize
+
+
+def _terms(op: Operation, arrays: Sequence[Array]) -> int:
+    """How many elements go into one of the result, roughly: a window, or a row of weights."""
+    kernel = decode(op.properties.get("kernel_shape"))
+    window = prod(size for size in kernel if isinstance(size, int)) if isinstance(kernel, tuple) else 1
+    if _operator(op) not in MULTIPLYING:
+        return window
+    return max(
+        (array.size // array.shape[0] for array in arrays[1:] if array.ndim > 1 and array.size),
+        default=window,
+    )
+
+
+def _operator(op: Operation) -> str:
+    return op.OP_TYPE if isinstance(op, OnnxOp) else ""
+
+
+def refusal_inside(op: Operation) -> str | None:
+    """What inside of an op, or about it, forbids to compute it."""
+    for inner in op.walk():
+        if inner.has_trait(DrawsRandomNumbers):
+            return f"{inner.name} draws random numbers"
+        if _operator(inner) in KEPT:
+            return f"{inner.name} stays"
+    return None

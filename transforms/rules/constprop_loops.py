@@ -1,0 +1,186 @@
+"""Loops over constants become constants: their bodies run turn by turn, for a bounded number of turns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache, partial
+
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xonnc.dialects.onnx.types import NONE, is_ranked, numpy_dtype
+from xonnc.errors import XonncError
+from xonnc.rewriting.onnx import Loop, Scan
+from xonnc.rewriting.patterns import Array, Declined, Outcome, attr, compute, rest, root, value
+from xonnc.rewriting.rules import RuleSet, rule, rules
+from xonnc.transforms.evaluation import Held, Known, Program, captured, known, program_of_body, result_parts
+from xonnc.transforms.rules.constprop_evaluation import MOST_BYTES, refusal_inside
+
+MOST_TURNS = 128
+"""Loops of more turns are not folded unless asked for."""
+
+
+@dataclass
+class Turns:
+    """The turns of one loop: its body as a program, what it carries along, what it collects."""
+
+    program: Program
+    carried: list[Held]
+    around: Sequence[Held]
+    """What the body reads from outside."""
+    most: int
+    """So many turns are allowed."""
+    collected: list[Sequence[Held]] = field(default_factory=list[Sequence[Held]])
+
+    def take(self, first: Sequence[Held], last: Sequence[Held], results: int) -> Sequence[Held]:
+        """One turn; gives the first `results` of what the body gives, before what is carried on."""
+        if len(self.collected) == self.most:
+            raise XonncError(f"the loop takes more than {self.most} turns")
+        made = self.program([*first, *self.carried, *last, *self.around])
+        end = results + len(self.carried)
+        self.carried = list(made[results:end])
+        self.collected.append(made[end:])
+        if self.size() > MOST_BYTES:
+            raise XonncError(f"what the turns make takes more than {MOST_BYTES} bytes")
+        return made[:results]
+
+    def size(self) -> int:
+        """The bytes that the results take by now."""
+        held = (*self.carried, *(each for turn in self.collected for each in turn))
+        return sum(array.nbytes for each in held for array in Known(each).arrays)
+
+    def stacked(self, place: int, type_: Attribute, axis: int = 0, backwards: bool = False) -> Array:
+        """What the turns collected at one place, along a new axis."""
+        slices = [turn[place] for turn in self.collected]
+        arrays = [each for each in slices if isinstance(each, np.ndarray)]
+        if len(arrays) < len(slices) or len({array.shape for array in arrays}) > 1:
+            raise XonncError("the turns give tensors of different shapes")
+        if arrays:
+            return np.stack(arrays[::-1] if backwards else arrays, axis)
+        if not is_ranked(type_) or DYNAMIC_INDEX in (sizes := list(type_.get_shape())):
+            raise XonncError("there is no turn, and the shape of what it would give is not known")
+        sizes[axis] = 0
+        return np.zeros(sizes, numpy_dtype(type_.element_type))
+
+
+def looped(bound: int, op: Operation) -> list[Held]:
+    """The results of a Loop."""
+    outside = _present(captured(op))
+    count, condition, *carried = _known(op.operands)
+    turns = Turns(program_of_body(op, op.regions[0].block, outside), carried, _known(outside), bound)
+    most = None if count is None else int(np.asarray(count).reshape(()))
+    goes_on = condition is None or _is_true(condition)
+    while goes_on and (most is None or len(turns.collected) < most):
+        number = np.array(len(turns.collected), np.int64)
+        (again,) = turns.take([number, np.array(True)], [], 1)
+        goes_on = _is_true(again)
+        if condition is None and not goes_on:
+            # The specification has it go on to the count, onnxruntime ends it.
+            raise XonncError("the body would end a loop that has no condition")
+    types = op.result_types[len(carried) :]
+    return [*turns.carried, *(turns.stacked(place, type_) for place, type_ in enumerate(types))]
+
+
+@dataclass(frozen=True)
+class Ways:
+    """Along which axes and in which directions a Scan goes through its inputs or stacks its outputs."""
+
+    axes: tuple[int, ...] | None
+    directions: tuple[int, ...] | None
+
+    def axis(self, place: int, rank: int) -> int:
+        """The axis, counted from the front."""
+        return self.axes[place] % rank if self.axes else 0
+
+    def backwards(self, place: int) -> bool:
+        """Whether the last slice comes first."""
+        return bool(self.directions and self.directions[place])
+
+
+def scanned(bound: int, op: Operation, inputs: int, ways_in: Ways, ways_out: Ways) -> list[Held]:
+    """The results of a Scan with this many inputs to go through."""
+    outside = _present(captured(op))
+    given = _known(op.operands)
+    carried, sources = list(given[:-inputs]), given[-inputs:]
+    slices = [_slices(each, ways_in, place) for place, each in enumerate(sources)]
+    if len({len(each) for each in slices}) > 1:
+        raise XonncError("the inputs to go through are not equally long")
+    turns = Turns(program_of_body(op, op.regions[0].block, outside), carried, _known(outside), bound)
+    for turn in zip(*slices, strict=True):
+        turns.take([], turn, 0)
+    found: list[Held] = list(turns.carried)
+    for place, result in enumerate(op.results[len(carried) :]):
+        rank = len(result.type.get_shape()) if is_ranked(result.type) else 1
+        axis = ways_out.axis(place, rank)
+        found.append(turns.stacked(place, result.type, axis, ways_out.backwards(place)))
+    return found
+
+
+def _slices(held: Held, ways: Ways, place: int) -> list[Array]:
+    if not isinstance(held, np.ndarray) or held.ndim == 0:
+        raise XonncError("an input to go through is no tensor with an axis")
+    found = list(np.moveaxis(held, ways.axis(place, held.ndim), 0))
+    return [np.asarray(each) for each in (found[::-1] if ways.backwards(place) else found)]
+
+
+def _present(values: Sequence[SSAValue]) -> list[SSAValue]:
+    return [value for value in values if value.type != NONE]
+
+
+def _known(values: Sequence[SSAValue]) -> list[Held]:
+    found = [known(value) for value in values]
+    if None in found:
+        raise XonncError("not everything that goes in is constant")
+    return [each.held for each in found if each is not None]
+
+
+def _is_true(held: Held) -> bool:
+    return bool(np.asarray(held).reshape(()))
+
+
+def _results(root: Operation, run: partial[list[Held]]) -> Outcome:
+    if (refusal := refusal_inside(root)) is not None:
+        return Declined(refusal)
+    try:
+        return result_parts(root, run(root))
+    except XonncError as error:
+        return Declined(str(error))
+
+
+@cache
+def loops(bound: int) -> RuleSet:
+    """The rules for loops of up to `bound` turns."""
+
+    def loop(root: Operation) -> Outcome:
+        """What is left when the loop ends"""
+        return _results(root, partial(looped, bound))
+
+    def scan(
+        root: Operation,
+        inputs: int,
+        axes: tuple[int, ...] | None,
+        directions: tuple[int, ...] | None,
+        output_axes: tuple[int, ...] | None,
+        output_directions: tuple[int, ...] | None,
+    ) -> Outcome:
+        """What is left at the end of the inputs"""
+        ways_in, ways_out = Ways(axes, directions), Ways(output_axes, output_directions)
+        return _results(root, partial(scanned, bound, inputs=inputs, ways_in=ways_in, ways_out=ways_out))
+
+    ways = (attr.axes, attr.directions, attr.output_axes, attr.output_directions)
+    return rules(
+        LoopofConst=rule(Loop(value.count, value.condition, rest.carried), compute(loop, root)),
+        ScanofConst=rule(
+            Scan(
+                rest.operands,
+                num_scan_inputs=attr.inputs,
+                scan_input_axes=attr.axes,
+                scan_input_directions=attr.directions,
+                scan_output_axes=attr.output_axes,
+                scan_output_directions=attr.output_directions,
+            ),
+            compute(scan, root, attr.inputs, *ways),
+        ),
+    )
