@@ -16,7 +16,15 @@ from xonnc.rewriting.rules import RuleSet
 from xonnc.transforms.canonicalize_onnx import all_rules
 from xonnc.transforms.constprop_onnx import ConstProp
 from xonnc.transforms.model_opsets import Opsets, opsets_of, within
-from xonnc.transforms.rules import canonicalize_recurrence, decompose_elementwise, fuse_channels, fuse_linear
+from xonnc.transforms.recompose_onnx import standard_rules
+from xonnc.transforms.rules import (
+    canonicalize_recurrence,
+    decompose_elementwise,
+    fuse_channels,
+    fuse_linear,
+    fuse_movement,
+)
+from xonnc.transforms.settled_shapes import settle_shapes
 from xonnc.transforms.shape_inference_onnx import infer_shapes
 
 KEPT = (
@@ -41,7 +49,7 @@ WRITTEN_OUT = RuleSet(
 )
 """Constants that are nodes with numbers or strings become tensors, which the other rules know."""
 
-FUSIONS = fuse_linear.RULES
+FUSIONS = fuse_linear.RULES | fuse_movement.RULES
 """Rules that no other pass has."""
 
 MEETING = ("SwapTransposeConcatPattern",)
@@ -70,6 +78,11 @@ class Simplify(ModulePass):
         rules = rules_within(opsets_of(op)).without(self.disable_pattern)
         for _ in range(MOST_ROUNDS):
             changed = infer_shapes(op)
+            # What is settled makes more types known, without which no rule needs to be tried.
+            while settle_shapes(op):
+                changed = True
+                if not infer_shapes(op):
+                    break
             report = apply_rules(op, ctx, rules, pass_name=self.name)
             if not (changed or report.changed):
                 return
@@ -81,7 +94,9 @@ def rules_within(opsets: Opsets | None) -> RuleSet:
     canonical = all_rules().without(KEPT).guarded(MEETING, parts_are_read_once)
     table = WRITTEN_OUT | ConstProp().rules() | fuse_channels.RULES | FUSIONS | canonical
     table = table.checked(more_ops, except_for=MEETING)
-    return table if opsets is None else table.checked(within(opsets))
+    if opsets is None:
+        return table
+    return (standard_rules(dict(opsets).get("", 0)) | table).checked(within(opsets))
 
 
 def parts_are_read_once(root: Operation) -> str | None:

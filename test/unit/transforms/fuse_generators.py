@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import fuse_linear_generators as linear
-from rule_comparison import Closeness
+import fuse_movement_generators as movement
+from rule_comparison import SAME, Closeness
 from rule_draws import Generator
 from rule_values import Kind
 
-GENERATORS: dict[str, Generator] = {**linear.GENERATORS}
+GENERATORS: dict[str, Generator] = {**linear.GENERATORS, **movement.GENERATORS}
 
-CLOSENESS: dict[str, Closeness] = {}
+CLOSENESS: dict[str, Closeness] = dict.fromkeys(movement.EXACT, SAME)
 
-FINITE: dict[str, str] = {**linear.FINITE}
+FINITE: dict[str, str] = {**linear.FINITE, **movement.FINITE}
 
-KINDS: dict[str, tuple[Kind, ...]] = {**linear.KINDS}
+KINDS: dict[str, tuple[Kind, ...]] = {**linear.KINDS, **movement.KINDS}

@@ -1,0 +1,367 @@
+"""
+Ops that only move elements, or give them another shape, meet and become one (spec/graph-passes.md §1.3).
+
+Besides what the canonical rules do: old forms of the operators, and chains of different ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+from xdsl.dialects.builtin import DYNAMIC_INDEX
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+
+from xonnc.dialects.onnx.types import element_type, is_ranked, numpy_dtype
+from xonnc.rewriting.literals import decode
+from xonnc.rewriting.matcher import constant_of
+from xonnc.rewriting.onnx import (
+    ONNX,
+    Cast,
+    Concat,
+    Flatten,
+    Gather,
+    Gemm,
+    PadV2,
+    PadV11,
+    PadV13,
+    PadV18,
+    PadV19,
+    Reshape,
+    Slice,
+    Split,
+    SplitV11,
+    SplitV13,
+    Squeeze,
+    SqueezeV11,
+    Transpose,
+    Unsqueeze,
+    UnsqueezeV11,
+)
+from xonnc.rewriting.patterns import (
+    Constant,
+    Declined,
+    Node,
+    Outcome,
+    Template,
+    attr,
+    const,
+    maybe,
+    one_use,
+    rest,
+    value,
+)
+from xonnc.rewriting.rules import Rule, rule, rules
+from xonnc.transforms.numerics import is_float
+from xonnc.transforms.rules.canonicalize_movement import axes_of
+from xonnc.transforms.rules.conditions import all_zeros, first_type_is_result_type, rank
+from xonnc.transforms.rules.constprop_movement import normalised, whole
+
+x, a, b, c = value.x, value.a, value.b, value.c
+
+RESHAPING: dict[str, Node] = {
+    "Reshape": Reshape(x, value.shape),
+    "Flatten": Flatten(x),
+    "Squeeze": Squeeze(x, value.axes),
+    "SqueezeV11": SqueezeV11(x),
+    "Unsqueeze": Unsqueeze(x, value.axes),
+    "UnsqueezeV11": UnsqueezeV11(x),
+}
+"""Ops whose result has the elements of the first operand in the same order."""
+
+AXES = value.later
+
+
+def are_of_one_opset(first: str, second: str) -> bool:
+    """Whether a model can have both ops."""
+    old = [name.endswith("V11") for name in (first, second) if name.startswith(("Squeeze", "Unsqueeze"))]
+    return len(set(old)) < 2
+
+
+def target_of(made: Attribute) -> list[int] | None:
+    """The shape operand by which a Reshape makes a type, if at most one size has to be found."""
+    shape = made.get_shape() if is_ranked(made) else None
+    # A 0 would copy a size, and beside it none can be found.
+    if shape is None or 0 in shape or shape.count(DYNAMIC_INDEX) > 1:
+        return None
+    return [-1 if size == DYNAMIC_INDEX else size for size in shape]
+
+
+def one_reshape(first: str, second: str) -> Rule:
+    """Two ops that only change the shape are one Reshape."""
+    inner = one_use(RESHAPING[first])
+    outer = Template(ONNX, second)
+    operands = len(RESHAPING[second].operands) - 1
+
+    @rule(outer(inner, *(AXES,) * operands), bonus=-1)
+    def join(root: Operation, x: SSAValue) -> Outcome:
+        """reshape(reshape(x, …), …) = reshape(x, the shape that comes out)"""
+        target = target_of(root.results[0].type)
+        if target is None:
+            return Declined("two sizes of the result are not known, or one is 0")
+        return Reshape(x, np.array(target, np.int64), allowzero=0)
+
+    return join
+
+
+@rule(Reshape(x, const.shape, allowzero=attr.allowzero))
+def reshape_to_itself(x: SSAValue, shape: Constant, allowzero: int) -> Outcome:
+    """reshape(x, t) = x if t copies the sizes of x, or names them; the last one may be found"""
+    wanted = whole(shape) or ()
+    known = x.type.get_shape() if is_ranked(x.type) else None
+    if known is None or len(known) != len(wanted):
+        return Declined("the rank changes")
+    left = [
+        size
+        for size, own in zip(wanted, known, strict=True)
+        if not (size == 0 and not allowzero) and (size != own or own == DYNAMIC_INDEX)
+    ]
+    # What is found is the size that x has there: it fails beside a 0, which nobody asks for.
+    if left not in ([], [-1]):
+        return Declined("a size may change")
+    return x
+
+
+@rule(Reshape(x, value.shape, allowzero=attr.allowzero))
+def known_target(root: Operation, x: SSAValue, shape: SSAValue) -> Outcome:
+    """reshape(x, computed) = reshape(x, constant) if the type of the result says it"""
+    if isinstance(shape, OpResult) and shape.op.name == "onnx.Constant":
+        return Declined("the shape is a constant")
+    target = target_of(root.results[0].type)
+    if target is None:
+        return Declined("two sizes of the result are not known, or one is 0")
+    return Reshape(x, np.array(target, np.int64), allowzero=0)
+
+
+def both_axes(x: SSAValue, first: Sequence[int], second: Sequence[int], more: int) -> list[int] | None:
+    """Axes of two ops one after the other; `more` is 1 for what adds axes, -1 for what takes them away."""
+    before = rank(x)
+    if before is None:
+        return None
+    between = before + more * len(first)
+    inner = normalised(first, max(before, between))
+    outer = normalised(second, max(between, between + more * len(second)))
+    if inner is None or outer is None:
+        return None
+    if more < 0:
+        left = [axis for axis in range(before) if axis not in inner]
+        return sorted([*inner, *(left[axis] for axis in outer)])
+    places = [axis for axis in range(between + len(second)) if axis not in outer]
+    return sorted([*outer, *(places[axis] for axis in inner)])
+
+
+def joined_axes(outer: Node, made: Template, more: int) -> Rule:
+    """Two squeezes, or two unsqueezes, are one."""
+    by_property = made.name.endswith("V11")
+
+    @rule(outer)
+    def join(
+        x: SSAValue, first: Constant | tuple[int, ...] | None, second: Constant | tuple[int, ...] | None
+    ) -> Outcome:
+        """f(f(x, a), b) = f(x, both)"""
+        one, other = axes_of(first), axes_of(second)
+        axes = None if one is None or other is None else both_axes(x, one, other, more)
+        if axes is None:
+            return Declined("axes are absent, or the rank is not known")
+        return made(x, axes=axes) if by_property else made(x, np.array(axes, np.int64))
+
+    return join
+
+
+cuts = (const.starts, const.ends, maybe.axes, maybe.steps)
+again = (const.starts2, const.ends2, maybe.axes2, maybe.steps2)
+
+
+@rule(Slice(one_use(Slice(x, *cuts)), *again))
+def one_slice(
+    x: SSAValue,
+    starts: Constant,
+    ends: Constant,
+    axes: Constant | None,
+    steps: Constant | None,
+    starts2: Constant,
+    ends2: Constant,
+    axes2: Constant | None,
+    steps2: Constant | None,
+) -> Outcome:
+    """slice(slice(x, on some axes), on others) = slice(x, on all of them)"""
+    first = _cut(x, starts, ends, axes, steps)
+    second = _cut(x, starts2, ends2, axes2, steps2)
+    if first is None or second is None or set(first[2]) & set(second[2]):
+        return Declined("both cut along one axis, or the rank is not known")
+    return Slice(x, *(np.array([*one, *other], np.int64) for one, other in zip(first, second, strict=True)))
+
+
+def _cut(
+    x: SSAValue, starts: Constant, ends: Constant, axes: Constant | None, steps: Constant | None
+) -> tuple[Sequence[int], ...] | None:
+    """Starts, ends, axes and steps, all written."""
+    begin, end, size = whole(starts) or (), whole(ends) or (), rank(x)
+    along = (None if axes is None else whole(axes)) or tuple(range(len(begin)))
+    known = None if size is None else normalised(along, size)
+    step = (None if steps is None else whole(steps)) or (1,) * len(begin)
+    return None if known is None or len(known) != len(begin) else (begin, end, known, step)
+
+
+def only_part(split: Node) -> Rule:
+    """A split into one part."""
+
+    @rule(split)
+    def whole_part(root: Operation, x: SSAValue) -> Outcome:
+        """split(x) into one part is x"""
+        return x if len(root.results) == 1 else Declined("there are several parts")
+
+    return whole_part
+
+
+@rule(Concat(rest.parts, axis=attr.axis))
+def joined_parts(root: Operation, parts: Sequence[SSAValue], axis: int) -> Outcome:
+    """concat(split(x)) = x"""
+    splitter = parts[0].owner
+    if not isinstance(splitter, Operation) or splitter.name not in SPLITS:
+        return Declined("the parts are not of a split")
+    if len(parts) != len(splitter.results) or any(
+        part is not result for part, result in zip(parts, splitter.results, strict=True)
+    ):
+        return Declined("the parts are not all of one split in their order")
+    along, data = decode(splitter.properties.get("axis")), splitter.operands[0]
+    size = rank(data)
+    if size is None or not isinstance(along, int) or along % size != axis % size:
+        return Declined("they are joined along another axis")
+    return data if data.type == root.results[0].type else Declined("the type changes")
+
+
+SPLITS = ("onnx.Split", "onnx.SplitV13", "onnx.SplitV11")
+
+
+@rule(Squeeze(value.part, const.axes))
+def squeezed_part(root: Operation, part: SSAValue, axes: Constant) -> Outcome:
+    """squeeze(split(x)[i]) = gather(x, i), if all parts are of length 1 and read that way"""
+    splitter, cut = part.owner, whole(axes) or ()
+    if not isinstance(splitter, Operation) or splitter.name not in SPLITS or not isinstance(part, OpResult):
+        return Declined("the data are no part of a split")
+    data, along = splitter.operands[0], decode(splitter.properties.get("axis"))
+    size = rank(data)
+    if size is None or not isinstance(along, int) or [axis % size for axis in cut] != [along % size]:
+        return Declined("another axis is squeezed")
+    for result in splitter.results:
+        if not is_ranked(result.type) or result.type.get_shape()[along % size] != 1:
+            return Declined("a part is longer than 1")
+        if any(not same_squeeze(use.operation, cut, size) for use in result.uses):
+            return Declined("a part is read in another way")
+    return Gather(data, np.array(part.index, np.int64), axis=along % size)
+
+
+def same_squeeze(reader: Operation, cut: Sequence[int], size: int) -> bool:
+    """Whether an op squeezes this one axis."""
+    axes = constant_of(ONNX, reader.operands[1]) if reader.name == "onnx.Squeeze" else None
+    found = None if axes is None else whole(axes)
+    return found is not None and [axis % size for axis in found] == [axis % size for axis in cut]
+
+
+@rule(Unsqueeze(one_use(Gather(x, const.index, axis=attr.axis)), const.axes))
+def gathered_alone(x: SSAValue, index: Constant, axis: int, axes: Constant) -> Outcome:
+    """unsqueeze(gather(x, i), axis) = gather(x, [i])"""
+    size = rank(x)
+    if size is None or index.array.ndim or normalised(whole(axes) or (), size) != (axis % size,):
+        return Declined("the index is no scalar, or its axis is not added again")
+    return Gather(x, index.array.reshape(1), axis=axis)
+
+
+def swaps(matrix: SSAValue, perm: tuple[int, ...] | None) -> bool:
+    """Whether a permutation swaps the axes of a matrix."""
+    return perm == (1, 0) or (perm is None and rank(matrix) == 2)
+
+
+@rule(Gemm(Transpose(a, perm=attr.perm), b, c, transA=attr.turned))
+def left_turned(
+    root: Operation, a: SSAValue, b: SSAValue, c: SSAValue, perm: tuple[int, ...] | None, turned: int
+) -> Outcome:
+    """a'' b + c = a b + c"""
+    if not swaps(a, perm):
+        return Declined("the axes are not swapped")
+    return Gemm(a, b, c, like=root, transA=1 - turned)
+
+
+@rule(Gemm(a, Transpose(b, perm=attr.perm), c, transB=attr.turned))
+def right_turned(
+    root: Operation, a: SSAValue, b: SSAValue, c: SSAValue, perm: tuple[int, ...] | None, turned: int
+) -> Outcome:
+    """a b'' + c = a b + c"""
+    if not swaps(b, perm):
+        return Declined("the axes are not swapped")
+    return Gemm(a, b, c, like=root, transB=1 - turned)
+
+
+def is_flat(x: SSAValue, axis: int) -> str | None:
+    """x is a matrix already."""
+    shape = x.type.get_shape() if is_ranked(x.type) else ()
+    if len(shape) != 2 or not (axis in (1, -1) or (axis in (0, -2) and shape[0] == 1)):
+        return "the shape changes"
+    return None
+
+
+@rule(Cast(Cast(x, to=attr.first, saturate=attr.saturated), to=attr.second, saturate=attr.saturate))
+def one_cast(root: Operation, x: SSAValue, first: Attribute, second: Attribute) -> Outcome:
+    """cast(cast(x, wider), to) = cast(x, to)"""
+    held = element_type(x.type)
+    if held is None:
+        return Declined("the element type is not known")
+    before, between, after = (numpy_dtype(each) for each in (held, first, second))
+    if not is_exact(before, between) or before.kind not in "biuf" or after.kind not in "biuf":
+        return Declined("the first cast may round")
+    return Cast(x, like=root)
+
+
+def is_exact(before: np.dtype[np.generic], after: np.dtype[np.generic]) -> bool:
+    """Whether a cast keeps every number; to numpy doubles hold integers of 64 bits."""
+    if before.itemsize == 8 and after != before and is_float(after):
+        return False
+    return np.can_cast(before, after, "safe") and after.kind in "biuf"
+
+
+no_padding = (first_type_is_result_type, all_zeros)
+amounts = const.c
+
+
+def nothing_around(pads: tuple[int, ...] | None) -> str | None:
+    """Every padding is 0."""
+    return "there is padding" if pads is None or any(pads) else None
+
+
+RULES = rules(
+    **{
+        f"Join{second}Of{first}": one_reshape(first, second)
+        for first, second in product(RESHAPING, RESHAPING)
+        if are_of_one_opset(first, second) and first != second
+    },
+    ReshapeToItself=reshape_to_itself,
+    ReshapeToKnownTarget=known_target,
+    JoinSqueezes=joined_axes(Squeeze(one_use(Squeeze(x, const.first)), const.second), Squeeze, -1),
+    JoinSqueezesV11=joined_axes(
+        SqueezeV11(one_use(SqueezeV11(x, axes=attr.first)), axes=attr.second), SqueezeV11, -1
+    ),
+    JoinUnsqueezes=joined_axes(Unsqueeze(one_use(Unsqueeze(x, const.first)), const.second), Unsqueeze, 1),
+    JoinUnsqueezesV11=joined_axes(
+        UnsqueezeV11(one_use(UnsqueezeV11(x, axes=attr.first)), axes=attr.second), UnsqueezeV11, 1
+    ),
+    JoinSlices=one_slice,
+    SplitIntoOnePart=only_part(Split(x, value.sizes)),
+    SplitV13IntoOnePart=only_part(SplitV13(x, value.sizes)),
+    SplitV11IntoOnePart=only_part(SplitV11(x)),
+    ConcatOfSplit=joined_parts,
+    GatherOfSqueezedPart=squeezed_part,
+    GatherOfOneIndex=gathered_alone,
+    TransposeIntoGemmLeft=left_turned,
+    TransposeIntoGemmRight=right_turned,
+    # flatten(matrix) = matrix
+    RemoveIdentityFlatten=rule(Flatten(x, axis=attr.axis), x, where=is_flat),
+    JoinCasts=one_cast,
+    # pad(x, 0) = x
+    RemoveIdentityPadV19=rule(PadV19(x, amounts, value.fill, value.axes), x, where=no_padding),
+    RemoveIdentityPadV18=rule(PadV18(x, amounts, value.fill, value.axes), x, where=no_padding),
+    RemoveIdentityPadV13=rule(PadV13(x, amounts, value.fill), x, where=no_padding),
+    RemoveIdentityPadV11=rule(PadV11(x, amounts, value.fill), x, where=no_padding),
+    RemoveIdentityPadV2=rule(PadV2(x, pads=attr.pads), x, where=(first_type_is_result_type, nothing_around)),
+)

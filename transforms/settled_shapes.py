@@ -1,0 +1,150 @@
+"""
+What is computed from sizes is computed once, and not at all where it is known.
+
+Reshapes copy sizes of their data by 0 instead of reading them from a Shape, values that hold the same sizes
+become one, and what holds numbers a constant (spec/graph-passes.md §1.3, nos. 16, 17, 35, 36).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects.builtin import i64
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.traits import Pure
+
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.ops.math.elementwise import ExpandOp
+from xonnc.dialects.onnx.ops.tensor.shape import ReshapeOp
+from xonnc.dialects.onnx.types import element_type, is_ranked, static_shape
+from xonnc.rewriting.editing import replace_uses
+from xonnc.rewriting.literals import decode, encode
+from xonnc.transforms.dims.analysis import DimAnalysis
+from xonnc.transforms.dims.forms import Form
+from xonnc.transforms.dims.node import Elements
+from xonnc.transforms.rules.decompose_writing import Writer
+from xonnc.transforms.shapes.site import UNKNOWN
+
+COPIED, FOUND = 0, -1
+"""What the shape operand of a Reshape says of a size of the data, and of the one size that is left."""
+
+Key = tuple[Attribute, tuple[Form, ...]]
+
+
+def settle_shapes(module: Operation) -> bool:
+    """Simplifies what is computed from the sizes inside `module`; whether anything has changed."""
+    if not any(_is_computed(op) for op in module.walk()):
+        return False
+    settling = _Settling(DimAnalysis(module))
+    for region in module.regions:
+        for block in region.blocks:
+            settling.block(block, {})
+    return settling.changed
+
+
+def _is_computed(op: Operation) -> bool:
+    """Whether an op reads sizes, or a shape that is no constant."""
+    if op.name in ("onnx.Shape", "onnx.Size"):
+        return True
+    return isinstance(op, ReshapeOp | ExpandOp) and not isinstance(op.shape.owner, ConstantOp)
+
+
+@dataclass
+class _Settling:
+    """One walk through a module."""
+
+    dims: DimAnalysis
+    changed: bool = False
+
+    def block(self, block: Block, known: dict[Key, SSAValue]) -> None:
+        """Goes through a block; what is known outside of it may be read inside."""
+        for op in block.ops:
+            for region in op.regions:
+                for inner in region.blocks:
+                    self.block(inner, dict(known))
+            if isinstance(op, ReshapeOp):
+                self.reshape(op)
+            elif isinstance(op, ExpandOp):
+                self.bypass(op)
+            if len(op.results) == 1 and op.results[0].first_use is not None:
+                self.integers(op, known)
+
+    def integers(self, op: Operation, known: dict[Key, SSAValue]) -> None:
+        """Replaces a list of sizes by a constant, or by one with the same sizes before it."""
+        result = op.results[0]
+        if isinstance(op, ConstantOp) or element_type(result.type) != i64 or not op.has_trait(Pure):
+            return
+        shape, elements = static_shape(result.type), self.dims.elements(result)
+        if shape is None or len(shape) > 1 or elements is None or len(elements) != int(np.prod(shape)):
+            return
+        forms = tuple(form for form, _ in elements)
+        numbers = [form.number for form in forms if form.number is not None]
+        if len(numbers) == len(forms):
+            replace_uses(result, Writer(op).constant(np.array(numbers, np.int64).reshape(shape)))
+            self.changed = True
+            return
+        twin = known.setdefault((result.type, forms), result)
+        if twin is not result:
+            replace_uses(result, twin)
+            self.changed = True
+
+    def reshape(self, op: ReshapeOp) -> None:
+        """Writes the shape as a constant, if every size is a number, copied or the only one left."""
+        if self.bypass(op):
+            return
+        elements, sizes = self.dims.elements(op.shape), self.dims.sizes(op.data)
+        if sizes is None or elements is None or isinstance(op.shape.owner, ConstantOp):
+            return
+        wanted = settled(elements, sizes, decode(op.properties.get("allowzero")) == 1)
+        if wanted is not None:
+            op.operands = [op.data, Writer(op).ints(*wanted)]
+            op.properties["allowzero"] = encode(0)
+            self.changed = True
+
+    def bypass(self, op: ReshapeOp | ExpandOp) -> bool:
+        """Takes away what keeps the shape of its data."""
+        data, result = op.operands[0], op.results[0]
+        sizes, elements = self.dims.sizes(data), self.dims.elements(op.shape)
+        if sizes is None or not says_more(data.type, result.type):
+            return False
+        wanted = None if elements is None else tuple(form for form, _ in elements)
+        if sizes != wanted and not self.dims.same_shape(data, result):
+            return False
+        replace_uses(result, data)
+        self.changed = True
+        return True
+
+
+def says_more(type_: Attribute, than: Attribute) -> bool:
+    """Whether a tensor type says all that another one says."""
+    if element_type(type_) != element_type(than) or not is_ranked(type_):
+        return False
+    if not is_ranked(than):
+        return True
+    ours, theirs = type_.get_shape(), than.get_shape()
+    pairs = zip(ours, theirs, strict=False)
+    return len(ours) == len(theirs) and all(other in (UNKNOWN, size) for size, other in pairs)
+
+
+def settled(elements: Elements, sizes: Sequence[Form], allows_zero: bool) -> list[int] | None:
+    """
+    The shape operand as numbers, `None` if it has to be computed.
+
+    A size that is copied may be 0, and beside a 0 no size can be found: then all others must be numbers.
+    """
+    wanted: list[int] = []
+    for place, (form, _) in enumerate(elements):
+        if form.number is not None:
+            if form.number == 0 and allows_zero:
+                return None
+            wanted.append(form.number)
+        elif place < len(sizes) and form == sizes[place]:
+            wanted.append(COPIED)
+        else:
+            wanted.append(FOUND)
+    if wanted.count(FOUND) > 1:
+        return None
+    was_found = any(form.number == FOUND for form, _ in elements)
+    return None if FOUND in wanted and COPIED in wanted and not was_found else wanted
