@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 import numpy as np
+from xdsl.dialects.builtin import f8E5M2
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.onnx.types import element_type, is_ranked, static_shape
@@ -59,9 +60,11 @@ def dropout_v7(root: Operation, x: SSAValue) -> Outcome:
     return without_mask(root, x)
 
 
-def already_of_type(x: SSAValue, to: Attribute) -> str | None:
-    """The elements are of the type wanted."""
-    return None if element_type(x.type) == to else "the element type changes"
+def already_of_type(x: SSAValue, to: Attribute, saturate: int) -> str | None:
+    """The elements are of the type wanted, and no infinity becomes the largest number of 8 bits."""
+    if element_type(x.type) != to:
+        return "the element type changes"
+    return "infinities saturate" if to == f8E5M2 and saturate else None
 
 
 def same_static_type(root: Operation) -> str | None:
@@ -107,7 +110,7 @@ SHAPES = rules(ShapeToConstantPattern=shape_to_constant, SizeToConstantPattern=s
 """Shapes become constants, for const-prop too."""
 
 RULES = SHAPES | rules(
-    CastEliminationPattern=rule(Cast(x, to=attr.to), x, where=already_of_type),
+    CastEliminationPattern=rule(Cast(x, to=attr.to, saturate=attr.saturate), x, where=already_of_type),
     DimOpToConstantPattern=dim_to_constant,
     DropoutEliminationPattern=dropout,
     DropoutV10EliminationPattern=dropout_v10,

@@ -216,13 +216,18 @@ def padded(c: Constant, pads: Constant, fill: Constant | None, axes: Constant | 
     grown = [(max(0, before), max(0, after)) for before, after in widths]
     if mode != "constant":
         return Declined("nothing to repeat") if 0 in kept.shape else _repeat(kept, grown, mode)
-    filling = np.zeros((), array.dtype) if fill is None else fill.array.reshape(-1)[0]
+    filling = nothing(array.dtype) if fill is None else fill.array.reshape(-1)[0]
     result = np.full(
         [size + sum(width) for size, width in zip(kept.shape, grown, strict=True)], filling, array.dtype
     )
     inside = zip(kept.shape, grown, strict=True)
     result[tuple(slice(before, before + size) for size, (before, _) in inside)] = kept
     return result
+
+
+def nothing(dtype: np.dtype[np.generic]) -> object:
+    """What stands where nothing is said: zero, or text without letters."""
+    return b"" if dtype == np.object_ else np.zeros((), dtype)
 
 
 _PAD_MODES = ("constant", "edge", "reflect", "wrap")

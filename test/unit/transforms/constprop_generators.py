@@ -164,8 +164,8 @@ def gemm(draw: Draw) -> Example:
     return Example(
         {"a": (k, m) if ta else (m, k), "b": (n, k) if tb else (k, n), "c": c},
         {"alpha": alpha, "beta": beta, "transa": ta, "transb": tb},
-        # The reference multiplies integers by alpha as doubles.
-        specials=draw.is_float,
+        # The reference multiplies integers by alpha as doubles, and takes 0 times infinity for 0.
+        specials=False,
     )
 
 
@@ -210,6 +210,10 @@ CLOSENESS: dict[str, Closeness] = {
     **dict.fromkeys(constprop_movement.RULES, SAME),
     # The reference sums halves and bfloat16s as such; here they are summed as doubles.
     "ReduceMeanConstProp": Closeness(ulps=1, steps=4, narrow=4),
+    # The reference rounds the product, the factors and the sum one by one.
+    "GemmConstProp": Closeness(ulps=1, steps=2, narrow=4),
+    # The reference rounds each step in the type; here they are doubles.
+    "SigmoidofConst": Closeness(ulps=2),
     # The reference has numpy take (start + delta) - start for delta.
     "RangeConstProp": Closeness(ulps=8),
     # The reference computes erf to seven digits, in double precision too.

@@ -62,7 +62,9 @@ def padding(draw: Draw) -> Example:
     sizes = [shape[axis] for axis in axes or range(count)]
     limits = [max(0, size - 1) if mode == "reflect" else most for size in sizes]
     pads = [draw.number_in(0, limit) for _ in range(2) for limit in limits]
-    fill = draw.array(draw.pick((), (1,))) if mode == "constant" and draw.flag() else None
+    # Without a fill the reference puts numbers among text.
+    filled = mode == "constant" and (draw.flag() or draw.dtype == np.object_)
+    fill = draw.array(draw.pick((), (1,))) if filled else None
     return Example(
         {"c": shape, "pads": ints(*pads), "fill": fill, "axes": None if axes is None else ints(*axes)},
         {"mode": mode},

@@ -225,7 +225,7 @@ def einsum(draw: Draw) -> Example:
     for name, term in zip("abc", terms, strict=False):
         shape: list[int] = []
         for letter in term.replace("...", "."):
-            shape += draw.narrower(wide) if letter == "." else [letters[letter]]
+            shape += [draw.pick(size, 1) for size in wide] if letter == "." else [letters[letter]]
         values[name] = tuple(shape)
     pattern = Einsum(*(AnyValue(name) for name in values), equation=equation)
     return Example(values, pattern=pattern, specials=False)

@@ -306,7 +306,7 @@ class Instance:
 def as_array(result: object) -> Array:
     """A result of the reference: sequences stacked, strings as strings."""
     array = np.asarray(result)
-    if array.dtype != np.object_:
+    if array.dtype.kind not in "OS":
         return array
     words = [word.decode() if isinstance(word, bytes) else str(word) for word in array.reshape(-1)]
     return np.array(words, np.str_).reshape(array.shape)
