@@ -202,9 +202,8 @@ def group_norm(by_group: bool) -> Generator:
         said: dict[str, Literal | Attribute | None] = {"epsilon": draw.pick(1e-5, 1e-3), "groups": groups}
         if not by_group:
             said["stash"] = 1
-        return Example(
-            {"x": varied(draw, shape, shape[0] * groups), "scale": (count,), "bias": (count,)}, said
-        )
+        x = varied(draw, shape, shape[0] * groups)
+        return Example({"x": x, "scale": (count,), "bias": (count,)}, said, specials=False)
 
     return make
 
