@@ -34,7 +34,7 @@ from xdsl.traits import IsTerminator, Pure
 from xonnc.dialects.onnx.elements import DisposableElementsAttr, DisposablePool, elements_array
 from xonnc.dialects.onnx.locations import node_location, node_name, output_names
 from xonnc.errors import XonncError
-from xonnc.rewriting.driver import Report, apply_rules
+from xonnc.rewriting.driver import Report, apply_rules, apply_rules_within
 from xonnc.rewriting.matcher import compile_rule
 from xonnc.rewriting.patterns import (
     Array,
@@ -509,6 +509,49 @@ def test_rules_that_undo_each_other_are_named() -> None:
         XonncError, match=r"conv1: rules undo each other.*(There, Back|Back, There).*50 rewrites"
     ):
         graph.run(table, most_rewrites=50)
+
+
+def test_a_run_within_limits_stops_and_names_the_rules_at_work() -> None:
+    graph = Graph()
+    total = graph.x
+    for _ in range(5):
+        total = graph.op(AddOp, total, graph.constant(1.0))
+    graph.end(total)
+    visited: list[str] = []
+
+    def visit(op: Operation) -> Sequence[Operation]:
+        visited.append(op.name)
+        return ()
+
+    def run(most: int) -> Report:
+        return apply_rules_within(
+            graph.module, graph.context, REASSOCIATE, pass_name="tiny", most_rewrites=most, visit=visit
+        )
+
+    cut = run(2)
+    assert cut.fired.total() == 2
+    assert set(cut.unfinished) == set(cut.fired)
+    assert not run(1_000).unfinished
+    assert {"tiny.constant", "tiny.add"} <= set(visited)
+
+
+def test_readers_of_an_op_retyped_by_a_visit_are_looked_at_again() -> None:
+    graph = Graph()
+    first = graph.op(AddOp, graph.x, graph.x)
+    graph.end(graph.op(AddOp, first, graph.x))
+    visited: list[Operation] = []
+
+    def visit(op: Operation) -> Sequence[Operation]:
+        visited.append(op)
+        # Visited for the first time, the second sum says that the type of the first one is another.
+        maker = op.operands[0].owner if op.operands else None
+        return [maker] if isinstance(maker, AddOp) and visited.count(op) == 1 else ()
+
+    apply_rules_within(
+        graph.module, graph.context, RuleSet({}), pass_name="tiny", most_rewrites=10, visit=visit
+    )
+    second = next(iter(first.uses)).operation
+    assert visited.count(second) == 2
 
 
 def test_what_fired_is_told_to_the_ledger() -> None:
