@@ -11,6 +11,9 @@ from xdsl.ir import Operation
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import DimOp
 from xonnc.dialects.onnx.ops.extra import BatchNormalizationInferenceModeOp, MaxPoolSingleOutOp
+from xonnc.dialects.onnx.registry import op_class
+from xonnc.rewriting.onnx import ONNX
+from xonnc.rewriting.patterns import Template
 from xonnc.rewriting.plans import Check, Planned, lasting
 
 Opsets = tuple[tuple[str, int], ...]
@@ -24,6 +27,9 @@ OWN_SINCE: Mapping[type[Operation], int] = {
 """Ops of the compiler's own that are a case of an operator of ONNX, and since which opset they can be."""
 
 ONNX_DOMAIN = "ai.onnx"
+
+NEWEST = 1 << 31
+"""An opset after all."""
 
 
 def opsets_of(module: Operation) -> Opsets | None:
@@ -65,3 +71,14 @@ def within(opsets: Opsets) -> Check:
         return None
 
     return check
+
+
+def form(op_type: str, op: Operation) -> Template | None:
+    """An operator of ONNX in the form that it has in the model that `op` stands in; the newest if unknown."""
+    above = op
+    while (outer := above.parent_op()) is not None:
+        above = outer
+    found = opsets_of(above)
+    version = NEWEST if found is None else dict(found).get("")
+    kind = None if version is None else op_class("", op_type, version)
+    return None if kind is None else Template(ONNX, kind.name.removeprefix("onnx."))

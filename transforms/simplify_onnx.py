@@ -21,9 +21,11 @@ from xonnc.transforms.rules import (
     canonicalize_recurrence,
     decompose_elementwise,
     fuse_channels,
+    fuse_elementwise,
     fuse_linear,
     fuse_movement,
 )
+from xonnc.transforms.rules.canonicalize_convolution import holds_floats
 from xonnc.transforms.settled_shapes import settle_shapes
 from xonnc.transforms.shape_inference_onnx import infer_shapes
 
@@ -49,7 +51,7 @@ WRITTEN_OUT = RuleSet(
 )
 """Constants that are nodes with numbers or strings become tensors, which the other rules know."""
 
-FUSIONS = fuse_linear.RULES | fuse_movement.RULES
+FUSIONS = fuse_linear.RULES | fuse_movement.RULES | fuse_elementwise.RULES
 """Rules that no other pass has."""
 
 MEETING = ("SwapTransposeConcatPattern",)
@@ -92,6 +94,8 @@ class Simplify(ModulePass):
 def rules_within(opsets: Opsets | None) -> RuleSet:
     """The rules for models of these opsets, or of any."""
     canonical = all_rules().without(KEPT).guarded(MEETING, parts_are_read_once)
+    # No runtime has a Gemm of integers (spec/graph-passes.md §1.3, no. 27).
+    canonical = canonical.guarded(["MulAddToGemmOptPattern"], holds_floats)
     table = WRITTEN_OUT | ConstProp().rules() | fuse_channels.RULES | FUSIONS | canonical
     table = table.checked(more_ops, except_for=MEETING)
     if opsets is None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import fuse_elementwise_generators as elementwise
 import fuse_linear_generators as linear
 import fuse_movement_generators as movement
 from rule_comparison import SAME, Closeness
 from rule_draws import Generator
 from rule_values import Kind
 
-GENERATORS: dict[str, Generator] = {**linear.GENERATORS, **movement.GENERATORS}
+GENERATORS: dict[str, Generator] = {**linear.GENERATORS, **movement.GENERATORS, **elementwise.GENERATORS}
 
 CLOSENESS: dict[str, Closeness] = dict.fromkeys(movement.EXACT, SAME)
 
-FINITE: dict[str, str] = {**linear.FINITE, **movement.FINITE}
+FINITE: dict[str, str] = {**linear.FINITE, **movement.FINITE, **elementwise.FINITE}
 
-KINDS: dict[str, tuple[Kind, ...]] = {**linear.KINDS, **movement.KINDS}
+KINDS: dict[str, tuple[Kind, ...]] = {**linear.KINDS, **movement.KINDS, **elementwise.KINDS}

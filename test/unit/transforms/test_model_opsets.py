@@ -68,3 +68,60 @@ def test_each_opset_stays(opset: int):
     assert [(entry.domain, entry.version) for entry in model.opset_import] == [("", opset)]
     vars(checker)["check_model"](model, full_check=True)
     assert sorted(node.op_type for node in model.graph.node) == ["Add", "Relu", "Softmax", "Transpose"]
+
+
+LIMITED = """
+    <ir_version: 7, opset_import: ["" : {opset}]>
+    limited (float[2, 3] x) => (float[2, 3] y) {{
+      low = Constant <value = float[1] {{-1}}> ()
+      high = Constant <value = float[1] {{2}}> ()
+      a = Max (x, low)
+      y = Min (a, high)
+    }}
+"""
+
+
+@pytest.mark.parametrize(("opset", "operands"), [(7, 1), (10, 1), (11, 3), (12, 3), (13, 3), (21, 3)])
+def test_a_clip_has_the_form_of_the_opset(opset: int, operands: int):
+    model = simplify_model(parser.parse_model(LIMITED.format(opset=opset))).proto()
+    vars(checker)["check_model"](model, full_check=True)
+    (clip,) = model.graph.node
+    assert clip.op_type == "Clip"
+    assert len(clip.input) == operands
+
+
+DOUBLES = LIMITED.replace("float", "double")
+
+
+def test_numbers_that_an_old_clip_does_not_take_stay():
+    model = simplify_model(parser.parse_model(DOUBLES.format(opset=9))).proto()
+    assert [node.op_type for node in model.graph.node] == ["Max", "Min"]
+
+
+@pytest.mark.parametrize(("opset", "nodes"), [(13, 9), (16, 9), (17, 1), (18, 1), (23, 1)])
+def test_a_layer_normalisation_is_found_where_the_opset_has_it(opset: int, nodes: int):
+    if opset >= 18:
+        mean, axes = "ReduceMean (x, axes)", "axes = Constant <value_ints = [-1]> ()"
+        spread = "ReduceMean (d2, axes)"
+    else:
+        mean, axes = "ReduceMean <axes = [-1]> (x)", ""
+        spread = "ReduceMean <axes = [-1]> (d2)"
+    text = f"""
+        <ir_version: 8, opset_import: ["" : {opset}]>
+        norm (float[2, 3, 4] x) => (float[2, 3, 4] y)
+          <float e = {{0.001}}, float[4] w = {{1, 2, 3, 4}}, float[4] b = {{4, 3, 2, 1}}> {{
+          {axes}
+          m = {mean}
+          d = Sub (x, m)
+          d2 = Mul (d, d)
+          v = {spread}
+          ve = Add (v, e)
+          r = Sqrt (ve)
+          n = Div (d, r)
+          s = Mul (n, w)
+          y = Add (s, b)
+        }}
+    """
+    model = simplify_model(parser.parse_model(text)).proto()
+    vars(checker)["check_model"](model, full_check=True)
+    assert len(model.graph.node) == nodes

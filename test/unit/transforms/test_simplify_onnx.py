@@ -113,6 +113,19 @@ def test_the_old_softmax_of_an_old_model_stays() -> None:
     assert any(op.name == "onnx.SoftmaxV11" for op in module.walk())
 
 
+@pytest.mark.parametrize(("kind", "nodes"), [("float", ["Gemm"]), ("int32", ["MatMul", "Add"])])
+def test_products_of_integers_stay_products(kind: str, nodes: list[str]) -> None:
+    text = f"""
+        <ir_version: 8, opset_import: ["" : 17]>
+        main ({kind}[2, 3] x, {kind}[3, 4] w, {kind}[4] b) => ({kind}[2, 4] y) {{
+            p = MatMul(x, w)
+            y = Add(p, b)
+        }}
+    """
+    model = export_proto(simplified(onnx.parser.parse_model(text)))
+    assert [node.op_type for node in model.graph.node] == nodes
+
+
 def test_an_unknown_rule_suggests_a_near_one() -> None:
     with pytest.raises(XonncError, match=r"no rule is called 'AddConstprop'; did you mean 'AddConstProp'\?"):
         ConstProp(disable_pattern=("AddConstprop",)).rules()

@@ -1,0 +1,339 @@
+"""
+Elementwise ops and reductions that undo, repeat or limit each other (spec/graph-passes.md §1.3).
+
+What is monotone under an ArgMax stays: rounding makes different numbers equal, and another one the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from xdsl.ir import Operation, SSAValue
+
+from xonnc.dialects.onnx.types import element_type, numpy_dtype
+from xonnc.rewriting.literals import decode
+from xonnc.rewriting.matcher import constant_of
+from xonnc.rewriting.onnx import (
+    ONNX,
+    Abs,
+    And,
+    Clip,
+    ClipV6,
+    ClipV11,
+    ClipV12,
+    Log,
+    LogSoftmax,
+    LogSoftmaxV11,
+    Max,
+    Mean,
+    Min,
+    Neg,
+    Not,
+    Or,
+    Relu,
+    Sign,
+    Softmax,
+    SoftmaxV11,
+    Squeeze,
+    SqueezeV11,
+    Sum,
+    Unsqueeze,
+    UnsqueezeV11,
+    Where,
+    Xor,
+)
+from xonnc.rewriting.patterns import (
+    Array,
+    Constant,
+    Declined,
+    Node,
+    Outcome,
+    Template,
+    attr,
+    const,
+    maybe,
+    one_use,
+    rest,
+    value,
+)
+from xonnc.rewriting.rules import Rule, rule, rules
+from xonnc.transforms.model_opsets import form
+from xonnc.transforms.rules.canonicalize_movement import axes_of
+from xonnc.transforms.rules.conditions import rank
+from xonnc.transforms.rules.constprop_movement import normalised, whole
+
+x, y, c = value.x, value.y, const.c
+
+WHOLE = "Ceil Floor Round".split()
+"""Ops that leave whole numbers as they are, and make nothing else."""
+
+REDUCTIONS = frozenset(
+    f"onnx.{name}"
+    for name in (
+        *("ArgMax", "ArgMin", "ReduceSum", "ReduceSumV11", "ReduceMaxV18", "ReduceMinV18"),
+        *(
+            f"Reduce{kind}{version}"
+            for kind in ("L1", "L2", "LogSumExp", "LogSum", "Max", "Mean", "Min", "Prod", "SumSquare")
+            for version in ("", "V13")
+        ),
+    )
+)
+"""Ops that keep the axes that they reduce or not."""
+
+OPERAND_BOUNDS, TYPED_BOUNDS = "ClipV11", ("Clip", "ClipV12")
+"""The forms of Clip with bounds for operands: of floats only, and of any numbers."""
+
+
+# Intervals.
+
+
+def bound(c: Constant, x: SSAValue) -> Array | None:
+    """The one number in c, if it does not give the result more axes than x has."""
+    array, axes = c.array, rank(x)
+    if array.size != 1 or (array.ndim and (axes is None or array.ndim > axes)):
+        return None
+    return array.reshape(())
+
+
+def limited(root: Operation, x: SSAValue, low: Constant, high: Constant) -> Outcome:
+    """x between low and high, in the form of the model's opset."""
+    bounds, element = (bound(low, x), bound(high, x)), element_type(x.type)
+    if bounds[0] is None or bounds[1] is None or element is None:
+        return Declined("a bound is not one number")
+    if not bounds[0] <= bounds[1]:
+        return Declined("the bounds do not meet")
+    template, kind = form("Clip", root), numpy_dtype(element).kind
+    if template is None:
+        return Declined("the opset has no Clip")
+    if template.name in TYPED_BOUNDS and kind in "iuf":
+        return template(x, *bounds)
+    if kind != "f" or numpy_dtype(element) == np.float64:
+        return Declined("the Clip of this opset takes no such numbers")
+    if template.name == OPERAND_BOUNDS:
+        return template(x, *bounds)
+    return template(x, min=float(bounds[0]), max=float(bounds[1])) if template.name == "ClipV6" else NO_CLIP
+
+
+NO_CLIP = Declined("the opset has no Clip of this form")
+
+
+def interval(outer: Node, low_inside: bool) -> Rule:
+    """A minimum of a maximum, or the other way round, is a Clip."""
+
+    @rule(outer)
+    def limit(root: Operation, x: SSAValue, c: Constant, d: Constant) -> Outcome:
+        """min(max(x, a), b) = max(min(x, b), a) = clip(x, a, b) for a ≤ b"""
+        return limited(root, x, *((c, d) if low_inside else (d, c)))
+
+    return limit
+
+
+def orders(outer: Template, inner: Template) -> Mapping[str, Node]:
+    """The patterns with the constants in front and behind."""
+    d = const.d
+    return {
+        "": outer(one_use(inner(x, c)), d),
+        "Lhs": outer(one_use(inner(c, x)), d),
+        "Rhs": outer(d, one_use(inner(x, c))),
+        "LhsRhs": outer(d, one_use(inner(c, x))),
+    }
+
+
+def at_least_zero(clip: Template, first: bool) -> Rule:
+    """Relu before or after a Clip with bounds for operands is in the Clip."""
+    inner = one_use(Relu(x)) if first else one_use(clip(x, maybe.low, maybe.high))
+
+    @rule(clip(inner, maybe.low, maybe.high) if first else Relu(inner))
+    def merge(x: SSAValue, low: Constant | None, high: Constant | None) -> Outcome:
+        """relu(clip(x, a, b)) = clip(relu(x), a, b) = clip(x, max(a, 0), b) for b ≥ 0"""
+        element = element_type(x.type)
+        if element is None:
+            return Declined("the element type is not known")
+        zero = np.zeros((), numpy_dtype(element))
+        if high is not None and not high.array.reshape(()) >= zero:
+            return Declined("the upper bound is below 0")
+        raised = zero if low is None else np.maximum(low.array.reshape(()), zero)
+        return clip(x, raised, None if high is None else high.attribute)
+
+    return merge
+
+
+def at_least_zero_v6(first: bool) -> Rule:
+    """The same for bounds as properties."""
+    clip = ClipV6(one_use(Relu(x)) if first else x, min=attr.low, max=attr.high)
+
+    @rule(clip if first else Relu(one_use(clip)))
+    def merge(x: SSAValue, low: float | None, high: float | None) -> Outcome:
+        """relu(clip(x, a, b)) = clip(relu(x), a, b) = clip(x, max(a, 0), b) for b ≥ 0"""
+        if high is not None and not high >= 0:
+            return Declined("the upper bound is below 0")
+        return clip_v6(x, max(low or 0.0, 0.0), high)
+
+    return merge
+
+
+def clips(clip: Template) -> Rule:
+    """Two older Clips are one."""
+
+    @rule(clip(one_use(clip(x, maybe.low, maybe.high)), maybe.low2, maybe.high2))
+    def merge(
+        x: SSAValue,
+        low: Constant | None,
+        high: Constant | None,
+        low2: Constant | None,
+        high2: Constant | None,
+    ) -> Outcome:
+        """clip(clip(x, a, b), c, d) = clip(x, max(a, c), min(b, d)) if the intervals meet"""
+        lows = [each.array.reshape(()) for each in (low, low2) if each is not None]
+        highs = [each.array.reshape(()) for each in (high, high2) if each is not None]
+        if lows and highs and not max(lows) <= min(highs):
+            return Declined("the intervals do not meet")
+        return clip(x, max(lows, default=None), min(highs, default=None))
+
+    return merge
+
+
+@rule(ClipV6(one_use(ClipV6(x, min=attr.low, max=attr.high)), min=attr.low2, max=attr.high2))
+def clips_v6(
+    x: SSAValue, low: float | None, high: float | None, low2: float | None, high2: float | None
+) -> Outcome:
+    """clip(clip(x, a, b), c, d) = clip(x, max(a, c), min(b, d)) if the intervals meet"""
+    lows = [each for each in (low, low2) if each is not None]
+    highs = [each for each in (high, high2) if each is not None]
+    if lows and highs and not max(lows) <= min(highs):
+        return Declined("the intervals do not meet")
+    return clip_v6(x, max(lows, default=None), min(highs, default=None))
+
+
+def clip_v6(x: SSAValue, low: float | None, high: float | None) -> Outcome:
+    """The form with bounds for properties."""
+    if low is None:
+        return x if high is None else ClipV6(x, max=high)
+    return ClipV6(x, min=low) if high is None else ClipV6(x, min=low, max=high)
+
+
+def rounded(outer: str, inner: str) -> Rule:
+    """Whole numbers are not rounded again."""
+    first = Template(ONNX, inner)(x)
+    # ⌊⌈x⌉⌋ = ⌈x⌉
+    return rule(Template(ONNX, outer)(first), first)
+
+
+# Logic.
+
+
+def is_true(c: Constant) -> str | None:
+    """c is true everywhere."""
+    return None if np.all(c.array) else "c is not true everywhere"
+
+
+def is_false(c: Constant) -> str | None:
+    """c is false everywhere."""
+    return "c is not false everywhere" if np.any(c.array) else None
+
+
+def x_is_result(root: Operation, x: SSAValue) -> str | None:
+    """x can stand for the result."""
+    return None if x.type == root.results[0].type else "the result has another type than x"
+
+
+def neutral(op: Template, is_neutral: bool) -> dict[str, Rule]:
+    """An operand that changes nothing, on either side."""
+    condition = is_true if is_neutral else is_false
+    return {
+        f"RemoveNeutral{op}": rule(op(x, c), x, where=(x_is_result, condition)),
+        f"RemoveNeutral{op}Lhs": rule(op(c, x), x, where=(x_is_result, condition)),
+    }
+
+
+def alone(op: Template) -> Rule:
+    """A variadic op of one operand."""
+
+    @rule(op(rest.xs))
+    def only(root: Operation, xs: tuple[SSAValue, ...]) -> Outcome:
+        """f(x) = x"""
+        if len(xs) != 1 or xs[0].type != root.results[0].type:
+            return Declined("there are several operands, or the type changes")
+        return xs[0]
+
+    return only
+
+
+# Reductions.
+
+
+def reduced_axes(op: Operation) -> tuple[int, ...] | None:
+    """The axes that a reduction reduces, counted from the front."""
+    size = rank(op.operands[0])
+    if op.name in ("onnx.ArgMax", "onnx.ArgMin"):
+        axis = decode(op.properties.get("axis"))
+        axes = (axis,) if isinstance(axis, int) else None
+    elif len(op.operands) == 1:
+        found = decode(op.properties.get("axes"))
+        axes = None
+        if isinstance(found, tuple):
+            axes = tuple(axis for axis in found if isinstance(axis, int))
+    else:
+        constant = constant_of(ONNX, op.operands[1])
+        axes = None if constant is None else whole(constant)
+    return None if axes is None or size is None or not axes else normalised(axes, size)
+
+
+def kept_axes(outer: Node, adds: bool) -> Rule:
+    """A reduction keeps its axes itself, or drops them itself."""
+
+    @rule(outer)
+    def merge(reduced: SSAValue, axes: Constant | tuple[int, ...] | None) -> Outcome:
+        """unsqueeze(reduce(x), axes) = reduce(x) with its axes kept, and the other way round"""
+        op, wanted = reduced.owner, axes_of(axes)
+        if not isinstance(op, Operation) or op.name not in REDUCTIONS or not reduced.has_one_use():
+            return Declined("the data are no reduction read once")
+        if decode(op.properties.get("keepdims")) != (0 if adds else 1) or wanted is None:
+            return Declined("the axes are kept already, or not")
+        along, size = reduced_axes(op), rank(op.operands[0])
+        if along is None or size is None or set(normalised(wanted, size) or ()) != set(along):
+            return Declined("other axes are reduced")
+        made = Template(ONNX, op.name.removeprefix("onnx."))
+        return made(*op.operands, like=op, keepdims=1 if adds else 0)
+
+    return merge
+
+
+RULES = rules(
+    **{f"MaxOfMin{order}": interval(pattern, False) for order, pattern in orders(Max, Min).items()},
+    **{f"MinOfMax{order}": interval(pattern, True) for order, pattern in orders(Min, Max).items()},
+    **{
+        f"MergeRelu{'Before' if first else 'After'}{clip}": at_least_zero(clip, first)
+        for clip in (Clip, ClipV12, ClipV11)
+        for first in (True, False)
+    },
+    MergeReluBeforeClipV6=at_least_zero_v6(True),
+    MergeReluAfterClipV6=at_least_zero_v6(False),
+    MergeClipsV12=clips(ClipV12),
+    MergeClipsV11=clips(ClipV11),
+    MergeClipsV6=clips_v6,
+    **{f"Remove{outer}Of{inner}": rounded(outer, inner) for outer in WHOLE for inner in WHOLE},
+    # sign(sign(x)) = sign(x)
+    RemoveRepeatedSign=rule(Sign(Sign(x)), Sign(x)),
+    # |±|x|| = |x|
+    RemoveRepeatedAbs=rule(Abs(Abs(x)), Abs(x)),
+    RemoveNegOfAbs=rule(Abs(Neg(x)), Abs(x)),
+    # -(-x) = x
+    RemoveDoubleNeg=rule(Neg(Neg(x)), x, where=x_is_result),
+    # ¬¬x = x
+    RemoveDoubleNot=rule(Not(Not(x)), x, where=x_is_result),
+    # where(¬p, x, y) = where(p, y, x)
+    SwapWhereOfNot=rule(Where(Not(value.p), x, y), Where(value.p, y, x)),
+    # log(softmax(x)) = log_softmax(x)
+    LogOfSoftmax=rule(Log(one_use(Softmax(x, axis=attr.axis))), LogSoftmax(x, axis=attr.axis)),
+    LogOfSoftmaxV11=rule(Log(one_use(SoftmaxV11(x, axis=attr.axis))), LogSoftmaxV11(x, axis=attr.axis)),
+    **neutral(And, True),
+    **neutral(Or, False),
+    **neutral(Xor, False),
+    **{f"RemoveLonely{op}": alone(op) for op in (Sum, Mean, Max, Min)},
+    KeepReducedAxes=kept_axes(Unsqueeze(value.reduced, const.axes), True),
+    KeepReducedAxesV11=kept_axes(UnsqueezeV11(value.reduced, axes=attr.axes), True),
+    DropReducedAxes=kept_axes(Squeeze(value.reduced, const.axes), False),
+    DropReducedAxesV11=kept_axes(SqueezeV11(value.reduced, axes=attr.axes), False),
+)
