@@ -132,7 +132,8 @@ def casting(nearest: bool) -> Native:
 
     def converted(root: Operation, c: Constant, saturate: int, to: Attribute) -> Outcome:
         source, target = c.tensor, numpy_dtype(to)
-        if source.dtype == target:
+        # Infinities of one byte may saturate.
+        if source.dtype == target and not (is_float(target) and target.itemsize == 1):
             return c.attribute
         if not (is_number(source.dtype) and is_number(target)):
             return evaluated(root)

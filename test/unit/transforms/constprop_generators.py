@@ -78,7 +78,7 @@ def cast(draw: Draw) -> Example:
     target = draw.pick(*TARGETS)
     numbers = draw.reals(0 if np.dtype(target).name.startswith("uint") else -7, 7, draw.shape())
     to_float = np.dtype(target).kind == "f" or "float" in np.dtype(target).name
-    if draw.is_float and to_float and numbers.size and np.dtype(target).itemsize > 1:
+    if draw.is_float and to_float and numbers.size:
         numbers.reshape(-1)[: draw.number_in(0, 4)] = draw.pick(np.nan, np.inf, -np.inf, -0.0)
     return Example({"c": numbers}, {"to": element_type_of(np.dtype(target)), "saturate": draw.flag()})
 
