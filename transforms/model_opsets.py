@@ -73,12 +73,17 @@ def within(opsets: Opsets) -> Check:
     return check
 
 
-def form(op_type: str, op: Operation) -> Template | None:
-    """An operator of ONNX in the form that it has in the model that `op` stands in; the newest if unknown."""
+def version_at(op: Operation) -> int | None:
+    """The opset of ONNX of the model that `op` stands in; one after all if the module does not say."""
     above = op
     while (outer := above.parent_op()) is not None:
         above = outer
     found = opsets_of(above)
-    version = NEWEST if found is None else dict(found).get("")
+    return NEWEST if found is None else dict(found).get("")
+
+
+def form(op_type: str, op: Operation) -> Template | None:
+    """An operator of ONNX in the form that it has in the model that `op` stands in."""
+    version = version_at(op)
     kind = None if version is None else op_class("", op_type, version)
     return None if kind is None else Template(ONNX, kind.name.removeprefix("onnx."))

@@ -24,6 +24,7 @@ from xonnc.transforms.rules import (
     fuse_elementwise,
     fuse_linear,
     fuse_movement,
+    fuse_pooling,
 )
 from xonnc.transforms.rules.canonicalize_convolution import holds_floats
 from xonnc.transforms.settled_shapes import settle_shapes
@@ -51,7 +52,7 @@ WRITTEN_OUT = RuleSet(
 )
 """Constants that are nodes with numbers or strings become tensors, which the other rules know."""
 
-FUSIONS = fuse_linear.RULES | fuse_movement.RULES | fuse_elementwise.RULES
+FUSIONS = fuse_linear.RULES | fuse_movement.RULES | fuse_elementwise.RULES | fuse_pooling.RULES
 """Rules that no other pass has."""
 
 MEETING = ("SwapTransposeConcatPattern",)
