@@ -31,7 +31,9 @@ class _Argument(Protocol):
     type: str
 
 
-class _Session(Protocol):
+class Session(Protocol):
+    """What is used of a session of onnxruntime."""
+
     def get_inputs(self) -> Sequence[_Argument]: ...
     def get_outputs(self) -> Sequence[_Argument]: ...
     def run(self, outputs: None, feeds: Mapping[str, Array]) -> list[Array]: ...
@@ -42,7 +44,9 @@ class Reference:
 
     def __init__(self, path: Path):
         self.path = path
-        self.session, self.errors = _open(path)
+        if not path.is_file():
+            raise XonncError(f"{path}: no such file")
+        self.session, self.errors = open_session(str(path), str(path))
 
     def inputs(self) -> list[Port]:
         """The inputs that must be fed, in the model's order."""
@@ -61,10 +65,15 @@ class Reference:
             raise XonncError(f"{self.path}: onnxruntime does not run it: {reason}") from None
 
 
-def _open(path: Path) -> tuple[_Session, tuple[type[Exception], ...]]:
-    """A session, and what it raises for a model or inputs that it does not take."""
-    if not path.is_file():
-        raise XonncError(f"{path}: no such file")
+def open_session(
+    model: str | bytes, name: str, threads: int = 0
+) -> tuple[Session, tuple[type[Exception], ...]]:
+    """
+    A session with graph optimisations off, and what it raises for inputs that it does not take.
+
+    `model` is a file's name or the model itself, `name` what errors call it; with `threads` 0, onnxruntime
+    takes as many as it likes. Raises `XonncError` if onnxruntime is missing or does not open the model.
+    """
     try:
         # By name, because onnxruntime ships no types.
         ort = import_module("onnxruntime")
@@ -73,12 +82,13 @@ def _open(path: Path) -> tuple[_Session, tuple[type[Exception], ...]]:
     options = ort.SessionOptions()
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
+    options.intra_op_num_threads = threads
     errors = tuple(getattr(ort.capi.onnxruntime_pybind11_state, name) for name in _ERRORS)
     try:
-        return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"]), errors
+        return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"]), errors
     except errors as error:
         reason = " ".join(str(error).split())
-        raise XonncError(f"{path}: onnxruntime does not open it: {reason}") from None
+        raise XonncError(f"{name}: onnxruntime does not open it: {reason}") from None
 
 
 _ERRORS = (

@@ -19,6 +19,8 @@ COMMANDS = {
     "simulate": "runs a loadable on the NVDLA simulator",
     "emit": "writes an ONNX model as IR, as onnx-mlir does",
     "simplify": "makes an ONNX model simpler, its outputs the same",
+    "fuzz": "simplifies random models and compares their outputs",
+    "reduce": "makes a model that fails smaller while it still fails",
     "check": "compares a loadable with its model in onnxruntime",
     "inspect": "checks a loadable without running it",
     "demo": "compiles, simulates and checks a real model",

@@ -20,6 +20,7 @@ MAY_IMPORT = {
     "formats/nvdla": {"formats", "targets"},
     "targets": {"targets"},
     "runtime": {"formats", "targets", "runtime"},
+    "fuzzing": {"compiler", "formats", "fuzzing", "runtime", "simplifier", "tools"},
 }
 """Rooms and the rooms they may import; every room may import `xonnc.errors`."""
 
@@ -48,8 +49,8 @@ def test_arrows_run_one_way(room: str):
     assert not wrong
 
 
-def test_only_one_room_knows_the_onnx_package():
-    rooms = [room for room in MAY_IMPORT if room != "formats/onnx"]
+def test_only_two_rooms_know_the_onnx_package():
+    rooms = [room for room in MAY_IMPORT if room not in ("formats/onnx", "fuzzing")]
     wrong = [
         str(path.relative_to(ROOT))
         for room in rooms

@@ -1,0 +1,1 @@
+"""Random models, run before and after simplification; what differs is made small and kept."""

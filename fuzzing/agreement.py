@@ -1,0 +1,116 @@
+"""
+Whether two runs say the same: integers equal, floats but for roundings, what is no number in the same places.
+
+Where a model makes much of a rounding (a comparison of equals, the difference of large numbers), the original
+itself, fed with inputs that are a rounding away, says how far outputs may be apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+from onnx import numpy_helper
+
+from xonnc.fuzzing.engines import Outputs
+from xonnc.fuzzing.generate import Array, Feeds
+
+ROUNDINGS = {"float16": 64, "float32": 256, "float64": 4096}
+"""By how many roundings of the largest number outputs may differ, by their type."""
+
+NUDGES = 3
+"""How often the original runs on nudged inputs to see how much it makes of roundings."""
+
+SPREAD = 64
+"""Outputs may be apart by so many times what nudging the inputs by a few roundings does."""
+
+Truth = npt.NDArray[np.bool_]
+
+
+def differing(expected: Array, found: Array) -> Truth:
+    """Which elements differ by more than roundings; both of one type and shape."""
+    if expected.dtype.kind not in "f":
+        return np.asarray(expected != found)
+    a, b = expected.astype(np.float64), found.astype(np.float64)
+    finite = np.isfinite(a) & np.isfinite(b)
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    with np.errstate(invalid="ignore"):
+        near = finite & (np.abs(a - b) <= _allowed(expected, a))
+    return np.asarray(~(same | near))
+
+
+def _allowed(expected: Array, numbers: Array) -> float:
+    largest = float(np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0))
+    limits = np.finfo(expected.dtype)
+    # The largest number of a type cannot be told from infinity: a rounding away it is.
+    return ROUNDINGS.get(expected.dtype.name, 256) * float(limits.eps) * largest + float(limits.tiny)
+
+
+def disagreement(expected: Outputs, found: Outputs, nudged: Callable[[], Sequence[Outputs]]) -> str:
+    """
+    What differs between the outputs of two runs, in a line; empty if nothing does.
+
+    `nudged` gives outputs of the original for inputs a few roundings away; it is asked only if something
+    differs.
+    """
+    for name, a in expected.items():
+        b = found[name]
+        if a.dtype != b.dtype or a.shape != b.shape:
+            return f"{name}: {b.dtype}{list(b.shape)}, but the original gives {a.dtype}{list(a.shape)}"
+        wrong = differing(a, b)
+        if wrong.any():
+            wrong &= ~_explained(a, b, [outputs[name] for outputs in nudged() if name in outputs])
+        if wrong.any():
+            place = tuple(int(index) for index in np.argwhere(wrong)[0])
+            count = int(np.count_nonzero(wrong))
+            return (
+                f"{name}{list(place)} is {b[place]!s}, not {a[place]!s}; {count} of {a.size} elements differ"
+            )
+    return ""
+
+
+def _explained(expected: Array, found: Array, nudged: Sequence[Array]) -> Truth:
+    """Which elements are apart no further than roundings of the inputs make them."""
+    explained = np.zeros(expected.shape, np.bool_)
+    if expected.dtype.kind != "f":
+        for other in nudged:
+            explained |= np.asarray(other.shape == expected.shape and other != expected)
+        return explained
+    a, b = expected.astype(np.float64), found.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        for other in nudged:
+            if other.shape == expected.shape:
+                far = np.abs(other.astype(np.float64) - a) * SPREAD
+                explained |= (np.abs(a - b) <= far) | (np.isfinite(other) != np.isfinite(a))
+    return explained
+
+
+def nudged_feeds(feeds: Feeds, generator: np.random.Generator) -> Feeds:
+    """Inputs whose floats are up to four roundings away."""
+    return {name: _nudged(array, generator) for name, array in feeds.items()}
+
+
+def nudged_model(model: onnx.ModelProto, generator: np.random.Generator) -> onnx.ModelProto:
+    """The model with the floats of its constants a few roundings away."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    constants = [
+        node.attribute[0].t
+        for node in copy.graph.node
+        if node.op_type == "Constant" and node.attribute[0].HasField("t")
+    ]
+    for tensor in (*copy.graph.initializer, *constants):
+        array = numpy_helper.to_array(tensor)
+        if array.dtype.kind == "f":
+            tensor.CopyFrom(numpy_helper.from_array(_nudged(array, generator), tensor.name))
+    return copy
+
+
+def _nudged(array: Array, generator: np.random.Generator) -> Array:
+    if array.dtype.kind != "f":
+        return array
+    steps = generator.integers(-4, 5, array.shape) * float(np.finfo(array.dtype).eps)
+    with np.errstate(all="ignore"):
+        return np.asarray(array * (1 + steps), array.dtype)

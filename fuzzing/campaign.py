@@ -1,0 +1,82 @@
+"""A search for failures over many seeds, and what is kept of those found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnx
+
+from xonnc.errors import XonncError
+from xonnc.formats.replacing import replacing
+from xonnc.fuzzing.differential import Failure, Original, failure_at
+from xonnc.fuzzing.edits import Case
+from xonnc.fuzzing.generate import Sample, sample
+from xonnc.fuzzing.levels import LEVELS
+from xonnc.fuzzing.reduction import reduced_failure
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What one seed gave."""
+
+    seed: int
+    nodes: int
+    motifs: tuple[str, ...]
+    runs_by: str
+    """`onnxruntime`, `reference`, or empty if neither takes the model, which then says nothing."""
+    failures: tuple[Failure, ...]
+
+
+def trial(seed: int, levels: Sequence[str] = tuple(LEVELS)) -> Trial:
+    """Runs the model of a seed before and after each level of simplification."""
+    drawn = sample(seed)
+    nodes = len(drawn.model.graph.node)
+    try:
+        original = Original(drawn.model, drawn.feeds)
+    except XonncError:
+        return Trial(seed, nodes, drawn.motifs, "", ())
+    found = [failure for level in levels if (failure := failure_at(original, level)) is not None]
+    engine = "reference" if original.engine.by_reference else "onnxruntime"
+    return Trial(seed, nodes, drawn.motifs, engine, tuple(found))
+
+
+def trials(seeds: Sequence[int], levels: Sequence[str] = tuple(LEVELS)) -> Iterator[Trial]:
+    """The trials of these seeds."""
+    return (trial(seed, levels) for seed in seeds)
+
+
+def save(found: Trial, folder: Path) -> list[Path]:
+    """Reduces the first failure of a trial and writes it as a model and a text; gives the files."""
+    drawn = sample(found.seed)
+    case, failure = reduced_failure(Case(drawn.model, drawn.feeds), found.failures[0])
+    stem = folder / f"seed-{found.seed}-{failure.level}"
+    model, text = stem.with_suffix(".onnx"), stem.with_suffix(".txt")
+    with replacing(model) as file:
+        file.write(case.model.SerializeToString())
+    with replacing(text) as file:
+        file.write(_described(found, drawn, case, failure).encode())
+    return [model, text]
+
+
+def _described(found: Trial, drawn: Sample, case: Case, failure: Failure) -> str:
+    others = [one.level for one in found.failures[1:]]
+    lines = [
+        str(failure),
+        f"seed {found.seed}: {found.nodes} nodes, reduced to {case.nodes}; of {', '.join(drawn.motifs)}",
+        *([f"other levels that fail: {', '.join(others)}"] if others else []),
+        "",
+        onnx.printer.to_text(case.model),
+    ]
+    with np.printoptions(threshold=200, floatmode="unique"):
+        for feeds in case.feeds:
+            lines += [
+                "",
+                *(
+                    f"{name}: {array.dtype}{list(array.shape)} {array.tolist()}"
+                    for name, array in feeds.items()
+                ),
+            ]
+    return "\n".join(lines) + "\n"

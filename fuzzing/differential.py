@@ -1,0 +1,141 @@
+"""Runs a model before and after a level of simplification: outputs, validity and interface must stay."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import onnx
+
+from xonnc.errors import XonncError
+from xonnc.fuzzing.agreement import NUDGES, disagreement, nudged_feeds, nudged_model
+from xonnc.fuzzing.engines import Engine, Outputs, engine_for
+from xonnc.fuzzing.generate import Feeds
+from xonnc.fuzzing.levels import LEVELS, WHOLE, NoSuchOpset
+from xonnc.fuzzing.validity import invalidity
+
+CRASHES, REFUSES, INVALID, INTERFACE, DOES_NOT_RUN, DIFFERS = (
+    "crashes",
+    "refuses",
+    "makes it invalid",
+    "changes its interface",
+    "makes it not run",
+    "changes its outputs",
+)
+"""What a level may do wrong to a model."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What is wrong with a model after a level of simplification."""
+
+    level: str
+    kind: str
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{self.level} {self.kind}: {self.detail}"
+
+
+class Original:
+    """A model, what it gives for its inputs, and those inputs that it takes."""
+
+    def __init__(self, model: onnx.ModelProto, feeds: Sequence[Feeds]):
+        """Raises `XonncError` if nothing runs the model on any of the inputs."""
+        self.model = model
+        self.engine = engine_for(model)
+        self.runs: list[tuple[Feeds, Outputs]] = []
+        reasons: list[XonncError] = []
+        for one in feeds:
+            try:
+                self.runs.append((one, self.engine.run(one)))
+            except XonncError as error:
+                reasons.append(error)
+        if not self.runs:
+            raise reasons[0] if reasons else XonncError("no inputs to run the model on")
+
+    def nudged(self, feeds: Feeds) -> list[Outputs]:
+        """Outputs for inputs, and with constants, that are a few roundings away."""
+        generator = np.random.default_rng(0)
+        found: list[Outputs] = []
+        for _ in range(NUDGES):
+            for model in (self.model, nudged_model(self.model, generator)):
+                try:
+                    engine = Engine(model, self.engine.by_reference)
+                    found.append(engine.run(nudged_feeds(feeds, generator)))
+                except XonncError:
+                    # A divisor nudged to what the model does not take says nothing.
+                    continue
+        return found
+
+
+def failure_at(original: Original, level: str) -> Failure | None:
+    """What the level does wrong to the model, `None` if nothing."""
+    try:
+        made = LEVELS[level](original.model)
+    except NoSuchOpset:
+        return None
+    except XonncError as error:
+        return Failure(level, REFUSES, str(error))
+    except Exception as error:  # Whatever it is, it is what the search is for.
+        return Failure(level, CRASHES, f"{type(error).__name__}: {error}")
+    invalid = invalidity(made, with_shapes=level == WHOLE)
+    if invalid:
+        return Failure(level, INVALID, invalid)
+    changed = _interface_change(original.model, made)
+    if changed:
+        return Failure(level, INTERFACE, changed)
+    return _difference(original, made, level)
+
+
+def _difference(original: Original, made: onnx.ModelProto, level: str) -> Failure | None:
+    try:
+        engine = Engine(made, original.engine.by_reference)
+    except XonncError as error:
+        return Failure(level, DOES_NOT_RUN, str(error))
+    for feeds, expected in original.runs:
+        try:
+            found = engine.run(feeds)
+        except XonncError as error:
+            return Failure(level, DOES_NOT_RUN, str(error))
+        wrong = disagreement(expected, found, lambda feeds=feeds: original.nudged(feeds))
+        if wrong:
+            return Failure(level, DIFFERS, wrong)
+    return None
+
+
+def _interface_change(before: onnx.ModelProto, after: onnx.ModelProto) -> str:
+    """The first input or output whose name, type or known size is another; empty if there is none."""
+    for what, old, new in (
+        ("input", _ports(before, True), _ports(after, True)),
+        ("output", _ports(before, False), _ports(after, False)),
+    ):
+        if [one.name for one in old] != [one.name for one in new]:
+            return f"{what}s {', '.join(one.name for one in new)}, not {', '.join(one.name for one in old)}"
+        for a, b in zip(old, new, strict=True):
+            if not _compatible(a.type, b.type):
+                return f"{what} {a.name}: {_spelled(b.type)}, not {_spelled(a.type)}"
+    return ""
+
+
+def _ports(model: onnx.ModelProto, inputs: bool) -> list[onnx.ValueInfoProto]:
+    if not inputs:
+        return list(model.graph.output)
+    constants = {tensor.name for tensor in model.graph.initializer}
+    return [one for one in model.graph.input if one.name not in constants]
+
+
+def _compatible(a: onnx.TypeProto, b: onnx.TypeProto) -> bool:
+    if a.WhichOneof("value") != b.WhichOneof("value") or a.tensor_type.elem_type != b.tensor_type.elem_type:
+        return False
+    old, new = a.tensor_type.shape.dim, b.tensor_type.shape.dim
+    return len(old) == len(new) and all(
+        x.dim_value == y.dim_value
+        for x, y in zip(old, new, strict=True)
+        if x.HasField("dim_value") and y.HasField("dim_value")
+    )
+
+
+def _spelled(one: onnx.TypeProto) -> str:
+    return " ".join(str(one).split())

@@ -1,0 +1,417 @@
+"""
+A model under construction: every value with the type, shape and, where needed, numbers that it will have.
+
+Types are concrete while a model is drafted, so that each node can be given operands that it takes; which
+sizes the finished model leaves dynamic is decided at the end. Operators take the form that the model's opset
+has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from random import Random
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+from onnx import TypeProto, helper, numpy_helper
+
+Array = npt.NDArray[Any]
+DType = np.dtype[Any]
+Shape = tuple[int, ...]
+Attribute = int | float | str | Sequence[int] | Sequence[float] | onnx.GraphProto | onnx.TensorProto | None
+
+F32, F64, F16 = (np.dtype(kind) for kind in (np.float32, np.float64, np.float16))
+I64, I32, I16, I8 = (np.dtype(kind) for kind in (np.int64, np.int32, np.int16, np.int8))
+U64, U32, U16, U8 = (np.dtype(kind) for kind in (np.uint64, np.uint32, np.uint16, np.uint8))
+BOOL = np.dtype(np.bool_)
+
+FLOATS = (F32, F32, F32, F32, F64, F16)
+"""Types of floats, as often as they are to be drawn."""
+
+INTEGERS = (I64, I64, I32, I32, I8, U8, I16, U16, U32, U64)
+NUMBERS = (*FLOATS, *FLOATS, *INTEGERS)
+
+SIZES = (1, 2, 2, 3, 3, 4, 5)
+"""Sizes of dimensions, as often as they are to be drawn."""
+
+LARGEST = 20_000
+"""No value of a draft has more elements, so that a thousand models run in minutes."""
+
+KNOWN_DATA = 64
+"""Constants of up to so many elements are shown to shape inference."""
+
+KEEPS_BOUNDS = frozenset(
+    """Abs Add BatchNormalization Ceil Clip Concat Conv DepthToSpace Dropout Elu Expand Flatten Floor Gather
+    GatherElements GatherND Gemm Identity LeakyRelu MatMul Max MaxPool AveragePool GlobalAveragePool Min Mul
+    Neg Pad Relu Reshape Round Sigmoid Sign Slice Softmax SpaceToDepth Split Squeeze Sub Sum Tanh Tile
+    Transpose Trilu Unsqueeze Where""".split()
+)
+"""Operators whose results are finite, and not far larger than finite operands."""
+
+
+class Unfit(Exception):
+    """A motif that does not fit: no such types in this opset, no such operand, too large."""
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value of a draft."""
+
+    name: str
+    dtype: DType
+    shape: Shape
+    data: Array | None = None
+    """Its numbers if they are the same for all inputs of the model."""
+    is_bounded: bool = False
+    """Whether it is finite and not large, so that it may become an integer."""
+    is_sequence: bool = False
+
+    @property
+    def rank(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def type_text(self) -> str:
+        """The type as operator schemas spell it."""
+        text = f"tensor({_SPELLINGS.get(self.dtype.name, self.dtype.name)})"
+        return f"seq({text})" if self.is_sequence else text
+
+    def type_proto(self, shape: Sequence[int | str | None] | None = None) -> TypeProto:
+        """The type as a message, with another shape if one is given."""
+        data_type = helper.np_dtype_to_tensor_dtype(self.dtype)
+        tensor = helper.make_tensor_type_proto(data_type, self.shape if shape is None else shape)
+        return helper.make_sequence_type_proto(tensor) if self.is_sequence else tensor
+
+
+_SPELLINGS = {
+    "float32": "float",
+    "float64": "double",
+    "float8_e4m3fn": "float8e4m3fn",
+    "float8_e5m2": "float8e5m2",
+}
+
+
+@dataclass(frozen=True)
+class Input:
+    """An input of the model and which numbers it may be fed with."""
+
+    value: Value
+    low: float
+    high: float
+    is_fixed: bool = False
+    """Whether all sizes stand in the model as they are."""
+
+
+@dataclass
+class Shared:
+    """What a draft and the bodies within it have in common."""
+
+    names: Callable[[str], str]
+    inputs: list[Input] = field(default_factory=list[Input])
+    functions: list[onnx.FunctionProto] = field(default_factory=list[onnx.FunctionProto])
+    is_wild: bool = False
+    """Whether infinities and what is no number may be fed and stand among constants."""
+    has_empty: bool = False
+    """Whether inputs may have dimensions of size 0."""
+
+
+class Draft:
+    """A graph under construction: the model's own, or the body of a control-flow operator."""
+
+    def __init__(self, random: Random, opset: int, shared: Shared, outer: Draft | None = None):
+        self.random = random
+        self.opset = opset
+        self.shared = shared
+        self.outer = outer
+        self.nodes: list[onnx.NodeProto] = []
+        self.initializers: list[onnx.TensorProto] = []
+        self.values: list[Value] = []
+        """What later motifs may read."""
+        self.numpy = np.random.default_rng(random.getrandbits(32))
+
+    def name(self, kind: str) -> str:
+        """A name that nothing else in the model has."""
+        return self.shared.names(kind)
+
+    def chance(self, probability: float) -> bool:
+        """True as often as that."""
+        return self.random.random() < probability
+
+    def body(self) -> Draft:
+        """The draft of a subgraph, which may read what this one has made so far."""
+        return Draft(self.random, self.opset, self.shared, self)
+
+    def attempt(self, motif: Callable[[Draft], None]) -> bool:
+        """Adds a motif; if it does not fit, the draft stays as it was."""
+        kept = len(self.nodes), len(self.initializers), len(self.values), len(self.shared.inputs)
+        try:
+            motif(self)
+        except Unfit:
+            lists = (self.nodes, self.initializers, self.values, self.shared.inputs)
+            for held, length in zip(lists, kept, strict=True):
+                del held[length:]
+            return False
+        return True
+
+    def input(
+        self,
+        dtype: DType,
+        shape: Shape,
+        low: float | None = None,
+        high: float | None = None,
+        is_fixed: bool = False,
+    ) -> Value:
+        """An input of the model, fed with numbers between `low` and `high`."""
+        if dtype.kind in "iu" and low is None:
+            limits = np.iinfo(dtype)
+            low, high = max(-100, limits.min), min(100, limits.max)
+        bounded = dtype.kind != "f" or low is not None or not self.shared.is_wild
+        value = Value(self.name("x"), dtype, shape, is_bounded=bounded)
+        ends = (-np.inf if low is None else low, np.inf if high is None else high)
+        self.shared.inputs.append(Input(value, *ends, is_fixed))
+        return value
+
+    def constant(self, array: Array) -> Value:
+        """A constant, in one of the forms that models have them."""
+        bounded = array.dtype.kind not in "fV" or bool(np.isfinite(array.astype(np.float32)).all())
+        value = Value(self.name("c"), array.dtype, array.shape, array, bounded)
+        tensor = numpy_helper.from_array(array, value.name)
+        if self.chance(0.6):
+            self.initializers.append(tensor)
+            return value
+        form: Mapping[str, Attribute] = {"value": tensor}
+        if self.opset >= 12 and self.chance(0.5):
+            form = self._plain_form(array) or form
+        self.nodes.append(self._node("Constant", (), [value.name], "", form))
+        return value
+
+    @staticmethod
+    def _plain_form(array: Array) -> Mapping[str, Attribute]:
+        """The attribute of a constant that is numbers instead of a tensor, if it can be one."""
+        name = {F32: "value_float", I64: "value_int"}.get(array.dtype)
+        if name is None or array.ndim > 1 or array.size == 0:
+            return {}
+        return {name: array.item()} if array.ndim == 0 else {f"{name}s": array.tolist()}
+
+    def int64s(self, *numbers: int) -> Value:
+        """A constant list of sizes or axes."""
+        return self.constant(np.array(numbers, np.int64))
+
+    def node(
+        self,
+        op_type: str,
+        *operands: Value | None,
+        results: Sequence[Value] | None = None,
+        domain: str = "",
+        given: Mapping[str, Attribute] | None = None,
+        **attributes: Attribute,
+    ) -> Value:
+        """Adds a node with one result."""
+        return self.several(
+            op_type, *operands, results=results, domain=domain, given={**(given or {}), **attributes}
+        )[0]
+
+    def several(
+        self,
+        op_type: str,
+        *operands: Value | None,
+        count: int = 1,
+        results: Sequence[Value] | None = None,
+        domain: str = "",
+        given: Mapping[str, Attribute] | None = None,
+        **attributes: Attribute,
+    ) -> list[Value]:
+        """
+        Adds a node with `count` results, `results` if their types do not follow from the operands.
+
+        Attributes that are `None` are left out; those whose names are computed come as `given`.
+        Raises `Unfit` if the opset has no such operator for these operands, or a result is too large.
+        """
+        attributes = {**(given or {}), **attributes}
+        if results is not None:
+            if not domain:
+                _check_types(self._schema(op_type), operands)
+            made = [replace(result, name=self.name("v")) for result in results]
+            node = self._node(op_type, operands, [one.name for one in made], domain, attributes)
+        else:
+            names = [self.name("v") for _ in range(count)]
+            node = self._node(op_type, operands, names, domain, attributes)
+            made = self._inferred(node, operands)
+        if any(one.size > LARGEST for one in made):
+            raise Unfit
+        self.nodes.append(node)
+        bounded = op_type in KEEPS_BOUNDS and all(one is None or one.is_bounded for one in operands)
+        return [replace(one, is_bounded=bounded or one.is_bounded or one.dtype.kind in "biu") for one in made]
+
+    def _node(
+        self,
+        op_type: str,
+        operands: Sequence[Value | None],
+        results: Sequence[str],
+        domain: str,
+        attributes: Mapping[str, Attribute],
+    ) -> onnx.NodeProto:
+        names = ["" if operand is None else operand.name for operand in operands]
+        while names and not names[-1]:
+            names.pop()
+        label = self.name(op_type) if self.chance(0.7) else ""
+        node = helper.make_node(op_type, names, results, name=label, domain=domain)
+        node.attribute.extend(
+            helper.make_attribute(key, value) for key, value in attributes.items() if value is not None
+        )
+        return node
+
+    def _schema(self, op_type: str) -> onnx.defs.OpSchema:
+        try:
+            schema = onnx.defs.get_schema(op_type, self.opset)
+        except onnx.defs.SchemaError:
+            raise Unfit from None
+        if schema.deprecated:
+            raise Unfit
+        return schema
+
+    def _inferred(self, node: onnx.NodeProto, operands: Sequence[Value | None]) -> list[Value]:
+        schema = self._schema(node.op_type)
+        _check_types(schema, operands)
+        types = {one.name: one.type_proto() for one in operands if one is not None}
+        data = {
+            one.name: numpy_helper.from_array(one.data, one.name)
+            for one in operands
+            if one is not None and one.data is not None and one.data.size <= KNOWN_DATA
+        }
+        imports = [helper.make_opsetid("", self.opset)]
+        try:
+            found = onnx.shape_inference.infer_node_outputs(
+                schema, node, types, data, opset_imports=imports, ir_version=8
+            )
+        except (onnx.shape_inference.InferenceError, onnx.checker.ValidationError):
+            raise Unfit from None
+        return [_value(name, found.get(name)) for name in node.output]
+
+    def keep(self, *values: Value) -> None:
+        """Lets later motifs read the values."""
+        self.values.extend(values)
+
+    def readable(self) -> list[Value]:
+        """What may be read here, values of the graphs around included."""
+        return [*self.values, *(self.outer.readable() if self.outer is not None else ())]
+
+    def take(
+        self, dtypes: Sequence[DType] = FLOATS, ranks: Sequence[int] = (0, 1, 2, 3, 4), bounded: bool = False
+    ) -> Value:
+        """A value of one of the types and ranks: one that is there, or now and then a new input."""
+        fitting = [
+            value
+            for value in self.readable()
+            if value.dtype in dtypes and value.rank in ranks and (value.is_bounded or not bounded)
+        ]
+        if fitting and self.chance(0.8):
+            # What was made last is taken most, so that models get deep.
+            return (
+                fitting[-1 - int(len(fitting) * self.random.random() ** 2)]
+                if self.outer is None
+                else (self.random.choice(fitting))
+            )
+        if fitting and self.outer is not None:
+            return self.random.choice(fitting)
+        made = self.input(self.random.choice(dtypes), self.shape(self.random.choice(ranks)))
+        if bounded and not made.is_bounded:
+            raise Unfit
+        return made
+
+    def shape(self, rank: int) -> Shape:
+        """A shape of that rank."""
+        sizes = (*SIZES, 0) if self.shared.has_empty else SIZES
+        return tuple(self.random.choice(sizes) for _ in range(rank))
+
+    def numbers(self, dtype: DType, shape: Shape) -> Array:
+        """Numbers for a constant: few of them, with zeros and negatives, most of them without roundings."""
+        if dtype == BOOL:
+            return self.numpy.integers(0, 2, shape).astype(np.bool_)
+        if dtype.kind == "u":
+            return self.numpy.integers(0, 8, shape).astype(dtype)
+        if dtype.kind == "i":
+            return self.numpy.integers(-6, 8, shape).astype(dtype)
+        if self.shared.is_wild and self.chance(0.15):
+            return self.numpy.choice(np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0]), shape).astype(dtype)
+        if self.chance(0.3):
+            return (self.numpy.standard_normal(shape) * 2).astype(dtype)
+        return (self.numpy.integers(-12, 13, shape) / 4).astype(dtype)
+
+    def weights(self, dtype: DType, *shape: int) -> Value:
+        """A constant of such numbers."""
+        return self.constant(self.numbers(dtype, shape))
+
+    def positive(self, dtype: DType, *shape: int) -> Value:
+        """A constant of positive numbers."""
+        return self.constant(
+            (self.numpy.integers(1, 9, shape) / (4 if dtype.kind == "f" else 1)).astype(dtype)
+        )
+
+    def scalar(self, dtype: DType, number: float) -> Value:
+        """A constant of rank 0 or, sometimes, of one element."""
+        return self.constant(np.full(self.random.choice(((), (), (1,))), number, dtype))
+
+    def like(self, value: Value, *shape: int) -> Value:
+        """Another value of the same type, constant more often than not."""
+        if self.chance(0.6):
+            return self.weights(value.dtype, *shape)
+        known = [one for one in self.readable() if one.dtype == value.dtype and one.shape == shape]
+        if known:
+            return self.random.choice(known)
+        if self.outer is not None:
+            return self.weights(value.dtype, *shape)
+        return self.input(value.dtype, shape)
+
+    def broadcastable(self, shape: Shape) -> Shape:
+        """A shape that broadcasts to this one, or now and then one that it broadcasts to."""
+        sizes = [size if self.chance(0.7) else 1 for size in shape]
+        while sizes and self.chance(0.25):
+            del sizes[0]
+        if self.chance(0.15):
+            sizes = [self.random.choice(SIZES) if size == 1 else size for size in sizes]
+        return tuple(sizes)
+
+
+def new_draft(seed: int, opset: int, is_wild: bool, has_empty: bool) -> Draft:
+    """An empty draft of a model."""
+    counter = count()
+    shared = Shared(lambda kind: f"{kind}{next(counter)}", is_wild=is_wild, has_empty=has_empty)
+    return Draft(Random(seed), opset, shared)
+
+
+def _value(name: str, type_proto: TypeProto | None) -> Value:
+    """A result as shape inference describes it, which must be a tensor of a known shape."""
+    tensor = None if type_proto is None else type_proto.tensor_type
+    if tensor is None or not tensor.elem_type or not tensor.HasField("shape"):
+        raise Unfit
+    if any(not dim.HasField("dim_value") for dim in tensor.shape.dim):
+        raise Unfit
+    dtype = helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+    return Value(name, np.dtype(dtype), tuple(dim.dim_value for dim in tensor.shape.dim))
+
+
+def _check_types(schema: onnx.defs.OpSchema, operands: Sequence[Value | None]) -> None:
+    """Raises `Unfit` for operands that the operator does not take."""
+    bound: dict[str, str] = {}
+    if not schema.min_input <= len(operands) <= schema.max_input:
+        raise Unfit
+    for index, operand in enumerate(operands):
+        formal = schema.inputs[min(index, len(schema.inputs) - 1)]
+        if operand is None:
+            continue
+        text = operand.type_text
+        if text not in formal.types:
+            raise Unfit
+        if formal.is_homogeneous and bound.setdefault(formal.type_str, text) != text:
+            raise Unfit

@@ -1,0 +1,79 @@
+"""What random models are run by: onnxruntime, and the reference evaluator where that cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx.reference import ReferenceEvaluator
+
+from xonnc.errors import XonncError
+from xonnc.fuzzing.generate import Array, Feeds
+from xonnc.runtime.reference import open_session
+
+Outputs = Mapping[str, Array]
+
+RUN: Callable[..., list[Any] | dict[str, Any]] = vars(ReferenceEvaluator)["run"]
+"""By name, because its type is only known in part."""
+
+
+class Engine:
+    """A model ready to run: in onnxruntime with its optimisations off, or in the reference evaluator."""
+
+    def __init__(self, model: onnx.ModelProto, by_reference: bool = False):
+        self.outputs = [output.name for output in model.graph.output]
+        self.by_reference = by_reference
+        if by_reference:
+            self.evaluator = _evaluator(model)
+        else:
+            self.session, self.errors = open_session(model.SerializeToString(), "the model", threads=1)
+
+    def run(self, feeds: Feeds) -> Outputs:
+        """The outputs by name; `XonncError` if the model does not take the inputs."""
+        if self.by_reference:
+            values = _run(self.evaluator, feeds)
+        else:
+            try:
+                values = self.session.run(None, feeds)
+            except self.errors as error:
+                raise XonncError(" ".join(str(error).split())) from None
+        return {name: np.asarray(value) for name, value in zip(self.outputs, values, strict=True)}
+
+
+def engine_for(model: onnx.ModelProto) -> Engine:
+    """onnxruntime if it has all kernels, else the reference evaluator; `XonncError` if neither takes it."""
+    try:
+        return Engine(model)
+    except XonncError:
+        return Engine(model, by_reference=True)
+
+
+def _evaluator(model: onnx.ModelProto) -> ReferenceEvaluator:
+    try:
+        return ReferenceEvaluator(model)
+    except REFERENCE_ERRORS as error:
+        raise XonncError(f"the reference evaluator does not take it: {error}") from None
+
+
+def _run(evaluator: ReferenceEvaluator, feeds: Feeds) -> list[Any]:
+    try:
+        with np.errstate(all="ignore"):
+            found = RUN(evaluator, None, dict(feeds))
+    except REFERENCE_ERRORS as error:
+        raise XonncError(f"the reference evaluator does not run it: {error}") from None
+    return list(found.values()) if isinstance(found, dict) else found
+
+
+REFERENCE_ERRORS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    NotImplementedError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+"""What the reference evaluator raises: each operator fails in its own way."""

@@ -1,0 +1,216 @@
+"""Random models: motifs of all themes after one another, and what to feed them with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+from onnx import helper
+
+from xonnc.fuzzing.draft import BOOL, Draft, Input, Shape, Value, new_draft
+from xonnc.fuzzing.themes import (
+    casts,
+    control,
+    elementwise,
+    layers,
+    movement,
+    products,
+    quantised,
+    recurrent,
+    reductions,
+    repeats,
+    sizes,
+)
+
+Array = npt.NDArray[Any]
+Feeds = Mapping[str, Array]
+
+THEMES = {
+    theme.__name__.rpartition(".")[2]: theme.MOTIFS
+    for theme in (
+        elementwise,
+        movement,
+        layers,
+        products,
+        reductions,
+        sizes,
+        casts,
+        quantised,
+        control,
+        recurrent,
+        repeats,
+    )
+}
+
+OPSETS = (9, 10, 11, 12, 13, 13, 14, 15, 16, 17, 17, 18, 18, 19, 20, 21, 21, 22, 23, 24)
+"""Opsets as often as they are drawn; onnxruntime knows none of the newer ones for sure."""
+
+FILE_VERSIONS = {
+    9: 4,
+    10: 5,
+    11: 6,
+    12: 7,
+    13: 7,
+    14: 7,
+    15: 8,
+    16: 8,
+    17: 8,
+    18: 8,
+    19: 9,
+    20: 9,
+    21: 10,
+    22: 10,
+    23: 11,
+    24: 11,
+}
+"""The version of the file format that came with each opset."""
+
+MOST_MOTIFS = 8
+TRIES = 40
+KINDS_OF_FEEDS = 3
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A random model and several sets of inputs for it."""
+
+    seed: int
+    model: onnx.ModelProto
+    feeds: tuple[Feeds, ...]
+    """Numbers without roundings, normal numbers, extremes; where sizes are dynamic, another size too."""
+    motifs: tuple[str, ...]
+
+
+def sample(seed: int) -> Sample:
+    """The model of this seed, always the same."""
+    chooser = np.random.default_rng((seed, 1))
+    opset = OPSETS[int(chooser.integers(len(OPSETS)))]
+    draft = new_draft(seed, opset, is_wild=chooser.random() < 0.25, has_empty=chooser.random() < 0.06)
+    favourites = [str(name) for name in chooser.choice(list(THEMES), 3, replace=False)]
+    wanted = int(chooser.integers(2, MOST_MOTIFS + 1))
+    motifs: list[str] = []
+    for _ in range(TRIES):
+        theme = draft.random.choice(favourites if draft.chance(0.8) else list(THEMES))
+        motif = draft.random.choice(THEMES[theme])
+        if draft.attempt(motif):
+            motifs.append(f"{theme}.{motif.__name__}")
+        if len(motifs) >= wanted and draft.values:
+            break
+    if not draft.values:
+        draft.attempt(elementwise.unary)
+    symbols = _symbols(draft)
+    model = _finished(draft, symbols)
+    count = KINDS_OF_FEEDS + (1 if symbols else 0)
+    feeds = tuple(
+        _feeds(draft.shared.inputs, symbols, kind, seed, draft.shared.is_wild) for kind in range(count)
+    )
+    return Sample(seed, model, feeds, tuple(motifs))
+
+
+Symbols = Mapping[tuple[str, int], str]
+"""The names of dynamic dimensions, by input and axis; an empty name is one too."""
+
+
+def _symbols(draft: Draft) -> Symbols:
+    """Which sizes of inputs the model leaves open; those of one name are equal."""
+    if draft.chance(0.6):
+        return {}
+    dynamic = draft.random.sample((1, 2, 3, 4, 5), 2)
+    found: dict[tuple[str, int], str] = {}
+    for one in draft.shared.inputs:
+        for axis, size in enumerate(() if one.is_fixed else one.value.shape):
+            if size in dynamic and draft.chance(0.7):
+                found[one.value.name, axis] = f"size{size}" if draft.chance(0.8) else ""
+    return found
+
+
+def _finished(draft: Draft, symbols: Symbols) -> onnx.ModelProto:
+    """The model of a draft: what nothing reads is an output, and now and then what is read too."""
+    read = {name for node in draft.nodes for name in _read(node)}
+    outputs = [
+        one for one in draft.values if not one.is_sequence and (one.name not in read or draft.chance(0.15))
+    ]
+    if len(outputs) > 1 and draft.chance(0.2):
+        outputs.remove(draft.random.choice(outputs))
+    draft.random.shuffle(outputs)
+    graph = helper.make_graph(
+        draft.nodes,
+        "fuzzed",
+        [_input(one, symbols) for one in draft.shared.inputs],
+        [_output(draft, one, bool(symbols)) for one in outputs],
+        draft.initializers,
+    )
+    imports = [helper.make_opsetid("", draft.opset)]
+    if draft.shared.functions:
+        imports.append(helper.make_opsetid(draft.shared.functions[0].domain, 1))
+    version = max(FILE_VERSIONS[draft.opset], 8 if draft.shared.functions else 4)
+    model = helper.make_model(
+        graph,
+        opset_imports=imports,
+        ir_version=version,
+        functions=draft.shared.functions,
+        producer_name="xonnc fuzz",
+    )
+    if draft.chance(0.3):
+        model = onnx.shape_inference.infer_shapes(model)
+    return model
+
+
+def _read(node: onnx.NodeProto) -> list[str]:
+    """The names that a node and the graphs in it read."""
+    graphs = [attribute.g for attribute in node.attribute if attribute.HasField("g")]
+    inner = [name for graph in graphs for one in graph.node for name in _read(one)]
+    return [*node.input, *inner, *(output.name for graph in graphs for output in graph.output)]
+
+
+def _input(one: Input, symbols: Symbols) -> onnx.ValueInfoProto:
+    shape = [
+        (symbols[one.value.name, axis] or None) if (one.value.name, axis) in symbols else size
+        for axis, size in enumerate(one.value.shape)
+    ]
+    return helper.make_value_info(one.value.name, one.value.type_proto(shape))
+
+
+def _output(draft: Draft, one: Value, is_dynamic: bool) -> onnx.ValueInfoProto:
+    is_open = is_dynamic or draft.chance(0.2)
+    return helper.make_value_info(one.name, one.type_proto([None] * one.rank if is_open else None))
+
+
+def _feeds(inputs: list[Input], symbols: Symbols, kind: int, seed: int, is_wild: bool) -> Feeds:
+    """Inputs of one kind; what comes after the kinds is one with other sizes."""
+    generator = np.random.default_rng((seed, 2, kind))
+    larger = 1 if kind == KINDS_OF_FEEDS else 0
+    found: dict[str, Array] = {}
+    for one in inputs:
+        shape = tuple(
+            size + larger if (one.value.name, axis) in symbols else size
+            for axis, size in enumerate(one.value.shape)
+        )
+        found[one.value.name] = np.asarray(_numbers(one, shape, kind, generator, is_wild), one.value.dtype)
+    return found
+
+
+EXTREMES = (0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1e-3, 100.0, -100.0)
+NO_NUMBERS = (np.nan, np.inf, -np.inf)
+
+
+def _numbers(one: Input, shape: Shape, kind: int, generator: np.random.Generator, is_wild: bool) -> Array:
+    dtype = one.value.dtype
+    if dtype == BOOL:
+        return generator.integers(0, 2, shape).astype(np.bool_)
+    if dtype.kind != "f":
+        low, high = int(one.low), int(one.high)
+        if kind == 2:
+            return generator.choice(np.clip(np.array([low, high, 0, 1]), low, high), shape).astype(dtype)
+        return generator.integers(low, high, shape, endpoint=True).astype(dtype)
+    if kind == 0:
+        numbers = generator.integers(-16, 17, shape) / 4
+    elif kind == 1:
+        numbers = generator.standard_normal(shape)
+    else:
+        numbers = generator.choice(np.array(EXTREMES + (NO_NUMBERS if is_wild else ())), shape)
+    return np.clip(numbers, one.low, one.high).astype(dtype)

@@ -1,0 +1,69 @@
+"""How a model can be simplified: not at all, by one pass alone, or by all that `xonnc simplify` does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import onnx
+
+from xonnc.compiler import new_context
+from xonnc.errors import XonncError
+from xonnc.formats.onnx.exporter import export_proto
+from xonnc.formats.onnx.importer import import_loaded
+from xonnc.formats.onnx.load import LoadedModel
+from xonnc.simplifier import simplify_model
+from xonnc.tools.universe import XONNC_UNIVERSE
+
+Level = Callable[[onnx.ModelProto], onnx.ModelProto]
+
+WHOLE = "simplify"
+"""What users run; the other levels are parts of it, or more than it does."""
+
+AS_IT_IS = "round-trip"
+
+PASSES = (
+    "shape-inference-onnx",
+    "constprop-onnx",
+    "canonicalize-onnx",
+    "simplify-shape-related-ops-onnx",
+    "onnx-cse-with-node-name",
+    "decompose-onnx",
+    "recompose-onnx",
+    "conv-opt-onnx",
+    "onnx-hybrid-transform",
+    "onnx-op-transform",
+)
+
+
+class NoSuchOpset(XonncError):
+    """What a pass made has no form in the model's opset; `xonnc simplify` never does that."""
+
+
+def simplified(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model as `xonnc simplify` writes it."""
+    return simplify_model(model).proto()
+
+
+def by_pass(name: str | None) -> Level:
+    """The level of one pass alone, or of none."""
+
+    def run(model: onnx.ModelProto) -> onnx.ModelProto:
+        context = new_context()
+        module = import_loaded(LoadedModel.of(model), context, False)
+        if name is None:
+            return export_proto(module)
+        XONNC_UNIVERSE.all_passes[name]()().apply(context, module)
+        try:
+            return export_proto(module)
+        except XonncError as error:
+            raise NoSuchOpset(str(error)) from error
+
+    return run
+
+
+LEVELS: Mapping[str, Level] = {
+    AS_IT_IS: by_pass(None),
+    **{name: by_pass(name) for name in PASSES},
+    WHOLE: simplified,
+}
+"""Every level by its name."""

@@ -1,0 +1,103 @@
+"""Random models at every level; what fails is made small and kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+import pytest
+from onnx import helper
+
+from xonnc.errors import XonncError
+from xonnc.fuzzing import levels
+from xonnc.fuzzing.campaign import save, trial
+from xonnc.fuzzing.differential import CRASHES, DIFFERS, DOES_NOT_RUN, INTERFACE, INVALID, REFUSES
+from xonnc.fuzzing.levels import LEVELS, WHOLE
+
+
+def plant(monkeypatch: pytest.MonkeyPatch, level: levels.Level) -> None:
+    monkeypatch.setattr("xonnc.fuzzing.differential.LEVELS", {**LEVELS, "planted": level})
+
+
+def sums_are_differences(model: onnx.ModelProto) -> onnx.ModelProto:
+    made = onnx.ModelProto()
+    made.CopyFrom(model)
+    for node in made.graph.node:
+        if node.op_type == "Add":
+            node.op_type = "Sub"
+    return made
+
+
+def test_a_planted_mistake_is_found_made_small_and_saved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    plant(monkeypatch, sums_are_differences)
+    found = next(one for one in (trial(seed, ["planted"]) for seed in range(100)) if one.failures)
+    (failure,) = found.failures
+    assert failure.kind == DIFFERS
+    model, text = save(found, tmp_path)
+    reduced = onnx.load_model_from_string(model.read_bytes())
+    assert [node.op_type for node in reduced.graph.node] == ["Add"]
+    assert len(reduced.graph.output) == 1
+    assert text.read_text().startswith("planted changes its outputs: ")
+    assert f"seed {found.seed}: {found.nodes} nodes, reduced to 1" in text.read_text()
+
+
+def crash(model: onnx.ModelProto) -> onnx.ModelProto:
+    raise ZeroDivisionError("planted")
+
+
+def refuse(model: onnx.ModelProto) -> onnx.ModelProto:
+    raise XonncError("planted")
+
+
+def spoil(model: onnx.ModelProto) -> onnx.ModelProto:
+    made = onnx.ModelProto()
+    made.CopyFrom(model)
+    made.graph.node.add(op_type="Relu", input=["nowhere"], output=["nothing"])
+    return made
+
+
+def rename(model: onnx.ModelProto) -> onnx.ModelProto:
+    made = onnx.ModelProto()
+    made.CopyFrom(model)
+    made.graph.node.add(op_type="Identity", input=[made.graph.output[0].name], output=["renamed"])
+    made.graph.output[0].name = "renamed"
+    return made
+
+
+def retype(model: onnx.ModelProto) -> onnx.ModelProto:
+    made = onnx.ModelProto()
+    made.CopyFrom(model)
+    made.graph.output[0].type.tensor_type.elem_type = onnx.TensorProto.STRING
+    return made
+
+
+def stop_running(model: onnx.ModelProto) -> onnx.ModelProto:
+    made = onnx.ModelProto()
+    made.CopyFrom(model)
+    made.graph.node.add(op_type="Unheard", domain="of", input=[], output=["nothing"])
+    made.opset_import.append(helper.make_opsetid("of", 1))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("level", "kind", "says"),
+    [
+        (crash, CRASHES, "ZeroDivisionError: planted"),
+        (refuse, REFUSES, "planted"),
+        (spoil, INVALID, "nowhere"),
+        (rename, INTERFACE, "outputs renamed"),
+        (retype, INTERFACE, "elem_type: 8"),
+        (stop_running, DOES_NOT_RUN, "Unheard"),
+    ],
+)
+def test_kinds_of_failures(monkeypatch: pytest.MonkeyPatch, level: levels.Level, kind: str, says: str):
+    plant(monkeypatch, level)
+    (failure,) = trial(1, ["planted"]).failures
+    assert failure.kind == kind
+    assert says in failure.detail
+    assert str(failure).startswith(f"planted {kind}: ")
+
+
+def test_the_whole_is_a_level():
+    assert WHOLE in LEVELS
+    assert levels.AS_IT_IS in LEVELS

@@ -1,0 +1,77 @@
+"""Random models are valid, run, have every motif in them, and are the same for the same seed."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from xonnc.fuzzing.differential import Original
+from xonnc.fuzzing.draft import Draft, Unfit, new_draft
+from xonnc.fuzzing.engines import Engine
+from xonnc.fuzzing.generate import THEMES, sample
+from xonnc.fuzzing.validity import invalidity
+
+SEEDS = range(400)
+
+
+def test_the_same_seed_gives_the_same_model_and_inputs():
+    first, second = sample(7), sample(7)
+    assert first.model.SerializeToString() == second.model.SerializeToString()
+    assert sample(8).model.SerializeToString() != first.model.SerializeToString()
+    for one, other in zip(first.feeds, second.feeds, strict=True):
+        assert all(np.array_equal(one[name], other[name], equal_nan=True) for name in one)
+
+
+def test_models_are_valid_and_have_every_motif_and_many_opsets():
+    motifs: Counter[str] = Counter()
+    opsets: set[int] = set()
+    dynamic = 0
+    for seed in SEEDS:
+        drawn = sample(seed)
+        assert not invalidity(drawn.model, with_shapes=False), seed
+        motifs.update(drawn.motifs)
+        opsets.add(drawn.model.opset_import[0].version)
+        dims = [dim for one in drawn.model.graph.input for dim in one.type.tensor_type.shape.dim]
+        dynamic += any(not dim.HasField("dim_value") for dim in dims)
+    wanted = {f"{theme}.{motif.__name__}" for theme, table in THEMES.items() for motif in table}
+    assert not wanted - motifs.keys()
+    assert {9, 11, 13, 17, 21, 24} <= opsets
+    assert dynamic > len(SEEDS) // 10
+
+
+def test_nearly_all_models_run_on_all_kinds_of_inputs():
+    runs = [len(Original(one.model, one.feeds).runs) for one in map(sample, (1, 2, 3, 5, 6, 7, 8, 9))]
+    assert min(runs) >= 3
+
+
+def test_a_motif_that_does_not_fit_leaves_nothing_behind():
+    draft = new_draft(0, 13, is_wild=False, has_empty=False)
+
+    def motif(draft: Draft) -> None:
+        draft.keep(draft.node("Relu", draft.take()))
+        draft.node("Gelu", draft.values[-1])
+
+    assert not draft.attempt(motif)
+    for left in (draft.nodes, draft.initializers, draft.values, draft.shared.inputs):
+        assert not left
+
+
+def test_operands_of_types_that_an_operator_does_not_take_do_not_fit():
+    draft = new_draft(0, 13, is_wild=False, has_empty=False)
+    truth = draft.input(np.dtype(np.bool_), (2,))
+    number = draft.input(np.dtype(np.float32), (2,))
+    with pytest.raises(Unfit):
+        draft.node("Add", truth, truth)
+    with pytest.raises(Unfit):
+        draft.node("Add", truth, number)
+    with pytest.raises(Unfit):
+        draft.node("Add", number)
+
+
+def test_the_reference_runs_what_onnxruntime_runs():
+    drawn = next(one for one in map(sample, SEEDS) if not Original(one.model, one.feeds).engine.by_reference)
+    first, second = Engine(drawn.model), Engine(drawn.model, by_reference=True)
+    for feeds in drawn.feeds:
+        assert first.run(feeds).keys() == second.run(feeds).keys()

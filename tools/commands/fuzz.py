@@ -1,0 +1,115 @@
+"""`xonnc fuzz`: random models simplified at each level, run before and after."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xonnc.errors import XonncError, near
+from xonnc.tools.console import plural, progress, row
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from xonnc.fuzzing.campaign import Trial
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the command."""
+    parser.add_argument(
+        "-n", "--count", type=int, default=100, help="how many models to make (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed of the first; the others follow (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--level",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="how to simplify: a pass, `simplify`, or `round-trip` for not at all; repeat for more",
+    )
+    parser.add_argument(
+        "--save",
+        type=Path,
+        metavar="DIR",
+        help="write failing models to DIR, reduced, with a text about each",
+    )
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print nothing; the exit code tells")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Searches, reduces and reports; the exit code is 1 if anything failed."""
+    from xonnc.fuzzing.campaign import save, trials
+    from xonnc.fuzzing.levels import LEVELS
+
+    if args.count < 1:
+        raise XonncError(f"--count {args.count}: at least one model is needed")
+    if args.seed < 0:
+        raise XonncError(f"--seed {args.seed}: seeds are 0 and above")
+    for level in args.level:
+        if level not in LEVELS:
+            raise XonncError(
+                f"--level {level}: no such level{near(level, LEVELS)}; there are {', '.join(LEVELS)}"
+            )
+    if args.save is not None and not args.save.is_dir():
+        raise XonncError(f"{args.save}: no such folder")
+    found: list[Trial] = []
+    files: dict[int, list[Path]] = {}
+    levels = args.level or tuple(LEVELS)
+    with progress("trying random models", args.quiet or args.json) as step:
+        for index, one in enumerate(trials(range(args.seed, args.seed + args.count), levels)):
+            step(index, args.count, f"{sum(bool(each.failures) for each in found)} failed")
+            found.append(one)
+            if one.failures and args.save is not None:
+                files[one.seed] = save(one, args.save)
+    if args.json:
+        print(json.dumps(_as_json(found, files, levels), indent=2))
+    elif not args.quiet:
+        _report(found, files, levels)
+    return 1 if any(one.failures for one in found) else 0
+
+
+def _report(found: Sequence[Trial], files: dict[int, list[Path]], levels: Sequence[str]) -> None:
+    engines = Counter(one.runs_by for one in found)
+    row(
+        "models",
+        f"{len(found)} with {sum(one.nodes for one in found)} nodes, at {plural(len(levels), 'level')}",
+    )
+    row("run by", f"onnxruntime {engines['onnxruntime']}, the reference evaluator {engines['reference']}")
+    if engines[""]:
+        row("left out", f"{engines['']} that neither runs")
+    for one in found:
+        for failure in one.failures:
+            row(f"seed {one.seed}", str(failure))
+        for path in files.get(one.seed, ())[:1]:
+            row("", f"reduced: {path}")
+    failing = sum(bool(one.failures) for one in found)
+    row("result", f"{plural(failing, 'model')} failed" if failing else "no difference, no crash")
+
+
+def _as_json(
+    found: Sequence[Trial], files: dict[int, list[Path]], levels: Sequence[str]
+) -> dict[str, object]:
+    engines = Counter(one.runs_by or "neither" for one in found)
+    return {
+        "models": len(found),
+        "nodes": sum(one.nodes for one in found),
+        "levels": list(levels),
+        "run by": dict(engines),
+        "failures": [
+            {
+                "seed": one.seed,
+                "motifs": one.motifs,
+                "failures": [asdict(failure) for failure in one.failures],
+                "files": [str(path) for path in files.get(one.seed, ())],
+            }
+            for one in found
+            if one.failures
+        ],
+    }

@@ -1,0 +1,133 @@
+"""`xonnc reduce`: a model that fails made as small as it can be while it still fails."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from xonnc.errors import XonncError
+from xonnc.tools.console import progress, row
+from xonnc.tools.files import require_folder
+
+if TYPE_CHECKING:
+    from xonnc.fuzzing.edits import Case
+    from xonnc.tools.console import Step
+
+PLACE = "{}"
+"""What stands for the model in a command."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the command."""
+    parser.add_argument("model", type=Path, help="the model: .onnx, .onnxtxt or .json")
+    parser.add_argument(
+        "--check",
+        required=True,
+        metavar="CMD",
+        help="a command that fails, with the exit code that it has for MODEL, while what is looked for is "
+        "there; the model goes where {} is, or to the end",
+    )
+    parser.add_argument("--says", default="", metavar="TEXT", help="what it must print to count as failing")
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        default=60,
+        metavar="SECONDS",
+        help="longer is no failure (default: %(default)s)",
+    )
+    parser.add_argument("-o", "--output", type=Path, help="the smaller model (default: MODEL-reduced.onnx)")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print nothing on success")
+
+
+@dataclass(frozen=True)
+class Check:
+    """A command that is run on models, and what it says of those that fail."""
+
+    command: tuple[str, ...]
+    says: str
+    timeout: float
+
+    def outcome(self, path: Path) -> int | None:
+        """The exit code for a model; `None` if it is not what counts as an answer."""
+        filled = [word.replace(PLACE, str(path)) for word in self.command]
+        argv = filled if filled != list(self.command) else [*filled, str(path)]
+        try:
+            done = subprocess.run(
+                argv, capture_output=True, text=True, errors="replace", timeout=self.timeout
+            )
+        except subprocess.TimeoutExpired:
+            return None
+        except OSError as error:
+            raise XonncError(f"--check: {argv[0]}: {error.strerror}") from None
+        return done.returncode if self.says in done.stdout + done.stderr else None
+
+
+def run(args: argparse.Namespace) -> int:
+    """Reduces and writes."""
+    from xonnc.formats.onnx.load import load
+    from xonnc.formats.replacing import replacing
+    from xonnc.fuzzing.edits import Case
+    from xonnc.fuzzing.reduction import reduced
+
+    output = args.output or args.model.with_name(f"{args.model.stem}-reduced.onnx")
+    require_folder(output)
+    check = Check(tuple(_words(args.check)), args.says, args.timeout)
+    case = Case(load(args.model).proto)
+    with (
+        TemporaryDirectory(prefix="xonnc-") as folder,
+        progress(f"reducing {args.model.name}", args.quiet) as step,
+    ):
+        path = Path(folder) / "candidate.onnx"
+        wanted = _outcome(check, case, path)
+        if not wanted:
+            said = f" and says '{args.says}'" if args.says else ""
+            raise XonncError(
+                f"{args.model}: --check does not fail{said} on the whole model; there is nothing to reduce"
+            )
+        smaller = reduced(case, _Watched(check, path, wanted, step))
+    with replacing(output) as file:
+        file.write(smaller.model.SerializeToString())
+    if not args.quiet:
+        row("nodes", f"{case.nodes} before, {smaller.nodes} now")
+        row("wrote", str(output))
+    return 0
+
+
+def _words(command: str) -> list[str]:
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise XonncError(f"--check {command}: {error}") from None
+    if not words:
+        raise XonncError("--check: a command is needed")
+    return words
+
+
+@dataclass
+class _Watched:
+    """Whether candidates fail as the whole model does; somebody may watch."""
+
+    check: Check
+    path: Path
+    wanted: int
+    step: Step
+    tries: int = 0
+
+    def __call__(self, candidate: Case) -> bool:
+        from xonnc.fuzzing.reduction import MOST_TRIES
+        from xonnc.fuzzing.validity import invalidity
+
+        self.step(self.tries, MOST_TRIES, f"{candidate.nodes} nodes")
+        self.tries += 1
+        # What is no model fails for reasons of its own.
+        return not invalidity(candidate.model) and _outcome(self.check, candidate, self.path) == self.wanted
+
+
+def _outcome(check: Check, case: Case, path: Path) -> int | None:
+    path.write_bytes(case.model.SerializeToString())
+    return check.outcome(path)
