@@ -4,29 +4,38 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from xonnc.dialects.onnx.types import element_type, numpy_dtype, static_shape
 from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.rules import Condition, RuleSet, rules
 from xonnc.transforms.rules import (
     canonicalize_identity,
+    constprop_activations,
+    constprop_axes,
     constprop_controlflow,
     constprop_elementwise,
     constprop_evaluation,
+    constprop_indexing,
     constprop_loops,
     constprop_movement,
     constprop_reassociation,
     constprop_reduction,
+    constprop_windows,
     decompose_elementwise,
 )
+from xonnc.transforms.rules.limits import bytes_of, modest
 
-EXPANDING = constprop_elementwise.EXPANDING | constprop_movement.EXPANDING | constprop_reduction.EXPANDING
+EXPANDING = (
+    constprop_activations.EXPANDING
+    | constprop_axes.EXPANDING
+    | constprop_elementwise.EXPANDING
+    | constprop_movement.EXPANDING
+    | constprop_reduction.EXPANDING
+)
 """Rules whose results may be larger than their operands."""
 
 
@@ -73,10 +82,15 @@ def _rules(rounding: bool, loop_bound: int) -> RuleSet:
         elementwise
         | decompose_elementwise.WRITTEN_OUT
         | canonicalize_identity.SHAPES
+        | constprop_activations.RULES
+        | constprop_axes.RULES
+        | constprop_indexing.RULES
         | constprop_movement.RULES
         | constprop_reassociation.RULES
         | constprop_reduction.RULES
+        | constprop_windows.RULES
     )
+    table = table.guarded(EXPANDING, modest)
     table = table.alphabetical() | constprop_controlflow.RULES | constprop_loops.loops(loop_bound)
     return table | constprop_evaluation.rules_but(rule.root.template.name for rule in table.values())
 
@@ -86,15 +100,10 @@ def within(bound: int) -> Condition:
 
     def bounded(root: Operation) -> str | None:
         """The result is not much larger than the operands."""
-        allowed = bound * sum(_bytes(operand.type) or 0 for operand in root.operands)
-        made = _bytes(root.results[0].type)
+        allowed = bound * sum(bytes_of(operand.type) or 0 for operand in root.operands)
+        made = bytes_of(root.results[0].type)
         if made is None:
             return "the size of the result is not known"
         return None if made <= allowed else f"the result takes {made} bytes, {allowed} are allowed"
 
     return bounded
-
-
-def _bytes(type_: Attribute) -> int | None:
-    shape, element = static_shape(type_), element_type(type_)
-    return None if shape is None or element is None else prod(shape) * numpy_dtype(element).itemsize

@@ -35,9 +35,7 @@ from xonnc.rewriting.patterns import (
 )
 from xonnc.rewriting.rules import Rule, RuleSet, rule, rules
 from xonnc.transforms.evaluation import Known, captured, known, program_of_op, result_parts
-
-MOST_BYTES = 64 << 20
-"""Results that are larger are not computed, nor is anything of larger operands."""
+from xonnc.transforms.rules.limits import MOST_BYTES
 
 MOST_WORK = 1 << 22
 """Elements that the reference may go through, one after the other at a few microseconds each."""

@@ -16,7 +16,8 @@ from xonnc.rewriting.onnx import Loop, Scan
 from xonnc.rewriting.patterns import Array, Declined, Outcome, attr, compute, rest, root, value
 from xonnc.rewriting.rules import RuleSet, rule, rules
 from xonnc.transforms.evaluation import Held, Known, Program, captured, known, program_of_body, result_parts
-from xonnc.transforms.rules.constprop_evaluation import MOST_BYTES, refusal_inside
+from xonnc.transforms.rules.constprop_evaluation import refusal_inside
+from xonnc.transforms.rules.limits import MOST_BYTES
 
 MOST_TURNS = 128
 """Loops of more turns are not folded unless asked for."""

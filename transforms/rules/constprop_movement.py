@@ -18,7 +18,6 @@ from xonnc.rewriting.onnx import (
     Pad,
     Range,
     Reshape,
-    ScatterND,
     Slice,
     Split,
     Squeeze,
@@ -41,6 +40,7 @@ from xonnc.rewriting.patterns import (
     root,
 )
 from xonnc.rewriting.rules import rule, rules
+from xonnc.transforms.rules.limits import too_large
 from xonnc.transforms.shapes.movement import equal_parts
 from xonnc.transforms.shapes.site import axis_slice
 
@@ -178,7 +178,11 @@ def expanded(c: Constant, shape: Constant) -> Outcome:
         wanted = np.broadcast_shapes(tensor.shape, whole(shape) or ())
     except ValueError:
         return Declined(f"{list(tensor.shape)} does not broadcast to {whole(shape)}")
-    return c.attribute if wanted == tensor.shape else tensor.expand(wanted)
+    if wanted == tensor.shape:
+        return c.attribute
+    return too_large(wanted, tensor.dtype, prod(tensor.shape) * tensor.dtype.itemsize) or tensor.expand(
+        wanted
+    )
 
 
 def gathered(c: Constant, indices: Constant, axis: int) -> Outcome:
@@ -190,11 +194,13 @@ def gathered(c: Constant, indices: Constant, axis: int) -> Outcome:
     size = array.shape[place[0]]
     if np.any((wanted < -size) | (wanted >= size)):
         return Declined(f"an index is not in [{-size}, {size})")
+    shape = (*array.shape[: place[0]], *wanted.shape, *array.shape[place[0] + 1 :])
     if wanted.size == 1:
         only = int(wanted.reshape(())) % size
         cut = c.tensor.slice([*[slice(None)] * place[0], slice(only, only + 1)])
-        shape = (*array.shape[: place[0]], *wanted.shape, *array.shape[place[0] + 1 :])
         return cut.reshape(shape)
+    if (refusal := too_large(shape, array.dtype, array.nbytes + wanted.nbytes)) is not None:
+        return refusal
     return np.take(array, np.where(wanted < 0, wanted + size, wanted).astype(np.int64), axis=place[0])
 
 
@@ -214,12 +220,13 @@ def padded(c: Constant, pads: Constant, fill: Constant | None, axes: Constant | 
     )
     kept = array[cuts]
     grown = [(max(0, before), max(0, after)) for before, after in widths]
+    sizes = [size + sum(width) for size, width in zip(kept.shape, grown, strict=True)]
+    if (refusal := too_large(sizes, array.dtype, array.nbytes)) is not None:
+        return refusal
     if mode != "constant":
         return Declined("nothing to repeat") if 0 in kept.shape else _repeat(kept, grown, mode)
     filling = nothing(array.dtype) if fill is None else fill.array.reshape(-1)[0]
-    result = np.full(
-        [size + sum(width) for size, width in zip(kept.shape, grown, strict=True)], filling, array.dtype
-    )
+    result = np.full(sizes, filling, array.dtype)
     inside = zip(kept.shape, grown, strict=True)
     result[tuple(slice(before, before + size) for size, (before, _) in inside)] = kept
     return result
@@ -256,7 +263,10 @@ def tiled(c: Constant, repeats: Constant) -> Outcome:
     counts = whole(repeats) or ()
     if len(counts) != c.array.ndim or min(counts, default=0) < 0:
         return Declined(f"repeats {list(counts)} do not fit {list(c.array.shape)}")
-    return c.attribute if set(counts) <= {1} else np.tile(c.array, counts)
+    if set(counts) <= {1}:
+        return c.attribute
+    sizes = [size * count for size, count in zip(c.array.shape, counts, strict=True)]
+    return too_large(sizes, c.array.dtype, c.array.nbytes) or np.tile(c.array, counts)
 
 
 def filled(shape: Constant, value: Attribute | None) -> Outcome:
@@ -267,7 +277,7 @@ def filled(shape: Constant, value: Attribute | None) -> Outcome:
     element = np.zeros((), np.float32) if value is None else elements_array(value)
     if element is None or element.size != 1:
         return Declined("value holds no single element")
-    return np.broadcast_to(element.reshape(()), sizes)
+    return too_large(sizes, element.dtype) or np.broadcast_to(element.reshape(()), sizes)
 
 
 def counted(start: Constant, limit: Constant, delta: Constant) -> Outcome:
@@ -275,9 +285,13 @@ def counted(start: Constant, limit: Constant, delta: Constant) -> Outcome:
     first, last, step = (bound.array.reshape(()) for bound in (start, limit, delta))
     if not step:
         return Declined("delta is zero")
+    if first.dtype.kind in "iu":
+        count = max(0, -((int(first) - int(last)) // int(step)))
+    else:
+        count = max(0, ceil((float(last) - float(first)) / float(step)))
+    if (refusal := too_large((count,), first.dtype)) is not None:
+        return refusal
     wide = np.int64 if first.dtype.kind in "iu" else np.float64
-    span = (last.astype(wide) - first.astype(wide)) / step.astype(wide)
-    count = max(0, ceil(float(span)))
     return (first.astype(wide) + np.arange(count, dtype=wide) * step.astype(wide)).astype(first.dtype)
 
 
@@ -286,21 +300,6 @@ def non_zero(c: Constant) -> Outcome:
     if c.array.ndim == 0:
         return Declined("a scalar has no indices")
     return np.array(np.nonzero(c.array), np.int64)
-
-
-def scattered(c: Constant, indices: Constant, updates: Constant, reduction: str) -> Outcome:
-    """A copy with some slices replaced; later ones win"""
-    places, new = indices.array.astype(np.int64), updates.array
-    depth = places.shape[-1] if places.ndim else 0
-    if reduction != "none" or not depth or depth > c.array.ndim:
-        return Declined(f"reduction {reduction!r} or the indices are not for folding")
-    sizes = np.array(c.array.shape[:depth])
-    if np.any((places < -sizes) | (places >= sizes)):
-        return Declined("an index is out of range")
-    result = np.array(c.array)
-    for place in np.ndindex(*places.shape[:-1]):
-        result[tuple(places[place])] = new[place]
-    return result
 
 
 axes = maybe.axes
@@ -326,10 +325,6 @@ RULES = rules(
     ),
     ReshapeofConst=rule(
         Reshape(c, const.shape, allowzero=attr.allowzero), compute(reshaped, c, const.shape, attr.allowzero)
-    ),
-    ScatterNDOfConst=rule(
-        ScatterND(c, const.indices, const.updates, reduction=attr.reduction),
-        compute(scattered, c, const.indices, const.updates, attr.reduction),
     ),
     SliceofConst=rule(
         Slice(c, const.starts, const.ends, axes, maybe.steps),

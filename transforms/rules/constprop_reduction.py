@@ -22,6 +22,7 @@ from xonnc.rewriting.patterns import Array, Constant, Declined, Outcome, Templat
 from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.numerics import divide, is_float, matmul, quiet
 from xonnc.transforms.rules.constprop_movement import normalised, whole
+from xonnc.transforms.rules.limits import too_much_work
 
 a, b, c = const.a, const.b, const.c
 
@@ -98,11 +99,14 @@ def multiplied(a: Constant, b: Constant) -> Outcome:
     """a b"""
     if a.array.ndim == 0 or b.array.ndim == 0:
         return Declined("a scalar is no matrix")
-    return matmul(a.array, b.array)
+    floats = is_float(a.array.dtype)
+    return too_much_work(a.array.shape, b.array.shape, floats) or matmul(a.array, b.array)
 
 
 def multiplied_integers(a: Constant, b: Constant, az: Constant | None, bz: Constant | None) -> Outcome:
     """(a - az) (b - bz) in 32 bits"""
+    if (refusal := too_much_work(a.array.shape, b.array.shape, is_float=False)) is not None:
+        return refusal
     left, right = a.array.astype(np.int32), b.array.astype(np.int32)
     if az is not None:
         zero = az.array.astype(np.int32)
@@ -119,6 +123,8 @@ def general(
     left = a.array.T if transa else a.array
     right = b.array.T if transb else b.array
     scale = quiet(_scaled)
+    if (refusal := too_much_work(left.shape, right.shape, is_float(left.dtype))) is not None:
+        return refusal
     found = scale(matmul(left, right), alpha)
     return found if c is None else np.add(found, scale(c.array, beta)).astype(left.dtype)
 

@@ -20,12 +20,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import canonicalize_examples
 import canonicalize_generators
 import canonicalize_movement_examples
+import constprop_axis_generators as axes
 import constprop_evaluated
 import constprop_examples
+import constprop_function_generators as functions
 import constprop_generators
 import decompose_examples
 import decompose_generators
@@ -47,6 +50,8 @@ from xonnc.rewriting.rules import RuleSet
 from xonnc.transforms import canonicalize_onnx, constprop_onnx, decompose_onnx, recompose_onnx
 from xonnc.transforms.rules import fuse_channels, shape_related_sizes
 from xonnc.transforms.simplify_onnx import FUSIONS
+
+T = TypeVar("T")
 
 
 def greedily(module: ModuleOp, context: Context, rules: RuleSet) -> None:
@@ -122,15 +127,20 @@ def broadcasting(root: Node) -> Generator:
     return make
 
 
+def merged(*entries: Mapping[str, T]) -> dict[str, T]:
+    """Entries of several modules, of which a later one counts."""
+    return {name: entry for each in entries for name, entry in each.items()}
+
+
 TABLES = (
     Table(
         "constprop",
         constprop_onnx.ConstProp().rules().without(tuple(constprop_evaluated.ELSEWHERE)),
         constprop_examples.EXAMPLES,
-        constprop_generators.GENERATORS,
-        closeness=constprop_generators.CLOSENESS,
-        finite=constprop_generators.FINITE,
-        kinds=constprop_generators.KINDS,
+        merged(constprop_generators.GENERATORS, functions.GENERATORS, axes.GENERATORS),
+        closeness=merged(constprop_generators.CLOSENESS, functions.CLOSENESS, axes.CLOSENESS),
+        finite=merged(constprop_generators.FINITE, functions.FINITE, axes.FINITE),
+        kinds=merged(constprop_generators.KINDS, functions.KINDS, axes.KINDS),
     ),
     Table(
         "canonicalize",

@@ -1,0 +1,294 @@
+"""
+Element-wise functions of constants beyond the arithmetic of `constprop_elementwise`.
+
+Each step is computed and rounded in the type of the operand, as the reference does it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xonnc.dialects.onnx.types import NONE, element_type, numpy_dtype
+from xonnc.rewriting.onnx import (
+    Acos,
+    Acosh,
+    Asin,
+    Asinh,
+    Atan,
+    Atanh,
+    BitShift,
+    CastLike,
+    Celu,
+    Cosh,
+    Dropout,
+    DropoutV7,
+    DropoutV10,
+    Elu,
+    Gelu,
+    HardSigmoid,
+    HardSwish,
+    IsInf,
+    IsNaN,
+    LeakyRelu,
+    Mean,
+    Mish,
+    PRelu,
+    Selu,
+    Shrink,
+    Sinh,
+    Softplus,
+    Softsign,
+    Swish,
+    ThresholdedRelu,
+)
+from xonnc.rewriting.patterns import (
+    Array,
+    AttrName,
+    Constant,
+    Declined,
+    Outcome,
+    Template,
+    attr,
+    compute,
+    const,
+    consts,
+    elementwise,
+    maybe,
+    root,
+    value,
+)
+from xonnc.rewriting.rules import Rule, rule, rules
+from xonnc.transforms.numerics import erf, power, quiet, same
+from xonnc.transforms.rules.constprop_elementwise import casting, unary
+
+c = const.c
+
+SIXTH, HALF = np.float32(1 / 6), np.float32(0.5)
+"""The gate of HardSwish; attributes of 32 bits in its function."""
+
+
+def parametric(op: Template, function: Callable[..., Array], **given: AttrName) -> Rule:
+    """f(c, …), element by element; further arguments are properties."""
+
+    def mapped(c: Constant, *given: float | str) -> Outcome:
+        # Attributes are 32-bit floats, which narrower floats are computed with as such.
+        numbers = [each if isinstance(each, str) else np.float32(each) for each in given]
+        return c.tensor.map(same(given_last(function, *numbers)))
+
+    return rule(op(c, like=None, **given), compute(mapped, c, *given.values()))
+
+
+def given_last(function: Callable[..., Array], *numbers: np.float32 | str) -> Callable[[Array], Array]:
+    """`function` of one argument, with `numbers` after it."""
+
+    def given(x: Array) -> Array:
+        return function(x, *numbers)
+
+    return given
+
+
+def celu(x: Array, alpha: float) -> Array:
+    """max(0, x) + min(0, alpha (exp(x / alpha) - 1))"""
+    return np.maximum(0, x) + np.minimum(0, alpha * np.expm1(x / alpha))
+
+
+def elu(x: Array, alpha: float) -> Array:
+    """x, for negative x alpha (exp(x) - 1)"""
+    return np.where(x > 0, x, alpha * np.expm1(x))
+
+
+def gelu(x: Array, approximate: str) -> Array:
+    """x Φ(x), or Φ approximated by tanh; its constants are 32-bit floats that are cast"""
+    half, one, slope, third = (np.float32(n).astype(x.dtype) for n in (0.5, 1, 2 / np.pi, 0.044715))
+    if approximate == "tanh":
+        inner = np.sqrt(slope) * (x + third * power(x, np.asarray(3).astype(x.dtype)))
+        return (half * x) * (one + np.tanh(inner))
+    return (half * x) * (one + erf(x / np.sqrt(np.float32(2).astype(x.dtype))))
+
+
+def hard_sigmoid(x: Array, alpha: float | np.float32, beta: float | np.float32) -> Array:
+    """max(0, min(1, alpha x + beta))"""
+    return np.maximum(0, np.minimum(1, x * alpha + beta))
+
+
+def hard_swish(x: Array) -> Array:
+    """x hard_sigmoid(x) with alpha 1/6 and beta 1/2"""
+    return x * hard_sigmoid(x, SIXTH, HALF).astype(x.dtype)
+
+
+def leaky_relu(x: Array, alpha: float) -> Array:
+    """x, for negative x alpha x"""
+    return np.where(x > 0, x, x * alpha)
+
+
+def mish(x: Array) -> Array:
+    """x tanh(ln(1 + exp(x)))"""
+    return x * np.tanh(softplus(x))
+
+
+def selu(x: Array, alpha: float, gamma: float) -> Array:
+    """gamma elu(x)"""
+    return elu(x, alpha) * gamma
+
+
+def shrink(x: Array, bias: float, lambd: float) -> Array:
+    """x + bias below -lambd, x - bias above lambd, 0 between them"""
+    return np.where(x < -lambd, x + bias, np.where(x > lambd, x - bias, 0))
+
+
+def softplus(x: Array) -> Array:
+    """ln(1 + exp(x))"""
+    return np.logaddexp(np.zeros((), x.dtype), x)
+
+
+def softsign(x: Array) -> Array:
+    """x / (1 + |x|)"""
+    return np.divide(x, 1 + np.abs(x))
+
+
+def swish(x: Array, alpha: float) -> Array:
+    """x / (1 + exp(-alpha x))"""
+    return x * (1 / (1 + np.exp(-alpha * x))).astype(x.dtype)
+
+
+def thresholded(x: Array, alpha: float) -> Array:
+    """x above alpha, else 0"""
+    return np.where(x > alpha, x, 0)
+
+
+def infinite(c: Constant, negative: int, positive: int) -> Outcome:
+    """Whether it is an infinity of a sign asked for"""
+
+    @quiet
+    def found(x: Array) -> Array:
+        signs = (x > 0) & bool(positive) | (x < 0) & bool(negative)
+        return np.isinf(x) & signs
+
+    return c.pool.combine(found, c.attribute)
+
+
+def shifted(a: Constant, b: Constant, direction: str) -> Outcome:
+    """2^b a or a / 2^b; nothing is left of what is shifted out"""
+
+    @quiet
+    def shift(a: Array, b: Array) -> Array:
+        bits = a.dtype.itemsize * 8
+        inside = (b >= 0) & (b < bits)
+        count = np.where(inside, b, 0).astype(a.dtype)
+        if direction == "LEFT":
+            return np.where(inside, np.left_shift(a, count), 0).astype(a.dtype)
+        return np.where(inside, np.right_shift(a, count), np.where(a < 0, -1, 0)).astype(a.dtype)
+
+    if direction not in ("LEFT", "RIGHT"):
+        return Declined(f"direction {direction!r} is neither LEFT nor RIGHT")
+    return a.pool.combine(shift, a.attribute, b.attribute)
+
+
+def mean(constants: tuple[Constant, ...]) -> Outcome:
+    """(c1 + c2 + …) / n, broadcast"""
+    if not constants:
+        return Declined("there are no operands")
+    count = len(constants)
+
+    @quiet
+    def total(*arrays: Array) -> Array:
+        found = arrays[0]
+        for array in arrays[1:]:
+            found = found + array
+        return (found / count).astype(arrays[0].dtype)
+
+    return constants[0].pool.combine(total, *(constant.attribute for constant in constants))
+
+
+def leaky(x: Array, slope: Array) -> Array:
+    """x, for negative x slope x"""
+    return np.where(x > 0, x, x * slope)
+
+
+def one_way(c: Constant, slope: Constant) -> str | None:
+    """The slope broadcasts to c."""
+    shape = c.type.get_shape()
+    try:
+        wanted = np.broadcast_shapes(shape, slope.type.get_shape())
+    except ValueError:
+        wanted = ()
+    return None if wanted == shape else f"the slope does not broadcast to {list(shape)}"
+
+
+def cast_like(root: Operation, c: Constant, target: SSAValue, saturate: int) -> Outcome:
+    """c in the element type of another value"""
+    element = element_type(target.type)
+    return Declined("the element type is not known") if element is None else _cast(root, c, saturate, element)
+
+
+_cast: Callable[[Operation, Constant, int, Attribute], Outcome] = casting(nearest=False).call
+
+
+def dropped(root: Operation, c: Constant, training: Constant | None) -> Outcome:
+    """c, unless the model trains; nothing is masked"""
+    if training is not None and np.any(training.array):
+        return Declined("training_mode is true")
+    return _unmasked(root, c)
+
+
+def dropped_before(root: Operation, c: Constant) -> Outcome:
+    """c; nothing is masked"""
+    return _unmasked(root, c)
+
+
+def _unmasked(root: Operation, c: Constant) -> Outcome:
+    mask = root.results[1].type
+    if mask == NONE:
+        return (c.attribute, None)
+    element = element_type(mask)
+    ones = np.ones((), np.bool_ if element is None else numpy_dtype(element))
+    return (c.attribute, np.broadcast_to(ones, c.type.get_shape()))
+
+
+RULES = rules(
+    AcosofConst=unary(Acos, np.arccos),
+    AcoshofConst=unary(Acosh, np.arccosh),
+    AsinofConst=unary(Asin, np.arcsin),
+    AsinhofConst=unary(Asinh, np.arcsinh),
+    AtanofConst=unary(Atan, np.arctan),
+    AtanhofConst=unary(Atanh, np.arctanh),
+    BitShiftofConst=rule(
+        BitShift(const.a, const.b, direction=attr.direction),
+        compute(shifted, const.a, const.b, attr.direction),
+    ),
+    CastLikeofConst=rule(
+        CastLike(c, value.target, saturate=attr.saturate),
+        compute(cast_like, root, c, value.target, attr.saturate),
+    ),
+    CeluofConst=parametric(Celu, celu, alpha=attr.alpha),
+    CoshofConst=unary(Cosh, np.cosh),
+    DropoutofConst=rule(Dropout(c, value.ratio, maybe.training), compute(dropped, root, c, maybe.training)),
+    DropoutV10ofConst=rule(DropoutV10(c), compute(dropped_before, root, c)),
+    DropoutV7ofConst=rule(DropoutV7(c), compute(dropped_before, root, c)),
+    EluofConst=parametric(Elu, elu, alpha=attr.alpha),
+    GeluofConst=parametric(Gelu, gelu, approximate=attr.approximate),
+    HardSigmoidofConst=parametric(HardSigmoid, hard_sigmoid, alpha=attr.alpha, beta=attr.beta),
+    HardSwishofConst=unary(HardSwish, hard_swish),
+    IsInfofConst=rule(
+        IsInf(c, detect_negative=attr.negative, detect_positive=attr.positive),
+        compute(infinite, c, attr.negative, attr.positive),
+    ),
+    IsNaNofConst=rule(IsNaN(c), elementwise(quiet(np.isnan), c)),
+    LeakyReluofConst=parametric(LeakyRelu, leaky_relu, alpha=attr.alpha),
+    MeanofConst=rule(Mean(consts.constants), compute(mean, consts.constants)),
+    MishofConst=unary(Mish, mish),
+    PReluofConst=rule(PRelu(c, const.slope), elementwise(same(leaky), c, const.slope), where=one_way),
+    SeluofConst=parametric(Selu, selu, alpha=attr.alpha, gamma=attr.gamma),
+    ShrinkofConst=parametric(Shrink, shrink, bias=attr.bias, lambd=attr.lambd),
+    SinhofConst=unary(Sinh, np.sinh),
+    SoftplusofConst=unary(Softplus, softplus),
+    SoftsignofConst=unary(Softsign, softsign),
+    SwishofConst=parametric(Swish, swish, alpha=attr.alpha),
+    ThresholdedReluofConst=parametric(ThresholdedRelu, thresholded, alpha=attr.alpha),
+)
+
+EXPANDING = frozenset({"BitShiftofConst", "MeanofConst"})
+"""The rules that the expansion bound holds back."""

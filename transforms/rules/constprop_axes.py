@@ -1,0 +1,252 @@
+"""Ops that work along an axis of a constant: sorting, sums on the way, normal forms of a whole axis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+import numpy as np
+
+from xonnc.rewriting.onnx import (
+    ArgMax,
+    ArgMin,
+    CumProd,
+    CumSum,
+    Einsum,
+    Hardmax,
+    LogSoftmax,
+    ReverseSequence,
+    Softmax,
+    TopK,
+    Unique,
+)
+from xonnc.rewriting.patterns import (
+    Array,
+    Constant,
+    Declined,
+    Outcome,
+    Template,
+    attr,
+    compute,
+    const,
+    consts,
+)
+from xonnc.rewriting.rules import Rule, rule, rules
+from xonnc.transforms.numerics import is_float, quiet
+from xonnc.transforms.rules.constprop_movement import normalised, whole
+
+c = const.c
+
+MOST_PRODUCTS = 1 << 24
+"""So many products of elements one Einsum may sum."""
+
+
+def along(op: Template, function: Callable[[Array, int], Array]) -> Rule:
+    """f(c, axis), which leaves the shape as it is"""
+
+    def computed(c: Constant, axis: int) -> Outcome:
+        array = c.array
+        place = normalised([axis], array.ndim)
+        if place is None:
+            return Declined(f"there is no axis {axis}")
+        return array if array.size == 0 else np.asarray(quiet(function)(array, place[0])).astype(array.dtype)
+
+    return rule(op(c, axis=attr.axis), compute(computed, c, attr.axis))
+
+
+def softmax(x: Array, axis: int) -> Array:
+    """exp(x) by its sum"""
+    raised = np.exp(x - np.max(x, axis=axis, keepdims=True))
+    return raised / np.sum(raised, axis=axis, keepdims=True)
+
+
+def log_softmax(x: Array, axis: int) -> Array:
+    """x less the logarithm of the sum of exp(x)"""
+    moved = x - np.max(x, axis=axis, keepdims=True)
+    return moved - np.log(np.sum(np.exp(moved), axis=axis, keepdims=True))
+
+
+def hardmax(x: Array, axis: int) -> Array:
+    """1 for the first of the largest, else 0"""
+    found = np.zeros_like(x)
+    np.put_along_axis(found, np.expand_dims(np.argmax(x, axis=axis), axis), 1, axis)
+    return found
+
+
+def extremum(op: Template, function: Callable[..., Array]) -> Rule:
+    """Where the extremum is, the first or the last of equals"""
+
+    def found(c: Constant, axis: int, keepdims: int, last: int) -> Outcome:
+        array = c.array
+        place = normalised([axis], array.ndim)
+        if place is None or array.shape[place[0]] == 0:
+            return Declined(f"there is nothing along axis {axis}")
+        if last:
+            reversed_ = np.flip(array, place[0])
+            where = array.shape[place[0]] - 1 - function(reversed_, axis=place[0], keepdims=bool(keepdims))
+        else:
+            where = function(array, axis=place[0], keepdims=bool(keepdims))
+        return np.asarray(where).astype(np.int64)
+
+    return rule(
+        op(c, axis=attr.axis, keepdims=attr.keepdims, select_last_index=attr.last),
+        compute(found, c, attr.axis, attr.keepdims, attr.last),
+    )
+
+
+def cumulative(op: Template, function: Callable[..., Array], neutral: int) -> Rule:
+    """What there is up to each element, or before it; integers wrap"""
+
+    def summed(c: Constant, axis: Constant, exclusive: int, reverse: int) -> Outcome:
+        array = c.array
+        wanted = whole(axis) or ()
+        place = normalised(wanted, array.ndim)
+        if place is None or len(place) != 1:
+            return Declined(f"{list(wanted)} is no axis")
+        source = np.flip(array, place[0]) if reverse else array
+        with np.errstate(all="ignore"):
+            sums = np.asarray(function(source, axis=place[0], dtype=array.dtype))
+        if exclusive:
+            size = array.shape[place[0]]
+            first = np.full(
+                [1 if n == place[0] else s for n, s in enumerate(array.shape)], neutral, array.dtype
+            )
+            kept = np.take(sums, range(max(0, size - 1)), axis=place[0])
+            sums = np.concatenate([first, kept], axis=place[0]) if size else sums
+        return np.flip(sums, place[0]) if reverse else sums
+
+    return rule(
+        op(c, const.axis, exclusive=attr.exclusive, reverse=attr.reverse),
+        compute(summed, c, const.axis, attr.exclusive, attr.reverse),
+    )
+
+
+def top(c: Constant, k: Constant, axis: int, largest: int) -> Outcome:
+    """The k largest or smallest in order and where they are; of equals the first"""
+    array, wanted = c.array, whole(k) or ()
+    place = normalised([axis], array.ndim)
+    if place is None or len(wanted) != 1 or not 0 <= wanted[0] <= array.shape[place[0]]:
+        return Declined(f"axis {axis} has no {list(wanted)} elements")
+    if is_float(array.dtype) and np.any(np.isnan(array)):
+        return Declined("what is not a number has no place in an order")
+    if largest:
+        # Sorted from behind and read from behind: of equals the first comes first.
+        back = np.argsort(np.flip(array, place[0]), axis=place[0], kind="stable")
+        order = array.shape[place[0]] - 1 - np.flip(back, place[0])
+    else:
+        order = np.argsort(array, axis=place[0], kind="stable")
+    order = np.take(order, range(wanted[0]), axis=place[0]).astype(np.int64)
+    return (np.take_along_axis(array, order, place[0]), order)
+
+
+def reversed_sequences(c: Constant, lengths: Constant, batch_axis: int, time_axis: int) -> Outcome:
+    """The first elements along the axis of time in reversed order, as many as the batch's length says"""
+    array, counts = c.array, whole(lengths) or ()
+    axes = normalised([batch_axis, time_axis], array.ndim)
+    if axes is None or sorted(axes) != [0, 1]:
+        return Declined(f"axes {batch_axis} and {time_axis} are not the first two")
+    size = array.shape[axes[1]]
+    if len(counts) != array.shape[axes[0]] or any(not 0 <= count <= size for count in counts):
+        return Declined(f"lengths {list(counts)} do not fit {list(array.shape)}")
+    result = np.array(array)
+    for place, count in enumerate(counts):
+        source = array[place] if axes[0] == 0 else array[:, place]
+        target = result[place] if axes[0] == 0 else result[:, place]
+        target[:count] = source[:count][::-1]
+    return result
+
+
+def unique(c: Constant, axis: int | None, ordered: int) -> Outcome:
+    """The different slices; where each first stands, which of them each is, how often each is there"""
+    array = c.array.reshape(-1) if axis is None else c.array
+    place = normalised([axis or 0], array.ndim)
+    if place is None or array.size == 0:
+        return Declined(f"there is nothing along axis {axis}")
+    if is_float(array.dtype) and np.any(np.isnan(array)):
+        return Declined("what is not a number is equal to nothing")
+    slices = np.moveaxis(array, place[0], 0)
+    keys = [tuple(each) for each in _comparable(slices)]
+    firsts: dict[tuple[object, ...], int] = {}
+    for number, key in enumerate(keys):
+        firsts.setdefault(key, number)
+    found = sorted(firsts) if ordered else list(firsts)
+    places = {key: number for number, key in enumerate(found)}
+    inverse = np.array([places[key] for key in keys], np.int64)
+    first = np.array([firsts[key] for key in found], np.int64)
+    counts = np.bincount(inverse, minlength=len(found)).astype(np.int64)
+    return (np.take(array, first, axis=place[0]), first, inverse, counts)
+
+
+def _comparable(slices: Array) -> Sequence[Sequence[object]]:
+    """The elements of each slice as Python objects that have an order."""
+    flat = slices.reshape(len(slices), -1)
+    if flat.dtype == np.object_:
+        return [[each.encode() if isinstance(each, str) else each for each in row] for row in flat.tolist()]
+    if flat.dtype.kind == "c":
+        return [[(each.real, each.imag) for each in row] for row in flat.tolist()]
+    return (flat.astype(np.float64) if is_float(flat.dtype) else flat).tolist()
+
+
+def einsum(constants: tuple[Constant, ...], equation: str) -> Outcome:
+    """Sums of products, as the equation says; integers wrap"""
+    arrays = [constant.array for constant in constants]
+    written = equation.replace(" ", "")
+    terms = written.partition("->")[0].split(",")
+    if len(terms) != len(arrays) or not arrays:
+        return Declined(f"{equation!r} has {len(terms)} operands, not {len(arrays)}")
+    products = 1
+    for label, size in _sizes(terms, arrays).items():
+        products *= size if label else max(1, size)
+    if products > MOST_PRODUCTS:
+        return Declined(f"{products} products to sum, {MOST_PRODUCTS} are allowed")
+    dtype = arrays[0].dtype
+    wide = [array.astype(np.float32) if is_float(dtype) and dtype.itemsize < 4 else array for array in arrays]
+    try:
+        with np.errstate(all="ignore"):
+            return np.asarray(np.einsum(written, *wide)).astype(dtype)
+    except ValueError as error:
+        return Declined(f"{equation!r}: {error}")
+
+
+def _sizes(terms: Sequence[str], arrays: Sequence[Array]) -> dict[str, int]:
+    """The size of each label; of what the dots stand for, under no label, the largest product."""
+    sizes: dict[str, int] = {}
+    for term, array in zip(terms, arrays, strict=True):
+        before, dots, after = term.partition("...")
+        last = array.ndim - len(after)
+        for label, size in (
+            *zip(before, array.shape, strict=False),
+            *zip(after, array.shape[last:], strict=False),
+        ):
+            sizes[label] = max(sizes.get(label, 1), size)
+        if dots:
+            sizes[""] = max(sizes.get("", 1), prod(array.shape[len(before) : last]))
+    return sizes
+
+
+RULES = rules(
+    ArgMaxofConst=extremum(ArgMax, np.argmax),
+    ArgMinofConst=extremum(ArgMin, np.argmin),
+    CumProdofConst=cumulative(CumProd, np.cumprod, 1),
+    CumSumofConst=cumulative(CumSum, np.cumsum, 0),
+    EinsumofConst=rule(
+        Einsum(consts.constants, equation=attr.equation), compute(einsum, consts.constants, attr.equation)
+    ),
+    HardmaxofConst=along(Hardmax, hardmax),
+    LogSoftmaxofConst=along(LogSoftmax, log_softmax),
+    ReverseSequenceofConst=rule(
+        ReverseSequence(c, const.lengths, batch_axis=attr.batch, time_axis=attr.time),
+        compute(reversed_sequences, c, const.lengths, attr.batch, attr.time),
+    ),
+    SoftmaxofConst=along(Softmax, softmax),
+    TopKofConst=rule(
+        TopK(c, const.k, axis=attr.axis, largest=attr.largest),
+        compute(top, c, const.k, attr.axis, attr.largest),
+    ),
+    UniqueofConst=rule(
+        Unique(c, axis=attr.axis, sorted=attr.ordered), compute(unique, c, attr.axis, attr.ordered)
+    ),
+)
+
+EXPANDING = frozenset({"EinsumofConst"})
+"""The rules that the expansion bound holds back."""

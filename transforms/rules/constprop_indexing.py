@@ -1,0 +1,274 @@
+"""Ops that pick elements of constants, put some in, or arrange them by blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.ir import SSAValue
+
+from xonnc.dialects.onnx.types import ELEMENT_TYPES_BY_CODE, element_type, numpy_dtype, static_shape
+from xonnc.rewriting.onnx import (
+    Compress,
+    DepthToSpace,
+    EyeLike,
+    Flatten,
+    GatherElements,
+    GatherND,
+    Identity,
+    OneHot,
+    Scatter,
+    ScatterElements,
+    ScatterND,
+    SpaceToDepth,
+    Trilu,
+)
+from xonnc.rewriting.patterns import Array, Constant, Declined, Outcome, attr, compute, const, maybe, value
+from xonnc.rewriting.rules import rule, rules
+from xonnc.transforms.evaluation import known
+from xonnc.transforms.rules.constprop_movement import normalised, whole
+from xonnc.transforms.rules.limits import too_large
+
+c = const.c
+
+REDUCTIONS: dict[str, np.ufunc] = {
+    "add": np.add,
+    "max": np.maximum,
+    "min": np.minimum,
+    "mul": np.multiply,
+}
+"""What becomes of an element and what is put on it."""
+
+
+def counted_from_front(indices: Array, size: int) -> Array | None:
+    """Indices along an axis, negative ones from its end; `None` if one is out of range."""
+    if np.any((indices < -size) | (indices >= size)):
+        return None
+    return np.where(indices < 0, indices + size, indices).astype(np.int64)
+
+
+def numbered(shape: Sequence[int], rank: int) -> list[npt.NDArray[np.int64]]:
+    """The places along each of the first axes, to be broadcast in as many axes."""
+    return [
+        np.arange(size, dtype=np.int64).reshape([-1 if n == axis else 1 for n in range(rank)])
+        for axis, size in enumerate(shape)
+    ]
+
+
+def gathered_elements(c: Constant, indices: Constant, axis: int) -> Outcome:
+    """For each index the element there along the axis, at the index's own place along the others"""
+    array, wanted = c.array, indices.array
+    place = normalised([axis], array.ndim)
+    if place is None or wanted.ndim != array.ndim:
+        return Declined(f"indices of rank {wanted.ndim} along axis {axis} of rank {array.ndim}")
+    cuts = tuple(slice(None) if n == place[0] else slice(size) for n, size in enumerate(wanted.shape))
+    places = counted_from_front(wanted, array.shape[place[0]])
+    if places is None or any(
+        size > whole
+        for n, (size, whole) in enumerate(zip(wanted.shape, array.shape, strict=True))
+        if n != place[0]
+    ):
+        return Declined("an index is out of range")
+    return np.take_along_axis(array[cuts], places, place[0])
+
+
+def gathered_slices(c: Constant, indices: Constant, batch_dims: int) -> Outcome:
+    """For each row of indices the element or slice there, batch by batch"""
+    array, wanted = c.array, indices.array
+    depth = wanted.shape[-1] if wanted.ndim else 0
+    if not wanted.ndim or not 0 <= batch_dims < wanted.ndim or batch_dims + depth > array.ndim:
+        return Declined(f"indices of shape {list(wanted.shape)} do not fit {list(array.shape)}")
+    batch = array.shape[:batch_dims]
+    if wanted.shape[:batch_dims] != batch:
+        return Declined("the batches are not equally many")
+    columns = [counted_from_front(wanted[..., n], array.shape[batch_dims + n]) for n in range(depth)]
+    known = [column for column in columns if column is not None]
+    if len(known) < depth:
+        return Declined("an index is out of range")
+    rest = wanted.ndim - 1 - batch_dims
+    grid = numbered(batch, batch_dims + rest)
+    found = array[(*grid, *known)]
+    return np.broadcast_to(found, (*wanted.shape[:-1], *array.shape[batch_dims + depth :]))
+
+
+def scattered_elements(
+    c: Constant, indices: Constant, updates: Constant, axis: int, reduction: str = "none"
+) -> Outcome:
+    """A copy with each update at its index along the axis, at its own place along the others"""
+    array, wanted, new = c.array, indices.array, updates.array
+    place = normalised([axis], array.ndim)
+    if place is None or wanted.ndim != array.ndim or wanted.shape != new.shape:
+        return Declined("indices and updates do not fit")
+    places = counted_from_front(wanted, array.shape[place[0]])
+    if places is None or any(
+        size > whole
+        for n, (size, whole) in enumerate(zip(wanted.shape, array.shape, strict=True))
+        if n != place[0]
+    ):
+        return Declined("an index is out of range")
+    grid = numbered(wanted.shape, wanted.ndim)
+    grid[place[0]] = places
+    return put(array, tuple(grid), new, reduction)
+
+
+def scattered_slices(c: Constant, indices: Constant, updates: Constant, reduction: str) -> Outcome:
+    """A copy with slices put in at each row of indices; later ones win"""
+    array, wanted, new = c.array, indices.array, updates.array
+    depth = wanted.shape[-1] if wanted.ndim else 0
+    if not depth or depth > array.ndim or new.shape != (*wanted.shape[:-1], *array.shape[depth:]):
+        return Declined("indices and updates do not fit")
+    columns = [counted_from_front(wanted[..., n], array.shape[n]) for n in range(depth)]
+    known = [column for column in columns if column is not None]
+    return (
+        put(array, tuple(known), new, reduction)
+        if len(known) == depth
+        else Declined("an index is out of range")
+    )
+
+
+def put(array: Array, places: tuple[Array, ...], new: Array, reduction: str) -> Outcome:
+    """A copy with `new` at some places: in place of what is there, or put on it, one after the other."""
+    result = np.array(array)
+    if reduction == "none":
+        result[places] = new
+        return result
+    if reduction not in REDUCTIONS or (array.dtype.kind not in "iufc" and "float" not in array.dtype.name):
+        return Declined(f"reduction {reduction!r} means nothing for {array.dtype}")
+    with np.errstate(all="ignore"):
+        REDUCTIONS[reduction].at(result, places, new)
+    return result
+
+
+def compressed(c: Constant, condition: Constant, axis: int | None) -> Outcome:
+    """The elements, or slices along an axis, for which the condition holds"""
+    array, kept = c.array, condition.array
+    if axis is None:
+        return np.compress(kept, array) if kept.size <= array.size else Declined("the condition is too long")
+    place = normalised([axis], array.ndim)
+    if place is None or kept.size > array.shape[place[0]]:
+        return Declined(f"a condition of {kept.size} along axis {axis} of {list(array.shape)}")
+    return np.compress(kept, array, axis=place[0])
+
+
+def one_hot(indices: Constant, depth: Constant, values: Constant, axis: int) -> Outcome:
+    """The second value where the place along the new axis is the index, else the first"""
+    wanted, sizes = indices.array, whole(depth) or ()
+    place = normalised([axis], wanted.ndim + 1)
+    if place is None or len(sizes) != 1 or sizes[0] < 0 or values.array.shape != (2,):
+        return Declined("depth, values or axis do not fit")
+    shape = (*wanted.shape[: place[0]], sizes[0], *wanted.shape[place[0] :])
+    if (refusal := too_large(shape, values.array.dtype)) is not None:
+        return refusal
+    classes = np.arange(sizes[0]).reshape([-1 if n == place[0] else 1 for n in range(len(shape))])
+    hot = classes == np.expand_dims(np.where(wanted < 0, wanted + sizes[0], wanted), place[0])
+    return values.array[hot.astype(np.int64)]
+
+
+def eye_like(x: SSAValue, dtype: int | None, k: int) -> Outcome:
+    """Ones on a diagonal"""
+    shape = static_shape(x.type)
+    element = element_type(x.type) if dtype is None else ELEMENT_TYPES_BY_CODE.get(dtype)
+    if shape is None or len(shape) not in (1, 2) or element is None:
+        return Declined("the shape or the element type is not known")
+    sizes, kind = (shape[0], shape[-1]), numpy_dtype(element)
+    return too_large(sizes, kind) or np.eye(*sizes, k=k).astype(kind)
+
+
+def triangle(c: Constant, k: Constant | None, upper: int) -> Outcome:
+    """What is on one side of a diagonal, zeros on the other"""
+    array = c.array
+    if array.ndim < 2 or array.dtype == np.object_:
+        return Declined("there is no matrix of numbers")
+    diagonal = 0 if k is None else int(k.array.reshape(()))
+    rows, columns = numbered(array.shape[-2:], 2)
+    offset: npt.NDArray[np.int64] = columns - rows
+    mask = offset >= diagonal if upper else offset <= diagonal
+    return np.where(mask, array, np.zeros((), array.dtype))
+
+
+def depth_to_space(c: Constant, blocksize: int, mode: str) -> Outcome:
+    """Channels become blocks of pixels"""
+    shape = c.type.get_shape()
+    if len(shape) != 4 or blocksize < 1 or shape[1] % blocksize**2:
+        return Declined(f"{list(shape)} has no channels for blocks of {blocksize}")
+    batch, channels, height, width = shape
+    left = channels // blocksize**2
+    if mode == "CRD":
+        blocks = c.array.reshape(batch, left, blocksize, blocksize, height, width).transpose(0, 1, 4, 2, 5, 3)
+    else:
+        blocks = c.array.reshape(batch, blocksize, blocksize, left, height, width).transpose(0, 3, 4, 1, 5, 2)
+    return blocks.reshape(batch, left, height * blocksize, width * blocksize)
+
+
+def space_to_depth(c: Constant, blocksize: int, mode: str) -> Outcome:
+    """Blocks of pixels become channels"""
+    shape = c.type.get_shape()
+    if len(shape) != 4 or blocksize < 1 or shape[2] % blocksize or shape[3] % blocksize:
+        return Declined(f"{list(shape)} does not divide into blocks of {blocksize}")
+    batch, channels, height, width = shape
+    rows, columns = height // blocksize, width // blocksize
+    blocks = c.array.reshape(batch, channels, rows, blocksize, columns, blocksize)
+    order = (0, 1, 3, 5, 2, 4) if mode == "CRD" else (0, 3, 5, 1, 2, 4)
+    return blocks.transpose(order).reshape(batch, channels * blocksize**2, rows, columns)
+
+
+def flattened(c: Constant, axis: int) -> Outcome:
+    """A matrix, the axes before one as rows"""
+    shape = c.type.get_shape()
+    if not -len(shape) <= axis <= len(shape):
+        return Declined(f"there is no axis {axis}")
+    cut = axis + len(shape) if axis < 0 else axis
+    wanted = (prod(shape[:cut]), prod(shape[cut:]))
+    return c.attribute if wanted == shape else c.tensor.reshape(wanted)
+
+
+def itself(x: SSAValue) -> Outcome:
+    """What is made of constants alone"""
+    return Declined("it is not made of constants alone") if known(x) is None else x
+
+
+RULES = rules(
+    CompressofConst=rule(
+        Compress(c, const.condition, axis=attr.axis), compute(compressed, c, const.condition, attr.axis)
+    ),
+    DepthToSpaceofConst=rule(
+        DepthToSpace(c, blocksize=attr.blocksize, mode=attr.mode),
+        compute(depth_to_space, c, attr.blocksize, attr.mode),
+    ),
+    EyeLikeofShape=rule(
+        EyeLike(value.x, dtype=attr.dtype, k=attr.k), compute(eye_like, value.x, attr.dtype, attr.k)
+    ),
+    FlattenofConst=rule(Flatten(c, axis=attr.axis), compute(flattened, c, attr.axis)),
+    GatherElementsofConst=rule(
+        GatherElements(c, const.indices, axis=attr.axis),
+        compute(gathered_elements, c, const.indices, attr.axis),
+    ),
+    GatherNDofConst=rule(
+        GatherND(c, const.indices, batch_dims=attr.batch_dims),
+        compute(gathered_slices, c, const.indices, attr.batch_dims),
+    ),
+    IdentityofConst=rule(Identity(value.x), compute(itself, value.x)),
+    OneHotofConst=rule(
+        OneHot(const.indices, const.depth, const.values, axis=attr.axis),
+        compute(one_hot, const.indices, const.depth, const.values, attr.axis),
+    ),
+    ScatterElementsofConst=rule(
+        ScatterElements(c, const.indices, const.updates, axis=attr.axis, reduction=attr.reduction),
+        compute(scattered_elements, c, const.indices, const.updates, attr.axis, attr.reduction),
+    ),
+    ScatterNDOfConst=rule(
+        ScatterND(c, const.indices, const.updates, reduction=attr.reduction),
+        compute(scattered_slices, c, const.indices, const.updates, attr.reduction),
+    ),
+    ScatterofConst=rule(
+        Scatter(c, const.indices, const.updates, axis=attr.axis),
+        compute(scattered_elements, c, const.indices, const.updates, attr.axis),
+    ),
+    SpaceToDepthofConst=rule(
+        SpaceToDepth(c, blocksize=attr.blocksize, mode=attr.mode),
+        compute(space_to_depth, c, attr.blocksize, attr.mode),
+    ),
+    TriluofConst=rule(Trilu(c, maybe.k, upper=attr.upper), compute(triangle, c, maybe.k, attr.upper)),
+)

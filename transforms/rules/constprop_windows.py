@@ -1,0 +1,238 @@
+"""Pools and convolutions of constants: views of all windows, and one numpy function over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from xdsl.ir import Operation
+
+from xonnc.rewriting.literals import decode
+from xonnc.rewriting.onnx import (
+    AveragePool,
+    Conv,
+    GlobalAveragePool,
+    GlobalMaxPool,
+    LpPool,
+    MaxPool,
+    MaxPoolSingleOut,
+)
+from xonnc.rewriting.patterns import Array, Constant, Declined, Outcome, Template, compute, const, maybe, root
+from xonnc.rewriting.rules import Rule, rule, rules
+from xonnc.transforms.numerics import is_float, matmul
+from xonnc.transforms.rules.constprop_reduction import lowest
+from xonnc.transforms.rules.limits import MOST_BYTES, MOST_PRODUCTS, too_large
+from xonnc.transforms.shapes.convolution import same_pads
+
+c = const.c
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Where the windows of a pool or convolution lie, one number for each spatial axis."""
+
+    sizes: tuple[int, ...]
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+    counts: tuple[int, ...]
+    """How often the window fits."""
+
+    @staticmethod
+    def of(op: Operation, sizes: tuple[int, ...], kernel: tuple[int, ...]) -> Windows | None:
+        """What the properties of an op say of data of these sizes; `None` if they do not fit."""
+        axes = len(sizes)
+        ones, zeros = (1,) * axes, (0,) * axes
+        strides, dilations = _numbers(op, "strides") or ones, _numbers(op, "dilations") or ones
+        if (
+            not axes == len(kernel) == len(strides) == len(dilations)
+            or min(*kernel, *strides, *dilations) < 1
+        ):
+            return None
+        spans = [(size - 1) * dilation + 1 for size, dilation in zip(kernel, dilations, strict=True)]
+        auto_pad = decode(op.properties.get("auto_pad")) or "NOTSET"
+        if auto_pad in ("SAME_UPPER", "SAME_LOWER"):
+            pads = same_pads(sizes, spans, strides, upper=auto_pad == "SAME_UPPER")
+        else:
+            pads = (_numbers(op, "pads") if auto_pad == "NOTSET" else None) or (*zeros, *zeros)
+        if len(pads) != 2 * axes or min(pads) < 0:
+            return None
+        before, after = pads[:axes], pads[axes:]
+        ceil = bool(decode(op.properties.get("ceil_mode")) or 0)
+        counts: list[int] = []
+        for size, span, stride, first, last in zip(sizes, spans, strides, before, after, strict=True):
+            room = size + first + last - span
+            if room < 0 or size == 0:
+                return None
+            count = (-(-room // stride) if ceil else room // stride) + 1
+            # A window that would begin in the padding after the data is none.
+            counts.append(count - 1 if ceil and (count - 1) * stride >= size + first else count)
+        return Windows(sizes, kernel, strides, dilations, before, after, tuple(counts))
+
+    def seen(self, array: Array, filling: object) -> Array:
+        """All windows of data with two axes in front: [n, c, *places, *kernel], a view of the padded data."""
+        spans = [(size - 1) * step + 1 for size, step in zip(self.kernel, self.dilations, strict=True)]
+        ends = [
+            max(0, (count - 1) * stride + span - size - first)
+            for count, stride, span, size, first in zip(
+                self.counts, self.strides, spans, self.sizes, self.before, strict=True
+            )
+        ]
+        widths = [(0, 0), (0, 0), *zip(self.before, ends, strict=True)]
+        padded = np.pad(array, widths, constant_values=np.asarray(filling, array.dtype))
+        axes = tuple(range(2, array.ndim))
+        views = np.lib.stride_tricks.sliding_window_view(padded, tuple(spans), axis=axes)
+        places = [
+            slice(0, (n - 1) * stride + 1, stride)
+            for n, stride in zip(self.counts, self.strides, strict=True)
+        ]
+        inside = [slice(None, None, step) for step in self.dilations]
+        return views[(slice(None), slice(None), *places, *inside)]
+
+    @property
+    def inner(self) -> tuple[int, ...]:
+        """The last axes of what is seen: those of the window."""
+        return tuple(range(-len(self.kernel), 0))
+
+    def counted(self, include_pads: bool) -> Array:
+        """How many elements of data (or of pads too) are in each window."""
+        ones = np.ones((1, 1, *self.sizes), np.int64)
+        if not include_pads:
+            return np.sum(self.seen(ones, 0), axis=self.inner)
+        padded = np.pad(ones, [(0, 0), (0, 0), *zip(self.before, self.after, strict=True)], constant_values=1)
+        zeros = (0,) * len(self.kernel)
+        sizes = tuple(padded.shape[2:])
+        whole = Windows(sizes, self.kernel, self.strides, self.dilations, zeros, zeros, self.counts)
+        return np.sum(whole.seen(padded, 0), axis=self.inner)
+
+
+def _numbers(op: Operation, name: str) -> tuple[int, ...] | None:
+    found = decode(op.properties.get(name))
+    return tuple(each for each in found if isinstance(each, int)) if isinstance(found, tuple) else None
+
+
+def windows_of(root: Operation, array: Array, kernel: tuple[int, ...]) -> Windows | Declined:
+    """Where the windows of a pool lie."""
+    found = Windows.of(root, array.shape[2:], kernel) if array.ndim > 2 else None
+    if found is None:
+        return Declined(f"the window does not fit data of shape {list(array.shape)}")
+    products = prod(array.shape[:2]) * prod(found.counts) * prod(kernel)
+    return Declined(f"{products} elements in all windows") if products > MOST_PRODUCTS >> 6 else found
+
+
+def pool(op: Template, function: Callable[[Operation, Array, Windows], Outcome]) -> Rule:
+    """f of the elements in each window"""
+
+    def pooled(root: Operation, c: Constant) -> Outcome:
+        array = c.array
+        found = windows_of(root, array, _numbers(root, "kernel_shape") or ())
+        if isinstance(found, Declined):
+            return found
+        if is_float(array.dtype) and np.any(np.isnan(array)):
+            return Declined("what is not a number is neither more nor less")
+        with np.errstate(all="ignore"):
+            return function(root, array, found)
+
+    return rule(op(c), compute(pooled, root, c))
+
+
+def average(root: Operation, array: Array, windows: Windows) -> Outcome:
+    """The sum by the number of elements, pads counted or not"""
+    sums = np.sum(windows.seen(array, 0).astype(np.float64), axis=windows.inner)
+    counts = windows.counted(bool(decode(root.properties.get("count_include_pad")) or 0))
+    return (sums / counts).astype(array.dtype)
+
+
+def norm(root: Operation, array: Array, windows: Windows) -> Outcome:
+    """The p-th root of the sum of p-th powers"""
+    p = decode(root.properties.get("p"))
+    if not isinstance(p, int) or p < 1:
+        return Declined(f"p is {p}")
+    powers = np.power(np.abs(windows.seen(array, 0).astype(np.float64)), p)
+    return np.power(np.sum(powers, axis=windows.inner), 1 / p).astype(array.dtype)
+
+
+def maximum(root: Operation, array: Array, windows: Windows) -> Outcome:
+    """The largest, and where it is in the data"""
+    seen = windows.seen(array, lowest(array.dtype))
+    largest = np.max(seen, axis=windows.inner)
+    if len(root.results) == 1 or root.results[1].first_use is None:
+        return largest if len(root.results) == 1 else (largest, None)
+    column_major = bool(decode(root.properties.get("storage_order")) or 0)
+    order = "F" if column_major else "C"
+    inside = np.arange(prod(windows.sizes), dtype=np.int64).reshape(windows.sizes, order=order)
+    planes = np.arange(prod(array.shape[:2]), dtype=np.int64).reshape(
+        *array.shape[:2], *[1] * len(windows.sizes)
+    )
+    places = windows.seen(planes * inside.size + inside, -1)
+    flat = (*largest.shape, prod(windows.kernel))
+    values, numbers = seen.reshape(flat), places.reshape(flat)
+    # Pads hold the lowest number: where the data do too, a pad is not what is meant.
+    first = np.argmax((values == largest[..., None]) & (numbers >= 0), axis=-1)
+    return (largest, np.take_along_axis(numbers, first[..., None], -1)[..., 0])
+
+
+def over_all(op: Template, function: Callable[[Array, tuple[int, ...]], Array]) -> Rule:
+    """f of all elements of a channel"""
+
+    def pooled(c: Constant) -> Outcome:
+        array = c.array
+        if array.ndim < 3 or 0 in array.shape[2:]:
+            return Declined(f"there is nothing to pool in shape {list(array.shape)}")
+        return np.asarray(function(array, tuple(range(2, array.ndim)))).astype(array.dtype)
+
+    return rule(op(c), compute(pooled, c))
+
+
+def mean(array: Array, axes: tuple[int, ...]) -> Array:
+    """The mean, computed in double"""
+    return np.mean(array.astype(np.float64), axis=axes, keepdims=True)
+
+
+def largest(array: Array, axes: tuple[int, ...]) -> Array:
+    """The maximum"""
+    return np.max(array, axis=axes, keepdims=True)
+
+
+def convolved(root: Operation, c: Constant, weights: Constant, bias: Constant | None) -> Outcome:
+    """Sums of products with the weights over each window, group by group"""
+    array, filters = c.array, weights.array
+    group = decode(root.properties.get("group")) or 1
+    if not isinstance(group, int) or array.ndim < 3 or filters.ndim != array.ndim:
+        return Declined("data and weights do not fit")
+    made, depth = filters.shape[:2]
+    if array.shape[1] != depth * group or made % group or 0 in filters.shape:
+        return Declined(f"{array.shape[1]} channels in {group} groups of {depth}")
+    windows = Windows.of(root, array.shape[2:], filters.shape[2:])
+    if windows is None:
+        return Declined(f"the window does not fit data of shape {list(array.shape)}")
+    batch, places, terms = array.shape[0], prod(windows.counts), prod(filters.shape[1:])
+    if batch * places * made * terms > MOST_PRODUCTS or batch * group * places * terms * 8 > 4 * MOST_BYTES:
+        return Declined("there are too many products to sum")
+    if (refusal := too_large((batch, made, *windows.counts), array.dtype, array.nbytes)) is not None:
+        return refusal
+    axes = len(windows.kernel)
+    seen = windows.seen(array, 0).reshape(batch, group, depth, *windows.counts, *windows.kernel)
+    # [n, group, places, channel and kernel] times [group, channel and kernel, made].
+    order = (0, 1, *range(3, 3 + axes), 2, *range(3 + axes, 3 + 2 * axes))
+    rows = seen.transpose(order).reshape(batch, group, places, terms)
+    columns = filters.reshape(group, made // group, terms).transpose(0, 2, 1)
+    found = matmul(rows, columns).transpose(0, 1, 3, 2).reshape(batch, made, *windows.counts)
+    return found if bias is None else found + bias.array.reshape(-1, *[1] * axes)
+
+
+RULES = rules(
+    AveragePoolofConst=pool(AveragePool, average),
+    ConvofConst=rule(
+        Conv(c, const.weights, maybe.bias), compute(convolved, root, c, const.weights, maybe.bias)
+    ),
+    GlobalAveragePoolofConst=over_all(GlobalAveragePool, mean),
+    GlobalMaxPoolofConst=over_all(GlobalMaxPool, largest),
+    LpPoolofConst=pool(LpPool, norm),
+    MaxPoolSingleOutofConst=pool(MaxPoolSingleOut, maximum),
+    MaxPoolofConst=pool(MaxPool, maximum),
+)
