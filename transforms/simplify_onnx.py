@@ -25,6 +25,7 @@ from xonnc.transforms.rules import (
     fuse_linear,
     fuse_movement,
     fuse_pooling,
+    fuse_products,
 )
 from xonnc.transforms.rules.canonicalize_convolution import holds_floats
 from xonnc.transforms.settled_shapes import settle_shapes
@@ -55,6 +56,9 @@ WRITTEN_OUT = RuleSet(
 FUSIONS = fuse_linear.RULES | fuse_movement.RULES | fuse_elementwise.RULES | fuse_pooling.RULES
 """Rules that no other pass has."""
 
+LAST = fuse_products.RULES
+"""Rules for when no other one fits any more."""
+
 MEETING = ("SwapTransposeConcatPattern",)
 """Rules whose new ops meet ones that are there already, and are fewer afterwards."""
 
@@ -78,7 +82,9 @@ class Simplify(ModulePass):
     disable_pattern: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rules = rules_within(opsets_of(op)).without(self.disable_pattern)
+        every = (rules_within(opsets_of(op)) | LAST).without(self.disable_pattern)
+        last = RuleSet({name: rule for name, rule in every.items() if name in LAST})
+        rules = every.without(list(last))
         for _ in range(MOST_ROUNDS):
             changed = infer_shapes(op)
             # What is settled makes more types known, without which no rule needs to be tried.
@@ -87,7 +93,9 @@ class Simplify(ModulePass):
                 if not infer_shapes(op):
                     break
             report = apply_rules(op, ctx, rules, pass_name=self.name)
-            if not (changed or report.changed):
+            if changed or report.changed:
+                continue
+            if not apply_rules(op, ctx, last, pass_name=self.name).changed:
                 return
 
 

@@ -6,6 +6,7 @@ import fuse_elementwise_generators as elementwise
 import fuse_linear_generators as linear
 import fuse_movement_generators as movement
 import fuse_pooling_generators as pooling
+import fuse_products_generators as products
 from rule_comparison import SAME, Closeness
 from rule_draws import Generator
 from rule_values import Kind
@@ -15,10 +16,17 @@ GENERATORS: dict[str, Generator] = {
     **movement.GENERATORS,
     **elementwise.GENERATORS,
     **pooling.GENERATORS,
+    **products.GENERATORS,
 }
 
 CLOSENESS: dict[str, Closeness] = dict.fromkeys(movement.EXACT, SAME)
 
-FINITE: dict[str, str] = {**linear.FINITE, **movement.FINITE, **elementwise.FINITE}
+FINITE: dict[str, str] = {**linear.FINITE, **movement.FINITE, **elementwise.FINITE, **products.FINITE}
 
-KINDS: dict[str, tuple[Kind, ...]] = {**linear.KINDS, **movement.KINDS, **elementwise.KINDS, **pooling.KINDS}
+KINDS: dict[str, tuple[Kind, ...]] = {
+    **linear.KINDS,
+    **movement.KINDS,
+    **elementwise.KINDS,
+    **pooling.KINDS,
+    **products.KINDS,
+}

@@ -49,7 +49,7 @@ from xonnc.rewriting.patterns import AttrName, Bound, Node, all_uses
 from xonnc.rewriting.rules import RuleSet
 from xonnc.transforms import canonicalize_onnx, constprop_onnx, decompose_onnx, recompose_onnx
 from xonnc.transforms.rules import fuse_channels, shape_related_sizes
-from xonnc.transforms.simplify_onnx import FUSIONS
+from xonnc.transforms.simplify_onnx import FUSIONS, LAST
 
 T = TypeVar("T")
 
@@ -153,7 +153,7 @@ TABLES = (
     ),
     Table(
         "fuse",
-        FUSIONS,
+        FUSIONS | LAST,
         {},
         fuse_generators.GENERATORS,
         closeness=fuse_generators.CLOSENESS,

@@ -126,6 +126,37 @@ def test_products_of_integers_stay_products(kind: str, nodes: list[str]) -> None
     assert [node.op_type for node in model.graph.node] == nodes
 
 
+ATTENTION = """
+    <ir_version: 8, opset_import: ["" : {opset}]>
+    main (float[2, 3, 4] x) => (float[2, 3, 3] y, float[2, 3, 5] v)
+      <float[4, 5] wq = {{{numbers}}}, float[4, 5] wk = {{{numbers}}}, float[4, 5] wv = {{{others}}},
+       float[5] b = {{1, 2, 3, 4, 5}}, float eight = {{8}}> {{
+        mq = MatMul(x, wq)
+        q = Add(mq, b)
+        mk = MatMul(x, wk)
+        k = Add(mk, b)
+        mv = MatMul(x, wv)
+        v = Add(mv, b)
+        t = Transpose <perm = [0, 2, 1]> (k)
+        s = MatMul(q, t)
+        y = Div(s, eight)
+    }}
+"""
+
+
+@pytest.mark.parametrize("opset", [7, 11, 13, 17, 18])
+def test_queries_keys_and_values_are_one_product_after_the_scale_went_into_one(opset: int) -> None:
+    numbers, others = (", ".join(map(str, range(start, start + 20))) for start in (0, 7))
+    model = onnx.parser.parse_model(ATTENTION.format(opset=opset, numbers=numbers, others=others))
+    made = export_proto(simplified(model))
+    vars(onnx.checker)["check_model"](made, full_check=True)
+    names = Counter(node.op_type for node in made.graph.node)
+    assert names == {"MatMul": 2, "Add": 1, "Split": 1, "Transpose": 1}
+    feeds = {"x": np.random.default_rng(0).normal(size=(2, 3, 4)).astype(np.float32)}
+    for before, after in zip(run(model, feeds), run(made, feeds), strict=True):
+        np.testing.assert_allclose(after, before, rtol=1e-5)
+
+
 def test_an_unknown_rule_suggests_a_near_one() -> None:
     with pytest.raises(XonncError, match=r"no rule is called 'AddConstprop'; did you mean 'AddConstProp'\?"):
         ConstProp(disable_pattern=("AddConstprop",)).rules()

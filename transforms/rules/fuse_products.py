@@ -1,0 +1,129 @@
+"""
+Products of one matrix with several weights are one product, then split: queries, keys and values.
+
+(spec/graph-passes.md §1.3, no. 39; here of any number of weights from three on, with their biases.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.ir import Operation, SSAValue
+
+from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.dialects.onnx.locations import derived
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.ops.math.arithmetic import AddOp
+from xonnc.dialects.onnx.ops.math.linear import MatMulOp
+from xonnc.dialects.onnx.types import is_ranked, tensor_type
+from xonnc.rewriting.editing import insert_before, replace_uses
+from xonnc.rewriting.matcher import constant_of
+from xonnc.rewriting.onnx import ONNX, Add, MatMul
+from xonnc.rewriting.patterns import Constant, Declined, Edit, Outcome, Template, const, one_use, value
+from xonnc.rewriting.rules import rule, rules
+from xonnc.transforms.model_opsets import form
+from xonnc.transforms.rules.conditions import rank
+from xonnc.transforms.rules.decompose_writing import Writer
+
+x, w, b = value.x, const.w, const.b
+
+FEWEST = 3
+"""Fewer products are not fewer ops as one: it is split again."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A product with constant weights, and the op that makes what is read: itself, or the sum with a bias."""
+
+    last: Operation
+    w: Constant
+    b: Constant | None
+
+    @property
+    def columns(self) -> int:
+        """The length of a row of the result."""
+        return self.w.type.get_shape()[1]
+
+
+def part_of(product: Operation, x: SSAValue, biased: bool) -> Part | None:
+    """The product as a part, if it is one of x with constant weights, and with a bias if that is asked."""
+    if not isinstance(product, MatMulOp) or product.A is not x:
+        return None
+    w, y = constant_of(ONNX, product.B), product.Y
+    if w is None or len(w.type.get_shape()) != 2 or not product.B.has_one_use():
+        return None
+    reader = y.first_use.operation if y.has_one_use() and y.first_use is not None else None
+    b = constant_of(ONNX, reader.B) if isinstance(reader, AddOp) and reader.A is y else None
+    if b is None or b.type.get_shape() != w.type.get_shape()[1:]:
+        return None if biased or isinstance(reader, AddOp) else Part(product, w, None)
+    return Part(reader, w, b) if biased and isinstance(reader, AddOp) else None
+
+
+def merged(root: Operation, x: SSAValue, pool: DisposablePool, biased: bool) -> Outcome:
+    """All products of x as one."""
+    readers = dict.fromkeys(use.operation for use in x.uses)
+    parts = [part for reader in readers if (part := part_of(reader, x, biased)) is not None]
+    # One whose result nobody reads any more has been merged.
+    parts = [
+        part
+        for part in parts
+        if part.last.parent is root.parent and part.last.results[0].first_use is not None
+    ]
+    axes, split = rank(x), form("Split", root)
+    if len(parts) < FEWEST or not axes or split is None or split.name == "SplitV1":
+        return Declined("there are not three such products, or the rank is not known")
+    # The products in their order; what is made stands before the first of them.
+    block = root.parent
+    assert block is not None
+    wanted = {part.last: part for part in parts}
+    ordered = [wanted[op] for op in block.ops if op in wanted]
+    if ordered[0].last is not root:
+        return Declined("another one of the products comes first")
+    return Edit(lambda root: write(root, x, ordered, split, pool))
+
+
+def write(
+    root: Operation, x: SSAValue, parts: Sequence[Part], split: Template, pool: DisposablePool
+) -> Sequence[SSAValue]:
+    """The parts of one product, which take the place of what was made one by one."""
+    writer, columns = Writer(root), [part.columns for part in parts]
+    assert is_ranked(x.type)
+    rows = x.type.get_shape()[:-1]
+    wide = [tensor_type((*rows, sum(columns)), x.type.element_type)]
+
+    def joined(constants: Sequence[Constant], axis: int) -> SSAValue:
+        elements = pool.create(np.concatenate([each.array for each in constants], axis))
+        made = ConstantOp.from_attr(elements, derived(root.location))
+        insert_before(root, [made])
+        return made.output
+
+    whole = writer(MatMul, x, joined([part.w for part in parts], 1), types=wide)
+    biases = [part.b for part in parts if part.b is not None]
+    if biases:
+        whole = writer(Add, whole, joined(biases, 0), types=wide)
+    types = [part.last.results[0].type for part in parts]
+    if split.name == "SplitV11":
+        made = writer.all(split, whole, types=types, axis=len(rows), split=columns)
+    else:
+        made = writer.all(split, whole, writer.ints(*columns), types=types, axis=len(rows))
+    for part, result in zip(parts[1:], made[1:], strict=True):
+        replace_uses(part.last.results[0], result)
+    return made[:1]
+
+
+@rule(Add(one_use(MatMul(x, w)), b))
+def biased_products(root: Operation, x: SSAValue, w: Constant) -> Outcome:
+    """x u + a, x v + b, x w + c = split(x [u v w] + [a b c])"""
+    return merged(root, x, w.pool, biased=True)
+
+
+@rule(MatMul(x, w))
+def products(root: Operation, x: SSAValue, w: Constant) -> Outcome:
+    """x u, x v, x w = split(x [u v w])"""
+    return merged(root, x, w.pool, biased=False)
+
+
+RULES = rules(MergeProductsWithBias=biased_products, MergeProducts=products)
+"""Applied last: a scale goes into the weights of one product, not of several."""
