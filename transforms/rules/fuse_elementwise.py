@@ -85,6 +85,8 @@ OPERAND_BOUNDS, TYPED_BOUNDS = "ClipV11", ("Clip", "ClipV12")
 """The forms of Clip with bounds for operands: of floats only, and of any numbers."""
 
 
+CLIPPED = frozenset(f"onnx.{name}" for name in (OPERAND_BOUNDS, *TYPED_BOUNDS))
+
 # Intervals.
 
 
@@ -260,6 +262,48 @@ def alone(op: Template) -> Rule:
     return only
 
 
+# Logarithms.
+
+RANGES: Mapping[str, tuple[float, float]] = {
+    "onnx.Cos": (-1, 1),
+    "onnx.Erf": (-1, 1),
+    "onnx.HardSigmoid": (0, 1),
+    "onnx.Sigmoid": (0, 1),
+    "onnx.Sin": (-1, 1),
+    "onnx.Softmax": (0, 1),
+    "onnx.SoftmaxV11": (0, 1),
+    "onnx.Softsign": (-1, 1),
+    "onnx.Tanh": (-1, 1),
+}
+"""Between which numbers the results of ops are."""
+
+WIDEST = {2: 5.0, 4: 60.0, 8: 600.0}
+"""By the bytes of a float: numbers no farther apart have a softmax of all digits along any axis there is."""
+
+
+def width(x: SSAValue) -> float | None:
+    """How far apart two elements of a value can be, if that is known."""
+    maker = x.owner
+    if not isinstance(maker, Operation):
+        return None
+    if maker.name in CLIPPED:
+        low, high = (constant_of(ONNX, bound) for bound in maker.operands[1:3])
+        return None if low is None or high is None else float(high.array.max()) - float(low.array.min())
+    if maker.name == "onnx.ClipV6":
+        low, high = decode(maker.properties.get("min")), decode(maker.properties.get("max"))
+        return high - low if isinstance(low, float) and isinstance(high, float) else None
+    found = RANGES.get(maker.name)
+    return None if found is None else found[1] - found[0]
+
+
+def stays_above_zero(x: SSAValue) -> str | None:
+    """No softmax of x is 0: its logarithm is -∞, which the logarithm of a softmax in one step is not."""
+    found, element = width(x), element_type(x.type)
+    if found is None or element is None or found > WIDEST.get(numpy_dtype(element).itemsize, 0.0):
+        return "elements may be so far apart that the softmax of one is 0"
+    return None
+
+
 # Reductions.
 
 
@@ -325,9 +369,13 @@ RULES = rules(
     RemoveDoubleNot=rule(Not(Not(x)), x, where=x_is_result),
     # where(¬p, x, y) = where(p, y, x)
     SwapWhereOfNot=rule(Where(Not(value.p), x, y), Where(value.p, y, x)),
-    # log(softmax(x)) = log_softmax(x)
-    LogOfSoftmax=rule(Log(one_use(Softmax(x, axis=attr.axis))), LogSoftmax(x, axis=attr.axis)),
-    LogOfSoftmaxV11=rule(Log(one_use(SoftmaxV11(x, axis=attr.axis))), LogSoftmaxV11(x, axis=attr.axis)),
+    # log(softmax(x)) = log_softmax(x), if no softmax is 0
+    LogOfSoftmax=rule(
+        Log(one_use(Softmax(x, axis=attr.axis))), LogSoftmax(x, axis=attr.axis), where=stays_above_zero
+    ),
+    LogOfSoftmaxV11=rule(
+        Log(one_use(SoftmaxV11(x, axis=attr.axis))), LogSoftmaxV11(x, axis=attr.axis), where=stays_above_zero
+    ),
     **neutral(And, True),
     **neutral(Or, False),
     **neutral(Xor, False),

@@ -8,8 +8,21 @@ from rule_instances import EVERY, FLOATS, INTEGERS, Example, Given, ints
 from rule_values import Kind
 
 from xonnc.dialects.onnx.types import element_type_of, unranked
-from xonnc.rewriting.onnx import ONNX, Squeeze, SqueezeV11, Unsqueeze, UnsqueezeV11
-from xonnc.rewriting.patterns import Array, Literal, Template, const, value
+from xonnc.rewriting.onnx import (
+    ONNX,
+    Clip,
+    Log,
+    Sigmoid,
+    Sin,
+    Softmax,
+    SoftmaxV11,
+    Squeeze,
+    SqueezeV11,
+    Tanh,
+    Unsqueeze,
+    UnsqueezeV11,
+)
+from xonnc.rewriting.patterns import Array, Literal, Node, Template, const, value
 from xonnc.transforms.rules.fuse_elementwise import REDUCTIONS, WHOLE
 
 SIDES = ("", "Lhs", "Rhs", "LhsRhs")
@@ -66,12 +79,19 @@ def old_bounds(*names: str) -> Generator:
 
 
 def logarithm(old: bool) -> Generator:
-    """Numbers whose softmax is far from 0."""
+    """Numbers that are known to be near each other, or are not."""
+    softmax = SoftmaxV11 if old else Softmax
 
     def make(draw: Draw) -> Example:
         shape = draw.shape(1, 3, empty=False)
-        x = draw.reals(-3, 3, shape)
-        return Example({"x": x}, {"axis": draw.axis(len(shape), negative=not old)}, opset=11 if old else None)
+        axis = draw.axis(len(shape), negative=not old)
+        near = draw.pick(Tanh(value.x), Sigmoid(value.x), Sin(value.x), Clip(value.x, const.low, const.high))
+        x = value.x if draw.number_in(0, 5) == 0 else near
+        if old and isinstance(x, Node) and x.template.name == "Clip":
+            x = Tanh(value.x)
+        low, high = np.array(draw.pick(-2, -30)), np.array(2)
+        values: dict[str, Given] = {"x": shape, "low": low, "high": high}
+        return Example(values, pattern=Log(softmax(x, axis=axis)), opset=11 if old else None)
 
     return make
 
@@ -194,7 +214,7 @@ FINITE: dict[str, str] = {
         if name.startswith(("MaxOfMin", "MinOfMax", "Merge"))
     },
     **{
-        f"LogOfSoftmax{version}": "the logarithm of a softmax that is 0 is better known"
+        f"LogOfSoftmax{version}": "NaN and infinities come out of what limits them in various ways"
         for version in ("", "V11")
     },
 }
