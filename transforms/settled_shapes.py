@@ -8,11 +8,11 @@ become one, and what holds numbers a constant (spec/graph-passes.md §1.3, nos. 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from xdsl.dialects.builtin import i64
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.ops.constant import ConstantOp
@@ -25,6 +25,7 @@ from xonnc.transforms.dims.analysis import DimAnalysis
 from xonnc.transforms.dims.forms import Form
 from xonnc.transforms.dims.node import Elements
 from xonnc.transforms.rules.decompose_writing import Writer
+from xonnc.transforms.shape_inference_onnx import infer
 from xonnc.transforms.shapes.site import UNKNOWN
 
 COPIED, FOUND = 0, -1
@@ -57,6 +58,8 @@ class _Settling:
 
     dims: DimAnalysis
     changed: bool = False
+    stale: set[SSAValue] = field(default_factory=set[SSAValue])
+    """Values of which more is known since something before them was settled."""
 
     def block(self, block: Block, known: dict[Key, SSAValue]) -> None:
         """Goes through a block; what is known outside of it may be read inside."""
@@ -64,12 +67,20 @@ class _Settling:
             for region in op.regions:
                 for inner in region.blocks:
                     self.block(inner, dict(known))
+            if any(operand in self.stale for operand in op.operands):
+                self.refresh(op)
             if isinstance(op, ReshapeOp):
                 self.reshape(op)
             elif isinstance(op, ExpandOp):
                 self.bypass(op)
             if len(op.results) == 1 and op.results[0].first_use is not None:
                 self.integers(op, known)
+
+    def refresh(self, op: Operation) -> None:
+        """Infers the results of an op anew, and looks at their sizes again."""
+        infer(op)
+        self.dims.look_again(op)
+        self.stale.update(op.results)
 
     def integers(self, op: Operation, known: dict[Key, SSAValue]) -> None:
         """Replaces a list of sizes by a constant, or by one with the same sizes before it."""
@@ -99,9 +110,13 @@ class _Settling:
             return
         wanted = settled(elements, sizes, decode(op.properties.get("allowzero")) == 1)
         if wanted is not None:
-            op.operands = [op.data, Writer(op).ints(*wanted)]
+            shape = Writer(op).ints(*wanted)
+            assert isinstance(shape, OpResult)
+            self.dims.look_again(shape.op)
+            op.operands = [op.data, shape]
             op.properties["allowzero"] = encode(0)
             self.changed = True
+            self.refresh(op)
 
     def bypass(self, op: ReshapeOp | ExpandOp) -> bool:
         """Takes away what keeps the shape of its data."""

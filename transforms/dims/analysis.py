@@ -66,6 +66,13 @@ class DimAnalysis:
                 if not self._function(function):
                     break
 
+    def look_again(self, op: Operation) -> None:
+        """Finds what the results of an op are after the op or its operands have changed."""
+        certain = isinstance(op.parent_op(), FuncOp)
+        for left, right in self._op(op):
+            if certain:
+                self.symbols.equate(left, right)
+
     def sizes(self, value: SSAValue) -> Forms | None:
         """The sizes of a value, `None` if its rank is unknown."""
         known = self._sizes.get(value)
