@@ -198,7 +198,8 @@ def smaller_shapes(case: Case) -> Iterator[Case]:
 
 def _resized(case: Case, arrays: Sequence[Array], size: int, smaller: int, is_number_too: bool) -> Case:
     def cut(array: Array) -> Array:
-        return array[tuple(slice(0, smaller) if extent == size else slice(None) for extent in array.shape)]
+        window = tuple(slice(0, smaller) if extent == size else slice(None) for extent in array.shape)
+        return np.asarray(array[window])
 
     model = _copy(case.model)
     for tensor, array in zip(model.graph.initializer, arrays, strict=True):

@@ -51,6 +51,8 @@ def engine_for(model: onnx.ModelProto) -> Engine:
 
 
 def _evaluator(model: onnx.ModelProto) -> ReferenceEvaluator:
+    if any(node.op_type == "BatchNormalization" for node in model.graph.node) and _opset(model) < 14:
+        raise XonncError("the reference evaluator takes older batch normalisations to be in training")
     try:
         return ReferenceEvaluator(model)
     except REFERENCE_ERRORS as error:
@@ -64,6 +66,10 @@ def _run(evaluator: ReferenceEvaluator, feeds: Feeds) -> list[Any]:
     except REFERENCE_ERRORS as error:
         raise XonncError(f"the reference evaluator does not run it: {error}") from None
     return list(found.values()) if isinstance(found, dict) else found
+
+
+def _opset(model: onnx.ModelProto) -> int:
+    return next(one.version for one in model.opset_import if one.domain == "")
 
 
 REFERENCE_ERRORS = (

@@ -136,6 +136,7 @@ def _finished(draft: Draft, symbols: Symbols) -> onnx.ModelProto:
     ]
     if len(outputs) > 1 and draft.chance(0.2):
         outputs.remove(draft.random.choice(outputs))
+    outputs = list({one.name: one for one in outputs}.values())
     draft.random.shuffle(outputs)
     graph = helper.make_graph(
         draft.nodes,

@@ -54,9 +54,13 @@ def by_pass(name: str | None) -> Level:
             return export_proto(module)
         XONNC_UNIVERSE.all_passes[name]()().apply(context, module)
         try:
-            return export_proto(module)
+            made = export_proto(module)
         except XonncError as error:
             raise NoSuchOpset(str(error)) from error
+        if made.opset_import != model.opset_import:
+            # Values of the newest types and the model's own functions may be of the old opset alone.
+            raise NoSuchOpset("another opset")
+        return made
 
     return run
 

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue, SSAValues
 
+from xonnc.dialects.onnx.types import element_type, is_ranked
+
 
 def retype(value: SSAValue, new_type: Attribute) -> None:
     """Gives `value` another type in place; xDSL's own way makes a new value and rewrites every reader."""
@@ -34,14 +36,26 @@ def take_over(op: Operation, new: Operation) -> None:
 
 
 def replace_uses(old: SSAValue, new: SSAValue) -> None:
-    """Replaces `old` by `new` everywhere; one rebuild of the operands for each reader."""
+    """
+    Replaces `old` by `new` everywhere; one rebuild of the operands for each reader.
+
+    Where `new` is made by an op and of no known rank, the rank and sizes of `old` become its own.
+    """
     if old is new:
         return
+    if new.type is not old.type and isinstance(new, OpResult) and _is_vaguer(new.type, old.type):
+        retype(new, old.type)
     readers = {use.operation: None for use in old.uses}
     for reader in readers:
         reader.operands = [new if operand is old else operand for operand in reader.operands]
     if new.name_hint is None:
         new.name_hint = old.name_hint
+
+
+def _is_vaguer(this: Attribute, other: Attribute) -> bool:
+    """Whether one type is a tensor of no known rank where the other is one of a known rank."""
+    element = element_type(this)
+    return element is not None and not is_ranked(this) and is_ranked(other) and element == element_type(other)
 
 
 def erase(op: Operation) -> None:

@@ -18,6 +18,9 @@ def merged(root: Operation, inner: Sequence[Operation]) -> LocationAttr:
     """The location of what replaces `root`: its own, with the node names of the ops that merge into it."""
     names = _parts(derived(root.location))
     known = len(names)
+    if not names:
+        # The first name is the node's: not one of an op that others read, and that stays.
+        inner = [op for op in inner if sum(1 for result in op.results for _ in result.uses) <= 1]
     for op in inner:
         for part in _parts(derived(op.location)):
             if part not in names:

@@ -23,6 +23,7 @@ from xonnc.fuzzing.draft import (
     U32,
     Draft,
     DType,
+    Unfit,
     Value,
 )
 from xonnc.fuzzing.themes import forms
@@ -103,7 +104,10 @@ def constant_cast(draft: Draft) -> None:
     """A constant of one type used as another."""
     x = draft.take((F32, I64))
     kind = draft.random.choice((I32, U8, I8, F16, F64, BOOL))
-    draft.keep(draft.node("Add", x, cast(draft, draft.weights(kind, *draft.broadcastable(x.shape)), x.dtype)))
+    constant = draft.weights(kind, *draft.broadcastable(x.shape))
+    if x.dtype.kind != "f" and not constant.is_bounded:
+        raise Unfit
+    draft.keep(draft.node("Add", x, cast(draft, constant, x.dtype)))
 
 
 MOTIFS = (

@@ -277,6 +277,20 @@ def test_constants_that_are_nodes_become_initializers(tmp_path: Path):
     assert [output.name for output in simplified.graph.output] == ["y", "z"]
 
 
+def test_an_output_keeps_the_shape_that_only_a_node_without_effect_knows(tmp_path: Path):
+    text = """
+        <ir_version: 8, opset_import: ["" : 17, "of" : 1]>
+        g (float[n] x) => (float[2] y) {
+          own = of.Own (x)
+          y = Identity (own)
+        }
+    """
+    simplified = simplify_model(saved(text, tmp_path / "in.onnx")).proto()
+    vars(checker)["check_model"](simplified, full_check=True)
+    assert [node.op_type for node in simplified.graph.node] == ["Own"]
+    assert [dim.dim_value for dim in simplified.graph.output[0].type.tensor_type.shape.dim] == [2]
+
+
 def test_json(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     simpler = tmp_path / "out.onnx"
     code, out, _ = run([model, simpler, "--json", "--check", "1"], capsys)

@@ -50,14 +50,18 @@ def dropout(root: Operation, x: SSAValue, training: Constant | None) -> Outcome:
 
 @rule(DropoutV10(x))
 def dropout_v10(root: Operation, x: SSAValue) -> Outcome:
-    """x"""
-    return without_mask(root, x)
+    """x; what the mask is where nothing is dropped, no version before 12 says"""
+    if root.results[1].first_use is not None:
+        return Declined("the mask is read")
+    return (x, None)
 
 
 @rule(DropoutV7(x))
 def dropout_v7(root: Operation, x: SSAValue) -> Outcome:
-    """x"""
-    return without_mask(root, x)
+    """x; of the mask, no version before 12 says anything"""
+    if root.results[1].first_use is not None:
+        return Declined("the mask is read")
+    return (x, None)
 
 
 def already_of_type(x: SSAValue, to: Attribute, saturate: int) -> str | None:

@@ -235,8 +235,10 @@ def dropped(root: Operation, c: Constant, training: Constant | None) -> Outcome:
 
 
 def dropped_before(root: Operation, c: Constant) -> Outcome:
-    """c; nothing is masked"""
-    return _unmasked(root, c)
+    """c; what the mask is where nothing is dropped, no version before 12 says"""
+    if root.results[1].first_use is not None:
+        return Declined("the mask is read")
+    return (c.attribute, None)
 
 
 def _unmasked(root: Operation, c: Constant) -> Outcome:

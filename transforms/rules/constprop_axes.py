@@ -8,15 +8,20 @@ from math import prod
 import numpy as np
 
 from xonnc.rewriting.onnx import (
+    LRN,
     ArgMax,
     ArgMin,
     CumProd,
     CumSum,
     Einsum,
     Hardmax,
+    HardmaxV11,
     LogSoftmax,
+    LogSoftmaxV11,
+    LpNormalization,
     ReverseSequence,
     Softmax,
+    SoftmaxV11,
     TopK,
     Unique,
 )
@@ -54,6 +59,22 @@ def along(op: Template, function: Callable[[Array, int], Array]) -> Rule:
     return rule(op(c, axis=attr.axis), compute(computed, c, attr.axis))
 
 
+def as_rows(op: Template, function: Callable[[Array, int], Array]) -> Rule:
+    """f of each row of the matrix whose rows are the axes before one, as up to opset 12"""
+
+    def computed(c: Constant, axis: int) -> Outcome:
+        array = c.array
+        if not -array.ndim <= axis < max(1, array.ndim):
+            return Declined(f"there is no axis {axis}")
+        place = axis % array.ndim if array.ndim else 0
+        if array.size == 0:
+            return c.attribute
+        rows = array.reshape(prod(array.shape[:place]), -1)
+        return np.asarray(quiet(function)(rows, 1)).astype(array.dtype).reshape(array.shape)
+
+    return rule(op(c, axis=attr.axis), compute(computed, c, attr.axis))
+
+
 def softmax(x: Array, axis: int) -> Array:
     """exp(x) by its sum"""
     raised = np.exp(x - np.max(x, axis=axis, keepdims=True))
@@ -71,6 +92,33 @@ def hardmax(x: Array, axis: int) -> Array:
     found = np.zeros_like(x)
     np.put_along_axis(found, np.expand_dims(np.argmax(x, axis=axis), axis), 1, axis)
     return found
+
+
+def normalised_by(c: Constant, axis: int, p: int) -> Outcome:
+    """x by its p-norm along an axis, zeros where that is zero"""
+    array = c.array
+    place = normalised([axis], array.ndim)
+    if place is None or p not in (1, 2):
+        return Declined(f"axis {axis}, p {p}")
+    wide = np.abs(array.astype(np.float64))
+    total = np.sum(wide if p == 1 else wide * wide, axis=place[0], keepdims=True)
+    norm = total if p == 1 else np.sqrt(total)
+    with np.errstate(all="ignore"):
+        return (array / np.where(norm == 0, 1, norm)).astype(array.dtype)
+
+
+def local_response(c: Constant, size: int, alpha: float, beta: float, bias: float) -> Outcome:
+    """x by (bias + alpha / size times the squares of the channels around) to the power beta"""
+    array = c.array
+    if array.ndim < 3 or size < 1:
+        return Declined("there are no channels")
+    squares = np.square(array.astype(np.float64))
+    before = (size - 1) // 2
+    pads = [(0, 0)] * array.ndim
+    pads[1] = (before, size - 1 - before)
+    windows = np.lib.stride_tricks.sliding_window_view(np.pad(squares, pads), size, axis=1)
+    with np.errstate(all="ignore"):
+        return (array / np.power(bias + alpha / size * np.sum(windows, axis=-1), beta)).astype(array.dtype)
 
 
 def extremum(op: Template, function: Callable[..., Array]) -> Rule:
@@ -232,12 +280,22 @@ RULES = rules(
     EinsumofConst=rule(
         Einsum(consts.constants, equation=attr.equation), compute(einsum, consts.constants, attr.equation)
     ),
+    HardmaxV11ofConst=as_rows(HardmaxV11, hardmax),
     HardmaxofConst=along(Hardmax, hardmax),
+    LRNofConst=rule(
+        LRN(c, size=attr.size, alpha=attr.alpha, beta=attr.beta, bias=attr.bias),
+        compute(local_response, c, attr.size, attr.alpha, attr.beta, attr.bias),
+    ),
+    LogSoftmaxV11ofConst=as_rows(LogSoftmaxV11, log_softmax),
     LogSoftmaxofConst=along(LogSoftmax, log_softmax),
+    LpNormalizationofConst=rule(
+        LpNormalization(c, axis=attr.axis, p=attr.p), compute(normalised_by, c, attr.axis, attr.p)
+    ),
     ReverseSequenceofConst=rule(
         ReverseSequence(c, const.lengths, batch_axis=attr.batch, time_axis=attr.time),
         compute(reversed_sequences, c, const.lengths, attr.batch, attr.time),
     ),
+    SoftmaxV11ofConst=as_rows(SoftmaxV11, softmax),
     SoftmaxofConst=along(Softmax, softmax),
     TopKofConst=rule(
         TopK(c, const.k, axis=attr.axis, largest=attr.largest),

@@ -36,6 +36,7 @@ from xonnc.rewriting.patterns import (
 from xonnc.rewriting.rules import Rule, RuleSet, rule, rules
 from xonnc.transforms.evaluation import Known, captured, known, program_of_op, result_parts
 from xonnc.transforms.rules.limits import MOST_BYTES
+from xonnc.transforms.rules.reference_faults import fault
 
 MOST_WORK = 1 << 22
 """Elements that the reference may go through, one after the other at a few microseconds each."""
@@ -139,7 +140,7 @@ def evaluated(root: Operation) -> Outcome:
         return Declined("an operand is not made of constants alone")
     if not all(isinstance(value.owner, ConstantOp) or value.type == NONE for value in captured(root)):
         return Declined("a value that its body reads is no constant")
-    refusal = _too_much(root, held) or refusal_inside(root)
+    refusal = fault(root) or _too_much(root, held) or refusal_inside(root)
     if refusal is not None:
         return Declined(refusal)
     try:

@@ -13,7 +13,9 @@ from xonnc.rewriting.literals import decode
 from xonnc.rewriting.onnx import (
     AveragePool,
     Conv,
+    ConvTranspose,
     GlobalAveragePool,
+    GlobalLpPool,
     GlobalMaxPool,
     LpPool,
     MaxPool,
@@ -198,6 +200,93 @@ def largest(array: Array, axes: tuple[int, ...]) -> Array:
     return np.max(array, axis=axes, keepdims=True)
 
 
+def norm_of_all(root: Operation, c: Constant) -> Outcome:
+    """The p-th root of the sum of p-th powers of all elements of a channel"""
+    array, p = c.array, decode(root.properties.get("p"))
+    if array.ndim < 3 or not isinstance(p, int) or p < 1:
+        return Declined(f"p is {p}, the shape {list(array.shape)}")
+    powers = np.power(np.abs(array.astype(np.float64)), p)
+    return np.power(np.sum(powers, axis=tuple(range(2, array.ndim)), keepdims=True), 1 / p).astype(
+        array.dtype
+    )
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Where a transposed convolution puts what, one number for each spatial axis."""
+
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    whole: tuple[int, ...]
+    """The sizes of everything that is put anywhere, pads included."""
+    before: tuple[int, ...]
+    after: tuple[int, ...]
+
+    @staticmethod
+    def of(op: Operation, sizes: tuple[int, ...], kernel: tuple[int, ...]) -> Spread | None:
+        """What the properties of an op say of data of these sizes; `None` if they do not fit."""
+        axes = len(sizes)
+        ones, zeros = (1,) * axes, (0,) * axes
+        strides, dilations = _numbers(op, "strides") or ones, _numbers(op, "dilations") or ones
+        extra, pads = _numbers(op, "output_padding") or zeros, _numbers(op, "pads") or (*zeros, *zeros)
+        if not axes == len(kernel) == len(strides) == len(dilations) == len(extra) or len(pads) != 2 * axes:
+            return None
+        whole = tuple(
+            (size - 1) * stride + (width - 1) * step + 1 + more
+            for size, stride, width, step, more in zip(sizes, strides, kernel, dilations, extra, strict=True)
+        )
+        auto_pad, wanted = decode(op.properties.get("auto_pad")) or "NOTSET", _numbers(op, "output_shape")
+        if auto_pad in ("SAME_UPPER", "SAME_LOWER") and not wanted:
+            wanted = tuple(size * stride for size, stride in zip(sizes, strides, strict=True))
+        if wanted:
+            totals = [size - each for size, each in zip(whole, wanted[-axes:], strict=True)]
+            small, large = [total // 2 for total in totals], [total - total // 2 for total in totals]
+            pads = (*small, *large) if auto_pad == "SAME_UPPER" else (*large, *small)
+        elif auto_pad == "VALID":
+            pads = (*zeros, *zeros)
+        fits = min(pads) >= 0 and all(size - pads[n] - pads[n + axes] > 0 for n, size in enumerate(whole))
+        return Spread(strides, dilations, whole, pads[:axes], pads[axes:]) if fits else None
+
+    def target(self, place: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[slice, ...]:
+        """Where the products with one element of the weights go."""
+        return tuple(
+            slice(at * step, at * step + (size - 1) * stride + 1, stride)
+            for at, step, size, stride in zip(place, self.dilations, sizes, self.strides, strict=True)
+        )
+
+
+def transposed(root: Operation, c: Constant, weights: Constant, bias: Constant | None) -> Outcome:
+    """Each element times the weights, put where the windows of a convolution would take it from"""
+    array, filters = c.array, weights.array
+    group = decode(root.properties.get("group")) or 1
+    if array.ndim < 3 or filters.ndim != array.ndim or not isinstance(group, int) or 0 in array.shape:
+        return Declined("data and weights do not fit")
+    spread = Spread.of(root, array.shape[2:], filters.shape[2:])
+    if spread is None or array.shape[1] % group or filters.shape[0] != array.shape[1]:
+        return Declined("data, weights and properties do not fit")
+    batch, kernel, depth, made = array.shape[0], filters.shape[2:], array.shape[1] // group, filters.shape[1]
+    if array.size * made * prod(kernel) > MOST_PRODUCTS:
+        return Declined("there are too many products to sum")
+    if (refusal := too_large((batch, group * made, *spread.whole), array.dtype, array.nbytes)) is not None:
+        return refusal
+    wide = np.float64 if array.dtype.itemsize > 4 else np.float32
+    data = array.astype(wide).reshape(batch, group, depth, -1)
+    columns = filters.astype(wide).reshape(group, depth, made, *kernel)
+    whole = np.zeros((batch, group, made, *spread.whole), wide)
+    for place in np.ndindex(*kernel):
+        terms = np.einsum("ngcp,gcm->ngmp", data, columns[(slice(None), slice(None), slice(None), *place)])
+        target = (slice(None), slice(None), slice(None), *spread.target(place, array.shape[2:]))
+        whole[target] += terms.reshape(batch, group, made, *array.shape[2:])
+    cut = [slice(*ends) for ends in zip(spread.before, _from_end(spread), strict=True)]
+    found = whole[(slice(None), slice(None), slice(None), *cut)]
+    found = found.reshape(batch, group * made, *found.shape[3:]).astype(array.dtype)
+    return found if bias is None else found + bias.array.reshape(-1, *[1] * len(kernel))
+
+
+def _from_end(spread: Spread) -> list[int]:
+    return [size - last for size, last in zip(spread.whole, spread.after, strict=True)]
+
+
 def convolved(root: Operation, c: Constant, weights: Constant, bias: Constant | None) -> Outcome:
     """Sums of products with the weights over each window, group by group"""
     array, filters = c.array, weights.array
@@ -230,7 +319,11 @@ RULES = rules(
     ConvofConst=rule(
         Conv(c, const.weights, maybe.bias), compute(convolved, root, c, const.weights, maybe.bias)
     ),
+    ConvTransposeofConst=rule(
+        ConvTranspose(c, const.weights, maybe.bias), compute(transposed, root, c, const.weights, maybe.bias)
+    ),
     GlobalAveragePoolofConst=over_all(GlobalAveragePool, mean),
+    GlobalLpPoolofConst=rule(GlobalLpPool(c), compute(norm_of_all, root, c)),
     GlobalMaxPoolofConst=over_all(GlobalMaxPool, largest),
     LpPoolofConst=pool(LpPool, norm),
     MaxPoolSingleOutofConst=pool(MaxPoolSingleOut, maximum),

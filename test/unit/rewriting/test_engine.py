@@ -254,6 +254,19 @@ def test_the_root_replacement_keeps_its_location_and_names_of_merged_nodes_survi
     assert node_name(helper) == "outer"
 
 
+def test_a_node_without_a_name_takes_none_from_a_node_that_stays() -> None:
+    table = rules(Associate=rule(Add(Add(x, c), d), Add(x, Add(c, d))))
+    for is_read_again in (True, False):
+        graph = Graph()
+        inner = graph.op(AddOp, graph.x, graph.constant(1.0), name="inner")
+        outer = graph.op(AddOp, inner, graph.constant(2.0))
+        graph.end(*([outer, inner] if is_read_again else [outer]))
+        graph.run(table)
+        made = graph.returned().owner
+        assert isinstance(made, Operation)
+        assert node_name(made) == ("" if is_read_again else "inner")
+
+
 def test_a_rewrite_without_inner_ops_keeps_the_location_whole() -> None:
     graph = Graph()
     graph.end(graph.op(AddOp, graph.constant(1.0), graph.x, name="only"))

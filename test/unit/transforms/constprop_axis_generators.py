@@ -21,6 +21,35 @@ def along(draw: Draw) -> Example:
     return Example({"c": shape}, {"axis": draw.axis(len(shape))})
 
 
+def as_rows(draw: Draw) -> Example:
+    """From an axis on, as up to opset 12."""
+    shape = draw.shape(1, empty=False)
+    return Example({"c": shape}, {"axis": draw.axis(len(shape))}, opset=11, specials=False)
+
+
+def by_norm(draw: Draw) -> Example:
+    """By the sum of magnitudes, of which the reference takes the signs, or the root of squares."""
+    shape = draw.shape(1, empty=False)
+    attributes = {"axis": draw.axis(len(shape)), "p": draw.pick(1, 2)}
+    return Example({"c": shape}, attributes, specials=False, opset=14)
+
+
+def local_response(draw: Draw) -> Example:
+    """Odd windows of channels, wider than there are channels too; the reference takes wrong ones of few."""
+    shape = draw.shape(4, 4, empty=False)
+    return Example(
+        {"c": shape},
+        {
+            "size": draw.pick(1, 3, 5),
+            "alpha": float(draw.reals(0, 1, ())),
+            "beta": float(draw.reals(0, 2, ())),
+            "bias": float(draw.reals(1, 3, ())),
+        },
+        specials=False,
+        opset=14,
+    )
+
+
 def extremum(draw: Draw) -> Example:
     """With equal elements, the first or the last of them."""
     shape = draw.shape(1, empty=False)
@@ -259,14 +288,19 @@ GENERATORS: dict[str, Generator] = {
     "FlattenofConst": flattening,
     "GatherElementsofConst": gathered_elements,
     "GatherNDofConst": gathered_slices,
+    "HardmaxV11ofConst": as_rows,
     "HardmaxofConst": along,
     "IdentityofConst": lambda draw: Example({"c": draw.shape()}, pattern=Identity(const.c)),
+    "LRNofConst": local_response,
+    "LogSoftmaxV11ofConst": as_rows,
     "LogSoftmaxofConst": along,
+    "LpNormalizationofConst": by_norm,
     "OneHotofConst": one_hot,
     "ReverseSequenceofConst": reversal,
     "ScatterElementsofConst": scattered_elements,
     "ScatterNDOfConst": scattered_slices,
     "ScatterofConst": scattered,
+    "SoftmaxV11ofConst": as_rows,
     "SoftmaxofConst": along,
     "SpaceToDepthofConst": blocks(False),
     "TopKofConst": top,
@@ -281,7 +315,17 @@ CLOSENESS: dict[str, Closeness] = {
 
 # The reference takes the logarithm of what it has rounded.
 CLOSENESS["LogSoftmaxofConst"] = Closeness(ulps=1, steps=2, narrow=2)
+# So does onnxruntime, which sums in another order and has powers and exponentials of its own.
+for name in ("LRNofConst", "LogSoftmaxV11ofConst", "SoftmaxV11ofConst"):
+    CLOSENESS[name] = Closeness(ulps=1, steps=2)
 
 FINITE: dict[str, str] = {}
 
-KINDS: dict[str, tuple[Kind, ...]] = {}
+# What onnxruntime has, which alone knows the old meaning.
+KINDS: dict[str, tuple[Kind, ...]] = {
+    "HardmaxV11ofConst": (np.float32,),
+    "LRNofConst": (np.float32,),
+    "LogSoftmaxV11ofConst": (np.float32, np.float64),
+    "LpNormalizationofConst": (np.float32, np.float64),
+    "SoftmaxV11ofConst": (np.float32, np.float64),
+}

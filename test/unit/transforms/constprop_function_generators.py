@@ -165,6 +165,37 @@ def convolution(draw: Draw) -> Example:
     )
 
 
+def transposed_convolution(draw: Draw) -> Example:
+    """Strides, dilations, pads on either side, more at the end; the reference is wrong with groups."""
+    axes = draw.number_in(1, 2)
+    depth, made = draw.number_in(1, 3), draw.number_in(1, 2)
+    strides = [draw.number_in(1, 3) for _ in range(axes)]
+    given: dict[str, Literal | Attribute] = {
+        "strides": strides,
+        "dilations": [draw.number_in(1, 2) for _ in range(axes)],
+    }
+    sizes = [draw.number_in(3, 5) for _ in range(axes)]
+    kernel = [draw.number_in(2, 3) for _ in range(axes)]
+    given["pads"] = [draw.number_in(0, 1) for _ in range(2 * axes)]
+    given["output_padding"] = [draw.number_in(0, stride - 1) for stride in strides]
+    return Example(
+        {
+            "c": (draw.number_in(1, 2), depth, *sizes),
+            "weights": (depth, made, *kernel),
+            "bias": draw.pick(None, (made,)),
+        },
+        properties={"ConvTranspose": given},
+        specials=False,
+    )
+
+
+def global_norm(draw: Draw) -> Example:
+    """Any root; the reference does not have it."""
+    return Example(
+        {"c": draw.shape(3, 4, empty=False)}, {"p": draw.number_in(1, 3)}, specials=False, opset=14
+    )
+
+
 GENERATORS: dict[str, Generator] = {
     "AcosofConst": within(-1, 1),
     "AcoshofConst": within(1, 9),
@@ -190,8 +221,10 @@ GENERATORS: dict[str, Generator] = {
     "SwishofConst": parametric(alpha=(0.1, 2)),
     "ThresholdedReluofConst": parametric(alpha=(0.1, 2)),
     "AveragePoolofConst": pool("AveragePool"),
+    "ConvTransposeofConst": transposed_convolution,
     "ConvofConst": convolution,
     "GlobalAveragePoolofConst": global_pool,
+    "GlobalLpPoolofConst": global_norm,
     "GlobalMaxPoolofConst": global_pool,
     "LpPoolofConst": pool("LpPool"),
     "MaxPoolSingleOutofConst": pool("MaxPoolSingleOut"),
@@ -204,7 +237,14 @@ CLOSENESS: dict[str, Closeness] = {
     **dict.fromkeys(("CastLikeofConst", "DropoutofConst", "DropoutV10ofConst", "DropoutV7ofConst"), SAME),
 }
 
-for rule in ("AveragePoolofConst", "ConvofConst", "GlobalAveragePoolofConst", "LpPoolofConst"):
+for rule in (
+    "AveragePoolofConst",
+    "ConvTransposeofConst",
+    "ConvofConst",
+    "GlobalAveragePoolofConst",
+    "GlobalLpPoolofConst",
+    "LpPoolofConst",
+):
     # The reference sums in another order, and narrow floats as such.
     CLOSENESS[rule] = Closeness(ulps=1, steps=4, narrow=4)
 # The reference computes erf to seven digits.
@@ -215,6 +255,7 @@ FINITE: dict[str, str] = {}
 KINDS: dict[str, tuple[Kind, ...]] = {
     "BitShiftofConst": tuple(kind for kind in EVERY_KIND if np.dtype(kind).kind in "iu"),
     "CastLikeofConst": EVERY_KIND[:13],
+    "GlobalLpPoolofConst": (np.float32,),
     # The reference makes NaN of pads, which integers have not.
     "MaxPoolSingleOutofConst": (np.float32, np.float16, np.float64),
     "MaxPoolofConst": (np.float32, np.float16, np.float64),

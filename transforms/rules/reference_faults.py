@@ -1,0 +1,123 @@
+"""
+Where the onnx package's reference evaluator is wrong, or says something else than onnxruntime.
+
+Found by running both on random instances (onnx 1.23, onnxruntime 1.31). What is here is left to the runtime.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import floor
+
+import numpy as np
+from xdsl.ir import Operation
+
+from xonnc.dialects.onnx.types import NONE, static_shape
+from xonnc.rewriting.literals import Decoded, decode
+from xonnc.transforms.evaluation import known
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One operator, what is wrong, and whether it touches an op of this kind."""
+
+    what: str
+    touches: Callable[[Operation], bool]
+
+
+def given(op: Operation, name: str) -> Decoded:
+    """The value of a property."""
+    return decode(op.properties.get(name))
+
+
+def always(op: Operation) -> bool:
+    """Every instance is wrong."""
+    return True
+
+
+ACTIVATIONS = {"GRU": ("Sigmoid", "Tanh"), "LSTM": ("Sigmoid", "Tanh", "Tanh"), "RNN": ("Tanh",)}
+"""What recurrent networks do unless told otherwise, in each direction."""
+
+
+def _recurrent(op: Operation) -> bool:
+    usual = ACTIVATIONS[op.name.removeprefix("onnx.")]
+    plain = all(given(op, name) is None for name in ("activation_alpha", "activation_beta", "clip"))
+    plain &= given(op, "activations") in (None, usual, (*usual, *usual)) and not given(op, "input_forget")
+    return not plain or not _whole_sequences(op)
+
+
+def _whole_sequences(op: Operation) -> bool:
+    """Whether every sequence is as long as there is room."""
+    lengths = known(op.operands[4])
+    if lengths is None or not isinstance(lengths.held, np.ndarray):
+        return op.operands[4].type == NONE
+    shape = static_shape(op.operands[0].type)
+    return shape is not None and bool(np.all(lengths.held == shape[1 if given(op, "layout") else 0]))
+
+
+def _resize(op: Operation) -> bool:
+    """Modes that count from the last element, with sizes that are rounded, or of one element."""
+    if given(op, "coordinate_transformation_mode") not in ("align_corners", "pytorch_half_pixel"):
+        return False
+    made, shape = static_shape(op.results[0].type), static_shape(op.operands[0].type)
+    if (
+        made is None
+        or shape is None
+        or 1 in [new for new, old in zip(made, shape, strict=True) if new != old]
+    ):
+        return True
+    scales = known(op.operands[2]) if len(op.operands) > 2 else None
+    if scales is None or not isinstance(scales.held, np.ndarray) or scales.held.size != len(shape):
+        return False
+    factors = [float(scale) for scale in scales.held.reshape(-1)]
+    return any(scale * size != floor(scale * size) for scale, size in zip(factors, shape, strict=True))
+
+
+def _grid_sample(op: Operation) -> bool:
+    return given(op, "mode") in ("cubic", "bicubic") and given(op, "padding_mode") == "border"
+
+
+def _affine_grid(op: Operation) -> bool:
+    made = static_shape(op.results[0].type)
+    return bool(given(op, "align_corners")) and (made is None or 1 in made[1:-1])
+
+
+def _normalizer(op: Operation) -> bool:
+    return given(op, "norm") == "MAX"
+
+
+def _linear_classifier(op: Operation) -> bool:
+    intercepts = given(op, "intercepts")
+    return not isinstance(intercepts, tuple) or len(intercepts) < 2
+
+
+RECURRENT = Fault("ignores lengths of sequences, `clip`, `input_forget` and activations", _recurrent)
+GRID = Fault("cubic interpolation at borders", _grid_sample)
+RESIZE = Fault("corners that are aligned where sizes are rounded, or are 1", _resize)
+
+FAULTS: Mapping[str, Fault] = {
+    "AffineGrid": Fault("aligned corners of an axis of one element", _affine_grid),
+    "GRU": RECURRENT,
+    "GridSample": GRID,
+    "GridSampleV16": GRID,
+    "LSTM": RECURRENT,
+    "LinearClassifier": Fault("two classes by one row of coefficients", _linear_classifier),
+    "Normalizer": Fault("the norm MAX of negative numbers", _normalizer),
+    "RNN": RECURRENT,
+    "Resize": RESIZE,
+    "ResizeV10": RESIZE,
+    "ResizeV11": RESIZE,
+    "ResizeV13": RESIZE,
+    "ResizeV18": RESIZE,
+    "Scaler": Fault("needs both properties, and gives the type of its operand", always),
+}
+"""By the name of the op."""
+
+
+def fault(op: Operation) -> str | None:
+    """What is wrong about this op in the reference."""
+    found = FAULTS.get(op.name.removeprefix("onnx."))
+    return (
+        f"the reference evaluator is wrong: {found.what}" if found is not None and found.touches(op) else None
+    )
