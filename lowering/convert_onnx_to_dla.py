@@ -44,6 +44,7 @@ from xonnc.lowering.onnx_to_dla.lowering import (
     cube_shape,
 )
 from xonnc.targets import NvdlaTarget, load_target
+from xonnc.targets.limits import lacks_precision
 
 NODES = "dla.nodes"
 """The function's attribute that says how many of the model's nodes each engine does."""
@@ -81,9 +82,8 @@ def convert(module: ModuleOp, target: NvdlaTarget, pool: DisposablePool) -> None
         is_quantized = any(isinstance(op, DequantizeLinearOp | QuantizeLinearOp) for op in function.walk())
         to = Integers(target, pool) if is_quantized else Lowering(target, pool)
         needed = to.precision.name.lower()
-        if needed not in target.precisions:
-            found = ", ".join(target.precisions)
-            refusals.append(f"{target.name} computes in {found}; the model needs {needed}")
+        if (lack := lacks_precision(target, needed)) is not None:
+            refusals.append(f"{lack}; the model needs {needed}")
         refusals += _convert_function(function, to)
     if refusals:
         raise RefusalError(refusals)

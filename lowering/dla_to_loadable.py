@@ -52,7 +52,7 @@ TENSOR_TYPES = {
     hw.Precision.INT8: hw.DataType.INT8,
 }
 
-FEATURE_FORMATS = {32: hw.PixelFormat.FEATURE, 8: hw.PixelFormat.FEATURE_X8}
+FEATURE_FORMATS = {8: hw.PixelFormat.FEATURE_X8}
 """What feature cubes are called, by the bytes of an atom."""
 
 
@@ -215,7 +215,7 @@ def _add_tensor(
             data_format=hw.DataFormat.NCXHWX,
             data_type=TENSOR_TYPES[precision],
             data_category=hw.DataCategory.FEATURE,
-            pixel_format=FEATURE_FORMATS[target.memory_atom_bytes],
+            pixel_format=FEATURE_FORMATS.get(target.memory_atom_bytes, hw.PixelFormat.FEATURE),
             pixel_mapping=hw.PixelMapping.PITCH_LINEAR,
             n=1,
             c=cube.channels,

@@ -7,6 +7,7 @@ What a target can do is read from here by the verifier, the lowering, the messag
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, fields
 from math import inf
 from pathlib import Path
@@ -43,8 +44,18 @@ class NvdlaTarget:
     bdma: bool = False
     winograd: bool = False
     weight_compression: bool = False
+    long_stripes: bool = True
+    """
+    Whether the convolution sequencer takes more positions at a time while many remain, as in the configurable
+    design; the first design has 16 (§8.3).
+    """
     clock_mhz: float = 1000.0
     dram_gb_per_s: float = 10.0
+    """Reads and writes together."""
+    memory_bits: int = 64
+    """The width of the interface to memory."""
+    memory_latency_cycles: int = 64
+    """What the design expects memory to take to answer."""
     sdp_elements_per_cycle: float = 1.0
     sdp_y_elements_per_cycle: float = 1.0
     pdp_elements_per_cycle: float = 1.0
@@ -54,6 +65,16 @@ class NvdlaTarget:
     def cbuf_bytes(self) -> int:
         """The size of the convolution buffer."""
         return self.cbuf_banks * self.cbuf_entries * self.cbuf_entry_bytes
+
+    @property
+    def bytes_per_cycle(self) -> float:
+        """What memory delivers in a cycle: its bandwidth, or the width of the interface if that is less."""
+        return min(self.dram_gb_per_s * 1000 / self.clock_mhz, self.memory_bits / 8)
+
+    @property
+    def has_16_bits(self) -> bool:
+        """Whether the datapath is for 16 bits, INT8 going two by two through it."""
+        return self.precisions != ("int8",)
 
 
 def target_names() -> list[str]:
@@ -84,16 +105,41 @@ def load_target(name: str) -> NvdlaTarget:
 
 
 def _target(path: Path, table: dict[str, Any]) -> NvdlaTarget:
+    """The target that a file describes; an error with a line for everything wrong in it."""
     known = {field.name: field for field in fields(NvdlaTarget)}
-    values: dict[str, Any] = {"name": path.stem} | table
-    for key, value in values.items():
+    values: dict[str, Any] = {"name": path.stem}
+    problems: list[str] = []
+    for key, value in table.items():
         if key not in known:
-            raise XonncError(f"{path}: no property '{key}'{near(key, known)}")
-        values[key] = _checked(path, key, str(known[key].type), value)
-    missing = [key for key, field in known.items() if field.default is MISSING and key not in values]
+            problems.append(f"{path}: no property '{key}'{near(key, known)}")
+        elif _is_of_kind(str(known[key].type), value):
+            values[key] = _converted(str(known[key].type), value)
+        else:
+            problems.append(f"{path}: {key} = {value!r}; it is {_KINDS[str(known[key].type)]}")
+    missing = [key for key, field in known.items() if field.default is MISSING and key not in values | table]
     if missing:
-        raise XonncError(f"{path}: {', '.join(missing)} must be given")
-    return NvdlaTarget(**values)
+        problems.append(f"{path}: {', '.join(missing)} must be given")
+    if not problems:
+        target = NvdlaTarget(**values)
+        problems = [f"{path}: {reason}" for reason in _contradictions(target)]
+        if not problems:
+            return target
+    raise XonncError("\n".join(problems))
+
+
+def _contradictions(target: NvdlaTarget) -> Iterator[str]:
+    """What cannot be built (spec/nvdla.md §3.1, §3.7)."""
+    atom, entry = target.memory_atom_bytes, target.cbuf_entry_bytes
+    if atom not in (8, 16, 32, 64):
+        yield f"memory_atom_bytes = {atom}; it is 8, 16, 32 or 64"
+    elif entry % atom or entry // atom not in (1, 2, 4):
+        yield f"cbuf_entry_bytes = {entry}; it is 1, 2 or 4 times memory_atom_bytes = {atom}"
+    if target.has_16_bits and target.atomic_k % 2:
+        yield f"atomic_k = {target.atomic_k}; it is even where there are 16 bits, which halve it"
+    if target.cbuf_banks > 32:
+        yield f"cbuf_banks = {target.cbuf_banks}; descriptors count up to 32"
+    if target.memory_bits % 8:
+        yield f"memory_bits = {target.memory_bits}; it is whole bytes"
 
 
 _KINDS = {
@@ -105,15 +151,26 @@ _KINDS = {
 }
 
 
-def _checked(path: Path, key: str, kind: str, value: Any) -> Any:
+PRECISIONS = ("int8", "int16", "fp16")
+
+
+def _is_of_kind(kind: str, value: Any) -> bool:
     match kind, value:
         case ("str", str()) | ("bool", bool()):
-            return value
-        case ("int", int()) | ("float", int() | float()) if 0 < value < inf and not isinstance(value, bool):
-            return float(value) if kind == "float" else value
-        case "tuple[str, ...]", ["int8" | "int16" | "fp16", *rest] if {"int8", "int16", "fp16"}.issuperset(
-            rest
-        ):
+            return True
+        case ("int", int()) | ("float", int() | float()):
+            return 0 < value < inf and not isinstance(value, bool)
+        case "tuple[str, ...]", [first, *rest]:
+            return all(each in PRECISIONS for each in (first, *rest))
+        case _:
+            return False
+
+
+def _converted(kind: str, value: Any) -> Any:
+    match kind:
+        case "float":
+            return float(value)
+        case "tuple[str, ...]":
             return tuple(value)
         case _:
-            raise XonncError(f"{path}: {key} = {value!r}; it is {_KINDS[kind]}")
+            return value

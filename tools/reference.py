@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
+from typing import cast
 
 from xdsl.passes import ModulePass
 
 from xonnc.dialects.onnx.registry import op_classes
 from xonnc.formats.nvdla.checks.catalogue import RULES
+from xonnc.formats.nvdla.constants import Precision
+from xonnc.formats.nvdla.geometry import pdp_line_width
 from xonnc.formats.onnx.opsets import identity_of_class
 from xonnc.lowering.convert_onnx_to_dla import TABLES
-from xonnc.targets import NvdlaTarget, load_target, target_names
+from xonnc.targets import NvdlaTarget, limits, load_target, target_names
 from xonnc.tools.peer_flags import PEER_FLAGS, spelled
 from xonnc.tools.universe import XONNC_UNIVERSE
 
@@ -23,6 +26,7 @@ def pages() -> Mapping[str, str]:
     """The generated pages by their file name in `docs`."""
     return {
         "nvdla-checks.md": _nvdla_checks(),
+        "nvdla-limits.md": _nvdla_limits(),
         "nvdla-operators.md": _nvdla_operators(),
         "passes.md": _passes(),
         "peer-flags.md": _peer_flags(),
@@ -87,6 +91,64 @@ def _nvdla_checks() -> str:
         "|---|---|",
         *(f"| `{name}` | {' '.join(text.split())} |" for name, text in sorted(RULES.items())),
     ]
+    return "\n".join(lines) + "\n"
+
+
+def limit_rows(target: NvdlaTarget) -> list[tuple[str, str]]:
+    """What a target takes, by name: its precisions, register fields, what it lacks, its buffers."""
+    rows = [("precision", ", ".join(target.precisions))]
+    rows += [(f"{limit.what}, {limit.engine}", f"{limit.least} to {limit.most}") for limit in limits.LIMITS]
+    rows.append(("LRN size", ", ".join(map(str, limits.LRN_SIZES))))
+    for name, feature in limits.FEATURES.items():
+        rows.append((feature.what, _has(limits.lacks(target, name))))
+    rows.append(("softmax in the CPU emulator", _has(limits.lacks_emulator(target))))
+    rows.append(("images at once", str(target.batch)))
+    rows.append(("convolution buffer", f"{target.cbuf_banks} banks, {target.cbuf_bytes} bytes"))
+    for precision in (each for each in Precision if each.name.lower() in target.precisions):
+        widest = ", ".join(
+            f"{pdp_line_width(target, precision, kernel, 1)} ({kernel})" for kernel in (1, 2, 4, 8)
+        )
+        rows.append((f"widest pooled row in one piece, {precision.name} (kernel over stride)", widest))
+    return rows
+
+
+def _has(lack: str | None) -> str:
+    return "yes" if lack is None else "no"
+
+
+def _nvdla_limits() -> str:
+    lines = [
+        "# Limits of NVDLA",
+        "",
+        "Written by `python -m xonnc.tools.reference` from `targets/limits.py`, which the lowering, the",
+        "checks of loadables, `xonnc ops --target` and `xonnc explain` read as well. A refusal names the",
+        "field with the value found, the greatest that is taken, and this way out.",
+        "",
+        "## Register fields",
+        "",
+        "The same on every configuration.",
+        "",
+        "| engine | what | takes | when the model asks for more |",
+        "|---|---|---|---|",
+        *(
+            f"| {each.engine} | {each.what} | {each.least} to {each.most} | {each.way_out} |"
+            for each in limits.LIMITS
+        ),
+    ]
+    targets = [load_target(name) for name in target_names()]
+    columns = [limit_rows(target) for target in targets]
+    names = list(dict.fromkeys(name for rows in columns for name, _ in rows))
+    shared = {f"{limit.what}, {limit.engine}" for limit in limits.LIMITS}
+    lines += [
+        "",
+        "## By target",
+        "",
+        f"| | {' | '.join(each.name for each in targets)} |",
+        f"|---|{'---|' * len(targets)}",
+    ]
+    for name in (name for name in names if name not in shared):
+        cells = [dict(rows).get(name, "–") for rows in columns]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
@@ -169,7 +231,9 @@ def _targets() -> str:
 def _value(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:g}" if isinstance(value, float) else str(value).strip("()").replace("'", "")
+    if isinstance(value, tuple):
+        return ", ".join(map(str, cast("tuple[object, ...]", value)))
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 if __name__ == "__main__":

@@ -9,20 +9,18 @@ from __future__ import annotations
 from typing import Final
 
 from xonnc.formats.nvdla.constants import Precision
-from xonnc.targets import NvdlaTarget
+from xonnc.targets import NvdlaTarget, limits
 
-LARGEST_DIMENSION: Final = 8192
-LARGEST_KERNEL: Final = 32
-LARGEST_CONV_STRIDE: Final = 8
-LARGEST_DILATION: Final = 32
-LARGEST_CONV_PAD_BEFORE: Final = 31
-LARGEST_CONV_PAD_AFTER: Final = 63
-LARGEST_POOL: Final = 8
-LARGEST_POOL_STRIDE: Final = 8
-LARGEST_POOL_PAD: Final = 7
-LARGEST_PDP_PARTIAL_WIDTH: Final = 1024
-LARGEST_CONTRACT_STRIDE: Final = 32
-LRN_SIZES: Final = (3, 5, 7, 9)
+LARGEST_DIMENSION: Final = limits.DIMENSION.most
+LARGEST_KERNEL: Final = limits.KERNEL.most
+LARGEST_CONV_STRIDE: Final = limits.CONV_STRIDE.most
+LARGEST_DILATION: Final = limits.DILATION.most
+LARGEST_CONV_PAD_AFTER: Final = limits.CONV_PAD_AFTER.most
+LARGEST_POOL: Final = limits.POOL.most
+LARGEST_POOL_STRIDE: Final = limits.POOL_STRIDE.most
+LARGEST_POOL_PAD: Final = limits.POOL_PAD.most
+LARGEST_CONTRACT_STRIDE: Final = limits.CONTRACT_STRIDE.most
+LRN_SIZES: Final = limits.LRN_SIZES
 
 
 def ceil_div(value: int, by: int) -> int:

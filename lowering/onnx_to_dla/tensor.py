@@ -30,6 +30,7 @@ from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_dla.convolution import convolution
 from xonnc.lowering.onnx_to_dla.lowering import Array, Cube, Lowering, cube_shape, lowers
 from xonnc.lowering.planning.shapes import Window
+from xonnc.targets.limits import lacks_emulator
 
 
 @lowers(ConcatOp)
@@ -154,6 +155,7 @@ def _softmax(value: SSAValue, axis: int, flattens: bool, to: Lowering) -> Cube:
 
 def check_softmax(source: Cube, axis: int, flattens: bool, to: Lowering) -> None:
     """Gives up a softmax (`flattens`: of everything from `axis` on) that the emulator does not take."""
+    to.check(lacks_emulator(to.target))
     axis %= len(source.shape)
     elements = prod(source.shape[axis:] if flattens else (source.shape[axis],))
     if source.cube != CubeShape(elements, 1, 1):

@@ -2,7 +2,7 @@
 What an engine of a target takes, and in how many parts.
 
 A constraint is a function that gives `None` or says the rule that is broken with the value found; its limits
-are those of `formats/nvdla/geometry.py` and the target's file.
+are those of `targets/limits.py` and the target's file.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from xonnc.formats.nvdla import geometry
 from xonnc.formats.nvdla.constants import Precision
 from xonnc.lowering.planning.convolution import Buffer, ConvolutionPlan, Rows, plan_convolution
 from xonnc.lowering.planning.shapes import Shape, Window
-from xonnc.targets import NvdlaTarget
+from xonnc.targets import NvdlaTarget, limits
 
 PIECE_CYCLES = 1200
 """
@@ -28,29 +28,24 @@ def conv_limits(source: Shape, kernels: int, window: Window) -> str | None:
     """
     top, left, bottom, right = window.pads
     return (
-        largest("size", max(*source, kernels), geometry.LARGEST_DIMENSION)
-        or largest("kernel", max(window.kernel), geometry.LARGEST_KERNEL)
-        or largest("stride", max(window.strides), geometry.LARGEST_CONV_STRIDE)
-        or largest("dilation", max(window.dilations), geometry.LARGEST_DILATION)
-        or largest("pad at top or left", max(top, left), geometry.LARGEST_CONV_PAD_BEFORE)
-        or largest("pad at bottom or right", max(bottom, right), geometry.LARGEST_CONV_PAD_AFTER)
+        limits.DIMENSION.broken(max(*source, kernels))
+        or limits.KERNEL.broken(max(window.kernel))
+        or limits.CONV_STRIDE.broken(max(window.strides))
+        or limits.DILATION.broken(max(window.dilations))
+        or limits.CONV_PAD_BEFORE.broken(max(top, left))
+        or limits.CONV_PAD_AFTER.broken(max(bottom, right))
     )
 
 
 def pool_limits(source: Shape, window: Window) -> str | None:
     """Register fields of the PDP: sizes up to 8192, kernel 8, stride 8, pads 7 and below the kernel."""
     return (
-        largest("size", max(source), geometry.LARGEST_DIMENSION)
-        or largest("pooling kernel", max(window.kernel), geometry.LARGEST_POOL)
-        or largest("pooling stride", max(window.strides), geometry.LARGEST_POOL_STRIDE)
-        or largest("pooling pad", max(window.pads), geometry.LARGEST_POOL_PAD)
+        limits.POOL_SIZE.broken(max(source))
+        or limits.POOL.broken(max(window.kernel))
+        or limits.POOL_STRIDE.broken(max(window.strides))
+        or limits.POOL_PAD.broken(max(window.pads))
         or pads_below("pooling pad", window.pads, window.kernel)
     )
-
-
-def largest(what: str, value: int, limit: int) -> str | None:
-    """A limit from above."""
-    return None if value <= limit else f"{what} {value} (the core takes up to {limit})"
 
 
 def pads_below(what: str, pads: Sequence[int], reach: tuple[int, int]) -> str | None:
@@ -58,7 +53,7 @@ def pads_below(what: str, pads: Sequence[int], reach: tuple[int, int]) -> str | 
     top, left, bottom, right = pads
     if max(top, bottom) < reach[0] and max(left, right) < reach[1]:
         return None
-    return f"{what}s {list(pads)} (the core takes less than the kernel's {reach[0]}x{reach[1]})"
+    return f"{what}s {list(pads)} (the PDP takes less than the kernel's {reach[0]}x{reach[1]})"
 
 
 def conv_plan(
@@ -99,7 +94,7 @@ def pool_splits(target: NvdlaTarget, precision: Precision, source: Shape, window
     columns = window.counts(source)[1]
     widest = geometry.pdp_line_width(target, precision, window.kernel[0], window.strides[0])
     pieces = geometry.ceil_div(columns, widest)
-    while pieces <= min(64, columns):
+    while pieces <= min(limits.POOL_PIECES.most, columns):
         if column_pieces(source.width, columns, pieces, window) is not None:
             return pieces
         pieces += 1

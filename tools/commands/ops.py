@@ -8,7 +8,7 @@ import json
 from xonnc.errors import XonncError, near
 from xonnc.lowering.convert_onnx_to_dla import TABLES
 from xonnc.targets import NvdlaTarget, load_target
-from xonnc.tools.reference import dla_operators, operators
+from xonnc.tools.reference import dla_operators, limit_rows, operators
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,8 +25,9 @@ def run(args: argparse.Namespace) -> int:
         if name not in known:
             raise XonncError(f"no operator '{name}'{near(name, known)}")
     wanted = args.operator or list(known)
-    if args.target:
-        how = _on(load_target(args.target))
+    target = load_target(args.target) if args.target else None
+    if target is not None:
+        how = _on(target)
         rows = {name: how.get(name, "not taken") for name in wanted if name in how or args.operator}
     else:
         rows = {name: ", ".join(known[name]) for name in wanted}
@@ -36,7 +37,18 @@ def run(args: argparse.Namespace) -> int:
     width = max(map(len, rows))
     for name, text in rows.items():
         print(f"{name:<{width}}  {text}")
+    if target is not None:
+        _limits(target)
     return 0
+
+
+def _limits(target: NvdlaTarget) -> None:
+    """What else decides whether a node is taken."""
+    rows = limit_rows(target)
+    width = max(len(name) for name, _ in rows)
+    print(f"\nlimits of {target.name}")
+    for name, text in rows:
+        print(f"  {name:<{width}}  {text}")
 
 
 def _on(target: NvdlaTarget) -> dict[str, str]:

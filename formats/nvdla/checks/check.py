@@ -57,7 +57,7 @@ def check_loadable(loadable: Loadable, target: NvdlaTarget) -> list[Problem]:
     Empty for a loadable that the target runs as it says. Later groups of rules speak of what earlier ones
     found sound, so they are asked only then: mending what is reported may show more.
     """
-    problems = list(container_problems(loadable))
+    problems = list(container_problems(loadable, target))
     if problems:
         return problems
     tasks, problems = _decoded(loadable)
@@ -122,7 +122,7 @@ def _memory_problems(
     loadable: Loadable, tasks: list[DlaTask | EmuTask], target: NvdlaTarget
 ) -> list[Problem]:
     """Races within tasks, then what flows through memory from the first task submitted to the last."""
-    flow = Flow(loadable)
+    flow = Flow(loadable, target)
     races: list[Problem] = []
     for index in (index for submit in loadable.submits for index in submit.task_id):
         task = tasks[index]

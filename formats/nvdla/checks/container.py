@@ -19,6 +19,7 @@ from xonnc.formats.nvdla.geometry import ceil_div
 from xonnc.formats.nvdla.loadable import AddressEntry, Blob, Loadable, MemoryEntry, TaskEntry, TensorDesc
 from xonnc.formats.nvdla.pixels import PIXELS
 from xonnc.formats.nvdla.tasks import layout_of
+from xonnc.targets import NvdlaTarget
 
 MOST_ADDRESSES = 6144
 """Addresses that the driver takes with one task (§1.2)."""
@@ -32,12 +33,12 @@ ELEMENT_BYTES: dict[int, int] = {
     DataType.UINT16: 2,
 }
 """Bytes of an element of a bound tensor."""
-ATOM_BYTES: dict[int, int] = {PixelFormat.FEATURE: 32, PixelFormat.FEATURE_X8: 8}
-"""Bytes of an atom of a bound feature tensor."""
+FEATURES = (PixelFormat.FEATURE, PixelFormat.FEATURE_X8)
+"""Pixel formats of bound feature tensors."""
 _BINDINGS = ((MemoryFlags.INPUT, "input"), (MemoryFlags.OUTPUT, "output"))
 
 
-def container_problems(loadable: Loadable) -> Iterator[Problem]:
+def container_problems(loadable: Loadable, target: NvdlaTarget) -> Iterator[Problem]:
     """What is wrong with the lists of a file, without looking into descriptors."""
     yield from apply(LOADABLE_RULES, "loadable", loadable)
     for index, blob in enumerate(loadable.blobs):
@@ -47,7 +48,7 @@ def container_problems(loadable: Loadable) -> Iterator[Problem]:
     for index, address in enumerate(loadable.addresses):
         yield from apply(ADDRESS_RULES, f"address {index}", address, loadable)
     for index, tensor in enumerate(loadable.tensors):
-        yield from apply(TENSOR_RULES, f"tensor {index} '{tensor.name}'", tensor, loadable)
+        yield from apply(TENSOR_RULES, f"tensor {index} '{tensor.name}'", tensor, loadable, target)
     for index, task in enumerate(loadable.tasks):
         yield from apply(TASK_RULES, f"task {index}", task, loadable)
 
@@ -210,7 +211,7 @@ def address_is_in_memory(address: AddressEntry, loadable: Loadable) -> Iterator[
 ADDRESS_RULES = (address_is_in_memory,)
 
 
-def tensor_is_in_memory(tensor: TensorDesc, loadable: Loadable) -> Iterator[str]:
+def tensor_is_in_memory(tensor: TensorDesc, loadable: Loadable, target: NvdlaTarget) -> Iterator[str]:
     """A tensor describes a memory that is bound to it."""
     if tensor.mem_id >= len(loadable.memories):
         yield f"mem_id {tensor.mem_id}; there are {len(loadable.memories)} memories"
@@ -222,7 +223,7 @@ def tensor_is_in_memory(tensor: TensorDesc, loadable: Loadable) -> Iterator[str]
         yield f"mem_id {tensor.mem_id}; that memory belongs to tensor {memory.tensor_desc_id}"
 
 
-def tensor_has_a_shape(tensor: TensorDesc, loadable: Loadable) -> Iterator[str]:
+def tensor_has_a_shape(tensor: TensorDesc, loadable: Loadable, target: NvdlaTarget) -> Iterator[str]:
     """The dimensions of a tensor are 1 or more, and what they take with its strides is within its size."""
     dimensions = (tensor.n, tensor.c, tensor.h, tensor.w)
     if min(dimensions) < 1:
@@ -231,7 +232,7 @@ def tensor_has_a_shape(tensor: TensorDesc, loadable: Loadable) -> Iterator[str]:
         yield f"{tensor.h} lines of {tensor.stride_1} bytes at {tensor.offset}; its size is {tensor.size}"
 
 
-def tensor_strides_agree(tensor: TensorDesc, loadable: Loadable) -> Iterator[str]:
+def tensor_strides_agree(tensor: TensorDesc, loadable: Loadable, target: NvdlaTarget) -> Iterator[str]:
     """
     Strides 0, 1 and 2 are the bytes of an element, a line and a surface, or a plane if lines are of elements;
     all surfaces are within the size.
@@ -249,14 +250,14 @@ def tensor_strides_agree(tensor: TensorDesc, loadable: Loadable) -> Iterator[str
             lines = f"{tensor.n} x {tensor.h} lines of {tensor.stride_1} bytes at {tensor.offset}"
             yield f"{lines}; its size is {tensor.size}"
         return
-    if tensor.pixel_format not in ATOM_BYTES:
+    if tensor.pixel_format not in FEATURES:
         yield f"pixel_format {tensor.pixel_format}; it is 0 to {PixelFormat.FEATURE_X8}"
         return
     yield from outside("stride_1", tensor.stride_1, tensor.w * element, _LARGEST_SIZE)
     if tensor.stride_2 < tensor.h * tensor.stride_1:
         yield f"stride_2 {tensor.stride_2}; {tensor.h} lines of {tensor.stride_1} bytes take more"
     # Lines too short for atoms hold the elements of one channel: what the Rubik engine splits into.
-    atom = ATOM_BYTES[tensor.pixel_format]
+    atom = atom_bytes(tensor, target)
     is_planar = tensor.data_category == DataCategory.PLANAR or tensor.stride_1 < tensor.w * atom
     surfaces = tensor.c if is_planar else ceil_div(tensor.c * element, atom)
     if tensor.offset + tensor.n * surfaces * tensor.stride_2 > tensor.size:
@@ -265,6 +266,21 @@ def tensor_strides_agree(tensor: TensorDesc, loadable: Loadable) -> Iterator[str
             f"{tensor.n} x {surfaces} {what} of {tensor.stride_2} bytes at {tensor.offset}; "
             f"its size is {tensor.size}"
         )
+
+
+def atom_bytes(tensor: TensorDesc, target: NvdlaTarget) -> int:
+    """
+    Bytes of an atom of a bound feature tensor; 0 for any other.
+
+    Atoms of 16 bytes have no format of their own (§1.1): they go by the name of those of 32.
+    """
+    match tensor.pixel_format:
+        case PixelFormat.FEATURE_X8:
+            return 8
+        case PixelFormat.FEATURE:
+            return 16 if target.memory_atom_bytes == 16 else 32
+        case _:
+            return 0
 
 
 TENSOR_RULES = (tensor_is_in_memory, tensor_has_a_shape, tensor_strides_agree)

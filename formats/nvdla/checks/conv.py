@@ -10,7 +10,7 @@ import numpy as np
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla import geometry
 from xonnc.formats.nvdla.accesses import precision_of
-from xonnc.formats.nvdla.checks.fields import illegal_values, missing_precision
+from xonnc.formats.nvdla.checks.fields import illegal_values, missing_feature, missing_precision
 from xonnc.formats.nvdla.checks.problem import Problem, Site, apply, outside
 from xonnc.formats.nvdla.constants import ConvMode, MemoryType, PixelFormat, Precision, WeightFormat
 from xonnc.formats.nvdla.graph import queues
@@ -97,11 +97,11 @@ def conv_memory_types(op: ConvOp, surface: ConvSurface, site: Site) -> Iterator[
 def conv_features(op: ConvOp, surface: ConvSurface, site: Site) -> Iterator[str]:
     """The target has the precision, winograd and compressed weights where they are asked for."""
     target = site.target
-    yield from missing_precision("in_precision", op.in_precision, target.precisions)
-    if op.conv_mode == ConvMode.WINOGRAD and not target.winograd:
-        yield f"conv_mode 1 (WINOGRAD); {target.name} convolves directly only"
-    if op.weight_format == WeightFormat.COMPRESSED and not target.weight_compression:
-        yield f"weight_format 1 (COMPRESSED); {target.name} takes plain weights only"
+    yield from missing_precision("in_precision", op.in_precision, target)
+    if op.conv_mode == ConvMode.WINOGRAD:
+        yield from missing_feature("conv_mode 1 (WINOGRAD)", "winograd", target)
+    if op.weight_format == WeightFormat.COMPRESSED:
+        yield from missing_feature("weight_format 1 (COMPRESSED)", "weight_compression", target)
 
 
 def one_conv_precision(op: ConvOp, surface: ConvSurface, site: Site) -> Iterator[str]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from enum import IntEnum
 from typing import TypeAlias
 
-from xonnc.formats.nvdla import geometry
 from xonnc.formats.nvdla.constants import (
     Activation,
     AluType,
@@ -34,17 +33,18 @@ from xonnc.formats.nvdla.records import (
     SdpOp,
     SdpSubOp,
 )
+from xonnc.targets import NvdlaTarget, limits
 
 Allowed: TypeAlias = "type[IntEnum] | tuple[int, int]"
 """The values of a field: those with names, or those from a first to a last."""
 
 _SWITCH = (0, 1)
-_SIZE = (1, geometry.LARGEST_DIMENSION)
-_KERNEL = (1, geometry.LARGEST_KERNEL)
-_PAD_BEFORE = (0, geometry.LARGEST_CONV_PAD_BEFORE)
-_PAD_AFTER = (0, geometry.LARGEST_CONV_PAD_AFTER)
-_POOL_PAD = (0, geometry.LARGEST_POOL_PAD)
-_PARTIAL = (0, geometry.LARGEST_PDP_PARTIAL_WIDTH)
+_SIZE = limits.DIMENSION.range
+_KERNEL = limits.KERNEL.range
+_PAD_BEFORE = limits.CONV_PAD_BEFORE.range
+_PAD_AFTER = limits.CONV_PAD_AFTER.range
+_POOL_PAD = limits.POOL_PAD.range
+_PARTIAL = limits.PARTIAL_WIDTH.range
 
 FIELDS: dict[type[Record], dict[str, Allowed]] = {
     ConvOp: {
@@ -67,14 +67,14 @@ FIELDS: dict[type[Record], dict[str, Allowed]] = {
         "input_width_cmac": _SIZE,
         "input_height_cmac": _SIZE,
         "mean_format": _SWITCH,
-        "conv_stride_x": (1, geometry.LARGEST_CONV_STRIDE),
-        "conv_stride_y": (1, geometry.LARGEST_CONV_STRIDE),
+        "conv_stride_x": limits.CONV_STRIDE.range,
+        "conv_stride_y": limits.CONV_STRIDE.range,
         "pad_x_left": _PAD_BEFORE,
         "pad_x_right": _PAD_AFTER,
         "pad_y_top": _PAD_BEFORE,
         "pad_y_bottom": _PAD_AFTER,
-        "dilation_x": (1, geometry.LARGEST_DILATION),
-        "dilation_y": (1, geometry.LARGEST_DILATION),
+        "dilation_x": limits.DILATION.range,
+        "dilation_y": limits.DILATION.range,
         "pra_truncate": (0, 3),
         "in_precision": Precision,
         "out_precision": Precision,
@@ -96,12 +96,12 @@ FIELDS: dict[type[Record], dict[str, Allowed]] = {
         "partial_width_first": _PARTIAL,
         "partial_width_mid": _PARTIAL,
         "partial_width_last": _PARTIAL,
-        "split_num": (1, 64),
+        "split_num": limits.POOL_PIECES.range,
         "pool_mode": PoolMode,
-        "pool_width": (0, geometry.LARGEST_POOL - 1),
-        "pool_height": (0, geometry.LARGEST_POOL - 1),
-        "stride_x": (1, geometry.LARGEST_POOL_STRIDE),
-        "stride_y": (1, geometry.LARGEST_POOL_STRIDE),
+        "pool_width": (0, limits.POOL.most - 1),
+        "pool_height": (0, limits.POOL.most - 1),
+        "stride_x": limits.POOL_STRIDE.range,
+        "stride_y": limits.POOL_STRIDE.range,
         "pad_left": _POOL_PAD,
         "pad_right": _POOL_PAD,
         "pad_top": _POOL_PAD,
@@ -144,7 +144,14 @@ def lut_fields(lut: LutParam) -> Iterator[str]:
     yield from illegal_values(lut)
 
 
-def missing_precision(field: str, value: int, precisions: tuple[str, ...]) -> Iterator[str]:
+def missing_precision(field: str, value: int, target: NvdlaTarget) -> Iterator[str]:
     """The finding that a target has no data path for a precision, if so."""
-    if value in list(Precision) and Precision(value).name.lower() not in precisions:
-        yield f"{field} {Precision(value).name}; the target computes in {', '.join(precisions)}"
+    if value in list(Precision):
+        lack = limits.lacks_precision(target, Precision(value).name.lower())
+        yield from () if lack is None else (f"{field} {Precision(value).name}; {lack}",)
+
+
+def missing_feature(field: str, feature: str, target: NvdlaTarget) -> Iterator[str]:
+    """The finding that a target has nothing for what a field asks for, if so."""
+    lack = limits.lacks(target, feature)
+    yield from () if lack is None else (f"{field}; {lack}",)

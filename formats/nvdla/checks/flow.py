@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from xonnc.formats.nvdla.accesses import Access
-from xonnc.formats.nvdla.checks.container import ATOM_BYTES, ELEMENT_BYTES
+from xonnc.formats.nvdla.checks.container import ELEMENT_BYTES, atom_bytes
 from xonnc.formats.nvdla.checks.problem import Problem
 from xonnc.formats.nvdla.constants import MemoryFlags
 from xonnc.formats.nvdla.loadable import Loadable, MemoryEntry, TensorDesc
 from xonnc.formats.nvdla.regions import Bytes, Region, Step
 from xonnc.formats.nvdla.tasks import Address
+from xonnc.targets import NvdlaTarget
 
 RULES = {
     "written-before-read": "What is read has been written, or given with the file, or bound as input.",
@@ -40,6 +41,7 @@ class Flow:
     """The contents of all memory objects while the operations go by in the order that events force."""
 
     loadable: Loadable
+    target: NvdlaTarget
     problems: list[Problem] = field(default_factory=list[Problem])
     _contents: dict[int, list[Content]] = field(default_factory=dict[int, list[Content]])
 
@@ -144,7 +146,7 @@ class Flow:
     def _unwritten(self, index: int, memory: MemoryEntry) -> Iterator[Problem]:
         """An output that nothing writes to, or the elements that are missing of one that is a cube."""
         contents = self._contents.get(index, ())
-        missing = _elements(self.loadable.tensors[memory.tensor_desc_id])
+        missing = _elements(self.loadable.tensors[memory.tensor_desc_id], self.target)
         size = len(missing)
         for content in contents:
             missing = missing - content.written
@@ -163,10 +165,10 @@ class Flow:
         self.problems.append(Problem(place, rule, reason))
 
 
-def _elements(tensor: TensorDesc) -> Bytes:
+def _elements(tensor: TensorDesc, target: NvdlaTarget) -> Bytes:
     """The bytes of a bound cube's elements; none of what is no cube."""
     element = ELEMENT_BYTES.get(tensor.data_type, 1)
-    atom = ATOM_BYTES.get(tensor.pixel_format, 0)
+    atom = atom_bytes(tensor, target)
     if not atom or tensor.stride_1 < tensor.w * atom:
         return Bytes.none()
     height = Step(tensor.h, tensor.stride_1, "stride_1")

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from xonnc.formats.nvdla import geometry
 from xonnc.formats.nvdla.accesses import precision_of
-from xonnc.formats.nvdla.checks.fields import illegal_values, missing_precision
+from xonnc.formats.nvdla.checks.fields import illegal_values, missing_feature, missing_precision
 from xonnc.formats.nvdla.checks.problem import Problem, Site, apply, outside
 from xonnc.formats.nvdla.constants import MemoryType, RubikMode
 from xonnc.formats.nvdla.records import BdmaOp, BdmaSurface, CdpOp, CdpSurface, RubikOp, RubikSurface
+from xonnc.targets import limits
 
 MOST_TRANSFERS = 20
 _BDMA_UNIT = 32
@@ -27,7 +28,7 @@ def cdp_fields(op: CdpOp, surface: CdpSurface, site: Site) -> Iterator[str]:
     yield from illegal_values(op.in_cvt, "in_cvt.")
     yield from illegal_values(op.out_cvt, "out_cvt.")
     yield from illegal_values(surface.src_data, "src_data.")
-    if op.local_size not in geometry.LRN_SIZES:
+    if op.local_size not in limits.LRN_SIZES:
         yield f"local_size {op.local_size}; it is 3, 5, 7 or 9"
 
 
@@ -42,7 +43,7 @@ def cdp_in_memory(op: CdpOp, surface: CdpSurface, site: Site) -> Iterator[str]:
 
 def cdp_precision(op: CdpOp, surface: CdpSurface, site: Site) -> Iterator[str]:
     """`in_precision` and `out_precision` are the same, and one that the target has."""
-    yield from missing_precision("in_precision", op.in_precision, site.target.precisions)
+    yield from missing_precision("in_precision", op.in_precision, site.target)
     if op.in_precision != op.out_precision:
         yield f"out_precision {op.out_precision}; it is in_precision {op.in_precision}"
 
@@ -76,15 +77,14 @@ def rubik_fields(op: RubikOp, surface: RubikSurface, site: Site) -> Iterator[str
     yield from illegal_values(surface.src_data, "src_data.")
     yield from illegal_values(surface.dst_data, "dst_data.")
     if op.mode == RubikMode.CONTRACT:
-        yield from outside("stride_x", op.stride_x, 1, geometry.LARGEST_CONTRACT_STRIDE)
-        yield from outside("stride_y", op.stride_y, 1, geometry.LARGEST_CONTRACT_STRIDE)
+        yield from outside("stride_x", op.stride_x, *limits.CONTRACT_STRIDE.range)
+        yield from outside("stride_y", op.stride_y, *limits.CONTRACT_STRIDE.range)
 
 
 def rubik_exists(op: RubikOp, surface: RubikSurface, site: Site) -> Iterator[str]:
     """The target has the engine and the precision; source and result are in DRAM."""
-    if not site.target.rubik:
-        yield f"op_type 5 (RUBIK); {site.target.name} has no such engine"
-    yield from missing_precision("precision", op.precision, site.target.precisions)
+    yield from missing_feature("op_type 5 (RUBIK)", "rubik", site.target)
+    yield from missing_precision("precision", op.precision, site.target)
     yield from _in_memory(surface)
 
 
@@ -127,8 +127,7 @@ def bdma_problems(op: BdmaOp, surface: BdmaSurface, site: Site) -> Iterator[Prob
 
 def bdma_exists(op: BdmaOp, surface: BdmaSurface, site: Site) -> Iterator[str]:
     """The target has the engine; both ends are in DRAM."""
-    if not site.target.bdma:
-        yield f"op_type 0 (BDMA); {site.target.name} has no such engine"
+    yield from missing_feature("op_type 0 (BDMA)", "bdma", site.target)
     yield from outside("source_type", surface.source_type, MemoryType.MC, MemoryType.MC)
     yield from outside("destination_type", surface.destination_type, MemoryType.MC, MemoryType.MC)
 

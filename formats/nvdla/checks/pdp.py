@@ -71,7 +71,7 @@ def pdp_memory_types(op: PdpOp, surface: PdpSurface, site: Site) -> Iterator[str
 
 def pdp_precision(op: PdpOp, surface: PdpSurface, site: Site) -> Iterator[str]:
     """The target has the precision."""
-    yield from missing_precision("precision", op.precision, site.target.precisions)
+    yield from missing_precision("precision", op.precision, site.target)
 
 
 FIELD_RULES = (pdp_fields, pdp_memory_types, pdp_precision)

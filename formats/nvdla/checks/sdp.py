@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from xonnc.formats.nvdla.accesses import operand_bytes, precision_of, sdp_stages
-from xonnc.formats.nvdla.checks.fields import illegal_values, missing_precision
+from xonnc.formats.nvdla.checks.fields import illegal_values, missing_feature, missing_precision
 from xonnc.formats.nvdla.checks.problem import Problem, Site, apply, outside
 from xonnc.formats.nvdla.constants import (
     Activation,
@@ -100,10 +100,10 @@ def sdp_memory_types(op: SdpOp, surface: SdpSurface, site: Site) -> Iterator[str
 
 def sdp_features(op: SdpOp, surface: SdpSurface, site: Site) -> Iterator[str]:
     """The target has the precisions, and the third stage if it works."""
-    yield from missing_precision("src_precision", op.src_precision, site.target.precisions)
-    yield from missing_precision("dst_precision", op.dst_precision, site.target.precisions)
-    if op.y_op.enable and not site.target.sdp_y:
-        yield f"y_op.enable 1; {site.target.name} has stages X1 and X2 only"
+    yield from missing_precision("src_precision", op.src_precision, site.target)
+    yield from missing_precision("dst_precision", op.dst_precision, site.target)
+    if op.y_op.enable:
+        yield from missing_feature("y_op.enable 1", "sdp_y", site.target)
 
 
 FIELD_RULES = (sdp_fields, sdp_memory_types, sdp_features)

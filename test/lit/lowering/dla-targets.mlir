@@ -7,7 +7,7 @@
 
 // Each stage of the back end asks for the hardware it is for.
 
-// CHECK: error: no target 'nv_smal'; did you mean 'nv_small'? There are nv_full, nv_large, nv_small
+// CHECK: error: no target 'nv_smal'; did you mean 'nv_small'? There are nv_full, nv_large, nv_medium_1024_full
 func.func @nothing() {
   func.return
 }

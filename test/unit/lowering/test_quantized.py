@@ -26,6 +26,7 @@ from xonnc.targets import load_target
 
 Kind = type[np.int8] | type[np.uint8]
 TARGETS = ("nv_small", "nv_large", "nv_full")
+OTHER_TARGETS = ("nv_small_256", "nv_small_256_full", "nv_medium_512", "nv_medium_1024_full")
 STEP = 0.03
 
 
@@ -192,8 +193,13 @@ def compiled(context: Context, simplified: Callable[[onnx.ModelProto], ModuleOp]
     return run
 
 
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("kind", [np.int8, np.uint8])
+@pytest.mark.parametrize(
+    ("target", "kind"),
+    [
+        *((target, kind) for target in TARGETS for kind in (np.int8, np.uint8)),
+        *((target, np.int8) for target in OTHER_TARGETS),
+    ],
+)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_steps_from_onnxruntime(name: str, kind: Kind, target: str, compiled: Any, tmp_path: Path):
     make, most = NETWORKS[name]

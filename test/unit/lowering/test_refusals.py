@@ -104,12 +104,12 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     (
         "y = MaxPool<kernel_shape=[9,2]>(x)",
         {"x": (1, 3, 12, 12)},
-        "pooling kernel 9 (the core takes up to 8)",
+        "pooling kernel 9 (the PDP takes up to 8)",
     ),
     (
         "y = MaxPool<kernel_shape=[2,2], strides=[1,9]>(x)",
         {"x": (1, 3, 2, 20)},
-        "pooling stride 9 (the core takes up to 8)",
+        "pooling stride 9 (the PDP takes up to 8)",
     ),
     (
         "y = MaxPool<kernel_shape=[8,8]>(x)",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,10 @@ def test_every_target_that_comes_with_the_compiler(name: str):
         ("nv_full", (64, 32, 32, 16, 256, 128, 512 * 1024, 32)),
         ("nv_large", (64, 32, 32, 16, 512, 64, 512 * 1024, 1)),
         ("nv_small", (8, 8, 8, 32, 512, 8, 128 * 1024, 1)),
+        ("nv_small_256", (32, 8, 8, 32, 128, 32, 128 * 1024, 1)),
+        ("nv_small_256_full", (32, 8, 8, 32, 128, 32, 128 * 1024, 1)),
+        ("nv_medium_512", (32, 16, 16, 32, 512, 32, 512 * 1024, 1)),
+        ("nv_medium_1024_full", (32, 32, 32, 32, 512, 32, 512 * 1024, 1)),
     ],
 )
 def test_numbers_of_the_specification(name: str, numbers: tuple[int, ...]):
@@ -77,7 +82,39 @@ def test_engines_of_the_specification():
 
     assert features("nv_full") == (("int8", "int16", "fp16"), True, True, True, True, True)
     assert features("nv_large") == (("int8",), True, False, False, False, False)
-    assert features("nv_small") == (("int8",), False, False, False, False, False)
+    for name in ("nv_small", "nv_small_256", "nv_medium_512"):
+        assert features(name) == (("int8",), False, False, False, False, False)
+    for name in ("nv_small_256_full", "nv_medium_1024_full"):
+        assert features(name) == (("int8",), True, False, False, False, False)
+
+
+@pytest.mark.parametrize(
+    ("name", "rates", "bits", "latency"),
+    [
+        ("nv_full", (16, 4, 8, 8), 512, 1200),
+        ("nv_large", (16, 4, 8, 8), 256, 1024),
+        ("nv_medium_1024_full", (8, 2, 4, 4), 256, 1024),
+        ("nv_medium_512", (4, 1, 2, 2), 128, 256),
+        ("nv_small_256_full", (2, 1, 1, 1), 64, 64),
+        ("nv_small_256", (1, 1, 1, 1), 64, 64),
+        ("nv_small", (1, 1, 1, 1), 64, 64),
+    ],
+)
+def test_rates_of_the_specification(name: str, rates: tuple[int, ...], bits: int, latency: int):
+    t = load_target(name)
+    found = (
+        t.sdp_elements_per_cycle,
+        t.sdp_y_elements_per_cycle,
+        t.pdp_elements_per_cycle,
+        t.cdp_elements_per_cycle,
+    )
+    assert (found, t.memory_bits, t.memory_latency_cycles) == (rates, bits, latency)
+
+
+def test_memory_is_as_fast_as_its_bandwidth_or_its_interface():
+    assert load_target("nv_full").bytes_per_cycle == 10
+    assert replace(load_target("nv_small"), dram_gb_per_s=100.0).bytes_per_cycle == 8
+    assert replace(load_target("nv_small"), clock_mhz=500.0).bytes_per_cycle == 2
 
 
 def test_a_description_of_ones_own(tmp_path: Path):
@@ -187,3 +224,35 @@ def test_precisions_of_the_wrong_kind(tmp_path: Path, value: str):
     text = error(path)
     assert text.startswith(f"{path}: precisions = ")
     assert text.endswith("; it is a list of int8, int16, fp16")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("memory_atom_bytes = 12", "memory_atom_bytes = 12; it is 8, 16, 32 or 64"),
+        ("cbuf_entry_bytes = 12", "cbuf_entry_bytes = 12; it is 1, 2 or 4 times memory_atom_bytes = 8"),
+        ("cbuf_entry_bytes = 64", "cbuf_entry_bytes = 64; it is 1, 2 or 4 times memory_atom_bytes = 8"),
+        ("cbuf_banks = 33", "cbuf_banks = 33; descriptors count up to 32"),
+        ("memory_bits = 12", "memory_bits = 12; it is whole bytes"),
+    ],
+)
+def test_values_that_contradict_each_other(tmp_path: Path, line: str, message: str):
+    key = line.partition(" ")[0]
+    kept = [each for each in MINIMAL.splitlines() if not each.startswith(key)]
+    path = described(tmp_path, "\n".join([*kept, line]))
+    assert error(path) == f"{path}: {message}"
+
+
+def test_sixteen_bits_halve_the_kernels(tmp_path: Path):
+    text = MINIMAL.replace('["int8"]', '["int8", "fp16"]').replace("atomic_k = 8", "atomic_k = 9")
+    path = described(tmp_path, text)
+    assert error(path) == f"{path}: atomic_k = 9; it is even where there are 16 bits, which halve it"
+
+
+def test_everything_wrong_is_told_at_once(tmp_path: Path):
+    path = described(tmp_path, MINIMAL.replace("atomic_c = 8\n", "") + "batch = 0\nrubic = true\n")
+    assert error(path).splitlines() == [
+        f"{path}: batch = 0; it is a whole number above 0",
+        f"{path}: no property 'rubic'; did you mean 'rubik'?",
+        f"{path}: atomic_c must be given",
+    ]

@@ -168,7 +168,7 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
         (
             SMALL,
             {"op[0].in_precision": 2, "op[0].out_precision": 2},
-            "in_precision FP16; the target computes in int8",
+            "in_precision FP16; nv_small computes in int8",
         ),
         (SMALL, {"op[0].conv_mode": 1}, "conv_mode 1 (WINOGRAD); nv_small convolves directly only"),
         (
@@ -333,7 +333,7 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
     ],
     "sdp-features": [
         (SMALL, {"op[1].y_op.enable": 1}, "y_op.enable 1; nv_small has stages X1 and X2 only"),
-        (SMALL, {"op[1].dst_precision": 1}, "dst_precision INT16; the target computes in int8"),
+        (SMALL, {"op[1].dst_precision": 1}, "dst_precision INT16; nv_small computes in int8"),
     ],
     "precision-pairs": [
         (
@@ -408,7 +408,7 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
         (POOL, {"surface[0].dst_data.type": 2}, "dst_data.type 2; it is 0"),
     ],
     "pdp-precision": [
-        ("nv_small/pdp_max2s2_int8", {"op[0].precision": 1}, "precision INT16; the target computes")
+        ("nv_small/pdp_max2s2_int8", {"op[0].precision": 1}, "precision INT16; nv_small computes")
     ],
     "pooled-size": [
         (POOL, {"surface[0].dst_data.channel": 3}, "dst_data.channel 3; it is "),

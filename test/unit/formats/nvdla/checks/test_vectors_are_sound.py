@@ -39,4 +39,4 @@ def test_what_a_small_core_lacks(vectors: Path):
     }
     assert "op_type 0 (BDMA); nv_large has no such engine" in found["bdma_1"]
     assert "op_type 5 (RUBIK); nv_large has no such engine" in found["rubik_contract_int8"]
-    assert "src_precision FP16; the target computes in int8" in found["emu_power"]
+    assert "src_precision FP16; nv_large computes in int8" in found["emu_power"]

@@ -1,0 +1,130 @@
+"""
+What the hardware takes, once: the widths of register fields and what a configuration lacks.
+
+A constraint gives `None`, or the rule that is broken with the value found and what is allowed. The lowering
+refuses with these words, the checks of loadables read the same ranges, and `docs/nvdla-limits.md`,
+`xonnc ops --target` and `xonnc explain` are written from them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from xonnc.targets import NvdlaTarget
+
+
+@dataclass(frozen=True)
+class Limit:
+    """
+    The values a register field takes, the same on every configuration (spec/nvdla.md §2.4).
+
+    `way_out` is what can be done about a model that asks for more.
+    """
+
+    engine: str
+    what: str
+    least: int
+    most: int
+    way_out: str
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The least and the greatest value."""
+        return self.least, self.most
+
+    def broken(self, value: int) -> str | None:
+        """`stride 9 (the core takes up to 8); slice …` if `value` is too large."""
+        if value <= self.most:
+            return None
+        return f"{self.what} {value} (the {self.engine} takes up to {self.most}); {self.way_out}"
+
+
+CORE, PDP, CDP, RUBIK = "core", "PDP", "CDP", "Rubik engine"
+
+DIMENSION: Final = Limit(CORE, "size", 1, 8192, "cut the tensor in front of the node")
+KERNEL: Final = Limit(
+    CORE, "kernel", 1, 32, "larger ones run in parts by themselves; else use two convolutions"
+)
+CONV_STRIDE: Final = Limit(CORE, "stride", 1, 8, "slice every n-th row and column of the input first")
+DILATION: Final = Limit(CORE, "dilation", 1, 32, "slice the input into phases first")
+CONV_PAD_BEFORE: Final = Limit(CORE, "pad at top or left", 0, 31, "pad with a node of its own")
+CONV_PAD_AFTER: Final = Limit(CORE, "pad at bottom or right", 0, 63, "pad with a node of its own")
+POOL: Final = Limit(PDP, "pooling kernel", 1, 8, "pool twice: 9x9 with stride 9 is 3x3 of 3x3")
+POOL_STRIDE: Final = Limit(PDP, "pooling stride", 1, 8, "pool twice")
+POOL_PAD: Final = Limit(PDP, "pooling pad", 0, 7, "pad with a node of its own")
+POOL_SIZE: Final = Limit(PDP, "size", 1, 8192, "cut the tensor in front of the node")
+PARTIAL_WIDTH: Final = Limit(PDP, "width of a piece", 0, 1024, "pieces are chosen by the compiler")
+POOL_PIECES: Final = Limit(PDP, "pieces of a row", 1, 64, "make the input narrower")
+CONTRACT_STRIDE: Final = Limit(RUBIK, "contraction stride", 1, 32, "upsample in two steps")
+
+LIMITS: Final = (
+    DIMENSION,
+    KERNEL,
+    CONV_STRIDE,
+    DILATION,
+    CONV_PAD_BEFORE,
+    CONV_PAD_AFTER,
+    POOL_SIZE,
+    POOL,
+    POOL_STRIDE,
+    POOL_PAD,
+    PARTIAL_WIDTH,
+    POOL_PIECES,
+    CONTRACT_STRIDE,
+)
+"""Every limit, by engine."""
+
+LRN_SIZES: Final = (3, 5, 7, 9)
+"""Channels that the CDP normalises over."""
+
+
+@dataclass(frozen=True)
+class Feature:
+    """Something that not every configuration has: the property of its description that says so."""
+
+    property: str
+    what: str
+    lack: str
+    """What a configuration without it does instead."""
+
+
+FEATURES: Final = {
+    feature.property: feature
+    for feature in (
+        Feature("sdp_y", "the third stage of the SDP and its lookup table", "has stages X1 and X2 only"),
+        Feature("rubik", "the Rubik engine, which moves pixels and channels", "has no such engine"),
+        Feature("bdma", "the BDMA engine, which copies", "has no such engine"),
+        Feature("winograd", "winograd convolution", "convolves directly only"),
+        Feature("weight_compression", "compressed weights", "takes plain weights only"),
+    )
+}
+"""What a configuration may lack, by the property that tells."""
+
+
+def lacks(target: NvdlaTarget, feature: str) -> str | None:
+    """`nv_small has stages X1 and X2 only` if `target` is without `feature`, a key of `FEATURES`."""
+    return None if getattr(target, feature) else f"{target.name} {FEATURES[feature].lack}"
+
+
+def lacks_precision(target: NvdlaTarget, precision: str) -> str | None:
+    """`nv_small computes in int8` if `target` has no data path for `precision`."""
+    return (
+        None
+        if precision in target.precisions
+        else f"{target.name} computes in {', '.join(target.precisions)}"
+    )
+
+
+EMULATED_ATOMS: Final = (8, 32)
+"""Memory atoms whose cubes the runtime's CPU emulator reads (§2.5)."""
+
+
+def lacks_emulator(target: NvdlaTarget) -> str | None:
+    """Softmax runs in the runtime's CPU emulator, which knows cubes with atoms of 8 and 32 bytes only."""
+    if target.memory_atom_bytes in EMULATED_ATOMS:
+        return None
+    return (
+        f"{target.name} has atoms of {target.memory_atom_bytes} bytes; the runtime's CPU emulator reads "
+        f"{' and '.join(map(str, EMULATED_ATOMS))}, so end the model in front of it"
+    )
