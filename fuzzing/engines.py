@@ -50,9 +50,24 @@ def engine_for(model: onnx.ModelProto) -> Engine:
         return Engine(model, by_reference=True)
 
 
+ALWAYS = 1000
+"""An opset that no model has."""
+
+REFERENCE_FAULTS = (
+    ("AveragePool", ALWAYS, "takes what is no number to be padding"),
+    ("BatchNormalization", 14, "takes older batch normalisations to be in training"),
+    ("GlobalMaxPool", ALWAYS, "takes the maximum over two axes, however many there are"),
+    ("Loop", ALWAYS, "gives the body of a loop the number of the turn as a list"),
+    ("ReduceSumSquare", ALWAYS, "sums integers of 32 bits into integers of 64"),
+)
+"""Operators, the opset from which on the reference evaluator is right, and what is wrong before."""
+
+
 def _evaluator(model: onnx.ModelProto) -> ReferenceEvaluator:
-    if any(node.op_type == "BatchNormalization" for node in model.graph.node) and _opset(model) < 14:
-        raise XonncError("the reference evaluator takes older batch normalisations to be in training")
+    used = {node.op_type for node in model.graph.node}
+    for op_type, before, fault in REFERENCE_FAULTS:
+        if op_type in used and _opset(model) < before:
+            raise XonncError(f"the reference evaluator {fault}")
     try:
         return ReferenceEvaluator(model)
     except REFERENCE_ERRORS as error:

@@ -14,6 +14,9 @@ TYPES = (*FLOATS, I32, I64)
 
 def reduced(draft: Draft, op_type: str, x: Value, axes: list[int] | None, keepdims: int | None) -> Value:
     """A reduction in the form of the opset."""
+    if op_type == "ReduceLogSumExp" and not x.is_bounded:
+        # Of nothing but minus infinities it is that again, or NaN: ONNX does not say.
+        raise Unfit
     extra: dict[str, int] = {}
     since = 13 if op_type == "ReduceSum" else 18
     if draft.opset >= since and draft.chance(0.15):

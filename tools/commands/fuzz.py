@@ -57,8 +57,10 @@ def run(args: argparse.Namespace) -> int:
             raise XonncError(
                 f"--level {level}: no such level{near(level, LEVELS)}; there are {', '.join(LEVELS)}"
             )
-    if args.save is not None and not args.save.is_dir():
-        raise XonncError(f"{args.save}: no such folder")
+    if args.save is not None:
+        if not args.save.parent.is_dir():
+            raise XonncError(f"{args.save.parent}: no such folder")
+        args.save.mkdir(exist_ok=True)
     found: list[Trial] = []
     files: dict[int, list[Path]] = {}
     levels = args.level or tuple(LEVELS)
