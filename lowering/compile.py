@@ -61,4 +61,5 @@ def compile_to_loadable(
             pool.collect([module])
         if watch is not None:
             watch(name, module)
-    return CompiledLoadable(loadable_of(module, hardware), report_of(module, hardware))
+    loadable = loadable_of(module, hardware)
+    return CompiledLoadable(loadable, report_of(module, hardware, loadable))

@@ -11,7 +11,6 @@ from xonnc.dialects.dla.types import cube_of
 from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.dialects.onnx.types import NONE
-from xonnc.formats.nvdla.geometry import channels_per_atom, kernel_group
 from xonnc.lowering.onnx_to_dla.lowering import (
     Array,
     Cube,
@@ -22,6 +21,7 @@ from xonnc.lowering.onnx_to_dla.lowering import (
 )
 from xonnc.lowering.onnx_to_dla.windows import counts, exact, window_of
 from xonnc.lowering.planning.feasibility import conv_limits
+from xonnc.lowering.planning.groups import merged_groups
 from xonnc.lowering.planning.parts import Part, convolution_parts
 from xonnc.lowering.planning.shapes import Window
 
@@ -151,7 +151,7 @@ def _grouped(
     inputs, outputs = cube_of(source.type).channels, weights.shape[0]
     if inputs % groups or outputs % groups:
         to.refuse(f"{groups} groups do not divide {inputs} and {outputs} channels")
-    merged = merged_groups(groups, inputs // groups, outputs // groups, to)
+    merged = merged_groups(to.target, to.precision, cube_of(source.type), outputs, window, groups)
     if merged == groups:
         return convolution(source, dense(weights, groups), bias, window, to)
     step_in, step_out = merged * inputs // groups, merged * outputs // groups
@@ -163,28 +163,6 @@ def _grouped(
         parts.append(convolution(part, dense(weights[rows], merged), bias_part, window, to))
     cube = cube_of(parts[0].type)
     return to(ConcatOp(parts, 1, to.cube_type(cube._replace(channels=outputs))))
-
-
-def merged_groups(groups: int, inputs: int, outputs: int, to: Lowering) -> int:
-    """
-    How many groups one convolution takes, zeros between them.
-
-    Both sides must be whole atoms. The core takes `atomic_c` channels and one kernel group per step, so the
-    cost is the number of steps; of equal ones the fewest layers.
-    """
-    atom, group = channels_per_atom(to.target, to.precision), kernel_group(to.target, to.precision)
-    fitting = [
-        merged
-        for merged in range(1, groups + 1)
-        if groups % merged == 0
-        if merged == groups or (merged * inputs % atom == 0 and merged * outputs % atom == 0)
-    ]
-
-    def steps(merged: int) -> tuple[int, int]:
-        blocks = -(-merged * inputs // to.target.atomic_c) * -(-merged * outputs // group)
-        return groups // merged * blocks, -merged
-
-    return min(fitting, key=steps)
 
 
 def dense(weights: Array, groups: int) -> Array:

@@ -10,12 +10,13 @@ from xonnc.dialects.dla.types import CubeShape, cube_of
 from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.onnx_to_dla.convolution import channels_of, dense, merged_groups
+from xonnc.lowering.onnx_to_dla.convolution import channels_of, dense
 from xonnc.lowering.onnx_to_dla.integers import Integers, Kernels, lowers
 from xonnc.lowering.onnx_to_dla.lowering import Array, cube_shape
 from xonnc.lowering.onnx_to_dla.reals import Affine, Joined, Reals, Sum
 from xonnc.lowering.onnx_to_dla.windows import counts, exact, window_of
 from xonnc.lowering.planning.feasibility import conv_limits
+from xonnc.lowering.planning.groups import merged_groups
 from xonnc.lowering.planning.parts import convolution_parts
 from xonnc.lowering.planning.shapes import Window
 
@@ -117,7 +118,7 @@ def _grouped(
     inputs, outputs = cube_of(source.value.type).channels, weights.shape[0]
     if inputs % groups or outputs % groups:
         to.refuse(f"{groups} groups do not divide {inputs} and {outputs} channels")
-    merged = merged_groups(groups, inputs // groups, outputs // groups, to)
+    merged = merged_groups(to.target, to.precision, cube_of(source.value.type), outputs, window, groups)
     if merged == groups:
         whole = Kernels(dense(weights, groups), kernels.scales)
         return convolution(source, whole, bias, window, shape, to)

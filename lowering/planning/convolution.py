@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
@@ -69,16 +69,18 @@ class ConvolutionPlan:
     traffic: int
 
 
-def plan_convolution(rows: Rows, buffer: Buffer, piece_cost: int) -> ConvolutionPlan | None:
+def plan_convolution(
+    rows: Rows, buffer: Buffer, cost: Callable[[ConvolutionPlan], float]
+) -> ConvolutionPlan | None:
     """
-    The plan that reads the fewest bytes, `piece_cost` bytes counted for each piece; `None` if nothing fits.
+    The plan of the least cost, and of equal ones that which reads the fewest bytes; `None` if nothing fits.
 
     Weights get banks for all kernels, for two groups (one is read while the other works) or for one group,
     data what is left: whole, else in pieces along the height whose inputs overlap. On a tie the earlier
     choice stays.
     """
     plans = list(_plans(rows, buffer))
-    return min(plans, key=lambda plan: plan.traffic + piece_cost * len(plan.pieces), default=None)
+    return min(plans, key=lambda plan: (cost(plan), plan.traffic), default=None)
 
 
 def _plans(rows: Rows, buffer: Buffer) -> Iterator[ConvolutionPlan]:

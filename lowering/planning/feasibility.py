@@ -7,18 +7,16 @@ are those of `targets/limits.py` and the target's file.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from math import inf
 
 from xonnc.formats.nvdla import geometry
 from xonnc.formats.nvdla.constants import Precision
+from xonnc.formats.nvdla.cycles import ConvWork, conv_cycles, memory_cycles
 from xonnc.lowering.planning.convolution import Buffer, ConvolutionPlan, Rows, plan_convolution
 from xonnc.lowering.planning.shapes import Shape, Window
 from xonnc.targets import NvdlaTarget, limits
-
-PIECE_CYCLES = 1200
-"""
-What starting one more layer costs: about the memory latency the core is designed for (spec/nvdla.md §8.4).
-"""
 
 
 def conv_limits(source: Shape, kernels: int, window: Window) -> str | None:
@@ -56,15 +54,15 @@ def pads_below(what: str, pads: Sequence[int], reach: tuple[int, int]) -> str | 
     return f"{what}s {list(pads)} (the PDP takes less than the kernel's {reach[0]}x{reach[1]})"
 
 
-def conv_plan(
+def buffer_rows(
     target: NvdlaTarget, precision: Precision, source: Shape, kernels: int, window: Window
-) -> ConvolutionPlan | None:
-    """How a convolution shares the convolution buffer; `None` if it does not fit in any way."""
+) -> Rows:
+    """The vertical geometry of a convolution and what it puts into the buffer."""
     bpe = precision.bytes
     bytes_per_kernel = source.channels * window.kernel[0] * window.kernel[1] * bpe
     group = min(geometry.kernel_group(target, precision), kernels)
     atoms = geometry.surfaces(target, precision, source.channels)
-    rows = Rows(
+    return Rows(
         height=source.height,
         output_height=window.counts(source)[0],
         reach=window.reach[0],
@@ -77,13 +75,56 @@ def conv_plan(
         weight_bytes=geometry.weight_bytes(target, kernels, bytes_per_kernel),
         group_bytes=geometry.weight_bytes(target, group, bytes_per_kernel),
     )
+
+
+def conv_plan(
+    target: NvdlaTarget, precision: Precision, source: Shape, kernels: int, window: Window
+) -> ConvolutionPlan | None:
+    """How a convolution shares the convolution buffer; `None` if it does not fit in any way."""
+    rows = buffer_rows(target, precision, source, kernels, window)
     buffer = Buffer(target.cbuf_banks, target.cbuf_entries, target.cbuf_entry_bytes)
-    return plan_convolution(rows, buffer, int(PIECE_CYCLES * bytes_per_cycle(target)))
+    return plan_convolution(
+        rows, buffer, lambda plan: plan_cycles(target, precision, source, kernels, window, rows, plan)
+    )
 
 
-def bytes_per_cycle(target: NvdlaTarget) -> float:
-    """Memory bandwidth in bytes for each cycle of the core's clock."""
-    return target.dram_gb_per_s * 1000 / target.clock_mhz
+def plan_cycles(
+    target: NvdlaTarget,
+    precision: Precision,
+    source: Shape,
+    kernels: int,
+    window: Window,
+    rows: Rows,
+    plan: ConvolutionPlan,
+) -> float:
+    """Cycles of all pieces of a convolution, its results going to memory (`formats/nvdla/cycles.py`)."""
+    columns = window.counts(source)[1]
+    written = geometry.surfaces(target, precision, kernels) * columns * target.memory_atom_bytes
+    total = 0
+    for (outputs, inputs, is_first), times in _alike(plan).items():
+        work = ConvWork(precision, kernels, source.channels, *window.kernel, outputs, columns)
+        moved = inputs * rows.row_bytes + outputs * written
+        if is_first or not plan.weights_stay:
+            moved += rows.weight_bytes
+        busy = max(conv_cycles(target, work), memory_cycles(target, moved))
+        total += times * (target.memory_latency_cycles + busy)
+    return total
+
+
+def _alike(plan: ConvolutionPlan) -> Counter[tuple[int, int, bool]]:
+    """Pieces by output rows, input rows and whether they are the first."""
+    return Counter((piece.outputs, piece.inputs, piece is plan.pieces[0]) for piece in plan.pieces)
+
+
+def convolution_cycles(
+    target: NvdlaTarget, precision: Precision, source: Shape, kernels: int, window: Window
+) -> float:
+    """Cycles of a convolution in the best way there is; infinite if the buffer cannot hold it."""
+    plan = conv_plan(target, precision, source, kernels, window)
+    if plan is None:
+        return inf
+    rows = buffer_rows(target, precision, source, kernels, window)
+    return plan_cycles(target, precision, source, kernels, window, rows, plan)
 
 
 def pool_splits(target: NvdlaTarget, precision: Precision, source: Shape, window: Window) -> int | None:
