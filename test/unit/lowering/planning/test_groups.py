@@ -39,10 +39,14 @@ def test_nothing_else_that_fits_is_faster(target: str, channels: int, size: int,
     assert cycles(merged) == min(map(cycles, fitting))
 
 
-def test_small_images_take_more_groups_than_large_ones():
-    # On 4x4 the wait for memory outweighs the zeros, on 48x48 the zeros outweigh the wait.
-    assert chosen("nv_large", 128, 4, 128) == 128
-    assert chosen("nv_large", 128, 48, 128) == 64
+def test_zeros_are_dear_where_memory_is_slow():
+    # Twice the groups at a time read twice the weights, half as many make twice the layers.
+    target, source = load_target("nv_large"), Shape(128, 8, 8)
+    found = [
+        merged_groups(replace(target, dram_gb_per_s=speed), INT8, source, 128, PADDED, 128)
+        for speed in (10.0, 32.0)
+    ]
+    assert found == [32, 64]
 
 
 def test_slow_memory_makes_layers_dear():
