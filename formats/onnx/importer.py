@@ -22,9 +22,6 @@ that begin with `onnx.`, field by field as in the file (`mirror`).
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 
 import onnx
@@ -43,6 +40,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Region
 
 from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.dialects.onnx.elements.cycles import without_cycle_collection
 from xonnc.dialects.onnx.ops.builtin import EntryPointOp, ReturnOp
 from xonnc.errors import XonncError
 from xonnc.formats.onnx import mirror
@@ -75,7 +73,7 @@ def import_model(
 def import_loaded(loaded: LoadedModel, ctx: Context, inline_functions: bool = False) -> ModuleOp:
     """A loaded model as a module."""
     try:
-        with _without_garbage_collection():
+        with without_cycle_collection():
             return _import(loaded, DisposablePool.of(ctx), inline_functions)
     except XonncError as error:
         raise XonncError(f"{loaded.name}: {error}") from error
@@ -84,26 +82,6 @@ def import_loaded(loaded: LoadedModel, ctx: Context, inline_functions: bool = Fa
 def import_proto(model: onnx.ModelProto, ctx: Context) -> ModuleOp:
     """A model in memory as a module; it must not be changed afterwards."""
     return import_loaded(LoadedModel.of(model), ctx)
-
-
-@contextmanager
-def _without_garbage_collection() -> Generator[None]:
-    """
-    Python's cycle collector costs a third of the time while many objects are made and none dies.
-
-    What was made then goes to the oldest generation unseen (`freeze` and `unfreeze` splice lists), so that no
-    collection of the young starts with all of it.
-    """
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            if not gc.get_freeze_count():
-                gc.freeze()
-                gc.unfreeze()
-            gc.enable()
 
 
 def _import(loaded: LoadedModel, pool: DisposablePool, inline_functions: bool) -> ModuleOp:

@@ -21,6 +21,7 @@ from xdsl.utils.hints import isa
 
 from xonnc.compiler import ModelSummary, new_context, summary
 from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.dialects.onnx.elements.cycles import without_cycle_collection
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import element_type, is_ranked, static_shape, tensor_type, unranked
@@ -84,6 +85,13 @@ def simplify_model(
     own functions are replaced by their bodies. What is dynamic and operators of unknown domains stay. Raises
     `XonncError` for a file that is no model, or a model that contradicts itself.
     """
+    with without_cycle_collection():
+        return _simplified(model, input_shapes, inline_functions)
+
+
+def _simplified(
+    model: str | Path | onnx.ModelProto, input_shapes: Shapes | None, inline_functions: bool
+) -> SimplifiedModel:
     context = new_context()
     loaded = LoadedModel.of(model) if isinstance(model, onnx.ModelProto) else load(model)
     had_external_data = any(
