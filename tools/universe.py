@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from xdsl.passes import ModulePass
 
     from xonnc.transforms.evaluation import Program
+    from xonnc.transforms.shapes.site import Integers
 
 
 def _onnx() -> Dialect:
@@ -227,10 +228,10 @@ def _evaluate_by_onnx(module: ModuleOp) -> Program:
     return program_of(module)
 
 
-def _infer_by_onnx(op: Operation) -> Sequence[Attribute | None]:
+def _infer_by_onnx(op: Operation, integers: Integers) -> Sequence[Attribute | None]:
     from xonnc.formats.onnx.infer import infer_results
 
-    return infer_results(op)
+    return infer_results(op, integers)
 
 
 XONNC_UNIVERSE = Universe(

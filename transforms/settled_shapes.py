@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from xdsl.dialects.builtin import i64
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.traits import Pure
 
@@ -78,8 +79,7 @@ class _Settling:
 
     def refresh(self, op: Operation) -> None:
         """Infers the results of an op anew, and looks at their sizes again."""
-        infer(op)
-        self.dims.look_again(op)
+        infer(op, self.dims, certain=isinstance(op.parent_op(), FuncOp))
         self.stale.update(op.results)
 
     def integers(self, op: Operation, known: dict[Key, SSAValue]) -> None:
@@ -112,7 +112,7 @@ class _Settling:
         if wanted is not None:
             shape = Writer(op).ints(*wanted)
             assert isinstance(shape, OpResult)
-            self.dims.look_again(shape.op)
+            self.dims.learn(shape.op)
             op.operands = [op.data, shape]
             op.properties["allowzero"] = encode(0)
             self.changed = True

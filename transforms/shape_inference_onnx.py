@@ -8,21 +8,29 @@ from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, ModuleOp, NoneType
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator
 
 from xonnc.dialects.onnx.op import OnnxOp
-from xonnc.dialects.onnx.types import is_ranked, is_tensor
+from xonnc.dialects.onnx.types import is_ranked, is_tensor, tensor_type
 from xonnc.rewriting.editing import retype
+from xonnc.transforms.dims.control import enter_body
+from xonnc.transforms.dims.functions import enter_function, name_results
+from xonnc.transforms.dims.knowledge import Knowledge, holds_integers, is_static
+from xonnc.transforms.dims.node import Partly
 from xonnc.transforms.shapes import control, convolution, elementwise, movement, reduction
-from xonnc.transforms.shapes.site import SHAPE_FUNCTIONS, UNKNOWN, ShapeError, Site, Types
+from xonnc.transforms.shapes.bodies import infer_body
+from xonnc.transforms.shapes.site import SHAPE_FUNCTIONS, UNKNOWN, Integers, ShapeError, Site, Types
 
 THEMES = (control, convolution, elementwise, movement, reduction)
 """The modules whose functions are in `SHAPE_FUNCTIONS`."""
 
-Fallback: TypeAlias = Callable[[Operation], Sequence[Attribute | None]]
+WITH_BODY = frozenset(("Loop", "Scan", "ScanV8", "SequenceMap"))
+"""Ops whose body has arguments that come from outside."""
+
+Fallback: TypeAlias = Callable[[Operation, Integers], Sequence[Attribute | None]]
 """Types for the results of an op that has no shape function here; `None` where nothing follows."""
 
 _fallback: list[Fallback] = []
@@ -39,7 +47,8 @@ class ShapeInference(ModulePass):
     Infers the types of all values from the functions' arguments on, then the results of the functions.
 
     Known sizes are kept and unknown ones filled in; a contradiction is an error that names the node and both
-    types. Properties that inference makes certain are written: `auto_pad` becomes pads, axes positive.
+    types. Properties that inference makes certain are written: `auto_pad` becomes pads, axes positive. Sizes
+    of a function's results that follow from sizes with names are named (`onnx.dim_params`): `seq + 1`.
     """
 
     name = "shape-inference-onnx"
@@ -50,29 +59,118 @@ class ShapeInference(ModulePass):
 
 def infer_shapes(module: Operation) -> bool:
     """Infers everything inside `module`; whether a type has changed."""
-    changed = False
-    for region in module.regions:
-        for block in region.blocks:
-            changed |= _infer_block(block)
-    if isinstance(module, FuncOp) and module.body.blocks.first is not None:
-        changed |= _retype_function(module)
+    return _Inference(module).inside(module)
+
+
+class _Inference:
+    """One walk through a module, each op after what it reads."""
+
+    def __init__(self, root: Operation) -> None:
+        self.facts = Knowledge()
+        self._functions = (
+            {op.sym_name.data: op for op in root.walk() if isinstance(op, FuncOp)} if root.regions else {}
+        )
+        self._entered: set[str] = set()
+
+    def inside(self, op: Operation, certain: bool = False) -> bool:
+        """Infers what is inside of an op; `certain` says whether it runs whenever the function does."""
+        if isinstance(op, FuncOp):
+            return self._function(op)
+        changed = False
+        for region in op.regions:
+            for block in region.blocks:
+                changed |= self._block(block, certain)
+        return changed
+
+    def _function(self, function: FuncOp) -> bool:
+        name = function.sym_name.data
+        if name in self._entered or function.body.blocks.first is None:
+            return False
+        self._entered.add(name)
+        enter_function(function, self.facts)
+        changed = False
+        for block in function.body.blocks:
+            changed |= self._block(block, certain=block is function.body.blocks.first)
+        changed |= _retype_function(function)
+        name_results(function, self.facts)
+        return changed
+
+    def _block(self, block: Block, certain: bool) -> bool:
+        changed = False
+        for op in block.ops:
+            if isinstance(op, OnnxOp):
+                if op.regions:
+                    changed |= self._bodies(op)
+                if op.results:
+                    changed |= infer(op, self.facts, certain)
+            elif isinstance(op, CallOp):
+                changed |= self._call(op)
+            elif op.regions:
+                changed |= self.inside(op)
+        return changed
+
+    def _bodies(self, op: OnnxOp) -> bool:
+        if op.name.removeprefix("onnx.") in WITH_BODY:
+            site = Site(op, self.facts.integers)
+            return infer_body(site, lambda block: self._body(site, block))
+        return self.inside(op)
+
+    def _body(self, site: Site, block: Block) -> bool:
+        for argument in block.args:
+            if is_ranked(argument.type):
+                self.facts.note(argument)
+        enter_body(site, self.facts)
+        return self._block(block, certain=False)
+
+    def _call(self, op: CallOp) -> bool:
+        """The results of a function are those of its calls."""
+        function = self._functions.get(op.callee.string_value())
+        if function is None:
+            return False
+        changed = self._function(function)
+        outputs = function.function_type.outputs.data
+        if len(outputs) != len(op.results):
+            return changed
+        return _refine(op, outputs) or changed
+
+
+def infer(op: Operation, facts: Knowledge | None = None, certain: bool = False) -> bool:
+    """
+    Infers the results of one op; whether a type has changed.
+
+    `certain` says whether the op runs whenever the module does, so that what it requires holds everywhere.
+    """
+    known = Knowledge() if facts is None else facts
+    changed = _refine(op, _types(op, known.integers))
+    if all(is_static(result) and not holds_integers(result) for result in op.results):
+        for result in op.results if changed else ():
+            known.note(result)
+        return changed
+    found, equal = known.learn(op)
+    if certain:
+        for left, right in equal:
+            known.symbols.equate(left, right)
+    for result, sizes in zip(op.results, found, strict=False):
+        type_ = None if sizes is None else _with_sizes(result.type, sizes)
+        if type_ is not None and type_ != result.type:
+            retype(result, type_)
+            known.note(result, sizes)
+            changed = True
     return changed
 
 
-def _infer_block(block: Block) -> bool:
-    changed = False
-    for op in block.ops:
-        if op.regions:
-            changed |= infer_shapes(op)
-        if isinstance(op, OnnxOp) and op.results:
-            changed |= infer(op)
-    return changed
+def _types(op: Operation, known: Integers) -> Types:
+    function = SHAPE_FUNCTIONS.get(op.name.removeprefix("onnx."))
+    if function is not None:
+        return function(Site(op, known))
+    if _fallback:
+        return _fallback[0](op, known)
+    return [None] * len(op.results)
 
 
-def infer(op: Operation) -> bool:
-    """Infers the results of one op; whether a type has changed."""
+def _refine(op: Operation, types: Types) -> bool:
     changed = False
-    for result, inferred in zip(op.results, _types(op), strict=True):
+    for result, inferred in zip(op.results, types, strict=True):
         if inferred is None or inferred == result.type or isinstance(result.type, NoneType):
             continue
         merged = merge(Site(op), result.type, inferred)
@@ -82,13 +180,20 @@ def infer(op: Operation) -> bool:
     return changed
 
 
-def _types(op: Operation) -> Types:
-    function = SHAPE_FUNCTIONS.get(op.name.removeprefix("onnx."))
-    if function is not None:
-        return function(Site(op))
-    if _fallback:
-        return _fallback[0](op)
-    return [None] * len(op.results)
+def _with_sizes(type_: Attribute, sizes: Partly) -> Attribute | None:
+    """A type with the sizes that are numbers, `None` if that says nothing."""
+    numbers = [
+        UNKNOWN if size is None or size.number is None or size.number < 0 else size.number for size in sizes
+    ]
+    if not is_tensor(type_):
+        return None
+    if not is_ranked(type_):
+        return tensor_type(tuple(numbers), type_.element_type)
+    shape = type_.get_shape()
+    if len(shape) != len(numbers):
+        return None
+    made = tuple(new if old == UNKNOWN else old for old, new in zip(shape, numbers, strict=True))
+    return None if made == shape else type(type_)(type_.element_type, made, type_.encoding)
 
 
 def merge(site: Site, known: Attribute, inferred: Attribute) -> Attribute:
@@ -120,12 +225,11 @@ def _contradiction(site: Site, known: Attribute, inferred: Attribute) -> ShapeEr
 
 def _retype_function(function: FuncOp) -> bool:
     """Makes the type of a function what its arguments and its end say."""
-    block = function.body.block
-    end = block.last_op
+    end = function.body.block.last_op
     if end is None or not end.has_trait(IsTerminator):
         return False
     wanted = FunctionType.from_lists(
-        [argument.type for argument in block.args], [each.type for each in end.operands]
+        [argument.type for argument in function.body.block.args], [each.type for each in end.operands]
     )
     if wanted == function.function_type:
         return False

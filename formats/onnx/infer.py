@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from typing import TypeAlias
 
+import numpy as np
 import onnx
 import onnx.checker
 import onnx.defs
 import onnx.helper
 import onnx.shape_inference
+from xdsl.dialects.builtin import DYNAMIC_INDEX, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.ops.constant import ConstantOp
-from xonnc.dialects.onnx.types import NONE
+from xonnc.dialects.onnx.types import NONE, element_type, static_shape
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.export_nodes import export_node
 from xonnc.formats.onnx.names import Names
@@ -22,14 +26,18 @@ from xonnc.formats.onnx.opsets import choose_opsets
 from xonnc.formats.onnx.tensors import proto
 from xonnc.formats.onnx.value_types import to_proto, to_type
 
+Integers: TypeAlias = Callable[[SSAValue], Sequence[int] | None]
+"""The integers in a tensor of rank 0 or 1, `DYNAMIC_INDEX` for what is unknown; `None`: how many?"""
+
 MOST_ELEMENTS = 4096
 """Larger constants are weights: no shape depends on what is in them."""
 
 
-def infer_results(op: Operation) -> Sequence[Attribute | None]:
+def infer_results(op: Operation, integers: Integers) -> Sequence[Attribute | None]:
     """
     One type for each result of `op`, `None` where the onnx package finds none.
 
+    `integers` gives what is known of the integers in a small tensor that no constant holds.
     Ops with regions and ops that are no ONNX operators have none. `XonncError` if the operands contradict the
     operator.
     """
@@ -50,7 +58,9 @@ def infer_results(op: Operation) -> Sequence[Attribute | None]:
     known = {name: proto for name, proto in types.items() if proto is not None}
     if schema is None or len(known) < len(types):
         return unknown
-    constants = {names[value]: found for value in op.operands if (found := _constant(value)) is not None}
+    constants = {
+        names[value]: found for value in op.operands if (found := _constant(value, integers)) is not None
+    }
     imports = [onnx.helper.make_opsetid(domain, version) for domain, version in opsets.items()]
     try:
         found = onnx.shape_inference.infer_node_outputs(schema, node, known, constants, opset_imports=imports)
@@ -73,13 +83,19 @@ def _schema(node: onnx.NodeProto, opsets: Mapping[str, int]) -> onnx.defs.OpSche
     return None if schema.deprecated else schema
 
 
-def _constant(value: SSAValue) -> onnx.TensorProto | None:
-    """The elements of a small constant as a tensor."""
+def _constant(value: SSAValue, integers: Integers) -> onnx.TensorProto | None:
+    """The elements of a small constant, or integers that are known all the same, as a tensor."""
     owner = value.owner
-    if not isinstance(owner, ConstantOp) or owner.value is None:
+    if isinstance(owner, ConstantOp) and owner.value is not None:
+        array = elements_array(owner.value)
+        return None if array is None or array.size > MOST_ELEMENTS else proto(array)
+    shape = static_shape(value.type)
+    if shape is None or len(shape) > 1 or element_type(value.type) != i64:
         return None
-    array = elements_array(owner.value)
-    return None if array is None or array.size > MOST_ELEMENTS else proto(array)
+    found = integers(value)
+    if found is None or DYNAMIC_INDEX in found or len(found) != prod(shape):
+        return None
+    return proto(np.array(found, np.int64).reshape(shape))
 
 
 def _no_region(block: Block, details: Mapping[str, Attribute]) -> onnx.GraphProto:

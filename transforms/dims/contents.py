@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
+from xdsl.dialects.builtin import i1
+
+from xonnc.dialects.onnx.elements import elements_array
 from xonnc.transforms.dims.forms import Form
-from xonnc.transforms.dims.node import Element, Elements, Node, elements_of
+from xonnc.transforms.dims.node import Element, Elements, Node, elements_of, integer
+from xonnc.transforms.shapes.movement import equal_parts
 from xonnc.transforms.shapes.site import axis_slice, constant_array, shape_slice
 
 MOST_ELEMENTS = 64
@@ -16,9 +20,9 @@ MOST_ELEMENTS = 64
 def constant(node: Node) -> Sequence[Elements | None]:
     """The elements."""
     array = constant_array(node.op.results[0])
-    if array is None or array.ndim > 1 or array.size > MOST_ELEMENTS or array.dtype.kind not in "iu":
+    if array is None or array.ndim > 1 or array.size > MOST_ELEMENTS or array.dtype.kind not in "biu":
         return []
-    return [tuple(Element(Form(number), number >= 0) for number in map(int, array.reshape(-1)))]
+    return [tuple(integer(Form(number), False) for number in map(int, array.reshape(-1)))]
 
 
 @elements_of("Shape")
@@ -45,10 +49,14 @@ def dim(node: Node) -> Sequence[Elements | None]:
     return [] if sizes is None else [(Element(sizes[node.site.integer("axis")], True),)]
 
 
-@elements_of("Cast", "Identity", "Reshape", "Squeeze", "SqueezeV11", "Unsqueeze", "UnsqueezeV11")
+@elements_of("Cast", "Identity", "Reshape", "Squeeze", "SqueezeV11", "Transpose", "Unsqueeze", "UnsqueezeV11")
 def same(node: Node) -> Sequence[Elements | None]:
     """The integers of the operand; sizes are taken to fit the type they are cast to."""
-    return [node.elements(0)]
+    found = node.elements(0)
+    if found is None or node.site.name != "Cast" or node.site.op.properties["to"] != i1:
+        return [found]
+    numbers = [form.number for form, _ in found]
+    return [] if None in numbers else [tuple(Element(Form(int(number != 0)), True) for number in numbers)]
 
 
 @elements_of("Concat")
@@ -63,6 +71,8 @@ def concat(node: Node) -> Sequence[Elements | None]:
 def gather(node: Node) -> Sequence[Elements | None]:
     """Element i for every index i."""
     data, indices = node.elements(0), node.site.numbers(1)
+    if len(node.sizes(0) or ()) != 1:
+        return []
     if data is None or indices is None or any(not -len(data) <= index < len(data) for index in indices):
         return []
     return [tuple(data[index] for index in indices)]
@@ -81,67 +91,66 @@ def slice_(node: Node) -> Sequence[Elements | None]:
 @elements_of("Split", "SplitV13")
 def split(node: Node) -> Sequence[Elements | None]:
     """Consecutive parts."""
-    data, sizes = node.elements(0), node.site.numbers(1)
-    if data is None or sizes is None or sum(sizes) != len(data):
+    data, parts = node.elements(0), len(node.op.results)
+    if data is None:
         return []
-    parts: list[Elements] = []
+    sizes = node.site.numbers(1) if node.site.has(1) else equal_parts(len(data), parts)
+    if sizes is None or sum(sizes) != len(data) or len(sizes) != parts:
+        return []
+    cut: list[Elements] = []
     for number in sizes:
-        parts.append(data[:number])
+        cut.append(data[:number])
         data = data[number:]
-    return parts
+    return cut
 
 
-@elements_of("ReduceProd", "ReduceProdV13")
-def product(node: Node) -> Sequence[Elements | None]:
-    """The product of all: a vector has one axis to reduce."""
-    data = node.elements(0)
-    if data is None or len(node.sizes(0) or ()) != 1 or node.site.integer("noop_with_empty_axes"):
+@elements_of("ConstantOfShape")
+def constant_of_shape(node: Node) -> Sequence[Elements | None]:
+    """One integer again and again."""
+    count = node.site.numbers(0)
+    value = node.op.properties.get("value")
+    array = None if value is None else elements_array(value)
+    if array is None or count is None or len(count) > 1 or array.dtype.kind not in "biu":
         return []
-    made = node.symbols.product(form for form, _ in data)
-    return [(Element(made, all(is_size for _, is_size in data)),)]
-
-
-def _pairwise(node: Node, compute: Callable[[Element, Element], Element | None]) -> Sequence[Elements | None]:
-    left, right = node.elements(0), node.elements(1)
-    if left is None or right is None:
+    times = count[0] if count else 1
+    if not 0 <= times <= MOST_ELEMENTS:
         return []
-    longer = max(len(left), len(right))
-    if 1 not in (len(left), len(right)) and len(left) != len(right):
+    return [(integer(Form(int(array.reshape(-1)[0])), False),) * times]
+
+
+@elements_of("Expand")
+def expand(node: Node) -> Sequence[Elements | None]:
+    """A vector as it is, or one integer again and again."""
+    data, shape = node.elements(0), node.site.numbers(1)
+    if data is None or shape is None or len(shape) > 1:
         return []
-    made = (
-        [compute(left[i % len(left)], right[i % len(right)]) for i in range(longer)] if left and right else []
-    )
-    known = [element for element in made if element is not None]
-    return [tuple(known)] if len(known) == len(made) else []
+    times = shape[0] if shape else 1
+    if times in (1, len(data)):
+        return [data]
+    return [data * times] if len(data) == 1 and 0 <= times <= MOST_ELEMENTS else []
 
 
-@elements_of("Add")
-def add(node: Node) -> Sequence[Elements | None]:
-    """a + b"""
-    return _pairwise(node, lambda a, b: Element(a.form + b.form, a.is_size and b.is_size))
+@elements_of("Tile")
+def tile(node: Node) -> Sequence[Elements | None]:
+    """All integers again and again."""
+    data, repeats = node.elements(0), node.site.numbers(1)
+    if (
+        data is None
+        or repeats is None
+        or len(repeats) != 1
+        or not 0 <= repeats[0] * len(data) <= MOST_ELEMENTS
+    ):
+        return []
+    return [data * repeats[0]]
 
 
-@elements_of("Sub")
-def sub(node: Node) -> Sequence[Elements | None]:
-    """a - b"""
-    return _pairwise(node, lambda a, b: Element(a.form - b.form, False))
-
-
-@elements_of("Mul")
-def mul(node: Node) -> Sequence[Elements | None]:
-    """a b"""
-    product = node.symbols.product
-    return _pairwise(node, lambda a, b: Element(product([a.form, b.form]), a.is_size and b.is_size))
-
-
-@elements_of("Div")
-def div(node: Node) -> Sequence[Elements | None]:
-    """a / b rounded down, for sizes and positive numbers; ONNX rounds to zero, which is the same for them."""
-
-    def quotient(a: Element, b: Element) -> Element | None:
-        divisor = b.form.number
-        if not a.is_size or divisor is None or divisor <= 0:
-            return None
-        return Element(node.symbols.floor(a.form, divisor), True)
-
-    return _pairwise(node, quotient)
+@elements_of("Range")
+def range_(node: Node) -> Sequence[Elements | None]:
+    """start, start + delta, …"""
+    start, limit, delta = (node.site.numbers(place) for place in range(3))
+    if not start or not limit or not delta or delta[0] == 0:
+        return []
+    numbers = range(start[0], limit[0], delta[0])
+    if len(numbers) > MOST_ELEMENTS:
+        return []
+    return [tuple(integer(Form(number), False) for number in numbers)]

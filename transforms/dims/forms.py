@@ -97,17 +97,36 @@ ONE = Form(1)
 ZERO = Form(0)
 
 
+@dataclass(frozen=True)
+class Floor:
+    """What a symbol stands for: a form divided by a number, rounded down."""
+
+    form: Form
+    divisor: int
+
+
+@dataclass(frozen=True)
+class Extreme:
+    """What a symbol stands for: the smallest or the largest of some forms."""
+
+    is_least: bool
+    of: frozenset[Form]
+
+
 class Symbols:
     """The symbols of one analysis, and what they are known to be equal to."""
 
     def __init__(self) -> None:
         self._numbers: dict[Hashable, int] = {}
+        self._keys: list[Hashable] = []
         self._equal: dict[int, Form] = {}
         self._broadcasts: dict[int, frozenset[Form]] = {}
 
     def symbol(self, key: Hashable) -> Form:
         """The symbol for `key`, always the same."""
-        number = self._numbers.setdefault(key, len(self._numbers))
+        number = self._numbers.setdefault(key, len(self._keys))
+        if number == len(self._keys):
+            self._keys.append(key)
         return self.resolve(Form(0, (((number,), 1),)))
 
     def resolve(self, form: Form) -> Form:
@@ -149,18 +168,37 @@ class Symbols:
     def _bounded(self, form: Form) -> Form:
         return form if len(form.terms) <= MOST_TERMS else self.symbol(("sum", form))
 
+    def minimum(self, left: Form, right: Form) -> Form:
+        """The smaller of two forms."""
+        difference = (left - right).number
+        if difference is not None:
+            return left if difference < 0 else right
+        return self.symbol(Extreme(True, frozenset((left, right))))
+
+    def maximum(self, left: Form, right: Form) -> Form:
+        """The larger of two forms."""
+        difference = (left - right).number
+        if difference is not None:
+            return left if difference > 0 else right
+        return self.symbol(Extreme(False, frozenset((left, right))))
+
+    def key(self, symbol: int) -> Hashable:
+        """What a symbol stands for."""
+        return self._keys[symbol]
+
     def floor(self, form: Form, divisor: int) -> Form:
         """`form / divisor` rounded down, for a positive divisor."""
         whole = {monomial: coefficient // divisor for monomial, coefficient in form.terms}
         if all(coefficient % divisor == 0 for _, coefficient in form.terms):
             return _form(form.constant // divisor, whole)
-        return self.symbol(("floor", form, divisor))
+        return self.symbol(Floor(form, divisor))
 
     def broadcast(self, sizes: Iterable[Form]) -> Form:
         """
         The size of operands that broadcast together.
 
-        It is the one that is not 1 if all others are known to be, else the same symbol for the same sizes.
+        It is the one that is not 1 if all others are known to be, else the same symbol for the same sizes. Of
+        s and min(s, k), k not 1, it is s: were s above k, the two would not broadcast.
         """
         different: set[Form] = set()
         for size in sizes:
@@ -169,6 +207,7 @@ class Symbols:
         fixed = [size.constant for size in different if not size.terms]
         if fixed:
             return Form(min(fixed))
+        different -= {size for size in different if self._is_cut(size, different)}
         if len(different) <= 1:
             return different.pop() if different else ONE
         parts = frozenset(different)
@@ -176,6 +215,14 @@ class Symbols:
         if made.symbol is not None:
             self._broadcasts.setdefault(made.symbol, parts)
         return made
+
+    def _is_cut(self, size: Form, others: set[Form]) -> bool:
+        """Whether a size is min(s, k) for one s of the others and a number k above 1."""
+        key = None if size.symbol is None else self._keys[size.symbol]
+        if not isinstance(key, Extreme) or not key.is_least:
+            return False
+        numbers = [bound.constant for bound in key.of if not bound.terms]
+        return bool(numbers) and min(numbers) > 1 and any(self.resolve(bound) in others for bound in key.of)
 
     def equate(self, left: Form, right: Form) -> bool:
         """

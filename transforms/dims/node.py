@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 from xdsl.ir import Operation, SSAValue
 
 from xonnc.transforms.dims.forms import Form, Symbols
-from xonnc.transforms.shapes.site import Site
+from xonnc.transforms.shapes.site import Shape, Site
 
 Forms: TypeAlias = tuple[Form, ...]
 """The sizes of a tensor."""
@@ -21,6 +21,11 @@ class Element(NamedTuple):
 
     form: Form
     is_size: bool
+
+
+def integer(form: Form, is_size: bool) -> Element:
+    """An integer that is a size if it is said to be, or is a number that could be one."""
+    return Element(form, is_size or (form.number is not None and form.number >= 0))
 
 
 Elements: TypeAlias = tuple[Element, ...]
@@ -40,6 +45,14 @@ class Facts(Protocol):
         """The integers in a value, `None` if their number is unknown or large."""
         ...
 
+    def integers(self, value: SSAValue) -> Shape | None:
+        """The integers in a value as numbers, `UNKNOWN` for what is none."""
+        ...
+
+    def note(self, value: SSAValue, found: Partly | None = None) -> Forms:
+        """Sets the sizes of a value to what its type says, then to what was found."""
+        ...
+
 
 @dataclass(frozen=True)
 class Node:
@@ -53,7 +66,7 @@ class Node:
     @cached_property
     def site(self) -> Site:
         """The op as shape inference sees it: its properties and constants."""
-        return Site(self.op)
+        return Site(self.op, self.facts.integers)
 
     @property
     def symbols(self) -> Symbols:
@@ -67,6 +80,10 @@ class Node:
     def elements(self, place: int) -> Elements | None:
         """The integers in an operand."""
         return self.facts.elements(self.op.operands[place]) if self.site.has(place) else None
+
+    def unknown(self, place: int, of: int = 0) -> Element:
+        """An integer of a result of which nothing is known."""
+        return Element(self.symbols.symbol(("element", self.op.results[of], place)), is_size=False)
 
     def all_sizes(self) -> list[Forms] | None:
         """The sizes of all operands that are there, `None` if a rank is unknown."""

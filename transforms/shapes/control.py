@@ -1,10 +1,14 @@
-"""Shapes of control flow, once the bodies are inferred."""
+"""Shapes of control flow: of the arguments of bodies, and of results once the bodies are inferred."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import Attribute, Operation
 
-from xonnc.dialects.onnx.types import element_type, is_ranked, tensor_type, unranked
+from xonnc.dialects.onnx.types import OptType, SeqType, element_type, is_ranked, tensor_type, unranked
 from xonnc.transforms.shapes.site import UNKNOWN, Site, Types, infers
 
 
@@ -15,9 +19,15 @@ def yielded(op: Operation, region: int) -> list[Attribute]:
 
 
 def union(left: Attribute, right: Attribute) -> Attribute | None:
-    """The most exact type of a value that has one of two types, `None` if no tensor type is both."""
+    """The most exact type of a value that has one of two types, `None` if no type is both."""
     if left == right:
         return left
+    if isinstance(left, SeqType) and isinstance(right, SeqType):
+        inner = union(left.element_type, right.element_type)
+        return None if inner is None else SeqType(inner)
+    if isinstance(left, OptType) and isinstance(right, OptType):
+        inner = union(left.element_type, right.element_type)
+        return None if inner is None else OptType(inner)
     element = element_type(left)
     if element is None or element != element_type(right):
         return None
@@ -27,12 +37,104 @@ def union(left: Attribute, right: Attribute) -> Attribute | None:
     return unranked(element)
 
 
+def without_axis(type_: Attribute, axis: int) -> Attribute | None:
+    """The type of a slice; `None` if the rank is unknown or there is no such axis."""
+    shape = type_.get_shape() if is_ranked(type_) else ()
+    element = element_type(type_)
+    if element is None or not -len(shape) <= axis < len(shape):
+        return None
+    place = axis % len(shape)
+    return tensor_type((*shape[:place], *shape[place + 1 :]), element)
+
+
+def with_axis(type_: Attribute, axis: int, size: int) -> Attribute | None:
+    """The type of slices put together; `None` if their rank is unknown or there is no such axis."""
+    element = element_type(type_)
+    if element is None or not is_ranked(type_):
+        return None
+    shape = type_.get_shape()
+    rank = len(shape) + 1
+    if not -rank <= axis < rank:
+        return None
+    place = axis % rank
+    return tensor_type((*shape[:place], size, *shape[place:]), element)
+
+
+@dataclass(frozen=True)
+class Bodies:
+    """How the operands and results of a Scan belong to its body."""
+
+    states: int
+    """How many values are carried; the rest are scanned."""
+    input_axes: Sequence[int]
+    output_axes: Sequence[int]
+
+
+def scan_bodies(site: Site) -> Bodies | None:
+    """The parts of a Scan, `None` if they do not fit together."""
+    inputs = site.integer("num_scan_inputs")
+    states = len(site.op.operands) - inputs
+    outputs = len(site.op.results) - states
+    if inputs < 1 or states < 0 or outputs < 0:
+        return None
+    input_axes = site.integers("scan_input_axes") or (0,) * inputs
+    output_axes = site.integers("scan_output_axes") or (0,) * outputs
+    if len(input_axes) != inputs or len(output_axes) != outputs:
+        raise site.fail(
+            f"{len(input_axes)} and {len(output_axes)} axes for {inputs} inputs, {outputs} outputs"
+        )
+    return Bodies(states, input_axes, output_axes)
+
+
+def carried_count(site: Site) -> int:
+    """How many values a body hands from turn to turn."""
+    match site.name:
+        case "Loop":
+            return len(site.op.operands) - 2
+        case "Scan":
+            bodies = scan_bodies(site)
+            return 0 if bodies is None else bodies.states
+        case _:
+            return 0
+
+
+def argument_types(site: Site) -> list[Attribute | None]:
+    """The types that the arguments of a body have when it is first entered; `None` where nothing follows."""
+    types = [operand.type for operand in site.op.operands]
+    match site.name:
+        case "Loop":
+            return [tensor_type((), i64), tensor_type((), i1), *types[2:]]
+        case "Scan":
+            bodies = scan_bodies(site)
+            if bodies is None:
+                return []
+            states, scanned = types[: bodies.states], types[bodies.states :]
+            pairs = zip(scanned, bodies.input_axes, strict=True)
+            return [*states, *(without_axis(type_, axis) for type_, axis in pairs)]
+        case "ScanV8":
+            return _batched(site, types[1:])
+        case "SequenceMap":
+            return [type_.element_type if isinstance(type_, SeqType) else type_ for type_ in types]
+        case _:
+            return []
+
+
+def _batched(site: Site, types: Sequence[Attribute]) -> list[Attribute | None]:
+    """Without the batch, and what is scanned without its axis, the second unless named otherwise."""
+    states = len(types) - site.integer("num_scan_inputs")
+    inner = [without_axis(type_, 0) for type_ in types]
+    return [*inner[:states], *(None if each is None else without_axis(each, 0) for each in inner[states:])]
+
+
 @infers("If")
 def if_(site: Site) -> Types:
     """What both branches give."""
     branches = yielded(site.op, 0), yielded(site.op, 1)
     if len(branches[0]) != len(branches[1]) or len(branches[0]) != len(site.op.results):
         raise site.fail(f"the branches give {len(branches[0])} and {len(branches[1])} values")
+    taken = site.numbers(0)
+    if taken is not None and len(taken) == 1:
+        return branches[0 if taken[0] else 1]
     return [union(left, right) for left, right in zip(*branches, strict=True)]
 
 
@@ -44,9 +146,51 @@ def loop(site: Site) -> Types:
     if len(carried) != len(site.op.results):
         raise site.fail(f"the body gives {len(carried)} values for {len(site.op.results)} results")
     finals = [union(start, end) for start, end in zip(given, carried, strict=False)]
-    scanned: list[Attribute | None] = []
-    for type_ in carried[len(given) :]:
-        scanned.append(
-            tensor_type((UNKNOWN, *type_.get_shape()), type_.element_type) if is_ranked(type_) else None
-        )
-    return [*finals, *scanned]
+    return [*finals, *(with_axis(type_, 0, UNKNOWN) for type_ in carried[len(given) :])]
+
+
+@infers("Scan")
+def scan(site: Site) -> Types:
+    """What the body carries; scanned values get an axis as long as those of the inputs."""
+    bodies, ends = scan_bodies(site), yielded(site.op, 0)
+    if bodies is None or len(ends) != len(site.op.results):
+        raise site.fail(f"the body gives {len(ends)} values for {len(site.op.results)} results")
+    lengths: set[int] = set()
+    for place, axis in enumerate(bodies.input_axes, bodies.states):
+        shape = site.shape(place)
+        if shape is not None:
+            lengths.add(shape[site.axis(axis, len(shape))])
+    lengths.discard(UNKNOWN)
+    if len(lengths) > 1:
+        listed = " and ".join(map(str, sorted(lengths)))
+        raise site.fail(f"what is scanned has lengths {listed}; all must be equal")
+    length = lengths.pop() if lengths else UNKNOWN
+    states = [operand.type for operand in site.op.operands[: bodies.states]]
+    finals = [union(start, end) for start, end in zip(states, ends, strict=False)]
+    scanned = zip(ends[bodies.states :], bodies.output_axes, strict=True)
+    return [*finals, *(with_axis(type_, axis, length) for type_, axis in scanned)]
+
+
+@infers("ScanV8")
+def batched_scan(site: Site) -> Types:
+    """As Scan, for each element of a batch; what is scanned has the batch and the length before it."""
+    ends = yielded(site.op, 0)
+    states = len(site.op.operands) - 1 - site.integer("num_scan_inputs")
+    shapes = [site.shape(place) for place in range(1, len(site.op.operands))]
+    batch = next((shape[0] for shape in shapes if shape and shape[0] != UNKNOWN), UNKNOWN)
+    lengths = (shape[1] for shape in shapes[states:] if shape is not None and len(shape) > 1)
+    length = next((size for size in lengths if size != UNKNOWN), UNKNOWN)
+    found: list[Attribute | None] = []
+    for place, end in enumerate(ends):
+        inner = end if place < states else with_axis(end, 0, length)
+        found.append(None if inner is None else with_axis(inner, 0, batch))
+    return found if len(found) == len(site.op.results) else [None] * len(site.op.results)
+
+
+@infers("SequenceMap")
+def sequence_map(site: Site) -> Types:
+    """Sequences of what the body gives."""
+    ends = yielded(site.op, 0)
+    if len(ends) != len(site.op.results):
+        raise site.fail(f"the body gives {len(ends)} values for {len(site.op.results)} results")
+    return [SeqType(end) for end in ends]

@@ -9,7 +9,7 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import DYNAMIC_INDEX, NoneType
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, OpDef
 
 from xonnc.dialects.onnx.elements import elements_array
@@ -27,8 +27,8 @@ Shape: TypeAlias = tuple[int, ...]
 Types: TypeAlias = "Sequence[Attribute | None]"
 """One type for each result; `None` leaves a result as it is."""
 
-AXIS_DEPTH = 8
-"""How many ops back `partial_values` looks for the numbers in a shape operand."""
+Integers: TypeAlias = "Callable[[SSAValue], Shape | None]"
+"""The integers in a tensor of rank 0 or 1 as far as they follow, else `UNKNOWN`; `None`: how many?"""
 
 
 class ShapeError(XonncError):
@@ -40,6 +40,8 @@ class Site:
     """One op under inference; operands are addressed by place."""
 
     op: Operation
+    known: Integers | None = None
+    """What is known of integers that no constant holds."""
 
     def fail(self, problem: str) -> ShapeError:
         """The error that names the node."""
@@ -84,13 +86,21 @@ class Site:
         return constant_array(self.op.operands[place]) if self.has(place) else None
 
     def numbers(self, place: int) -> Shape | None:
-        """The integers of a constant operand."""
+        """The integers of an operand, if all of them follow from constants and shapes."""
         array = self.constant(place)
-        return None if array is None else tuple(int(number) for number in array.reshape(-1))
+        if array is not None:
+            return tuple(array.reshape(-1).astype(np.int64).tolist())
+        found = self.partly(place)
+        return None if found is None or UNKNOWN in found else found
 
     def partly(self, place: int) -> Shape | None:
         """The integers of an operand as far as they follow from constants and shapes, else `UNKNOWN`."""
-        return partial_values(self.op.operands[place]) if self.has(place) else None
+        if not self.has(place):
+            return None
+        array = self.constant(place)
+        if array is not None:
+            return self.numbers(place) if array.ndim <= 1 else None
+        return None if self.known is None else self.known(self.op.operands[place])
 
     def property(self, name: str) -> Decoded:
         """A property as a Python value."""
@@ -169,49 +179,6 @@ def constant_array(value: SSAValue) -> Array | None:
     return None if elements is None else elements_array(elements)
 
 
-def partial_values(value: SSAValue, depth: int = AXIS_DEPTH) -> Shape | None:
-    """The integers in a tensor of rank 0 or 1, each `UNKNOWN` unless it follows; `None`: how many?"""
-    known = constant_array(value)
-    if known is not None:
-        return tuple(int(number) for number in known.reshape(-1)) if known.ndim <= 1 else None
-    if depth and isinstance(value, OpResult):
-        found = _through(value.op, depth - 1)
-        if found is not None:
-            return found
-    type_ = value.type
-    shape = type_.get_shape() if is_ranked(type_) else None
-    if shape is None or len(shape) > 1 or shape == (UNKNOWN,):
-        return None
-    return (UNKNOWN,) * (shape[0] if shape else 1)
-
-
-def _through(op: Operation, depth: int) -> Shape | None:
-    """`partial_values` of the result of an op that computes shapes."""
-    site = Site(op)
-    match site.name:
-        case "Shape":
-            shape = site.shape(0)
-            return None if shape is None else shape_slice(site, shape)
-        case "Dim":
-            shape = site.shape(0)
-            return None if shape is None else (shape[site.integer("axis")],)
-        case "Cast" | "Identity" | "Squeeze" | "Unsqueeze" | "SqueezeV11" | "UnsqueezeV11":
-            type_ = op.results[0].type
-            if is_ranked(type_) and len(type_.get_shape()) > 1:
-                return None
-            return partial_values(op.operands[0], depth)
-        case "Concat":
-            parts = [partial_values(operand, depth) for operand in op.operands]
-            known = [part for part in parts if part is not None]
-            return sum(known, ()) if len(known) == len(parts) else None
-        case "Gather":
-            return _gathered(site, depth)
-        case "Slice":
-            return _sliced(site, depth)
-        case _:
-            return None
-
-
 def shape_slice(site: Site, shape: Shape) -> Shape:
     """The axes that Shape's `start` and `end` leave."""
     rank = len(shape)
@@ -219,22 +186,6 @@ def shape_slice(site: Site, shape: Shape) -> Shape:
     begin = min(max(start + rank if start < 0 else start, 0), rank)
     stop = min(max(end + rank if end < 0 else end, 0), rank)
     return shape[begin:stop]
-
-
-def _gathered(site: Site, depth: int) -> Shape | None:
-    data = partial_values(site.op.operands[0], depth)
-    indices = site.numbers(1)
-    if data is None or indices is None or any(not -len(data) <= index < len(data) for index in indices):
-        return None
-    return tuple(data[index] for index in indices)
-
-
-def _sliced(site: Site, depth: int) -> Shape | None:
-    data = partial_values(site.op.operands[0], depth)
-    starts, ends, steps = site.numbers(1), site.numbers(2), site.numbers(4) or (1,)
-    if data is None or starts is None or ends is None or len(starts) != 1:
-        return None
-    return data[axis_slice(starts[0], ends[0], steps[0], len(data))]
 
 
 def axis_slice(start: int, end: int, step: int, size: int) -> slice:

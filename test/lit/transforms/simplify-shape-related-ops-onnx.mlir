@@ -68,9 +68,9 @@ func.func @through(%x: tensor<?x?xf32>) -> (tensor<2xf32>, tensor<3xi64>) {
 
 // -----
 
-// What is known of a shape reaches the types; -1 and unknown sizes stay dynamic.
+// What is known of a shape reaches the types; -1 takes what is left, unknown sizes stay dynamic.
 // CHECK-LABEL: func.func @types
-// CHECK:         "onnx.Reshape"(%{{.*}}, %{{.*}}) <{allowzero = 0 : si64}> : (tensor<?x3x4xf32>, tensor<3xi64>) -> tensor<?x4x?xf32>
+// CHECK:         "onnx.Reshape"(%{{.*}}, %{{.*}}) <{allowzero = 0 : si64}> : (tensor<?x3x4xf32>, tensor<3xi64>) -> tensor<?x4x3xf32>
 // CHECK:         onnx.ConstantOfShape(%{{.*}}) {{.*}}: (tensor<2xi64>) -> tensor<?x3xf32>
 // CHECK:         "onnx.Expand"(%{{.*}}, %{{.*}}) : (tensor<1x1xf32>, tensor<2xi64>) -> tensor<?x3xf32>
 func.func @types(%x: tensor<?x3x4xf32>, %y: tensor<1x1xf32>) -> (tensor<?x?x?xf32>, tensor<?x?xf32>, tensor<?x?xf32>) {

@@ -149,7 +149,7 @@ def test_nothing_follows_for_an_op_that_its_schema_does_not_admit():
         """
     module = OnnxParser(context(), text, "text").parse_module()
     gradient = next(op for op in module.walk() if isinstance(op, OnnxOp))
-    assert infer_results(gradient) == [None]
+    assert infer_results(gradient, lambda _: None) == [None]
 
 
 def test_nothing_follows_where_the_onnx_package_finds_no_type():
@@ -160,7 +160,7 @@ def test_nothing_follows_where_the_onnx_package_finds_no_type():
         }
         """
     gradient = next(op for op in parsed(text).walk() if isinstance(op, OnnxOp))
-    assert infer_results(gradient) == [None]
+    assert infer_results(gradient, lambda _: None) == [None]
 
 
 def test_a_name_that_is_an_attribute_is_the_nodes_name():

@@ -125,6 +125,33 @@ MODELS = {
         y = If(c) <then_branch = yes () => (float[A, B] p) { p = Relu(x) },
                    else_branch = no () => (float[A, B] q) { q = Concat<axis = 1>(x, x) }>
         z = Concat<axis = 1>(y, x) }""",
+    "computed": """(float[N, S] x, float[M] v) => (float[A, B] r, float[C] a, float[D] b, float[E] c,
+        float[F] d, float[G] e, float[H] g, float[I] h) {
+        s = Shape(x)  i = Constant<value = int64[1] {0}>()  j = Constant<value = int64[1] {1}>()
+        n = Gather(s, i)  q = Gather(s, j)  three = Constant<value = int64[1] {3}>()
+        below = Neg(three)  far = Sub(n, below)  a = ConstantOfShape(far)
+        least = Min(n, q)  b = ConstantOfShape(least)
+        most = Max(q, n)  flat = Abs(most)  c = ConstantOfShape(flat)
+        rest = Mod(q, three)  d = ConstantOfShape(rest)
+        sum = ReduceSum<keepdims = 1>(s)  e = ConstantOfShape(sum)
+        last = ReduceMax<keepdims = 1>(s)  first = ReduceMin<keepdims = 1>(s)
+        spread = Sub(last, first)  g = ConstantOfShape(spread)
+        same = Equal(n, n)  other = Not(same)  all = And(same, other)
+        pick = Where(all, q, n)  h = ConstantOfShape(pick)
+        zero = Constant<value = int64 {0}>()  two = Constant<value = int64 {2}>()
+        one = Constant<value = int64 {1}>()  places = Range(zero, two, one)  back = Gather(s, places)
+        ones = ConstantOfShape<value = int64[1] {1}>(j)  tiled = Tile(ones, j)
+        wide = Expand(tiled, j)  both = Mul(back, wide)  r = Reshape(x, both)
+        big = Tile(v, three) }""",
+    "loops": """(float[N, S] x, float[S] v, bool go) => (float[A, B] y, float[C, D] z, float[E, F] w) {
+        s = Shape(x)  i = Constant<value = int64 {0}>()  n = Gather(s, i)  yes = Constant<value = int64 {1}>()
+        always = Cast<to = 9>(yes)
+        y, grown, w = Loop(n, always, x, x) <body = turn
+            (int64 k, bool c, float[P, Q] p, float[R, Q2] g) => (bool d, float[P, Q] o, float[T, U] h,
+                float[V] t) { d = Identity(c)  o = Relu(p)  h = Concat<axis = 0>(g, g)  t = Neg(v) }>
+        state, z = Scan(v, x) <num_scan_inputs = 1, body = step
+            (float[S] a, float[S] b) => (float[S] c, float[S] d) { c = Neg(a)  d = Mul(b, b) }>
+        u = Add(y, x) }""",
 }
 """Graphs; the names of their inputs' dimensions are given sizes below."""
 
@@ -249,7 +276,6 @@ KNOWN = {
         {"x.1", "y.1", "h.1"},
         {"f.0", "k.0"},
         {"g.1"},
-        {"h.2", "k.1"},
         {"l.0", "m.0"},
         {"z.0"},
         {"z.1"},
@@ -260,6 +286,23 @@ KNOWN = {
         {"r.0"},
     ],
     "blocks": [{"x.0", "d.0", "s.0"}, {"x.2", "s.2"}, {"x.3", "s.3"}, {"d.2"}, {"d.3"}],
+    "computed": [
+        {"x.0", "h.0", "r.0"},
+        {"x.1", "r.1"},
+        {"v.0"},
+        {"a.0"},
+        {"b.0"},
+        {"c.0"},
+        {"d.0"},
+        {"e.0"},
+        {"g.0"},
+        {"big.0"},
+    ],
+    "loops": [
+        {"x.0", "y.0", "w.0", "u.0", "z.0"},
+        {"x.1", "y.1", "w.1", "u.1", "z.1", "v.0", "state.0", "grown.1"},
+        {"grown.0"},
+    ],
     "branches": [{"x.0", "y.0", "z.0"}, {"x.1"}, {"y.1"}, {"z.1"}],
 }
 

@@ -1,0 +1,117 @@
+"""Sizes of what control flow gives, once the bodies are learned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Block, SSAValue
+
+from xonnc.dialects.onnx.types import is_ranked
+from xonnc.transforms.dims.forms import ONE, Form
+from xonnc.transforms.dims.node import Facts, Node, Partly, sizes_of
+from xonnc.transforms.shapes.control import Bodies, scan_bodies
+from xonnc.transforms.shapes.site import Site
+
+
+def yielded(block: Block) -> Sequence[SSAValue]:
+    """The values at the end of a body."""
+    end = block.last_op
+    return () if end is None else end.operands
+
+
+def enter_body(site: Site, facts: Facts) -> None:
+    """Gives slices that a Scan hands to its body the sizes that the whole has."""
+    bodies = scan_bodies(site) if site.name == "Scan" else None
+    if bodies is None:
+        return
+    scanned = site.op.operands[bodies.states :], site.op.regions[0].block.args[bodies.states :]
+    for whole, slice_, axis in zip(*scanned, bodies.input_axes, strict=False):
+        sizes = facts.sizes(whole)
+        if sizes is not None and -len(sizes) <= axis < len(sizes) and is_ranked(slice_.type):
+            place = axis % len(sizes)
+            facts.note(slice_, (*sizes[:place], *sizes[place + 1 :]))
+
+
+@sizes_of("If")
+def if_(node: Node) -> Sequence[Partly | None]:
+    """The sizes that both branches give."""
+    branches = [yielded(region.block) for region in node.op.regions]
+    found: list[Partly | None] = []
+    for values in zip(*branches, strict=False):
+        left, right = (node.facts.sizes(value) for value in values)
+        if left is None or right is None or len(left) != len(right):
+            found.append(None)
+        else:
+            found.append([a if a == b else None for a, b in zip(left, right, strict=True)])
+    return found
+
+
+@sizes_of("Loop")
+def loop(node: Node) -> Sequence[Partly | None]:
+    """What every turn leaves as it is; as many slices as there are turns."""
+    block = node.op.regions[0].block
+    ends = yielded(block)[1:]
+    initial = node.op.operands[2:]
+    found: list[Partly | None] = []
+    for start, inside, end in zip(initial, block.args[2:], ends, strict=False):
+        found.append(_carried(node, start, inside, end))
+    turns = _turns(node, block)
+    for end in ends[len(initial) :]:
+        sizes = node.facts.sizes(end)
+        found.append(None if sizes is None else (turns, *sizes))
+    return found
+
+
+def _carried(node: Node, start: SSAValue, inside: SSAValue, end: SSAValue) -> Partly | None:
+    """The sizes of a carried value that no turn changes; inside of the body they are those of the start."""
+    before, within, after = (node.facts.sizes(value) for value in (start, inside, end))
+    if before is None or within is None or after is None or not len(before) == len(within) == len(after):
+        return None
+    found: list[Form | None] = []
+    for first, turn, last in zip(before, within, after, strict=True):
+        if turn == last and turn.symbol is not None:
+            node.symbols.equate(first, turn)
+        found.append(first if last in (turn, first) else None)
+    return found
+
+
+def _turns(node: Node, block: Block) -> Form | None:
+    """How often a loop runs, if its condition never ends it."""
+    count = node.elements(0)
+    if not count or len(count) != 1 or not count[0].is_size or not block.args or not yielded(block):
+        return None
+    start = node.facts.integers(node.op.operands[1]) if node.site.has(1) else (1,)
+    given, condition = (node.facts.elements(value) for value in (block.args[1], yielded(block)[0]))
+    goes_on = condition is not None and (condition == given or [form for form, _ in condition] == [ONE])
+    return count[0].form if start == (1,) and goes_on else None
+
+
+@sizes_of("Scan")
+def scan(node: Node) -> Sequence[Partly | None]:
+    """What every turn leaves as it is; slices as many as the inputs have."""
+    block = node.op.regions[0].block
+    bodies = scan_bodies(node.site)
+    ends = yielded(block)
+    if bodies is None or len(ends) != len(node.op.results):
+        return []
+    count = bodies.states
+    found: list[Partly | None] = []
+    for start, inside, end in zip(node.op.operands[:count], block.args[:count], ends, strict=False):
+        found.append(_carried(node, start, inside, end))
+    turns = _length(node, bodies)
+    for end, axis in zip(ends[count:], bodies.output_axes, strict=False):
+        sizes = node.facts.sizes(end)
+        place = None if sizes is None else axis % (len(sizes) + 1)
+        found.append(None if sizes is None or place is None else (*sizes[:place], turns, *sizes[place:]))
+    return found
+
+
+def _length(node: Node, bodies: Bodies) -> Form | None:
+    """The number of slices of the first scanned input, and what that of the others must be."""
+    found: list[Form] = []
+    for operand, axis in zip(node.op.operands[bodies.states :], bodies.input_axes, strict=False):
+        sizes = node.facts.sizes(operand)
+        if sizes is not None and -len(sizes) <= axis < len(sizes):
+            found.append(sizes[axis])
+    node.equal.extend((found[0], other) for other in found[1:])
+    return found[0] if found else None

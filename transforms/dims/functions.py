@@ -1,0 +1,101 @@
+"""The names of dimensions at the borders of functions (`onnx.dim_params`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, SSAValue
+from xdsl.traits import IsTerminator
+from xdsl.utils.hints import isa
+
+from xonnc.dialects.onnx.types import is_ranked
+from xonnc.transforms.dims.forms import Form
+from xonnc.transforms.dims.knowledge import Knowledge
+from xonnc.transforms.dims.naming import Parameter, named
+from xonnc.transforms.shapes.site import UNKNOWN
+
+DIM_PARAMS = "onnx.dim_params"
+"""The attribute of arguments and results that names their dimensions: `0:batch,1:seq`."""
+
+_DIM_PARAM = re.compile(r"(?:^|,)(\d+):")
+
+
+def read_dim_params(text: str) -> dict[int, str]:
+    """`0:batch,1:seq` as names by axis."""
+    parts = _DIM_PARAM.split(text)
+    return {int(axis): name for axis, name in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def returned(function: FuncOp) -> Sequence[SSAValue]:
+    """The values that a function ends with."""
+    last = function.body.blocks.last
+    end = None if last is None else last.last_op
+    return end.operands if end is not None and end.has_trait(IsTerminator) else ()
+
+
+def names_of(
+    values: Sequence[SSAValue], attributes: Attribute | None
+) -> Iterator[tuple[SSAValue, dict[int, str]]]:
+    """Arguments or returned values with the names of their dimensions."""
+    held = attributes.data if isa(attributes, ArrayAttr[DictionaryAttr]) else ()
+    for place, value in enumerate(values):
+        names = held[place].data.get(DIM_PARAMS) if place < len(held) else None
+        yield value, read_dim_params(names.data) if isinstance(names, StringAttr) else {}
+
+
+def name_symbol(function: FuncOp, name: str | None, facts: Knowledge) -> Form | None:
+    """The symbol for a named dimension."""
+    return None if name is None else facts.symbols.symbol(Parameter(function, name))
+
+
+def enter_function(function: FuncOp, facts: Knowledge) -> set[Form]:
+    """Gives the arguments' sizes their names' symbols; which those are."""
+    parameters: set[Form] = set()
+    for value, names in names_of(function.body.block.args, function.arg_attrs):
+        if is_ranked(value.type):
+            shape = value.type.get_shape()
+            symbols = [name_symbol(function, names.get(axis), facts) for axis in range(len(shape))]
+            facts.note(value, symbols)
+            parameters.update(size for size in symbols if size is not None)
+    return parameters
+
+
+def dim_names(value: SSAValue, facts: Knowledge) -> dict[int, str]:
+    """The names of a value's dynamic dimensions that have one, by axis."""
+    sizes = facts.sizes(value)
+    if sizes is None or not is_ranked(value.type):
+        return {}
+    found: dict[int, str] = {}
+    for axis, (size, static) in enumerate(zip(sizes, value.type.get_shape(), strict=True)):
+        name = named(size, facts.symbols) if static == UNKNOWN else None
+        if name is not None:
+            found[axis] = name
+    return found
+
+
+def name_results(function: FuncOp, facts: Knowledge) -> None:
+    """Names the dynamic dimensions of a function's results that follow from those of its arguments."""
+    values = returned(function)
+    held = function.res_attrs.data if isa(function.res_attrs, ArrayAttr[DictionaryAttr]) else ()
+    made: list[DictionaryAttr] = []
+    for place, (value, said) in enumerate(names_of(values, function.res_attrs)):
+        shape = value.type.get_shape() if is_ranked(value.type) else None
+        names = dim_names(value, facts) | said
+        if shape is not None:
+            names = {
+                axis: names[axis] for axis in sorted(names) if axis < len(shape) and shape[axis] == UNKNOWN
+            }
+        data: dict[str, Attribute] = dict(held[place].data) if place < len(held) else {}
+        data.pop(DIM_PARAMS, None)
+        if names:
+            data[DIM_PARAMS] = StringAttr(_written(names))
+        made.append(DictionaryAttr(data))
+    if any(each.data for each in made) or function.res_attrs is not None:
+        function.res_attrs = ArrayAttr(made)
+
+
+def _written(names: Mapping[int, str]) -> str:
+    return ",".join(f"{axis}:{name}" for axis, name in names.items())

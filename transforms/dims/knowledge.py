@@ -1,0 +1,152 @@
+"""What is known of sizes, and of the integers in small tensors, as forms over symbols."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import i1, i32, i64
+from xdsl.ir import Operation, SSAValue
+
+from xonnc.dialects.onnx.types import element_type, is_ranked
+from xonnc.transforms.dims import arithmetic, contents, contraction, control, elementwise, movement, windows
+from xonnc.transforms.dims.forms import Form, Symbols
+from xonnc.transforms.dims.node import ELEMENTS, SIZES, Element, Elements, Forms, Node, Partly
+from xonnc.transforms.shapes.site import UNKNOWN, Shape
+
+THEMES = (arithmetic, contents, contraction, control, elementwise, movement, windows)
+"""The modules whose rules are in `SIZES` and `ELEMENTS`."""
+
+INTEGERS = (i1, i32, i64)
+"""Elements that sizes fit into, and what is said of sizes."""
+
+DEPTH = 8
+"""How many ops back an integer is sought that no walk has come by."""
+
+
+class Knowledge:
+    """
+    Sizes and integers of the values of one module.
+
+    Ops are learned in the order in which they stand. Of a value whose op was not learned, sizes are what its
+    type says, and integers are sought a few ops back.
+    """
+
+    def __init__(self) -> None:
+        self.symbols = Symbols()
+        self._sizes: dict[SSAValue, Forms] = {}
+        self._elements: dict[SSAValue, Elements | None] = {}
+        self._depth = DEPTH
+
+    def sizes(self, value: SSAValue) -> Forms | None:
+        """The sizes of a value, `None` if its rank is unknown."""
+        known = self._sizes.get(value)
+        if known is None:
+            if not is_ranked(value.type):
+                return None
+            known = self.note(value)
+        return tuple(self.symbols.resolve(size) for size in known)
+
+    def elements(self, value: SSAValue) -> Elements | None:
+        """The integers in a value of rank 0 or 1, `None` if their number is unknown or large."""
+        if value in self._elements:
+            known = self._elements[value]
+        elif not holds_integers(value):
+            return None
+        else:
+            known = self._sought(value)
+        if known is not None:
+            return tuple(Element(self.symbols.resolve(form), is_size) for form, is_size in known)
+        count = self._count(value)
+        if count is None or count > contents.MOST_ELEMENTS:
+            return None
+        return tuple(
+            Element(self.symbols.symbol(("element", value, place)), is_size=False) for place in range(count)
+        )
+
+    def integers(self, value: SSAValue) -> Shape | None:
+        """The integers in a value as numbers, `UNKNOWN` for what is none; `None`: how many?"""
+        found = self.elements(value)
+        if found is None:
+            return None
+        return tuple(UNKNOWN if form.number is None else form.number for form, _ in found)
+
+    def note(self, value: SSAValue, found: Partly | None = None) -> Forms:
+        """
+        Sets the sizes of a value: what its type says, then what was found.
+
+        Every other dimension gets a symbol of its own. The value must be of known rank.
+        """
+        assert is_ranked(value.type)
+        shape = value.type.get_shape()
+        if found is None or len(found) != len(shape):
+            found = (None,) * len(shape)
+        made = tuple(
+            Form(static)
+            if static != UNKNOWN
+            else size
+            if size is not None
+            else self.symbols.symbol(("size", value, axis))
+            for axis, (static, size) in enumerate(zip(shape, found, strict=True))
+        )
+        self._sizes[value] = made
+        return made
+
+    def learn(self, op: Operation) -> tuple[Sequence[Partly | None], Sequence[tuple[Form, Form]]]:
+        """
+        Finds the sizes and integers of an op's results.
+
+        Gives the sizes as far as a rule found them, and which sizes must be equal or the model fails.
+        """
+        name = op.name.removeprefix("onnx.")
+        node = Node(op, self, [])
+        found: Sequence[Partly | None] = ()
+        if name in SIZES and not all(is_static(result) for result in op.results):
+            found = SIZES[name](node)
+        for place, result in enumerate(op.results):
+            if is_ranked(result.type):
+                self.note(result, found[place] if place < len(found) else None)
+        for result in op.results:
+            if holds_integers(result):
+                self._elements.pop(result, None)
+                self._sought(result)
+        return found, node.equal
+
+    def _sought(self, value: SSAValue) -> Elements | None:
+        """The integers that the op of a value makes; they are kept."""
+        op = value.owner
+        rule = ELEMENTS.get(op.name.removeprefix("onnx.")) if isinstance(op, Operation) else None
+        if rule is None or not isinstance(op, Operation) or not self._depth:
+            return None
+        self._depth -= 1
+        try:
+            for result, elements in zip(op.results, rule(Node(op, self, [])), strict=False):
+                self._elements[result] = (
+                    elements
+                    if elements is not None and self._count(result) in (None, len(elements))
+                    else None
+                )
+        finally:
+            self._depth += 1
+        return self._elements.setdefault(value, None)
+
+    def _count(self, value: SSAValue) -> int | None:
+        """The number of elements of a scalar or vector."""
+        if not is_ranked(value.type):
+            return None
+        shape = value.type.get_shape()
+        if shape == (UNKNOWN,):
+            sizes = self.sizes(value)
+            return sizes[0].number if sizes else None
+        return shape[0] if shape else 1
+
+
+def holds_integers(value: SSAValue) -> bool:
+    """Whether a value may hold sizes: integers or truths, of rank 0 or 1 or unknown."""
+    if element_type(value.type) not in INTEGERS:
+        return False
+    return not is_ranked(value.type) or len(value.type.get_shape()) <= 1
+
+
+def is_static(value: SSAValue) -> bool:
+    """Whether the type says all of the shape."""
+    return is_ranked(value.type) and UNKNOWN not in value.type.get_shape()

@@ -1,0 +1,79 @@
+"""
+Names for sizes: `batch`, `seq + 1`, `2*batch*seq`, `floor((h - 1)/2) + 1`, `max(seq - 2, 0)`.
+
+onnxruntime takes equal names for equal sizes; its own symbolic inference spells derived ones in this way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.ir import Operation
+
+from xonnc.transforms.dims.forms import Extreme, Floor, Form, Symbols
+
+LONGEST = 200
+"""A longer name helps nobody."""
+
+DEEPEST = 6
+"""Roundings within roundings."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """What a symbol stands for: the size that a function gives this name."""
+
+    function: Operation
+    name: str
+
+
+def named(form: Form, symbols: Symbols) -> str | None:
+    """The name of a form, `None` if a symbol in it has none or the name becomes very long."""
+    text = _sum(form, symbols, DEEPEST)
+    return text if text is not None and len(text) <= LONGEST else None
+
+
+def _sum(form: Form, symbols: Symbols, depth: int) -> str | None:
+    texts: list[tuple[int, str]] = []
+    for monomial, coefficient in form.terms:
+        factors = [_symbol(symbol, symbols, depth) for symbol in monomial]
+        known = [factor for factor in factors if factor is not None]
+        if len(known) < len(factors):
+            return None
+        if abs(coefficient) != 1:
+            known.insert(0, str(abs(coefficient)))
+        texts.append((coefficient, "*".join(known)))
+    texts.sort(key=lambda term: (term[0] < 0, term[1]))
+    if form.constant or not texts:
+        texts.append((form.constant, str(abs(form.constant))))
+        texts.sort(key=lambda term: term[0] < 0)
+    first, *others = texts
+    lead = f"-{first[1]}" if first[0] < 0 else first[1]
+    return lead + "".join(f" {'-' if sign < 0 else '+'} {text}" for sign, text in others)
+
+
+def _symbol(symbol: int, symbols: Symbols, depth: int) -> str | None:
+    key = symbols.key(symbol)
+    if not depth:
+        return None
+    match key:
+        case Parameter(_, name):
+            return name if _is_factor(name) else f"({name})"
+        case Floor(form, divisor):
+            inner = _sum(symbols.resolve(form), symbols, depth - 1)
+            if inner is None:
+                return None
+            return f"floor({inner}/{divisor})" if _is_factor(inner) else f"floor(({inner})/{divisor})"
+        case Extreme(is_least, bounds):
+            inner = [_sum(symbols.resolve(bound), symbols, depth - 1) for bound in bounds]
+            known = sorted(
+                (text for text in inner if text is not None), key=lambda text: (text.isdigit(), text)
+            )
+            return f"{'min' if is_least else 'max'}({', '.join(known)})" if len(known) == len(inner) else None
+        case _:
+            return None
+
+
+def _is_factor(text: str) -> bool:
+    """Whether a text is one factor without parentheses around it."""
+    return " " not in text and "/" not in text

@@ -1,0 +1,106 @@
+"""Bodies of control flow: what their arguments are, until a turn changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from xonnc.dialects.onnx.types import element_type, is_ranked, tensor_type, unranked
+from xonnc.rewriting.editing import retype
+from xonnc.transforms.shapes.control import argument_types, carried_count, union, yielded
+from xonnc.transforms.shapes.site import UNKNOWN, Site
+
+MOST_TURNS = 4
+"""How often a body is inferred: what still changes then has no known rank, after which nothing can change."""
+
+
+@dataclass(frozen=True)
+class Saved:
+    """The types and properties inside of a body, so that an assumption can be taken back."""
+
+    types: list[tuple[SSAValue, Attribute]]
+    properties: list[tuple[Operation, dict[str, Attribute]]]
+
+    @classmethod
+    def of(cls, block: Block) -> Saved:
+        """What is there now."""
+        inner = [op for outer in block.ops for op in outer.walk()]
+        values: list[SSAValue] = [result for op in inner for result in op.results]
+        values += [
+            argument
+            for op in inner
+            for region in op.regions
+            for nested in region.blocks
+            for argument in nested.args
+        ]
+        return cls([(value, value.type) for value in values], [(op, dict(op.properties)) for op in inner])
+
+    def restore(self) -> None:
+        """Puts it back."""
+        for value, type_ in self.types:
+            retype(value, type_)
+        for op, properties in self.properties:
+            op.properties.clear()
+            op.properties.update(properties)
+
+    def differs(self) -> bool:
+        """Whether a type is another now."""
+        return any(value.type != type_ for value, type_ in self.types)
+
+
+def infer_body(site: Site, infer_block: Callable[[Block], bool]) -> bool:
+    """
+    Infers the one body of a Loop, Scan or SequenceMap; whether a type in it has changed.
+
+    Carried values begin with the types from outside. Sizes that a turn changes become unknown, and the body
+    is inferred anew from how it was.
+    """
+    block = site.op.regions[0].block
+    wanted = argument_types(site)
+    if len(wanted) != len(block.args):
+        return infer_block(block)
+    before = [argument.type for argument in block.args]
+    first = 2 if site.name == "Loop" else 0
+    count = carried_count(site)
+    current = [_narrowed(known, outside) for known, outside in zip(before, wanted, strict=True)]
+    saved = Saved.of(block) if count else None
+    changed = False
+    for turn in range(MOST_TURNS + 1):
+        for argument, type_ in zip(block.args, current, strict=True):
+            retype(argument, type_)
+        changed |= infer_block(block)
+        ends = yielded(site.op, 0)[1 if site.name == "Loop" else 0 :][:count]
+        widened = [
+            _widened(known, end, turn == MOST_TURNS - 1)
+            for known, end in zip(current[first : first + count], ends, strict=True)
+        ]
+        if saved is None or widened == current[first : first + count]:
+            break
+        saved.restore()
+        current[first : first + count] = widened
+    after = [argument.type for argument in block.args]
+    return after != before or (changed if saved is None else saved.differs())
+
+
+def _narrowed(known: Attribute, outside: Attribute | None) -> Attribute:
+    """The type from outside, with the sizes that only the body's own declaration has."""
+    if outside is None or (element_type(outside) is None and element_type(known) is not None):
+        return known
+    if not is_ranked(outside):
+        return known if element_type(known) == element_type(outside) and is_ranked(known) else outside
+    if not is_ranked(known) or len(known.get_shape()) != len(outside.get_shape()):
+        return outside
+    pairs = zip(known.get_shape(), outside.get_shape(), strict=True)
+    shape = tuple(declared if size == UNKNOWN else size for declared, size in pairs)
+    return tensor_type(shape, outside.element_type)
+
+
+def _widened(known: Attribute, end: Attribute, is_last: bool) -> Attribute:
+    """The type of a value that is `known` in one turn and `end` in the next."""
+    both = union(known, end)
+    if both is None:
+        return known
+    element = element_type(known)
+    return unranked(element) if both != known and is_last and element is not None else both
