@@ -32,6 +32,24 @@ def _dla() -> Dialect:
     return get_dla()
 
 
+def _krnl() -> Dialect:
+    from xonnc.dialects.krnl import get_krnl
+
+    return get_krnl()
+
+
+def _convert_krnl_to_llvm() -> type[ModulePass]:
+    from xonnc.lowering.convert_krnl_to_llvm import ConvertKrnlToLlvm
+
+    return ConvertKrnlToLlvm
+
+
+def _convert_onnx_to_krnl() -> type[ModulePass]:
+    from xonnc.lowering.convert_onnx_to_krnl import ConvertOnnxToKrnl
+
+    return ConvertOnnxToKrnl
+
+
 def _convert_onnx_to_dla() -> type[ModulePass]:
     from xonnc.lowering.convert_onnx_to_dla import ConvertOnnxToDla
 
@@ -235,13 +253,15 @@ def _infer_by_onnx(op: Operation, integers: Integers) -> Sequence[Attribute | No
 
 
 XONNC_UNIVERSE = Universe(
-    all_dialects={"dla": _dla, "onnx": _onnx},
+    all_dialects={"dla": _dla, "krnl": _krnl, "onnx": _onnx},
     all_passes={
         "append-decoding-strategy": _append_decoding_strategy,
         "canonicalize-onnx": _canonicalize,
         "constprop-onnx": _constprop,
         "conv-opt-onnx": _conv_opt,
+        "convert-krnl-to-llvm": _convert_krnl_to_llvm,
         "convert-onnx-to-dla": _convert_onnx_to_dla,
+        "convert-onnx-to-krnl": _convert_onnx_to_krnl,
         "decompose-onnx": _decompose,
         "dla-allocate": _dla_allocate,
         "dla-fuse": _dla_fuse,

@@ -1,4 +1,4 @@
-"""xonnc compiles ONNX models with xDSL: to NVDLA loadables, checked on a bit-exact simulator."""
+"""xonnc compiles ONNX models with xDSL: to native code, and to NVDLA loadables."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from xonnc.errors import RefusalError, XonncError
     from xonnc.formats.nvdla.checks.check import read_checked
     from xonnc.formats.nvdla.reader import read_loadable
+    from xonnc.native import compile_native as compile
+    from xonnc.runtime.native.session import Session
     from xonnc.runtime.nvdla.simulator import Simulator, simulate
     from xonnc.simplifier import SimplifiedModel, simplify_model
     from xonnc.targets import load_target
@@ -16,9 +18,11 @@ if TYPE_CHECKING:
 __all__ = [
     "Compilation",
     "RefusalError",
+    "Session",
     "SimplifiedModel",
     "Simulator",
     "XonncError",
+    "compile",
     "compile_model",
     "load_target",
     "read_checked",
@@ -30,9 +34,11 @@ __all__ = [
 _HOMES = {
     "Compilation": "compiler",
     "RefusalError": "errors",
+    "Session": "runtime.native.session",
     "SimplifiedModel": "simplifier",
     "Simulator": "runtime.nvdla.simulator",
     "XonncError": "errors",
+    "compile": "native",
     "compile_model": "compiler",
     "load_target": "targets",
     "read_checked": "formats.nvdla.checks.check",
@@ -41,6 +47,9 @@ _HOMES = {
     "simulate": "runtime.nvdla.simulator",
 }
 
+_NAMES_THERE = {"compile": "compile_native"}
+"""Public names that are others where they live."""
+
 
 def __getattr__(name: str) -> object:
     """Loads a public name from its module when it is first asked for (PEP 562): every tool imports this."""
@@ -48,4 +57,4 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), _NAMES_THERE.get(name, name))

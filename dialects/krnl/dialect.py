@@ -1,0 +1,53 @@
+"""The list of everything in the `krnl` dialect."""
+
+from __future__ import annotations
+
+from xdsl.ir import Dialect
+
+from xonnc.dialects.krnl.loops import (
+    BlockOp,
+    DefineLoopsOp,
+    GetInductionVarValueOp,
+    IterateOp,
+    ParallelOp,
+    PermuteOp,
+    UnrollOp,
+    YieldOp,
+)
+from xonnc.dialects.krnl.math import ErfOp
+from xonnc.dialects.krnl.memory import (
+    CallOp,
+    EntryPointOp,
+    GlobalOp,
+    LoadOp,
+    MemcpyOp,
+    MemsetOp,
+    StoreOp,
+)
+from xonnc.dialects.krnl.tiles import GemmOp
+from xonnc.dialects.krnl.types import LoopType
+
+KRNL = Dialect(
+    "krnl",
+    [
+        BlockOp,
+        CallOp,
+        DefineLoopsOp,
+        EntryPointOp,
+        ErfOp,
+        GemmOp,
+        GetInductionVarValueOp,
+        GlobalOp,
+        IterateOp,
+        LoadOp,
+        MemcpyOp,
+        MemsetOp,
+        ParallelOp,
+        PermuteOp,
+        StoreOp,
+        UnrollOp,
+        YieldOp,
+    ],
+    [LoopType],
+)
+"""Loops over buffers, the tiles that products are made of, and calls of kernels."""

@@ -1,0 +1,313 @@
+"""Access to buffers, constants, and calls of kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import (
+    AnySignlessIntegerType,
+    ArrayAttr,
+    BoolAttr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    Signedness,
+    StringAttr,
+    SymbolRefAttr,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import NoMemoryEffect
+from xdsl.utils.exceptions import VerifyException
+
+from xonnc.dialects.krnl.types import is_buffer
+
+INDEX = IndexType()
+SI64 = IntegerType(64, Signedness.SIGNED)
+
+
+def element_of(buffer: SSAValue) -> Attribute:
+    """The element type of a buffer."""
+    assert is_buffer(buffer.type)
+    return buffer.type.element_type
+
+
+def _check_indices(op: IRDLOperation, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
+    assert is_buffer(buffer.type)
+    if len(indices) != buffer.type.get_num_dims():
+        raise VerifyException(
+            f"{op.name} takes {buffer.type.get_num_dims()} indices for {buffer.type}, found {len(indices)}"
+        )
+
+
+@irdl_op_definition
+class LoadOp(IRDLOperation):
+    """
+    One element of a buffer.
+
+    ```mlir
+    %v = krnl.load %m[%i, %j] : memref<4x4xf32>
+    ```
+    """
+
+    name = "krnl.load"
+
+    memref = operand_def(MemRefType)
+    indices = var_operand_def(IndexType)
+    result = result_def()
+
+    def __init__(self, memref: SSAValue, indices: Sequence[SSAValue]):
+        super().__init__(operands=[memref, indices], result_types=[element_of(memref)])
+
+    def verify_(self) -> None:
+        """As many indices as dimensions, the buffer's element."""
+        _check_indices(self, self.memref, self.indices)
+        if self.result.type != element_of(self.memref):
+            raise VerifyException("result type matches element type of 'memref'")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> LoadOp:
+        """Parses what `print` writes."""
+        buffer, indices = _parse_place(parser)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        type_ = parser.parse_type()
+        op = cls(
+            parser.resolve_operand(buffer, type_), [parser.resolve_operand(each, INDEX) for each in indices]
+        )
+        op.attributes |= attributes
+        return op
+
+    def print(self, printer: Printer) -> None:
+        """Prints buffer, indices and type."""
+        _print_place(printer, self.memref, self.indices)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.memref.type)
+
+
+@irdl_op_definition
+class StoreOp(IRDLOperation):
+    """
+    One element written.
+
+    ```mlir
+    krnl.store %v, %m[%i, %j] : memref<4x4xf32>
+    ```
+    """
+
+    name = "krnl.store"
+
+    value = operand_def()
+    memref = operand_def(MemRefType)
+    indices = var_operand_def(IndexType)
+
+    def __init__(self, value: SSAValue, memref: SSAValue, indices: Sequence[SSAValue]):
+        super().__init__(operands=[value, memref, indices])
+
+    def verify_(self) -> None:
+        """As many indices as dimensions, the buffer's element."""
+        _check_indices(self, self.memref, self.indices)
+        if self.value.type != element_of(self.memref):
+            raise VerifyException("type of 'value' matches element type of 'memref'")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> StoreOp:
+        """Parses what `print` writes."""
+        value = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        buffer, indices = _parse_place(parser)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        type_ = parser.parse_type()
+        if not is_buffer(type_):
+            parser.raise_error(f"expected a memref type, found {type_}")
+        op = cls(
+            parser.resolve_operand(value, type_.element_type),
+            parser.resolve_operand(buffer, type_),
+            [parser.resolve_operand(each, INDEX) for each in indices],
+        )
+        op.attributes |= attributes
+        return op
+
+    def print(self, printer: Printer) -> None:
+        """Prints value, buffer, indices and type."""
+        printer.print_string(" ")
+        printer.print_ssa_value(self.value)
+        printer.print_string(",")
+        _print_place(printer, self.memref, self.indices)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.memref.type)
+
+
+def _parse_place(parser: Parser):
+    buffer = parser.parse_unresolved_operand()
+    indices = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_unresolved_operand)
+    return buffer, indices
+
+
+def _print_place(printer: Printer, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
+    printer.print_string(" ")
+    printer.print_ssa_value(buffer)
+    with printer.in_square_brackets():
+        printer.print_list(indices, printer.print_ssa_value)
+
+
+@irdl_op_definition
+class MemcpyOp(IRDLOperation):
+    """
+    Elements copied from one buffer to another.
+
+    ```mlir
+    "krnl.memcpy"(%d, %s, %n, %c0, %c0) : (memref<4xf32>, memref<4xf32>, i64, index, index) -> ()
+    ```
+    """
+
+    name = "krnl.memcpy"
+
+    dest = operand_def(MemRefType)
+    src = operand_def(MemRefType)
+    num_elems = operand_def(i64)
+    dest_offset = operand_def(IndexType)
+    src_offset = operand_def(IndexType)
+
+
+@irdl_op_definition
+class MemsetOp(IRDLOperation):
+    """
+    One value for all elements.
+
+    ```mlir
+    krnl.memset %m, %z {delayed = true} : memref<4x4xf32>
+    ```
+    """
+
+    name = "krnl.memset"
+
+    dest = operand_def(MemRefType)
+    value = operand_def()
+    delayed = prop_def(BoolAttr, default_value=BoolAttr.from_bool(False))
+
+    def verify_(self) -> None:
+        """The buffer's element."""
+        if self.value.type != element_of(self.dest):
+            raise VerifyException("type of 'value' matches element type of 'dest'")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> MemsetOp:
+        """Parses what `print` writes."""
+        buffer = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        value = parser.parse_unresolved_operand()
+        attributes = parser.parse_optional_attr_dict()
+        delayed = attributes.pop("delayed", BoolAttr.from_bool(False))
+        parser.parse_punctuation(":")
+        type_ = parser.parse_type()
+        if not is_buffer(type_):
+            parser.raise_error(f"expected a memref type, found {type_}")
+        operands = [parser.resolve_operand(buffer, type_), parser.resolve_operand(value, type_.element_type)]
+        return cls(operands=operands, properties={"delayed": delayed}, attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        """Prints buffer, value and type; `delayed` only where it holds."""
+        printer.print_string(" ")
+        printer.print_ssa_value(self.dest)
+        printer.print_string(", ")
+        printer.print_ssa_value(self.value)
+        delayed: dict[str, Attribute] = {"delayed": self.delayed} if self.delayed.value.data else {}
+        printer.print_op_attributes(delayed | self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.dest.type)
+
+
+@irdl_op_definition
+class GlobalOp(IRDLOperation):
+    """
+    A constant in memory.
+
+    ```mlir
+    %g = "krnl.global"() {name = "c0", shape = [1], value = dense<1.0> : tensor<1xf32>} : () -> memref<1xf32>
+    ```
+    """
+
+    name = "krnl.global"
+
+    shape = prop_def(Attribute)
+    symbol = prop_def(StringAttr, prop_name="name")
+    value = opt_prop_def(Attribute)
+    offset = opt_prop_def(IntegerAttr)
+    alignment = opt_prop_def(IntegerAttr)
+    output = result_def(MemRefType)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    traits = traits_def(NoMemoryEffect())
+
+    @classmethod
+    def of(cls, name: str, value: Attribute, type_: MemRefType) -> GlobalOp:
+        """A constant called `name` that holds the elements `value`."""
+        shape = ArrayAttr([IntegerAttr(size, i64) for size in type_.get_shape()])
+        return cls(
+            properties={"name": StringAttr(name), "shape": shape, "value": value}, result_types=[type_]
+        )
+
+
+@irdl_op_definition
+class CallOp(IRDLOperation):
+    """
+    A kernel run on buffers, those that it writes first.
+
+    ```mlir
+    "krnl.call"(%o, %x) {funcName = "fn", numOfOutput = 1 : si64} : (memref<4xf32>, memref<4xf32>) -> ()
+    ```
+    """
+
+    name = "krnl.call"
+
+    parameters = var_operand_def()
+    func_name = prop_def(StringAttr, prop_name="funcName")
+    num_of_output = prop_def(IntegerAttr, prop_name="numOfOutput", default_value=IntegerAttr(1, SI64))
+    returned = var_result_def(AnySignlessIntegerType)
+
+    @classmethod
+    def of(cls, name: str, outputs: Sequence[SSAValue], inputs: Sequence[SSAValue]) -> CallOp:
+        """A call of the kernel `name`."""
+        return cls(
+            operands=[[*outputs, *inputs]],
+            properties={"funcName": StringAttr(name), "numOfOutput": IntegerAttr(len(outputs), SI64)},
+            result_types=[[]],
+        )
+
+
+@irdl_op_definition
+class EntryPointOp(IRDLOperation):
+    """
+    Says which function is the model.
+
+    ```mlir
+    "krnl.entry_point"() {func = @main, numInputs = 1 : i32, numOutputs = 1 : i32, signature = ""} : () -> ()
+    ```
+    """
+
+    name = "krnl.entry_point"
+
+    func = prop_def(SymbolRefAttr)
+    num_inputs = prop_def(IntegerAttr.constr(i32), prop_name="numInputs")
+    num_outputs = prop_def(IntegerAttr.constr(i32), prop_name="numOutputs")
+    signature = prop_def(StringAttr)

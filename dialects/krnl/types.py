@@ -1,0 +1,31 @@
+"""The types of the krnl dialect."""
+
+from __future__ import annotations
+
+from typing import TypeGuard
+
+from xdsl.dialects.builtin import IntegerType, MemRefType, VectorType
+from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
+from xdsl.irdl import irdl_attr_definition
+
+
+@irdl_attr_definition
+class LoopType(ParametrizedAttribute, TypeAttribute):
+    """A reference to a loop, by which schedules name it: `!krnl.loop`."""
+
+    name = "krnl.loop"
+
+
+def is_integer(type_: Attribute) -> TypeGuard[IntegerType]:
+    """Whether a type is of integers or truth values."""
+    return isinstance(type_, IntegerType)
+
+
+def is_buffer(type_: Attribute) -> TypeGuard[MemRefType]:
+    """Whether a type is of buffers."""
+    return isinstance(type_, MemRefType)
+
+
+def is_vector(type_: Attribute) -> TypeGuard[VectorType]:
+    """Whether a type is of numbers in a row."""
+    return isinstance(type_, VectorType)

@@ -1,0 +1,1 @@
+"""Compiled models: what the compiler hands to the session that runs them."""

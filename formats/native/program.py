@@ -1,0 +1,90 @@
+"""A compiled model: its values, where they lie, and its steps in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Held: TypeAlias = "npt.NDArray[np.generic] | tuple[npt.NDArray[np.generic], ...] | None"
+"""A tensor, a sequence of tensors, or an optional that is empty."""
+
+
+class Place(Enum):
+    """Where a value lies."""
+
+    INPUT = "input"
+    CONSTANT = "constant"
+    ARENA = "arena"
+    """In the one allocation that all steps share."""
+    OUTPUT = "output"
+    """In an array of its own, made for each run."""
+    HELD = "held"
+    """A Python object: a tensor of unknown size, a sequence."""
+
+
+@dataclass
+class Value:
+    """Something that steps read or write; `shape` and `dtype` are `None` where only a run tells."""
+
+    place: Place
+    shape: tuple[int, ...] | None
+    dtype: np.dtype[np.generic] | None
+    offset: int = 0
+    """Bytes from the start of the arena."""
+    constant: npt.NDArray[np.generic] | None = None
+    same_as: int | None = None
+    """The value whose memory this one is, in another shape."""
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return (
+            0 if self.shape is None or self.dtype is None else int(np.prod(self.shape)) * self.dtype.itemsize
+        )
+
+
+@dataclass(frozen=True)
+class NativeStep:
+    """Kernels that run in a row: a function that takes the table of all values' pointers."""
+
+    function: str
+    kernels: Sequence[str]
+
+
+@dataclass(frozen=True)
+class HostStep:
+    """One operator that the reference evaluator computes."""
+
+    operator: str
+    node: str
+    reason: str
+    run: Callable[[Sequence[Held]], Sequence[Held]]
+    reads: Sequence[int]
+    writes: Sequence[int]
+
+
+@dataclass(frozen=True)
+class Port:
+    """An input or output: its name, its value, and what feeds must be (`None`: anything)."""
+
+    name: str
+    value: int
+    shape: tuple[int | None, ...] | None
+    dtype: np.dtype[np.generic] | None
+
+
+@dataclass
+class Program:
+    """A compiled model."""
+
+    values: list[Value] = field(default_factory=list[Value])
+    steps: list[NativeStep | HostStep] = field(default_factory=list["NativeStep | HostStep"])
+    inputs: list[Port] = field(default_factory=list[Port])
+    outputs: list[Port] = field(default_factory=list[Port])
+    arena: int = 0
+    """Bytes."""

@@ -1,0 +1,128 @@
+"""
+Lowers ONNX operators to kernels of the krnl dialect.
+
+```mlir
+%y = "onnx.Relu"(%x) : (tensor<8xf32>) -> tensor<8xf32>
+```
+
+becomes a kernel `@relu_0` beside the model's function and a call of it on buffers:
+
+```mlir
+%b = "memref.alloc"() : () -> memref<8xf32>
+"krnl.call"(%b, %a) {funcName = "relu_0", numOfOutput = 1 : si64} : (memref<8xf32>, memref<8xf32>) -> ()
+```
+
+An operator without a kernel stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, UnrealizedConversionCastOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation
+from xdsl.passes import ModulePass
+
+from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.onnx_to_krnl import elementwise, linear, views
+from xonnc.lowering.onnx_to_krnl.lowering import LOWERINGS, Lowering, is_native
+from xonnc.lowering.onnx_to_krnl.points import POINTS, PointPlan, lower_points, plan_points
+from xonnc.targets.cpu import CpuTarget, load_cpu
+
+THEMES = (elementwise, linear, views)
+"""The files whose functions are in the tables."""
+
+KEPT = (ConstantOp, NoValueOp, ReturnOp)
+"""Ops that compute nothing."""
+
+Reasons = dict[Operation, str]
+"""Why ops have no kernel."""
+
+
+@dataclass(frozen=True)
+class ConvertOnnxToKrnl(ModulePass):
+    """Lowers ONNX operators to kernels of loops, and calls them on buffers."""
+
+    name = "convert-onnx-to-krnl"
+
+    processor: str = "avx512"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Lowers every function that is a model."""
+        lower_module(op, load_cpu(self.processor), DisposablePool.of(ctx))
+
+
+def lower_module(module: ModuleOp, target: CpuTarget, pool: DisposablePool) -> Reasons:
+    """Lowers the functions of a module, the kernels behind them; gives the ops that stay, and why."""
+    reasons: Reasons = {}
+    to = Lowering(target, pool)
+    for function in [each for each in module.ops if isinstance(each, FuncOp) and each.body.blocks]:
+        reasons |= _lower(function.body.block, to)
+    for kernel in to.kernels.values():
+        module.body.block.add_op(kernel)
+    return reasons
+
+
+def _lower(block: Block, to: Lowering) -> Reasons:
+    """Lowers the ops of a block in order; what becomes one kernel is decided before, from the last op on."""
+    ops = [op for op in block.ops if isinstance(op, OnnxOp) and not isinstance(op, KEPT)]
+    plans = _plans(ops, to)
+    lowered: list[Operation] = []
+    reasons: Reasons = {}
+    for op in ops:
+        if op not in to.absorbed:
+            to.begin(op)
+            plan = plans.get(op)
+            reason = _lower_op(op, to) if plan is None else plan if isinstance(plan, str) else None
+            if reason is not None:
+                reasons[op] = reason
+                continue
+            if isinstance(plan, PointPlan):
+                lower_points(op, plan, to)
+        lowered.append(op)
+    _drop(lowered, to)
+    for op in reversed(list(block.ops)):
+        if isinstance(op, ConstantOp) and not any(result.uses.get_length() for result in op.results):
+            op.detach()
+            op.erase()
+    return reasons
+
+
+def _plans(ops: Sequence[Operation], to: Lowering) -> dict[Operation, PointPlan | str]:
+    plans: dict[Operation, PointPlan | str] = {}
+    for op in reversed(ops):
+        if type(op) in POINTS and op not in to.absorbed and is_native(op.results[0]):
+            plan = plans[op] = plan_points(op, to)
+            if isinstance(plan, PointPlan):
+                to.absorbed |= plan.fused - {op}
+    return plans
+
+
+def _lower_op(op: Operation, to: Lowering) -> str | None:
+    if type(op) not in LOWERINGS and type(op) not in POINTS:
+        return "no kernel for this operator yet"
+    values = [value for value in (*op.results, *op.operands) if value.type != NONE]
+    if not all(map(is_native, values)) or type(op) not in LOWERINGS:
+        return "a tensor is dynamic, empty or of a type that code does not compute with"
+    return LOWERINGS[type(op)](op, to)
+
+
+def _drop(lowered: Sequence[Operation], to: Lowering) -> None:
+    """Erases ops that have kernels; who still reads a result gets a tensor of its buffer."""
+    for op in reversed(lowered):
+        assert op.parent is not None
+        for result in op.results:
+            buffer = to.holds(result)
+            if buffer is not None and result.uses.get_length():
+                cast = UnrealizedConversionCastOp.get([buffer], [result.type])
+                op.parent.insert_op_before(cast, op)
+                result.replace_all_uses_with(cast.results[0])
+        op.detach()
+        op.erase()

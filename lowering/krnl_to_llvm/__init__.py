@@ -1,0 +1,1 @@
+"""Kernels of the krnl dialect as functions of the llvm dialect."""

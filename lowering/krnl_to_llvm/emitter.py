@@ -1,0 +1,210 @@
+"""Writes the llvm dialect: numbers, vectors of numbers, memory and loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    DenseArrayBase,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    VectorType,
+    i1,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from xonnc.dialects.krnl.types import is_integer, is_vector
+
+POINTER = llvm.LLVMPointerType()
+FLOATS = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8}
+"""Bytes of the floats that code is made of."""
+
+
+def vector_of(element: Attribute, lanes: int) -> Attribute:
+    """The type of `lanes` numbers; 0 lanes mean one number that is no vector."""
+    return VectorType(element, [lanes]) if lanes else element
+
+
+def lanes_of(value: SSAValue) -> int:
+    """Numbers in a vector; 0 for a number."""
+    return value.type.get_shape()[0] if is_vector(value.type) else 0
+
+
+def element_of(value: SSAValue) -> Attribute:
+    """The type of a number, or of those in a vector."""
+    return value.type.element_type if is_vector(value.type) else value.type
+
+
+def size_of(element: Attribute) -> int:
+    """Bytes of an element in memory; a truth value takes one."""
+    if is_integer(element):
+        return max(1, element.width.data // 8)
+    return FLOATS[element.name]
+
+
+class Emitter:
+    """Adds ops at the end of a block of one function; `loop` moves on to the block behind the loop."""
+
+    def __init__(self, function: Region) -> None:
+        self.region = function
+        self.entry = function.block
+        self.block = self.entry
+        self._constants: dict[tuple[Attribute, str], SSAValue] = {}
+
+    def add(self, op: Operation) -> SSAValue:
+        """Adds an op; its result."""
+        self.block.add_op(op)
+        return op.results[0]
+
+    def do(self, op: Operation) -> None:
+        """Adds an op without a result."""
+        self.block.add_op(op)
+
+    def number(self, value: float, type_: Attribute = i64) -> SSAValue:
+        """A constant, in all lanes of a vector; made once, at the start of the function."""
+        key = type_, repr(value)
+        if key not in self._constants:
+            self._constants[key] = self._constant(value, type_)
+        return self._constants[key]
+
+    def _constant(self, value: float, type_: Attribute) -> SSAValue:
+        attribute: Attribute
+        if is_vector(type_):
+            element, lanes = type_.element_type, type_.get_shape()[0]
+            attribute = _splat(value, element, lanes)
+        elif isinstance(type_, AnyFloat):
+            attribute = FloatAttr[AnyFloat](float(value), type_)
+        else:
+            assert is_integer(type_)
+            attribute = IntegerAttr[IntegerType](int(value), type_)
+        op = llvm.ConstantOp(attribute, type_)
+        first = self.entry.first_op
+        if first is None:
+            self.entry.add_op(op)
+        else:
+            self.entry.insert_op_before(op, first)
+        return op.result
+
+    def splat(self, value: SSAValue, lanes: int) -> SSAValue:
+        """A number in all lanes; what is a vector stays."""
+        if not lanes or lanes_of(value):
+            return value
+        type_ = vector_of(value.type, lanes)
+        empty = self.add(llvm.UndefOp(type_))
+        first = self.add(llvm.InsertElementOp(empty, value, self.number(0, i32)))
+        return self.shuffle(first, [0] * lanes)
+
+    def shuffle(self, value: SSAValue, lanes: Sequence[int]) -> SSAValue:
+        """These lanes of a vector, in this order."""
+        mask = DenseArrayBase.from_list(i32, list(lanes))
+        return self.add(llvm.ShuffleVectorOp(value, value, mask, vector_of(element_of(value), len(lanes))))
+
+    def lane(self, value: SSAValue, lane: int) -> SSAValue:
+        """One number of a vector."""
+        return self.add(llvm.BitcastOp(self.shuffle(value, [lane]), element_of(value)))
+
+    def fadd(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        """`a + b`"""
+        return self.add(llvm.FAddOp(a, b))
+
+    def fsub(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        """`a - b`"""
+        return self.add(llvm.FSubOp(a, b))
+
+    def fmul(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        """`a b`"""
+        return self.add(llvm.FMulOp(a, b))
+
+    def fma(self, a: SSAValue, b: SSAValue, c: SSAValue) -> SSAValue:
+        """`a b + c`, rounded once."""
+        return self.add(llvm.FMAOp(a, b, c))
+
+    def select(self, condition: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
+        """`a` where the condition holds, else `b`."""
+        return self.add(llvm.SelectOp(condition, a, b))
+
+    def fcmp(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
+        """Floats compared."""
+        op = llvm.FCmpOp(a, b, predicate)
+        return self.add(op)
+
+    def icmp(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
+        """Integers compared."""
+        flag = llvm.ICmpPredicateFlag(predicate).to_int()
+        return self.add(llvm.ICmpOp(a, b, IntegerAttr(flag, i64)))
+
+    def intrinsic(self, name: str, *values: SSAValue, result: Attribute | None = None) -> SSAValue:
+        """A function that LLVM knows, of values of one type."""
+        suffix = _suffix(values[0].type)
+        if result is not None:
+            suffix = f"{_suffix(result)}.{suffix}"
+        return self.add(llvm.CallIntrinsicOp(f"llvm.{name}.{suffix}", values, [result or values[0].type]))
+
+    def address(self, buffer: SSAValue, place: SSAValue | int, element: Attribute) -> SSAValue:
+        """Where element `place` of a buffer is."""
+        element = IntegerType(8) if element == i1 else element
+        if isinstance(place, int):
+            return self.add(llvm.GEPOp(buffer, [place], element, inbounds=True)) if place else buffer
+        return self.add(
+            llvm.GEPOp(buffer, [llvm.GEP_USE_SSA_VAL], element, ssa_indices=[place], inbounds=True)
+        )
+
+    def load(self, pointer: SSAValue, element: Attribute, lanes: int = 0) -> SSAValue:
+        """One element, or that many that lie side by side; a truth value lies in a byte."""
+        stored = IntegerType(8) if element == i1 else element
+        found = self.add(llvm.LoadOp(pointer, vector_of(stored, lanes), alignment=size_of(element)))
+        return self.icmp("ne", found, self.number(0, found.type)) if element == i1 else found
+
+    def store(self, value: SSAValue, pointer: SSAValue) -> None:
+        """The opposite of `load`."""
+        element = element_of(value)
+        if element == i1:
+            value = self.add(llvm.ZExtOp(value, vector_of(IntegerType(8), lanes_of(value))))
+        self.do(llvm.StoreOp(value, pointer, alignment=size_of(element)))
+
+    def loop(
+        self,
+        lower: SSAValue,
+        upper: SSAValue,
+        step: int,
+        carried: Sequence[SSAValue],
+        body: Callable[[SSAValue, Sequence[SSAValue]], Sequence[SSAValue]],
+    ) -> Sequence[SSAValue]:
+        """From `lower` to below `upper`; `body` gives for an index and what is carried what comes next."""
+        head = Block(arg_types=[i64, *(value.type for value in carried)])
+        inside, behind = Block(), Block()
+        self.do(llvm.BrOp(head, lower, *carried))
+        self.region.add_block(head)
+        self.block = head
+        index, *held = head.args
+        self.do(llvm.CondBrOp(self.icmp("slt", index, upper), inside, [], behind, []))
+        self.region.add_block(inside)
+        self.block = inside
+        results = body(index, held)
+        following = self.add(llvm.AddOp(index, self.number(step)))
+        self.do(llvm.BrOp(head, following, *results))
+        self.region.add_block(behind)
+        self.block = behind
+        return held
+
+
+def _splat(value: float, element: Attribute, lanes: int) -> Attribute:
+    """A number in all lanes of a constant."""
+    if isinstance(element, AnyFloat):
+        floats = VectorType[AnyFloat](element, [lanes])
+        return DenseIntOrFPElementsAttr.from_list(floats, [float(value)] * lanes)
+    assert is_integer(element)
+    integers = VectorType[IntegerType](element, [lanes])
+    return DenseIntOrFPElementsAttr.from_list(integers, [int(value)] * lanes)
+
+
+def _suffix(type_: Attribute) -> str:
+    if is_vector(type_):
+        return f"v{type_.get_shape()[0]}{_suffix(type_.element_type)}"
+    return f"i{type_.width.data}" if is_integer(type_) else type_.name

@@ -1,0 +1,185 @@
+"""
+Loops of krnl as blocks, the innermost in vectors.
+
+An innermost loop becomes vectors when every element it reads or writes lies beside the last turn's, or is
+the same for all turns; the rest of its turns, fewer than a vector has lanes, are one shorter vector. What a
+loop takes over from turn to turn becomes a vector too if it is a sum, product or extreme; its lanes are
+brought together behind the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.dialects import arith, llvm
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, i64
+from xdsl.ir import Block, Operation, SSAValue
+
+from xonnc.dialects.krnl.loops import DefineLoopsOp, IterateOp, YieldOp
+from xonnc.dialects.krnl.memory import LoadOp, StoreOp, element_of
+from xonnc.dialects.krnl.tiles import GemmOp
+from xonnc.dialects.krnl.types import is_integer
+from xonnc.lowering.krnl_to_llvm import numbers
+from xonnc.lowering.krnl_to_llvm.emitter import Emitter, lanes_of, vector_of
+from xonnc.lowering.krnl_to_llvm.gemm import emit_gemm
+from xonnc.lowering.krnl_to_llvm.vectors import (
+    index_steps,
+    lanes_for,
+    neutral,
+    reductions_of,
+    step_of,
+    strides_of,
+)
+
+INDEX = IndexType()
+
+
+class BodyEmitter:
+    """Writes the ops of a kernel; knows what each value of krnl became."""
+
+    def __init__(self, to: Emitter, vector_bytes: int) -> None:
+        self.to = to
+        self.vector_bytes = vector_bytes
+        self.values: dict[SSAValue, SSAValue] = {}
+
+    def block(self, block: Block, lanes: int = 0, steps: Mapping[SSAValue, int] | None = None) -> None:
+        """All ops of a block; where `lanes`, what moves by `steps` is read and written in vectors."""
+        for op in block.ops:
+            match op:
+                case IterateOp():
+                    self.iterate(op)
+                case LoadOp():
+                    moves = steps is not None and step_of(op.memref, op.indices, steps) == 1
+                    place = self.place(op.memref, op.indices)
+                    element = element_of(op.memref)
+                    self.values[op.result] = self.to.load(place, element, lanes if moves else 0)
+                case StoreOp():
+                    value = self.to.splat(self.values[op.value], lanes)
+                    self.to.store(value, self.place(op.memref, op.indices))
+                case GemmOp():
+                    emit_gemm(self.to, op, [self.values[value] for value in op.operands], self.vector_bytes)
+                case DefineLoopsOp():
+                    pass
+                case _ if len(op.results) == 1:
+                    self.values[op.results[0]] = self.number(op)
+                case _:
+                    pass
+
+    def number(self, op: Operation) -> SSAValue:
+        """What an op of numbers or indices gives; an index is 64 bits."""
+        match op:
+            case arith.ConstantOp(value=IntegerAttr(value=value)) if op.result.type == INDEX:
+                return self.to.number(value.data)
+            case arith.IndexCastOp():
+                return self.index_cast(op)
+            case _:
+                return numbers.emit(self.to, op, [self.values[value] for value in op.operands])
+
+    def index_cast(self, op: arith.IndexCastOp) -> SSAValue:
+        """Between indices and other integers, by sign."""
+        value = self.values[op.input]
+        widths = [
+            type_.width.data if is_integer(type_) else i64.width.data
+            for type_ in (op.input.type, op.result.type)
+        ]
+        if widths[0] == widths[1]:
+            return value
+        kind = llvm.SExtOp if widths[0] < widths[1] else llvm.TruncOp
+        return self.to.add(kind(value, IntegerType(widths[1])))
+
+    def place(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
+        """Where the element at `indices` is."""
+        offset: SSAValue | None = None
+        for index, stride in zip(indices, strides_of(buffer), strict=True):
+            part = self.values[index]
+            if stride != 1:
+                part = self.to.add(llvm.MulOp(part, self.to.number(stride)))
+            offset = part if offset is None else self.to.add(llvm.AddOp(offset, part))
+        pointer = self.values[buffer]
+        return pointer if offset is None else self.to.address(pointer, offset, element_of(buffer))
+
+    def iterate(self, op: IterateOp) -> None:
+        """All loops of an op, outermost first."""
+        bounds = [(lower, upper) for _, lower, upper in op.input_loops()]
+        results = self._nest(op, bounds, 0, [self.values[value] for value in op.iter_args])
+        self.values.update(zip(op.returned, results, strict=True))
+
+    def _nest(
+        self,
+        op: IterateOp,
+        bounds: Sequence[tuple[int | SSAValue, int | SSAValue]],
+        depth: int,
+        carried: Sequence[SSAValue],
+    ) -> Sequence[SSAValue]:
+        if depth == len(bounds) - 1:
+            return self._innermost(op, bounds[depth], carried)
+
+        def turn(index: SSAValue, held: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            self.values[op.body.block.args[depth]] = index
+            return self._nest(op, bounds, depth + 1, held)
+
+        lower, upper = map(self._bound, bounds[depth])
+        return self.to.loop(lower, upper, 1, carried, turn)
+
+    def _bound(self, end: int | SSAValue) -> SSAValue:
+        return self.to.number(end) if isinstance(end, int) else self.values[end]
+
+    def _innermost(
+        self, op: IterateOp, bounds: tuple[int | SSAValue, int | SSAValue], carried: Sequence[SSAValue]
+    ) -> Sequence[SSAValue]:
+        lower, upper = bounds
+        lanes = lanes_for(op, self.vector_bytes)
+        if not isinstance(lower, int) or not isinstance(upper, int) or lanes < 2:
+            return self._turns(op, self._bound(lower), self._bound(upper), 0, carried)
+        whole = lower + (upper - lower) // lanes * lanes
+        if whole > lower:
+            carried = self._vectors(op, lower, whole, lanes, carried)
+        if upper - whole > 1:
+            return self._vectors(op, whole, upper, upper - whole, carried)
+        if upper > whole:
+            return self._turns(op, self.to.number(whole), self.to.number(upper), 0, carried)
+        return carried
+
+    def _turns(
+        self, op: IterateOp, lower: SSAValue, upper: SSAValue, lanes: int, carried: Sequence[SSAValue]
+    ) -> Sequence[SSAValue]:
+        body = op.body.block
+        places = len(body.args) - len(carried)
+        index = body.args[places - 1]
+        steps = index_steps(body, index) if lanes else None
+
+        def turn(found: SSAValue, held: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            self.values[index] = found
+            self.values.update(zip(body.args[places:], held, strict=True))
+            self.block(body, lanes, steps)
+            end = body.last_op
+            results = end.operands if isinstance(end, YieldOp) else ()
+            return [self.to.splat(self.values[value], lanes) for value in results]
+
+        return self.to.loop(lower, upper, lanes or 1, carried, turn)
+
+    def _vectors(
+        self, op: IterateOp, lower: int, upper: int, lanes: int, carried: Sequence[SSAValue]
+    ) -> Sequence[SSAValue]:
+        """Turns `lanes` at a time; what is carried starts and ends as one number."""
+        reductions = [reduction for reduction in reductions_of(op) if reduction is not None]
+        starts = [
+            self.to.number(neutral(reduction), vector_of(value.type, lanes))
+            for value, reduction in zip(carried, reductions, strict=True)
+        ]
+        ends = self._turns(op, self.to.number(lower), self.to.number(upper), lanes, starts)
+        return [
+            numbers.emit(self.to, reduction, [value, self._together(end, reduction)])
+            for value, end, reduction in zip(carried, ends, reductions, strict=True)
+        ]
+
+    def _together(self, vector: SSAValue, reduction: Operation) -> SSAValue:
+        """All lanes brought together: halves with halves, then one by one."""
+        while lanes_of(vector) > 1 and lanes_of(vector) % 2 == 0:
+            half = lanes_of(vector) // 2
+            halves = [self.to.shuffle(vector, range(start, start + half)) for start in (0, half)]
+            vector = numbers.emit(self.to, reduction, halves)
+        total = self.to.lane(vector, 0)
+        for lane in range(1, lanes_of(vector)):
+            total = numbers.emit(self.to, reduction, [total, self.to.lane(vector, lane)])
+        return total

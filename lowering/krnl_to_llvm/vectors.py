@@ -1,0 +1,169 @@
+"""Which loops of krnl can run in vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import inf
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, i1
+from xdsl.ir import Block, Operation, SSAValue
+
+from xonnc.dialects.krnl.loops import IterateOp, YieldOp
+from xonnc.dialects.krnl.memory import LoadOp, StoreOp, element_of
+from xonnc.dialects.krnl.types import is_buffer, is_integer
+from xonnc.lowering.krnl_to_llvm import numbers
+from xonnc.lowering.krnl_to_llvm.emitter import size_of
+
+REDUCTIONS: tuple[type[Operation], ...] = (
+    arith.AddfOp,
+    arith.AddiOp,
+    arith.MulfOp,
+    arith.MuliOp,
+    arith.MaximumfOp,
+    arith.MinimumfOp,
+    arith.MaxSIOp,
+    arith.MinSIOp,
+    arith.MaxUIOp,
+    arith.MinUIOp,
+)
+"""Ops whose order does not matter (of floats: up to rounding), so that lanes may do their part each."""
+
+
+def strides_of(buffer: SSAValue) -> list[int]:
+    """How many elements lie between neighbours, by axis."""
+    assert is_buffer(buffer.type)
+    strides: list[int] = []
+    step = 1
+    for size in reversed(buffer.type.get_shape()):
+        strides.insert(0, step)
+        step *= size
+    return strides
+
+
+def lanes_for(op: IterateOp, vector_bytes: int) -> int:
+    """Elements that the innermost loop of an op may do at a time; 0 if only one after the other."""
+    body = op.body.block
+    index = body.args[len(body.args) - len(op.returned) - 1]
+    steps = index_steps(body, index)
+    if any(reduction is None for reduction in reductions_of(op)):
+        return 0
+    widest = 0
+    for inner in body.ops:
+        match inner:
+            case LoadOp() | StoreOp():
+                step = step_of(inner.memref, inner.indices, steps)
+                if step != 1 and (step != 0 or isinstance(inner, StoreOp)):
+                    return 0
+                widest = max(widest, size_of(element_of(inner.memref)))
+            case YieldOp():
+                pass
+            case _ if len(inner.results) == 1 and inner.results[0] in steps:
+                pass
+            case _ if numbers.is_known(inner) and not any(steps.get(value, 0) for value in inner.operands):
+                type_ = inner.results[0].type
+                if (isinstance(type_, AnyFloat) or is_integer(type_)) and type_ != i1:
+                    widest = max(widest, size_of(type_))
+            case _:
+                return 0
+    return vector_bytes // widest if widest else 0
+
+
+def index_steps(body: Block, index: SSAValue) -> dict[SSAValue, int]:
+    """How far values of the type `index` move from one turn to the next, where that is always the same."""
+    steps: dict[SSAValue, int] = {index: 1}
+    for op in body.ops:
+        if len(op.results) != 1 or op.results[0].type != IndexType():
+            continue
+        moved = [_step(value, body, steps) for value in op.operands]
+        known = [step for step in moved if step is not None]
+        if len(known) != len(moved):
+            continue
+        match op:
+            case arith.AddiOp():
+                steps[op.result] = known[0] + known[1]
+            case arith.SubiOp():
+                steps[op.result] = known[0] - known[1]
+            case arith.MuliOp() if any(known):
+                factor = _constant(op.rhs if known[0] else op.lhs)
+                if factor is not None and 0 in known:
+                    steps[op.result] = sum(known) * factor
+            case _ if not any(known):
+                steps[op.results[0]] = 0
+            case _:
+                pass
+    return steps
+
+
+def _step(value: SSAValue, body: Block, steps: Mapping[SSAValue, int]) -> int | None:
+    if value in steps:
+        return steps[value]
+    owner = value.owner
+    inside = owner is body or (isinstance(owner, Operation) and owner.parent is body)
+    return None if inside and value not in body.args else 0
+
+
+def _constant(value: SSAValue) -> int | None:
+    owner = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None
+
+
+def step_of(buffer: SSAValue, indices: Sequence[SSAValue], steps: Mapping[SSAValue, int]) -> int | None:
+    """How far an access moves from one turn to the next; `None` if not always the same."""
+    total = 0
+    for value, stride in zip(indices, strides_of(buffer), strict=True):
+        if _is_unknown(value, steps):
+            return None
+        total += steps.get(value, 0) * stride
+    return total
+
+
+def _is_unknown(value: SSAValue, steps: Mapping[SSAValue, int]) -> bool:
+    """Whether a value is made in the body, but not by steps that are known."""
+    first = next(iter(steps))
+    body = first.owner
+    return isinstance(value.owner, Operation) and value.owner.parent is body and value not in steps
+
+
+def reductions_of(op: IterateOp) -> list[Operation | None]:
+    """For each value taken over from turn to turn, the op that brings it together with the turn's."""
+    body = op.body.block
+    end = body.last_op
+    taken = body.args[len(body.args) - len(op.returned) :]
+    if not isinstance(end, YieldOp):
+        return [None] * len(taken)
+    return [_reduction(value, argument) for value, argument in zip(end.arguments, taken, strict=True)]
+
+
+def _reduction(value: SSAValue, argument: SSAValue) -> Operation | None:
+    owner = value.owner
+    if not isinstance(owner, REDUCTIONS) or len(list(argument.uses)) != 1 or len(list(value.uses)) != 1:
+        return None
+    return owner if list(owner.operands).count(argument) == 1 else None
+
+
+def neutral(reduction: Operation) -> float | int:
+    """What changes nothing under a reduction."""
+    type_ = reduction.results[0].type
+    bits = type_.width.data if is_integer(type_) else 0
+    match reduction:
+        case arith.AddfOp():
+            return -0.0
+        case arith.MulfOp():
+            return 1.0
+        case arith.MaximumfOp():
+            return -inf
+        case arith.MinimumfOp():
+            return inf
+        case arith.MuliOp():
+            return 1
+        case arith.MaxSIOp():
+            return -(1 << (bits - 1))
+        case arith.MinSIOp():
+            return (1 << (bits - 1)) - 1
+        case arith.MinUIOp():
+            return -1
+        case _:
+            return 0

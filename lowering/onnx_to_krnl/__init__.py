@@ -1,0 +1,1 @@
+"""ONNX operators as kernels of the krnl dialect: a function an operator, in files by theme."""

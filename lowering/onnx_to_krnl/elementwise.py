@@ -1,0 +1,326 @@
+"""Operators that are functions of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import IntegerType, f16, f32, f64, i1
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xonnc.dialects.krnl.math import ErfOp as KrnlErfOp
+from xonnc.dialects.krnl.types import is_integer
+from xonnc.dialects.onnx.ops import logical, tensor
+from xonnc.dialects.onnx.ops import math as onnx
+from xonnc.dialects.onnx.types import NONE, element_type
+from xonnc.lowering.onnx_to_krnl.kernel import stored
+from xonnc.lowering.onnx_to_krnl.points import Point, at_each_point, is_float, is_unsigned
+
+Made = SSAValue | None
+
+
+def binary(
+    floats: type[Operation] | None, integers: type[Operation] | None, at: Point, a: SSAValue, b: SSAValue
+) -> Made:
+    """One op of two numbers by their kind."""
+    kind = floats if is_float(a) else integers
+    return (
+        None if kind is None or a.type == i1 else at.add(kind.create(operands=[a, b], result_types=[a.type]))
+    )
+
+
+@at_each_point(onnx.AddOp)
+def add(op: onnx.AddOp, at: Point) -> Made:
+    """`A + B`"""
+    return binary(arith.AddfOp, arith.AddiOp, at, at(op.A), at(op.B))
+
+
+@at_each_point(onnx.SubOp)
+def sub(op: onnx.SubOp, at: Point) -> Made:
+    """`A - B`"""
+    return binary(arith.SubfOp, arith.SubiOp, at, at(op.A), at(op.B))
+
+
+@at_each_point(onnx.MulOp)
+def mul(op: onnx.MulOp, at: Point) -> Made:
+    """`A B`"""
+    return binary(arith.MulfOp, arith.MuliOp, at, at(op.A), at(op.B))
+
+
+@at_each_point(onnx.DivOp)
+def div(op: onnx.DivOp, at: Point) -> Made:
+    """`A / B` of floats: an integer divided by 0 would end the process."""
+    return binary(arith.DivfOp, None, at, at(op.A), at(op.B))
+
+
+@at_each_point(onnx.PowOp)
+def pow_(op: onnx.PowOp, at: Point) -> Made:
+    """`X^Y` of floats."""
+    a, b = at(op.X), at(op.Y)
+    return at.add(math.PowFOp(a, b)) if is_float(a) and a.type == b.type else None
+
+
+def unary(kind: type[Operation], at: Point, x: SSAValue) -> Made:
+    """One op of a float."""
+    return at.add(kind.create(operands=[x], result_types=[x.type])) if is_float(x) else None
+
+
+UNARY: Sequence[tuple[type[Operation], type[Operation]]] = (
+    (onnx.AbsOp, math.AbsFOp),
+    (onnx.AcosOp, math.AcosOp),
+    (onnx.AsinOp, math.AsinOp),
+    (onnx.AtanOp, math.AtanOp),
+    (onnx.CeilOp, math.CeilOp),
+    (onnx.CosOp, math.CosOp),
+    (onnx.CoshOp, math.CoshOp),
+    (onnx.ExpOp, math.ExpOp),
+    (onnx.FloorOp, math.FloorOp),
+    (onnx.LogOp, math.LogOp),
+    (onnx.RoundOp, math.RoundEvenOp),
+    (onnx.SinOp, math.SinOp),
+    (onnx.SinhOp, math.SinhOp),
+    (onnx.SqrtOp, math.SqrtOp),
+    (onnx.TanOp, math.TanOp),
+    (onnx.TanhOp, math.TanhOp),
+)
+"""Functions of one float that are an op each."""
+
+
+def _register_unary(kind: type[Operation], becomes: type[Operation]) -> None:
+    @at_each_point(kind)
+    def function(op: Operation, at: Point) -> Made:
+        return unary(becomes, at, at(op.operands[0]))
+
+
+for _kind, _becomes in UNARY:
+    _register_unary(_kind, _becomes)
+
+
+@at_each_point(onnx.ErfOp)
+def erf(op: onnx.ErfOp, at: Point) -> Made:
+    """The error function of f32."""
+    x = at(op.input)
+    return at.add(KrnlErfOp.create(operands=[x], result_types=[x.type])) if x.type == f32 else None
+
+
+@at_each_point(onnx.NegOp)
+def neg(op: onnx.NegOp, at: Point) -> Made:
+    """`-X`"""
+    x = at(op.X)
+    return binary(arith.SubfOp, arith.SubiOp, at, at.number(-0.0 if is_float(x) else 0, x), x)
+
+
+@at_each_point(onnx.ReciprocalOp)
+def reciprocal(op: onnx.ReciprocalOp, at: Point) -> Made:
+    """`1 / X`"""
+    x = at(op.X)
+    return binary(arith.DivfOp, None, at, at.number(1, x), x)
+
+
+def least(at: Point, unsigned: bool, a: SSAValue, b: SSAValue) -> Made:
+    """The smaller of two numbers; NaN if one is."""
+    return binary(arith.MinimumfOp, arith.MinUIOp if unsigned else arith.MinSIOp, at, a, b)
+
+
+def greatest(at: Point, unsigned: bool, a: SSAValue, b: SSAValue) -> Made:
+    """The larger of two numbers; NaN if one is."""
+    return binary(arith.MaximumfOp, arith.MaxUIOp if unsigned else arith.MaxSIOp, at, a, b)
+
+
+def folded(values: Sequence[SSAValue], combine: Callable[[SSAValue, SSAValue], Made]) -> Made:
+    """All numbers brought together in order."""
+    total = values[0]
+    for value in values[1:]:
+        combined = combine(total, value)
+        if combined is None:
+            return None
+        total = combined
+    return total
+
+
+@at_each_point(onnx.MaxOp)
+def max_(op: onnx.MaxOp, at: Point) -> Made:
+    """The largest of all inputs."""
+    unsigned = is_unsigned(op.results[0])
+    return folded([at(value) for value in op.operands], lambda a, b: greatest(at, unsigned, a, b))
+
+
+@at_each_point(onnx.MinOp)
+def min_(op: onnx.MinOp, at: Point) -> Made:
+    """The smallest of all inputs."""
+    unsigned = is_unsigned(op.results[0])
+    return folded([at(value) for value in op.operands], lambda a, b: least(at, unsigned, a, b))
+
+
+@at_each_point(onnx.SumOp)
+def sum_(op: onnx.SumOp, at: Point) -> Made:
+    """All inputs added up."""
+    return folded(
+        [at(value) for value in op.operands], lambda a, b: binary(arith.AddfOp, arith.AddiOp, at, a, b)
+    )
+
+
+@at_each_point(onnx.ClipOp)
+def clip(op: onnx.ClipOp, at: Point) -> Made:
+    """Between `min` and `max`, each where given; the upper bound has the last word."""
+    number, unsigned = at(op.input), is_unsigned(op.input)
+    above = number if op.min.type == NONE else greatest(at, unsigned, number, at(op.min))
+    return above if above is None or op.max.type == NONE else least(at, unsigned, above, at(op.max))
+
+
+@at_each_point(onnx.ReluOp)
+def relu(op: onnx.ReluOp, at: Point) -> Made:
+    """`max(0, X)`"""
+    x = at(op.X)
+    return greatest(at, False, x, at.number(0, x))
+
+
+def where(
+    at: Point, predicate: str, x: SSAValue, bound: float, then: SSAValue, otherwise: SSAValue
+) -> SSAValue:
+    """One of two floats by a comparison with a number."""
+    condition = at.add(arith.CmpfOp(x, at.number(bound, x), predicate))
+    return at.add(arith.SelectOp(condition, then, otherwise))
+
+
+@at_each_point(onnx.LeakyReluOp)
+def leaky_relu(op: onnx.LeakyReluOp, at: Point) -> Made:
+    """`X`, times `alpha` below 0."""
+    x = at(op.X)
+    scaled = at.add(arith.MulfOp(x, at.number(op.alpha.value.data, x)))
+    return where(at, "olt", x, 0.0, scaled, x)
+
+
+@at_each_point(onnx.SigmoidOp)
+def sigmoid(op: onnx.SigmoidOp, at: Point) -> Made:
+    """`1 / (1 + e^-X)`"""
+    return logistic(at, at(op.X))
+
+
+def logistic(at: Point, x: SSAValue) -> SSAValue:
+    """`1 / (1 + e^-x)`"""
+    one = at.number(1, x)
+    power = at.add(math.ExpOp(at.add(arith.SubfOp(at.number(-0.0, x), x))))
+    return at.add(arith.DivfOp(one, at.add(arith.AddfOp(one, power))))
+
+
+@at_each_point(onnx.HardSigmoidOp)
+def hard_sigmoid(op: onnx.HardSigmoidOp, at: Point) -> Made:
+    """`alpha X + beta` between 0 and 1."""
+    x = at(op.X)
+    line = at.add(arith.MulfOp(x, at.number(op.alpha.value.data, x)))
+    line = at.add(arith.AddfOp(line, at.number(op.beta.value.data, x)))
+    above = at.add(arith.MaximumfOp(line, at.number(0, x)))
+    return at.add(arith.MinimumfOp(above, at.number(1, x)))
+
+
+@at_each_point(onnx.EluOp)
+def elu(op: onnx.EluOp, at: Point) -> Made:
+    """`X`, below 0 `alpha (e^X - 1)`."""
+    x = at(op.X)
+    below = at.add(arith.SubfOp(at.add(math.ExpOp(x)), at.number(1, x)))
+    below = at.add(arith.MulfOp(below, at.number(op.alpha.value.data, x)))
+    return where(at, "olt", x, 0.0, below, x)
+
+
+COMPARISONS: Sequence[tuple[type[Operation], str, str, str]] = (
+    (logical.EqualOp, "oeq", "eq", "eq"),
+    (logical.GreaterOp, "ogt", "sgt", "ugt"),
+    (logical.GreaterOrEqualOp, "oge", "sge", "uge"),
+    (logical.LessOp, "olt", "slt", "ult"),
+    (logical.LessOrEqualOp, "ole", "sle", "ule"),
+)
+"""How floats, signed and unsigned integers are compared."""
+
+
+def _register_comparison(kind: type[Operation], floats: str, signed: str, unsigned: str) -> None:
+    @at_each_point(kind)
+    def function(op: Operation, at: Point) -> Made:
+        a, b = (at(value) for value in op.operands)
+        if is_float(a):
+            return at.add(arith.CmpfOp(a, b, floats))
+        return at.add(arith.CmpiOp(a, b, unsigned if is_unsigned(op.operands[0]) else signed))
+
+
+for _comparison in COMPARISONS:
+    _register_comparison(*_comparison)
+
+LOGIC: Sequence[tuple[type[Operation], type[Operation]]] = (
+    (logical.AndOp, arith.AndIOp),
+    (logical.OrOp, arith.OrIOp),
+    (logical.XorOp, arith.XOrIOp),
+    (logical.BitwiseAndOp, arith.AndIOp),
+    (logical.BitwiseOrOp, arith.OrIOp),
+    (logical.BitwiseXorOp, arith.XOrIOp),
+)
+
+
+def _register_logic(kind: type[Operation], becomes: type[Operation]) -> None:
+    @at_each_point(kind)
+    def function(op: Operation, at: Point) -> Made:
+        a, b = (at(value) for value in op.operands)
+        return at.add(becomes.create(operands=[a, b], result_types=[a.type]))
+
+
+for _kind, _becomes in LOGIC:
+    _register_logic(_kind, _becomes)
+
+
+@at_each_point(logical.NotOp)
+def not_(op: logical.NotOp, at: Point) -> Made:
+    """The opposite."""
+    x = at(op.X)
+    return at.add(arith.XOrIOp(x, at.number(1, x)))
+
+
+@at_each_point(tensor.WhereOp)
+def where_(op: tensor.WhereOp, at: Point) -> Made:
+    """`X` where the condition holds, else `Y`."""
+    return at.add(arith.SelectOp(at(op.condition), at(op.X), at(op.Y)))
+
+
+@at_each_point(tensor.CastOp)
+def cast(op: tensor.CastOp, at: Point) -> Made:
+    """To another type; not from 64 bits without sign to floats."""
+    x, source, wanted = at(op.input), element_type(op.input.type), element_type(op.output.type)
+    if wanted is None or source == wanted:
+        return x
+    wanted = stored(wanted)
+    if x.type == wanted or (x.type == f32 and wanted == f16):
+        return x
+    if is_float(x):
+        return _from_float(x, is_unsigned(op.output), wanted, at)
+    if is_integer(wanted):
+        return _resized(x, is_unsigned(op.input), wanted, at)
+    return _to_float(x, is_unsigned(op.input), wanted, at) if wanted in (f32, f64) else None
+
+
+def _from_float(x: SSAValue, unsigned: bool, wanted: Attribute, at: Point) -> Made:
+    if wanted == i1:
+        return at.add(arith.CmpfOp(x, at.number(0, x), "une"))
+    if wanted == f64:
+        return at.add(arith.ExtFOp(x, f64))
+    if wanted == f32:
+        return at.add(arith.TruncFOp(x, f32))
+    if not is_integer(wanted) or unsigned or wanted.width.data < 32:
+        return None
+    return at.add(arith.FPToSIOp(x, wanted))
+
+
+def _to_float(x: SSAValue, unsigned: bool, wanted: Attribute, at: Point) -> Made:
+    assert is_integer(x.type)
+    width = x.type.width.data
+    if unsigned or width == 1:
+        if width == 64:
+            return None
+        x = at.add(arith.ExtUIOp(x, IntegerType(64)))
+    return at.add(arith.SIToFPOp(x, f64 if wanted == f64 else f32))
+
+
+def _resized(x: SSAValue, unsigned: bool, wanted: IntegerType, at: Point) -> Made:
+    assert is_integer(x.type)
+    if wanted == i1:
+        return at.add(arith.CmpiOp(x, at.number(0, x), "ne"))
+    if wanted.width.data < x.type.width.data:
+        return at.add(arith.TruncIOp(x, wanted))
+    return at.add(arith.ExtUIOp(x, wanted) if unsigned or x.type == i1 else arith.ExtSIOp(x, wanted))

@@ -1,0 +1,155 @@
+"""Writes one kernel: a function of buffers, made of loops over them."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    FloatAttr,
+    FunctionType,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+)
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from xonnc.dialects.krnl.loops import DefineLoopsOp, IterateOp, YieldOp
+from xonnc.dialects.krnl.memory import LoadOp, StoreOp
+from xonnc.dialects.krnl.types import is_integer
+
+INDEX = IndexType()
+
+
+def stored(element: Attribute) -> Attribute:
+    """An element type in buffers, where integers have no sign."""
+    return IntegerType(element.width) if is_integer(element) else element
+
+
+def buffer_type(shape: Sequence[int], element: Attribute) -> MemRefType:
+    """A buffer for a tensor, its elements in rows."""
+    return MemRefType(stored(element), shape)
+
+
+class Kernel:
+    """
+    A function of buffers, and the place in it where ops are added.
+
+    The buffers that are written come first.
+    """
+
+    def __init__(self, buffers: Sequence[MemRefType]) -> None:
+        self.types = list(buffers)
+        self.entry = Block(arg_types=self.types)
+        self.block = self.entry
+        self._constants: dict[tuple[Attribute, str], SSAValue] = {}
+
+    @property
+    def buffers(self) -> Sequence[SSAValue]:
+        """The buffers, as values."""
+        return self.entry.args
+
+    def add(self, op: Operation) -> SSAValue:
+        """Adds an op; its result."""
+        self.block.add_op(op)
+        return op.results[0]
+
+    def load(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
+        """One element."""
+        return self.add(LoadOp(buffer, indices))
+
+    def store(self, value: SSAValue, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
+        """Writes one element."""
+        self.block.add_op(StoreOp(value, buffer, indices))
+
+    def index(self, value: int) -> SSAValue:
+        """A constant index."""
+        return self._constant(IntegerAttr[IntegerType | IndexType](value, INDEX), INDEX)
+
+    def number(self, value: float, type_: Attribute) -> SSAValue:
+        """A constant of an element type."""
+        if isinstance(type_, AnyFloat):
+            return self._constant(FloatAttr[AnyFloat](float(value), type_), type_)
+        assert is_integer(type_)
+        return self._constant(IntegerAttr[IntegerType | IndexType](int(value), type_), type_)
+
+    def _constant(
+        self, value: IntegerAttr[IntegerType | IndexType] | FloatAttr[AnyFloat], type_: Attribute
+    ) -> SSAValue:
+        """Made once, at the start of the kernel."""
+        key = type_, str(value)
+        if key not in self._constants:
+            op = arith.ConstantOp(value, type_)
+            first = self.entry.first_op
+            if first is None:
+                self.entry.add_op(op)
+            else:
+                self.entry.insert_op_before(op, first)
+            self._constants[key] = op.result
+        return self._constants[key]
+
+    def plus(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        """The sum of two indices."""
+        return self.add(arith.AddiOp(a, b))
+
+    def scaled(self, a: SSAValue, factor: int, offset: int = 0) -> SSAValue:
+        """`factor a + offset`"""
+        if factor != 1:
+            a = self.add(arith.MuliOp(a, self.index(factor)))
+        return self.plus(a, self.index(offset)) if offset else a
+
+    @contextmanager
+    def loops(self, sizes: Sequence[int]) -> Generator[Sequence[SSAValue]]:
+        """Loops over all places of a shape; gives the indices."""
+        op, indices = self._begin(sizes, [])
+        outside, self.block = self.block, op.body.block
+        yield indices
+        self._end(op, [])
+        self.block = outside
+
+    @contextmanager
+    def reducing(
+        self, sizes: Sequence[int], starts: Sequence[SSAValue]
+    ) -> Generator[tuple[Sequence[SSAValue], Sequence[SSAValue], list[SSAValue]]]:
+        """
+        Loops that carry values from turn to turn.
+
+        Gives the indices, the values taken over, and a list for what the next turn gets; behind the loops the
+        list holds what they give.
+        """
+        op, indices = self._begin(sizes, starts)
+        outside, self.block = self.block, op.body.block
+        results: list[SSAValue] = []
+        yield indices, op.body.block.args[len(indices) :], results
+        self._end(op, results)
+        self.block = outside
+        results[:] = op.returned
+
+    def _begin(
+        self, sizes: Sequence[int], starts: Sequence[SSAValue]
+    ) -> tuple[IterateOp, Sequence[SSAValue]]:
+        sizes = sizes or (1,)
+        loops = DefineLoopsOp(len(sizes))
+        self.block.add_op(loops)
+        body = Block(arg_types=[INDEX] * len(sizes) + [value.type for value in starts])
+        # The terminator of loops that carry values is set at their end.
+        body.add_op(YieldOp.create(operands=list(starts)))
+        op = IterateOp(loops.loops, [0] * len(sizes), sizes, Region(body), starts)
+        end = body.last_op
+        assert end is not None
+        end.detach()
+        end.erase()
+        self.block.add_op(op)
+        return op, body.args[: len(sizes)]
+
+    def _end(self, op: IterateOp, results: Sequence[SSAValue]) -> None:
+        op.body.block.add_op(YieldOp.create(operands=list(results)))
+
+    def function(self, name: str) -> FuncOp:
+        """The finished kernel."""
+        self.entry.add_op(ReturnOp())
+        return FuncOp(name, FunctionType.from_lists(self.types, []), Region(self.entry), "private")

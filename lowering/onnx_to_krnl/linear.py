@@ -1,0 +1,159 @@
+"""Products of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, UnitAttr, f32, f64, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xonnc.dialects.krnl.tiles import GemmOp
+from xonnc.dialects.krnl.types import is_buffer
+from xonnc.dialects.onnx.ops import math as onnx
+from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.krnl_to_llvm.emitter import size_of
+from xonnc.lowering.onnx_to_krnl.kernel import Kernel
+from xonnc.lowering.onnx_to_krnl.lowering import Lowering, is_native, lowers
+from xonnc.rewriting.patterns import Array
+
+MOST_STARTS = 64
+"""Products of one op whose matrices lie at no regular distance: each is code of its own."""
+
+
+@lowers(onnx.GemmOp)
+def gemm(op: onnx.GemmOp, to: Lowering) -> str | None:
+    """`alpha A B + beta C`: the factors go into a constant B."""
+    b, c = to.constant(op.B), None if op.C.type == NONE else to.constant(op.C)
+    (m, n), k = to.shape(op.Y), to.shape(op.A)[op.transA.value.data == 0]
+    if op.transA.value.data:
+        return "a transposed A"
+    if b is None:
+        return "B is no constant"
+    if op.C.type != NONE and (c is None or c.size not in (1, n) or (c.ndim and c.shape[-1] not in (1, n))):
+        return "C is no constant row"
+    matrix = (b.T if op.transB.value.data else b) * b.dtype.type(op.alpha.value.data)
+    bias = None if c is None else np.broadcast_to(c.reshape(-1), n) * c.dtype.type(op.beta.value.data)
+    product(op.Y, to.buffer(op.A), (m, n, k), matrix, bias, to)
+    return None
+
+
+@lowers(onnx.MatMulOp)
+def matmul(op: onnx.MatMulOp, to: Lowering) -> str | None:
+    """Products of the last two axes, for each place on the others, which are broadcast."""
+    a, b = to.shape(op.A), to.shape(op.B)
+    if to.element(op.A) not in (f32, f64):
+        return "not of f32 or f64"
+    rows = a if len(a) > 1 else (1, *a)
+    columns = b if len(b) > 1 else (*b, 1)
+    (m, k), n = rows[-2:], columns[-1]
+    constant = to.constant(op.B)
+    if prod(columns[:-2]) == 1:
+        m = prod(rows[:-1])
+        if constant is not None:
+            product(op.Y, to.buffer(op.A), (m, n, k), constant.reshape(k, n), None, to)
+            return None
+        starts = [0], [0]
+    else:
+        starts = _starts(rows, columns)
+        if len(starts[0]) > MOST_STARTS and not all(map(_is_regular, starts)):
+            return "broadcast matrices at irregular distances"
+    plain_product(op.Y, [to.buffer(op.A), to.buffer(op.B)], (m, n, k), starts, to)
+    return None
+
+
+def _starts(a: Sequence[int], b: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Where the matrices of A and of B of each product begin."""
+    numbers = [np.arange(prod(shape[:-2])).reshape(shape[:-2]) for shape in (a, b)]
+    a_places, b_places = np.broadcast_arrays(*numbers)
+    return (
+        [int(place) * a[-1] * a[-2] for place in a_places.reshape(-1)],
+        [int(place) * b[-1] * b[-2] for place in b_places.reshape(-1)],
+    )
+
+
+def _is_regular(starts: Sequence[int]) -> bool:
+    return len(starts) < 2 or all(place == number * starts[1] for number, place in enumerate(starts))
+
+
+def product(
+    result: SSAValue,
+    a: SSAValue,
+    sizes: tuple[int, int, int],
+    matrix: Array,
+    bias: Array | None,
+    to: Lowering,
+) -> None:
+    """`A B + bias` with a constant B, packed in panels as wide as a tile."""
+    tile = gemm_tile(to, to.element(result), sizes[1])
+    _, n, k = sizes
+    panels = -(-n // tile[1])
+    padded = np.zeros((k, panels * tile[1]), matrix.dtype)
+    padded[:, :n] = matrix
+    packed = np.ascontiguousarray(padded.reshape(k, panels, tile[1]).transpose(1, 0, 2))
+    buffers = [a, to.packed(packed.reshape(-1))]
+    if bias is not None:
+        buffers.append(to.packed(bias))
+    emit(result, buffers, sizes, tile, {"packed": UnitAttr()}, to)
+
+
+def plain_product(
+    result: SSAValue,
+    buffers: Sequence[SSAValue],
+    sizes: tuple[int, int, int],
+    starts: tuple[Sequence[int], Sequence[int]],
+    to: Lowering,
+    properties: dict[str, Attribute] | None = None,
+) -> None:
+    """Products of matrices as they lie, with a bias if there is a third buffer."""
+    tile = gemm_tile(to, to.element(result), sizes[1])
+    places: dict[str, Attribute] = {
+        "batch_a": DenseArrayBase.from_list(i64, list(starts[0])),
+        "batch_b": DenseArrayBase.from_list(i64, list(starts[1])),
+    }
+    emit(result, buffers, sizes, tile, places | (properties or {}), to)
+
+
+def gemm_tile(to: Lowering, element: Attribute, columns: int) -> tuple[int, int]:
+    """Rows and columns of the tile that fills the registers; narrow results have more rows."""
+    lanes = to.target.vector_bytes // size_of(element)
+    rows, vectors = to.target.gemm_tile
+    wanted = min(vectors, -(-columns // lanes))
+    return rows * vectors // wanted if wanted < vectors else rows, wanted * lanes
+
+
+def emit(
+    result: SSAValue,
+    buffers: Sequence[SSAValue],
+    sizes: tuple[int, int, int],
+    tile: tuple[int, int],
+    properties: dict[str, Attribute],
+    to: Lowering,
+) -> None:
+    """One `krnl.gemm` in a kernel, with the activation behind it."""
+    activation = following_relu(result, to)
+    held = dict(properties)
+    if activation is not None:
+        to.absorbed.add(activation)
+        held["activation"] = StringAttr("relu")
+        result = activation.results[0]
+    for name, size in zip("mnk", sizes, strict=True):
+        held[name] = IntegerAttr(size, i64)
+    held["tile"] = DenseArrayBase.from_list(i64, list(tile))
+    output = to.result(result)
+    types = [buffer.type for buffer in (output, *buffers)]
+    kernel = Kernel([type_ for type_ in types if is_buffer(type_)])
+    c, a, b, *bias = kernel.buffers
+    kernel.block.add_op(GemmOp(operands=[c, a, b, bias], properties=held))
+    to.call("gemm", kernel, [output], buffers)
+
+
+def following_relu(result: SSAValue, to: Lowering) -> Operation | None:
+    """The Relu that alone reads a result."""
+    uses = list(result.uses)
+    if len(uses) != 1:
+        return None
+    reader = uses[0].operation
+    is_same_block = isinstance(result.owner, Operation) and reader.parent is result.owner.parent
+    return reader if isinstance(reader, onnx.ReluOp) and is_same_block and is_native(reader.Y) else None

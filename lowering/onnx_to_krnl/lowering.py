@@ -1,0 +1,167 @@
+"""What functions that lower an operator are given, and the table of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import MemRefType, UnrealizedConversionCastOp, f16, f32, f64
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xonnc.dialects.krnl.memory import CallOp, GlobalOp
+from xonnc.dialects.krnl.types import is_integer
+from xonnc.dialects.onnx.elements import DisposablePool, elements_array
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.types import element_type, element_type_of, static_shape
+from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
+from xonnc.rewriting.patterns import Array
+from xonnc.targets.cpu import CpuTarget
+
+OpT = TypeVar("OpT", bound=Operation)
+
+Lower: TypeAlias = Callable[[OpT, "Lowering"], str | None]
+"""Lowers an op; says why not where it cannot, and has done nothing then."""
+
+LOWERINGS: dict[type[Operation], Lower[Operation]] = {}
+"""The function that lowers each kind of op."""
+
+
+def lowers(
+    *kinds: type[OpT],
+) -> Callable[[Callable[[OpT, Lowering], str | None]], Callable[[OpT, Lowering], str | None]]:
+    """Registers a function for one or more kinds of op."""
+
+    def register(function: Callable[[OpT, Lowering], str | None]) -> Callable[[OpT, Lowering], str | None]:
+        for kind in kinds:
+
+            def checked(op: Operation, to: Lowering, kind: type[OpT] = kind) -> str | None:
+                assert isinstance(op, kind)
+                return function(op, to)
+
+            LOWERINGS[kind] = checked
+        return function
+
+    return register
+
+
+def is_native_element(element: Attribute | None) -> bool:
+    """Whether code can compute with elements of a type."""
+    if element is not None and is_integer(element):
+        return element.width.data in (1, 8, 16, 32, 64)
+    return element in (f16, f32, f64)
+
+
+def is_native(value: SSAValue) -> bool:
+    """Whether a value is a tensor of a size known now, of elements that code can compute with."""
+    shape = static_shape(value.type)
+    return shape is not None and 0 not in shape and is_native_element(element_type(value.type))
+
+
+class Lowering:
+    """Writes kernels beside the model's function and calls of them into it."""
+
+    def __init__(self, target: CpuTarget, pool: DisposablePool) -> None:
+        self.target = target
+        self.pool = pool
+        self.kernels: dict[str, FuncOp] = {}
+        self.absorbed: set[Operation] = set()
+        """Ops whose work another op's kernel does."""
+        self._names: dict[str, str] = {}
+        self._buffers: dict[SSAValue, SSAValue] = {}
+        self._globals = 0
+        self._place: Operation | None = None
+
+    def begin(self, op: Operation) -> None:
+        """What is added from now on goes before `op`."""
+        self._place = op
+
+    def insert(self, op: Operation) -> SSAValue:
+        """Adds an op to the model's function; its result."""
+        assert self._place is not None
+        assert self._place.parent is not None
+        self._place.parent.insert_op_before(op, self._place)
+        return op.results[0] if op.results else SSAValue.get(op.operands[0])
+
+    def shape(self, value: SSAValue) -> tuple[int, ...]:
+        """The shape of a native tensor."""
+        shape = static_shape(value.type)
+        assert shape is not None
+        return shape
+
+    def element(self, value: SSAValue) -> Attribute:
+        """The element type of a native tensor."""
+        element = element_type(value.type)
+        assert element is not None
+        return element
+
+    def constant(self, value: SSAValue) -> Array | None:
+        """What a value is if it is a constant."""
+        owner = value.owner
+        if isinstance(owner, ConstantOp) and owner.value is not None:
+            return elements_array(owner.value)
+        return None
+
+    def buffer(self, value: SSAValue) -> SSAValue:
+        """The buffer that holds a tensor."""
+        if value not in self._buffers:
+            owner = value.owner
+            type_ = buffer_type(self.shape(value), self.element(value))
+            if isinstance(owner, ConstantOp) and owner.value is not None:
+                made = self._global(owner.value, type_)
+            else:
+                cast = UnrealizedConversionCastOp.get([value], [type_])
+                if isinstance(owner, Operation):
+                    assert owner.parent is not None
+                    owner.parent.insert_op_after(cast, owner)
+                else:
+                    self.insert(cast)
+                made = cast.results[0]
+            self._buffers[value] = made
+        return self._buffers[value]
+
+    def packed(self, array: Array) -> SSAValue:
+        """A constant of our own making, in a buffer."""
+        attribute = self.pool.create(np.ascontiguousarray(array))
+        return self._global(attribute, buffer_type(array.shape, element_type_of(array.dtype)))
+
+    def _global(self, value: Attribute, type_: MemRefType) -> SSAValue:
+        self._globals += 1
+        return self.insert(GlobalOp.of(f"constant_{self._globals}", value, type_))
+
+    def allocate(self, shape: Sequence[int], element: Attribute) -> SSAValue:
+        """A new buffer."""
+        type_ = buffer_type(shape, element)
+        return self.insert(memref.AllocOp.get(type_.element_type, None, shape))
+
+    def result(self, value: SSAValue) -> SSAValue:
+        """A new buffer for a result of an op."""
+        made = self.allocate(self.shape(value), self.element(value))
+        self._buffers[value] = made
+        return made
+
+    def alias(self, value: SSAValue, source: SSAValue) -> None:
+        """Says that a result is what another value is, in another shape."""
+        cast = UnrealizedConversionCastOp.get(
+            [self.buffer(source)], [buffer_type(self.shape(value), self.element(value))]
+        )
+        self.insert(cast)
+        self._buffers[value] = cast.results[0]
+
+    def call(
+        self, name: str, kernel: Kernel, outputs: Sequence[SSAValue], inputs: Sequence[SSAValue]
+    ) -> None:
+        """Calls a kernel; equal kernels become one."""
+        function = kernel.function("kernel")
+        text = str(function)
+        if text not in self._names:
+            self._names[text] = f"{name}_{len(self._names)}"
+            function = FuncOp(self._names[text], function.function_type, function.detach_region(0), "private")
+            self.kernels[self._names[text]] = function
+        self.insert(CallOp.of(self._names[text], outputs, inputs))
+
+    def holds(self, value: SSAValue) -> SSAValue | None:
+        """The buffer of a value, if a kernel or another op made one."""
+        return self._buffers.get(value)

@@ -1,0 +1,1 @@
+"""Runs compiled models in this process."""

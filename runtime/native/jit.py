@@ -1,0 +1,86 @@
+"""Machine code in this process, by llvmlite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from ctypes import CFUNCTYPE, c_void_p
+from functools import cache
+from importlib import import_module
+from typing import Protocol
+
+Entry = Callable[[int], None]
+"""A function of the code, which takes the address of the table of pointers."""
+
+
+class _TargetMachine(Protocol):
+    def emit_object(self, module: object) -> bytes: ...
+
+
+class _Target(Protocol):
+    def create_target_machine(
+        self, *, cpu: str, features: str, opt: int, reloc: str, codemodel: str
+    ) -> _TargetMachine: ...
+
+
+class _Features(Protocol):
+    def flatten(self) -> str: ...
+    def items(self) -> list[tuple[str, bool]]: ...
+
+
+class _Engine(Protocol):
+    def finalize_object(self) -> None: ...
+    def get_function_address(self, name: str) -> int: ...
+
+
+class _TargetClass(Protocol):
+    def from_default_triple(self) -> _Target: ...
+
+
+class _Binding(Protocol):
+    """What is used of `llvmlite.binding`, which has no types."""
+
+    Target: _TargetClass
+
+    def initialize_native_target(self) -> None: ...
+    def initialize_native_asmprinter(self) -> None: ...
+    def get_host_cpu_name(self) -> str: ...
+    def get_host_cpu_features(self) -> _Features: ...
+    def parse_assembly(self, text: str) -> object: ...
+    def create_mcjit_compiler(self, module: object, machine: _TargetMachine) -> _Engine: ...
+
+
+@cache
+def _binding() -> _Binding:
+    import_module("llvmlite.binding")
+    binding: _Binding = import_module("llvmlite").binding
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    return binding
+
+
+@cache
+def host_features() -> frozenset[str]:
+    """What LLVM calls the features that this processor has."""
+    return frozenset(name for name, has in _binding().get_host_cpu_features().items() if has)
+
+
+class Code:
+    """Machine code made of LLVM IR; lives as long as this object."""
+
+    def __init__(self, text: str, names: Mapping[str, object]) -> None:
+        """Compiles without LLVM's middle end (spec/cpu-performance.md §4); finds the functions `names`."""
+        binding = _binding()
+        module = binding.parse_assembly(text)
+        machine = binding.Target.from_default_triple().create_target_machine(
+            cpu=binding.get_host_cpu_name(),
+            features=binding.get_host_cpu_features().flatten(),
+            opt=2,
+            reloc="default",
+            codemodel="jitdefault",
+        )
+        self._engine = binding.create_mcjit_compiler(module, machine)
+        self._engine.finalize_object()
+        kind = CFUNCTYPE(None, c_void_p)
+        self.entries: dict[str, Entry] = {
+            name: kind(self._engine.get_function_address(name)) for name in names
+        }

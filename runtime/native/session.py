@@ -1,0 +1,277 @@
+"""Runs a compiled model on numpy arrays, in onnxruntime's manner."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from time import perf_counter
+from typing import TypeGuard
+
+import numpy as np
+import numpy.typing as npt
+
+from xonnc.errors import XonncError, near
+from xonnc.formats.native.program import Held, HostStep, NativeStep, Place, Port, Program, Value
+from xonnc.runtime.native.jit import Entry
+
+Array = npt.NDArray[np.generic]
+Shapes = Mapping[str, tuple[int, ...]]
+
+KEPT_PROGRAMS = 16
+"""Programs of a model with dynamic sizes that are kept, one for each set of sizes."""
+
+
+@dataclass(frozen=True)
+class Executable:
+    """A program and its machine code; `owner` keeps the code alive."""
+
+    program: Program
+    entries: Mapping[str, Entry]
+    owner: object
+
+
+Compile = Callable[[Shapes], Executable]
+"""Compiles the model for shapes of its inputs by name; none: as the model says."""
+
+
+class Instance:
+    """An executable with memory to run in; one run at a time."""
+
+    def __init__(self, executable: Executable) -> None:
+        self.executable = executable
+        program = executable.program
+        self.program = program
+        self._arena = aligned_empty(program.arena)
+        self._table = np.zeros(max(1, len(program.values)), np.uint64)
+        self._held: list[Held] = [None] * len(program.values)
+        self._roots = [_root(program.values, place) for place in range(len(program.values))]
+        self.seconds = [0.0] * len(program.steps)
+        """How long each step took in the last run."""
+        for place, value in enumerate(program.values):
+            root = program.values[self._roots[place]]
+            if root.place is Place.ARENA and value.shape is not None and value.dtype is not None:
+                start = self._arena[root.offset : root.offset + value.size]
+                if not value.dtype.hasobject:
+                    self._set(place, start.view(value.dtype).reshape(value.shape))
+            elif root.place is Place.CONSTANT and root.constant is not None:
+                shape = root.shape if value.shape is None else value.shape
+                self._set(place, root.constant.reshape(shape or ()))
+
+    def _set(self, place: int, array: Array) -> None:
+        self._held[place] = array
+        self._table[place] = array.ctypes.data
+
+    def run(self, feeds: Mapping[str, Held]) -> list[Held]:
+        """The outputs for checked inputs."""
+        program = self.program
+        for port in program.inputs:
+            self._give(port.value, feeds[port.name])
+        for place, value in enumerate(program.values):
+            if value.place is Place.OUTPUT and value.same_as is None:
+                assert value.shape is not None
+                assert value.dtype is not None
+                self._give(place, np.empty(value.shape, value.dtype))
+        for place, root in enumerate(self._roots):
+            if root != place and program.values[root].place in (Place.INPUT, Place.OUTPUT, Place.HELD):
+                self._alias(place, root)
+        for number, step in enumerate(program.steps):
+            started = perf_counter()
+            if isinstance(step, NativeStep):
+                self.executable.entries[step.function](self._table.ctypes.data)
+            else:
+                self._host(step)
+            self.seconds[number] = perf_counter() - started
+        return self._outputs()
+
+    def _give(self, place: int, held: Held) -> None:
+        self._held[place] = held
+        if isinstance(held, np.ndarray) and not held.dtype.hasobject:
+            self._table[place] = held.ctypes.data
+
+    def _alias(self, place: int, root: int) -> None:
+        held, shape = self._held[root], self.program.values[place].shape
+        if isinstance(held, np.ndarray) and shape is not None:
+            held = held.reshape(shape)
+        self._give(place, held)
+
+    def _host(self, step: HostStep) -> None:
+        results = step.run([self._held[place] for place in step.reads])
+        for place, result in zip(step.writes, results, strict=True):
+            value = self.program.values[place]
+            if value.place is Place.HELD:
+                self._held[place] = result
+                for other, root in enumerate(self._roots):
+                    if root == place and other != place:
+                        self._alias(other, root)
+                continue
+            target = self._held[place]
+            if not isinstance(result, np.ndarray) or not isinstance(target, np.ndarray):
+                raise XonncError(f"{step.node or step.operator}: gives no tensor where one is expected")
+            if result.shape != target.shape or result.dtype != target.dtype:
+                raise XonncError(
+                    f"{step.node or step.operator}: gives {result.dtype}{list(result.shape)}, "
+                    f"the model says {target.dtype}{list(target.shape)}"
+                )
+            np.copyto(target, result)
+
+    def _outputs(self) -> list[Held]:
+        """Arrays of the caller's own: what is a constant, an input or given twice is copied."""
+        given: set[int] = set()
+        found: list[Held] = []
+        for port in self.program.outputs:
+            root = self._roots[port.value]
+            held = self._held[port.value]
+            is_own = self.program.values[root].place in (Place.OUTPUT, Place.HELD) and root not in given
+            given.add(root)
+            found.append(held.copy() if isinstance(held, np.ndarray) and not is_own else held)
+        return found
+
+
+def _root(values: Sequence[Value], place: int) -> int:
+    while (same := values[place].same_as) is not None:
+        place = same
+    return place
+
+
+def aligned_empty(size: int) -> npt.NDArray[np.uint8]:
+    """Bytes that begin at a multiple of 64."""
+    memory = np.empty(size + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    return memory[start : start + size]
+
+
+@dataclass(frozen=True)
+class ReportLine:
+    """How one step runs: `native` kernels in a row, or an operator on the `host` and why."""
+
+    where: str
+    what: str
+    node: str
+    reason: str
+    seconds: float
+    """Of the last run."""
+
+
+class Session:
+    """
+    A model ready to run.
+
+    A model with dynamic sizes is compiled for each set of sizes that it is fed, once. Sessions may be used
+    from several threads; runs of one session wait for each other.
+    """
+
+    def __init__(self, compile_for: Compile) -> None:
+        self._compile = compile_for
+        self._lock = Lock()
+        self._template = Instance(compile_for({}))
+        self._instances: OrderedDict[tuple[tuple[str, tuple[int, ...]], ...], Instance] = OrderedDict()
+        self._last = self._template
+
+    @property
+    def inputs(self) -> Sequence[Port]:
+        """What must be fed, in the model's order."""
+        return self._template.program.inputs
+
+    @property
+    def outputs(self) -> Sequence[Port]:
+        """What is given, in the model's order."""
+        return self._template.program.outputs
+
+    def run(self, names: Sequence[str] | None, feeds: Mapping[str, object]) -> list[Held]:
+        """
+        The outputs called `names` (`None`: all) for inputs by name.
+
+        Arrays are read where they lie if they are in rows and aligned. Raises `XonncError` for inputs that
+        are missing, unknown, or of the wrong type or shape.
+        """
+        known = [port.name for port in self.outputs]
+        for name in names or ():
+            if name not in known:
+                raise XonncError(f"no output '{name}'{near(name, known)}; there are {', '.join(known)}")
+        checked = check_feeds(self.inputs, feeds)
+        with self._lock:
+            results = self._instance(checked).run(checked)
+        if names is None:
+            return results
+        by_name = dict(zip(known, results, strict=True))
+        return [by_name[name] for name in names]
+
+    def _instance(self, feeds: Mapping[str, Held]) -> Instance:
+        shapes: dict[str, tuple[int, ...]] = {}
+        for port in self.inputs:
+            held = feeds[port.name]
+            if port.shape is not None and None in port.shape and isinstance(held, np.ndarray):
+                shapes[port.name] = held.shape
+        if not shapes:
+            self._last = self._template
+            return self._last
+        key = tuple(sorted(shapes.items()))
+        if key not in self._instances:
+            self._instances[key] = Instance(self._compile(shapes))
+            if len(self._instances) > KEPT_PROGRAMS:
+                self._instances.popitem(last=False)
+        self._instances.move_to_end(key)
+        self._last = self._instances[key]
+        return self._last
+
+    def report(self) -> list[ReportLine]:
+        """The steps of the program of the last run, or of the model as it is before any."""
+        lines: list[ReportLine] = []
+        instance = self._last
+        for step, seconds in zip(instance.program.steps, instance.seconds, strict=True):
+            if isinstance(step, NativeStep):
+                lines.append(ReportLine("native", " ".join(step.kernels), "", "", seconds))
+            else:
+                lines.append(ReportLine("host", step.operator, step.node, step.reason, seconds))
+        return lines
+
+    def host_calls(self) -> list[str]:
+        """The operators that the last run gave to the reference evaluator."""
+        return [line.what for line in self.report() if line.where == "host"]
+
+
+def check_feeds(ports: Sequence[Port], feeds: Mapping[str, object]) -> dict[str, Held]:
+    """Inputs as code can read them; `XonncError` for what does not fit."""
+    known = [port.name for port in ports]
+    for name in feeds:
+        if name not in known:
+            raise XonncError(f"no input '{name}'{near(name, known)}; there are {', '.join(known) or 'none'}")
+    missing = [name for name in known if name not in feeds]
+    if missing:
+        raise XonncError(f"input '{missing[0]}' is missing; {len(known)} must be fed")
+    checked = {port.name: _checked(port, feeds[port.name]) for port in ports}
+    return checked
+
+
+def _checked(port: Port, given: object) -> Held:
+    if port.dtype is None:
+        return tuple(map(np.asarray, given)) if _is_list(given) else _array(given)
+    array = _array(given)
+    if array is None:
+        raise XonncError(f"input '{port.name}': a {type(given).__name__} is no array")
+    if port.dtype.hasobject:
+        return array.astype(np.object_)
+    if array.dtype != port.dtype:
+        raise XonncError(f"input '{port.name}': {array.dtype} was fed, the model takes {port.dtype}")
+    if port.shape is not None:
+        fits = len(array.shape) == len(port.shape) and all(
+            wanted in (None, size) for size, wanted in zip(array.shape, port.shape, strict=True)
+        )
+        if not fits:
+            shape = ", ".join("?" if size is None else str(size) for size in port.shape)
+            raise XonncError(
+                f"input '{port.name}': the shape {list(array.shape)} was fed, the model takes [{shape}]"
+            )
+    return np.require(array, None, ["C", "A"])
+
+
+def _is_list(given: object) -> TypeGuard[Sequence[object]]:
+    return isinstance(given, list | tuple)
+
+
+def _array(given: object) -> Array | None:
+    return (
+        np.asarray(given) if isinstance(given, np.ndarray | np.generic | int | float | bool | list) else None
+    )

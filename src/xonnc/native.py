@@ -1,0 +1,67 @@
+"""
+From a model to native code that runs in this process.
+
+    session = xonnc.compile("model.onnx", target="cpu")
+    outputs = session.run(None, {"x": array})
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+
+from xonnc.compiler import new_context
+from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.errors import XonncError, near
+from xonnc.lowering.convert_onnx_to_krnl import lower_module
+from xonnc.lowering.krnl_to_llvm.text import llvm_module, llvm_text
+from xonnc.lowering.native_program import read_program
+from xonnc.runtime.native.jit import Code, host_features
+from xonnc.runtime.native.session import Executable, Session, Shapes
+from xonnc.simplifier import simplify_model
+from xonnc.targets.cpu import CpuTarget, best_cpu, cpu_names, load_cpu
+
+
+def compile_native(model: str | Path | onnx.ModelProto, target: str = "cpu") -> Session:
+    """
+    Compiles the model in a file or in memory for this processor, in this process.
+
+    `target` is `cpu`, or a kind of processor (`avx2`) that this one is. Operators without a kernel run
+    through the ONNX reference evaluator, which `Session.report` shows. Raises `XonncError` for a file that
+    is no model.
+    """
+    processor = _processor(target)
+
+    def compile_for(shapes: Shapes) -> Executable:
+        module = simplify_model(model, input_shapes=shapes or None, inline_functions=True).module
+        return executable(module, processor)
+
+    return Session(compile_for)
+
+
+def _processor(target: str) -> CpuTarget:
+    features = set(host_features())
+    if target == "cpu":
+        return best_cpu(features)
+    if target not in cpu_names():
+        names = ["cpu", *cpu_names()]
+        raise XonncError(f"no target '{target}'{near(target, names) or '.'} There are {', '.join(names)}")
+    found = load_cpu(target)
+    lacking = [feature for feature in found.features if feature not in features]
+    if lacking:
+        raise XonncError(f"{target}: this processor lacks {', '.join(lacking)}; target 'cpu' fits it")
+    return found
+
+
+def executable(module: ModuleOp, processor: CpuTarget) -> Executable:
+    """Machine code of a simplified module, which is taken apart."""
+    reasons = lower_module(module, processor, DisposablePool.of(new_context()))
+    program, steps = read_program(module, reasons)
+    kernels = [op for op in module.ops if isinstance(op, FuncOp)][1:]
+    if not steps:
+        return Executable(program, {}, None)
+    code = Code(llvm_text(llvm_module(kernels, steps, processor.vector_bytes)), dict(steps))
+    return Executable(program, code.entries, code)

@@ -1,0 +1,52 @@
+"""Processors described as data: how wide vectors are, how many registers hold them, which tiles fill them."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from xonnc.errors import XonncError, near
+
+FOLDER = Path(__file__).parent / "processors"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CpuTarget:
+    """One kind of processor (spec/cpu-performance.md §4)."""
+
+    name: str
+    features: tuple[str, ...]
+    """What LLVM calls the features that code for it needs."""
+    vector_bytes: int
+    gemm_tile: tuple[int, int]
+    """Rows, and vectors in a row, of the part of a product that stays in registers."""
+
+
+def cpu_names() -> list[str]:
+    """The kinds of processor there are, the most able first."""
+    targets = [load_cpu(path.stem) for path in FOLDER.glob("*.toml")]
+    return [target.name for target in sorted(targets, key=lambda each: -each.vector_bytes)]
+
+
+def load_cpu(name: str) -> CpuTarget:
+    """The kind of processor called `name`."""
+    path = FOLDER / f"{name}.toml"
+    if not path.is_file():
+        known = sorted(each.stem for each in FOLDER.glob("*.toml"))
+        raise XonncError(f"no processor '{name}'{near(name, known) or '.'} There are {', '.join(known)}")
+    table: dict[str, Any] = tomllib.loads(path.read_text())
+    rows, vectors = table["gemm_tile"]
+    return CpuTarget(
+        name=name,
+        features=tuple(table["features"]),
+        vector_bytes=table["vector_bytes"],
+        gemm_tile=(rows, vectors),
+    )
+
+
+def best_cpu(features: set[str]) -> CpuTarget:
+    """The most able kind that a processor with these features is."""
+    targets = [load_cpu(name) for name in cpu_names()]
+    return next(target for target in targets if features.issuperset(target.features))

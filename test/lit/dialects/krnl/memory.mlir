@@ -1,0 +1,21 @@
+// RUN: onnx-opt %s | onnx-opt | filecheck %s
+
+// CHECK-LABEL: @memory
+func.func @memory(%m: memref<4xf32>, %v: f32, %n: i64, %i: index) {
+  // CHECK-NEXT: krnl.memset %{{.*}}, %{{.*}} : memref<4xf32>
+  krnl.memset %m, %v : memref<4xf32>
+  // CHECK-NEXT: krnl.memset %{{.*}}, %{{.*}} {delayed = true} : memref<4xf32>
+  krnl.memset %m, %v {delayed = true} : memref<4xf32>
+  // CHECK-NEXT: %[[G:.*]] = "krnl.global"() <{name = "c0"{{.*}}value = dense<1.000000e+00> : tensor<4xf32>}> : () -> memref<4xf32>
+  %g = "krnl.global"() {name = "c0", shape = [4], value = dense<1.0> : tensor<4xf32>} : () -> memref<4xf32>
+  // CHECK-NEXT: "krnl.memcpy"(%{{.*}}, %[[G]], %{{.*}}, %{{.*}}, %{{.*}}) : (memref<4xf32>, memref<4xf32>, i64, index, index) -> ()
+  "krnl.memcpy"(%m, %g, %n, %i, %i) : (memref<4xf32>, memref<4xf32>, i64, index, index) -> ()
+  // CHECK-NEXT: "krnl.call"(%{{.*}}, %{{.*}}) <{funcName = "fn", numOfOutput = 1 : si64}> : (memref<4xf32>, memref<4xf32>) -> ()
+  "krnl.call"(%m, %g) <{funcName = "fn", numOfOutput = 1 : si64}> : (memref<4xf32>, memref<4xf32>) -> ()
+  // CHECK-NEXT: "krnl.erf"(%{{.*}}) : (f32) -> f32
+  %e = "krnl.erf"(%v) : (f32) -> f32
+  return
+}
+
+// CHECK: "krnl.entry_point"() <{func = @memory, numInputs = 1 : i32, numOutputs = 1 : i32, signature = ""}> : () -> ()
+"krnl.entry_point"() <{func = @memory, numInputs = 1 : i32, numOutputs = 1 : i32, signature = ""}> : () -> ()

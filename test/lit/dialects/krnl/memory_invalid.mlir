@@ -1,0 +1,39 @@
+// RUN: onnx-opt %s --verify-diagnostics --split-input-file
+
+func.func @f(%m: memref<4x4xf32>, %i: index) {
+  // expected-error @+1 {{krnl.load takes 2 indices for memref<4x4xf32>, found 1}}
+  %0 = krnl.load %m[%i] : memref<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%m: memref<4x4xf32>, %i: index, %v: f32) {
+  // expected-error @+1 {{krnl.store takes 2 indices for memref<4x4xf32>, found 1}}
+  krnl.store %v, %m[%i] : memref<4x4xf32>
+  return
+}
+
+// -----
+
+func.func @f(%m: memref<4xf32>, %i: index, %v: f64) {
+  // expected-error @+1 {{type of 'value' matches element type of 'memref'}}
+  "krnl.store"(%v, %m, %i) : (f64, memref<4xf32>, index) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%m: memref<4xf32>, %i: index) {
+  // expected-error @+1 {{result type matches element type of 'memref'}}
+  %0 = "krnl.load"(%m, %i) : (memref<4xf32>, index) -> f64
+  return
+}
+
+// -----
+
+func.func @f(%m: memref<4xf32>, %v: f64) {
+  // expected-error @+1 {{type of 'value' matches element type of 'dest'}}
+  "krnl.memset"(%m, %v) : (memref<4xf32>, f64) -> ()
+  return
+}

@@ -1,0 +1,44 @@
+// RUN: onnx-opt %s --convert-onnx-to-krnl --split-input-file | filecheck %s
+// RUN: onnx-opt %s --convert-onnx-to-krnl="processor=avx2" --split-input-file | filecheck %s --check-prefix=AVX2
+
+// Functions of numbers become one kernel; the axis along which nothing is broadcast is a loop of its own.
+// CHECK-LABEL: @chain
+// CHECK:         %[[Y:.*]] = memref.alloc() : memref<4x8xf32>
+// CHECK-NEXT:    "krnl.call"(%[[Y]], {{.*}}) <{funcName = "relu_fused_0"
+// CHECK-NOT:     "onnx.
+// CHECK:         func.func private @relu_fused_0(%[[OUT:.*]]: memref<4x8xf32>, %[[X:.*]]: memref<4x8xf32>, %[[B:.*]]: memref<1x8xf32>)
+// CHECK:         krnl.iterate({{.*}}) with ({{.*}} -> %[[I:.*]] = 0 to 4, {{.*}} -> %[[J:.*]] = 0 to 8) {
+// CHECK-NEXT:      %[[A:.*]] = krnl.load %[[X]][%[[I]], %[[J]]] : memref<4x8xf32>
+// CHECK-NEXT:      %[[C:.*]] = krnl.load %[[B]][%{{.*}}, %[[J]]] : memref<1x8xf32>
+// CHECK-NEXT:      %[[S:.*]] = arith.addf %[[A]], %[[C]] : f32
+// CHECK-NEXT:      %[[R:.*]] = arith.maximumf %[[S]], %{{.*}} : f32
+// CHECK-NEXT:      krnl.store %[[R]], %[[OUT]][%[[I]], %[[J]]] : memref<4x8xf32>
+func.func @chain(%x: tensor<4x8xf32>, %b: tensor<8xf32>) -> tensor<4x8xf32> {
+  %0 = "onnx.Add"(%x, %b) : (tensor<4x8xf32>, tensor<8xf32>) -> tensor<4x8xf32>
+  %1 = "onnx.Relu"(%0) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  onnx.Return %1 : tensor<4x8xf32>
+}
+
+// -----
+
+// The Relu behind a product is done before its sums are stored; the tile depends on the processor.
+// CHECK-LABEL: @product
+// CHECK:         krnl.gemm
+// CHECK-SAME:    activation = "relu"
+// CHECK-SAME:    tile = array<i64: 8, 48>
+// AVX2:          tile = array<i64: 4, 24>
+func.func @product(%a: tensor<16x8xf32>, %b: tensor<8x96xf32>) -> tensor<16x96xf32> {
+  %0 = "onnx.MatMul"(%a, %b) : (tensor<16x8xf32>, tensor<8x96xf32>) -> tensor<16x96xf32>
+  %1 = "onnx.Relu"(%0) : (tensor<16x96xf32>) -> tensor<16x96xf32>
+  onnx.Return %1 : tensor<16x96xf32>
+}
+
+// -----
+
+// What has a dynamic size stays.
+// CHECK-LABEL: @dynamic
+// CHECK:         "onnx.Relu"
+func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> {
+  %0 = "onnx.Relu"(%x) : (tensor<?xf32>) -> tensor<?xf32>
+  onnx.Return %0 : tensor<?xf32>
+}

@@ -1,0 +1,168 @@
+"""Models compiled to native code give what the ONNX reference gives; wrong feeds are refused in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from xonnc.errors import XonncError
+from xonnc.native import compile_native
+from xonnc.runtime.native.session import Session
+
+Floats = npt.NDArray[np.float32]
+
+
+class Reference(Protocol):
+    """The reference evaluator, which has no types."""
+
+    def run(self, output_names: None, feed_inputs: Mapping[str, object]) -> Sequence[object]: ...
+
+
+RANDOM = np.random.default_rng(5)
+
+
+def floats(*shape: int) -> Floats:
+    return RANDOM.normal(size=shape).astype(np.float32)
+
+
+def model_of(
+    nodes: Sequence[onnx.NodeProto],
+    shape: Sequence[int | str],
+    constants: dict[str, npt.NDArray[np.generic]] | None = None,
+) -> onnx.ModelProto:
+    """A model from `x`, f32 of `shape`, to `y`."""
+    made = [numpy_helper.from_array(array, name) for name, array in (constants or {}).items()]
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    graph = helper.make_graph(nodes, "model", [x], [y], made)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    return onnx.shape_inference.infer_shapes(model)
+
+
+def reference(model: onnx.ModelProto, x: Floats) -> Floats:
+    evaluator: Reference = import_module("onnx.reference").ReferenceEvaluator(model)
+    return np.asarray(evaluator.run(None, {"x": x})[0], np.float32)
+
+
+def first(session: Session, x: Floats) -> Floats:
+    return np.asarray(session.run(None, {"x": x})[0], np.float32)
+
+
+def compare(model: onnx.ModelProto, x: Floats, host: Sequence[str] = ()) -> None:
+    session = compile_native(model)
+    np.testing.assert_allclose(first(session, x), reference(model, x), rtol=2e-5, atol=2e-6)
+    assert session.host_calls() == list(host)
+
+
+@pytest.mark.parametrize("target", ["cpu", "portable"])
+@pytest.mark.parametrize(("rows", "columns"), [(1, 3), (4, 16), (9, 49), (17, 100)])
+def test_layers_of_a_perceptron(target: str, rows: int, columns: int):
+    model = model_of(
+        [
+            helper.make_node("Gemm", ["x", "w", "b"], ["a"], alpha=0.5, beta=2.0),
+            helper.make_node("Relu", ["a"], ["r"]),
+            helper.make_node("MatMul", ["r", "v"], ["y"]),
+        ],
+        [rows, 20],
+        {"w": floats(20, columns), "b": floats(columns), "v": floats(columns, 5)},
+    )
+    x = floats(rows, 20)
+    session = compile_native(model, target)
+    np.testing.assert_allclose(first(session, x), reference(model, x), rtol=1e-4, atol=1e-4)
+    assert [line.where for line in session.report()] == ["native"]
+
+
+def test_functions_of_numbers_become_one_kernel():
+    names = ["Sigmoid", "Tanh", "Erf", "Exp", "Neg", "Abs", "Sqrt"]
+    values = ["x", *(f"v{number}" for number in range(len(names) - 1)), "y"]
+    nodes = [helper.make_node(name, [values[i]], [values[i + 1]]) for i, name in enumerate(names)]
+    model = model_of(nodes, [3, 37])
+    compare(model, floats(3, 37))
+    assert len(compile_native(model).report()[0].what.split()) == 1
+
+
+def test_operands_are_broadcast():
+    model = model_of(
+        [helper.make_node("Mul", ["x", "c"], ["a"]), helper.make_node("Add", ["a", "d"], ["y"])],
+        [2, 3, 5, 7],
+        {"c": floats(3, 1, 1), "d": floats(7)},
+    )
+    compare(model, floats(2, 3, 5, 7))
+
+
+def test_exp_holds_at_its_ends():
+    ends = [-np.inf, -200.0, -100.0, -87.5, 0.0, 88.0, 88.8, 200.0, np.inf, np.nan]
+    model = model_of([helper.make_node("Exp", ["x"], ["y"])], [len(ends)])
+    x = np.array(ends, np.float32)
+    given = first(compile_native(model), x)
+    with np.errstate(over="ignore"):
+        np.testing.assert_allclose(given, np.exp(x), rtol=3e-7, atol=1e-44)
+
+
+def test_batches_of_products():
+    model = model_of(
+        [
+            helper.make_node("Transpose", ["x"], ["t"], perm=[0, 2, 1]),
+            helper.make_node("MatMul", ["x", "t"], ["y"]),
+        ],
+        [3, 6, 5],
+    )
+    compare(model, floats(3, 6, 5), ["Transpose"])
+
+
+def test_dynamic_sizes_are_compiled_for_what_is_fed():
+    model = model_of([helper.make_node("Relu", ["x"], ["y"])], ["n", 3])
+    session = compile_native(model)
+    for rows in (1, 4, 1):
+        x = floats(rows, 3)
+        np.testing.assert_array_equal(first(session, x), np.maximum(x, 0))
+        assert session.host_calls() == []
+
+
+def test_what_has_no_kernel_is_reported():
+    model = model_of(
+        [helper.make_node("CumSum", ["x", "axis"], ["y"], name="sum")], [4], {"axis": np.array(0)}
+    )
+    session = compile_native(model)
+    session.run(None, {"x": floats(4)})
+    line = session.report()[0]
+    assert (line.where, line.what, line.node) == ("host", "CumSum", "sum")
+    assert line.reason == "no kernel for this operator yet"
+
+
+@pytest.mark.parametrize(
+    ("feeds", "message"),
+    [
+        ({}, "input 'x' is missing; 1 must be fed"),
+        ({"x": floats(2, 3), "z": floats(1)}, "no input 'z'; there are x"),
+        ({"x": floats(2, 4)}, "input 'x': the shape [2, 4] was fed, the model takes [2, 3]"),
+        ({"x": floats(6)}, "input 'x': the shape [6] was fed, the model takes [2, 3]"),
+        ({"x": np.zeros((2, 3))}, "input 'x': float64 was fed, the model takes float32"),
+        ({"x": None}, "input 'x': a NoneType is no array"),
+    ],
+)
+def test_wrong_feeds_are_refused(feeds: dict[str, object], message: str):
+    session = compile_native(model_of([helper.make_node("Relu", ["x"], ["y"])], [2, 3]))
+    with pytest.raises(XonncError) as caught:
+        session.run(None, feeds)
+    assert str(caught.value) == message
+
+
+def test_unknown_outputs_and_targets_are_refused():
+    model = model_of([helper.make_node("Relu", ["x"], ["y"])], [2])
+    with pytest.raises(XonncError, match="no output 'z'; there are y"):
+        compile_native(model).run(["z"], {"x": floats(2)})
+    with pytest.raises(XonncError, match="no target 'avx'"):
+        compile_native(model, "avx")
+
+
+def test_arrays_that_are_not_in_rows_are_read_right():
+    model = model_of([helper.make_node("Neg", ["x"], ["y"])], [3, 4])
+    compare(model, floats(4, 3).T)
