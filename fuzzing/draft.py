@@ -334,7 +334,7 @@ class Draft:
         sizes = (*SIZES, 0) if self.shared.has_empty else SIZES
         return tuple(self.random.choice(sizes) for _ in range(rank))
 
-    def numbers(self, dtype: DType, shape: Shape) -> Array:
+    def numbers(self, dtype: DType, shape: Shape, is_finite: bool = False) -> Array:
         """Numbers for a constant: few of them, with zeros and negatives, most of them without roundings."""
         if dtype == BOOL:
             return self.numpy.integers(0, 2, shape).astype(np.bool_)
@@ -342,15 +342,15 @@ class Draft:
             return self.numpy.integers(0, 8, shape).astype(dtype)
         if dtype.kind == "i":
             return self.numpy.integers(-6, 8, shape).astype(dtype)
-        if self.shared.is_wild and self.chance(0.15):
+        if self.shared.is_wild and not is_finite and self.chance(0.15):
             return self.numpy.choice(np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0]), shape).astype(dtype)
         if self.chance(0.3):
             return (self.numpy.standard_normal(shape) * 2).astype(dtype)
         return (self.numpy.integers(-12, 13, shape) / 4).astype(dtype)
 
-    def weights(self, dtype: DType, *shape: int) -> Value:
+    def weights(self, dtype: DType, *shape: int, is_finite: bool = False) -> Value:
         """A constant of such numbers."""
-        return self.constant(self.numbers(dtype, shape))
+        return self.constant(self.numbers(dtype, shape, is_finite))
 
     def positive(self, dtype: DType, *shape: int) -> Value:
         """A constant of positive numbers."""

@@ -56,6 +56,7 @@ ALWAYS = 1000
 REFERENCE_FAULTS = (
     ("AveragePool", ALWAYS, "takes what is no number to be padding"),
     ("BatchNormalization", 14, "takes older batch normalisations to be in training"),
+    ("ConvTranspose", ALWAYS, "is wrong about groups"),
     ("GlobalMaxPool", ALWAYS, "takes the maximum over two axes, however many there are"),
     ("Loop", ALWAYS, "gives the body of a loop the number of the turn as a list"),
     ("ReduceSumSquare", ALWAYS, "sums integers of 32 bits into integers of 64"),

@@ -195,7 +195,9 @@ def _feeds(inputs: list[Input], symbols: Symbols, kind: int, seed: int, is_wild:
     return found
 
 
-EXTREMES = (0.0, -0.0, 1.0, -1.0, 0.5, -2.5, 1e-3, 100.0, -100.0)
+EXTREMES = (0.0, 1.0, -1.0, 0.5, -2.5, 1e-3, 100.0, -100.0)
+"""No negative zero: `x + 0` is `x` for all but its sign, which all that simplify leave to chance."""
+
 NO_NUMBERS = (np.nan, np.inf, -np.inf)
 
 

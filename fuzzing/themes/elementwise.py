@@ -187,7 +187,7 @@ def dynamic_limits(draft: Draft) -> None:
     """A Clip whose limits are not constants."""
     x = draft.take(FLOATS)
     low, high = draft.input(x.dtype, (), -1, 1), draft.input(x.dtype, (), 0, 3)
-    draft.keep(draft.node("Clip", x, draft.random.choice((low, None)), high))
+    draft.keep(draft.node("Clip", x, draft.random.choice((low, None)) if x.is_bounded else low, high))
 
 
 def compared(draft: Draft, x: Value) -> Value:

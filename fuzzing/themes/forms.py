@@ -37,6 +37,9 @@ def unsqueeze(draft: Draft, x: Value, axes: Sequence[int]) -> Value:
 
 def clip(draft: Draft, x: Value, low: float | None, high: float | None) -> Value:
     """Limited to what is between two numbers, each of which may be missing."""
+    if None in (low, high) and not x.is_bounded:
+        # For onnxruntime there is always a bound, the largest number; for the reference there is none.
+        raise Unfit
     if draft.opset < 11:
         if x.dtype.kind != "f":
             raise Unfit

@@ -92,14 +92,14 @@ def followed(draft: Draft, value: Value) -> Value:
 
 
 def normalized(draft: Draft, value: Value) -> Value:
-    """A batch normalisation of inference with constants, or now and then with inputs."""
+    """A batch normalisation of inference with finite constants, or now and then with inputs."""
     count = value.shape[1]
     kinds = [value.dtype] * 4
     if draft.opset >= 15 and draft.chance(0.1):
         kinds[2:] = [F32, F32]
-    scale, shift, mean = (draft.weights(kind, count) for kind in kinds[:3])
+    scale, shift, mean = (draft.weights(kind, count, is_finite=True) for kind in kinds[:3])
     if draft.chance(0.1):
-        mean = draft.input(kinds[2], (count,))
+        mean = draft.input(kinds[2], (count,), -4, 4)
     variance = draft.positive(kinds[3], count)
     epsilon = draft.random.choice((None, 1e-3, 1e-5))
     return draft.node("BatchNormalization", value, scale, shift, mean, variance, epsilon=epsilon)

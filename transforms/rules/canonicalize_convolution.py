@@ -124,12 +124,22 @@ def epsilon_of(root: Operation, epsilon: float) -> Part:
 statistics = (value.scale, value.bias, value.mean, value.var)
 
 
+def is_of_one_type(root: Operation) -> str | None:
+    """Data and statistics are of the same element type."""
+    kinds = {element_type(operand.type) for operand in root.operands}
+    return None if len(kinds) == 1 else "the statistics are of another type than the data"
+
+
 def deviation(root: Operation, scale: SSAValue, var: SSAValue, epsilon: float) -> Node:
     """scale / sqrt(var + epsilon)"""
     return Div(scale, Sqrt(Add(var, epsilon_of(root, epsilon))))
 
 
-@rule(BatchNormalizationInferenceMode(one_use(conv_with_bias), *statistics, epsilon=attr.epsilon), bonus=1)
+@rule(
+    BatchNormalizationInferenceMode(one_use(conv_with_bias), *statistics, epsilon=attr.epsilon),
+    bonus=1,
+    where=is_of_one_type,
+)
 def fuse_batch_norm_conv(
     root: Operation,
     conv: Operation,
@@ -152,7 +162,7 @@ def fuse_batch_norm_conv(
     return Conv(x, weights, Add(bias, Mul(d, shift)), like=conv)
 
 
-@rule(BatchNormalizationInferenceMode(x, *statistics, epsilon=attr.epsilon))
+@rule(BatchNormalizationInferenceMode(x, *statistics, epsilon=attr.epsilon), where=is_of_one_type)
 def batch_norm_arithmetic(
     root: Operation,
     x: SSAValue,
@@ -171,7 +181,7 @@ def batch_norm_arithmetic(
     return Add(Mul(x, Unsqueeze(d, after)), Unsqueeze(Sub(bias, Mul(mean, d)), after))
 
 
-@rule(BatchNormalizationInferenceMode(x, *statistics, epsilon=attr.epsilon))
+@rule(BatchNormalizationInferenceMode(x, *statistics, epsilon=attr.epsilon), where=is_of_one_type)
 def batch_norm_vector(
     root: Operation,
     x: SSAValue,

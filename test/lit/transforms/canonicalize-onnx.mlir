@@ -111,3 +111,13 @@ func.func @disjoint_clips(%x: tensor<2xf32>) -> tensor<2xf32> {
   %5 = "onnx.Clip"(%4, %2, %3) : (tensor<2xf32>, tensor<f32>, tensor<f32>) -> tensor<2xf32>
   onnx.Return %5 : tensor<2xf32>
 }
+
+// -----
+
+// Arithmetic on data and statistics of two types is none.
+// CHECK-LABEL: @norm_of_mixed_types
+// CHECK:         BatchNormalization
+func.func @norm_of_mixed_types(%x: tensor<1x4x6xf64>, %s: tensor<4xf64>, %b: tensor<4xf64>, %m: tensor<4xf32>, %v: tensor<4xf32>) -> tensor<1x4x6xf64> {
+  %0 = "onnx.BatchNormalizationInferenceMode"(%x, %s, %b, %m, %v) : (tensor<1x4x6xf64>, tensor<4xf64>, tensor<4xf64>, tensor<4xf32>, tensor<4xf32>) -> tensor<1x4x6xf64>
+  onnx.Return %0 : tensor<1x4x6xf64>
+}

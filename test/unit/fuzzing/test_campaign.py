@@ -92,7 +92,7 @@ def stop_running(model: onnx.ModelProto) -> onnx.ModelProto:
 )
 def test_kinds_of_failures(monkeypatch: pytest.MonkeyPatch, level: levels.Level, kind: str, says: str):
     plant(monkeypatch, level)
-    (failure,) = trial(1, ["planted"]).failures
+    (failure,) = trial(2, ["planted"]).failures
     assert failure.kind == kind
     assert says in failure.detail
     assert str(failure).startswith(f"planted {kind}: ")

@@ -42,7 +42,7 @@ def test_models_are_valid_and_have_every_motif_and_many_opsets():
 
 
 def test_nearly_all_models_run_on_all_kinds_of_inputs():
-    runs = [len(Original(one.model, one.feeds).runs) for one in map(sample, (1, 2, 3, 5, 6, 7, 8, 9))]
+    runs = [len(Original(one.model, one.feeds).runs) for one in map(sample, (2, 3, 5, 6, 7, 8, 9, 10))]
     assert min(runs) >= 3
 
 

@@ -39,15 +39,15 @@ def test_fuzz_saves_what_fails(
 ):
     planted = {**LEVELS, "simplify": crash}
     monkeypatch.setattr("xonnc.fuzzing.differential.LEVELS", planted)
-    argv = ["fuzz", "-n", "1", "--seed", "1", "--level", "simplify", "--save", str(tmp_path)]
+    argv = ["fuzz", "-n", "1", "--seed", "2", "--level", "simplify", "--save", str(tmp_path)]
     assert main(argv) == 1
     out = capsys.readouterr().out
     assert "simplify crashes: ZeroDivisionError" in out
     assert "1 model failed" in out
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["seed-1-simplify.onnx", "seed-1-simplify.txt"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["seed-2-simplify.onnx", "seed-2-simplify.txt"]
     assert main([*argv, "--json"]) == 1
     (failure,) = json.loads(capsys.readouterr().out)["failures"]
-    assert failure["seed"] == 1
+    assert failure["seed"] == 2
     assert main([*argv, "-q"]) == 1
     assert not capsys.readouterr().out
 
