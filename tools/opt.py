@@ -48,6 +48,7 @@ from xonnc.tools.pass_flags import ALIASES, UsageError, make_pass, near, split_p
 from xonnc.tools.peer_settings import take_peer_flags
 from xonnc.tools.process import Exit, run
 from xonnc.tools.rule_watching import watched_rules
+from xonnc.tools.signature_options import signature_of
 from xonnc.tools.watching import Announcer, HeapReporter
 from xonnc.transforms.op_counts import as_json, as_table, op_counts
 
@@ -99,6 +100,7 @@ class OnnxOptMain(xDSLOptMain):
         self.peer, rest = take_peer_flags(
             [_positive(argument) for argument in args], "onnx-opt", {*universe().all_passes, *options}
         )
+        self.signature = signature_of(self.peer)
         flags = split_pass_flags(rest, universe().all_passes, options)
         self.argv = list(args)
         # Wrong options are found here: xDSL's driver would end the process.
@@ -249,6 +251,7 @@ class OnnxOptMain(xDSLOptMain):
             return None
         try:
             with self.listening(parser, text, told):
+                self.sign(module)
                 self.apply(module, parser, text)
         except PassError as error:
             came += error.diagnostics
@@ -293,6 +296,13 @@ class OnnxOptMain(xDSLOptMain):
             reason = " ".join(str(error).split()) or type(error).__name__
             came.append(Diagnostic("error", f"cannot parse this: {reason}", name, line, column))
         return None
+
+    def sign(self, module: ModuleOp) -> None:
+        """Gives the inputs shapes and names as asked for."""
+        if self.signature is not None:
+            from xonnc.signatures import set_signature
+
+            set_signature(module, self.signature)
 
     def apply(self, module: ModuleOp, parser: OnnxParser, text: str) -> None:
         """Runs the passes."""

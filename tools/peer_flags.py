@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal, TypeAlias
 
-Tool: TypeAlias = Literal["onnx-opt", "onnx-translate", "xonnc emit"]
+Tool: TypeAlias = Literal["onnx-opt", "onnx-translate", "xonnc emit", "xonnc simplify"]
 
 Declared: TypeAlias = Literal["common", "onnx-mlir", "onnx-mlir-opt"]
 """Where onnx-mlir declares an option: for all its tools, for its driver, for its `opt`."""
@@ -21,6 +21,7 @@ EMIT: tuple[Tool, ...] = ("xonnc emit",)
 IMPORT: tuple[Tool, ...] = ("onnx-translate", "xonnc emit")
 PASSES: tuple[Tool, ...] = ("onnx-opt", "xonnc emit")
 ALL: tuple[Tool, ...] = ("onnx-opt", "onnx-translate", "xonnc emit")
+SIGNATURE: tuple[Tool, ...] = (*ALL, "xonnc simplify")
 
 NO_CPU = "none, no CPU code is made"
 PROBES = "`--timing` and `--stats` measure passes; compiled models carry no probes"
@@ -187,14 +188,16 @@ DRIVER = (
     PeerFlag(
         "shapeInformation",
         "onnx-mlir",
-        "`xonnc simplify --overwrite-input-shape NAME:1,3,-1`",
+        "sizes of inputs by place, `0:1x3x-1,1-2:5`: -1 for a dynamic size, or for all inputs",
         "SHAPES",
+        SIGNATURE,
     ),
     PeerFlag(
         "dimParams",
         "onnx-mlir",
-        '`onnx.dim_params = "0:batch,1:seq"` on the arguments',
+        "names of inputs' dynamic dimensions by place, `0:0=batch,1=seq|1:0=batch`: -1 for all inputs",
         "NAMES",
+        SIGNATURE,
     ),
     PeerFlag(
         "customEnvFlags",

@@ -15,12 +15,14 @@ from xonnc.tools.pass_flags import UsageError, near
 from xonnc.tools.peer_flags import peer_flags
 from xonnc.tools.peer_settings import take_peer_flags
 from xonnc.tools.process import Exit, run
+from xonnc.tools.signature_options import signature_of
 
 if TYPE_CHECKING:
     from xdsl.context import Context
     from xdsl.dialects.builtin import ModuleOp
 
     from xonnc.formats.onnx.preparation import Preparation
+    from xonnc.signatures import Signature
     from xonnc.tools.peer_settings import PeerSettings
 
 Format: TypeAlias = Literal["onnx", "onnxtxt", "json", "mlir", "nvdla", "txt"]
@@ -85,6 +87,8 @@ class Job:
     """The target of the compiler that a loadable is for."""
     preparation: Preparation | None = None
     """What is done to a model before it is imported."""
+    signature: Signature | None = None
+    """Shapes and dimension names that the inputs get."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -138,6 +142,7 @@ def _work(arguments: Sequence[str]) -> int:
             inline_functions=args.inline_functions,
             hardware=args.target,
             preparation=preparation(peer),
+            signature=signature_of(peer),
         )
     )
     return Exit.DONE
@@ -223,7 +228,12 @@ def translate(job: Job) -> None:
     if source == "nvdla":
         _write(job, _loadable_text(job, data))
         return
-    _write_module(job, target, _read_module(job, source, data))
+    module = _read_module(job, source, data)
+    if job.signature is not None:
+        from xonnc.signatures import set_signature
+
+        set_signature(module, job.signature)
+    _write_module(job, target, module)
 
 
 def _format_of(name: str) -> Format | None:

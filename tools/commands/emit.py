@@ -13,6 +13,7 @@ from xonnc.formats.replacing import replacing
 from xonnc.tools.files import require_folder
 from xonnc.tools.pass_flags import ALIASES, UsageError, near
 from xonnc.tools.peer_flags import Tool, peer_flags
+from xonnc.tools.signature_options import signature_of
 
 if TYPE_CHECKING:
     from xdsl.context import Context
@@ -54,7 +55,12 @@ def run(args: argparse.Namespace) -> int:
     base: Path = args.output or args.model.with_suffix("")
     require_folder(base)
     passes = list(_passes(peer)) if emitted == "EmitONNXIR" else []
+    signature = signature_of(peer)
     ctx, module = _imported(args.model, peer)
+    if signature is not None:
+        from xonnc.signatures import set_signature
+
+        set_signature(module, signature)
     if peer.on("printONNXBasicIR"):
         _print(module, sys.stdout, peer, ELIDED_ABOVE)
     _apply(passes, ctx, module, peer)

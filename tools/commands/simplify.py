@@ -12,12 +12,17 @@ from typing import TYPE_CHECKING
 from xonnc.errors import XonncError
 from xonnc.tools.console import plural, progress, quantity, row, size
 from xonnc.tools.files import require_folder
+from xonnc.tools.peer_flags import Tool
+from xonnc.tools.signature_options import signature_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from xonnc.equivalence import Difference
     from xonnc.simplifier import SimplifiedModel, SizedSummary
+
+PEER_TOOL: Tool = "xonnc simplify"
+"""The options of onnx-mlir that it takes are those of the table."""
 
 VALUE_AFTER_EQUALS = ("--external-data",)
 """Options whose value may be left out, and so stands after `=` only."""
@@ -27,6 +32,7 @@ STDOUT = Path("-")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
+    parser.epilog = "Of onnx-mlir's options, --shapeInformation and --dimParams are taken too."
     parser.add_argument("model", type=Path, help="the model: .onnx, .onnxtxt or .json")
     parser.add_argument("output", type=Path, help="the simplified model, in the spelling its name says")
     parser.add_argument(
@@ -92,6 +98,7 @@ def run(args: argparse.Namespace) -> int:
             args.model,
             input_shapes=dict(args.overwrite_input_shape),
             inline_functions=args.inline_functions,
+            signature=signature_of(args.peer),
         )
         step(1, 2, "checking")
         differences = _check(args, simplified) if args.check else []

@@ -14,7 +14,7 @@ from xonnc.tools.pass_flags import UsageError
 from xonnc.tools.peer_flags import PEER_FLAGS, PeerFlag, Tool, peer_flags, spelled
 from xonnc.tools.peer_settings import PeerSettings, take_peer_flags
 
-TOOLS: tuple[Tool, ...] = ("onnx-opt", "onnx-translate", "xonnc emit")
+TOOLS: tuple[Tool, ...] = ("onnx-opt", "onnx-translate", "xonnc emit", "xonnc simplify")
 
 
 def given(flag: PeerFlag, spelling: str) -> str:

@@ -1,0 +1,238 @@
+"""Shapes of a model's inputs, and the names of their dimensions, set anew."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ArrayAttr,
+    DictionaryAttr,
+    FunctionType,
+    ModuleOp,
+    StringAttr,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, BlockArgument
+from xdsl.traits import IsTerminator
+from xdsl.utils.hints import isa
+
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.types import element_type, is_ranked, tensor_type, unranked
+from xonnc.errors import XonncError, near
+from xonnc.formats.onnx.value_types import read_dim_params, write_dim_params
+from xonnc.rewriting.editing import retype
+from xonnc.transforms.shape_inference_onnx import infer_shapes
+
+Shapes: TypeAlias = "Mapping[str, Sequence[int]]"
+"""Shapes by the name of the input."""
+
+DIM_PARAMS = "onnx.dim_params"
+
+EVERY_INPUT = -1
+"""Stands for all inputs that have no entry of their own."""
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What onnx-mlir's `--shapeInformation` and `--dimParams` say, by the place of the input (-1: all)."""
+
+    shapes: Mapping[int, Sequence[int]] = field(default_factory=dict[int, "Sequence[int]"])
+    """Sizes of leading dimensions, -1 for a dynamic one; the others stay."""
+    names: Mapping[int, Mapping[int, str]] = field(default_factory=dict[int, "Mapping[int, str]"])
+    """Names of dynamic dimensions by axis; an input's own names are replaced by them."""
+
+
+@dataclass
+class _Input:
+    """An argument of the model, and the names of its dimensions."""
+
+    title: str
+    value: BlockArgument
+    names: dict[int, str]
+
+    @property
+    def known(self) -> Sequence[int] | None:
+        """Its sizes, `None` without a rank."""
+        return self.value.type.get_shape() if is_ranked(self.value.type) else None
+
+
+def set_input_shapes(module: ModuleOp, shapes: Shapes) -> None:
+    """
+    Gives inputs of the model other shapes (-1: dynamic), by their names.
+
+    A dimension that has a name gets its size wherever the name stands among the inputs. Types inside the
+    model that followed from a size that is changed are forgotten.
+    """
+    function = _function(module)
+    inputs = _named_inputs(function)
+    wanted: list[tuple[_Input, Sequence[int]]] = []
+    for name, shape in shapes.items():
+        if name not in inputs:
+            raise XonncError(
+                f"no input '{name}'{near(name, inputs)}; there are {', '.join(inputs) or 'none'}"
+            )
+        known = inputs[name].known
+        if element_type(inputs[name].value.type) is None:
+            raise XonncError(f"input '{name}': a {inputs[name].value.type} has no shape; only tensors have")
+        if known is not None and len(known) != len(shape):
+            raise XonncError(f"input '{name}': {len(shape)} sizes, but its rank is {len(known)}")
+        wanted.append((inputs[name], shape))
+    if _reshape(list(inputs.values()), wanted):
+        _forget_types(module)
+    if function is not None:
+        _write_names(function, list(inputs.values()))
+
+
+def set_signature(module: ModuleOp, signature: Signature) -> None:
+    """
+    Gives inputs other shapes and dimension names, by their places (spec/onnx-rules-passes… §6.2).
+
+    As `set_input_shapes`; what a changed size makes of the types inside is inferred at once. More sizes than
+    an input has dimensions are left out, and inputs without a rank stay. `XonncError` for a place at which
+    there is no input.
+    """
+    function = _function(module)
+    if function is None:
+        raise XonncError("no function, so no inputs to give shapes or names to")
+    inputs = _inputs(function)
+    for option, places in ("shapeInformation", signature.shapes), ("dimParams", signature.names):
+        beyond = next((place for place in places if place >= len(inputs)), None)
+        if beyond is not None:
+            raise XonncError(f"--{option}: no input {beyond}; there are {len(inputs)}, counted from 0")
+    for place, each in enumerate(inputs):
+        _rename(each, place, signature)
+    wanted: list[tuple[_Input, Sequence[int]]] = []
+    for place, each in enumerate(inputs):
+        shape, known = signature.shapes.get(place, signature.shapes.get(EVERY_INPUT)), each.known
+        if shape is not None and known is not None:
+            wanted.append((each, [*shape[: len(known)], *known[len(shape) :]]))
+    contradicts = _reshape(inputs, wanted)
+    _write_names(function, inputs)
+    if contradicts:
+        _forget_types(module)
+    end = function.body.block.last_op
+    if end is not None and end.has_trait(IsTerminator):
+        function.function_type = FunctionType.from_lists(
+            [each.value.type for each in inputs], [each.type for each in end.operands]
+        )
+    if contradicts:
+        infer_shapes(module)
+
+
+def _rename(each: _Input, place: int, signature: Signature) -> None:
+    """Gives an input the names that its own entry, or the one for all, has for it."""
+    known, own = each.known, signature.names.get(place)
+    if own is not None:
+        beyond = next((axis for axis in own if known is not None and axis >= len(known)), None)
+        if beyond is not None:
+            rank = len(known or ())
+            raise XonncError(f"--dimParams: {each.title}: no dimension {beyond}, its rank is {rank}")
+    names = signature.names.get(EVERY_INPUT) if own is None else own
+    if names is not None and known is not None:
+        each.names = {axis: names[axis] for axis in sorted(names) if axis < len(known)}
+
+
+def _function(module: ModuleOp) -> FuncOp | None:
+    """The model: the first function."""
+    return next((op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks), None)
+
+
+def _inputs(function: FuncOp) -> list[_Input]:
+    arguments = function.body.block.args
+    held = function.arg_attrs
+    entries = list(held) if isa(held, ArrayAttr[DictionaryAttr]) else []
+    found: list[_Input] = []
+    for place, argument in enumerate(arguments):
+        data: Mapping[str, Attribute] = entries[place].data if place < len(entries) else {}
+        name, params = data.get("onnx.name"), data.get(DIM_PARAMS)
+        title = f"input '{name.data}'" if isinstance(name, StringAttr) else f"input {place}"
+        names = read_dim_params(params.data) if isinstance(params, StringAttr) else {}
+        found.append(_Input(title, argument, names))
+    return found
+
+
+def _named_inputs(function: FuncOp | None) -> dict[str, _Input]:
+    """The inputs that have names, by them."""
+    if function is None or not isa(function.arg_attrs, ArrayAttr[DictionaryAttr]):
+        return {}
+    found: dict[str, _Input] = {}
+    for each, held in zip(_inputs(function), function.arg_attrs, strict=True):
+        name = held.data.get("onnx.name")
+        if isinstance(name, StringAttr):
+            found[name.data] = each
+    return found
+
+
+def _reshape(inputs: Sequence[_Input], wanted: Sequence[tuple[_Input, Sequence[int]]]) -> bool:
+    """Gives inputs their shapes; whether that contradicts what was known of one."""
+    sizes: dict[str, int] = {}
+    contradicts = False
+    for each, shape in wanted:
+        for axis, size in enumerate(shape):
+            name = each.names.get(axis)
+            if name is not None and size >= 0 and sizes.setdefault(name, size) != size:
+                raise XonncError(
+                    f"{each.title}: dimension '{name}' cannot be {size} here and {sizes[name]} elsewhere"
+                )
+        contradicts |= _set_shape(each.value, shape)
+    for each in inputs:
+        if (known := each.known) is not None:
+            fixed = [
+                sizes.get(each.names.get(axis, ""), size) if size == DYNAMIC_INDEX else size
+                for axis, size in enumerate(known)
+            ]
+            _set_shape(each.value, fixed)
+    return contradicts
+
+
+def _set_shape(argument: BlockArgument, shape: Sequence[int]) -> bool:
+    """Gives an argument its shape; whether that contradicts what was known of it."""
+    element = element_type(argument.type)
+    if element is None:
+        return False
+    wanted = tuple(DYNAMIC_INDEX if size == -1 else size for size in shape)
+    known = argument.type.get_shape() if is_ranked(argument.type) else None
+    retype(argument, tensor_type(wanted, element))
+    return known is not None and any(
+        old not in (DYNAMIC_INDEX, new) for old, new in zip(known, wanted, strict=True)
+    )
+
+
+def _write_names(function: FuncOp, inputs: Sequence[_Input]) -> None:
+    """Writes the names of dimensions that are dynamic."""
+    names = {each.value: each for each in inputs}
+    held = function.arg_attrs
+    if isa(held, ArrayAttr[DictionaryAttr]):
+        entries = [dict(each.data) for each in held]
+    elif any(each.names for each in inputs):
+        entries: list[dict[str, Attribute]] = [{} for _ in function.body.block.args]
+    else:
+        return
+    for argument, data in zip(function.body.block.args, entries, strict=True):
+        each = names.get(argument)
+        if each is None:
+            continue
+        data.pop(DIM_PARAMS, None)
+        known = each.known
+        kept = {
+            axis: name
+            for axis, name in each.names.items()
+            if known is None or (axis < len(known) and known[axis] == DYNAMIC_INDEX)
+        }
+        if kept:
+            data[DIM_PARAMS] = StringAttr(write_dim_params(kept))
+    function.arg_attrs = ArrayAttr([DictionaryAttr(data) for data in entries])
+
+
+def _forget_types(module: ModuleOp) -> None:
+    """Leaves of every node's results the element types alone: the rest is inferred anew."""
+    for op in module.walk():
+        if isinstance(op, OnnxOp) and not isinstance(op, ConstantOp):
+            for result in op.results:
+                element = element_type(result.type)
+                if element is not None:
+                    retype(result, unranked(element))

@@ -1,0 +1,73 @@
+"""`--shapeInformation` and `--dimParams` as onnx-mlir spells them (spec/onnx-rules-passes… §6.2)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from xonnc.tools.pass_flags import UsageError
+
+if TYPE_CHECKING:
+    from xonnc.signatures import Signature
+    from xonnc.tools.peer_settings import PeerSettings
+
+MOST_INPUTS = 1 << 16
+"""A longer range of places is a slip of the pen."""
+
+_SHAPE = re.compile(r"(-1|\d+)(?:-(\d+))?:((?:-1|\d+)(?:x(?:-1|\d+))*)")
+_NAMES = re.compile(r"(-?\d+):(.*)", re.DOTALL)
+_NAME = re.compile(r"(\d+)[=:](\S.*)")
+
+
+def signature_of(peer: PeerSettings) -> Signature | None:
+    """What the two options say, `None` without them; `UsageError` for text that is not of their form."""
+    shapes, names = peer.text("shapeInformation"), peer.text("dimParams")
+    if shapes is None and names is None:
+        return None
+    from xonnc.signatures import Signature
+
+    return Signature(read_shapes(shapes or ""), read_names(names or ""))
+
+
+def read_shapes(text: str) -> Mapping[int, Sequence[int]]:
+    """`0:1x3x-1,1-2:5` as sizes by place, -1 for all inputs; the first entry of a place counts."""
+    found: dict[int, Sequence[int]] = {}
+    for item in filter(None, text.split(",")):
+        match = _SHAPE.fullmatch(item)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
+        if match is None or last < first or last - first >= MOST_INPUTS or (first < 0 and match[2]):
+            raise UsageError(
+                f"option '--shapeInformation' takes places and sizes as 0:1x3x-1,1-2:5x-1, found '{item}'"
+            )
+        sizes = [int(size) for size in match[3].split("x")]
+        if any(size >= 1 << 63 for size in sizes):
+            raise UsageError(f"option '--shapeInformation': '{item}' has a size beyond 64 bits")
+        for place in range(first, last + 1):
+            found.setdefault(place, sizes)
+    return found
+
+
+def read_names(text: str) -> Mapping[int, Mapping[int, str]]:
+    """`0:0=batch,1=seq|1:0=batch` as names by axis by place, -1 for all inputs."""
+    found: dict[int, Mapping[int, str]] = {}
+    for item in filter(None, text.split("|")):
+        match = _NAMES.fullmatch(item)
+        if match is None:
+            raise _no_names(item)
+        found.setdefault(max(int(match[1]), -1), dict(_named(item, match[2])))
+    return found
+
+
+def _named(item: str, text: str) -> Iterator[tuple[int, str]]:
+    for part in text.split(","):
+        match = _NAME.fullmatch(part)
+        if match is None:
+            raise _no_names(item)
+        yield int(match[1]), match[2]
+
+
+def _no_names(item: str) -> UsageError:
+    return UsageError(
+        f"option '--dimParams' takes places and names as 0:0=batch,1=seq|1:0=batch, found '{item}'"
+    )
