@@ -22,8 +22,8 @@ from xonnc.dialects.onnx.ops.tensor.shape import ReshapeOp
 from xonnc.dialects.onnx.types import element_type, is_ranked, static_shape
 from xonnc.rewriting.editing import replace_uses
 from xonnc.rewriting.literals import decode, encode
-from xonnc.transforms.dims.analysis import DimAnalysis
 from xonnc.transforms.dims.forms import Form
+from xonnc.transforms.dims.knowledge import Knowledge
 from xonnc.transforms.dims.node import Elements
 from xonnc.transforms.rules.decompose_writing import Writer
 from xonnc.transforms.shape_inference_onnx import infer
@@ -35,11 +35,11 @@ COPIED, FOUND = 0, -1
 Key = tuple[Attribute, tuple[Form, ...]]
 
 
-def settle_shapes(module: Operation) -> bool:
-    """Simplifies what is computed from the sizes inside `module`; whether anything has changed."""
+def settle_shapes(module: Operation, facts: Knowledge) -> bool:
+    """Simplifies what is computed from the sizes inside `module`, as `facts` know it; whether it changed."""
     if not any(_is_computed(op) for op in module.walk()):
         return False
-    settling = _Settling(DimAnalysis(module))
+    settling = _Settling(facts)
     for region in module.regions:
         for block in region.blocks:
             settling.block(block, {})
@@ -57,7 +57,7 @@ def _is_computed(op: Operation) -> bool:
 class _Settling:
     """One walk through a module."""
 
-    dims: DimAnalysis
+    dims: Knowledge
     changed: bool = False
     stale: set[SSAValue] = field(default_factory=set[SSAValue])
     """Values of which more is known since something before them was settled."""
@@ -125,7 +125,7 @@ class _Settling:
         if sizes is None or not says_more(data.type, result.type):
             return False
         wanted = None if elements is None else tuple(form for form, _ in elements)
-        if sizes != wanted and not self.dims.same_shape(data, result):
+        if sizes != wanted and sizes != self.dims.sizes(result):
             return False
         replace_uses(result, data)
         self.changed = True

@@ -17,7 +17,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import is_ranked, is_tensor, tensor_type
 from xonnc.rewriting.editing import retype
 from xonnc.transforms.dims.control import enter_body
-from xonnc.transforms.dims.functions import enter_function, name_results
+from xonnc.transforms.dims.functions import enter_function, leave_function, name_results
 from xonnc.transforms.dims.knowledge import Knowledge, holds_integers, is_static
 from xonnc.transforms.dims.node import Partly
 from xonnc.transforms.shapes import control, convolution, elementwise, movement, reduction
@@ -59,7 +59,13 @@ class ShapeInference(ModulePass):
 
 def infer_shapes(module: Operation) -> bool:
     """Infers everything inside `module`; whether a type has changed."""
-    return _Inference(module).inside(module)
+    return learn_shapes(module)[0]
+
+
+def learn_shapes(module: Operation) -> tuple[bool, Knowledge]:
+    """Infers everything inside `module`; whether a type has changed, and what is known of sizes."""
+    inference = _Inference(module)
+    return inference.inside(module), inference.facts
 
 
 class _Inference:
@@ -87,12 +93,13 @@ class _Inference:
         if name in self._entered or function.body.blocks.first is None:
             return False
         self._entered.add(name)
-        enter_function(function, self.facts)
+        parameters = enter_function(function, self.facts)
         changed = False
         for block in function.body.blocks:
             changed |= self._block(block, certain=block is function.body.blocks.first)
         changed |= _retype_function(function)
         name_results(function, self.facts)
+        leave_function(function, parameters, self.facts)
         return changed
 
     def _block(self, block: Block, certain: bool) -> bool:

@@ -29,7 +29,7 @@ from xonnc.transforms.rules import (
 )
 from xonnc.transforms.rules.canonicalize_convolution import holds_floats
 from xonnc.transforms.settled_shapes import settle_shapes
-from xonnc.transforms.shape_inference_onnx import infer_shapes
+from xonnc.transforms.shape_inference_onnx import learn_shapes
 
 KEPT = (
     "GlobalAveragePoolPattern",
@@ -86,11 +86,12 @@ class Simplify(ModulePass):
         last = RuleSet({name: rule for name, rule in every.items() if name in LAST})
         rules = every.without(list(last))
         for _ in range(MOST_ROUNDS):
-            changed = infer_shapes(op)
+            changed, facts = learn_shapes(op)
             # What is settled makes more types known, without which no rule needs to be tried.
-            while settle_shapes(op):
+            while settle_shapes(op, facts):
                 changed = True
-                if not infer_shapes(op):
+                more, facts = learn_shapes(op)
+                if not more:
                     break
             report = apply_rules(op, ctx, rules, pass_name=self.name)
             if changed or report.changed:

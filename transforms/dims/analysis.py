@@ -17,7 +17,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import is_ranked
 from xonnc.transforms.dims.control import enter_body
 from xonnc.transforms.dims.forms import Form
-from xonnc.transforms.dims.functions import enter_function, name_symbol, names_of, returned
+from xonnc.transforms.dims.functions import enter_function, leave_function, names_of, returned
 from xonnc.transforms.dims.knowledge import Knowledge
 from xonnc.transforms.shapes.site import UNKNOWN, Site
 
@@ -120,12 +120,7 @@ class DimAnalysis(Knowledge):
         """Walks through a function once; whether a new fact asks for another walk."""
         parameters = enter_function(function, self)
         learned = self._block(function.body.block, certain=True)
-        for value, names in names_of(returned(function), function.res_attrs):
-            for axis, name in names.items():
-                size, named = self.size(value, axis), name_symbol(function, name, self)
-                if size is None or named is None or size.symbol is None or size in parameters:
-                    continue
-                self.symbols.equate(named, size)
+        leave_function(function, parameters, self)
         return learned
 
     def _block(self, block: Block, certain: bool) -> bool:

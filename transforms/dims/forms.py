@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 Monomial: TypeAlias = tuple[int, ...]
@@ -93,6 +93,12 @@ def _form(constant: int, terms: dict[Monomial, int]) -> Form:
     return Form(constant, tuple(sorted(term for term in terms.items() if term[1])))
 
 
+@lru_cache(4096)
+def number(value: int) -> Form:
+    """The form that is a number; most sizes are few."""
+    return Form(value)
+
+
 ONE = Form(1)
 ZERO = Form(0)
 
@@ -131,7 +137,7 @@ class Symbols:
 
     def resolve(self, form: Form) -> Form:
         """The same form with every symbol replaced by what it is known to be equal to."""
-        if not self._equal:
+        if not self._equal or not form.terms:
             return form
         while True:
             replaced = [symbol for symbol in form.symbols if symbol in self._equal]

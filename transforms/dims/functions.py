@@ -63,6 +63,16 @@ def enter_function(function: FuncOp, facts: Knowledge) -> set[Form]:
     return parameters
 
 
+def leave_function(function: FuncOp, parameters: set[Form], facts: Knowledge) -> None:
+    """Gives sizes of the results of which nothing else is known the symbols of their names."""
+    for value, names in names_of(returned(function), function.res_attrs):
+        sizes = facts.sizes(value) or ()
+        for axis, name in names.items():
+            size = sizes[axis] if axis < len(sizes) else None
+            if size is not None and size.symbol is not None and size not in parameters:
+                facts.symbols.equate(facts.symbols.symbol(Parameter(function, name)), size)
+
+
 def dim_names(value: SSAValue, facts: Knowledge) -> dict[int, str]:
     """The names of a value's dynamic dimensions that have one, by axis."""
     sizes = facts.sizes(value)

@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.onnx.types import element_type, is_ranked
 from xonnc.transforms.dims import arithmetic, contents, contraction, control, elementwise, movement, windows
-from xonnc.transforms.dims.forms import Form, Symbols
+from xonnc.transforms.dims.forms import Form, Symbols, number
 from xonnc.transforms.dims.node import ELEMENTS, SIZES, Element, Elements, Forms, Node, Partly
 from xonnc.transforms.shapes.site import UNKNOWN, Shape
 
@@ -81,7 +81,7 @@ class Knowledge:
         if found is None or len(found) != len(shape):
             found = (None,) * len(shape)
         made = tuple(
-            Form(static)
+            number(static)
             if static != UNKNOWN
             else size
             if size is not None

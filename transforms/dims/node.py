@@ -97,6 +97,8 @@ class Node:
 
     def broadcast(self, shapes: Sequence[Forms]) -> Forms:
         """The sizes of operands that broadcast together."""
+        if all(shape == shapes[0] for shape in shapes[1:]):
+            return shapes[0] if shapes else ()
         rank = max((len(shape) for shape in shapes), default=0)
         return tuple(
             self.symbols.broadcast(shape[axis] for shape in shapes if len(shape) >= -axis)
