@@ -25,6 +25,7 @@ from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
 from xonnc.dialects.onnx.types import static_shape
 from xonnc.errors import RefusalError
+from xonnc.formats.onnx.opsets import identity_of
 from xonnc.lowering.grids import set_grids
 from xonnc.lowering.onnx_to_dla import (
     convolution,
@@ -60,6 +61,20 @@ TABLES: Mapping[str, Mapping[type[OnnxOp], Callable[..., object]]] = {"fp16": LO
 
 
 @dataclass(frozen=True)
+class Placement:
+    """
+    What became of one node: the engine of its first operation (`view`: it needs none of its own), or why the
+    target cannot take it. `readers` are the nodes that read its first result.
+    """
+
+    node: str
+    operator: str
+    engine: str
+    reason: str | None
+    readers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class ConvertOnnxToDla(ModulePass):
     """Lowers ONNX operators to engines of the DLA."""
 
@@ -77,21 +92,34 @@ def convert(module: ModuleOp, target: NvdlaTarget, pool: DisposablePool) -> None
 
     `RefusalError` lists all that `target` cannot take; the module is then half lowered and of no use.
     """
+    _, refusals = place(module, target, pool)
+    if refusals:
+        raise RefusalError(refusals)
+
+
+def place(module: ModuleOp, target: NvdlaTarget, pool: DisposablePool) -> tuple[list[Placement], list[str]]:
+    """
+    Lowers the network in `module` as far as `target` can take it: what became of each node, and the refusals.
+
+    With refusals the module is half lowered and of no use.
+    """
+    placements: list[Placement] = []
     refusals: list[str] = []
     for function in [op for op in module.walk() if isinstance(op, FuncOp)]:
         is_quantized = any(isinstance(op, DequantizeLinearOp | QuantizeLinearOp) for op in function.walk())
         to = Integers(target, pool) if is_quantized else Lowering(target, pool)
         needed = to.precision.name.lower()
         if (lack := lacks_precision(target, needed)) is not None:
-            refusals.append(f"{lack}; the model needs {needed}")
-        refusals += _convert_function(function, to)
-    if refusals:
-        raise RefusalError(refusals)
-    for op in [op for op in module.walk() if isinstance(op, EntryPointOp)]:
-        Rewriter.erase_op(op)
+            rounded = ": round it by --calibrate or --calib" if needed == "fp16" else ""
+            refusals.append(f"{lack}; the model needs {needed}{rounded}")
+        refusals += _convert_function(function, to, placements)
+    if not refusals:
+        for op in [op for op in module.walk() if isinstance(op, EntryPointOp)]:
+            Rewriter.erase_op(op)
+    return placements, refusals
 
 
-def _convert_function(function: FuncOp, to: Lowering) -> list[str]:
+def _convert_function(function: FuncOp, to: Lowering, placements: list[Placement]) -> list[str]:
     refusals: list[str] = []
     engines: Counter[str] = Counter()
     ops = [op for op in function.body.block.ops if isinstance(op, OnnxOp)]
@@ -102,15 +130,19 @@ def _convert_function(function: FuncOp, to: Lowering) -> list[str]:
         to.start(op)
         if isinstance(op, ConstantOp | NoValueOp):
             continue
+        reason: str | None = None
         try:
             _convert_op(op, to)
         except Refused as refused:
+            reason = str(refused)
             if not refusals or not isinstance(refused, NotThere):
-                refusals.append(_refusal(op, str(refused)))
+                refusals.append(_refusal(op, reason))
             for result in op.results:
                 to.poison(result)
         else:
             engines[to.engine] += not isinstance(op, ReturnOp)
+        if not isinstance(op, ReturnOp):
+            placements.append(_placement(op, "" if reason else to.engine, reason))
     if not refusals:
         function.attributes[NODES] = DictionaryAttr(
             {engine: IntegerAttr(count, i64) for engine, count in sorted(engines.items()) if count}
@@ -121,6 +153,19 @@ def _convert_function(function: FuncOp, to: Lowering) -> list[str]:
         function.update_function_type()
         set_grids(function, to.grids)
     return refusals
+
+
+def _placement(op: OnnxOp, engine: str, reason: str | None) -> Placement:
+    readers = (use.operation for use in op.results[0].uses) if op.results else ()
+    names = tuple(describe(reader) for reader in readers if not isinstance(reader, ReturnOp))
+    way_out = "" if reason is None or ";" in reason else WAY_OUT
+    return Placement(describe(op), _operator(op), engine, None if reason is None else reason + way_out, names)
+
+
+def _operator(op: OnnxOp) -> str:
+    """What the model calls the operator."""
+    identity = identity_of(op)
+    return op.name if identity is None else identity.op_type
 
 
 def _refusal(op: OnnxOp, rule: str) -> str:

@@ -22,6 +22,7 @@ from xdsl.rewriter import Rewriter
 from xonnc.dialects.dla.attributes import Activation, OperandMode, Stage, StageFunction
 from xonnc.dialects.dla.engines import ConvOp, PdpOp, SdpOp
 from xonnc.dialects.dla.types import FlowType, tensor_of
+from xonnc.dialects.onnx.locations import joined as joined_locations
 from xonnc.lowering.conv_plans import plan_of
 from xonnc.lowering.onnx_to_dla.lowering import Operand
 from xonnc.targets import NvdlaTarget, load_target
@@ -68,7 +69,7 @@ def _joined(op: SdpOp, slots: int) -> SdpOp | None:
         if packed is None:
             continue
         joined = SdpOp(before.source, packed, op.result.type, out_cvt=op.out_cvt)
-        joined.location = op.location
+        joined.location = joined_locations(op.location, before.location)
         _move_flow(before.source, op)
         Rewriter.replace_op(op, joined)
         Rewriter.erase_op(before)

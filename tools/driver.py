@@ -23,6 +23,7 @@ COMMANDS = {
     "reduce": "makes a model that fails smaller while it still fails",
     "check": "compares a loadable with its model in onnxruntime",
     "inspect": "checks a loadable without running it",
+    "explain": "tells what a target does with each node of a model",
     "report": "tells what a loadable or a model costs to run",
     "demo": "compiles, simulates and checks a real model",
     "targets": "lists the targets and what they can do",

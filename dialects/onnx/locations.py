@@ -35,6 +35,23 @@ def node_name(op: Operation) -> str:
     return said.data if isinstance(said, StringAttr) else _name(op.location)
 
 
+def node_names(op: Operation) -> tuple[str, ...]:
+    """The names of all ONNX nodes that `op` does the work of, its own first."""
+    own = node_name(op)
+    return tuple(dict.fromkeys(name for name in (own, *_names(op.location)) if name))
+
+
+def joined(location: LocationAttr, other: LocationAttr) -> LocationAttr:
+    """`location` with the node names of `other` as well: what replaces the ops at both."""
+    known = _names(location)
+    added = [NameLoc(StringAttr(name), NoneAttr()) for name in _names(other) if name not in known]
+    if not added:
+        return location
+    if isinstance(location, FusedLoc) and is_array(location.locations):
+        return FusedLoc(ArrayAttr([*location.locations, *added]), location.metadata)
+    return FusedLoc(ArrayAttr([location, *added]), NoneAttr())
+
+
 def renamed(op: Operation, name: str) -> LocationAttr:
     """The location of `op` with another node name; the names of its results, or its line in a file, stay."""
     location = op.location
@@ -50,8 +67,10 @@ def output_names(op: Operation) -> tuple[str, ...]:
 
 
 def derived(location: LocationAttr) -> LocationAttr:
-    """The location for an op that helps to replace another: its node's name without its results' names."""
+    """The location for an op that helps to replace another: its nodes' names without its results' names."""
     if isinstance(location, FusedLoc) and _strings(location.metadata) is not None:
+        if is_array(location.locations) and len(location.locations) > 1:
+            return FusedLoc(location.locations, NoneAttr())
         return node_location(_name(location))
     return location
 
@@ -67,6 +86,13 @@ def _name(location: Attribute) -> str:
     if isinstance(location, FusedLoc) and is_array(location.locations):
         return next((name for child in location.locations if (name := _name(child))), "")
     return ""
+
+
+def _names(location: Attribute) -> tuple[str, ...]:
+    """The node names in a location, in order."""
+    if isinstance(location, FusedLoc) and is_array(location.locations):
+        return tuple(dict.fromkeys(name for child in location.locations for name in _names(child)))
+    return (name,) if (name := _name(location)) else ()
 
 
 def _strings(attribute: Attribute) -> tuple[str, ...] | None:

@@ -1,0 +1,204 @@
+"""
+What a target does with each node of a model, and why not where it does not take one.
+
+    explanation = explain_model("model.onnx", "nv_small")
+    for node in explanation.nodes:
+        print(node.node, node.engine, node.layers, node.reason)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from xonnc.compiler import new_context
+from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.dialects.onnx.locations import describe, node_name, node_names, renamed
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.ops.builtin import EntryPointOp, NoValueOp, ReturnOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.formats.nvdla.calibration import Ranges
+from xonnc.formats.onnx import import_model
+from xonnc.formats.onnx.opsets import identity_of
+from xonnc.lowering.compile import STAGES
+from xonnc.lowering.convert_onnx_to_dla import ConvertOnnxToDla, Placement, place
+from xonnc.lowering.dla_to_loadable import tasks
+from xonnc.lowering.networks import network
+from xonnc.lowering.quantize_onnx import quantize
+from xonnc.targets import load_target
+from xonnc.tools.universe import XONNC_UNIVERSE
+
+VIEWS = frozenset("Concat Dropout Flatten Identity Reshape Slice Split Squeeze Transpose Unsqueeze".split())
+"""Operators that may need nothing but another way to look at the same bytes."""
+
+
+@dataclass(frozen=True)
+class NodeExplanation:
+    """
+    One node: the engine that does it, the hardware layers it is in and the nodes it shares them with.
+
+    `engine` is `CONV`, `SDP`, `PDP`, `CDP` or `EMU`; `view` where nothing has to be done, `gone` where the
+    simplifier had no need of it, `refused` with the `reason`. Where another node does its work that node's
+    engine stands here.
+    """
+
+    node: str
+    operator: str
+    engine: str
+    layers: tuple[int, ...] = ()
+    with_nodes: tuple[str, ...] = ()
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """
+    All nodes of a model in its order, the hardware layers as engines, and every refusal of the whole.
+
+    With refusals there are no layers: the compiler does not get that far.
+    """
+
+    target: str
+    nodes: tuple[NodeExplanation, ...]
+    layers: tuple[tuple[str, ...], ...]
+    refusals: tuple[str, ...]
+
+
+def explain_model(
+    path: str | Path, target: str = "nv_full", calibrate: Callable[[ModuleOp], Ranges] | None = None
+) -> Explanation:
+    """
+    What `target`, a name or a TOML file, does with the nodes of the model in a file.
+
+    With `calibrate` a model of floats is rounded to 8 bits first, as in `compile_model`. Raises `XonncError`
+    for a file that is no model; what the target cannot take is in the explanation.
+    """
+    hardware = load_target(target)
+    context = new_context()
+    module = import_model(Path(path), context, inline_functions=True)
+    nodes = _named_nodes(module)
+    pool = DisposablePool.of(context)
+    XONNC_UNIVERSE.all_passes["simplify-onnx"]()().apply(context, module)
+    pool.collect([module])
+    if calibrate is not None:
+        quantize(module, calibrate(module), pool)
+    merged = {name: node_name(op) for op in _ops(module) for name in node_names(op)}
+    placements, refusals = place(module, hardware, pool)
+    layers = [] if refusals else _layers(module, target, context)
+    explain = _Explainer(_by_node(placements), merged, [names for names, _ in layers])
+    return Explanation(
+        hardware.name,
+        tuple(explain(node, operator) for node, operator in nodes),
+        tuple(engines for _, engines in layers),
+        tuple(refusals),
+    )
+
+
+def _named_nodes(module: ModuleOp) -> list[tuple[str, str]]:
+    """The nodes and their operators; a node without a name gets that of its first result."""
+    found: list[tuple[str, str]] = []
+    for op in _ops(module):
+        if not node_name(op):
+            op.location = renamed(op, describe(op))
+        identity = identity_of(op)
+        found.append((node_name(op), op.name if identity is None else identity.op_type))
+    return found
+
+
+def _ops(module: ModuleOp) -> Iterable[OnnxOp]:
+    """The operators of a network that compute."""
+    for op in module.walk():
+        if isinstance(op, OnnxOp) and not isinstance(op, ConstantOp | NoValueOp | ReturnOp | EntryPointOp):
+            yield op
+
+
+def _layers(module: ModuleOp, target: str, context: Context) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """The hardware layers in the order in which they run: the nodes and the engines of each."""
+    for _, passes in STAGES:
+        for pass_type in passes:
+            if pass_type is not ConvertOnnxToDla:
+                pass_type(target=target).apply(context, module)
+                DisposablePool.of(context).collect([module])
+    function, _ = network(module)
+    return [
+        (_names(chain.ops), tuple(op.name.removeprefix("dla.").upper() for op in chain.ops))
+        for group in tasks(function)
+        for chain in group
+    ]
+
+
+def _names(ops: Sequence[Operation]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for op in ops for name in node_names(op)))
+
+
+def _by_node(placements: Sequence[Placement]) -> dict[str, Placement]:
+    """What became of each node; of several operations of one node what was refused or an engine does."""
+    found: dict[str, Placement] = {}
+    for placement in placements:
+        known = found.get(placement.node)
+        if known is None or (known.reason is None and (placement.reason or known.engine == "view")):
+            found[placement.node] = placement
+    return found
+
+
+@dataclass(frozen=True)
+class _Explainer:
+    """Says of a node what is known of it after everything has been placed."""
+
+    placements: Mapping[str, Placement]
+    merged: Mapping[str, str]
+    layers: Sequence[tuple[str, ...]]
+
+    def __call__(self, node: str, operator: str) -> NodeExplanation:
+        placement = self.placements.get(node)
+        if placement is None:
+            return self._simplified(node, operator)
+        if placement.reason is not None:
+            return NodeExplanation(node, operator, "refused", reason=placement.reason)
+        layers = self._layers_of(node)
+        if layers or placement.engine != "view" or operator in VIEWS:
+            return NodeExplanation(node, operator, placement.engine, layers, self._others(node, layers))
+        taker = self._taker(placement)
+        if taker is None:
+            return NodeExplanation(node, operator, "view")
+        return self._like(node, operator, taker)
+
+    def _simplified(self, node: str, operator: str) -> NodeExplanation:
+        taker = self.merged.get(node)
+        if taker is None:
+            return NodeExplanation(node, operator, "gone")
+        return self._like(node, operator, taker)
+
+    def _like(self, node: str, operator: str, taker: str) -> NodeExplanation:
+        """A node whose work `taker` does."""
+        placement, layers = self.placements.get(taker), self._layers_of(taker)
+        engine = "view" if placement is None else placement.engine or "refused"
+        others = self._others(node, layers) if layers else (taker,)
+        reason = (
+            None if placement is None or placement.reason is None else f"with {taker}: {placement.reason}"
+        )
+        return NodeExplanation(node, operator, engine, layers, others, reason)
+
+    def _layers_of(self, node: str) -> tuple[int, ...]:
+        return tuple(index for index, names in enumerate(self.layers) if node in names)
+
+    def _others(self, node: str, layers: Sequence[int]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for index in layers for name in self.layers[index] if name != node))
+
+    def _taker(self, placement: Placement) -> str | None:
+        """The next node with a layer of its own: it does what was put off until it."""
+        seen: set[str] = set()
+        waiting = list(placement.readers)
+        while waiting:
+            name = waiting.pop(0)
+            if self._layers_of(name):
+                return name
+            if name not in seen and name in self.placements:
+                seen.add(name)
+                waiting += self.placements[name].readers
+        return None

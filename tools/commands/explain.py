@@ -1,0 +1,84 @@
+"""`xonnc explain`: which engine does each node of a model, in which layer, or why not."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xonnc.tools.console import plural
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from xonnc.explanation import Explanation, NodeExplanation
+    from xonnc.formats.nvdla.calibration import Ranges
+
+MOST_SHOWN = 4
+"""Nodes and layers that a row of the table lists; JSON has all."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the command."""
+    parser.add_argument("model", type=Path, help="the model: .onnx, .onnxtxt or .json")
+    parser.add_argument(
+        "--target", default="nv_full", help="a target's name or .toml file (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--calib", type=Path, metavar="FILE", help="round a model of floats to 8 bits by this"
+    )
+    parser.add_argument("--refused", action="store_true", help="only what is refused")
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Explains; the exit code is 1 if the target refuses anything."""
+    from xonnc.explanation import explain_model
+    from xonnc.formats.nvdla.calibration import read_calibration
+    from xonnc.lowering.quantize_onnx import name_values
+
+    ranges = read_calibration(args.calib) if args.calib else None
+
+    def calibrate(module: ModuleOp) -> Ranges:
+        assert ranges is not None, "only called with a table"
+        name_values(module)
+        return ranges
+
+    explanation = explain_model(args.model, args.target, None if ranges is None else calibrate)
+    if args.json:
+        print(json.dumps(asdict(explanation), indent=2))
+    else:
+        _print(args.model, explanation, args.refused)
+    return 1 if explanation.refusals else 0
+
+
+def _print(model: Path, explanation: Explanation, only_refused: bool) -> None:
+    counts = Counter(node.engine for node in explanation.nodes)
+    shown = ", ".join(f"{engine} {count}" for engine, count in counts.most_common())
+    print(f"{model.name} on {explanation.target}: {plural(len(explanation.nodes), 'node')} ({shown})")
+    if not explanation.refusals:
+        print(f"  {plural(len(explanation.layers), 'hardware layer')}")
+    nodes = [node for node in explanation.nodes if node.reason or not only_refused]
+    rows = [("node", "operator", "engine", "layer", "with, or why not"), *map(_row, nodes)]
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    print()
+    for row in rows:
+        cells = "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False))
+        print(f"{cells}  {row[4]}".rstrip())
+    if explanation.refusals:
+        print(f"\n{plural(len(explanation.refusals), 'refusal')}, all of them:")
+        for refusal in explanation.refusals:
+            print(f"  {refusal}")
+
+
+def _row(node: NodeExplanation) -> tuple[str, str, str, str, str]:
+    layers = _some([str(layer) for layer in node.layers])
+    return node.node, node.operator, node.engine, layers, node.reason or _some(node.with_nodes)
+
+
+def _some(texts: list[str] | tuple[str, ...]) -> str:
+    rest = len(texts) - MOST_SHOWN
+    return ", ".join(texts[:MOST_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
