@@ -17,6 +17,7 @@ from xonnc.formats.onnx.opsets import identity_of_class
 from xonnc.lowering.convert_onnx_to_dla import TABLES
 from xonnc.targets import NvdlaTarget, limits, load_target, target_names
 from xonnc.tools.peer_flags import PEER_FLAGS, spelled
+from xonnc.tools.refusals import refusals
 from xonnc.tools.universe import XONNC_UNIVERSE
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -28,6 +29,7 @@ def pages() -> Mapping[str, str]:
         "nvdla-checks.md": _nvdla_checks(),
         "nvdla-limits.md": _nvdla_limits(),
         "nvdla-operators.md": _nvdla_operators(),
+        "nvdla-refusals.md": _nvdla_refusals(),
         "passes.md": _passes(),
         "peer-flags.md": _peer_flags(),
         "targets.md": _targets(),
@@ -163,6 +165,25 @@ def _nvdla_operators() -> str:
     for precision, where in PRECISIONS.items():
         lines += ["", f"## {precision.upper()}", "", where, "", "| operator | runs as |", "|---|---|"]
         lines += [f"| `{name}` | {how} |" for name, how in dla_operators(precision).items()]
+    return "\n".join(lines) + "\n"
+
+
+def _nvdla_refusals() -> str:
+    lines = [
+        "# What refusals mean",
+        "",
+        "Written by `python -m xonnc.tools.reference` from the lowering itself: every rule that an operator",
+        "may break, with `…` for the values found. The compiler puts the node's name in front and tells all",
+        "refusals of a model in one run; so does `xonnc explain`. Sizes, strides, kernels and pads are in",
+        "[limits](nvdla-limits.md).",
+    ]
+    theme = ""
+    for refusal in refusals():
+        if refusal.theme != theme:
+            theme = refusal.theme
+            lines += ["", f"## {theme.capitalize()}", "", "| said | what to do |", "|---|---|"]
+        said, todo = (each.replace("|", "\\|") for each in (refusal.rule, refusal.way_out))
+        lines.append(f"| {said} | {todo} |")
     return "\n".join(lines) + "\n"
 
 

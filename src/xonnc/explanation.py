@@ -9,7 +9,7 @@ What a target does with each node of a model, and why not where it does not take
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from xdsl.context import Context
@@ -93,7 +93,7 @@ def explain_model(
     explain = _Explainer(_by_node(placements), merged, [names for names, _ in layers])
     return Explanation(
         hardware.name,
-        tuple(explain(node, operator) for node, operator in nodes),
+        tuple(_with_company([explain(node, operator) for node, operator in nodes])),
         tuple(engines for _, engines in layers),
         tuple(refusals),
     )
@@ -146,6 +146,17 @@ def _by_node(placements: Sequence[Placement]) -> dict[str, Placement]:
     return found
 
 
+def _with_company(nodes: Sequence[NodeExplanation]) -> Iterable[NodeExplanation]:
+    """The nodes with the others of the model that are in the same hardware layers."""
+    members: dict[int, list[str]] = {}
+    for node in nodes:
+        for layer in node.layers:
+            members.setdefault(layer, []).append(node.node)
+    for node in nodes:
+        others = dict.fromkeys(name for layer in node.layers for name in members[layer] if name != node.node)
+        yield replace(node, with_nodes=tuple(others))
+
+
 @dataclass(frozen=True)
 class _Explainer:
     """Says of a node what is known of it after everything has been placed."""
@@ -162,7 +173,7 @@ class _Explainer:
             return NodeExplanation(node, operator, "refused", reason=placement.reason)
         layers = self._layers_of(node)
         if layers or placement.engine != "view" or operator in VIEWS:
-            return NodeExplanation(node, operator, placement.engine, layers, self._others(node, layers))
+            return NodeExplanation(node, operator, placement.engine, layers)
         taker = self._taker(placement)
         if taker is None:
             return NodeExplanation(node, operator, "view")
@@ -178,17 +189,13 @@ class _Explainer:
         """A node whose work `taker` does."""
         placement, layers = self.placements.get(taker), self._layers_of(taker)
         engine = "view" if placement is None else placement.engine or "refused"
-        others = self._others(node, layers) if layers else (taker,)
         reason = (
             None if placement is None or placement.reason is None else f"with {taker}: {placement.reason}"
         )
-        return NodeExplanation(node, operator, engine, layers, others, reason)
+        return NodeExplanation(node, operator, engine, layers, reason=reason)
 
     def _layers_of(self, node: str) -> tuple[int, ...]:
         return tuple(index for index, names in enumerate(self.layers) if node in names)
-
-    def _others(self, node: str, layers: Sequence[int]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(name for index in layers for name in self.layers[index] if name != node))
 
     def _taker(self, placement: Placement) -> str | None:
         """The next node with a layer of its own: it does what was put off until it."""

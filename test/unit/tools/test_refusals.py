@@ -1,0 +1,37 @@
+"""The page of refusals has what the lowering says."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from xonnc.lowering.convert_onnx_to_dla import WAY_OUT
+from xonnc.tools.refusals import FOLDER, Refusal, refusals
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        Refusal(
+            "convolution", "transA = 1 (the core multiplies one row by constants)", "drop the transposition"
+        ),
+        Refusal("pooling", "dilations … (the PDP takes 1)", WAY_OUT.removeprefix("; ")),
+        Refusal(
+            "lowering", "the result's shape is not known", "run shape-inference-onnx or fix the input shapes"
+        ),
+    ],
+)
+def test_a_refusal_with_its_way_out(refusal: Refusal):
+    assert refusal in refusals()
+
+
+def test_no_call_is_left_out():
+    """Every call with a text of its own is there; the one that hands on a constraint's words is not."""
+    calls = 0
+    for path in FOLDER.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                calls += node.func.attr == "refuse" and not isinstance(node.args[0], ast.Name)
+    assert calls >= len(refusals()) > calls // 2
+    assert len({refusal.theme for refusal in refusals()}) >= 5

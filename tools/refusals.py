@@ -1,0 +1,60 @@
+"""
+Every refusal that the lowering of operators can utter, read from its source: `docs/nvdla-refusals.md`.
+
+A refusal is a call `….refuse("rule (what is taken); way out")`; what stands in braces is shown as `…`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from xonnc.lowering import onnx_to_dla
+from xonnc.lowering.convert_onnx_to_dla import WAY_OUT
+
+FOLDER = Path(onnx_to_dla.__file__).parent
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """What is said: the theme (the file of the lowering), the rule, and what to do."""
+
+    theme: str
+    rule: str
+    way_out: str
+
+
+def refusals() -> list[Refusal]:
+    """All refusals by theme, each once, in the order of the source."""
+    found: dict[Refusal, None] = {}
+    for path in sorted(FOLDER.glob("*.py")):
+        theme = path.stem.replace("_", " ")
+        for text in _texts(ast.parse(path.read_text(encoding="utf-8"))):
+            rule, _, way_out = text.partition("; ")
+            found[Refusal(theme, rule, way_out or WAY_OUT.removeprefix("; "))] = None
+    return list(found)
+
+
+def _texts(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and _is_refuse(node.func) and node.args:
+            text = _shown(node.args[0])
+            if text is not None:
+                yield text
+
+
+def _is_refuse(function: ast.expr) -> bool:
+    return isinstance(function, ast.Attribute) and function.attr == "refuse"
+
+
+def _shown(text: ast.expr) -> str | None:
+    """A string as it is written, with `…` for what is filled in; `None` for anything else."""
+    match text:
+        case ast.Constant(value=str() as value):
+            return value
+        case ast.JoinedStr(values=parts):
+            return "".join(_shown(part) or "…" for part in parts)
+        case _:
+            return None
