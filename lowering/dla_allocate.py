@@ -163,6 +163,10 @@ class _Lifetimes:
 
     def _reads_where_it_writes(self, chain: Chain, root: SSAValue, host: SSAValue) -> bool:
         here = self.views.of(chain.result)
+        # A convolution's windows reach rows that the pass behind it has written already.
+        first = [operand for op in chain.ops[:-1] for operand in op.operands]
+        if any(is_in_memory(operand) and self.views.root(operand) == host for operand in first):
+            return False
         reads = [operand for operand in chain.cubes if self.views.root(operand) == host]
         allowed = set(_overwritable(chain))
         return here.root == root and all(

@@ -7,20 +7,21 @@ from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, SSAValue
 
 from xonnc.dialects.dla.attributes import MemoryRole
 from xonnc.dialects.dla.engines import ConvOp
-from xonnc.dialects.dla.storage import ConstantOp, MemoryOp
+from xonnc.dialects.dla.storage import ConstantOp, MemoryOp, ReshapeOp, SliceOp
 from xonnc.dialects.dla.types import FlowType, PackedType, SurfaceType, cube_of
 from xonnc.dialects.onnx.locations import node_name
 from xonnc.formats.nvdla.geometry import surfaces
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.performance import HardwareLayer, Performance, performance
 from xonnc.lowering.convert_onnx_to_dla import NODES
+from xonnc.lowering.dla_allocate import ACTIVATIONS
 from xonnc.lowering.dla_layers import Chain
 from xonnc.lowering.dla_to_loadable import tasks
-from xonnc.lowering.networks import network
+from xonnc.lowering.networks import memory_of, network
 from xonnc.lowering.precision import precision_of
 from xonnc.targets import NvdlaTarget
 
@@ -41,6 +42,8 @@ class CompileReport:
     conv_splits: dict[str, int]
     activation_bytes: int
     activation_lower_bound: int
+    activation_bytes_apart: int
+    """What they would take with a buffer for each cube that an engine or a concatenation makes."""
     weight_bytes: int
     input_bytes: int
     output_bytes: int
@@ -89,6 +92,7 @@ def report_of(module: ModuleOp, target: NvdlaTarget, loadable: Loadable) -> Comp
         conv_splits=_conv_splits(all_chains),
         activation_bytes=_memory_bytes(module, MemoryRole.ACTIVATIONS),
         activation_lower_bound=_lower_bound(module),
+        activation_bytes_apart=_bytes_apart(block, target),
         weight_bytes=sum(_place_bytes(op.result, target) for op in constants),
         input_bytes=_memory_bytes(module, MemoryRole.INPUT),
         output_bytes=_memory_bytes(module, MemoryRole.OUTPUT),
@@ -120,6 +124,11 @@ def _conv_splits(all_chains: list[Chain]) -> dict[str, int]:
 def _lower_bound(module: ModuleOp) -> int:
     memories = [op for op in module.walk() if isinstance(op, MemoryOp)]
     return sum(op.lower_bound.value.data for op in memories if op.lower_bound is not None)
+
+
+def _bytes_apart(block: Block, target: NvdlaTarget) -> int:
+    made = [value for op in block.ops if not isinstance(op, SliceOp | ReshapeOp) for value in op.results]
+    return sum(_place_bytes(value, target) for value in made if memory_of(value.type) == ACTIVATIONS)
 
 
 def _memory_bytes(module: ModuleOp, role: MemoryRole) -> int:

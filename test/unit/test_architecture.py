@@ -20,7 +20,7 @@ MAY_IMPORT = {
     "formats/nvdla": {"formats", "targets"},
     "targets": {"targets"},
     "runtime": {"formats", "targets", "runtime"},
-    "fuzzing": {"compiler", "formats", "fuzzing", "runtime", "simplifier", "tools"},
+    "fuzzing": {"compiler", "formats", "fuzzing", "runtime", "simplifier", "targets", "tools"},
 }
 """Rooms and the rooms they may import; every room may import `xonnc.errors`."""
 

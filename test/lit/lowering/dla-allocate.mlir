@@ -32,6 +32,21 @@ func.func @in_place(%x: tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16> {
 
 // -----
 
+// The convolution reads what its own pass adds: written over it, later windows would meet results.
+// CHECK:       lower_bound = 1024 : i64
+// CHECK-LABEL: @not_over_the_own_source
+func.func @not_over_the_own_source(%x: tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16> {
+  %w = "dla.constant"() <{layout = "kernels", value = dense<1.0> : tensor<16x16x1x1xf32>}> : () -> tensor<16x16x1x1xf16>
+  %a = "dla.sdp"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  %s = "dla.conv"(%a, %w) <{dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>}>
+     : (tensor<1x16x4x4xf16>, tensor<16x16x1x1xf16>) -> !dla.flow<tensor<1x16x4x4xf32>>
+  %b = "dla.sdp"(%s, %a) <{operandSegmentSizes = array<i32: 1, 1, 0, 0>, x1_stage = #dla.stage<type = alu, mode = per_point>}> : (!dla.flow<tensor<1x16x4x4xf32>>, tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  %c = "dla.sdp"(%b) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  func.return %c : tensor<1x16x4x4xf16>
+}
+
+// -----
+
 // The sources of a concatenation lie in it, one surface after the other; a slice of rows starts a line stride further.
 // CHECK-LABEL: @views
 // CHECK:         "dla.sdp"(%arg0) {{.*}} -> !dla.surface<tensor<1x16x4x4xf16>, "activations" at 0, line 128, surface 512>

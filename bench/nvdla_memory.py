@@ -1,0 +1,116 @@
+"""
+Memory of the twelve networks in the four configurations: the activations' peak beside its live-set bound,
+and all of DRAM beside one buffer for each tensor.
+
+    python bench/nvdla_memory.py [NAME …] [--target nv_small]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+if __package__ in (None, ""):
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from bench.nvdla_zoo import CONFIGURATIONS, NETWORKS, Configuration, compiled
+from xonnc.errors import XonncError
+
+MOST_ABOVE = 0.03
+"""How far a peak may lie above its bound (issue 4)."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One network in one configuration, in bytes; `refusal` where it does not compile."""
+
+    network: str
+    configuration: Configuration
+    peak: int = 0
+    bound: int = 0
+    dram: int = 0
+    apart: int = 0
+    """What DRAM would hold with a buffer for each tensor."""
+    refusal: str = ""
+
+    @property
+    def above(self) -> float:
+        """By which part of the bound the peak exceeds it."""
+        return self.peak / self.bound - 1 if self.bound else 0.0
+
+
+def main() -> int:
+    """Prints a row for each network and configuration; 1 if a peak is too far above its bound."""
+    parser = argparse.ArgumentParser(description="Memory of networks on the NVDLA.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NETWORKS)}; all if none")
+    parser.add_argument("--target", default="", help="the configurations of this target alone")
+    args = parser.parse_args()
+    wanted = [one for one in CONFIGURATIONS if args.target in ("", one.target)]
+    rows: list[Row] = []
+    for name in args.names or NETWORKS:
+        for configuration in wanted:
+            rows.append(measured(name, configuration))
+            print(f"\r{name} on {configuration}\x1b[K", end="", file=sys.stderr, flush=True)
+    print("\r\x1b[K", end="", file=sys.stderr)
+    console = Console(width=118)
+    console.print(as_table(rows))
+    for configuration in wanted:
+        console.print(verdict([row for row in rows if row.configuration == configuration], configuration))
+    return 1 if any(row.above > MOST_ABOVE for row in rows) else 0
+
+
+def measured(name: str, configuration: Configuration) -> Row:
+    """The row of a network."""
+    try:
+        # One image gives ranges enough: memory does not depend on them.
+        report = compiled(name, configuration, images=1).report
+    except XonncError as error:
+        return Row(name, configuration, refusal=str(error).splitlines()[0])
+    return Row(
+        name,
+        configuration,
+        report.activation_bytes,
+        report.activation_lower_bound,
+        report.dram_bytes,
+        report.dram_bytes - report.activation_bytes + report.activation_bytes_apart,
+    )
+
+
+def as_table(rows: Sequence[Row]) -> Table:
+    """Networks down."""
+    table = Table("network", "configuration", "peak KB", "bound KB", "above", "DRAM MB", "apart MB", "saved")
+    for row in rows:
+        if row.refusal:
+            table.add_row(row.network, str(row.configuration), f"[yellow]{row.refusal[:60]}[/yellow]")
+            continue
+        table.add_row(
+            row.network,
+            str(row.configuration),
+            f"{row.peak / 1024:.1f}",
+            f"{row.bound / 1024:.1f}",
+            "equal" if row.peak == row.bound else f"{row.above:.2%}",
+            f"{row.dram / 1e6:.2f}",
+            f"{row.apart / 1e6:.2f}",
+            f"{1 - row.dram / row.apart:.0%}",
+        )
+    return table
+
+
+def verdict(rows: Sequence[Row], configuration: Configuration) -> str:
+    """How many peaks are equal to their bound."""
+    compiled_rows = [row for row in rows if not row.refusal]
+    equal = sum(row.peak == row.bound for row in compiled_rows)
+    worst = max((row.above for row in compiled_rows), default=0.0)
+    refused = len(rows) - len(compiled_rows)
+    text = f"{configuration}: equal on {equal} of {len(compiled_rows)}, at most {worst:.2%} above"
+    return text + (f"; {refused} do not compile" if refused else "")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

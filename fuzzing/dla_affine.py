@@ -1,0 +1,204 @@
+"""
+Real numbers between a DequantizeLinear and a QuantizeLinear, and how one pass of the SDP rounds them.
+
+What the pass computes is spec/nvdla.md §4.2; that its operands are the nearest that 16 bits express is the
+compiler's promise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import floor, log2
+from typing import Protocol
+
+import numpy as np
+
+from xonnc.fuzzing.dla_rounding import Array, Integers, as_factors, as_sums, saturated, shifted
+
+SPARE_BITS = 8
+"""Sums are formed in steps this many bits finer than the result's."""
+
+NEGLIGIBLE = 2.0**-6
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Stored integers `n` mean `scale (n - zero)`."""
+
+    scale: float
+    zero: int
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A limit of real numbers."""
+
+    number: float
+    is_least: bool
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Integers of 8 bits and what they mean."""
+
+    integers: Integers
+    grid: Grid
+
+
+class Reals(Protocol):
+    """A tensor of real numbers that are not rounded yet."""
+
+    def rounded(self, grid: Grid, worst: list[float]) -> Integers:
+        """On a grid; appends to `worst` how many steps the engine is from the exact number."""
+        ...
+
+
+@dataclass(frozen=True)
+class Affine:
+    """`scale * source + bias` for each channel, then bounds and at most one sum."""
+
+    source: Integers
+    scale: Array
+    bias: Array
+    is_fine: bool = False
+    """Sums of a convolution: one step of the source is far below one of the result."""
+    steps: tuple[Bound | Stored, ...] = ()
+    stored: Stored | None = None
+    spread: Array | None = None
+    """Integers that multiply the source first, one for each row and column."""
+
+    @staticmethod
+    def of(stored: Stored) -> Affine:
+        """What stored integers mean."""
+        scale = np.array([stored.grid.scale])
+        return Affine(stored.integers, scale, -stored.grid.zero * scale, stored=stored)
+
+    def then(self, step: Bound | Stored) -> Affine:
+        """One more step."""
+        return replace(self, steps=(*self.steps, step), stored=None)
+
+    def times(self, factor: Array) -> Affine:
+        """Multiplied, each channel by its factor."""
+        return replace(self, scale=self.scale * factor, bias=self.bias * factor, stored=None)
+
+    def plus(self, number: Array) -> Affine:
+        """With a number added to each channel."""
+        return replace(self, bias=self.bias + number, stored=None)
+
+    def rounded(self, grid: Grid, worst: list[float]) -> Integers:
+        """One pass of the SDP."""
+        if self.stored is not None and self.stored.grid == grid:
+            return self.stored.integers
+        found = saturated(self._pass(grid), 8)
+        exact = np.clip(self._exact() / grid.scale + grid.zero, -128, 127)
+        worst.append(float(np.abs(found - exact).max(initial=0.0)))
+        return found
+
+    def _pass(self, grid: Grid) -> Integers:
+        source = self.source if self.spread is None else saturated(self.source * self._spread(), 32)
+        added = next((step for step in self.steps if isinstance(step, Stored)), None)
+        if added is not None:
+            finer = min(max(floor(log2(added.grid.scale / grid.scale)) + SPARE_BITS, 0), 22)
+            unit = added.grid.scale * 2.0**-finer
+            own = self.bias - added.grid.zero * added.grid.scale
+            found = self._bias_and_scale(source, own, unit)
+        elif self._is_exact:
+            finer, unit = 0, grid.scale
+            found = self._bias_and_scale(source, self.bias, unit)
+        else:
+            finer, unit = 0, grid.scale * 2.0**-SPARE_BITS
+            factors, right = as_factors(self.scale / unit)
+            scaled = saturated(shifted(source * self._along(factors), right), 32)
+            sums, left = as_sums(self.bias / unit)
+            found = saturated(scaled + self._along(sums << left), 32)
+        for step in self.steps:
+            if isinstance(step, Stored):
+                found = saturated(found + (step.integers << finer), 32)
+            else:
+                found = _bounded(found, step, unit)
+        return _converted(found, unit, grid)
+
+    def _spread(self) -> Integers:
+        assert self.spread is not None
+        return self.spread.astype(np.int64)
+
+    @property
+    def _is_exact(self) -> bool:
+        units = self.bias / self.scale
+        return self.is_fine or bool(np.all(np.abs(units - np.rint(units)) < NEGLIGIBLE))
+
+    def _bias_and_scale(self, source: Integers, bias: Array, unit: float) -> Integers:
+        factors, right = as_factors(self.scale / unit)
+        sums, left = as_sums(bias / self.scale)
+        total = saturated(source + self._along(saturated(sums << left, 32)), 33)
+        return saturated(shifted(total * self._along(factors), right), 32)
+
+    def _along(self, numbers: Array) -> Array:
+        """One number for each channel, against the source."""
+        return numbers.reshape(-1, *(1,) * (self.source.ndim - 2)) if numbers.size > 1 else numbers
+
+    def _exact(self) -> Array:
+        source = self.source if self.spread is None else self.source * self.spread
+        found = source * self._along(self.scale) + self._along(self.bias)
+        for step in self.steps:
+            match step:
+                case Stored():
+                    found = found + step.grid.scale * (step.integers - step.grid.zero)
+                case Bound():
+                    found = (
+                        np.maximum(found, step.number) if step.is_least else np.minimum(found, step.number)
+                    )
+        return found
+
+
+def _bounded(numbers: Integers, bound: Bound, unit: float) -> Integers:
+    operands, left = as_sums(np.clip(np.array([bound.number / unit]), -(2.0**45), 2.0**45))
+    limit = int(operands[0]) << left
+    return np.maximum(numbers, limit) if bound.is_least else np.minimum(numbers, limit)
+
+
+def _converted(numbers: Integers, unit: float, grid: Grid) -> Integers:
+    """The output converter: offset, factor, rounding shift, 17 bits."""
+    if unit == grid.scale:
+        return saturated(numbers + grid.zero, 17)
+    factor, right = as_factors(np.array([unit / grid.scale]))
+    offset = round(grid.zero * grid.scale / unit)
+    return saturated(shifted((numbers + offset) * factor, right), 17)
+
+
+@dataclass(frozen=True)
+class Joined:
+    """Parts side by side."""
+
+    parts: Sequence[Reals]
+    axis: int
+
+    def rounded(self, grid: Grid, worst: list[float]) -> Integers:
+        """Each part on the grid, joined."""
+        return np.concatenate([part.rounded(grid, worst) for part in self.parts], self.axis)
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Numbers that are picked or put in another order."""
+
+    source: Reals
+    move: Callable[[Integers], Integers]
+
+    def rounded(self, grid: Grid, worst: list[float]) -> Integers:
+        """Rounded first, then moved."""
+        return self.move(self.source.rounded(grid, worst))
+
+
+def bounded(reals: Reals, bound: Bound) -> Reals:
+    """With a bound on every number."""
+    match reals:
+        case Affine():
+            return reals.then(bound)
+        case Joined():
+            return replace(reals, parts=[bounded(part, bound) for part in reals.parts])
+        case Moved():
+            return replace(reals, source=bounded(reals.source, bound))
+        case _:
+            raise AssertionError(reals)

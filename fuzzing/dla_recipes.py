@@ -1,0 +1,413 @@
+"""
+Random layers and small networks for the NVDLA: as recipes, short lists that can be cut down, and as models.
+
+A recipe's layers each have a seed of their own, so that the others stay what they are when one is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+from onnx import helper, numpy_helper
+
+Array = npt.NDArray[Any]
+
+CHANNELS = (1, 2, 3, 5, 8, 16, 17, 31, 32, 33, 40, 64, 70)
+SIDES = (1, 2, 3, 5, 7, 8, 9, 13, 16, 19, 28)
+MOST_PRODUCTS = 4_000_000
+"""Multiplications in one convolution: larger ones get fewer kernels."""
+
+MOST_CHANNELS = 300
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One entry of a recipe."""
+
+    kind: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A network: the shape of its image, its layers, and whether it is quantised."""
+
+    seed: int
+    shape: tuple[int, int, int]
+    layers: tuple[Layer, ...]
+    is_integer: bool
+
+    def __str__(self) -> str:
+        layers = " ".join(f"{layer.kind}:{layer.seed}" for layer in self.layers)
+        kind = "int8" if self.is_integer else "fp16"
+        return f"{kind} seed {self.seed} {'x'.join(map(str, self.shape))} {layers}"
+
+
+def random_recipe(seed: int, *, is_integer: bool, layers: int | None = None) -> Recipe:
+    """A recipe with so many layers; two to six if the number is not given."""
+    generator = np.random.default_rng(seed)
+    shape = tuple(int(generator.choice(choices)) for choices in (CHANNELS, SIDES, SIDES))
+    count = int(generator.integers(2, 7)) if layers is None else layers
+    kinds = [*LAYERS] if is_integer else [*LAYERS, *FLOAT_LAYERS]
+    drawn = [
+        Layer(kinds[int(generator.integers(len(kinds)))], int(generator.integers(1 << 20)))
+        for _ in range(count)
+    ]
+    return Recipe(seed, (shape[0], shape[1], shape[2]), tuple(drawn), is_integer)
+
+
+@dataclass(frozen=True)
+class Held:
+    """A value that later layers may read again: its shape and about how far its numbers spread."""
+
+    name: str
+    shape: tuple[int, ...]
+    spread: float
+    zero: int
+
+
+@dataclass
+class Draft:
+    """A model in the making; `here` is the value that the next layer reads."""
+
+    generator: np.random.Generator
+    is_integer: bool
+    kind: type[np.int8 | np.uint8]
+    here: Held
+    nodes: list[onnx.NodeProto] = field(default_factory=list[onnx.NodeProto])
+    constants: list[onnx.TensorProto] = field(default_factory=list[onnx.TensorProto])
+    held: list[Held] = field(default_factory=list[Held])
+
+    def number(self, low: int, high: int) -> int:
+        """A number from `low` to `high`, both included."""
+        return int(self.generator.integers(low, high + 1))
+
+    def chance(self, one_in: int) -> bool:
+        """True once in so many times."""
+        return self.number(1, one_in) == 1
+
+    def pick(self, choices: Sequence[int]) -> int:
+        """One of the choices."""
+        return choices[self.number(0, len(choices) - 1)]
+
+    def node(self, op: str, *inputs: str, **attributes: Any) -> str:
+        """A node; the name of its result."""
+        name = f"v{len(self.nodes)}"
+        self.nodes.append(helper.make_node(op, inputs, [name], f"{op}_{len(self.nodes)}", **attributes))
+        return name
+
+    def constant(self, array: npt.ArrayLike) -> str:
+        """An initializer."""
+        name = f"c{len(self.constants)}"
+        self.constants.append(numpy_helper.from_array(np.asarray(array), name))
+        return name
+
+    def weights(self, *shape: int, outputs: int = 0) -> str:
+        """Weights that keep the spread: of 8 bits behind a DequantizeLinear, or floats."""
+        reach = prod(shape) / shape[outputs]
+        if not self.is_integer:
+            return self.constant((self.generator.standard_normal(shape) / np.sqrt(reach)).astype(np.float32))
+        integers = self.generator.integers(-127, 128, shape, np.int8)
+        by_channel = not self.chance(4)
+        count = shape[outputs] if by_channel else 1
+        scales = (self.generator.uniform(0.5, 1.5, count) / (73 * np.sqrt(reach))).astype(np.float32)
+        scale = self.constant(scales if by_channel else scales[0])
+        zero = self.constant(np.zeros(count if by_channel else (), np.int8))
+        axis = {"axis": outputs} if by_channel else {}
+        return self.node("DequantizeLinear", self.constant(integers), scale, zero, **axis)
+
+    def floats(self, *shape: int) -> str:
+        """A constant of about the spread of what is here."""
+        numbers = self.generator.standard_normal(shape) * self.here.spread / 2
+        return self.constant(numbers.astype(np.float32))
+
+    def becomes(self, name: str, shape: tuple[int, ...], spread: float) -> None:
+        """The value that the next layer reads, in integers behind Quantize- and DequantizeLinear."""
+        spread = max(spread, 1e-3)
+        if not self.is_integer:
+            self.here = Held(name, shape, spread, self.here.zero)
+        else:
+            scale = np.float32(spread * self.generator.uniform(1.5, 4) / 127)
+            zero = 0 if self.chance(2) else self.number(-60, 60)
+            middle = 128 if self.kind is np.uint8 else 0
+            grid = self.constant(scale), self.constant(self.kind(middle + zero))
+            rounded = self.node("DequantizeLinear", self.node("QuantizeLinear", name, *grid), *grid)
+            self.here = Held(rounded, shape, spread, zero)
+        self.held.append(self.here)
+
+    def image(self) -> tuple[int, int, int]:
+        """Channels, rows and columns here, after a Reshape if it is a vector."""
+        if len(self.here.shape) == 2:
+            shape = (*self.here.shape, 1, 1)
+            sizes = self.constant(np.array(shape, np.int64))
+            self.here = Held(
+                self.node("Reshape", self.here.name, sizes), shape, self.here.spread, self.here.zero
+            )
+        _, channels, height, width = self.here.shape
+        return channels, height, width
+
+
+def model_of(recipe: Recipe) -> onnx.ModelProto:
+    """The model of a recipe; its input is `x`."""
+    generator = np.random.default_rng((recipe.seed, 1))
+    kind = np.uint8 if generator.integers(2) else np.int8
+    shape = (1, *recipe.shape)
+    draft = Draft(generator, recipe.is_integer, kind, Held("x", shape, 1.0, 0))
+    draft.becomes("x", shape, 1.0)
+    for layer in recipe.layers:
+        draft.generator = np.random.default_rng(layer.seed)
+        (LAYERS | FLOAT_LAYERS)[layer.kind](draft)
+    last = draft.here.name
+    graph = helper.make_graph(
+        draft.nodes,
+        "random",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info(last, onnx.TensorProto.FLOAT, draft.here.shape)],
+        draft.constants,
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def image_of(recipe: Recipe, index: int = 0) -> Array:
+    """A seeded input."""
+    generator = np.random.default_rng((recipe.seed, 2, index))
+    return generator.standard_normal((1, *recipe.shape)).astype(np.float32)
+
+
+def conv(draft: Draft) -> None:
+    """A convolution with everything that may vary, and perhaps a bound behind it."""
+    channels = draft.image()[0]
+    groups = draft.pick([count for count in range(1, channels + 1) if channels % count == 0])
+    _conv(draft, groups if draft.chance(3) else 1, draft.pick((1, 2, 3)))
+
+
+def depthwise(draft: Draft) -> None:
+    """A convolution of each channel by itself."""
+    _conv(draft, draft.image()[0], 1)
+
+
+def _conv(draft: Draft, groups: int, most_dilation: int) -> None:
+    channels, height, width = draft.image()
+    kernel, strides, pads, dilations = zip(
+        *(_side(draft, size, most_dilation) for size in (height, width)), strict=True
+    )
+    rows, columns = (
+        (size + sum(pad) - (over - 1) * dilation - 1) // stride + 1
+        for size, over, stride, pad, dilation in zip(
+            (height, width), kernel, strides, pads, dilations, strict=True
+        )
+    )
+    each = rows * columns * prod(kernel) * channels // groups
+    kernels = draft.pick((1, 3, 5, 8, 16, 17, 32, 33, 48))
+    kernels = max(1, min(kernels, MOST_PRODUCTS // each // groups or 1, MOST_CHANNELS // groups)) * groups
+    inputs = [draft.here.name, draft.weights(kernels, channels // groups, *kernel)]
+    if draft.chance(2):
+        inputs.append(draft.floats(kernels))
+    begins, ends = zip(*pads, strict=True)
+    name = draft.node(
+        "Conv", *inputs, strides=strides, pads=[*begins, *ends], dilations=dilations, group=groups
+    )
+    _end(draft, name, (1, kernels, rows, columns), draft.here.spread)
+
+
+def _side(draft: Draft, size: int, most_dilation: int) -> tuple[int, int, tuple[int, int], int]:
+    """Kernel, stride, pads and dilation along one dimension."""
+    over, dilation = draft.pick((1, 1, 2, 3, 3, 4, 5, 7)), draft.number(1, most_dilation)
+    reach = (over - 1) * dilation + 1
+    most = min(reach - 1, 12)
+    pads = (0, 0) if draft.chance(3) else (draft.number(0, most), draft.number(0, most))
+    if size + sum(pads) < reach:
+        over, dilation, pads = 1, 1, (0, 0)
+    return over, draft.pick((1, 1, 1, 2, 2, 3, 4)), pads, dilation
+
+
+def _end(draft: Draft, name: str, shape: tuple[int, ...], spread: float, *, may_clip: bool = True) -> None:
+    """Perhaps a bound, perhaps the greatest of windows, then the rounding."""
+    match draft.number(0, 3):
+        case 0:
+            name = draft.node("Relu", name)
+        case 1 if may_clip:
+            low, high = (draft.constant(np.float32(bound)) for bound in (0.0, 1.2 * spread))
+            name = draft.node("Clip", name, low, high)
+        case _:
+            pass
+    if len(shape) == 4 and min(shape[2:]) > 2 and draft.chance(4):
+        name = draft.node("MaxPool", name, kernel_shape=[3, 2], strides=[2, 1], pads=[1, 0, 0, 0])
+        shape = (*shape[:2], (shape[2] - 2) // 2 + 1, shape[3] - 1)
+    draft.becomes(name, shape, spread)
+
+
+def gemm(draft: Draft) -> None:
+    """A fully connected layer."""
+    shape = draft.here.shape
+    elements, outputs = prod(shape), draft.pick((1, 3, 10, 17, 33))
+    flat = draft.node("Flatten", draft.here.name) if len(shape) == 4 else draft.here.name
+    match draft.number(0, 2):
+        case 0:
+            name = draft.node("MatMul", flat, draft.weights(elements, outputs, outputs=1))
+        case 1:
+            weights = draft.weights(elements, outputs, outputs=1)
+            name = draft.node("Gemm", flat, weights, draft.floats(outputs))
+        case _:
+            weights = draft.weights(outputs, elements)
+            name = draft.node("Gemm", flat, weights, draft.floats(1, outputs), transB=1)
+    _end(draft, name, (1, outputs), draft.here.spread)
+
+
+def pool(draft: Draft) -> None:
+    """The greatest or the mean of windows."""
+    channels, height, width = draft.image()
+    is_mean = draft.chance(2)
+    may_pad = not (is_mean and draft.is_integer and draft.here.zero)
+    kernel, strides, pads = zip(*(_window(draft, size, may_pad) for size in (height, width)), strict=True)
+    begins, ends = zip(*pads, strict=True)
+    rows, columns = (
+        (size + sum(pad) - over) // stride + 1
+        for size, over, stride, pad in zip((height, width), kernel, strides, pads, strict=True)
+    )
+    attributes = {"kernel_shape": kernel, "strides": strides, "pads": [*begins, *ends]}
+    shape = (1, channels, rows, columns)
+    if not is_mean:
+        draft.becomes(draft.node("MaxPool", draft.here.name, **attributes), shape, draft.here.spread)
+        return
+    name = draft.node("AveragePool", draft.here.name, **attributes, count_include_pad=draft.number(0, 1))
+    draft.becomes(name, shape, draft.here.spread / np.sqrt(prod(kernel)))
+
+
+def _window(draft: Draft, size: int, may_pad: bool) -> tuple[int, int, tuple[int, int]]:
+    over = draft.number(1, min(8, size)) if draft.chance(3) else draft.number(1, min(3, size))
+    pads = (draft.number(0, over - 1), draft.number(0, over - 1)) if may_pad and draft.chance(2) else (0, 0)
+    return over, draft.number(1, 3), pads
+
+
+def global_pool(draft: Draft) -> None:
+    """The mean or the greatest of every channel."""
+    channels, height, width = draft.image()
+    shape = (1, channels, 1, 1)
+    if draft.chance(3):
+        draft.becomes(draft.node("GlobalMaxPool", draft.here.name), shape, 2 * draft.here.spread)
+    else:
+        name = draft.node("GlobalAveragePool", draft.here.name)
+        draft.becomes(name, shape, draft.here.spread / np.sqrt(height * width))
+
+
+def residual(draft: Draft) -> None:
+    """A sum with an earlier value of the same shape, or with a convolution of this one."""
+    channels, _, _ = draft.image()
+    here = draft.here
+    others = [one for one in draft.held if one.shape == here.shape and one.name != here.name]
+    if others and draft.chance(2):
+        other = others[draft.number(0, len(others) - 1)]
+        operands = [here.name, other.name]
+    else:
+        branch = draft.node(
+            "Conv", here.name, draft.weights(channels, channels, 1, 1), draft.floats(channels)
+        )
+        operands = [branch, here.name]
+    draft.generator.shuffle(operands)
+    _end(draft, draft.node("Add", *operands), here.shape, 1.4 * here.spread, may_clip=False)
+
+
+def concat(draft: Draft) -> None:
+    """Side by side with earlier values of the same rows and columns, or with a convolution."""
+    channels, height, width = draft.image()
+    here, parts, total = draft.here, [draft.here.name], channels
+    for one in [one for one in draft.held if len(one.shape) == 4 and one.shape[2:] == here.shape[2:]][-2:]:
+        if draft.chance(2) and total + one.shape[1] <= MOST_CHANNELS:
+            parts.append(one.name)
+            total += one.shape[1]
+    if len(parts) == 1 or draft.chance(2):
+        kernels = draft.pick((1, 5, 16, 32))
+        parts.append(draft.node("Conv", here.name, draft.weights(kernels, channels, 1, 1)))
+        total += kernels
+    draft.generator.shuffle(parts)
+    draft.becomes(draft.node("Concat", *parts, axis=1), (1, total, height, width), here.spread)
+
+
+def scale(draft: Draft) -> None:
+    """A factor and a sum for each channel, or one for all."""
+    channels, _, _ = draft.image()
+    here, shape = draft.here, (channels, 1, 1) if draft.chance(2) else (1,)
+    factors = draft.generator.uniform(0.4, 1.6, shape) * draft.generator.choice([-1, 1], shape)
+    name = draft.node("Mul", here.name, draft.constant(factors.astype(np.float32)))
+    if draft.chance(2):
+        name = draft.node("Add", name, draft.floats(*shape))
+    draft.becomes(name, here.shape, here.spread)
+
+
+def bound(draft: Draft) -> None:
+    """A bound by itself."""
+    low, high = (draft.constant(np.float32(each * draft.here.spread)) for each in (-0.8, 1.1))
+    operands = [draft.here.name, low] if draft.chance(2) else [draft.here.name, "", high]
+    name = draft.node("Relu", draft.here.name) if draft.chance(2) else draft.node("Clip", *operands)
+    draft.becomes(name, draft.here.shape, draft.here.spread)
+
+
+def shuffle(draft: Draft) -> None:
+    """Channels in another order, as ShuffleNet has them."""
+    channels, height, width = draft.image()
+    groups = draft.pick([count for count in range(1, channels + 1) if channels % count == 0])
+    split = draft.constant(np.array([1, groups, channels // groups, height, width], np.int64))
+    name = draft.node("Reshape", draft.here.name, split)
+    name = draft.node("Transpose", name, perm=[0, 2, 1, 3, 4])
+    whole = draft.constant(np.array([1, channels, height, width], np.int64))
+    draft.here = Held(
+        draft.node("Reshape", name, whole), draft.here.shape, draft.here.spread, draft.here.zero
+    )
+    draft.held.append(draft.here)
+
+
+def unary(draft: Draft) -> None:
+    """A function of every number by itself."""
+    calls: tuple[tuple[str, dict[str, float]], ...] = (
+        ("LeakyRelu", {"alpha": 0.2}),
+        ("HardSigmoid", {"alpha": 0.3}),
+        ("Neg", {}),
+    )
+    op, attributes = calls[draft.number(0, 2)]
+    draft.becomes(draft.node(op, draft.here.name, **attributes), draft.here.shape, draft.here.spread)
+
+
+def binary(draft: Draft) -> None:
+    """A function of two computed values."""
+    here = draft.here
+    others = [one for one in draft.held if one.shape == here.shape]
+    other = others[draft.number(0, len(others) - 1)]
+    op = ("Mul", "Sub", "Max")[draft.number(0, 2)]
+    draft.becomes(draft.node(op, here.name, other.name), here.shape, here.spread)
+
+
+def normalized(draft: Draft) -> None:
+    """Each number by the size of its neighbours in other channels."""
+    draft.image()
+    size, alpha = draft.pick((3, 5, 7, 9)), float(draft.generator.uniform(1e-4, 0.5))
+    name = draft.node("LRN", draft.here.name, size=size, alpha=alpha, beta=0.75, bias=1.0)
+    draft.becomes(name, draft.here.shape, draft.here.spread)
+
+
+Add = Callable[[Draft], None]
+
+LAYERS: dict[str, Add] = {
+    "conv": conv,
+    "conv2": conv,
+    "conv3": conv,
+    "depthwise": depthwise,
+    "gemm": gemm,
+    "pool": pool,
+    "global_pool": global_pool,
+    "residual": residual,
+    "concat": concat,
+    "scale": scale,
+    "bound": bound,
+    "shuffle": shuffle,
+}
+"""Layers that every configuration takes, by name; convolutions are the most frequent."""
+
+FLOAT_LAYERS: dict[str, Add] = {"unary": unary, "binary": binary, "normalized": normalized}
+"""Layers that only FP16 takes."""

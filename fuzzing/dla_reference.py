@@ -1,0 +1,433 @@
+"""
+What the NVDLA must give for a quantised model, bit for bit: the model's own graph in exact integers.
+
+Nothing of the compiler or the simulator runs here: operators mean what ONNX says, and numbers are rounded
+where a QuantizeLinear stands, as spec/nvdla.md §4 says the hardware rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import floor, log2, prod
+from typing import Any, TypeAlias
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+from xonnc.errors import XonncError
+from xonnc.fuzzing.dla_affine import Affine, Bound, Grid, Joined, Moved, Reals, Stored, bounded
+from xonnc.fuzzing.dla_rounding import Array, Integers, half_ties_away
+from xonnc.fuzzing.dla_windows import Frame, averaged, convolved, counted, everywhere, greatest
+
+LEAST, LARGEST = -128, 127
+
+
+@dataclass(frozen=True)
+class Core:
+    """What of a target decides how grouped convolutions are cut: multipliers of one layer share a shift."""
+
+    lanes: int
+    """Channels in an atom of memory."""
+    channels: int
+    """That the core takes in a step."""
+    kernels: int
+
+
+@dataclass(frozen=True)
+class Quantized:
+    """Integers of the model, `offset` more than what is stored."""
+
+    integers: Integers
+    offset: int
+
+
+@dataclass(frozen=True)
+class Constant:
+    """Numbers of a constant; where a DequantizeLinear made them, its integers, scales and their axis too."""
+
+    numbers: Array
+    integers: Integers | None = None
+    scales: Array | None = None
+    axis: int = 0
+
+
+Value: TypeAlias = "Constant | Quantized | Reals"
+Attributes: TypeAlias = "dict[str, Any]"
+
+
+class Unknown(XonncError):
+    """The reference has no such operator."""
+
+
+@dataclass
+class Reference:
+    """A quantised model, ready to run."""
+
+    model: onnx.ModelProto
+    core: Core
+    worst: list[float] = field(default_factory=list[float])
+    """How far roundings were from the exact numbers of their operands, in steps."""
+    _values: dict[str, Value] = field(default_factory=dict[str, "Value"])
+    _inputs: dict[str, Array] = field(default_factory=dict[str, Array])
+
+    def run(self, feeds: Mapping[str, Array]) -> list[Integers]:
+        """The stored integers of every output."""
+        graph = self.model.graph
+        self._inputs = dict(feeds)
+        self._values = {one.name: Constant(numpy_helper.to_array(one)) for one in graph.initializer}
+        for node in graph.node:
+            operator = OPERATORS.get(node.op_type)
+            if operator is None:
+                raise Unknown(f"{node.name} ({node.op_type}): the reference has no such operator")
+            attributes = {one.name: helper.get_attribute_value(one) for one in node.attribute}
+            self._values[node.output[0]] = operator(self, node.input, attributes)
+        return [self._stored_output(output.name) for output in graph.output]
+
+    def _stored_output(self, name: str) -> Integers:
+        match self._values[name]:
+            case Quantized(integers=integers):
+                return integers
+            case Affine(stored=Stored(integers=integers)):
+                return integers
+            case _:
+                raise Unknown(f"{name}: no QuantizeLinear rounds this output")
+
+    def input(self, name: str) -> Array | None:
+        """The numbers of an input."""
+        return self._inputs.get(name)
+
+    def constant(self, name: str) -> Constant | None:
+        """A constant, or `None` for what is computed."""
+        found = self._values.get(name)
+        return found if isinstance(found, Constant) else None
+
+    def number(self, name: str) -> Array:
+        """The numbers of what must be a constant."""
+        found = self.constant(name)
+        if found is None:
+            raise Unknown(f"{name}: the reference needs a constant")
+        return found.numbers
+
+    def value(self, name: str) -> Value:
+        """What has been computed, or a constant."""
+        return self._values[name]
+
+    def reals(self, name: str) -> Reals:
+        """What is real numbers."""
+        found = self._values[name]
+        if isinstance(found, Constant | Quantized):
+            raise Unknown(f"{name}: the reference needs computed real numbers")
+        return found
+
+    def affine(self, name: str) -> Affine:
+        """What one pass of the SDP makes."""
+        found = self.reals(name)
+        if not isinstance(found, Affine):
+            raise Unknown(f"{name}: the reference needs one pass of the SDP")
+        return found
+
+    def stored(self, name: str) -> Stored:
+        """What lies in memory."""
+        found = self.affine(name).stored
+        if found is None:
+            raise Unknown(f"{name}: the reference needs stored integers")
+        return found
+
+    def quantized(self, name: str) -> Quantized:
+        """Integers of the model."""
+        found = self._values[name]
+        assert isinstance(found, Quantized)
+        return found
+
+    def groups_at_once(self, groups: int, inputs: int, outputs: int) -> int:
+        """How many groups are one layer: those that take the fewest steps, and of these the most."""
+        best = (0, 0)
+        for merged in range(1, groups + 1):
+            whole_atoms = merged * inputs % self.core.lanes == merged * outputs % self.core.lanes == 0
+            if groups % merged or not (merged == groups or whole_atoms):
+                continue
+            steps = -(-merged * inputs // self.core.channels) * -(-merged * outputs // self.core.kernels)
+            cost = groups // merged * steps
+            if not best[0] or cost <= best[1]:
+                best = merged, cost
+        return best[0]
+
+
+Operator: TypeAlias = "Callable[[Reference, Sequence[str], Attributes], Value]"
+
+
+def _quantize(here: Reference, inputs: Sequence[str], attributes: Attributes) -> Value:
+    scale, zeros = here.number(inputs[1]), here.number(inputs[2])
+    offset = 128 if zeros.dtype == np.uint8 else 0
+    numbers = here.input(inputs[0])
+    constant = here.constant(inputs[0])
+    if constant is not None:
+        spread = _along(scale, attributes.get("axis", 1), constant.numbers.ndim)
+        shift = _along(zeros.astype(np.int64), attributes.get("axis", 1), constant.numbers.ndim)
+        places = np.rint(constant.numbers / spread) + shift
+        return Constant(np.clip(places, LEAST + offset, LARGEST + offset).astype(zeros.dtype))
+    grid = Grid(float(scale.reshape(())), int(zeros.reshape(())) - offset)
+    if numbers is not None:
+        places = np.rint(numbers / np.float32(scale.reshape(()))) + grid.zero
+        return Quantized(np.clip(places, LEAST, LARGEST).astype(np.int64), offset)
+    return Quantized(here.reals(inputs[0]).rounded(grid, here.worst), offset)
+
+
+def _dequantize(here: Reference, inputs: Sequence[str], attributes: Attributes) -> Value:
+    scale, zeros = here.number(inputs[1]), here.number(inputs[2]).astype(np.int64)
+    constant = here.constant(inputs[0])
+    if constant is None:
+        found = here.quantized(inputs[0])
+        grid = Grid(float(scale.reshape(())), int(zeros.reshape(())) - found.offset)
+        return Affine.of(Stored(found.integers, grid))
+    axis, rank = attributes.get("axis", 1), constant.numbers.ndim
+    centred = constant.numbers.astype(np.int64) - _along(zeros, axis, rank)
+    numbers = (centred * _along(scale.astype(np.float64), axis, rank)).astype(np.float32)
+    return Constant(numbers, centred, scale.reshape(-1).astype(np.float64), axis % max(rank, 1))
+
+
+def _along(numbers: Array, axis: int, rank: int) -> Array:
+    if numbers.size == 1:
+        return numbers.reshape(())
+    return numbers.reshape([-1 if place == axis % rank else 1 for place in range(rank)])
+
+
+def _kernels(constant: Constant, outputs: int) -> tuple[Integers, Array]:
+    """Weights with the outputs first, and their scales: as given, or each output's largest to 127."""
+    given, scales = constant.integers, constant.scales
+    if given is not None and scales is not None and (scales.size == 1 or constant.axis == outputs):
+        return np.moveaxis(given, outputs, 0), scales
+    rows = np.moveaxis(constant.numbers, outputs, 0).astype(np.float64)
+    largest = np.abs(rows).max(axis=tuple(range(1, rows.ndim)))
+    scales = np.where(largest > 0, largest, 1.0) / LARGEST
+    return np.rint(rows / scales.reshape(-1, *(1,) * (rows.ndim - 1))).astype(np.int64), scales
+
+
+def _conv(here: Reference, inputs: Sequence[str], attributes: Attributes) -> Value:
+    source = here.stored(inputs[0])
+    constant = here.constant(inputs[1])
+    if constant is None:
+        raise Unknown(f"{inputs[1]}: the reference needs constant kernels")
+    weights, scales = _kernels(constant, 0)
+    bias = here.number(inputs[2]).astype(np.float64) if len(inputs) > 2 else np.zeros(1)
+    frame = _frame(attributes, weights.shape[2:], source.integers.shape[2:])
+    groups: int = attributes.get("group", 1)
+    sums = convolved(source.integers, weights, frame, groups, source.grid.zero)
+    per_group = sums.shape[1] // groups
+    merged = here.groups_at_once(groups, weights.shape[1], per_group)
+    step = merged * per_group
+    parts: list[Reals] = [
+        _products(sums[:, rows], weights[rows], _part(scales, rows), _part(bias, rows), source.grid)
+        for rows in (slice(begin, begin + step) for begin in range(0, sums.shape[1], step))
+    ]
+    return parts[0] if len(parts) == 1 else Joined(parts, 1)
+
+
+def _part(numbers: Array, rows: slice) -> Array:
+    return numbers if numbers.size == 1 else numbers[rows]
+
+
+def _products(sums: Integers, weights: Integers, scales: Array, bias: Array, grid: Grid) -> Affine:
+    """Sums of products, each of whose sources lies `zero` above what it means."""
+    scale = grid.scale * scales
+    shift = scale * (grid.zero * weights.sum(axis=tuple(range(1, weights.ndim))))
+    return Affine(sums, scale, bias - shift, is_fine=True)
+
+
+def _frame(attributes: Attributes, kernel: Sequence[int], sizes: Sequence[int]) -> Frame:
+    rows, columns = kernel
+    sy, sx = attributes.get("strides", (1, 1))
+    dy, dx = attributes.get("dilations", (1, 1))
+    pads = tuple(attributes.get("pads", (0, 0, 0, 0)))
+    frame = Frame((rows, columns), (sy, sx), (pads[0], pads[1], pads[2], pads[3]), (dy, dx))
+    auto_pad = attributes.get("auto_pad", b"NOTSET").decode()
+    return frame if auto_pad == "NOTSET" else replace(frame, pads=_auto_pads(auto_pad, frame, sizes))
+
+
+def _auto_pads(auto_pad: str, frame: Frame, sizes: Sequence[int]) -> tuple[int, int, int, int]:
+    if auto_pad == "VALID":
+        return 0, 0, 0, 0
+    totals = [
+        max((-(-size // stride) - 1) * stride + (kernel - 1) * dilation + 1 - size, 0)
+        for size, stride, kernel, dilation in zip(
+            sizes, frame.strides, frame.kernel, frame.dilations, strict=True
+        )
+    ]
+    halves = [total // 2 if auto_pad == "SAME_UPPER" else -(-total // 2) for total in totals]
+    return halves[0], halves[1], totals[0] - halves[0], totals[1] - halves[1]
+
+
+def _gemm(here: Reference, inputs: Sequence[str], attributes: Attributes) -> Value:
+    bias = here.number(inputs[2]) if len(inputs) > 2 else np.zeros(1, np.float32)
+    bias = bias.reshape(-1) * np.float32(attributes.get("beta", 1.0))
+    outputs = 0 if attributes.get("transB", 0) else 1
+    return _product(here, inputs, outputs, attributes.get("alpha", 1.0), bias)
+
+
+def _matmul(here: Reference, inputs: Sequence[str], _: Attributes) -> Value:
+    return _product(here, inputs, 1, 1.0, np.zeros(1))
+
+
+def _product(here: Reference, inputs: Sequence[str], outputs: int, alpha: float, bias: Array) -> Value:
+    source, constant = here.stored(inputs[0]), here.constant(inputs[1])
+    if constant is None:
+        raise Unknown(f"{inputs[1]}: the reference needs a constant matrix")
+    weights, scales = _kernels(constant, outputs)
+    sums = source.integers @ weights.T
+    return _products(sums, weights, scales * alpha, bias.astype(np.float64), source.grid)
+
+
+def _add(here: Reference, inputs: Sequence[str], _: Attributes) -> Value:
+    constants = [found.numbers for name in inputs if (found := here.constant(name)) is not None]
+    computed = [here.affine(name) for name in inputs if here.constant(name) is None]
+    # The sum is formed in the units of what lies in memory: the last of the operands that do.
+    computed.sort(key=lambda one: one.stored is not None)
+    found = computed[0]
+    for numbers in constants:
+        found = found.plus(numbers.reshape(-1).astype(np.float64))
+    if len(computed) == 1:
+        return found
+    other = computed[1].stored
+    if other is None or len(computed) > 2:
+        raise Unknown(f"{inputs[0]}: a sum of several passes")
+    return found.then(other)
+
+
+def _mul(here: Reference, inputs: Sequence[str], _: Attributes) -> Value:
+    first, second = inputs if here.constant(inputs[0]) is None else (inputs[1], inputs[0])
+    return here.affine(first).times(here.number(second).reshape(-1).astype(np.float64))
+
+
+def _relu(here: Reference, inputs: Sequence[str], _: Attributes) -> Value:
+    return bounded(here.reals(inputs[0]), Bound(0.0, True))
+
+
+def _clip(here: Reference, inputs: Sequence[str], _: Attributes) -> Value:
+    found = here.reals(inputs[0])
+    for name, is_least in zip(inputs[1:], (True, False), strict=False):
+        if name:
+            found = bounded(found, Bound(float(here.number(name).reshape(())), is_least))
+    return found
+
+
+def _max_pool(here: Reference, inputs: Sequence[str], attributes: Attributes) -> Value:
+    ceil = bool(attributes.get("ceil_mode", 0))
+
+    def move(images: Integers) -> Integers:
+        return greatest(images, _frame(attributes, attributes["kernel_shape"], images.shape[2:]), ceil=ceil)
+
+    return Moved(here.reals(inputs[0]), move)
+
+
+def _global_max_pool(here: Reference, inputs: Sequence[str], _: Attributes) -> Value:
+    return Moved(here.reals(inputs[0]), lambda images: images.max(axis=(2, 3), keepdims=True))
+
+
+def _average_pool(here: Reference, inputs: Sequence[str], attributes: Attributes) -> Value:
+    source = here.stored(inputs[0])
+    sizes = source.integers.shape[2:]
+    frame, ceil = _frame(attributes, attributes["kernel_shape"], sizes), bool(attributes.get("ceil_mode", 0))
+    if frame.kernel == tuple(sizes) and not any(frame.pads):
+        return _global_average_pool(here, inputs, attributes)
+    with_pads = bool(attributes.get("count_include_pad", 0))
+    divided = counted(sizes, frame, ceil=ceil, with_pads=with_pads)
+    means = averaged(source.integers, frame, ceil=ceil)
+    return _mean(means, source.grid, np.float32(prod(frame.kernel)) / divided)
+
+
+def _global_average_pool(here: Reference, inputs: Sequence[str], _: Attributes) -> Value:
+    source = here.stored(inputs[0])
+    means, factor = everywhere(source.integers)
+    return _mean(means, source.grid, np.full((1, 1), factor))
+
+
+def _mean(means: Integers, grid: Grid, factors: Array) -> Affine:
+    """What the engine gives times a factor for each position; factors that differ have 7 bits."""
+    largest, bias = float(factors.max()), np.array([-grid.zero * grid.scale])
+    if np.all(factors == largest):
+        return Affine(means, np.array([grid.scale]) * largest, bias)
+    shift = floor(log2(LARGEST / largest))
+    spread = np.rint(factors * 2.0**shift)
+    return Affine(means, np.array([grid.scale]) * 2.0**-shift, bias, is_fine=True, spread=spread)
+
+
+def _concat(here: Reference, inputs: Sequence[str], attributes: Attributes) -> Value:
+    return Joined([here.reals(name) for name in inputs], attributes["axis"])
+
+
+def _reordered(here: Reference, inputs: Sequence[str], move: Callable[[Integers], Integers]) -> Value:
+    found = here.value(inputs[0])
+    match found:
+        case Quantized():
+            return Quantized(move(found.integers), found.offset)
+        case Constant():
+            return Constant(move(found.numbers))
+        case Affine(stored=Stored(integers=integers, grid=grid)):
+            return Affine.of(Stored(move(integers), grid))
+        case _:
+            return Moved(here.reals(inputs[0]), move)
+
+
+def _reshape(here: Reference, inputs: Sequence[str], _: Attributes) -> Value:
+    sizes = here.number(inputs[1])
+
+    def move(images: Integers) -> Integers:
+        return images.reshape([images.shape[i] if size == 0 else size for i, size in enumerate(sizes)])
+
+    return _reordered(here, inputs, move)
+
+
+def _flatten(here: Reference, inputs: Sequence[str], attributes: Attributes) -> Value:
+    axis = attributes.get("axis", 1)
+    return _reordered(here, inputs, lambda images: images.reshape(prod(images.shape[:axis]), -1))
+
+
+def _transpose(here: Reference, inputs: Sequence[str], attributes: Attributes) -> Value:
+    return _reordered(here, inputs, lambda images: images.transpose(attributes["perm"]))
+
+
+def _identity(here: Reference, inputs: Sequence[str], _: Attributes) -> Value:
+    return here.value(inputs[0])
+
+
+def _constant(here: Reference, _: Sequence[str], attributes: Attributes) -> Value:
+    return Constant(numpy_helper.to_array(attributes["value"]))
+
+
+def _softmax(here: Reference, inputs: Sequence[str], _: Attributes) -> Value:
+    """The CPU emulator's: from halves to halves, sums in float32, steps of 1/127, cut off."""
+    source = here.stored(inputs[0])
+    numbers = half_ties_away(source.integers.reshape(-1).astype(np.float32) * np.float32(source.grid.scale))
+    powers = np.exp(numbers - numbers.max())
+    shares = half_ties_away(powers / np.cumsum(powers, dtype=np.float32)[-1])
+    step = float(np.float32(1 / LARGEST))
+    found = np.clip(np.trunc(shares / np.float32(step)), LEAST, LARGEST).astype(np.int64)
+    return Affine.of(Stored(found.reshape(source.integers.shape), Grid(step, 0)))
+
+
+OPERATORS: Mapping[str, Operator] = {
+    "Add": _add,
+    "AveragePool": _average_pool,
+    "Clip": _clip,
+    "Concat": _concat,
+    "Constant": _constant,
+    "Conv": _conv,
+    "DequantizeLinear": _dequantize,
+    "Flatten": _flatten,
+    "Gemm": _gemm,
+    "GlobalAveragePool": _global_average_pool,
+    "GlobalMaxPool": _global_max_pool,
+    "Identity": _identity,
+    "MatMul": _matmul,
+    "MaxPool": _max_pool,
+    "Mul": _mul,
+    "QuantizeLinear": _quantize,
+    "Relu": _relu,
+    "Reshape": _reshape,
+    "Softmax": _softmax,
+    "Sum": _add,
+    "Transpose": _transpose,
+}
+"""What the reference computes, by ONNX's name."""

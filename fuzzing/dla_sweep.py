@@ -1,0 +1,132 @@
+"""
+Random networks for the NVDLA through the whole house: compiled, checked, simulated, and compared.
+
+In INT8 every integer must be that of the reference of the quantised graph; in FP16 the numbers must be
+those of onnxruntime but for the rounding of halves. What fails is made small.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+
+from xonnc.compiler import CompilerBug, compile_model
+from xonnc.errors import RefusalError, XonncError
+from xonnc.formats.nvdla.reader import parse_loadable
+from xonnc.formats.nvdla.writer import to_bytes
+from xonnc.fuzzing.dla_recipes import Recipe, image_of, model_of
+from xonnc.fuzzing.dla_reference import Core, Reference
+from xonnc.fuzzing.dla_rounding import Array
+from xonnc.runtime.nvdla.simulator import Output, Simulator
+from xonnc.runtime.reference import Reference as Onnxruntime
+from xonnc.targets import NvdlaTarget, load_target
+
+MOST_STEPS = 1.01
+"""How far a rounding may be from the exact number of its operands: half a step, and the operands' own."""
+
+MOST_ERROR = 1e-2
+"""The largest error of FP16 in units of the largest number of the outputs."""
+
+IMAGES = 3
+"""Inputs to each network: what a run leaves in memory must not matter to the next."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """`agrees`, `refused` or how it `fails`: `compiling`, `simulating`, `differs`, `reference`; and why."""
+
+    kind: str
+    detail: str = ""
+
+    @property
+    def fails(self) -> bool:
+        """Whether something is wrong."""
+        return self.kind not in ("agrees", "refused")
+
+
+def core_of(target: NvdlaTarget) -> Core:
+    """What the reference needs of a target."""
+    return Core(target.memory_atom_bytes, target.atomic_c, target.atomic_k)
+
+
+def outcome_of(recipe: Recipe, target: str) -> Outcome:
+    """What becomes of one recipe on a target."""
+    model = model_of(recipe)
+    images = [image_of(recipe, index) for index in range(IMAGES)]
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.onnx"
+            path.write_bytes(model.SerializeToString())
+            outputs = _simulated(path, images, target)
+            if recipe.is_integer:
+                return _against_integers(model, images, target, outputs)
+            reference = Onnxruntime(path)
+            return _against_floats([reference.run({"x": image})[0] for image in images], outputs)
+    except RefusalError as error:
+        return Outcome("refused", str(error).splitlines()[0])
+    except CompilerBug as error:
+        return Outcome("compiling", str(error))
+    except XonncError as error:
+        return Outcome("simulating", str(error))
+    except (AssertionError, ValueError, IndexError, KeyError, OverflowError) as error:
+        return Outcome("crash", f"{type(error).__name__}: {error}")
+
+
+def _simulated(path: Path, images: Sequence[Array], target: str) -> list[Output]:
+    """What the simulator gives; the compiler holds its loadables against the static checks itself."""
+    loadable = parse_loadable(to_bytes(compile_model(path, target).loadable))
+    simulator = Simulator(loadable, load_target(target))
+    return [simulator.run([image])[0] for image in images]
+
+
+def _against_integers(
+    model: onnx.ModelProto, images: Sequence[Array], target: str, outputs: Sequence[Output]
+) -> Outcome:
+    reference = Reference(model, core_of(load_target(target)))
+    for image, output in zip(images, outputs, strict=True):
+        (expected,) = reference.run({"x": image})
+        found = output.tensor.reshape(expected.shape)
+        wrong = found != expected
+        if wrong.any():
+            most = int(np.abs(found.astype(np.int64) - expected).max())
+            return Outcome("differs", f"{int(wrong.sum())} of {wrong.size} integers, by up to {most}")
+    worst = max(reference.worst, default=0.0)
+    if worst > MOST_STEPS:
+        return Outcome("reference", f"a rounding {worst:.2f} steps from the exact number")
+    return Outcome("agrees")
+
+
+def _against_floats(expected: Sequence[Array], outputs: Sequence[Output]) -> Outcome:
+    largest = max(float(np.abs(one).max(initial=0.0)) for one in expected) or 1.0
+    error = max(
+        float(np.abs(output.numbers.reshape(one.shape) - one).max(initial=0.0))
+        for one, output in zip(expected, outputs, strict=True)
+    )
+    if not error <= MOST_ERROR * largest:
+        return Outcome("differs", f"error {error / largest:.2e} of the largest")
+    return Outcome("agrees")
+
+
+def reduced(recipe: Recipe, fails: Callable[[Recipe], bool]) -> Recipe:
+    """The smallest recipe found by leaving out layers and halving the image that still fails."""
+    while (smaller := next(filter(fails, _smaller(recipe)), None)) is not None:
+        recipe = smaller
+    return recipe
+
+
+def _smaller(recipe: Recipe) -> Iterator[Recipe]:
+    for place in range(len(recipe.layers)):
+        yield replace(recipe, layers=recipe.layers[:place] + recipe.layers[place + 1 :])
+    channels, height, width = recipe.shape
+    for shape in (
+        (channels // 2, height, width),
+        (channels, height // 2, width),
+        (channels, height, width // 2),
+    ):
+        if min(shape) > 0:
+            yield replace(recipe, shape=shape)

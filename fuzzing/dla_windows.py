@@ -1,0 +1,129 @@
+"""Convolutions and poolings of integers as the NVDLA's engines define them (spec/nvdla.md §4.1, §4.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+from math import prod
+
+import numpy as np
+
+from xonnc.fuzzing.dla_rounding import Array, Integers, shifted
+
+LARGEST_POOL = 8
+RECIPROCALS = (0x10000, 0x8000, 0x5555, 0x4000, 0x3333, 0x2AAA, 0x2492, 0x2000)
+"""Of 1 to 8 with 16 bits behind the point (spec/nvdla.md §4.5)."""
+
+EXACT_IN_SINGLE = 1 << 24
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A window over rows and columns; pads are top, left, bottom, right."""
+
+    kernel: tuple[int, int]
+    strides: tuple[int, int] = (1, 1)
+    pads: tuple[int, int, int, int] = (0, 0, 0, 0)
+    dilations: tuple[int, int] = (1, 1)
+
+    def outputs(self, sizes: Sequence[int], *, ceil: bool = False) -> tuple[int, int]:
+        """Rows and columns of the result; with `ceil` a last window may hang over the end."""
+        return self._along(0, sizes[0], ceil), self._along(1, sizes[1], ceil)
+
+    def _along(self, axis: int, size: int, ceil: bool) -> int:
+        reach = (self.kernel[axis] - 1) * self.dilations[axis] + 1
+        rest = size + self.pads[axis] + self.pads[axis + 2] - reach
+        count = -(-rest // self.strides[axis]) + 1 if ceil else rest // self.strides[axis] + 1
+        # A window that would begin in the padding at the end is none (ONNX AveragePool, MaxPool).
+        if ceil and (count - 1) * self.strides[axis] >= size + self.pads[axis]:
+            count -= 1
+        return count
+
+
+def taps(images: Array, frame: Frame, outputs: tuple[int, int], fill: int) -> list[Array]:
+    """For each place in the window, row by row: what it sees at every output position."""
+    rows, columns = outputs
+    (sy, sx), (dy, dx) = frame.strides, frame.dilations
+    height = (rows - 1) * sy + (frame.kernel[0] - 1) * dy + 1
+    width = (columns - 1) * sx + (frame.kernel[1] - 1) * dx + 1
+    top, left = frame.pads[:2]
+    padded = np.full(
+        (*images.shape[:2], max(height, top + images.shape[2]), max(width, left + images.shape[3])),
+        fill,
+        images.dtype,
+    )
+    padded[:, :, top : top + images.shape[2], left : left + images.shape[3]] = images
+    return [
+        padded[
+            :, :, r * dy : r * dy + (rows - 1) * sy + 1 : sy, s * dx : s * dx + (columns - 1) * sx + 1 : sx
+        ]
+        for r in range(frame.kernel[0])
+        for s in range(frame.kernel[1])
+    ]
+
+
+def convolved(images: Integers, weights: Integers, frame: Frame, groups: int, fill: int) -> Integers:
+    """Exact sums of products; `fill` stands where the window looks into the padding."""
+    kernels, depth = weights.shape[:2]
+    rows, columns = frame.outputs(images.shape[2:])
+    # A tap's sum over the channels stays exact in the type it is formed in.
+    dtype = np.float32 if depth << 14 < EXACT_IN_SINGLE else np.float64
+    factors = weights.astype(dtype).reshape(groups, kernels // groups, depth, -1)
+    total = np.zeros((groups, kernels // groups, rows * columns), np.float64)
+    for place, tap in enumerate(taps(images.astype(dtype), frame, (rows, columns), fill)):
+        total += factors[..., place] @ tap.reshape(groups, depth, rows * columns)
+    return total.astype(np.int64).reshape(1, kernels, rows, columns)
+
+
+def greatest(images: Integers, frame: Frame, *, ceil: bool = False) -> Integers:
+    """The greatest of each window; padding never wins."""
+    least = int(np.iinfo(np.int64).min)
+    found = taps(images, frame, frame.outputs(images.shape[2:], ceil=ceil), least)
+    return np.max(np.stack(found), axis=0)
+
+
+def averaged(images: Integers, frame: Frame, *, ceil: bool = False) -> Integers:
+    """Sums over whole windows with zeros around the image, times two reciprocals that each round."""
+    found = taps(images, frame, frame.outputs(images.shape[2:], ceil=ceil), 0)
+    over_width = shifted(np.sum(np.stack(found), axis=0) * RECIPROCALS[frame.kernel[1] - 1], 16)
+    return shifted(over_width * RECIPROCALS[frame.kernel[0] - 1], 16)
+
+
+def counted(sizes: Sequence[int], frame: Frame, *, ceil: bool, with_pads: bool) -> Array:
+    """By how many elements ONNX divides at each position."""
+    each = [
+        _counted_along(size, axis, count, frame, with_pads)
+        for axis, (size, count) in enumerate(zip(sizes, frame.outputs(sizes, ceil=ceil), strict=True))
+    ]
+    return np.outer(each[0], each[1]).astype(np.float32)
+
+
+def _counted_along(size: int, axis: int, outputs: int, frame: Frame, with_pads: bool) -> Array:
+    low = -frame.pads[axis] if with_pads else 0
+    high = size + frame.pads[axis + 2] if with_pads else size
+    begins = [place * frame.strides[axis] - frame.pads[axis] for place in range(outputs)]
+    return np.array([min(begin + frame.kernel[axis], high) - max(begin, low) for begin in begins])
+
+
+def everywhere(images: Integers) -> tuple[Integers, float]:
+    """
+    Averages over the whole image in steps of at most 8x8, and what they must be multiplied by.
+
+    As few steps as possible, their kernels the largest first and together the least that cover the image.
+    """
+    height, width = images.shape[2:]
+    steps = 1
+    while LARGEST_POOL**steps < max(height, width):
+        steps += 1
+    rows, columns = _kernels(height, steps), _kernels(width, steps)
+    found = images
+    for kernel in zip(rows, columns, strict=True):
+        bottom, right = (-size % over for size, over in zip(found.shape[2:], kernel, strict=True))
+        found = averaged(found, Frame(kernel, kernel, (0, 0, bottom, right)))
+    return found, prod(rows) * prod(columns) / (height * width)
+
+
+def _kernels(size: int, steps: int) -> tuple[int, ...]:
+    choices = combinations_with_replacement(range(LARGEST_POOL, 0, -1), steps)
+    return min((kernels for kernels in choices if prod(kernels) >= size), key=prod)

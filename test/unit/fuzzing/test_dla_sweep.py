@@ -1,0 +1,90 @@
+"""Random layers and networks on the NVDLA; `bench/nvdla_sweep.py` runs thousands of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from xonnc.fuzzing import dla_sweep
+from xonnc.fuzzing.dla_recipes import Layer, Recipe, model_of, random_recipe
+from xonnc.fuzzing.dla_sweep import outcome_of, reduced
+from xonnc.runtime.nvdla.simulator import Output, Simulator
+
+CONFIGURATIONS = (("nv_full", False), ("nv_full", True), ("nv_large", True), ("nv_small", True))
+
+
+@pytest.mark.parametrize(("target", "is_integer"), CONFIGURATIONS)
+@pytest.mark.parametrize("seed", range(20))
+def test_random_layers(seed: int, target: str, is_integer: bool):
+    outcome = outcome_of(random_recipe(seed, is_integer=is_integer, layers=1), target)
+    assert not outcome.fails, outcome
+
+
+@pytest.mark.parametrize(("target", "is_integer"), CONFIGURATIONS)
+@pytest.mark.parametrize("seed", range(1000, 1005))
+def test_random_networks(seed: int, target: str, is_integer: bool):
+    outcome = outcome_of(random_recipe(seed, is_integer=is_integer), target)
+    assert not outcome.fails, outcome
+
+
+FOUND = (
+    (
+        "nv_small",
+        Recipe(
+            1, (4, 1, 1), (Layer("concat", 820449), Layer("residual", 1012508), Layer("scale", 453330)), True
+        ),
+    ),
+    (
+        "nv_full",
+        Recipe(
+            2, (1, 1, 1), (Layer("gemm", 69260), Layer("residual", 89858), Layer("depthwise", 273052)), False
+        ),
+    ),
+)
+"""What sweeps have found: sums of a value and its convolution, written over the value."""
+
+
+@pytest.mark.parametrize(("target", "recipe"), FOUND)
+def test_what_was_found(target: str, recipe: Recipe):
+    assert outcome_of(recipe, target).kind == "agrees"
+
+
+def test_most_are_taken():
+    kinds = [outcome_of(random_recipe(seed, is_integer=True), "nv_small").kind for seed in range(20)]
+    assert kinds.count("agrees") >= 18
+
+
+def test_a_single_wrong_integer_is_found(monkeypatch: pytest.MonkeyPatch):
+    run = Simulator.run
+
+    def spoiled(self: Simulator, inputs: Sequence[Any]) -> list[Output]:
+        (output,) = run(self, inputs)
+        tensor = output.tensor.copy()
+        tensor.reshape(-1)[-1] ^= 1
+        return [replace(output, tensor=tensor)]
+
+    monkeypatch.setattr(dla_sweep.Simulator, "run", spoiled)
+    recipe = Recipe(3, (5, 7, 3), (Layer("conv", 7),), True)
+    outcome = outcome_of(recipe, "nv_small")
+    assert outcome.kind == "differs"
+    assert outcome.detail.startswith("1 of ")
+    assert outcome.detail.endswith(", by up to 1")
+
+
+def test_recipes_are_cut_down():
+    layers = tuple(Layer(kind, 5) for kind in ("conv", "pool", "residual", "scale"))
+    found = reduced(
+        Recipe(0, (17, 9, 8), layers, True), lambda one: any(each.kind == "residual" for each in one.layers)
+    )
+    assert found == Recipe(0, (1, 1, 1), (Layer("residual", 5),), True)
+
+
+def test_a_recipe_is_always_the_same_model():
+    recipe = random_recipe(11, is_integer=True)
+    assert recipe == random_recipe(11, is_integer=True)
+    assert model_of(recipe).SerializeToString() == model_of(recipe).SerializeToString()
+    assert np.array_equal(dla_sweep.image_of(recipe), dla_sweep.image_of(recipe))
