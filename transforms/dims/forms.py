@@ -193,11 +193,31 @@ class Symbols:
         return self._keys[symbol]
 
     def floor(self, form: Form, divisor: int) -> Form:
-        """`form / divisor` rounded down, for a positive divisor."""
-        whole = {monomial: coefficient // divisor for monomial, coefficient in form.terms}
-        if all(coefficient % divisor == 0 for _, coefficient in form.terms):
-            return _form(form.constant // divisor, whole)
-        return self.symbol(Floor(form, divisor))
+        """`form / divisor` rounded down, for a positive divisor; what divides without rest is taken out."""
+        whole = {
+            monomial: coefficient // divisor
+            for monomial, coefficient in form.terms
+            if coefficient % divisor == 0
+        }
+        terms = tuple(term for term in form.terms if term[0] not in whole)
+        taken = _form(form.constant // divisor, whole)
+        if not terms:
+            return taken
+        rest = Form(form.constant % divisor, terms)
+        inner = self._rounded(rest)
+        if inner is not None:
+            return taken + self.floor(self.resolve(inner.form), inner.divisor * divisor)
+        return taken + self.symbol(Floor(rest, divisor))
+
+    def _rounded(self, form: Form) -> Floor | None:
+        """`floor(a / m) + c` as `floor((a + c m) / m)`, so that rounding twice is rounding once."""
+        if len(form.terms) != 1:
+            return None
+        monomial, coefficient = form.terms[0]
+        key = self._keys[monomial[0]] if coefficient == 1 and len(monomial) == 1 else None
+        if not isinstance(key, Floor):
+            return None
+        return Floor(key.form + Form(form.constant * key.divisor), key.divisor)
 
     def broadcast(self, sizes: Iterable[Form]) -> Form:
         """
@@ -230,6 +250,24 @@ class Symbols:
         numbers = [bound.constant for bound in key.of if not bound.terms]
         return bool(numbers) and min(numbers) > 1 and any(self.resolve(bound) in others for bound in key.of)
 
+    def _depends(self, form: Form, symbol: int) -> bool:
+        """Whether a form has a symbol in it, or in what one of its symbols stands for."""
+        waiting, seen = [form], set[int]()
+        while waiting:
+            symbols = self.resolve(waiting.pop()).symbols
+            if symbol in symbols:
+                return True
+            for each in symbols - seen:
+                seen.add(each)
+                match self._keys[each]:
+                    case Floor(inner, _):
+                        waiting.append(inner)
+                    case Extreme(_, bounds):
+                        waiting.extend(bounds)
+                    case _:
+                        pass
+        return False
+
     def equate(self, left: Form, right: Form) -> bool:
         """
         Takes for known that both are equal; whether something follows from it.
@@ -245,7 +283,7 @@ class Symbols:
             self._equal[max(a, b)] = left if a < b else right
             return True
         for symbol, form in ((a, right), (b, left)):
-            if symbol is not None and symbol not in form.symbols and form.constant >= 0:
+            if symbol is not None and form.constant >= 0 and not self._depends(form, symbol):
                 self._equal[symbol] = form
                 return True
         return False

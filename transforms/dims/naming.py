@@ -1,5 +1,5 @@
 """
-Names for sizes: `batch`, `seq + 1`, `2*batch*seq`, `floor((h - 1)/2) + 1`, `max(seq - 2, 0)`.
+Names for sizes: `batch`, `seq + 1`, `2*batch*seq`, `floor((h + 1)/2)`, `max(seq - 2, 0)`.
 
 onnxruntime takes equal names for equal sizes; its own symbolic inference spells derived ones in this way.
 """

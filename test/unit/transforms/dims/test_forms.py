@@ -22,10 +22,32 @@ def test_polynomials_multiply_and_divide() -> None:
 
 def test_floor_takes_out_what_divides() -> None:
     symbols = Symbols()
-    a = symbols.symbol("a")
+    a, b = symbols.symbol("a"), symbols.symbol("b")
     assert symbols.floor(a * Form(4) + Form(-1), 2) == a * Form(2) - ONE
     assert symbols.floor(a, 2) == symbols.floor(a, 2) != a
     assert symbols.floor(a, 1) == a
+    assert symbols.floor(a * Form(6) + b + Form(-5), 3) == a * Form(2) + symbols.floor(b + ONE, 3) - Form(2)
+
+
+def test_rounding_twice_is_rounding_once() -> None:
+    symbols = Symbols()
+    a = symbols.symbol("a")
+    halved = symbols.floor(a - ONE, 2) + ONE
+    assert symbols.floor(halved - ONE, 3) + ONE == symbols.floor(a - ONE, 6) + ONE
+    assert symbols.floor(halved, 2) == symbols.floor(a + ONE, 4)
+    for number in range(60):
+        assert ((number - 1) // 2 + 1) // 2 == (number + 1) // 4
+
+
+def test_a_symbol_does_not_become_what_is_made_of_it() -> None:
+    symbols = Symbols()
+    a, b = symbols.symbol("a"), symbols.symbol("b")
+    half = symbols.floor(a, 2)
+    assert not symbols.equate(a, half * Form(2))
+    assert symbols.equate(half, b)
+    assert symbols.resolve(a) == a
+    least = symbols.minimum(a, b)
+    assert not symbols.equate(a, least + ONE)
 
 
 def test_a_broadcast_knows_what_is_in_it() -> None:
