@@ -30,10 +30,12 @@ from xonnc.lowering.grids import set_grids
 from xonnc.lowering.onnx_to_dla import (
     convolution,
     elementwise,
+    functions,
     normalization,
     pooling,
     quantized,
     quantized_convolution,
+    quantized_functions,
     tensor,
 )
 from xonnc.lowering.onnx_to_dla.integers import QUANTIZED, Integers
@@ -53,7 +55,17 @@ NODES = "dla.nodes"
 WAY_OUT = "; end the model in front of it and run the rest on the CPU"
 """What can be done about a refused node where its rule says nothing better."""
 
-THEMES = (convolution, elementwise, normalization, pooling, quantized, quantized_convolution, tensor)
+THEMES = (
+    convolution,
+    elementwise,
+    functions,
+    normalization,
+    pooling,
+    quantized,
+    quantized_convolution,
+    quantized_functions,
+    tensor,
+)
 """Importing a theme registers its operators."""
 
 TABLES: Mapping[str, Mapping[type[OnnxOp], Callable[..., object]]] = {"fp16": LOWERINGS, "int8": QUANTIZED}

@@ -14,6 +14,7 @@ from xonnc.dialects.dla.attributes import (
     AluFunction,
     BankPlan,
     Converter,
+    ConverterAttr,
     Lut,
     LutMethod,
     LutTable,
@@ -156,15 +157,12 @@ class DescriptorWriter:
 
     def sdp(self, op: SdpOp) -> Descriptors:
         """A pass of the SDP, from memory or behind a convolution."""
-        converter = op.out_cvt.data if op.out_cvt is not None else Converter()
         flows = isinstance(op.source.type, FlowType)
         source_precision = precision_of(op.result.type if flows else op.source.type)
         operation = records.SdpOp(
             src_precision=source_precision,
             dst_precision=precision_of(op.result.type),
-            out_cvt=records.CvtParam(
-                scale=converter.scale, truncate=converter.truncate, enable=1, offset=converter.offset
-            ),
+            out_cvt=_converter(op.out_cvt),
             x1_op=_stage(*op.stages[0], source_precision, half_bits),
             x2_op=_stage(*op.stages[1], source_precision, half_bits),
             y_op=_stage(*op.stages[2], source_precision, single_bits),
@@ -213,14 +211,17 @@ class DescriptorWriter:
         return Descriptors(hw.OpType.PDP, operation, surface)
 
     def cdp(self, op: CdpOp, lut_index: int) -> Descriptors:
-        """A local response normalisation; its converters rest in FP16 and pass integers as they are."""
+        """A local response normalisation or a function; its converters rest in FP16."""
+        is_function = int(op.is_function is not None)
         operation = records.CdpOp(
             in_precision=precision_of(op.source.type),
             out_precision=precision_of(op.result.type),
             lut_index=lut_index,
-            in_cvt=records.CvtParam(scale=1, enable=1),
-            out_cvt=records.CvtParam(scale=1, enable=1),
+            in_cvt=_converter(op.in_cvt),
+            out_cvt=_converter(op.out_cvt),
             local_size=op.local_size.value.data,
+            bypass_sqsum=is_function,
+            bypass_out_mul=is_function,
         )
         surface = records.CdpSurface(src_data=self.cube(op.source), dst_data=self.cube(op.result))
         return Descriptors(hw.OpType.CDP, operation, surface)
@@ -276,16 +277,17 @@ class DescriptorWriter:
 
 
 def lut_param(lut: Lut) -> records.LutParam:
-    """A lookup table of an FP16 pipeline: bounds are FP32 bits, slopes FP16 bits."""
+    """A lookup table: bounds are FP32 bits and slopes FP16 bits, or integers."""
+    bound = _integer_bound if lut.is_integer else _unsigned_bits
     return records.LutParam(
         linear_exp_table=lut.linear_exp_table,
         linear_only_table=lut.linear_only_table,
         linear_exp_offset=lut.linear_exp_offset,
         linear_only_offset=lut.linear_only_offset,
-        le_start=_unsigned_bits(lut.le_start),
-        le_end=_unsigned_bits(lut.le_end),
-        lo_start=_unsigned_bits(lut.lo_start),
-        lo_end=_unsigned_bits(lut.lo_end),
+        le_start=bound(lut.le_start),
+        le_end=bound(lut.le_end),
+        lo_start=bound(lut.lo_start),
+        lo_end=bound(lut.lo_end),
         le_underflow=_slope(lut.le_underflow),
         le_overflow=_slope(lut.le_overflow),
         lo_underflow=_slope(lut.lo_underflow),
@@ -309,6 +311,16 @@ def single_bits(value: float) -> int:
 
 def _unsigned_bits(value: float) -> int:
     return int(np.float32(value).view(np.uint32))
+
+
+def _integer_bound(value: float) -> int:
+    """The CDP's sums have 38 bits (spec/nvdla.md §3.6)."""
+    return int(value) & ((1 << 38) - 1)
+
+
+def _converter(attribute: ConverterAttr | None) -> records.CvtParam:
+    found = attribute.data if attribute is not None else Converter()
+    return records.CvtParam(scale=found.scale, truncate=found.truncate, enable=1, offset=found.offset)
 
 
 def _slope(value: float) -> records.LutSlope:

@@ -206,6 +206,8 @@ class Lut:
     le_overflow: float = 0.0
     lo_underflow: float = 0.0
     lo_overflow: float = 0.0
+    is_integer: bool = False
+    """Whether the pipeline is one of integers, where bounds are integers."""
     method: LutMethod = LutMethod.LINEAR
     hybrid_priority: LutTable = LutTable.LINEAR_ONLY
     underflow_priority: LutTable = LutTable.LINEAR_ONLY

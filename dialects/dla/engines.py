@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, TypeAlias
 
-from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, IntegerType, StringAttr, f32, i64
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    UnitAttr,
+    f16,
+    f32,
+    i64,
+)
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -32,7 +42,7 @@ from xonnc.dialects.dla.attributes import (
     StageAttr,
     StageFunction,
 )
-from xonnc.dialects.dla.types import CONSTANT, CUBE, IN_MEMORY, FlowType, cube_of, shape_of
+from xonnc.dialects.dla.types import CONSTANT, CUBE, IN_MEMORY, FlowType, cube_of, shape_of, tensor_of
 
 IntegerArray: TypeAlias = DenseArrayBase[IntegerType]
 """`array<i64: …>`."""
@@ -306,10 +316,14 @@ class PdpOp(IRDLOperation):
 @irdl_op_definition
 class CdpOp(IRDLOperation):
     """
-    The cross-channel data processor: `x * lut(sum of squares over local_size channels)` (spec/nvdla.md §4.4).
+    The cross-channel data processor: `x * lut(sum of squares over local_size channels)`, or `lut(x)` alone if
+    `is_function` (spec/nvdla.md §4.4).
+
+    `in_cvt` and `out_cvt` rescale integers in front and behind.
 
     1. `source` and `result` have one shape.
     2. `local_size` is odd: as many channels on either side.
+    3. FP16 has no converters.
 
     ```mlir
     %y = "dla.cdp"(%x) <{local_size = 5 : i64, lut = #dla.lut<…>}>
@@ -324,11 +338,30 @@ class CdpOp(IRDLOperation):
 
     local_size = prop_def(BaseAttr(IntegerAttr))
     lut = prop_def(LutAttr)
+    is_function = opt_prop_def(UnitAttr)
+    in_cvt = opt_prop_def(ConverterAttr)
+    out_cvt = opt_prop_def(ConverterAttr)
 
     traits = traits_def(Pure())
 
-    def __init__(self, source: SSAValue, result_type: Attribute, *, local_size: int, lut: LutAttr):
-        properties: dict[str, Attribute | None] = {"local_size": IntegerAttr(local_size, i64), "lut": lut}
+    def __init__(
+        self,
+        source: SSAValue,
+        result_type: Attribute,
+        *,
+        lut: LutAttr,
+        local_size: int = 3,
+        is_function: bool = False,
+        in_cvt: ConverterAttr | None = None,
+        out_cvt: ConverterAttr | None = None,
+    ):
+        properties: dict[str, Attribute | None] = {
+            "local_size": IntegerAttr(local_size, i64),
+            "lut": lut,
+            "is_function": UnitAttr() if is_function else None,
+            "in_cvt": in_cvt,
+            "out_cvt": out_cvt,
+        }
         super().__init__(operands=[source], result_types=[result_type], properties=properties)
 
     def verify_(self) -> None:
@@ -336,6 +369,9 @@ class CdpOp(IRDLOperation):
         size = self.local_size.value.data
         if size < 1 or size % 2 == 0:
             raise VerifyException(f"local_size is odd, found {size}")
+        converts = self.in_cvt is not None or self.out_cvt is not None
+        if converts and tensor_of(self.source.type).element_type == f16:
+            raise VerifyException("fp16 has no converters (spec/nvdla.md §4.4)")
 
 
 @irdl_op_definition

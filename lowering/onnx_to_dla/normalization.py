@@ -13,11 +13,18 @@ from xonnc.lowering.planning.lookup import normalization_lut
 @lowers(LRNOp)
 def lrn(op: LRNOp, to: Lowering) -> Cube:
     """`X (bias + alpha / size * sum of squares)^-beta`, the power from the lookup table."""
+    scale, bias = check_lrn(op, to)
     source, size = to.image(op.X), op.size.value.data
-    scale, bias, beta = op.alpha.value.data / size, op.bias.value.data, op.beta.value.data
+    lut = LutAttr(normalization_lut(scale, bias, op.beta.value.data))
+    return Cube(to(CdpOp(source, source.type, local_size=size, lut=lut)), to.result_shape(op))
+
+
+def check_lrn(op: LRNOp, to: Lowering) -> tuple[float, float]:
+    """What the sum of squares is multiplied by, and what is added; gives up if the CDP cannot."""
+    size = op.size.value.data
+    scale, bias = op.alpha.value.data / size, op.bias.value.data
     if size not in LRN_SIZES:
         to.refuse(f"size {size} (the CDP takes {', '.join(map(str, LRN_SIZES))})")
     if scale <= 0 or bias <= 0:
         to.refuse(f"alpha {op.alpha.value.data:g} and bias {bias:g} (the lookup table takes numbers above 0)")
-    lut = LutAttr(normalization_lut(scale, bias, beta))
-    return Cube(to(CdpOp(source, source.type, local_size=size, lut=lut)), to.result_shape(op))
+    return scale, bias

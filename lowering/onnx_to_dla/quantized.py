@@ -30,6 +30,7 @@ from xonnc.formats.nvdla.quantization import LARGEST, Grid
 from xonnc.lowering.onnx_to_dla.integers import Integers, Stored, lowers
 from xonnc.lowering.onnx_to_dla.lowering import Cube, cube_shape
 from xonnc.lowering.onnx_to_dla.pooling import averages, cascade, pool, pool_windows
+from xonnc.lowering.onnx_to_dla.quantized_functions import Tabled
 from xonnc.lowering.onnx_to_dla.reals import Affine, Bound, Joined, Moved, Reals, Sum
 from xonnc.lowering.onnx_to_dla.tensor import channels_picked, check_softmax, picking
 from xonnc.lowering.planning.shapes import Window
@@ -62,7 +63,7 @@ def quantize(op: QuantizeLinearOp, to: Integers) -> Stored:
 @lowers(ReluOp)
 def relu(op: ReluOp, to: Integers) -> Reals:
     """`max(x, 0)`."""
-    return bounded(to.reals(op.X), RELU)
+    return bounded(to.reals(op.X), RELU, to)
 
 
 @lowers(ClipOp)
@@ -74,21 +75,24 @@ def clip(op: ClipOp, to: Integers) -> Reals:
             number = to.real_constant(operand)
             if number is None:
                 to.refuse("a bound that is computed; make it a constant")
-            found = bounded(found, Bound(float(number.reshape(())), is_least))
+            found = bounded(found, Bound(float(number.reshape(())), is_least), to)
     return found
 
 
-def bounded(reals: Reals, bound: Bound) -> Reals:
+def bounded(reals: Reals, bound: Bound, to: Integers) -> Reals:
     """Bounds pass whatever only picks and orders."""
     match reals:
         case Affine():
             return reals.then(bound)
         case Joined():
-            return reals.over(lambda part: bounded(part, bound))
+            return reals.over(lambda part: bounded(part, bound, to))
+        case Tabled():
+            limit = np.maximum if bound.is_least else np.minimum
+            return reals.then(lambda x: limit(x, bound.number))
         case Moved():
-            return reals.over(lambda source: bounded(source, bound))
+            return reals.over(lambda source: bounded(source, bound, to))
         case _:
-            raise AssertionError(reals)
+            to.refuse("a bound behind a normalisation; put a QuantizeLinear between them")
 
 
 @lowers(AddOp)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import ceil, log2
+from dataclasses import dataclass
+from math import ceil, floor, log2
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from xonnc.dialects.dla.attributes import Lut
+from xonnc.dialects.dla.attributes import Lut, LutTable
 
 Function: TypeAlias = Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]]
 
@@ -39,6 +40,175 @@ def normalization_lut(scale: float, bias: float, beta: float) -> Lut:
         le_end=2.0 ** (coarse + 6),
         lo_end=2.0 ** (step + 8),
     )
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """A table of integers, which are the function times `2^shift`."""
+
+    lut: Lut
+    shift: int
+
+
+MOST_SHIFT = 22
+"""The offset behind the product, 128 steps shifted by so many, fits 32 bits with one to spare."""
+
+SUM_POINTS = 4000
+"""Sums of squares at which forms of a table are compared."""
+
+
+def integer_normalization_lut(scale: float, bias: float, beta: float, factor: float, largest: int) -> Scaled:
+    """
+    `factor (bias + scale s)^-beta` for integers `s` from 0 to `largest`, the sum of up to nine squares.
+
+    Of all steps of the 257 entries and of the 65 behind them the ones whose error is least in what is
+    multiplied out: a number is at most the root of its sum of squares, and at most 255.
+    """
+
+    def function(s: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        return factor * (bias + scale * s) ** -beta
+
+    shift = max(min(floor(log2(32767 / float(function(np.zeros(1))[0]))), MOST_SHIFT), 0)
+    sums = np.unique(np.geomspace(1, max(largest, 2), SUM_POINTS).astype(np.int64)).astype(np.float64)
+    exact, weight = function(sums), np.minimum(np.sqrt(sums), 255.0)
+    least, chosen = np.inf, (0, 0)
+    widest = max(ceil(log2(max(largest, 256) / 256)), 0)
+    for step in range(widest + 1):
+        for coarse in range(step + 1, max(step + 2, widest + 4)):
+            near = _read(_integer_entries(function, 257, step, shift), step, sums)
+            far = _read(_integer_entries(function, 65, coarse, shift), coarse, sums)
+            read = np.where(sums < 256 * 2.0**step, near, far) * 2.0**-shift
+            error = float(np.max(np.abs(read - exact) * weight))
+            if error < least:
+                least, chosen = error, (step, coarse)
+    step, coarse = chosen
+    lut = Lut(
+        linear_exp_table=_integer_entries(function, 65, coarse, shift),
+        linear_only_table=_integer_entries(function, 257, step, shift),
+        linear_exp_offset=coarse,
+        linear_only_offset=step,
+        le_end=2.0 ** (coarse + 6),
+        lo_end=2.0 ** (step + 8),
+        is_integer=True,
+    )
+    return Scaled(lut, shift)
+
+
+def integer_function_lut(results: npt.NDArray[np.int8]) -> Lut:
+    """
+    Any function of 8-bit integers: `results` from -128 to 127, each an entry of its own.
+
+    -128 lies at the start, which counts as an underflow and yields the first entry; the 65 entries start
+    behind all numbers and never answer.
+    """
+    return Lut(
+        linear_exp_table=(0,) * 65,
+        linear_only_table=(*(int(result) for result in results), int(results[-1])),
+        linear_exp_offset=0,
+        linear_only_offset=0,
+        le_start=1024.0,
+        le_end=1024.0 + 64,
+        lo_start=-128.0,
+        lo_end=128.0,
+        is_integer=True,
+        overflow_priority=LutTable.LINEAR_ONLY,
+    )
+
+
+FAR = 2048.0
+"""Beyond every table; from here on a function is a straight line."""
+
+BEGINS = (-2.0, -1.5, -1.0, -0.5)
+"""Where tables of 2 units may begin, in units."""
+
+
+FLOAT_POINTS = np.concatenate([np.linspace(-32, 32, 4097), np.linspace(-256, 256, 513)])
+"""Numbers at which forms of a table are compared."""
+
+
+def function_lut(function: Function) -> tuple[Lut, float]:
+    """
+    A smooth function that runs out into straight lines, in FP16: the table, and its largest error, relative
+    to the result or to 1 if that is more.
+
+    Of all places and steps of the 257 entries within those of the 65 the ones whose error is least.
+    """
+    under, over = (_line(function, place) for place in (-FAR, FAR))
+    exact = function(FLOAT_POINTS)
+    size = np.maximum(np.abs(exact), 1.0)
+    counts = np.abs(exact) < CLIPPED
+    near = [
+        (form, _values(function, 257, *form))
+        for form in ((b * 2.0**a, a - 7) for a in range(6) for b in BEGINS)
+    ]
+    far = [
+        (form, _values(function, 65, *form))
+        for form in ((b * 2.0**a, a - 5) for a in range(7) for b in BEGINS)
+    ]
+    found: list[tuple[float, Lut]] = []
+    for (le_start, coarse), le in far:
+        le_end = le_start + 2.0 ** (coarse + 6)
+        wide = _read(le, coarse, FLOAT_POINTS - le_start)
+        wide = wide + under * np.minimum(FLOAT_POINTS - le_start, 0)
+        wide = wide + over * np.maximum(FLOAT_POINTS - le_end, 0)
+        for (lo_start, step), lo in near:
+            lo_end = lo_start + 2.0 ** (step + 8)
+            if lo_start < le_start or lo_end > le_end:
+                continue
+            inside = (lo_start < FLOAT_POINTS) & (FLOAT_POINTS < lo_end)
+            read = np.where(inside, _read(lo, step, FLOAT_POINTS - lo_start), wide)
+            error = float(np.max((np.abs(read - exact) / size)[counts]))
+            lut = Lut(
+                linear_exp_table=_half_bits(le),
+                linear_only_table=_half_bits(lo),
+                linear_exp_offset=coarse,
+                linear_only_offset=step,
+                le_start=le_start,
+                le_end=le_end,
+                lo_start=lo_start,
+                lo_end=lo_end,
+                le_underflow=under,
+                le_overflow=over,
+                underflow_priority=LutTable.LINEAR_EXP,
+            )
+            found.append((error, lut))
+    error, lut = min(found, key=lambda form: form[0])
+    return lut, error
+
+
+LARGEST = 65504.0
+"""Of FP16."""
+
+CLIPPED = 62000.0
+"""Nobody asks how near results are of which FP16 would have clipped a few more."""
+
+
+def _line(function: Function, place: float) -> float:
+    """The slope of a function far out; 0 where it has left FP16."""
+    ends = function(np.array([place, place + 64]))
+    if not np.all(np.isfinite(ends)) or np.any(np.abs(ends) > LARGEST):
+        return 0.0
+    return float(np.float16((ends[1] - ends[0]) / 64))
+
+
+def _values(function: Function, count: int, start: float, step: int) -> npt.NDArray[np.float64]:
+    exact = function(start + np.arange(count, dtype=np.float64) * np.float64(2.0) ** step)
+    return np.clip(exact, -LARGEST, LARGEST).astype(np.float16).astype(np.float64)
+
+
+def _half_bits(values: npt.NDArray[np.float64]) -> tuple[int, ...]:
+    return tuple(int(bits) for bits in values.astype(np.float16).view(np.int16))
+
+
+def _integer_entries(function: Function, count: int, step: int, shift: int) -> tuple[int, ...]:
+    values = function(np.arange(count, dtype=np.float64) * 2.0**step) * 2.0**shift
+    return tuple(int(value) for value in np.rint(values))
+
+
+def _read(entries: npt.ArrayLike, step: int, distances: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """What a linear table yields at distances from its start; its ends outside."""
+    values = np.asarray(entries, np.float64)
+    return np.interp(distances, np.arange(len(values)) * 2.0**step, values)
 
 
 def _entries(function: Function, count: int, step: int) -> tuple[int, ...]:

@@ -20,6 +20,24 @@ def case(name: str, nodes: str, **options: Any) -> Any:
     return pytest.param(nodes, options, id=name)
 
 
+FUNCTIONS = [
+    case(f"{name} {attributes}".strip(), f"y = {name}{attributes}(x)", x=(1, 5, 6, 7), opset=20)
+    for name, attributes in (
+        ("Sigmoid", ""),
+        ("Tanh", ""),
+        ("Erf", ""),
+        ("Gelu", ""),
+        ("Gelu", '<approximate="tanh">'),
+        ("HardSwish", ""),
+        ("Softplus", ""),
+        ("Mish", ""),
+        ("Elu", "<alpha=0.7>"),
+        ("Selu", ""),
+        ("Celu", "<alpha=1.5>"),
+        ("Exp", ""),
+    )
+]
+
 CONVOLUTIONS = [
     case("1x1", "y = Conv(x, w, b)", weights={"w": (20, 3, 1, 1), "b": (20,)}),
     case("same", "y = Conv<pads=[1,1,1,1]>(x, w, b)", weights={"w": (20, 3, 3, 3), "b": (20,)}),
@@ -229,7 +247,7 @@ TENSORS = [
 ]
 
 
-ALL = CONVOLUTIONS + PRODUCTS + ELEMENTWISE + POOLS + NORMALIZATIONS + TENSORS
+ALL = FUNCTIONS + CONVOLUTIONS + PRODUCTS + ELEMENTWISE + POOLS + NORMALIZATIONS + TENSORS
 
 
 @pytest.mark.parametrize(("nodes", "options"), ALL)

@@ -164,6 +164,40 @@ def shuffled(net: Net) -> onnx.ModelProto:
     return net.model(net.rounded(net("Conv", x, net.kernels(8, 10, 1, 1), group=4)), (1, 40, 3, 5))
 
 
+def normalised(net: Net, size: int, alpha: float, zero: int) -> onnx.ModelProto:
+    y = net("LRN", net.rounded("x0", zero=zero), size=size, alpha=alpha, beta=0.75)
+    return net.model(
+        net.rounded(net("MaxPool", net.rounded(y, 0.025, -zero), kernel_shape=[2, 2])), (1, 12, 4, 5)
+    )
+
+
+def of_each(net: Net, op: str, scale: float, **attributes: Any) -> onnx.ModelProto:
+    return net.model(net.rounded(net(op, net.rounded("x0", zero=-11), **attributes), scale, 9), (1, 35, 4, 3))
+
+
+def gated(net: Net) -> onnx.ModelProto:
+    x = net.rounded("x0", zero=3)
+    return net.model(
+        net.rounded(net("Clip", net("PRelu", x, net.held(np.float32(0.3))), net.held(np.float32(-0.2)))),
+        (1, 5, 3, 3),
+    )
+
+
+FUNCTIONS: dict[str, tuple[float, dict[str, Any]]] = {
+    "Sigmoid": (1 / 200, {}),
+    "Tanh": (1 / 110, {}),
+    "HardSigmoid": (1 / 200, {"alpha": 0.25}),
+    "HardSwish": (0.01, {}),
+    "LeakyRelu": (0.02, {"alpha": 0.1}),
+    "Elu": (0.02, {"alpha": 0.7}),
+    "Softplus": (0.015, {}),
+    "Erf": (1 / 110, {}),
+    "Exp": (0.05, {}),
+    "Abs": (0.02, {}),
+    "Neg": (0.02, {}),
+}
+"""Functions, the scale of their results, their attributes."""
+
 NETWORKS: dict[str, tuple[Make, int]] = {
     "conv": (conv, 1),
     "conv with padding": (lambda net: conv(net, pads=[1, 2, 1, 0], strides=[2, 1]), 1),
@@ -179,6 +213,13 @@ NETWORKS: dict[str, tuple[Make, int]] = {
     "reordered": (reordered, 1),
     "shuffled": (shuffled, 1),
     "uneven windows": (uneven_windows, 3),
+    "normalised": (lambda net: normalised(net, 5, 1e-4, 0), 1),
+    "normalised by much": (lambda net: normalised(net, 3, 2.0, 20), 1),
+    "slope and bound": (gated, 1),
+    **{
+        name: (lambda net, name=name: of_each(net, name, FUNCTIONS[name][0], **FUNCTIONS[name][1]), 1)
+        for name in FUNCTIONS
+    },
 }
 """Networks, and by how many steps of the output's grid roundings on the way may move it."""
 
@@ -250,8 +291,8 @@ def two_sums(net: Net) -> onnx.ModelProto:
     return net.model(net.rounded(y), (1, 4, 3, 3))
 
 
-def squashed(net: Net) -> onnx.ModelProto:
-    return net.model(net.rounded(net("Sigmoid", net.rounded("x0"))), (1, 4, 3, 3))
+def cumulated(net: Net) -> onnx.ModelProto:
+    return net.model(net.rounded(net("CumSum", net.rounded("x0"), net.held(np.int64(1)))), (1, 4, 3, 3))
 
 
 def product(net: Net) -> onnx.ModelProto:
@@ -269,7 +310,7 @@ def product(net: Net) -> onnx.ModelProto:
         (scaled_by_channel, "4 scales for one tensor of activations (the engines take one)"),
         (bounded_twice, "more bounds than the SDP has stages; let the QuantizeLinear's range be the bound"),
         (two_sums, "a sum of more than one chain of operators; put a QuantizeLinear behind all but one"),
-        (squashed, "(Sigmoid): the DLA has no such operator in integers; end the model in front of it"),
+        (cumulated, "(CumSum): the DLA has no such operator in integers; end the model in front of it"),
         (product, "a product of two computed cubes; run it on the CPU"),
     ],
 )

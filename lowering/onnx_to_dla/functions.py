@@ -1,0 +1,173 @@
+"""Functions of one number that a lookup table of the CDP holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from math import erf
+from typing import Any
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from xonnc.dialects.dla.attributes import LutAttr
+from xonnc.dialects.dla.engines import CdpOp
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.ops.math import (
+    AbsOp,
+    CeluOp,
+    EluOp,
+    ErfOp,
+    ExpOp,
+    FloorOp,
+    GeluOp,
+    HardSigmoidOp,
+    HardSwishOp,
+    LeakyReluOp,
+    LogOp,
+    MishOp,
+    NegOp,
+    ReciprocalOp,
+    SeluOp,
+    SigmoidOp,
+    SoftplusOp,
+    SoftsignOp,
+    SqrtOp,
+    SwishOp,
+    TanhOp,
+    ThresholdedReluOp,
+)
+from xonnc.lowering.onnx_to_dla.lowering import Array, Cube, Lowering, lowers
+from xonnc.lowering.planning.lookup import Function, function_lut
+
+ERF = np.vectorize(erf, otypes=[np.float64])
+
+
+def sigmoid(x: Array) -> Array:
+    """`1 / (1 + e^-x)`."""
+    return 1 / (1 + np.exp(-np.clip(x, -700, 700)))
+
+
+def softplus(x: Array) -> Array:
+    """`log(1 + e^x)`."""
+    return np.logaddexp(x, 0.0)
+
+
+def elu(x: Array, alpha: float = 1.0, width: float = 1.0, gamma: float = 1.0) -> Array:
+    """`gamma x` where positive, else `gamma alpha (e^(x / width) - 1)`."""
+    return gamma * np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0.0) / width))
+
+
+def gelu(x: Array) -> Array:
+    """`x` times the normal distribution's integral up to it."""
+    return x * 0.5 * (1 + ERF(x / np.sqrt(2)))
+
+
+def gelu_by_tanh(x: Array) -> Array:
+    """GELU as it is approximated by a hyperbolic tangent."""
+    return x * 0.5 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+
+
+def hard_swish(x: Array) -> Array:
+    """`x min(max(x / 6 + 1 / 2, 0), 1)`."""
+    return x * np.clip(x / 6 + 0.5, 0.0, 1.0)
+
+
+def mish(x: Array) -> Array:
+    """`x tanh(softplus(x))`."""
+    return x * np.tanh(softplus(x))
+
+
+def swish(x: Array, alpha: float) -> Array:
+    """`x sigmoid(alpha x)`."""
+    return x * sigmoid(alpha * x)
+
+
+def hard_sigmoid(x: Array, alpha: float, beta: float) -> Array:
+    """`min(max(alpha x + beta, 0), 1)`."""
+    return np.clip(alpha * x + beta, 0.0, 1.0)
+
+
+def leaky_relu(x: Array, alpha: float) -> Array:
+    """`x` where positive, else `alpha x`."""
+    return np.where(x > 0, x, alpha * x)
+
+
+def softsign(x: Array) -> Array:
+    """`x / (1 + |x|)`."""
+    return x / (1 + np.abs(x))
+
+
+def exponential(x: Array) -> Array:
+    """`e^x`, finite."""
+    return np.exp(np.minimum(x, 700.0))
+
+
+def reciprocal(x: Array) -> Array:
+    """`1 / x`, infinite at 0."""
+    return np.divide(1.0, x, out=np.full(x.shape, np.inf), where=x != 0)
+
+
+def logarithm(x: Array) -> Array:
+    """`log(x)`, minus infinity from 0 down."""
+    return np.log(x, out=np.full(x.shape, -np.inf), where=x > 0)
+
+
+def root(x: Array) -> Array:
+    """The square root, 0 below 0."""
+    return np.sqrt(np.maximum(x, 0.0))
+
+
+def above(x: Array, alpha: float) -> Array:
+    """`x` above alpha, else 0."""
+    return np.where(x > alpha, x, 0.0)
+
+
+SMOOTH: Mapping[type[OnnxOp], Callable[[Any], Function]] = {
+    CeluOp: lambda op: partial(elu, alpha=op.alpha.value.data, width=op.alpha.value.data),
+    EluOp: lambda op: partial(elu, alpha=op.alpha.value.data),
+    ErfOp: lambda op: ERF,
+    ExpOp: lambda op: exponential,
+    GeluOp: lambda op: gelu_by_tanh if op.approximate.data == "tanh" else gelu,
+    HardSwishOp: lambda op: hard_swish,
+    MishOp: lambda op: mish,
+    SeluOp: lambda op: partial(elu, alpha=op.alpha.value.data, gamma=op.gamma.value.data),
+    SigmoidOp: lambda op: sigmoid,
+    SoftplusOp: lambda op: softplus,
+    SwishOp: lambda op: partial(swish, alpha=op.alpha.value.data),
+    TanhOp: lambda op: np.tanh,
+}
+"""Functions that run out into straight lines on both sides: what they compute, by the operator."""
+
+FUNCTIONS: Mapping[type[OnnxOp], Callable[[Any], Function]] = {
+    **SMOOTH,
+    AbsOp: lambda op: np.abs,
+    FloorOp: lambda op: np.floor,
+    HardSigmoidOp: lambda op: partial(hard_sigmoid, alpha=op.alpha.value.data, beta=op.beta.value.data),
+    LeakyReluOp: lambda op: partial(leaky_relu, alpha=op.alpha.value.data),
+    LogOp: lambda op: logarithm,
+    NegOp: lambda op: np.negative,
+    ReciprocalOp: lambda op: reciprocal,
+    SoftsignOp: lambda op: softsign,
+    SqrtOp: lambda op: root,
+    ThresholdedReluOp: lambda op: partial(above, alpha=op.alpha.value.data),
+}
+"""Functions of integers: with an entry for each of them any function is exact."""
+
+LARGEST_ERROR = 2.0**-9
+"""Of a table in FP16, relative to the result or to 1 if that is more."""
+
+
+@lowers(*SMOOTH)
+def function(op: OnnxOp, to: Lowering) -> Cube:
+    """The function from the lookup table, its steps chosen for the least error, which is below 1/512."""
+    source = to.cube(op.operands[0])
+    lut, error = function_lut(SMOOTH[type(op)](op))
+    if error > LARGEST_ERROR:
+        to.refuse(f"no form of the lookup table comes nearer than {error:.2g}")
+    return Cube(tabulated(source.value, LutAttr(lut), to), source.shape)
+
+
+def tabulated(source: SSAValue, lut: LutAttr, to: Lowering) -> SSAValue:
+    """A pass of the CDP that looks up every element."""
+    return to(CdpOp(source, source.type, lut=lut, is_function=True))
