@@ -131,8 +131,14 @@ class Emitter:
 
     def fcmp(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
         """Floats compared."""
-        op = llvm.FCmpOp(a, b, predicate)
-        return self.add(op)
+        # xDSL 0.74 builds comparisons of numbers alone; its backend writes those of vectors as well.
+        flag = llvm.FCmpPredicateFlag(predicate).to_int()
+        properties: dict[str, Attribute] = {
+            "predicate": IntegerAttr(flag, i64),
+            "fastmathFlags": llvm.FastMathAttr(None),
+        }
+        result = vector_of(i1, lanes_of(a))
+        return self.add(llvm.FCmpOp.create(operands=[a, b], properties=properties, result_types=[result]))
 
     def icmp(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
         """Integers compared."""

@@ -42,8 +42,9 @@ def emit_gemm(to: Emitter, op: GemmOp, buffers: Sequence[SSAValue], vector_bytes
     rows, columns = (int(size) for size in op.tile.get_values())
     m, n, k = (attribute.value.data for attribute in (op.m, op.n, op.k))
     lanes = vector_bytes // size_of(element)
-    places = zip(_starts(op.batch_a), _starts(op.batch_b), strict=True)
-    for number, (start_a, start_b) in enumerate(places):
+    starts_a, starts_b = _starts(op.batch_a), _starts(op.batch_b)
+
+    def one(start_c: SSAValue | int, start_a: SSAValue | int, start_b: SSAValue | int) -> None:
         product = _Product(
             to,
             op,
@@ -52,7 +53,7 @@ def emit_gemm(to: Emitter, op: GemmOp, buffers: Sequence[SSAValue], vector_bytes
             n,
             k,
             (rows, columns),
-            to.address(c, number * m * n, element),
+            to.address(c, start_c, element),
             to.address(a, start_a, element),
             to.address(b, start_b, element),
             bias[0] if bias else None,
@@ -60,6 +61,23 @@ def emit_gemm(to: Emitter, op: GemmOp, buffers: Sequence[SSAValue], vector_bytes
         _panels(product, m, n // columns * columns, columns)
         if n % columns:
             _panel(product, m, to.number(n // columns * columns), n % columns)
+
+    if len(starts_a) > 1 and is_regular(starts_a) and is_regular(starts_b):
+
+        def turn(number: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+            steps = (m * n, starts_a[1], starts_b[1])
+            one(*(to.add(llvm.MulOp(number, to.number(step))) for step in steps))
+            return []
+
+        to.loop(to.number(0), to.number(len(starts_a)), 1, [], turn)
+        return
+    for number, (start_a, start_b) in enumerate(zip(starts_a, starts_b, strict=True)):
+        one(number * m * n, start_a, start_b)
+
+
+def is_regular(starts: Sequence[int]) -> bool:
+    """Whether matrices lie at equal distances, the first at 0."""
+    return len(starts) < 2 or all(place == number * starts[1] for number, place in enumerate(starts))
 
 
 def _starts(attribute: DenseArrayBase[I64] | None) -> list[int]:

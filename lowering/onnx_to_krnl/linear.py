@@ -9,11 +9,14 @@ import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, UnitAttr, f32, f64, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from xonnc.dialects.krnl.memory import element_of
 from xonnc.dialects.krnl.tiles import GemmOp
 from xonnc.dialects.krnl.types import is_buffer
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.krnl_to_llvm.emitter import size_of
+from xonnc.lowering.krnl_to_llvm.gemm import is_regular
+from xonnc.lowering.onnx_to_krnl.copies import Along, Side, copy, loop, plain
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering, is_native, lowers
 from xonnc.rewriting.patterns import Array
@@ -57,7 +60,7 @@ def matmul(op: onnx.MatMulOp, to: Lowering) -> str | None:
         starts = [0], [0]
     else:
         starts = _starts(rows, columns)
-        if len(starts[0]) > MOST_STARTS and not all(map(_is_regular, starts)):
+        if len(starts[0]) > MOST_STARTS and not all(map(is_regular, starts)):
             return "broadcast matrices at irregular distances"
     plain_product(op.Y, [to.buffer(op.A), to.buffer(op.B)], (m, n, k), starts, to)
     return None
@@ -71,10 +74,6 @@ def _starts(a: Sequence[int], b: Sequence[int]) -> tuple[list[int], list[int]]:
         [int(place) * a[-1] * a[-2] for place in a_places.reshape(-1)],
         [int(place) * b[-1] * b[-2] for place in b_places.reshape(-1)],
     )
-
-
-def _is_regular(starts: Sequence[int]) -> bool:
-    return len(starts) < 2 or all(place == number * starts[1] for number, place in enumerate(starts))
 
 
 def product(
@@ -106,13 +105,42 @@ def plain_product(
     to: Lowering,
     properties: dict[str, Attribute] | None = None,
 ) -> None:
-    """Products of matrices as they lie, with a bias if there is a third buffer."""
+    """
+    Products of matrices that a run makes, with a bias if there is a third buffer.
+
+    B is packed before where enough rows of A read it: rows of B that lie far apart fall on few lines of the
+    cache.
+    """
     tile = gemm_tile(to, to.element(result), sizes[1])
-    places: dict[str, Attribute] = {
-        "batch_a": DenseArrayBase.from_list(i64, list(starts[0])),
-        "batch_b": DenseArrayBase.from_list(i64, list(starts[1])),
-    }
-    emit(result, buffers, sizes, tile, places | (properties or {}), to)
+    a, b, *bias = buffers
+    held = dict(properties or {})
+    starts_b = starts[1]
+    if sizes[0] > tile[0]:
+        b, starts_b = _packed(b, sizes, starts_b, tile[1], to)
+        held["packed"] = UnitAttr()
+    held["batch_a"] = DenseArrayBase.from_list(i64, list(starts[0]))
+    held["batch_b"] = DenseArrayBase.from_list(i64, list(starts_b))
+    emit(result, [a, b, *bias], sizes, tile, held, to)
+
+
+def _packed(
+    b: SSAValue, sizes: tuple[int, int, int], starts: Sequence[int], width: int, to: Lowering
+) -> tuple[SSAValue, list[int]]:
+    """Matrices in panels of `width` columns, and where each product's begins; the last may be part unset."""
+    _, n, k = sizes
+    count = max(starts) // (n * k) + 1
+    panels, rest = divmod(n, width)
+    shape = [count, panels + (rest > 0), k, width]
+    target = to.allocate(shape, element_of(b))
+    source = [count, k, n]
+    if panels:
+        read = [loop(0), loop(2), Along(((1, width), (3, 1)))]
+        copy("pack", [count, panels, k, width], Side(target, shape, plain(4)), Side(b, source, read), to)
+    if rest:
+        write = [loop(0), Along(offset=panels), loop(1), loop(2)]
+        read = [loop(0), loop(1), loop(2, offset=panels * width)]
+        copy("pack", [count, k, rest], Side(target, shape, write), Side(b, source, read), to)
+    return target, [start // (n * k) * shape[1] * k * width for start in starts]
 
 
 def gemm_tile(to: Lowering, element: Attribute, columns: int) -> tuple[int, int]:

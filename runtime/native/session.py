@@ -91,9 +91,11 @@ class Instance:
             self._table[place] = held.ctypes.data
 
     def _alias(self, place: int, root: int) -> None:
-        held, shape = self._held[root], self.program.values[place].shape
-        if isinstance(held, np.ndarray) and shape is not None:
-            held = held.reshape(shape)
+        held, value = self._held[root], self.program.values[place]
+        if isinstance(held, np.ndarray) and value.shape is not None and value.dtype is not None:
+            # Buffers hold integers without sign, which tensors may have.
+            is_bytes = not held.dtype.hasobject
+            held = held.view(value.dtype).reshape(value.shape) if is_bytes else held.reshape(value.shape)
         self._give(place, held)
 
     def _host(self, step: HostStep) -> None:

@@ -12,6 +12,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from xonnc import backend
 from xonnc.errors import XonncError
 from xonnc.native import compile_native
 from xonnc.runtime.native.session import Session
@@ -55,10 +56,18 @@ def first(session: Session, x: Floats) -> Floats:
     return np.asarray(session.run(None, {"x": x})[0], np.float32)
 
 
-def compare(model: onnx.ModelProto, x: Floats, host: Sequence[str] = ()) -> None:
+def node_of(
+    operator: str, inputs: Sequence[str], output: str, attributes: Mapping[str, object]
+) -> onnx.NodeProto:
+    node = helper.make_node(operator, inputs, [output])
+    node.attribute.extend(helper.make_attribute(name, value) for name, value in attributes.items())
+    return node
+
+
+def compare(model: onnx.ModelProto, x: Floats) -> None:
     session = compile_native(model)
     np.testing.assert_allclose(first(session, x), reference(model, x), rtol=2e-5, atol=2e-6)
-    assert session.host_calls() == list(host)
+    assert session.host_calls() == []
 
 
 @pytest.mark.parametrize("target", ["cpu", "portable"])
@@ -114,7 +123,7 @@ def test_batches_of_products():
         ],
         [3, 6, 5],
     )
-    compare(model, floats(3, 6, 5), ["Transpose"])
+    compare(model, floats(3, 6, 5))
 
 
 def test_dynamic_sizes_are_compiled_for_what_is_fed():
@@ -166,3 +175,95 @@ def test_unknown_outputs_and_targets_are_refused():
 def test_arrays_that_are_not_in_rows_are_read_right():
     model = model_of([helper.make_node("Neg", ["x"], ["y"])], [3, 4])
     compare(model, floats(4, 3).T)
+
+
+NODES: dict[str, tuple[Sequence[int], Mapping[str, object], dict[str, npt.NDArray[np.generic]]]] = {
+    "Transpose": ((2, 3, 4), {"perm": [1, 2, 0]}, {}),
+    "Slice": (
+        (5, 7),
+        {},
+        {
+            "starts": np.array([-1, 1]),
+            "ends": np.array([-9, 6]),
+            "axes": np.array([0, 1]),
+            "steps": np.array([-2, 2]),
+        },
+    ),
+    "Tile": ((2, 3), {}, {"repeats": np.array([3, 2])}),
+    "Expand": ((3, 1), {}, {"shape": np.array([2, 3, 5])}),
+    "Pad": ((3, 4), {}, {"pads": np.array([1, 0, 2, 3]), "value": np.array(1.5, np.float32)}),
+    "DepthToSpace": ((1, 8, 2, 3), {"blocksize": 2, "mode": "CRD"}, {}),
+    "SpaceToDepth": ((1, 2, 4, 6), {"blocksize": 2}, {}),
+    "ReduceMean": ((3, 5, 33), {"axes": [0, 2], "keepdims": 0}, {}),
+    "ReduceMax": ((4, 40), {"axes": [1]}, {}),
+    "ReduceL2": ((4, 6, 3), {"axes": [1]}, {}),
+    "ReduceProd": ((19,), {}, {}),
+    "Softmax": ((3, 5, 37), {"axis": 1}, {}),
+    "LogSoftmax": ((3, 37), {"axis": -1}, {}),
+    "LayerNormalization": ((4, 35), {}, {"scale": floats(35), "bias": floats(35)}),
+    "GlobalAveragePool": ((2, 3, 5, 7), {}, {}),
+    "GlobalMaxPool": ((2, 3, 5, 7), {}, {}),
+    "MaxPool": ((1, 2, 9, 20), {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1]}, {}),
+    "AveragePool": (
+        (1, 2, 9, 20),
+        {"kernel_shape": [3, 2], "pads": [1, 0, 1, 1], "ceil_mode": 1, "strides": [2, 1]},
+        {},
+    ),
+}
+"""An operator with the shape of `x`, its attributes and its other inputs."""
+
+
+@pytest.mark.parametrize("operator", NODES)
+def test_operators_have_kernels(operator: str):
+    shape, attributes, constants = NODES[operator]
+    node = node_of(operator, ["x", *constants], "y", attributes)
+    compare(model_of([node], shape, constants), floats(*shape))
+
+
+CONVOLUTIONS: dict[str, tuple[Sequence[int], Sequence[int], Mapping[str, object]]] = {
+    "plain": ((2, 3, 9, 11), (5, 3, 3, 3), {}),
+    "of pixels": ((1, 8, 5, 7), (13, 8, 1, 1), {}),
+    "padded": ((1, 4, 7, 7), (20, 4, 3, 3), {"pads": [1, 2, 0, 1], "strides": [2, 1]}),
+    "same": ((1, 2, 8, 8), (3, 2, 3, 3), {"auto_pad": "SAME_LOWER", "strides": [2, 2]}),
+    "dilated": ((1, 2, 12), (3, 2, 3), {"dilations": [3]}),
+    "grouped": ((2, 4, 6, 6), (6, 2, 3, 3), {"group": 2}),
+    "of each channel": ((2, 5, 8, 21), (5, 1, 3, 3), {"group": 5, "pads": [1, 1, 1, 1]}),
+}
+"""Shapes of input and weights, and attributes."""
+
+
+@pytest.mark.parametrize("has_bias", [False, True])
+@pytest.mark.parametrize("case", CONVOLUTIONS)
+def test_convolutions(case: str, has_bias: bool):
+    shape, weights, attributes = CONVOLUTIONS[case]
+    constants: dict[str, npt.NDArray[np.generic]] = {"w": floats(*weights)}
+    if has_bias:
+        constants["b"] = floats(weights[0])
+    nodes = [
+        node_of("Conv", ["x", *constants], "c", attributes),
+        helper.make_node("Relu", ["c"], ["y"]),
+    ]
+    compare(model_of(nodes, shape, constants), floats(*shape))
+
+
+def test_parts_and_wholes():
+    model = model_of(
+        [
+            helper.make_node("Split", ["x", "sizes"], ["a", "b"], axis=1),
+            helper.make_node("Concat", ["b", "x", "a"], ["y"], axis=1),
+        ],
+        [3, 5],
+        {"sizes": np.array([2, 3])},
+    )
+    compare(model, floats(3, 5))
+
+
+def test_the_backend_takes_inputs_in_order():
+    model = model_of([helper.make_node("Neg", ["x"], ["y"])], [3])
+    x = floats(3)
+    np.testing.assert_array_equal(np.asarray(backend.run_model(model, [x])[0], np.float32), -x)
+    with pytest.raises(XonncError, match="0 inputs were fed, the model takes 1"):
+        backend.prepare(model).run([])
+    with pytest.raises(XonncError, match="no device 'CUDA'; there is CPU"):
+        backend.prepare(model, "CUDA")
+    assert backend.is_compatible(model)

@@ -1,0 +1,174 @@
+"""Operators that move elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.ops import math, tensor
+from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.onnx_to_krnl.copies import Along, Side, copy, fill, loop, plain
+from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.points import Point, at_each_point
+
+
+@at_each_point(math.ExpandOp)
+def expand(op: math.ExpandOp, at: Point) -> SSAValue:
+    """Broadcast, as every operand is."""
+    return at(op.input)
+
+
+@lowers(tensor.TransposeOp)
+def transpose(op: tensor.TransposeOp, to: Lowering) -> str | None:
+    """Axes in another order."""
+    shape = to.shape(op.data)
+    order = values_of(op.perm) or tuple(reversed(range(len(shape))))
+    sizes = [shape[axis] for axis in order]
+    places = [loop(order.index(axis)) for axis in range(len(shape))]
+    source = to.buffer(op.data)
+    target = to.result(op.transposed)
+    copy("transpose", sizes, Side(target, sizes, plain(len(shape))), Side(source, shape, places), to)
+    return None
+
+
+@lowers(tensor.ConcatOp)
+def concat(op: tensor.ConcatOp, to: Lowering) -> str | None:
+    """The inputs one after the other along `axis`."""
+    shape = to.shape(op.concat_result)
+    axis = op.axis.value.data % len(shape)
+    sources = [to.buffer(value) for value in op.inputs]
+    target = to.result(op.concat_result)
+    start = 0
+    for value, source in zip(op.inputs, sources, strict=True):
+        sizes = to.shape(value)
+        places = [loop(each, offset=start if each == axis else 0) for each in range(len(shape))]
+        copy("concat", sizes, Side(target, shape, places), Side(source, sizes, plain(len(shape))), to)
+        start += sizes[axis]
+    return None
+
+
+@lowers(tensor.SplitOp, tensor.SplitV11Op, tensor.SplitV13Op)
+def split(op: tensor.SplitOp | tensor.SplitV11Op | tensor.SplitV13Op, to: Lowering) -> str | None:
+    """Parts of the input along `axis`, one behind the other."""
+    shape = to.shape(op.input)
+    axis = op.axis.value.data % len(shape)
+    source = to.buffer(op.input)
+    start = 0
+    for result in op.outputs:
+        sizes = to.shape(result)
+        places = [loop(each, offset=start if each == axis else 0) for each in range(len(shape))]
+        target = Side(to.result(result), sizes, plain(len(shape)))
+        copy("split", sizes, target, Side(source, shape, places), to)
+        start += sizes[axis]
+    return None
+
+
+@lowers(tensor.SliceOp)
+def slice_(op: tensor.SliceOp, to: Lowering) -> str | None:
+    """A part of each axis, in steps that may go backwards."""
+    shape, sizes = to.shape(op.data), to.shape(op.output)
+    starts, axes, steps = _integers(op.starts, to), _integers(op.axes, to), _integers(op.steps, to)
+    if starts is None or (axes is None and op.axes.type != NONE) or (steps is None and op.steps.type != NONE):
+        return "starts, axes or steps that are no constants"
+    axes = list(range(len(starts))) if axes is None else axes
+    steps = [1] * len(starts) if steps is None else steps
+    places = plain(len(shape))
+    for axis, start, step in zip(axes, starts, steps, strict=True):
+        size = shape[axis]
+        first = start + size if start < 0 else start
+        first = min(max(first, 0), size if step > 0 else size - 1)
+        places[axis % len(shape)] = loop(axis % len(shape), step, first)
+    source = to.buffer(op.data)
+    target = to.result(op.output)
+    copy("slice", sizes, Side(target, sizes, plain(len(shape))), Side(source, shape, places), to)
+    return None
+
+
+@lowers(tensor.TileOp)
+def tile(op: tensor.TileOp, to: Lowering) -> str | None:
+    """The input repeated along each axis."""
+    shape, out = to.shape(op.input), to.shape(op.output)
+    rank = len(shape)
+    repeats = [whole // part for whole, part in zip(out, shape, strict=True)]
+    places = [Along(((axis, shape[axis]), (rank + axis, 1))) for axis in range(rank)]
+    source = to.buffer(op.input)
+    target = to.result(op.output)
+    inner = [loop(rank + axis) for axis in range(rank)]
+    copy("tile", [*repeats, *shape], Side(target, out, places), Side(source, shape, inner), to)
+    return None
+
+
+@lowers(tensor.DepthToSpaceOp)
+def depth_to_space(op: tensor.DepthToSpaceOp, to: Lowering) -> str | None:
+    """Blocks of channels become squares of pixels."""
+    n, c, h, w = to.shape(op.input)
+    size = op.blocksize.value.data
+    depth = c // size**2
+    is_depth_first = op.mode.data == "DCR"
+    shape = (n, size, size, depth, h, w) if is_depth_first else (n, depth, size, size, h, w)
+    # Loops: image, channel, row, row in the block, column, column in the block.
+    order = (0, 3, 5, 1, 2, 4) if is_depth_first else (0, 1, 3, 5, 2, 4)
+    sizes = (n, depth, h, size, w, size)
+    source = Side(to.buffer(op.input), shape, [loop(number) for number in order])
+    copy("depthtospace", sizes, Side(to.result(op.output), sizes, plain(6)), source, to)
+    return None
+
+
+@lowers(tensor.SpaceToDepthOp)
+def space_to_depth(op: tensor.SpaceToDepthOp, to: Lowering) -> str | None:
+    """Squares of pixels become blocks of channels."""
+    n, c, h, w = to.shape(op.input)
+    size = op.blocksize.value.data
+    sizes = (n, size, size, c, h // size, w // size)
+    shape = (n, c, h // size, size, w // size, size)
+    source = Side(to.buffer(op.input), shape, [loop(number) for number in (0, 3, 4, 1, 5, 2)])
+    copy("spacetodepth", sizes, Side(to.result(op.output), sizes, plain(6)), source, to)
+    return None
+
+
+@lowers(tensor.PadOp, tensor.PadV13Op, tensor.PadV18Op, tensor.PadV19Op)
+def pad(op: tensor.PadOp | tensor.PadV13Op | tensor.PadV18Op | tensor.PadV19Op, to: Lowering) -> str | None:
+    """A constant around the input."""
+    pads = _integers(op.pads, to)
+    value = None if op.constant_value.type == NONE else to.constant(op.constant_value)
+    if pads is None or (value is None and op.constant_value.type != NONE):
+        return "pads or a value that are no constants"
+    shape = to.shape(op.data)
+    axes: Sequence[int] | None = list(range(len(shape)))
+    if not isinstance(op, tensor.PadV13Op) and op.axes.type != NONE:
+        axes = _integers(op.axes, to)
+    if op.mode.data != "constant" or min(pads) < 0 or axes is None:
+        return f"pads of mode {op.mode.data}, below 0, or on axes that are no constants"
+    begins = [0] * len(shape)
+    for axis, begin in zip(axes, pads, strict=False):
+        begins[axis] = begin
+    number = 0 if value is None else value.reshape(-1)[0].item()
+    source = to.buffer(op.data)
+    padded(to.result(op.output), to.shape(op.output), source, shape, begins, number, to)
+    return None
+
+
+def padded(
+    target: SSAValue,
+    sizes: Sequence[int],
+    source: SSAValue,
+    shape: Sequence[int],
+    begins: Sequence[int],
+    value: float,
+    to: Lowering,
+) -> None:
+    """Writes the source into the middle of a buffer that holds `value` elsewhere."""
+    fill(target, prod(sizes), value, to)
+    places = [loop(axis, offset=begin) for axis, begin in enumerate(begins)]
+    copy("pad", shape, Side(target, sizes, places), Side(source, shape, plain(len(shape))), to)
+
+
+def _integers(value: SSAValue, to: Lowering) -> list[int] | None:
+    if value.type == NONE:
+        return None
+    array = to.constant(value)
+    return None if array is None else [int(number) for number in np.asarray(array, np.int64).reshape(-1)]

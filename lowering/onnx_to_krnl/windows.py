@@ -1,0 +1,283 @@
+"""Operators that look at windows: convolutions and pools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product as places_of
+from math import inf, prod
+from typing import Protocol
+
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, IntegerType, StringAttr, UnitAttr, f32, f64
+from xdsl.ir import SSAValue
+
+from xonnc.dialects.krnl.memory import element_of
+from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.ops import nn
+from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
+from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.onnx_to_krnl.copies import Along, Side, copy, loop, plain
+from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.linear import plain_product
+from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.movement import padded
+
+MOST_PLACES = 64
+"""Places of a window that are written out one by one."""
+
+
+class WindowOp(Protocol):
+    """What convolutions and pools have in common."""
+
+    @property
+    def auto_pad(self) -> StringAttr: ...
+    @property
+    def pads(self) -> ArrayAttr[IntegerAttr[IntegerType]] | None: ...
+    @property
+    def strides(self) -> ArrayAttr[IntegerAttr[IntegerType]] | None: ...
+    @property
+    def dilations(self) -> ArrayAttr[IntegerAttr[IntegerType]] | None: ...
+
+
+@dataclass(frozen=True)
+class Window:
+    """Sizes by spatial axis; `begins` are the pads before, `padded` the input's sizes with all pads."""
+
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    begins: tuple[int, ...]
+    ends: tuple[int, ...]
+    padded: tuple[int, ...]
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether a window reaches over the edge."""
+        return any(self.begins) or any(self.ends)
+
+
+def window_of(op: WindowOp, kernel: Sequence[int], shape: Sequence[int], out: Sequence[int]) -> Window:
+    """The window of an op; the pads at the end are as many as the last window needs."""
+    rank = len(kernel)
+    strides = values_of(op.strides) or (1,) * rank
+    dilations = values_of(op.dilations) or (1,) * rank
+    needed = [
+        (size - 1) * stride + (length - 1) * dilation + 1
+        for size, stride, length, dilation in zip(out, strides, kernel, dilations, strict=True)
+    ]
+    begins = (values_of(op.pads) or (0,) * (2 * rank))[:rank]
+    if op.auto_pad.data == "VALID":
+        begins = (0,) * rank
+    elif op.auto_pad.data != "NOTSET":
+        totals = [max(size - length, 0) for size, length in zip(needed, shape, strict=True)]
+        upper = op.auto_pad.data == "SAME_UPPER"
+        begins = tuple(total // 2 if upper else -(-total // 2) for total in totals)
+    sizes = [max(begin + length, size) for begin, length, size in zip(begins, shape, needed, strict=True)]
+    ends = tuple(size - begin - length for size, begin, length in zip(sizes, begins, shape, strict=True))
+    return Window(tuple(kernel), strides, dilations, begins, ends, tuple(sizes))
+
+
+def with_pads(value: SSAValue, window: Window, number: float, to: Lowering) -> SSAValue:
+    """The buffer of an input, with `number` all around."""
+    source = to.buffer(value)
+    if not window.is_padded:
+        return source
+    shape = to.shape(value)
+    sizes = [*shape[:2], *window.padded]
+    target = to.allocate(sizes, to.element(value))
+    padded(target, sizes, source, shape, [0, 0, *window.begins], number, to)
+    return target
+
+
+@lowers(nn.ConvOp)
+def conv(op: nn.ConvOp, to: Lowering) -> str | None:
+    """
+    A product of the weights with the windows, each a column.
+
+    One window of one pixel is the input as it lies. A convolution of each channel by itself goes over the
+    places of the window.
+    """
+    if to.element(op.X) not in (f32, f64):
+        return "not of f32 or f64"
+    shape, out, weights = to.shape(op.X), to.shape(op.Y), to.shape(op.W)
+    window = window_of(op, weights[2:], shape[2:], out[2:])
+    source = with_pads(op.X, window, 0.0, to)
+    groups = op.group.value.data
+    if weights[1] == 1 and groups == shape[1] == out[1] and prod(window.kernel) <= MOST_PLACES:
+        return _depthwise(op, source, window, to)
+    pixels, depth = prod(out[2:]), prod(weights[1:])
+    is_plain = prod(window.kernel) == 1 and set(window.strides) <= {1}
+    columns = source if is_plain else _columns(source, shape, out, window, to)
+    filters = out[1] // groups
+    if groups > 1 and op.B.type != NONE:
+        return _grouped(op, columns, (filters, pixels, depth), to)
+    starts_a = [group * filters * depth for _ in range(shape[0]) for group in range(groups)]
+    starts_b = [number * depth * pixels for number in range(shape[0] * groups)]
+    buffers = [to.buffer(op.W), columns]
+    if op.B.type != NONE:
+        buffers.append(to.buffer(op.B))
+    plain_product(
+        op.Y, buffers, (filters, pixels, depth), (starts_a, starts_b), to, {"bias_of_rows": UnitAttr()}
+    )
+    return None
+
+
+def _grouped(op: nn.ConvOp, columns: SSAValue, sizes: tuple[int, int, int], to: Lowering) -> str | None:
+    """Groups with a bias: it becomes a column of the weights, and a row of ones of the windows."""
+    filters, pixels, depth = sizes
+    weights, bias = to.constant(op.W), to.constant(op.B)
+    if weights is None or bias is None:
+        return "groups with a bias, of weights that are no constants"
+    images, groups = to.shape(op.X)[0], op.group.value.data
+    matrix = np.concatenate([weights.reshape(-1, depth), bias.reshape(-1, 1)], axis=1)
+    count = images * groups
+    longer = to.allocate([count, depth + 1, pixels], to.element(op.X))
+    ones = to.packed(np.ones((1,), weights.dtype))
+    places = plain(3)
+    sides = Side(longer, [count, depth + 1, pixels], places)
+    copy("columns", [count, depth, pixels], sides, Side(columns, [count, depth, pixels], places), to)
+    last = Side(longer, [count, depth + 1, pixels], [loop(0), Along(offset=depth), loop(1)])
+    copy("ones", [count, pixels], last, Side(ones, [1], [Along()]), to)
+    starts_a = [group * filters * (depth + 1) for _ in range(images) for group in range(groups)]
+    starts_b = [number * (depth + 1) * pixels for number in range(count)]
+    buffers = [to.packed(matrix), longer]
+    plain_product(op.Y, buffers, (filters, pixels, depth + 1), (starts_a, starts_b), to)
+    return None
+
+
+def _columns(
+    source: SSAValue, shape: Sequence[int], out: Sequence[int], window: Window, to: Lowering
+) -> SSAValue:
+    """For each place of a window and each channel, the pixels that it sees."""
+    rank = len(window.kernel)
+    sizes = [shape[0], shape[1], *window.kernel, *out[2:]]
+    target = to.allocate(sizes, element_of(source))
+    places = [loop(0), loop(1)]
+    for axis in range(rank):
+        terms = (2 + rank + axis, window.strides[axis]), (2 + axis, window.dilations[axis])
+        places.append(Along(terms))
+    read = Side(source, [shape[0], shape[1], *window.padded], places)
+    copy("columns", sizes, Side(target, sizes, plain(len(sizes))), read, to)
+    return target
+
+
+Combine = Callable[[Kernel, SSAValue, SSAValue, int], SSAValue]
+"""Brings a sum, the number at a place of the window and the place's number together."""
+
+
+def _over_window(
+    kernel: Kernel,
+    window: Window,
+    indices: Sequence[SSAValue],
+    source: SSAValue,
+    start: SSAValue,
+    combine: Combine,
+) -> SSAValue:
+    """All places of the window at `indices` (image, channel, pixel), written out one by one."""
+    total = start
+    for number, place in enumerate(places_of(*(range(size) for size in window.kernel))):
+        at = [
+            kernel.scaled(index, stride, step * dilation)
+            for index, stride, step, dilation in zip(
+                indices[2:], window.strides, place, window.dilations, strict=True
+            )
+        ]
+        total = combine(kernel, total, kernel.load(source, [*indices[:2], *at]), number)
+    return total
+
+
+def _depthwise(op: nn.ConvOp, source: SSAValue, window: Window, to: Lowering) -> str | None:
+    element, shape, out = to.element(op.X), to.shape(op.X), to.shape(op.Y)
+    weights = to.shape(op.W)[0], prod(window.kernel)
+    types = [buffer_type(out, element), buffer_type([*shape[:2], *window.padded], element)]
+    types.append(buffer_type(weights, element))
+    buffers = [source, to.buffer(op.W)]
+    if op.B.type != NONE:
+        types.append(buffer_type([shape[1]], element))
+        buffers.append(to.buffer(op.B))
+    kernel = Kernel(types)
+    target, read, factors, *bias = kernel.buffers
+    with kernel.loops(out) as indices:
+        start = kernel.load(bias[0], [indices[1]]) if bias else kernel.number(0.0, element)
+
+        def combine(at: Kernel, total: SSAValue, x: SSAValue, number: int) -> SSAValue:
+            factor = at.load(factors, [indices[1], at.index(number)])
+            return at.add(arith.AddfOp(total, at.add(arith.MulfOp(x, factor))))
+
+        kernel.store(_over_window(kernel, window, indices, read, start, combine), target, indices)
+    to.call("depthwise", kernel, [to.result(op.Y)], buffers)
+    return None
+
+
+@lowers(nn.MaxPoolOp, MaxPoolSingleOutOp)
+def max_pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, to: Lowering) -> str | None:
+    """The largest number of each window."""
+    if isinstance(op, nn.MaxPoolOp) and op.Indices.type != NONE:
+        return "with the places of the largest as a result"
+
+    def combine(kernel: Kernel, total: SSAValue, x: SSAValue, _: int) -> SSAValue:
+        return kernel.add(arith.MaximumfOp(total, x))
+
+    return _pool("maxpool", op, op.operands[0], op.results[0], -inf, combine, None, to)
+
+
+@lowers(nn.AveragePoolOp)
+def average_pool(op: nn.AveragePoolOp, to: Lowering) -> str | None:
+    """The mean of each window; pads count if `count_include_pad`, but not what `ceil_mode` adds."""
+    shape, out = to.shape(op.X)[2:], to.shape(op.Y)[2:]
+    kernel = values_of(op.kernel_shape) or ()
+    window = window_of(op, kernel, shape, out)
+    given = values_of(op.pads) or (0,) * (2 * len(shape))
+    ends = given[len(shape) :] if op.auto_pad.data == "NOTSET" else window.ends
+    inside = np.zeros(window.padded)
+    if op.count_include_pad.value.data:
+        sizes = zip(shape, window.begins, ends, strict=True)
+        inside[tuple(slice(0, begin + size + end) for size, begin, end in sizes)] = 1
+    else:
+        sizes = zip(shape, window.begins, strict=True)
+        inside[tuple(slice(begin, begin + size) for size, begin in sizes)] = 1
+    counts = np.zeros(out)
+    for place in places_of(*(range(size) for size in kernel)):
+        parts = zip(place, window.dilations, window.strides, out, strict=True)
+        counts += inside[
+            tuple(
+                slice(at * step, at * step + (size - 1) * stride + 1, stride)
+                for at, step, stride, size in parts
+            )
+        ]
+    shares = np.float32(1) / np.maximum(counts, 1).astype(np.float32)
+
+    def combine(at: Kernel, total: SSAValue, x: SSAValue, _: int) -> SSAValue:
+        return at.add(arith.AddfOp(total, x))
+
+    return _pool("averagepool", op, op.X, op.Y, 0.0, combine, shares, to)
+
+
+def _pool(
+    name: str,
+    op: nn.MaxPoolOp | nn.AveragePoolOp | MaxPoolSingleOutOp,
+    value: SSAValue,
+    result: SSAValue,
+    start: float,
+    combine: Combine,
+    shares: np.ndarray[tuple[int, ...], np.dtype[np.float32]] | None,
+    to: Lowering,
+) -> str | None:
+    element, shape, out = to.element(value), to.shape(value), to.shape(result)
+    window = window_of(op, values_of(op.kernel_shape) or (), shape[2:], out[2:])
+    if element != f32 or prod(window.kernel) > MOST_PLACES:
+        return f"not of f32, or a window of more than {MOST_PLACES} places"
+    source = with_pads(value, window, start, to)
+    buffers = [source] if shares is None else [source, to.packed(shares)]
+    types = [buffer_type(out, element), buffer_type([*shape[:2], *window.padded], element)]
+    kernel = Kernel([*types, buffer_type(out[2:], element)] if shares is not None else types)
+    with kernel.loops(out) as indices:
+        number = kernel.number(start, element)
+        total = _over_window(kernel, window, indices, kernel.buffers[1], number, combine)
+        if shares is not None:
+            total = kernel.add(arith.MulfOp(total, kernel.load(kernel.buffers[2], indices[2:])))
+        kernel.store(total, kernel.buffers[0], indices)
+    to.call(name, kernel, [to.result(result)], buffers)
+    return None
