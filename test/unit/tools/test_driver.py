@@ -189,3 +189,21 @@ def test_usage_errors_suggest(capsys: pytest.CaptureFixture[str]):
 def test_version(capsys: pytest.CaptureFixture[str]):
     assert main(["--version"]) == 0
     assert "xdsl 0.74" in capsys.readouterr().out
+
+
+def test_ops_of_a_target_come_with_its_limits(capsys: pytest.CaptureFixture[str]):
+    assert main(["ops", "Conv", "--target", "nv_small"]) == 0
+    out = capsys.readouterr().out
+    assert "limits of nv_small" in out
+    assert "kernel, core " in out
+    assert "1 to 32" in out
+    assert "Rubik" in out
+
+
+def test_targets_take_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "mine.toml"
+    path.write_text('precisions = ["int4"]\natomic_c = 8\n')
+    assert main(["targets", str(path)]) == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert any("precisions = ['int4']; it is a list of int8, int16, fp16" in line for line in lines)
+    assert any("description, atomic_k, memory_atom_bytes" in line for line in lines)
