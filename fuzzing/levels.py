@@ -11,7 +11,7 @@ from xonnc.errors import XonncError
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.formats.onnx.importer import import_loaded
 from xonnc.formats.onnx.load import LoadedModel
-from xonnc.simplifier import simplify_model
+from xonnc.simplifier import simplify
 from xonnc.tools.universe import XONNC_UNIVERSE
 
 Level = Callable[[onnx.ModelProto], onnx.ModelProto]
@@ -41,7 +41,7 @@ class NoSuchOpset(XonncError):
 
 def simplified(model: onnx.ModelProto) -> onnx.ModelProto:
     """The model as `xonnc simplify` writes it."""
-    return simplify_model(model).proto()
+    return simplify(model).proto()
 
 
 def by_pass(name: str | None) -> Level:

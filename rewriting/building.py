@@ -20,7 +20,7 @@ from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import derived
 from xonnc.rewriting.literals import encode
 from xonnc.rewriting.matcher import Match, Matcher, Slot, property_name, reader_of
-from xonnc.rewriting.naming import merged
+from xonnc.rewriting.naming import carried, merged
 from xonnc.rewriting.patterns import (
     Absent,
     AttrName,
@@ -200,7 +200,9 @@ class _Maker:
         match planned:
             case NewOp():
                 types = self.types(planned.node) or (tuple(self.root.result_types) if alone else ())
-                return self.op(planned, self.location, types).results
+                made = self.op(planned, self.location, types)
+                made.attributes.update(carried(type(made), self.builder.matcher.ops(self.match)))
+                return made.results
             case NewConstant():
                 return self.constant(planned.value, self.location).results
             case _:

@@ -10,6 +10,9 @@ from xdsl.ir import Attribute, Operation
 from xonnc.dialects.onnx.attributes import is_array
 from xonnc.dialects.onnx.locations import derived
 
+CARRIED = frozenset(("onnx.doc_string", "onnx.metadata_props"))
+"""What a model says of a node for people and their tools (`formats/onnx/nodes.py`)."""
+
 MOST_NAMES = 16
 """A long chain of rewrites keeps this many names, so that its locations do not grow with its square."""
 
@@ -31,6 +34,15 @@ def merged(root: Operation, inner: Sequence[Operation]) -> LocationAttr:
         return names[0]
     metadata = root.location.metadata if isinstance(root.location, FusedLoc) else NoneAttr()
     return FusedLoc(ArrayAttr(names[:MOST_NAMES]), metadata)
+
+
+def carried(made: type[Operation], matched: Sequence[Operation]) -> dict[str, Attribute]:
+    """What a model says of the first matched op of the new one's kind, or of any kind."""
+    told = [op for op in matched if not CARRIED.isdisjoint(op.attributes)]
+    source = next((op for op in told if isinstance(op, made)), told[0] if told else None)
+    if source is None:
+        return {}
+    return {name: value for name, value in source.attributes.items() if name in CARRIED}
 
 
 def _parts(location: Attribute) -> list[Attribute]:

@@ -107,7 +107,7 @@ def _named(module: str, name: str) -> Callable[..., Any]:
 
 
 def _ours() -> Simplifier:
-    from xonnc.simplifier import SimplifiedModel, simplify_model
+    from xonnc.simplifier import SimplifiedModel, simplify
 
     @dataclass(frozen=True)
     class Module:
@@ -119,13 +119,13 @@ def _ours() -> Simplifier:
         def write(self, path: Path) -> None:
             self.model.write(path)
 
-    return lambda path: Module(simplify_model(path))
+    return lambda path: Module(simplify(path))
 
 
 def _ours_as_message() -> Simplifier:
-    from xonnc.simplifier import simplify_model
+    from xonnc.simplifier import simplify
 
-    return lambda path: Message(simplify_model(path).proto())
+    return lambda path: Message(simplify(path).proto())
 
 
 def _load() -> Simplifier:

@@ -20,6 +20,7 @@ from xonnc.errors import XonncError
 from xonnc.formats.onnx import mirror
 from xonnc.formats.onnx.constants import array_of, sparse_proto
 from xonnc.formats.onnx.export_nodes import export_node
+from xonnc.formats.onnx.graphs import HELD
 from xonnc.formats.onnx.names import Names, node_names
 from xonnc.formats.onnx.opsets import is_initializer
 from xonnc.formats.onnx.save import Initializer
@@ -27,7 +28,7 @@ from xonnc.formats.onnx.scope import IS_NODE
 from xonnc.formats.onnx.tensors import ELEMENT_TYPES, header
 from xonnc.formats.onnx.value_types import read_dim_params, to_type, value_info
 
-_NOT_FIELDS = ("all_inputs", "input", "output", "value_info")
+_NOT_FIELDS = ("all_inputs", "input", "output", "value_info", HELD)
 """What the details of a graph say of values; the rest are fields as they are."""
 
 
@@ -80,6 +81,7 @@ class _GraphExporter:
             self._export(op)
         self._write_outputs(outputs)
         self._write_inputs()
+        self._write_held()
         self._write_value_info()
         return self.graph, self.initializers
 
@@ -170,6 +172,17 @@ class _GraphExporter:
         if self.interface.lists_initializers:
             for tensor in constants.values():
                 self._list_initializer(tensor, {})
+
+    def _write_held(self) -> None:
+        """Initializers that no op makes: defaults of inputs, and what annotations refer to."""
+        held = self.interface.details.get(HELD)
+        inputs = {info.name for info in self.graph.input}
+        made = {initializer.tensor.name for initializer in self.initializers}
+        for name, value in held.data.items() if isinstance(held, DictionaryAttr) else ():
+            if name not in made and (name in inputs or self.names.is_free(name)):
+                array = array_of(value)
+                tensor = header(array, name)
+                self.initializers.append(Initializer(tensor, None if array.dtype == np.object_ else array))
 
     def _list_initializer(self, tensor: onnx.TensorProto, held: Mapping[str, Attribute]) -> None:
         if elements := ELEMENT_TYPES.get(tensor.data_type):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import onnx
-from xdsl.dialects.builtin import ArrayAttr, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xonnc.dialects.onnx.ops.builtin import ReturnOp, YieldOp
@@ -22,6 +22,9 @@ from xonnc.formats.onnx.value_types import to_type, value_info
 
 _HELD_ELSEWHERE = frozenset(("node", "initializer", "sparse_initializer", "input", "output", "value_info"))
 """The fields of `GraphProto` that are ops, arguments and types."""
+
+HELD = "held_tensors"
+"""What the details of a graph call initializers that no op makes: defaults of inputs, annotations."""
 
 KEPT_OF_INITIALIZERS = ("doc_string", "metadata_props")
 
@@ -44,6 +47,9 @@ def import_graph(
     scope = Scope(outer)
     constants = list(_initializers(model, graph))
     initialized = {name for name, _ in constants}
+    defaults = _defaults(model, graph) if outer is None else set[str]()
+    constants = [(name, constant) for name, constant in constants if name not in defaults]
+    initialized -= defaults
     inputs = [info for info in graph.input if info.name not in initialized]
     types = [to_type(info.type, f"input '{info.name}'") for info in inputs]
     types = [
@@ -63,6 +69,9 @@ def import_graph(
     operations.append(terminator.create(operands=[_output(scope, info) for info in graph.output]))
     block.add_ops(operations)
     details = _details(model, graph, scope, initialized)
+    held = defaults | _annotating(graph)
+    if tensors := {tensor.name: tensor for tensor in graph.initializer if tensor.name in held}:
+        details[HELD] = DictionaryAttr({name: model.constants.dense(each) for name, each in tensors.items()})
     return ImportedGraph(block, inputs, graph.output, details)
 
 
@@ -88,6 +97,19 @@ def _initializers(model: Model, graph: onnx.GraphProto) -> Iterator[tuple[str, O
             location=fast_location("", (name,)),
         )
         yield name, op
+
+
+def _defaults(model: Model, graph: onnx.GraphProto) -> set[str]:
+    """The inputs that have an initializer, which is what they are unless a run says otherwise."""
+    if not model.keeps_defaults:
+        return set()
+    return {tensor.name for tensor in graph.initializer} & {info.name for info in graph.input}
+
+
+def _annotating(graph: onnx.GraphProto) -> set[str]:
+    """The tensors that quantization annotations refer to, which no node needs to read."""
+    entries = graph.quantization_annotation
+    return {each.value for entry in entries for each in entry.quant_parameter_tensor_names}
 
 
 def _declared_types(graph: onnx.GraphProto) -> dict[str, onnx.TypeProto]:

@@ -54,6 +54,9 @@ from xonnc.formats.onnx.value_types import dim_params_of, read_dim_params, value
 
 _LARGEST_OPSET = (1 << 31) - 1
 
+OVERRIDABLE_SINCE = 4
+"""The IR version since which initializers need not be inputs: those that are may be given (ONNX IR.md)."""
+
 MAIN = "main_graph"
 """The symbol of the function that a model becomes."""
 
@@ -70,11 +73,18 @@ def import_model(
     return import_loaded(load(path, spelling), ctx, inline_functions)
 
 
-def import_loaded(loaded: LoadedModel, ctx: Context, inline_functions: bool = False) -> ModuleOp:
-    """A loaded model as a module."""
+def import_loaded(
+    loaded: LoadedModel, ctx: Context, inline_functions: bool = False, keep_defaults: bool = False
+) -> ModuleOp:
+    """
+    A loaded model as a module.
+
+    With `keep_defaults`, inputs that have an initializer stay inputs, from IR version 4 on; before it, every
+    initializer is an input too, and none means to be one. Else they are constants.
+    """
     try:
         with without_cycle_collection():
-            return _import(loaded, DisposablePool.of(ctx), inline_functions)
+            return _import(loaded, DisposablePool.of(ctx), inline_functions, keep_defaults)
     except XonncError as error:
         raise XonncError(f"{loaded.name}: {error}") from error
 
@@ -84,7 +94,9 @@ def import_proto(model: onnx.ModelProto, ctx: Context) -> ModuleOp:
     return import_loaded(LoadedModel.of(model), ctx)
 
 
-def _import(loaded: LoadedModel, pool: DisposablePool, inline_functions: bool) -> ModuleOp:
+def _import(
+    loaded: LoadedModel, pool: DisposablePool, inline_functions: bool, keep_defaults: bool
+) -> ModuleOp:
     proto = loaded.proto
     if inline_functions and proto.functions:
         proto = inlined(proto)
@@ -96,6 +108,7 @@ def _import(loaded: LoadedModel, pool: DisposablePool, inline_functions: bool) -
         opsets=opsets,
         functions=frozenset((function.domain, function.name) for function in proto.functions),
         constants=constants,
+        keeps_defaults=keep_defaults and proto.ir_version >= OVERRIDABLE_SINCE,
     )
     graph = import_graph(model, proto.graph, terminator=ReturnOp)
     module = ModuleOp(
@@ -107,6 +120,14 @@ def _import(loaded: LoadedModel, pool: DisposablePool, inline_functions: bool) -
     kept = mirror.fields(proto, constants.dense, skip=("graph", "opset_import"))
     module.attributes.update({f"onnx.{name}": value for name, value in kept.items()})
     return module
+
+
+def overridable_inputs(model: onnx.ModelProto) -> tuple[str, ...]:
+    """The inputs of a model that have an initializer, which is their default."""
+    if model.ir_version < OVERRIDABLE_SINCE:
+        return ()
+    named = {tensor.name for tensor in model.graph.initializer}
+    return tuple(info.name for info in model.graph.input if info.name in named)
 
 
 def _function(graph: ImportedGraph, constants: Constants) -> FuncOp:

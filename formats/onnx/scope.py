@@ -23,6 +23,8 @@ class Model:
     functions: frozenset[tuple[str, str]]
     """Domain and name of the model's own functions."""
     constants: Constants
+    keeps_defaults: bool = False
+    """Whether inputs that have an initializer stay inputs, which whoever runs the model may give."""
 
 
 @dataclass

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from xonnc.native import compile_native as compile
     from xonnc.runtime.native.session import Session
     from xonnc.runtime.nvdla.simulator import Simulator, simulate
-    from xonnc.simplifier import SimplifiedModel, simplify_model
+    from xonnc.simplifier import SimplifiedModel, simplify
     from xonnc.targets import load_target
 
 __all__ = [
@@ -27,7 +27,7 @@ __all__ = [
     "load_target",
     "read_checked",
     "read_loadable",
-    "simplify_model",
+    "simplify",
     "simulate",
 ]
 
@@ -43,7 +43,7 @@ _HOMES = {
     "load_target": "targets",
     "read_checked": "formats.nvdla.checks.check",
     "read_loadable": "formats.nvdla.reader",
-    "simplify_model": "simplifier",
+    "simplify": "simplifier",
     "simulate": "runtime.nvdla.simulator",
 }
 

@@ -21,7 +21,7 @@ from xonnc.lowering.krnl_to_llvm.text import llvm_module, llvm_text
 from xonnc.lowering.native_program import read_program
 from xonnc.runtime.native.jit import Code, host_features
 from xonnc.runtime.native.session import Executable, Session, Shapes
-from xonnc.simplifier import simplify_model
+from xonnc.simplifier import simplify
 from xonnc.targets.cpu import CpuTarget, best_cpu, cpu_names, load_cpu
 
 
@@ -36,7 +36,9 @@ def compile_native(model: str | Path | onnx.ModelProto, target: str = "cpu") -> 
     processor = _processor(target)
 
     def compile_for(shapes: Shapes) -> Executable:
-        module = simplify_model(model, input_shapes=shapes or None, inline_functions=True).module
+        module = simplify(
+            model, input_shapes=shapes or None, inline_functions=True, fold_overridable=True
+        ).module
         return executable(module, processor)
 
     return Session(compile_for)

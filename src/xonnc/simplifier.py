@@ -1,7 +1,7 @@
 """
 Models made simpler: the same outputs from fewer nodes.
 
-    simplified = simplify_model("model.onnx")
+    simplified = simplify("model.onnx")
     simplified.write("simple.onnx")
 """
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import onnx
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp
 from xdsl.traits import IsTerminator
 
 from xonnc.compiler import ModelSummary, new_context, summary
@@ -22,11 +22,12 @@ from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import element_type, static_shape
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.exporter import export_model, export_proto
-from xonnc.formats.onnx.importer import import_loaded
+from xonnc.formats.onnx.importer import OVERRIDABLE_SINCE, import_loaded, overridable_inputs
 from xonnc.formats.onnx.load import LoadedModel, load
 from xonnc.formats.onnx.save import ExternalData
 from xonnc.formats.onnx.scope import IS_NODE
 from xonnc.formats.onnx.tensors import DATA_TYPES, element_count, stored_size
+from xonnc.function_bodies import simplify_functions
 from xonnc.signatures import Shapes, Signature, set_input_shapes, set_signature
 from xonnc.tools.universe import XONNC_UNIVERSE
 
@@ -50,6 +51,8 @@ class SimplifiedModel:
     after: SizedSummary
     had_external_data: bool
     """Whether the weights came from files beside the model."""
+    overridable: tuple[str, ...] = ()
+    """The inputs that have an initializer, and so need not be given; they stay inputs."""
 
     def write(self, path: str | Path, external_data: ExternalData | None = None) -> list[Path]:
         """
@@ -66,23 +69,25 @@ class SimplifiedModel:
         return export_proto(self.module)
 
 
-def simplify_model(
+def simplify(
     model: str | Path | onnx.ModelProto,
     *,
     input_shapes: Shapes | None = None,
     inline_functions: bool = False,
     signature: Signature | None = None,
+    fold_overridable: bool = False,
 ) -> SimplifiedModel:
     """
     Simplifies the model in a file (`-`: standard input) or in memory, which stays as it is.
 
     `input_shapes` replaces the shapes of inputs (-1: dynamic), by their names, and `signature` those and the
-    names of their dimensions, by their places; with `inline_functions`, calls of the model's
-    own functions are replaced by their bodies. What is dynamic and operators of unknown domains stay. Raises
+    names of their dimensions, by their places; with `inline_functions`, calls of the model's own functions
+    are replaced by their bodies; with `fold_overridable`, inputs that have an initializer are what it says,
+    and are no inputs any more. What is dynamic and operators of unknown domains stay. Raises
     `XonncError` for a file that is no model, or a model that contradicts itself.
     """
     with without_cycle_collection():
-        return _simplified(model, input_shapes, inline_functions, signature)
+        return _simplified(model, input_shapes, inline_functions, signature, fold_overridable)
 
 
 def _simplified(
@@ -90,13 +95,16 @@ def _simplified(
     input_shapes: Shapes | None,
     inline_functions: bool,
     signature: Signature | None,
+    fold_overridable: bool,
 ) -> SimplifiedModel:
     context = new_context()
     loaded = LoadedModel.of(model) if isinstance(model, onnx.ModelProto) else load(model)
     had_external_data = any(
         tensor.data_location == onnx.TensorProto.EXTERNAL for tensor in loaded.proto.graph.initializer
     )
-    module = import_loaded(loaded, context, inline_functions)
+    module = import_loaded(loaded, context, inline_functions, keep_defaults=not fold_overridable)
+    if fold_overridable:
+        _drop_listed(module)
     before = _summary(module)
     try:
         if input_shapes:
@@ -104,9 +112,22 @@ def _simplified(
         if signature is not None:
             set_signature(module, signature)
         _simplify(module, context)
+        simplify_functions(module, _simplify, context)
     except XonncError as error:
         raise XonncError(f"{loaded.name}: {error}") from error
-    return SimplifiedModel(module, before, _summary(module), had_external_data)
+    overridable = () if fold_overridable else overridable_inputs(loaded.proto)
+    return SimplifiedModel(module, before, _summary(module), had_external_data, overridable)
+
+
+def _drop_listed(module: ModuleOp) -> None:
+    """Initializers are listed as inputs no longer, but before IR version 4, where all are."""
+    version = module.attributes.get("onnx.ir_version")
+    if isinstance(version, IntegerAttr) and version.value.data < OVERRIDABLE_SINCE:
+        return
+    for function in module.ops:
+        if isinstance(graph := function.attributes.get("onnx.graph"), DictionaryAttr):
+            kept = {name: value for name, value in graph.data.items() if name != "all_inputs"}
+            function.attributes["onnx.graph"] = DictionaryAttr(kept)
 
 
 def _simplify(module: ModuleOp, context: Context) -> None:

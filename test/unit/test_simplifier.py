@@ -16,7 +16,8 @@ from xonnc.equivalence import compare_models
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.light import light_model
 from xonnc.formats.onnx.save import ExternalData
-from xonnc.simplifier import SimplifiedModel, simplify_model
+from xonnc.runtime.reference import Reference
+from xonnc.simplifier import SimplifiedModel, simplify
 from xonnc.tools.driver import main
 
 LIGHT = {
@@ -73,7 +74,7 @@ def model(tmp_path: Path) -> Path:
 def test_light_models(name: str, tmp_path: Path):
     original, simpler = tmp_path / "in.onnx", tmp_path / "out.onnx"
     original.write_bytes(light_model(name).SerializeToString())
-    simplified = simplify_model(original)
+    simplified = simplify(original)
     assert (simplified.before.nodes, simplified.after.nodes) == LIGHT[name]
     assert simplified.write(simpler) == [simpler]
     loaded(simpler)
@@ -127,7 +128,7 @@ def test_a_shape_may_contradict_what_was_known(tmp_path: Path):
         }
     """
     model = saved(text, tmp_path / "in.onnx")
-    found = simplify_model(model, input_shapes={"x": [-1, 3], "z": [7, 3]}).proto()
+    found = simplify(model, input_shapes={"x": [-1, 3], "z": [7, 3]}).proto()
     sizes = [[dim.dim_value for dim in value.type.tensor_type.shape.dim] for value in found.graph.output]
     assert sizes == [[7, 3]]
     assert not found.graph.input[0].type.tensor_type.shape.dim[0].HasField("dim_value")
@@ -139,10 +140,10 @@ def test_a_named_dimension_has_one_size(tmp_path: Path):
         shared (float[n, 3] x, float[n, 3] z) => (float[n, 3] y) { y = Add (x, z) }
     """
     model = saved(text, tmp_path / "in.onnx")
-    found = simplify_model(model, input_shapes={"x": [7, 3]}).proto()
+    found = simplify(model, input_shapes={"x": [7, 3]}).proto()
     assert [value.type.tensor_type.shape.dim[0].dim_value for value in found.graph.input] == [7, 7]
     with pytest.raises(XonncError, match="input 'z': dimension 'n' cannot be 8 here and 7 elsewhere"):
-        simplify_model(model, input_shapes={"x": [7, 3], "z": [8, 3]})
+        simplify(model, input_shapes={"x": [7, 3], "z": [8, 3]})
 
 
 @pytest.mark.parametrize(
@@ -201,7 +202,7 @@ def test_functions_are_inlined_if_asked(tmp_path: Path):
         twice (a) => (b) { b = Add (a, a) }
     """
     model = saved(text, tmp_path / "in.onnx")
-    kept, inlined = simplify_model(model), simplify_model(model, inline_functions=True)
+    kept, inlined = simplify(model), simplify(model, inline_functions=True)
     assert kept.after.operators == {"twice": 1}
     assert len(kept.proto().functions) == 1
     assert inlined.after.operators == {"Add": 1}
@@ -238,7 +239,7 @@ def test_external_data_stays_external(tmp_path: Path, capsys: pytest.CaptureFixt
 
 def test_external_data_if_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     inner, model = tmp_path / "inner.onnx", external_model(tmp_path / "in.onnx")
-    simplify_model(model).write(inner, ExternalData("unused", 1 << 20))
+    simplify(model).write(inner, ExternalData("unused", 1 << 20))
     for option, name in (("--external-data", "out.onnx.data"), ("--external-data=weights", "weights")):
         assert run([option, inner, tmp_path / "out.onnx", "-q"], capsys) == (0, "", "")
         assert (tmp_path / name).stat().st_size == 4 * 4096
@@ -255,7 +256,7 @@ def test_a_model_may_be_simplified_in_its_place(tmp_path: Path, capsys: pytest.C
 def test_a_model_in_memory_stays_as_it_is(model: Path):
     given = onnx.ModelProto.FromString(model.read_bytes())
     before = given.SerializeToString()
-    from_memory, from_file = simplify_model(given), simplify_model(model)
+    from_memory, from_file = simplify(given), simplify(model)
     assert given.SerializeToString() == before
     assert from_memory.proto() == from_file.proto()
     assert from_memory.after.nodes < from_memory.before.nodes
@@ -271,7 +272,7 @@ def test_constants_that_are_nodes_become_initializers(tmp_path: Path):
           [given] z = Constant <value = float[1] {3.0}> ()
         }
     """
-    simplified = simplify_model(saved(text, tmp_path / "in.onnx")).proto()
+    simplified = simplify(saved(text, tmp_path / "in.onnx")).proto()
     vars(checker)["check_model"](simplified, full_check=True)
     assert "shape" not in [output for node in simplified.graph.node for output in node.output]
     assert [output.name for output in simplified.graph.output] == ["y", "z"]
@@ -285,7 +286,7 @@ def test_an_output_keeps_the_shape_that_only_a_node_without_effect_knows(tmp_pat
           y = Identity (own)
         }
     """
-    simplified = simplify_model(saved(text, tmp_path / "in.onnx")).proto()
+    simplified = simplify(saved(text, tmp_path / "in.onnx")).proto()
     vars(checker)["check_model"](simplified, full_check=True)
     assert [node.op_type for node in simplified.graph.node] == ["Own"]
     assert [dim.dim_value for dim in simplified.graph.output[0].type.tensor_type.shape.dim] == [2]
@@ -306,7 +307,7 @@ def test_json(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
 def test_the_same_model_gives_the_same_bytes(model: Path, tmp_path: Path):
     paths = [tmp_path / "a.onnx", tmp_path / "b.onnx"]
     for path in paths:
-        simplify_model(model).write(path)
+        simplify(model).write(path)
     assert paths[0].read_bytes() == paths[1].read_bytes()
 
 
@@ -334,15 +335,59 @@ def test_a_difference_is_an_error_and_nothing_is_written(
     model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ):
     wrong = saved(DYNAMIC.replace("two = {2}", "two = {2.5}"), tmp_path / "wrong.onnx")
-    simplified = simplify_model(wrong)
+    simplified = simplify(wrong)
 
     def confused(path: Path, **options: object) -> SimplifiedModel:
         return simplified
 
-    monkeypatch.setattr("xonnc.simplifier.simplify_model", confused)
+    monkeypatch.setattr("xonnc.simplifier.simplify", confused)
     simpler = tmp_path / "out.onnx"
     code, out, err = run([model, simpler, "--check", "1"], capsys)
     assert code == 1
     assert "y DIFFERS on 1 input:" in out
     assert f"{model}: output 'y' of the simplified model differs: largest error" in err
     assert not simpler.exists()
+
+
+OVERRIDABLE = """
+    <ir_version: 8, opset_import: ["" : 17]>
+    defaults (float[2] x, float[2] w) => (float[2] y) <float[2] w = {1, 1}, float[2] v = {2, 3}> {
+      s = Mul (x, w)
+      t = Add (v, v)
+      y = Add (s, t)
+    }
+"""
+
+
+def test_an_input_with_an_initializer_may_still_be_given(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    model, simpler = saved(OVERRIDABLE, tmp_path / "in.onnx"), tmp_path / "out.onnx"
+    code, out, err = run([model, simpler, "--check", "2"], capsys)
+    assert (code, err) == (0, "")
+    assert "inputs kept  w: initializers that may be given; --fold-overridable folds them" in out
+    found = loaded(simpler)
+    assert [info.name for info in found.graph.input] == ["x", "w"]
+    assert [node.op_type for node in found.graph.node] == ["Mul", "Add"]
+    x, w = np.array([3, 4], np.float32), np.array([5, -6], np.float32)
+    session = Reference(simpler)
+    assert np.array_equal(session.run({"x": x})[0], x + np.array([4, 6]))
+    assert np.array_equal(session.run({"x": x, "w": w})[0], x * w + [4, 6])
+
+
+def test_an_input_with_an_initializer_is_a_constant_if_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    model, simpler = saved(OVERRIDABLE, tmp_path / "in.onnx"), tmp_path / "out.onnx"
+    assert run([model, simpler, "--fold-overridable", "-q"], capsys) == (0, "", "")
+    found = loaded(simpler)
+    assert [info.name for info in found.graph.input] == ["x"]
+    assert [node.op_type for node in found.graph.node] == ["Add"]
+
+
+def test_before_ir_version_4_every_initializer_is_an_input_and_a_constant(tmp_path: Path):
+    text = OVERRIDABLE.replace("ir_version: 8", "ir_version: 3").replace(": 17", ": 8")
+    text = text.replace("float[2] w)", "float[2] w, float[2] v)")
+    found = simplify(saved(text, tmp_path / "in.onnx"))
+    assert found.overridable == ()
+    made = found.proto()
+    assert [node.op_type for node in made.graph.node] == ["Add"]
+    assert {info.name for info in made.graph.input} == {"x"} | {one.name for one in made.graph.initializer}

@@ -27,6 +27,8 @@ PEER_TOOL: Tool = "xonnc simplify"
 VALUE_AFTER_EQUALS = ("--external-data",)
 """Options whose value may be left out, and so stands after `=` only."""
 
+SHOWN_INPUTS = 4
+
 STDOUT = Path("-")
 
 
@@ -60,6 +62,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--inline-functions", action="store_true", help="put the bodies of local functions into the graph"
     )
+    parser.add_argument(
+        "--fold-overridable",
+        action="store_true",
+        help="take inputs that have an initializer for constants; else they stay inputs with a default",
+    )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing on success")
 
@@ -79,7 +86,7 @@ def _shape(text: str) -> tuple[str, tuple[int, ...]]:
 def run(args: argparse.Namespace) -> int:
     """Simplifies, checks, writes and reports; the exit code is 1 if the check finds a difference."""
     from xonnc.formats.onnx.save import ExternalData
-    from xonnc.simplifier import simplify_model
+    from xonnc.simplifier import simplify
 
     if args.check < 0:
         raise XonncError(f"--check {args.check}: a number of inputs, 0 for no check")
@@ -94,11 +101,12 @@ def run(args: argparse.Namespace) -> int:
         external = ExternalData(args.external_data or f"{args.output.name}.data")
     with progress(f"simplifying {args.model.name}", args.quiet) as step:
         step(0, 2, "simplifying")
-        simplified = simplify_model(
+        simplified = simplify(
             args.model,
             input_shapes=dict(args.overwrite_input_shape),
             inline_functions=args.inline_functions,
             signature=signature_of(args.peer),
+            fold_overridable=args.fold_overridable,
         )
         step(1, 2, "checking")
         differences = _check(args, simplified) if args.check else []
@@ -133,6 +141,10 @@ def _report(args: argparse.Namespace, simplified: SimplifiedModel, differences: 
     print(f"{args.model.name}   {before.nodes} nodes, {quantity(before.parameters)} parameters")
     for line in table(before, after):
         print(f"  {line}")
+    if simplified.overridable:
+        names = ", ".join(simplified.overridable[:SHOWN_INPUTS])
+        more = ", …" if len(simplified.overridable) > SHOWN_INPUTS else ""
+        row("inputs kept", f"{names}{more}: initializers that may be given; --fold-overridable folds them")
     for one in differences:
         verdict = "agrees" if one.passed else "DIFFERS"
         row("check", f"{one.output} {verdict} on {plural(args.check, 'input')}: {_how(one)}")

@@ -20,6 +20,7 @@ from xonnc.rewriting.onnx import (
     Reshape,
     Slice,
     Split,
+    SplitV13,
     Squeeze,
     SqueezeV11,
     Tile,
@@ -332,6 +333,9 @@ RULES = rules(
     ),
     SplitOfConst=rule(
         Split(c, maybe.sizes, axis=attr.axis), compute(split, root, c, maybe.sizes, attr.axis), bonus=-1
+    ),
+    SplitV13OfConst=rule(
+        SplitV13(c, maybe.sizes, axis=attr.axis), compute(split, root, c, maybe.sizes, attr.axis), bonus=-1
     ),
     SqueezeofConst=rule(Squeeze(c, axes), compute(squeezed, c, axes)),
     SqueezeV11ofConst=rule(SqueezeV11(c, axes=attr.axes), compute(squeezed_v11, c, attr.axes)),

@@ -232,6 +232,7 @@ GENERATORS: dict[str, Generator] = {
     "ShapeToConstantPattern": shape_of,
     "SliceofConst": slicing,
     "SplitOfConst": split,
+    "SplitV13OfConst": split,
     "SqueezeofConst": squeezing,
     "SqueezeV11ofConst": squeezing_by_property,
     "TileofConst": tiling,

@@ -9,7 +9,7 @@ from xonnc.dialects.onnx.ops.builtin import DimOp
 from xonnc.dialects.onnx.ops.math.arithmetic import AddOp
 from xonnc.dialects.onnx.registry import op_class
 from xonnc.formats.onnx.light import light_model
-from xonnc.simplifier import simplify_model
+from xonnc.simplifier import simplify
 from xonnc.transforms.model_opsets import is_in
 
 
@@ -41,7 +41,7 @@ def test_sizes_are_shapes_of_opset_15():
 
 @pytest.mark.parametrize("name", ["squeezenet", "shufflenet", "inception_v1", "bvlc_alexnet"])
 def test_light_models_stay_of_opset_9(name: str):
-    model = simplify_model(light_model(name)).proto()
+    model = simplify(light_model(name)).proto()
     assert [(entry.domain, entry.version) for entry in model.opset_import] == [("", 9)]
     vars(checker)["check_model"](model, full_check=True)
 
@@ -64,7 +64,7 @@ OLD = """
 
 @pytest.mark.parametrize("opset", [7, 9, 11, 12, 13, 17, 21])
 def test_each_opset_stays(opset: int):
-    model = simplify_model(parser.parse_model(OLD.format(opset=opset))).proto()
+    model = simplify(parser.parse_model(OLD.format(opset=opset))).proto()
     assert [(entry.domain, entry.version) for entry in model.opset_import] == [("", opset)]
     vars(checker)["check_model"](model, full_check=True)
     assert sorted(node.op_type for node in model.graph.node) == ["Add", "Relu", "Softmax", "Transpose"]
@@ -83,7 +83,7 @@ LIMITED = """
 
 @pytest.mark.parametrize(("opset", "operands"), [(7, 1), (10, 1), (11, 3), (12, 3), (13, 3), (21, 3)])
 def test_a_clip_has_the_form_of_the_opset(opset: int, operands: int):
-    model = simplify_model(parser.parse_model(LIMITED.format(opset=opset))).proto()
+    model = simplify(parser.parse_model(LIMITED.format(opset=opset))).proto()
     vars(checker)["check_model"](model, full_check=True)
     (clip,) = model.graph.node
     assert clip.op_type == "Clip"
@@ -94,7 +94,7 @@ DOUBLES = LIMITED.replace("float", "double")
 
 
 def test_numbers_that_an_old_clip_does_not_take_stay():
-    model = simplify_model(parser.parse_model(DOUBLES.format(opset=9))).proto()
+    model = simplify(parser.parse_model(DOUBLES.format(opset=9))).proto()
     assert [node.op_type for node in model.graph.node] == ["Max", "Min"]
 
 
@@ -122,6 +122,6 @@ def test_a_layer_normalisation_is_found_where_the_opset_has_it(opset: int, nodes
           y = Add (s, b)
         }}
     """
-    model = simplify_model(parser.parse_model(text)).proto()
+    model = simplify(parser.parse_model(text)).proto()
     vars(checker)["check_model"](model, full_check=True)
     assert len(model.graph.node) == nodes

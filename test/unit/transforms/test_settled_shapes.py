@@ -12,7 +12,7 @@ import pytest
 from onnx import checker, numpy_helper, parser
 
 from xonnc.rewriting.patterns import Array
-from xonnc.simplifier import simplify_model
+from xonnc.simplifier import simplify
 
 
 class Session(Protocol):
@@ -24,7 +24,7 @@ class Session(Protocol):
 def check(text: str, *shapes: Sequence[int]) -> onnx.GraphProto:
     """The graph simplified; it makes what the original makes of inputs of these shapes."""
     model = parser.parse_model(text)
-    simplified = simplify_model(model).proto()
+    simplified = simplify(model).proto()
     vars(checker)["check_model"](simplified, full_check=True)
     old, new = (load(each) for each in (model, simplified))
     for shape in shapes:

@@ -1,0 +1,135 @@
+"""The model's own functions, made simpler for the types that they are called with."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import onnx
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
+from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
+
+from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.dialects.onnx.ops.builtin import CustomOp
+from xonnc.dialects.onnx.types import element_type, unranked
+from xonnc.errors import XonncError
+from xonnc.formats.onnx import mirror
+from xonnc.formats.onnx.constants import Constants, array_of
+from xonnc.formats.onnx.exporter import export_proto
+from xonnc.formats.onnx.importer import import_loaded
+from xonnc.formats.onnx.load import LoadedModel
+from xonnc.formats.onnx.tensors import TensorReader
+from xonnc.formats.onnx.value_types import value_info
+
+FUNCTIONS = "onnx.functions"
+"""The attribute of a module that holds the model's own functions, as they are in the file."""
+
+Types = Sequence[Attribute]
+
+
+def simplify_functions(module: ModuleOp, simplify: Callable[[ModuleOp, Context], None], ctx: Context) -> None:
+    """
+    Simplifies the bodies of functions, each for the types that all its calls agree on.
+
+    A function stays as it is if it takes attributes, if another function calls it, or if a call leaves out
+    an input.
+    """
+    held = module.attributes.get(FUNCTIONS)
+    if not isa(held, ArrayAttr[DictionaryAttr]):
+        return
+    functions = [_function(each) for each in held]
+    nested = {(node.domain, node.op_type) for each in functions for node in _nodes(each.node)}
+    named = Counter(_identity(each) for each in functions)
+    constants = Constants(TensorReader(), DisposablePool.of(ctx))
+    for function in functions:
+        types = _called_with(module, function)
+        if types is None or _takes_attributes(function):
+            continue
+        if _identity(function) in nested or named[_identity(function)] > 1:
+            continue
+        model = _as_model(module, function, functions, types)
+        body = import_loaded(LoadedModel.of(model, f"function {function.name}"), ctx)
+        simplify(body, ctx)
+        try:
+            made = export_proto(body)
+        except XonncError:
+            # What the types did not suffice for has no form in the function's opset: it stays.
+            continue
+        if made.opset_import == model.opset_import:
+            _replace_body(function, made.graph)
+    module.attributes[FUNCTIONS] = ArrayAttr(
+        [mirror.to_attribute(function, constants.dense) for function in functions]
+    )
+
+
+def _function(held: DictionaryAttr) -> onnx.FunctionProto:
+    made = onnx.FunctionProto()
+    mirror.fill(made, held.data, array_of)
+    return made
+
+
+def _identity(function: onnx.FunctionProto) -> tuple[str, str]:
+    return function.domain, function.name
+
+
+def _takes_attributes(function: onnx.FunctionProto) -> bool:
+    return bool(function.attribute or function.attribute_proto)
+
+
+def _nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
+    """The nodes, and those of the graphs in them."""
+    for node in nodes:
+        yield node
+        for attribute in node.attribute:
+            for graph in (attribute.g, *attribute.graphs):
+                yield from _nodes(graph.node)
+
+
+def _called_with(module: ModuleOp, function: onnx.FunctionProto) -> Types | None:
+    """The types of the operands at every call, without shapes where they differ; `None` if none fit all."""
+    calls = [op for op in module.walk() if isinstance(op, CustomOp) and _is_call(op, function)]
+    if not calls or any(len(call.operands) != len(function.input) for call in calls):
+        return None
+    found: list[Attribute] = []
+    for types in zip(*(call.operand_types for call in calls), strict=True):
+        elements = [element_type(type_) for type_ in types]
+        if elements[0] is None or any(element != elements[0] for element in elements):
+            return None
+        found.append(types[0] if len(set(types)) == 1 else unranked(elements[0]))
+    return found
+
+
+def _is_call(op: CustomOp, function: onnx.FunctionProto) -> bool:
+    domain = op.attributes.get("domain_name")
+    named = op.function_name.data == function.name
+    return named and isinstance(domain, StringAttr) and domain.data == function.domain
+
+
+def _as_model(
+    module: ModuleOp, function: onnx.FunctionProto, functions: Iterable[onnx.FunctionProto], types: Types
+) -> onnx.ModelProto:
+    """A model whose graph is the body of the function."""
+    version = module.attributes.get("onnx.ir_version")
+    made = onnx.ModelProto(ir_version=version.value.data if isinstance(version, IntegerAttr) else 0)
+    made.opset_import.extend(function.opset_import)
+    # Their names tell calls from operators.
+    made.functions.extend(onnx.FunctionProto(domain=each.domain, name=each.name) for each in functions)
+    made.graph.name = function.name
+    made.graph.node.extend(function.node)
+    made.graph.input.extend(
+        value_info(name, type_) for name, type_ in zip(function.input, types, strict=True)
+    )
+    made.graph.output.extend(onnx.ValueInfoProto(name=name) for name in function.output)
+    return made
+
+
+def _replace_body(function: onnx.FunctionProto, graph: onnx.GraphProto) -> None:
+    """Gives the function the nodes of a graph; initializers, which functions have not, become nodes."""
+    del function.node[:], function.value_info[:]
+    for tensor in graph.initializer:
+        function.node.add(op_type="Constant", output=[tensor.name]).attribute.add(
+            name="value", type=onnx.AttributeProto.TENSOR, t=tensor
+        )
+    function.node.extend(graph.node)
