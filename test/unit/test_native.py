@@ -246,6 +246,24 @@ def test_convolutions(case: str, has_bias: bool):
     compare(model_of(nodes, shape, constants), floats(*shape))
 
 
+ACTIVATIONS = {
+    "Celu": {"alpha": 0.5},
+    "HardSwish": {},
+    "Selu": {},
+    "Shrink": {"bias": 0.25, "lambd": 0.75},
+    "Sign": {},
+    "Softplus": {},
+    "Softsign": {},
+    "ThresholdedRelu": {"alpha": 0.5},
+}
+
+
+@pytest.mark.parametrize("operator", ACTIVATIONS)
+def test_activations(operator: str):
+    node = node_of(operator, ["x"], "y", ACTIVATIONS[operator])
+    compare(model_of([node], [3, 17]), floats(3, 17) * 3)
+
+
 def test_parts_and_wholes():
     model = model_of(
         [
