@@ -6,15 +6,16 @@ Each stage is made of passes that `onnx-opt` runs too, under the names given her
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.formats.nvdla.loadable import Loadable
-from xonnc.lowering.convert_onnx_to_dla import ConvertOnnxToDla
+from xonnc.lowering.convert_onnx_to_dla import ConvertOnnxToDla, convert
 from xonnc.lowering.dla_allocate import DlaAllocate
 from xonnc.lowering.dla_fuse import DlaFuse
 from xonnc.lowering.dla_resolve_views import DlaResolveViews
@@ -41,25 +42,35 @@ class CompiledLoadable:
 
     loadable: Loadable
     report: CompileReport
+    engines: Mapping[Operation, str]
+    """The engine that does each operator of the network, which is erased; `view` for none."""
 
 
 def compile_to_loadable(
-    module: ModuleOp, target: str, ctx: Context, watch: Watcher | None = None
+    module: ModuleOp,
+    target: str,
+    ctx: Context,
+    watch: Watcher | None = None,
+    kept: Sequence[ModuleOp] = (),
 ) -> CompiledLoadable:
     """
     Compiles the network in `module`, which is changed on the way, for the target called (or in the file)
     `target`.
 
     `module` should be simplified (`simplify-onnx`). Raises `RefusalError` with everything that the target
-    cannot take, `XonncError` for an unknown target. Constants that a pass leaves without users are freed.
+    cannot take, `XonncError` for an unknown target. Constants that a pass leaves without users, in `module`
+    and in modules that are `kept`, are freed.
     """
     hardware = load_target(target)
     pool = DisposablePool.of(ctx)
+    engines = convert(module, hardware, pool)
     for name, passes in STAGES:
         for pass_type in passes:
-            pass_type(target=target).apply(ctx, module)
-            pool.collect([module])
+            # Converting is done already: the pass does not tell which engines there are.
+            if pass_type is not ConvertOnnxToDla:
+                pass_type(target=target).apply(ctx, module)
+            pool.collect([module, *kept])
         if watch is not None:
             watch(name, module)
     loadable = loadable_of(module, hardware)
-    return CompiledLoadable(loadable, report_of(module, hardware, loadable))
+    return CompiledLoadable(loadable, report_of(module, hardware, loadable), engines)

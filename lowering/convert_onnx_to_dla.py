@@ -14,6 +14,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.func import ReturnOp as FuncReturnOp
+from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -52,7 +53,7 @@ from xonnc.targets.limits import lacks_precision
 NODES = "dla.nodes"
 """The function's attribute that says how many of the model's nodes each engine does."""
 
-WAY_OUT = "; end the model in front of it and run the rest on the CPU"
+WAY_OUT = "; in a package (-o model.xpkg) it runs on the CPU"
 """What can be done about a refused node where its rule says nothing better."""
 
 THEMES = (
@@ -75,10 +76,11 @@ TABLES: Mapping[str, Mapping[type[OnnxOp], Callable[..., object]]] = {"fp16": LO
 @dataclass(frozen=True)
 class Placement:
     """
-    What became of one node: the engine of its first operation (`view`: it needs none of its own), or why the
-    target cannot take it. `readers` are the nodes that read its first result.
+    What became of one node, the operation `op`: the engine of its first operation (`view`: it needs none of
+    its own), or why the target cannot take it. `readers` are the nodes that read its first result.
     """
 
+    op: Operation
     node: str
     operator: str
     engine: str
@@ -98,32 +100,47 @@ class ConvertOnnxToDla(ModulePass):
         convert(op, load_target(self.target), DisposablePool.of(ctx))
 
 
-def convert(module: ModuleOp, target: NvdlaTarget, pool: DisposablePool) -> None:
+@dataclass(frozen=True)
+class Refusal:
     """
-    Lowers the network in `module`.
+    Why something cannot be lowered, as one line, and what: an operator, or an input that none can read.
+
+    Of an output that cannot be returned it is the operator that makes it.
+    """
+
+    reason: str
+    about: Operation | BlockArgument | None = None
+
+
+def convert(module: ModuleOp, target: NvdlaTarget, pool: DisposablePool) -> dict[Operation, str]:
+    """
+    Lowers the network in `module`; the engine that does each operator, which is then erased.
 
     `RefusalError` lists all that `target` cannot take; the module is then half lowered and of no use.
     """
-    _, refusals = place(module, target, pool)
+    placements, refusals = place(module, target, pool)
     if refusals:
-        raise RefusalError(refusals)
+        raise RefusalError([one.reason for one in refusals], [one.about for one in refusals])
+    return {one.op: one.engine for one in placements}
 
 
-def place(module: ModuleOp, target: NvdlaTarget, pool: DisposablePool) -> tuple[list[Placement], list[str]]:
+def place(
+    module: ModuleOp, target: NvdlaTarget, pool: DisposablePool
+) -> tuple[list[Placement], list[Refusal]]:
     """
     Lowers the network in `module` as far as `target` can take it: what became of each node, and the refusals.
 
     With refusals the module is half lowered and of no use.
     """
     placements: list[Placement] = []
-    refusals: list[str] = []
+    refusals: list[Refusal] = []
     for function in [op for op in module.walk() if isinstance(op, FuncOp)]:
         is_quantized = any(isinstance(op, DequantizeLinearOp | QuantizeLinearOp) for op in function.walk())
         to = Integers(target, pool) if is_quantized else Lowering(target, pool)
         needed = to.precision.name.lower()
         if (lack := lacks_precision(target, needed)) is not None:
             rounded = ": round it by --calibrate or --calib" if needed == "fp16" else ""
-            refusals.append(f"{lack}; the model needs {needed}{rounded}")
+            refusals.append(Refusal(f"{lack}; the model needs {needed}{rounded}"))
         refusals += _convert_function(function, to, placements)
     if not refusals:
         for op in [op for op in module.walk() if isinstance(op, EntryPointOp)]:
@@ -131,8 +148,8 @@ def place(module: ModuleOp, target: NvdlaTarget, pool: DisposablePool) -> tuple[
     return placements, refusals
 
 
-def _convert_function(function: FuncOp, to: Lowering, placements: list[Placement]) -> list[str]:
-    refusals: list[str] = []
+def _convert_function(function: FuncOp, to: Lowering, placements: list[Placement]) -> list[Refusal]:
+    refusals: list[Refusal] = []
     engines: Counter[str] = Counter()
     ops = [op for op in function.body.block.ops if isinstance(op, OnnxOp)]
     if ops:
@@ -142,22 +159,24 @@ def _convert_function(function: FuncOp, to: Lowering, placements: list[Placement
         to.start(op)
         if isinstance(op, ConstantOp | NoValueOp):
             continue
+        if isinstance(op, ReturnOp):
+            refusals += _convert_return(op, to, bool(refusals))
+            continue
         reason: str | None = None
         try:
-            _convert_op(op, to)
+            to.lower(op)
         except Refused as refused:
             reason = str(refused)
             if not refusals or not isinstance(refused, NotThere):
-                refusals.append(_refusal(op, reason))
+                refusals.append(Refusal(refusal_of(op, reason), op))
             for result in op.results:
                 to.poison(result)
         else:
-            engines[to.engine] += not isinstance(op, ReturnOp)
-        if not isinstance(op, ReturnOp):
-            placements.append(_placement(op, "" if reason else to.engine, reason))
+            engines[to.engine] += 1
+        placements.append(_placement(op, "" if reason else to.engine, reason))
     if not refusals:
         function.attributes[NODES] = DictionaryAttr(
-            {engine: IntegerAttr(count, i64) for engine, count in sorted(engines.items()) if count}
+            {engine: IntegerAttr(count, i64) for engine, count in sorted(engines.items())}
         )
         for op in reversed(ops):
             drop_attributes(op)
@@ -171,7 +190,9 @@ def _placement(op: OnnxOp, engine: str, reason: str | None) -> Placement:
     readers = (use.operation for use in op.results[0].uses) if op.results else ()
     names = tuple(describe(reader) for reader in readers if not isinstance(reader, ReturnOp))
     way_out = "" if reason is None or ";" in reason else WAY_OUT
-    return Placement(describe(op), _operator(op), engine, None if reason is None else reason + way_out, names)
+    return Placement(
+        op, describe(op), _operator(op), engine, None if reason is None else reason + way_out, names
+    )
 
 
 def _operator(op: OnnxOp) -> str:
@@ -180,33 +201,53 @@ def _operator(op: OnnxOp) -> str:
     return op.name if identity is None else identity.op_type
 
 
-def _refusal(op: OnnxOp, rule: str) -> str:
+def refusal_of(op: Operation, rule: str) -> str:
     """One line: node, operator, the rule broken with what was found, and a way out."""
-    name = op.OP_TYPE or op.name
+    return f"{title_of(op)}: {rule}" + ("" if ";" in rule else WAY_OUT)
+
+
+def rule_of(op: Operation, refusal: str) -> str:
+    """The rule in a line of `refusal_of`, without the node or a general way out; other lines as they are."""
+    return refusal.removeprefix(f"{title_of(op)}: ").removesuffix(WAY_OUT)
+
+
+def title_of(op: Operation) -> str:
+    """A node's name and operator: `conv1 (Conv)`."""
+    name = op.OP_TYPE if isinstance(op, OnnxOp) else ""
     if isinstance(op, CustomOp):
         domain = op.attributes.get("domain_name")
         name = ".".join([domain.data if isinstance(domain, StringAttr) else "", op.function_name.data])
-    return f"{describe(op)} ({name}): {rule}" + ("" if ";" in rule else WAY_OUT)
+    return f"{describe(op)} ({name or op.name})"
 
 
-def _convert_inputs(function: FuncOp, to: Lowering) -> list[str]:
-    refusals: list[str] = []
+def _convert_inputs(function: FuncOp, to: Lowering) -> list[Refusal]:
+    refusals: list[Refusal] = []
     for index, argument in enumerate(function.body.block.args):
         shape = static_shape(argument.type)
         cube = None if shape is None else cube_shape(shape)
         if shape is None or cube is None:
-            refusals.append(
+            reason = (
                 f"input {index}: {argument.type} (the DLA takes one image 1xCxHxW, all sizes known); fix the "
                 "shapes of the model's inputs"
             )
+            refusals.append(Refusal(reason, argument))
             continue
         if (refusal := to.admit(argument, shape, cube)) is not None:
-            refusals.append(f"input {index}: {refusal}")
+            refusals.append(Refusal(f"input {index}: {refusal}", argument))
     return refusals
 
 
-def _convert_op(op: OnnxOp, to: Lowering) -> None:
-    if isinstance(op, ReturnOp):
-        to.add(FuncReturnOp(*[to.returned(value) for value in op.operands]))
-    else:
-        to.lower(op)
+def _convert_return(op: ReturnOp, to: Lowering, is_refused: bool) -> list[Refusal]:
+    """The end of the function; after a refusal, outputs that the DLA does not have say nothing."""
+    refusals: list[Refusal] = []
+    returned: list[SSAValue] = []
+    for value in op.operands:
+        try:
+            returned.append(to.returned(value))
+        except Refused as refused:
+            if not is_refused or not isinstance(refused, NotThere):
+                maker = value.owner if isinstance(value.owner, Operation) else None
+                refusals.append(Refusal(refusal_of(op, str(refused)), maker))
+    if not refusals:
+        to.add(FuncReturnOp(*returned))
+    return refusals

@@ -104,7 +104,7 @@ def quantize(module: ModuleOp, ranges: Ranges, pool: DisposablePool) -> None:
 
     `XonncError` lists all values without a range. A module that has such pairs already stays as it is.
     """
-    if any(isinstance(op, QuantizeLinearOp | DequantizeLinearOp) for op in module.walk()):
+    if is_quantized(module):
         return
     missing: list[str] = []
     for function in [op for op in module.walk() if isinstance(op, FuncOp)]:
@@ -115,6 +115,11 @@ def quantize(module: ModuleOp, ranges: Ranges, pool: DisposablePool) -> None:
             + (f" and {len(missing) - 8} more" if len(missing) > 8 else "")
             + "; calibrate with this model"
         )
+
+
+def is_quantized(module: ModuleOp) -> bool:
+    """Whether there are roundings in `module`."""
+    return any(isinstance(op, QuantizeLinearOp | DequantizeLinearOp) for op in module.walk())
 
 
 def name_values(module: ModuleOp) -> None:

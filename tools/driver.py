@@ -16,6 +16,7 @@ from xonnc.tools.process import Exit, run
 
 COMMANDS = {
     "compile": "compiles an ONNX model for a target",
+    "run": "runs a package: the DLA's parts on the simulator, the rest on the CPU",
     "simulate": "runs a loadable on the NVDLA simulator",
     "emit": "writes an ONNX model as IR, as onnx-mlir does",
     "simplify": "makes an ONNX model simpler, its outputs the same",

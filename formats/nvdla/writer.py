@@ -11,12 +11,13 @@ from __future__ import annotations
 import io
 import struct
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.loadable import Blob, Loadable
 from xonnc.formats.nvdla.schema import LOADABLE, FieldType, Kind, Number, Table, Vector
 from xonnc.formats.replacing import replacing
+from xonnc.formats.sink import ByteSink
 
 IDENTIFIER = b"NVDA"
 _PAYLOAD_ALIGNMENT = 64
@@ -26,17 +27,18 @@ _LARGEST = (1 << 32) - 1
 def write_loadable(loadable: Loadable, path: Path) -> int:
     """Writes `loadable` to `path` through a temporary file beside it; gives the bytes written."""
     with replacing(path) as file:
-        return _write(loadable, file)
+        return write_to(loadable, file)
 
 
 def to_bytes(loadable: Loadable) -> bytes:
     """The bytes of the file that `loadable` is written to."""
     file = io.BytesIO()
-    _write(loadable, file)
+    write_to(loadable, file)
     return file.getvalue()
 
 
-def _write(loadable: Loadable, file: IO[bytes]) -> int:
+def write_to(loadable: Loadable, file: ByteSink) -> int:
+    """Writes the bytes of the file that `loadable` is to a stream; gives their number."""
     layout = _Layout()
     end = layout.finish(loadable)
     file.write(layout.head)
@@ -47,7 +49,7 @@ def _write(loadable: Loadable, file: IO[bytes]) -> int:
     return end
 
 
-def _write_payload(blob: Blob, file: IO[bytes]) -> int:
+def _write_payload(blob: Blob, file: ByteSink) -> int:
     """Writes a count and a blob's bytes, which are gone before the next blob's are made; gives the size."""
     data = blob.data if isinstance(blob.data, bytes | memoryview) else bytes(blob.data)
     if len(data) != len(blob.data):

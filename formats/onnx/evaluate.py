@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Protocol, TypeAlias, TypeGuard
 
 import numpy as np
+import onnx
 from xdsl.dialects.builtin import ModuleOp
 
 from xonnc.errors import XonncError
@@ -33,9 +34,6 @@ FAILURES = (
 class _Reference(Protocol):
     """The reference evaluator, which has no types."""
 
-    @property
-    def input_names(self) -> Sequence[str]: ...
-
     def run(self, output_names: None, feed_inputs: Mapping[str, object]) -> Sequence[object]: ...
 
 
@@ -47,19 +45,29 @@ def program_of(module: ModuleOp) -> Callable[[Sequence[Held]], Sequence[Held]]:
     or gives what is no tensor.
     """
     model = export_proto(module)
+    names = [value.name for value in model.graph.input]
+    reference = reference_of(model)
+
+    def run(inputs: Sequence[Held]) -> Sequence[Held]:
+        found = reference({name: _given(held) for name, held in zip(names, inputs, strict=True)})
+        return [_taken(value) for value in found]
+
+    return run
+
+
+def reference_of(model: onnx.ModelProto) -> Callable[[Mapping[str, object]], list[object]]:
+    """The model as a function of its inputs by name; both raise `XonncError` as `program_of` says."""
     try:
         reference: _Reference = import_module("onnx.reference").ReferenceEvaluator(model)
     except FAILURES as error:
         raise _failed(error) from error
 
-    def run(inputs: Sequence[Held]) -> Sequence[Held]:
-        feeds = {name: _given(held) for name, held in zip(reference.input_names, inputs, strict=True)}
+    def run(feeds: Mapping[str, object]) -> list[object]:
         try:
             with np.errstate(all="ignore"):
-                found = reference.run(None, feeds)
+                return list(reference.run(None, feeds))
         except FAILURES as error:
             raise _failed(error) from error
-        return [_taken(value) for value in found]
 
     return run
 

@@ -25,6 +25,7 @@ from xonnc.formats.onnx.load import STDIN, Spelling, parse, spelling_of
 from xonnc.formats.onnx.tensors import AnyArray, payload, stored_size
 from xonnc.formats.onnx.wire import RAW_DATA, varint
 from xonnc.formats.replacing import replacing
+from xonnc.formats.sink import ByteSink
 
 LARGEST_FILE = (1 << 31) - 1
 """protobuf reads no message of 2 GiB and more."""
@@ -123,7 +124,7 @@ def write(model: ExportedModel, stream: BinaryIO, spelling: Spelling) -> None:
     elif spelling == "onnxtxt":
         stream.write(_text(model.whole()))
     else:
-        _write_binary(model, stream)
+        write_binary(model, stream)
 
 
 def _text(model: onnx.ModelProto) -> bytes:
@@ -138,7 +139,8 @@ def _text(model: onnx.ModelProto) -> bytes:
     return text
 
 
-def _write_binary(model: ExportedModel, stream: BinaryIO) -> None:
+def write_binary(model: ExportedModel, stream: ByteSink) -> None:
+    """Writes the serialised model to `stream`, payloads from where they are."""
     outer = onnx.ModelProto()
     outer.CopyFrom(model.proto)
     outer.ClearField("graph")
@@ -154,7 +156,8 @@ def _write_binary(model: ExportedModel, stream: BinaryIO) -> None:
             f"the model takes {(len(head) + length) / 1e9:.1f} GB and one ONNX file holds at most 2.1 GB; "
             "write its weights to a second file with --external-data"
         )
-    stream.writelines((head, _GRAPH_TAG, varint(length), graph))
+    for part in (head, _GRAPH_TAG, varint(length), graph):
+        stream.write(part)
     for frame, initializer in zip(frames, model.initializers, strict=True):
         stream.write(frame)
         if initializer.elements is not None:

@@ -10,13 +10,17 @@ if TYPE_CHECKING:
     from xonnc.formats.nvdla.checks.check import read_checked
     from xonnc.formats.nvdla.reader import read_loadable
     from xonnc.native import compile_native as compile
+    from xonnc.packages import CompiledPackage, compile_package
     from xonnc.runtime.native.session import Session
     from xonnc.runtime.nvdla.simulator import Simulator, simulate
+    from xonnc.runtime.package import LoadedPackage, load_package
     from xonnc.simplifier import SimplifiedModel, simplify
     from xonnc.targets import load_target
 
 __all__ = [
     "Compilation",
+    "CompiledPackage",
+    "LoadedPackage",
     "RefusalError",
     "Session",
     "SimplifiedModel",
@@ -24,6 +28,8 @@ __all__ = [
     "XonncError",
     "compile",
     "compile_model",
+    "compile_package",
+    "load_package",
     "load_target",
     "read_checked",
     "read_loadable",
@@ -33,6 +39,8 @@ __all__ = [
 
 _HOMES = {
     "Compilation": "compiler",
+    "CompiledPackage": "packages",
+    "LoadedPackage": "runtime.package",
     "RefusalError": "errors",
     "Session": "runtime.native.session",
     "SimplifiedModel": "simplifier",
@@ -40,6 +48,8 @@ _HOMES = {
     "XonncError": "errors",
     "compile": "native",
     "compile_model": "compiler",
+    "compile_package": "packages",
+    "load_package": "runtime.package",
     "load_target": "targets",
     "read_checked": "formats.nvdla.checks.check",
     "read_loadable": "formats.nvdla.reader",

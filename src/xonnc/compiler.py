@@ -30,7 +30,7 @@ from xonnc.formats.onnx import import_model
 from xonnc.formats.onnx.opsets import identity_of
 from xonnc.lowering.compile import STAGES as DLA_STAGES
 from xonnc.lowering.compile import compile_to_loadable
-from xonnc.lowering.quantize_onnx import quantize
+from xonnc.lowering.quantize_onnx import is_quantized, quantize
 from xonnc.lowering.report import CompileReport
 from xonnc.targets import load_target
 from xonnc.tools.universe import XONNC_UNIVERSE
@@ -103,6 +103,29 @@ def compile_model(
     passed every static check of loadables.
     """
     hardware = load_target(target)
+    front = read_model(path, watch, calibrate)
+    compiled = compile_to_loadable(front.module, target, front.context, watch)
+    problems = check_loadable(compiled.loadable, hardware)
+    if problems:
+        raise CompilerBug(f"the loadable breaks a rule, of {len(problems)} found: {problems[0]}")
+    return Compilation(front.imported, front.simplified, front.opset, compiled.loadable, compiled.report)
+
+
+@dataclass(frozen=True)
+class Front:
+    """A model before it is placed: simplified, and rounded to 8 bits if that was asked for."""
+
+    module: ModuleOp
+    context: Context
+    imported: ModelSummary
+    simplified: ModelSummary
+    opset: int
+    is_rounded: bool
+    """Whether all of its roundings are ours, for the DLA's sake."""
+
+
+def read_model(path: str | Path, watch: Watcher | None = None, calibrate: Calibrate | None = None) -> Front:
+    """The stages that every target has, as `compile_model` describes them."""
     context = new_context()
     module = import_model(Path(path), context, inline_functions=True)
     imported, opset = summary(module), _opset(module)
@@ -111,14 +134,11 @@ def compile_model(
     XONNC_UNIVERSE.all_passes["simplify-onnx"]()().apply(context, module)
     DisposablePool.of(context).collect([module])
     simplified = summary(module)
+    is_rounded = calibrate is not None and not is_quantized(module)
     if calibrate is not None:
         quantize(module, calibrate(module), DisposablePool.of(context))
     seen("simplified", module)
-    compiled = compile_to_loadable(module, target, context, seen)
-    problems = check_loadable(compiled.loadable, hardware)
-    if problems:
-        raise CompilerBug(f"the loadable breaks a rule, of {len(problems)} found: {problems[0]}")
-    return Compilation(imported, simplified, opset, compiled.loadable, compiled.report)
+    return Front(module, context, imported, simplified, opset, is_rounded)
 
 
 def summary(module: ModuleOp) -> ModelSummary:

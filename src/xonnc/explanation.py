@@ -95,7 +95,7 @@ def explain_model(
         hardware.name,
         tuple(_with_company([explain(node, operator) for node, operator in nodes])),
         tuple(engines for _, engines in layers),
-        tuple(refusals),
+        tuple(refusal.reason for refusal in refusals),
     )
 
 

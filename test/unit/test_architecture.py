@@ -18,6 +18,7 @@ MAY_IMPORT = {
     "lowering": {"dialects", "rewriting", "transforms", "formats", "targets", "lowering"},
     "formats/onnx": {"dialects", "formats"},
     "formats/nvdla": {"formats", "targets"},
+    "formats/package": {"formats"},
     "targets": {"targets"},
     "runtime": {"formats", "targets", "runtime"},
     "fuzzing": {"compiler", "formats", "fuzzing", "runtime", "simplifier", "targets", "tools"},

@@ -1,4 +1,4 @@
-"""`xonnc compile`: an ONNX model becomes a loadable."""
+"""`xonnc compile`: an ONNX model becomes a loadable, or a package where the CPU has a part in it."""
 
 from __future__ import annotations
 
@@ -10,17 +10,22 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xonnc.errors import XonncError
+from xonnc.errors import RefusalError, XonncError
 from xonnc.formats.replacing import replacing
 from xonnc.runtime.calibration import METHODS
 from xonnc.tools.console import plural, progress, quantity, row, size
 from xonnc.tools.files import require_folder, stage_file
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from xdsl.dialects.builtin import ModuleOp
 
-    from xonnc.compiler import Compilation
+    from xonnc.compiler import Calibrate, Compilation, Watcher
     from xonnc.formats.nvdla.calibration import Ranges
+    from xonnc.lowering.report import CompileReport
+    from xonnc.packages import CompiledPackage
+    from xonnc.tools.console import Step
 
 
 class _Stop(Exception):
@@ -30,7 +35,20 @@ class _Stop(Exception):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
     parser.add_argument("model", type=Path, help="the model: .onnx, .onnxtxt or .json")
-    parser.add_argument("-o", "--output", type=Path, help="the loadable (default: beside the model, .nvdla)")
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        help="the loadable, or the package if it ends in .xpkg (default: beside the model: .nvdla, or .xpkg "
+        "where the CPU has a part in it)",
+    )
+    placing = parser.add_mutually_exclusive_group()
+    placing.add_argument(
+        "--package", action="store_true", help="write a package, whatever --output is called"
+    )
+    placing.add_argument(
+        "--require-dla", action="store_true", help="nothing on the CPU: list all that the DLA does not take"
+    )
     parser.add_argument(
         "--target", default="nv_full", help="a target's name or .toml file (default: %(default)s)"
     )
@@ -65,22 +83,84 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Compiles, writes and reports."""
     from xonnc.compiler import STAGES
+    from xonnc.packages import SUFFIX
 
     if args.stop_after and args.stop_after not in STAGES:
         raise XonncError(f"--stop-after {args.stop_after}: no such stage; there are {', '.join(STAGES)}")
     stops_early = args.stop_after not in (None, STAGES[-1])
-    output: Path = args.output or args.model.with_suffix(".mlir" if stops_early else ".nvdla")
+    output: Path | None = args.output
+    if stops_early and output is None:
+        output = args.model.with_suffix(".mlir")
     if not args.dry_run:
-        require_folder(output)
+        require_folder(output or args.model)
     if args.dump:
         args.dump.mkdir(parents=True, exist_ok=True)
+    wants_package = args.package or (output is not None and output.suffix == SUFFIX)
+    if args.require_dla and wants_package and not args.package:
+        raise XonncError(
+            f"{output}: a package, which may have parts on the CPU; --require-dla makes a .nvdla"
+        )
     try:
-        compilation = _compile(args, None if args.dry_run else output)
+        if wants_package or (output is None and not args.require_dla):
+            return _run_package(args, output)
+        return _run_loadable(args, output or args.model.with_suffix(".nvdla"))
     except _Stop:
         if not args.quiet:
             print(f"stopped after {args.stop_after}" + ("" if args.dry_run else f", wrote {output}"))
         return 0
+
+
+def _run_loadable(args: argparse.Namespace, output: Path) -> int:
+    """All of the model on the DLA, or an error with everything that cannot be there."""
+    from xonnc.compiler import compile_model
+    from xonnc.packages import SUFFIX, compile_package
+
+    options = _Options(args, None if args.dry_run else output)
+    try:
+        with options.progress() as step:
+            compilation = compile_model(args.model, args.target, options.watch(step), options.calibrate(step))
+    except RefusalError as refused:
+        with options.progress() as step:
+            package = compile_package(args.model, args.target, None, options.calibrate(step))
+        reasons = dict.fromkeys([*refused.reasons, *package.refusals])
+        offer = f"{args.model}: the CPU has to run a part; -o {output.with_suffix(SUFFIX)} makes a package"
+        raise RefusalError([*reasons, *([] if args.require_dla else [offer])]) from None
     written = 0 if args.dry_run else compilation.write(output)
+    return _told(args, compilation, output, written)
+
+
+def _run_package(args: argparse.Namespace, output: Path | None) -> int:
+    """A package; a loadable if no name was given and all of the model is on the DLA."""
+    from xonnc.compiler import STAGES, Compilation
+    from xonnc.packages import SUFFIX, compile_package
+
+    options = _Options(args, None if args.dry_run else output)
+    with options.progress() as step:
+        package = compile_package(args.model, args.target, options.watch(step), options.calibrate(step))
+    whole = package.whole
+    if output is None and whole is not None and not args.package:
+        compilation = Compilation(
+            package.imported, package.simplified, package.opset, whole.loadable, whole.report
+        )
+        loadable: Path = args.model.with_suffix(".nvdla")
+        return _told(args, compilation, loadable, 0 if args.dry_run else compilation.write(loadable))
+    if args.stop_after and args.stop_after != STAGES[-1]:
+        raise XonncError(
+            f"--stop-after {args.stop_after}: the CPU has a part in the model, so there is no such stage of "
+            "all of it; stop after 'simplified'"
+        )
+    path: Path = output or args.model.with_suffix(SUFFIX)
+    written = 0 if args.dry_run else package.write(path)
+    if args.json:
+        print(json.dumps(package_as_json(args.model, package, path if written else None), indent=2))
+    elif not args.quiet:
+        report_package(args.model, package, args.verbose)
+        if written:
+            print(f"wrote           {path} ({size(written)})")
+    return 0
+
+
+def _told(args: argparse.Namespace, compilation: Compilation, output: Path, written: int) -> int:
     if args.json:
         print(json.dumps(_as_json(args.model, compilation, output if written else None), indent=2))
     elif not args.quiet:
@@ -92,28 +172,46 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _compile(args: argparse.Namespace, output: Path | None) -> Compilation:
-    """Compiles with the dumps asked for; `_Stop` once the last stage wanted is written to `output`."""
-    from xonnc.compiler import STAGES, compile_model
+class _Options:
+    """What a compilation is watched by, and how it finds ranges, as the arguments say."""
 
-    with progress(f"compiling {args.model.name}", args.quiet) as step:
+    def __init__(self, args: argparse.Namespace, output: Path | None):
+        self._args = args
+        self._output = output
+        self._found: Ranges | None = None
+
+    def progress(self) -> AbstractContextManager[Step]:
+        """A bar for one compilation."""
+        return progress(f"compiling {self._args.model.name}", self._args.quiet)
+
+    def watch(self, step: Step) -> Watcher:
+        """Dumps what is asked for; `_Stop` once the last stage wanted is written to the output."""
+        from xonnc.compiler import STAGES
+
+        args = self._args
 
         def watch(stage: str, module: ModuleOp) -> None:
             step(STAGES.index(stage) + 1, len(STAGES), stage)
             if args.dump:
                 write_ir(module, stage_file(args.dump, STAGES, stage), args.elide_larger)
             if stage == args.stop_after:
-                if output:
-                    write_ir(module, output, args.elide_larger)
+                if self._output:
+                    write_ir(module, self._output, args.elide_larger)
                 raise _Stop
 
-        if not (args.calibrate or args.calib):
-            return compile_model(args.model, args.target, watch)
+        return watch
+
+    def calibrate(self, step: Step) -> Calibrate | None:
+        """Finds the ranges, once, if the model is to be rounded."""
+        if not (self._args.calibrate or self._args.calib):
+            return None
 
         def ranges(module: ModuleOp) -> Ranges:
-            return _ranges(args, module, step)
+            if self._found is None:
+                self._found = _ranges(self._args, module, step)
+            return self._found
 
-        return compile_model(args.model, args.target, watch, ranges)
+        return ranges
 
 
 def _ranges(args: argparse.Namespace, module: ModuleOp, step: Callable[[int, int, str], None]) -> Ranges:
@@ -144,7 +242,32 @@ def write_ir(module: ModuleOp, path: Path, elide_larger: int | None = None) -> N
 
 def report(model: Path, compilation: Compilation) -> None:
     """What a person wants to know of a compilation, in a few lines."""
-    before, after, numbers = compilation.imported, compilation.simplified, compilation.report
+    numbers = compilation.report
+    _report_model(model, compilation)
+    _report_dla("placed", numbers)
+
+
+def report_package(model: Path, package: CompiledPackage, is_verbose: bool) -> None:
+    """What runs where, and why."""
+    _report_model(model, package)
+    on_cpu = len(package.cpu_nodes)
+    row(
+        "placed",
+        f"{package.target}: {plural(package.nodes - on_cpu, 'node')} on the DLA in "
+        f"{plural(len(package.compiled), 'part')}, {on_cpu} on the CPU, "
+        f"{plural(package.crossings, 'tensor')} in between",
+    )
+    for count, operator, reason in package.causes:
+        row("on the CPU", f"{count} {operator}: {reason}")
+    if is_verbose:
+        for node in package.cpu_nodes:
+            row("node", f"{node.name} ({node.operator}): {node.reason}")
+    for number, compiled in enumerate(package.compiled, 1):
+        _report_dla(f"DLA part {number}", compiled.report)
+
+
+def _report_model(model: Path, compilation: Compilation | CompiledPackage) -> None:
+    before, after = compilation.imported, compilation.simplified
     print(
         f"{model.name}   opset {compilation.opset}, {plural(before.nodes, 'node')}, "
         f"{quantity(before.parameters)} parameters"
@@ -155,8 +278,11 @@ def report(model: Path, compilation: Compilation) -> None:
         "simplified",
         f"{before.nodes} -> {plural(after.nodes, 'node')}" + (f" (gone: {shown})" if shown else ""),
     )
+
+
+def _report_dla(label: str, numbers: CompileReport) -> None:
     engines = ", ".join(f"{engine} {count}" for engine, count in numbers.layers_by_engine.items())
-    row("placed", f"{numbers.target}: {engines} (hardware layers)")
+    row(label, f"{numbers.target}: {engines} (hardware layers)")
     if numbers.conv_splits:
         pieces = sum(numbers.conv_splits.values())
         row("split", f"{plural(len(numbers.conv_splits), 'convolution')} run as {pieces} to fit the buffer")
@@ -189,4 +315,24 @@ def _as_json(model: Path, compilation: Compilation, output: Path | None) -> dict
         "simplified": asdict(compilation.simplified),
         "report": asdict(numbers)
         | {"macs": numbers.macs, "cycles": numbers.cycles, "milliseconds": numbers.milliseconds},
+    }
+
+
+def package_as_json(model: Path, package: CompiledPackage, output: Path | None) -> dict[str, object]:
+    """The same for programs."""
+    return {
+        "model": str(model),
+        "output": None if output is None else str(output),
+        "opset": package.opset,
+        "target": package.target,
+        "imported": asdict(package.imported),
+        "simplified": asdict(package.simplified),
+        "nodes": package.nodes,
+        "crossings": package.crossings,
+        "cpu_nodes": [asdict(node) for node in package.cpu_nodes],
+        "steps": [
+            {"kind": step.kind, "inputs": step.inputs, "outputs": step.outputs}
+            for step in package.manifest.steps
+        ],
+        "reports": [asdict(compiled.report) for compiled in package.compiled],
     }

@@ -310,7 +310,7 @@ def product(net: Net) -> onnx.ModelProto:
         (scaled_by_channel, "4 scales for one tensor of activations (the engines take one)"),
         (bounded_twice, "more bounds than the SDP has stages; let the QuantizeLinear's range be the bound"),
         (two_sums, "a sum of more than one chain of operators; put a QuantizeLinear behind all but one"),
-        (cumulated, "(CumSum): the DLA has no such operator in integers; end the model in front of it"),
+        (cumulated, "(CumSum): the DLA has no such operator in integers; in a package"),
         (product, "a product of two computed cubes; run it on the CPU"),
     ],
 )

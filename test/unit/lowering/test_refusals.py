@@ -137,7 +137,7 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     (
         "y = Sin(x)",
         {},
-        "Sin_0 (Sin): the DLA has no such operator; end the model in front of it and run the rest on the CPU",
+        "Sin_0 (Sin): the DLA has no such operator; in a package (-o model.xpkg) it runs on the CPU",
     ),
     ("y = Add(x, c)", {"weights": {"c": (2, 3, 8, 8)}}, "is broadcast to [2, 3, 8, 8]"),
 ]

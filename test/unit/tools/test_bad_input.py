@@ -136,7 +136,7 @@ REFUSED: dict[str, tuple[Maker, str]] = {
     "operator": (graph(node("Sin", "x", "a", "s1"), node("Cos", "a", "y", "c1")), "s1 (Sin): "),
     "unknown domain": (
         graph(helper.make_node("Foo", ["x"], ["y"], "foo1", domain="my.domain")),
-        "foo1 (my.domain.Foo): the DLA has no such operator; end the model in front of it",
+        "foo1 (my.domain.Foo): the DLA has no such operator; in a package",
     ),
     "stride": (conv((4, 4, 1, 1), strides=[9, 9]), "conv1 (Conv): stride 9"),
     "dilation": (conv((4, 4, 1, 2), dilations=[1, 33], pads=[0, 31, 0, 31]), "conv1 (Conv): dilation 33"),
@@ -181,7 +181,7 @@ def test_all_refusals_come_at_once_and_only_causes(tmp_path: Path, capsys: pytes
     model = saved(
         tmp_path, [node("Sin", "x", "a", "s1"), node("Relu", "a", "b", "r1"), node("Cos", "b", "y", "c1")]
     )
-    assert driver.main(["compile", str(model)]) == 1
+    assert driver.main(["compile", str(model), "--require-dla"]) == 1
     lines = capsys.readouterr().err.splitlines()
     assert [line.split(":")[1].strip() for line in lines] == ["s1 (Sin)", "c1 (Cos)"]
 
@@ -243,7 +243,7 @@ def test_a_bug_of_ours_leaves_a_reproducer(
     def broken(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("xonnc.compiler.compile_model", broken)
+    monkeypatch.setattr("xonnc.packages.compile_package", broken)
     model = saved(tmp_path, [node("Relu", "x", "y", "act")])
     assert driver.main(["compile", str(model)]) == 3
     line = capsys.readouterr().err

@@ -1,0 +1,73 @@
+"""Models in memory that came from elsewhere: whether they are whole, and their run by the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+import onnx
+from google.protobuf.message import DecodeError
+
+from xonnc.errors import XonncError
+from xonnc.formats.onnx.evaluate import reference_of
+
+
+def check_whole(data: bytes, name: str) -> None:
+    """
+    Raises `XonncError` unless `data` is a model with all weights in it.
+
+    One that names other files could make whoever runs it read any file there is.
+    """
+    for tensor in _tensors(_parsed(data, name)):
+        if tensor.data_location == onnx.TensorProto.EXTERNAL or tensor.external_data:
+            raise XonncError(f"{name}: tensor '{tensor.name}' is in another file; a part holds its weights")
+
+
+def program(data: bytes, name: str) -> Callable[[Mapping[str, object]], list[object]]:
+    """
+    The model `data` as a function of its inputs by name to its outputs in order, by the onnx package.
+
+    Both raise `XonncError` where the reference evaluator fails.
+    """
+    return reference_of(_parsed(data, name))
+
+
+def _parsed(data: bytes, name: str) -> onnx.ModelProto:
+    try:
+        model = onnx.ModelProto.FromString(data)
+    except DecodeError:
+        raise XonncError(f"{name}: not an ONNX model, or damaged: protobuf cannot decode it") from None
+    if not model.HasField("graph"):
+        raise XonncError(f"{name}: not an ONNX model: there is no graph in it")
+    return model
+
+
+def _tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
+    yield from _in_graph(model.graph)
+    for function in model.functions:
+        yield from _in_nodes(function.node)
+        yield from _in_attributes(function.attribute_proto)
+    for training in model.training_info:
+        yield from _in_graph(training.initialization)
+        yield from _in_graph(training.algorithm)
+
+
+def _in_graph(graph: onnx.GraphProto) -> Iterator[onnx.TensorProto]:
+    yield from graph.initializer
+    for sparse in graph.sparse_initializer:
+        yield from (sparse.values, sparse.indices)
+    yield from _in_nodes(graph.node)
+
+
+def _in_nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.TensorProto]:
+    for node in nodes:
+        yield from _in_attributes(node.attribute)
+
+
+def _in_attributes(attributes: Iterable[onnx.AttributeProto]) -> Iterator[onnx.TensorProto]:
+    for attribute in attributes:
+        yield attribute.t
+        yield from attribute.tensors
+        for sparse in (attribute.sparse_tensor, *attribute.sparse_tensors):
+            yield from (sparse.values, sparse.indices)
+        for graph in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
+            yield from _in_graph(graph)

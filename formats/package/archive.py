@@ -1,0 +1,147 @@
+"""
+The file of a package: a ZIP archive whose members are stored as they are, without compression.
+
+The same parts give the same bytes: members have no dates, and stand in the order of the steps, the manifest
+last. Nothing is ever unpacked to disk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, BinaryIO
+
+from xonnc.errors import XonncError
+from xonnc.formats.package.manifest import Manifest, Step, read_manifest, write_manifest
+from xonnc.formats.replacing import replacing
+from xonnc.formats.sink import Bytes, ByteSink
+
+MANIFEST = "manifest.json"
+LARGEST_MANIFEST = 16 << 20
+NO_DATE = (1980, 1, 1, 0, 0, 0)
+"""The first day that the format can say."""
+
+_ENCRYPTED = 1
+
+WritePart = Callable[[ByteSink], object]
+"""Writes a part's bytes to a stream that cannot go back."""
+
+
+class _Counted:
+    """A stream that knows how much went through it, and its SHA-256."""
+
+    def __init__(self, stream: IO[bytes]):
+        self._stream = stream
+        self._digest = hashlib.sha256()
+        self.size = 0
+
+    def write(self, data: Bytes, /) -> int:
+        """Writes and counts."""
+        self._digest.update(data)
+        self.size += memoryview(data).nbytes
+        return self._stream.write(data)
+
+    def hexdigest(self) -> str:
+        """The digest of all that was written."""
+        return self._digest.hexdigest()
+
+
+def write_package(path: Path, manifest: Manifest, parts: Sequence[WritePart]) -> int:
+    """
+    Writes a package through a temporary file; gives its size in bytes.
+
+    `parts` write the files of the manifest's steps, whose sizes and digests become known by that.
+    """
+    with replacing(path) as file:
+        _write(file, manifest, parts)
+    return path.stat().st_size
+
+
+def _write(file: BinaryIO, manifest: Manifest, parts: Sequence[WritePart]) -> None:
+    steps: list[Step] = []
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for step, write in zip(manifest.steps, parts, strict=True):
+            with archive.open(_member(step.file), "w", force_zip64=True) as stream:
+                counted = _Counted(stream)
+                write(counted)
+            steps.append(replace(step, size=counted.size, sha256=counted.hexdigest()))
+        archive.writestr(_member(MANIFEST), write_manifest(replace(manifest, steps=tuple(steps))))
+
+
+def _member(name: str) -> zipfile.ZipInfo:
+    info = zipfile.ZipInfo(name, NO_DATE)
+    info.create_system = 3
+    info.external_attr = 0o644 << 16
+    return info
+
+
+@dataclass(frozen=True)
+class Package:
+    """A package's manifest, and the bytes of each step's part in the same order."""
+
+    name: str
+    manifest: Manifest
+    parts: tuple[bytes, ...]
+
+
+def read_package(path: Path) -> Package:
+    """The package in a file, each part checked against its digest; `XonncError` for what is none."""
+    if not path.is_file():
+        raise XonncError(f"{path}: no such file")
+    try:
+        length = path.stat().st_size
+        with path.open("rb") as file, zipfile.ZipFile(file) as archive:
+            members = _members(archive, length)
+            manifest = _manifest(archive, members)
+            parts = tuple(_part(archive, members, step) for step in manifest.steps)
+    except XonncError as error:
+        raise XonncError(f"{path}: {error}") from None
+    except (OSError, zipfile.BadZipFile, NotImplementedError, EOFError, UnicodeDecodeError) as error:
+        raise XonncError(f"{path}: no package, or damaged: {error}") from None
+    return Package(str(path), manifest, parts)
+
+
+def _members(archive: zipfile.ZipFile, length: int) -> dict[str, zipfile.ZipInfo]:
+    """The members by name: stored, whole inside the file, each once."""
+    found: dict[str, zipfile.ZipInfo] = {}
+    for info in archive.infolist():
+        name = info.filename
+        if name in found:
+            raise XonncError(f"'{name}' is in it twice; names of members are different")
+        if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & _ENCRYPTED:
+            raise XonncError(f"'{name}' is compressed or encrypted; members of packages are stored")
+        if info.file_size != info.compress_size or info.header_offset + info.file_size > length:
+            raise XonncError(f"'{name}' has {info.file_size} bytes, the file has {length}")
+        found[name] = info
+    return found
+
+
+def _manifest(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]) -> Manifest:
+    info = members.get(MANIFEST)
+    if info is None:
+        raise XonncError(f"no {MANIFEST} in it; it is no package")
+    if info.file_size > LARGEST_MANIFEST:
+        raise XonncError(f"{MANIFEST} has {info.file_size} bytes; it has up to {LARGEST_MANIFEST}")
+    try:
+        manifest = read_manifest(archive.read(info))
+    except XonncError as error:
+        raise XonncError(f"{MANIFEST}: {error}") from None
+    strangers = members.keys() - {MANIFEST, *(step.file for step in manifest.steps)}
+    if strangers:
+        raise XonncError(f"'{min(strangers)}' is in it, which {MANIFEST} does not name")
+    return manifest
+
+
+def _part(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo], step: Step) -> bytes:
+    info = members.get(step.file)
+    if info is None:
+        raise XonncError(f"no '{step.file}' in it, which {MANIFEST} names")
+    if info.file_size != step.size:
+        raise XonncError(f"'{step.file}' has {info.file_size} bytes, {MANIFEST} says {step.size}")
+    data = archive.read(info)
+    if hashlib.sha256(data).hexdigest() != step.sha256:
+        raise XonncError(f"'{step.file}': its SHA-256 is not the one in {MANIFEST}; it was changed")
+    return data

@@ -1,0 +1,236 @@
+"""
+What a package says of itself: `manifest.json`, the form of which is in docs/nvdla-package.md.
+
+Everything read is checked: names, numbers, and that each step finds what it takes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any, Literal, TypeAlias, TypeGuard
+
+from xonnc.errors import XonncError
+from xonnc.formats.nvdla.quantization import Grid
+
+FORMAT = "xonnc-package"
+VERSION = 1
+
+Kind: TypeAlias = Literal["dla", "cpu"]
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_FILE = re.compile(r"parts/[0-9]+\.(nvdla|onnx)")
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """
+    A value that goes between steps: numpy's name of its element type, `sequence` or the like for others.
+
+    `shape` has `None` for sizes that only a run knows, and is `None` itself where the rank is unknown.
+    """
+
+    type: str
+    shape: tuple[int | None, ...] | None
+
+
+@dataclass(frozen=True)
+class Port:
+    """An input or output of the model, and the value that it is."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Step:
+    """One part: the file that holds it, its bytes and their SHA-256, and the values it takes and gives."""
+
+    kind: Kind
+    file: str
+    size: int
+    sha256: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    grids: Mapping[str, Grid]
+    """What the integers are that a part on the DLA takes and gives, by value."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The whole of it; steps run in order."""
+
+    target: str
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    values: Mapping[str, Tensor]
+    steps: tuple[Step, ...]
+
+    def __post_init__(self) -> None:
+        """Raises `XonncError` if a step takes what none before it gives, or gives what there is already."""
+        there = _distinct([port.value for port in self.inputs], "inputs")
+        _distinct([port.name for port in self.inputs], "names of inputs")
+        _distinct([port.name for port in self.outputs], "names of outputs")
+        files: set[str] = set()
+        for number, step in enumerate(self.steps):
+            where = f"step {number}"
+            if step.file in files:
+                raise XonncError(f"{where}: '{step.file}' is another step's file")
+            files.add(step.file)
+            if missing := [name for name in step.inputs if name not in there]:
+                raise XonncError(f"{where}: takes '{missing[0]}', which no step before it gives")
+            if twice := [name for name in step.outputs if name in there]:
+                raise XonncError(f"{where}: gives '{twice[0]}', which is there already")
+            there |= _distinct(step.outputs, f"outputs of {where}")
+        if missing := [port.value for port in self.outputs if port.value not in there]:
+            raise XonncError(f"output '{missing[0]}' is given by no step")
+        if unknown := sorted(there - self.values.keys()):
+            raise XonncError(f"value '{unknown[0]}' has no type")
+
+
+def _distinct(names: Sequence[str], what: str) -> set[str]:
+    found: set[str] = set()
+    for name in names:
+        if name in found:
+            raise XonncError(f"{what}: '{name}' twice")
+        found.add(name)
+    return found
+
+
+def write_manifest(manifest: Manifest) -> bytes:
+    """The JSON of a manifest: the same bytes for the same manifest."""
+    table = {
+        "format": FORMAT,
+        "version": VERSION,
+        "target": manifest.target,
+        "inputs": [{"name": port.name, "value": port.value} for port in manifest.inputs],
+        "outputs": [{"name": port.name, "value": port.value} for port in manifest.outputs],
+        "values": {
+            name: {"type": tensor.type, "shape": None if tensor.shape is None else list(tensor.shape)}
+            for name, tensor in sorted(manifest.values.items())
+        },
+        "steps": [
+            {
+                "kind": step.kind,
+                "file": step.file,
+                "size": step.size,
+                "sha256": step.sha256,
+                "inputs": list(step.inputs),
+                "outputs": list(step.outputs),
+                "grids": {
+                    name: {"scale": grid.scale, "zero_point": grid.zero}
+                    for name, grid in sorted(step.grids.items())
+                },
+            }
+            for step in manifest.steps
+        ],
+    }
+    return (json.dumps(table, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def read_manifest(data: bytes) -> Manifest:
+    """The manifest in `data`; `XonncError` names the entry that is wrong."""
+    try:
+        table: Any = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise XonncError(f"not JSON: {error}") from None
+    if _entry(table, "format", str, "manifest") != FORMAT:
+        raise XonncError(f"format '{table['format']}' is not '{FORMAT}'")
+    version = _entry(table, "version", int, "manifest")
+    if version != VERSION:
+        raise XonncError(f"version {version}; this release reads {VERSION}")
+    values = _entry(table, "values", dict, "manifest")
+    return Manifest(
+        target=_entry(table, "target", str, "manifest"),
+        inputs=tuple(_port(each, f"input {n}") for n, each in _list(table, "inputs", "manifest")),
+        outputs=tuple(_port(each, f"output {n}") for n, each in _list(table, "outputs", "manifest")),
+        values={name: _tensor(each, f"value '{name}'") for name, each in values.items()},
+        steps=tuple(_step(each, f"step {n}") for n, each in _list(table, "steps", "manifest")),
+    )
+
+
+def _port(table: Any, where: str) -> Port:
+    return Port(_entry(table, "name", str, where), _entry(table, "value", str, where))
+
+
+def _tensor(table: Any, where: str) -> Tensor:
+    type_ = _entry(table, "type", str, where)
+    if _object(table).get("shape") is None:
+        return Tensor(type_, None)
+    sizes = [size for _, size in _list(table, "shape", where)]
+    if not all(size is None or (type(size) is int and size >= 0) for size in sizes):
+        raise XonncError(f"{where}: shape {sizes}; sizes are whole numbers or null")
+    return Tensor(type_, tuple(sizes))
+
+
+def _step(table: Any, where: str) -> Step:
+    said = _entry(table, "kind", str, where)
+    kind: Kind | None = "dla" if said == "dla" else "cpu" if said == "cpu" else None
+    if kind is None:
+        raise XonncError(f"{where}: kind '{said}'; there are dla and cpu")
+    file, size = _entry(table, "file", str, where), _entry(table, "size", int, where)
+    digest = _entry(table, "sha256", str, where)
+    if not _FILE.fullmatch(file):
+        raise XonncError(f"{where}: file '{file}'; parts are called parts/NUMBER.nvdla or .onnx")
+    if size < 0 or not _DIGEST.fullmatch(digest):
+        raise XonncError(f"{where}: size {size} and sha256 '{digest}' are no size and digest")
+    grids = _entry(table, "grids", dict, where)
+    return Step(
+        kind=kind,
+        file=file,
+        size=size,
+        sha256=digest,
+        inputs=_names(table, "inputs", where),
+        outputs=_names(table, "outputs", where),
+        grids={name: _grid(each, f"{where}: grid of '{name}'") for name, each in grids.items()},
+    )
+
+
+def _grid(table: Any, where: str) -> Grid:
+    scale, zero = _entry(table, "scale", float, where), _entry(table, "zero_point", int, where)
+    if not (isfinite(scale) and scale > 0):
+        raise XonncError(f"{where}: scale {scale:g}; scales are above 0")
+    return Grid(scale, zero)
+
+
+def _names(table: Any, key: str, where: str) -> tuple[str, ...]:
+    found = [each for _, each in _list(table, key, where)]
+    if not all(isinstance(each, str) for each in found):
+        raise XonncError(f"{where}: {key} are names of values")
+    return tuple(found)
+
+
+def _list(table: Any, key: str, where: str) -> list[tuple[int, Any]]:
+    found: list[Any] = _entry(table, key, list, where)
+    return list(enumerate(found))
+
+
+def _is_object(table: Any) -> TypeGuard[dict[str, Any]]:
+    return type(table) is dict
+
+
+def _object(table: Any) -> Mapping[str, Any]:
+    """A JSON object; anything else has no entries."""
+    return table if _is_object(table) else {}
+
+
+def _entry(table: Any, key: str, kind: type[Any], where: str) -> Any:
+    """An entry of the right JSON type; whole numbers serve as floats."""
+    found = _object(table).get(key)
+    if kind is float and type(found) is int:
+        return float(found)
+    if type(found) is not kind:
+        raise XonncError(f"{where}: '{key}' is {found!r:.60}, where {_JSON[kind]} is needed")
+    return found
+
+
+_JSON: Mapping[type[Any], str] = {
+    dict: "an object",
+    float: "a number",
+    int: "a whole number",
+    list: "a list",
+    str: "text",
+}

@@ -1,0 +1,127 @@
+"""A part of a network as a module of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint
+
+from xonnc.dialects.onnx.ops.builtin import EntryPointOp, ReturnOp
+from xonnc.lowering.placement.graph import Graph
+
+MAIN = "main_graph"
+"""The symbol of a model's function, as imported models have it."""
+
+ABOUT_THE_MODEL = ("onnx.opset_imports", "onnx.ir_version", "onnx.functions")
+"""What a part of a model says of itself as the model does."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """
+    Nodes that run together, in order, the values they take from elsewhere, and those that go elsewhere.
+    """
+
+    is_dla: bool
+    nodes: tuple[int, ...]
+    inputs: tuple[SSAValue, ...]
+    outputs: tuple[SSAValue, ...]
+
+
+@dataclass(frozen=True)
+class Outlined:
+    """A part's own module, and of which node each of its operations is a copy."""
+
+    module: ModuleOp
+    nodes: Mapping[Operation, int]
+    readers: Mapping[SSAValue, Sequence[int]]
+    """The part's nodes that read each of its inputs."""
+
+    def concerned(self, about: object) -> Sequence[int]:
+        """The nodes that something about an operation or input of the module concerns."""
+        if isinstance(about, Operation):
+            return [self.nodes[about]] if about in self.nodes else []
+        return next((nodes for value, nodes in self.readers.items() if value is about), ())
+
+
+def part_of(graph: Graph, nodes: Sequence[int], is_dla: bool) -> Part:
+    """
+    The part that `nodes` are.
+
+    Inputs and outputs of the network come first, in its order; a part of all nodes takes them all.
+    """
+    inside = set(nodes)
+    made = [result for node in nodes for result in graph.nodes[node].results]
+    there = set(made)
+    taken = dict.fromkeys(value for node in nodes for value in graph.needed(graph.nodes[node]))
+    arguments = graph.function.body.block.args
+    is_all = len(nodes) == len(graph.nodes)
+    inputs = [argument for argument in arguments if argument in taken or is_all]
+    inputs += [
+        value
+        for value in taken
+        if value not in there and value.owner not in graph.fixed and value not in arguments
+    ]
+    read_elsewhere = {
+        value
+        for node, op in enumerate(graph.nodes)
+        if node not in inside
+        for value in graph.needed(op)
+        if value in there
+    }
+    outputs = dict.fromkeys(value for value in graph.results if value in there)
+    outputs |= dict.fromkeys(value for value in made if value in read_elsewhere)
+    return Part(is_dla, tuple(nodes), tuple(inputs), tuple(outputs))
+
+
+def outline(part: Part, graph: Graph, names: Mapping[SSAValue, str]) -> Outlined:
+    """A copy of a part as a model; inputs and outputs are called by `names`, constants are shared."""
+    source = graph.function.parent_op()
+    assert isinstance(source, ModuleOp)
+    function = FuncOp(MAIN, ([value.type for value in part.inputs], [value.type for value in part.outputs]))
+    block = function.body.block
+    copies: dict[SSAValue, SSAValue] = dict(zip(part.inputs, block.args, strict=True))
+    builder = Builder(InsertPoint.at_end(block))
+    needed = [value for node in part.nodes for value in graph.needed(graph.nodes[node])] + [*part.outputs]
+    wanted = _fixed_for(needed, graph)
+    for op in graph.function.body.block.ops:
+        if op in wanted:
+            builder.insert(op.clone(copies))
+    nodes: dict[Operation, int] = {}
+    readers: dict[SSAValue, list[int]] = {argument: [] for argument in block.args}
+    for node in part.nodes:
+        op = graph.nodes[node]
+        copy = builder.insert(op.clone(copies))
+        nodes[copy] = node
+        for value in graph.needed(op):
+            if (copied := copies.get(value, value)) in readers:
+                readers[copied].append(node)
+    builder.insert(ReturnOp(*(copies[value] for value in part.outputs)))
+    function.arg_attrs = _named(part.inputs, names)
+    function.res_attrs = _named(part.outputs, names)
+    module = ModuleOp([function, EntryPointOp.create(properties={"func": SymbolRefAttr(MAIN)})])
+    for key in ABOUT_THE_MODEL:
+        if key in source.attributes:
+            module.attributes[key] = source.attributes[key]
+    return Outlined(module, nodes, readers)
+
+
+def _fixed_for(values: Sequence[SSAValue], graph: Graph) -> set[Operation]:
+    """The ops of constants that `values` need."""
+    found: set[Operation] = set()
+    waiting = [value.owner for value in values]
+    while waiting:
+        op = waiting.pop()
+        if isinstance(op, Operation) and op in graph.fixed and op not in found:
+            found.add(op)
+            waiting += [value.owner for value in op.operands]
+    return found
+
+
+def _named(values: Sequence[SSAValue], names: Mapping[SSAValue, str]) -> ArrayAttr[DictionaryAttr]:
+    return ArrayAttr([DictionaryAttr({"onnx.name": StringAttr(names[value])}) for value in values])

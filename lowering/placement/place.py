@@ -1,0 +1,180 @@
+"""
+Placing a network: what the DLA takes goes there, the rest to the CPU, with the fewest tensors in between.
+
+Whether the DLA takes a node is what the back end says when it tries: parts are compiled, nodes it refuses
+go to the CPU with its reason, and the rest is parted anew, until all parts for the DLA compile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+
+from xonnc.dialects.onnx.locations import describe, node_name
+from xonnc.dialects.onnx.types import NONE, static_shape
+from xonnc.errors import RefusalError, XonncError
+from xonnc.lowering.compile import CompiledLoadable, Watcher, compile_to_loadable
+from xonnc.lowering.convert_onnx_to_dla import TABLES, refusal_of, rule_of
+from xonnc.lowering.placement.graph import Graph, graph_of
+from xonnc.lowering.placement.outline import Outlined, Part, outline, part_of
+from xonnc.lowering.placement.sides import nodes_on_dla
+from xonnc.lowering.placement.turns import turns
+from xonnc.targets import NvdlaTarget, load_target
+
+WORTH_A_CROSSING = frozenset(("CONV", "PDP", "CDP"))
+"""Engines whose work is worth taking tensors to the DLA and back; other nodes follow their neighbours."""
+
+EXACT_ROUNDS = 24
+"""After this many rounds a part with a refused node goes to the CPU as a whole."""
+
+FOLLOWS = "the DLA takes it, but it is cheap and its neighbours run on the CPU"
+
+
+@dataclass(frozen=True)
+class PlacedPart:
+    """A part with its own module, and the loadable if it is for the DLA."""
+
+    part: Part
+    outlined: Outlined
+    compiled: CompiledLoadable | None
+
+
+@dataclass(frozen=True)
+class Placement:
+    """The parts of a network in the order in which they run."""
+
+    graph: Graph
+    names: Mapping[SSAValue, str]
+    parts: tuple[PlacedPart, ...]
+    refused: Mapping[int, str]
+    """Why the DLA does not take a node: one line with its name."""
+
+    @property
+    def on_cpu(self) -> dict[int, str]:
+        """The nodes on the CPU, and the rule by which they are there."""
+        nodes = [node for placed in self.parts if not placed.part.is_dla for node in placed.part.nodes]
+        return {
+            node: rule_of(self.graph.nodes[node], self.refused[node]) if node in self.refused else FOLLOWS
+            for node in sorted(nodes)
+        }
+
+    @property
+    def crossings(self) -> int:
+        """Tensors that go into or out of parts on the DLA."""
+        return sum(len(p.part.inputs) + len(p.part.outputs) for p in self.parts if p.part.is_dla)
+
+
+def place(
+    module: ModuleOp,
+    target: str,
+    ctx: Context,
+    names: Mapping[SSAValue, str],
+    watch: Watcher | None = None,
+) -> Placement:
+    """
+    Places the network in `module`, which stays as it is; `names` calls each of its values.
+
+    `module` should be simplified. `watch` sees the stages of the back end while all of it seems to go to the
+    DLA. Raises `XonncError` for an unknown target or what is no network.
+    """
+    return _Placing(module, target, ctx, names).run(watch)
+
+
+class _Placing:
+    def __init__(self, module: ModuleOp, target: str, ctx: Context, names: Mapping[SSAValue, str]):
+        self._module = module
+        self._target = target
+        self._ctx = ctx
+        self._names = names
+        self._graph = graph_of(module)
+        hardware = load_target(target)
+        self._refused = {
+            node: refusal_of(op, reason)
+            for node, op in enumerate(self._graph.nodes)
+            if (reason := impossible(op, hardware)) is not None
+        }
+        self._engines: dict[int, str] = {}
+        self._done: dict[Part, PlacedPart] = {}
+
+    def run(self, watch: Watcher | None) -> Placement:
+        """Parts, tries and parts again."""
+        for number in range(EXACT_ROUNDS + 2 * len(self._graph.nodes)):
+            parts = self._parts()
+            is_whole = len(parts) == 1 and not self._refused
+            known = len(self._engines) + len(self._refused)
+            for part in parts:
+                if part not in self._done:
+                    self._try(part, number < EXACT_ROUNDS, watch if is_whole else None)
+            is_whole = is_whole and parts[0] in self._done
+            if is_whole or len(self._engines) + len(self._refused) == known:
+                placed = tuple(self._done[part] for part in parts)
+                return Placement(self._graph, self._names, placed, self._refused)
+        raise AssertionError("each round refuses a node or learns an engine")
+
+    def _parts(self) -> list[Part]:
+        free = {
+            node
+            for node, engine in self._engines.items()
+            if engine not in WORTH_A_CROSSING and node not in self._refused
+        }
+        sure = set(range(len(self._graph.nodes))) - free - self._refused.keys()
+        on_dla = nodes_on_dla(self._graph.flow, sure, self._refused.keys())
+        parts = [part_of(self._graph, nodes, nodes[0] in on_dla) for nodes in turns(self._graph.flow, on_dla)]
+        constants = tuple(dict.fromkeys(v for v in self._graph.results if v.owner in self._graph.fixed))
+        return [*parts, Part(False, (), (), constants)] if constants else parts
+
+    def _try(self, part: Part, is_exact: bool, watch: Watcher | None) -> None:
+        """Makes the part, or finds out which of its nodes the DLA refuses."""
+        outlined = outline(part, self._graph, self._names)
+        if not part.is_dla:
+            self._done[part] = PlacedPart(part, outlined, None)
+            return
+        kept = [self._module, *(placed.outlined.module for placed in self._done.values())]
+        try:
+            compiled = compile_to_loadable(outlined.module, self._target, self._ctx, watch, kept)
+        except RefusalError as error:
+            blamed = _blamed(error, outlined)
+        except XonncError as error:
+            blamed = _blamed_late(error, outlined)
+        else:
+            self._done[part] = PlacedPart(part, outlined, compiled)
+            for op, node in outlined.nodes.items():
+                self._engines.setdefault(node, compiled.engines.get(op, "view"))
+            return
+        if not is_exact:
+            reason = next(iter(blamed.values()))
+            blamed |= {node: reason for node in part.nodes if node not in blamed}
+        self._refused |= blamed
+
+
+def impossible(op: Operation, target: NvdlaTarget) -> str | None:
+    """Why no part for `target` can have `op` in it, whatever is around it; `None` if one may."""
+    tables = [table for precision, table in TABLES.items() if precision in target.precisions]
+    if not any(type(op) in table for table in tables):
+        return "the DLA has no such operator"
+    for value in (*op.operands, *op.results):
+        if value.type != NONE and static_shape(value.type) is None:
+            return f"{value.type}, a shape that is not known before it runs; fix the shapes of the inputs"
+    return None
+
+
+def _blamed(error: RefusalError, outlined: Outlined) -> dict[int, str]:
+    """The nodes that refusals are about; all of them if one is about none."""
+    found: dict[int, str] = {}
+    pairs = list(zip(error.reasons, error.subjects, strict=True))
+    for reason, about in sorted(pairs, key=lambda pair: pair[1] is None):
+        for node in outlined.concerned(about) or outlined.nodes.values():
+            found.setdefault(node, reason)
+    return found
+
+
+def _blamed_late(error: XonncError, outlined: Outlined) -> dict[int, str]:
+    """The nodes that an error of a later stage names by its operation, or at its begin; else all."""
+    start = str(error).split(":", maxsplit=1)[0]
+    name = node_name(error.about) if isinstance(error.about, Operation) else start
+    named = [node for op, node in outlined.nodes.items() if name and describe(op) == name]
+    return dict.fromkeys(named or outlined.nodes.values(), str(error))

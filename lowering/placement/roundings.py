@@ -1,0 +1,34 @@
+"""
+Roundings that calibration put into a network for the DLA, and that the CPU need not do.
+
+`DequantizeLinear(QuantizeLinear(x))` within a part of the CPU becomes `x`: the model was one of floats.
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.rewriter import Rewriter
+
+from xonnc.dialects.onnx.elements import drop_attributes
+from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
+
+
+def drop_roundings(module: ModuleOp) -> list[Operation]:
+    """Takes the pairs out of `module`, a part for the CPU; gives the ops that are gone."""
+    dropped: list[Operation] = []
+    for op in [op for op in module.walk() if isinstance(op, DequantizeLinearOp)]:
+        if isinstance(op.x.owner, QuantizeLinearOp):
+            op.y.replace_all_uses_with(op.x.owner.x)
+            dropped.append(op)
+            _erase(op)
+    for op in [op for op in module.walk() if isinstance(op, QuantizeLinearOp)]:
+        if not any(op.y.uses):
+            dropped.append(op)
+            _erase(op)
+    return dropped
+
+
+def _erase(op: Operation) -> None:
+    drop_attributes(op)
+    Rewriter.erase_op(op)

@@ -1,0 +1,199 @@
+"""
+Runs packages: parts for the DLA in the simulator, parts for the CPU in onnxruntime, one after another.
+
+    package = load_package("model.xpkg")
+    outputs = package.run({"x": image})
+
+Where onnxruntime is not installed, or does not take a part, the reference evaluator of the onnx package runs
+it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
+from math import prod
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from xonnc.errors import XonncError
+from xonnc.formats.nvdla.reader import parse_loadable
+from xonnc.formats.onnx.parts import check_whole, program
+from xonnc.formats.package.archive import Package, read_package
+from xonnc.formats.package.manifest import Step, Tensor
+from xonnc.runtime.nvdla.simulator import Mode, Simulator
+from xonnc.runtime.reference import open_session
+from xonnc.targets import load_target
+
+Array = npt.NDArray[Any]
+Values: TypeAlias = dict[str, object]
+Run = Callable[[Values], None]
+"""Runs a step: takes what it needs from the values, and adds what it gives."""
+
+Observer = Callable[[int, int, str], None]
+"""Is told which step of how many begins, and what runs it."""
+
+
+class LoadedPackage:
+    """
+    A package ready to run any number of times.
+
+    `target` overrides what the package says it is for: a name, or the file of a target of the user's own.
+    Raises `XonncError` for parts that cannot be loaded.
+    """
+
+    def __init__(self, package: Package, target: str | None = None, mode: Mode = "fast"):
+        self.manifest = package.manifest
+        hardware = target or self.manifest.target
+        self._steps: list[tuple[str, Run]] = []
+        for step, part in zip(self.manifest.steps, package.parts, strict=True):
+            name = f"{package.name}: {step.file}"
+            if step.kind == "dla":
+                simulator = Simulator(parse_loadable(part, name), load_target(hardware), mode=mode)
+                _check_ports(step, simulator, name)
+                self._steps.append(("simulator", _on_dla(step, simulator, self.manifest.values)))
+            else:
+                check_whole(part, name)
+                self._steps.append(_on_cpu(step, part, name))
+
+    @property
+    def inputs(self) -> dict[str, Tensor]:
+        """What the model takes, by name."""
+        return {port.name: self.manifest.values[port.value] for port in self.manifest.inputs}
+
+    @property
+    def outputs(self) -> dict[str, Tensor]:
+        """What the model gives, by name."""
+        return {port.name: self.manifest.values[port.value] for port in self.manifest.outputs}
+
+    def run(self, feeds: Mapping[str, Any], observe: Observer | None = None) -> dict[str, Any]:
+        """
+        The outputs by name, for an array for each input by name.
+
+        Raises `XonncError` for inputs that are missing, unknown or of another type or shape.
+        """
+        values = self._given(feeds)
+        for number, (what, run) in enumerate(self._steps):
+            if observe is not None:
+                observe(number, len(self._steps), what)
+            run(values)
+        return {port.name: values[port.value] for port in self.manifest.outputs}
+
+    def _given(self, feeds: Mapping[str, Any]) -> Values:
+        known = self.inputs
+        if unknown := sorted(feeds.keys() - known.keys()):
+            raise XonncError(f"no input '{unknown[0]}'; the model takes {', '.join(known) or 'none'}")
+        values: Values = {}
+        for port in self.manifest.inputs:
+            if port.name not in feeds:
+                raise XonncError(f"input '{port.name}' is not given; the model takes {', '.join(known)}")
+            _check_fits(port.name, feeds[port.name], known[port.name])
+            values[port.value] = feeds[port.name]
+        return values
+
+
+def load_package(path: str | Path, target: str | None = None, mode: Mode = "fast") -> LoadedPackage:
+    """The package in a file, ready to run; see `LoadedPackage`."""
+    return LoadedPackage(read_package(Path(path)), target, mode)
+
+
+def _check_fits(name: str, value: Any, tensor: Tensor) -> None:
+    """Whether an array is of the type and shape said; sequences and the like are left to the part."""
+    if tensor.type in ("Seq", "Opt", "Map"):
+        return
+    array: Array = np.asarray(value)
+    kind = "string" if array.dtype.kind in "OUS" else array.dtype.name
+    if kind != tensor.type:
+        raise XonncError(f"input '{name}': {kind} elements, the model takes {tensor.type}")
+    if tensor.shape is None:
+        return
+    fits = len(array.shape) == len(tensor.shape) and all(
+        said in (None, size) for size, said in zip(array.shape, tensor.shape, strict=True)
+    )
+    if not fits:
+        said = ["?" if size is None else size for size in tensor.shape]
+        raise XonncError(f"input '{name}': shape {list(array.shape)}, the model takes {said}")
+
+
+def _check_ports(step: Step, simulator: Simulator, name: str) -> None:
+    for what, said, bound in (
+        ("inputs", step.inputs, simulator.inputs),
+        ("outputs", step.outputs, simulator.outputs),
+    ):
+        found = [tensor.name for tensor in bound]
+        if found != list(said):
+            raise XonncError(
+                f"{name}: its {what} are {', '.join(found) or 'none'}, the manifest says {', '.join(said)}"
+            )
+
+
+def _on_dla(step: Step, simulator: Simulator, values: Mapping[str, Tensor]) -> Run:
+    """
+    A step in the simulator: the loadable says how numbers become its integers and back.
+
+    Tensors lie there as `1xCxHxW`; the elements are those of the model's tensors in row-major order.
+    """
+
+    def run(there: Values) -> None:
+        bound: list[Array] = []
+        for name, tensor in zip(step.inputs, simulator.inputs, strict=True):
+            array = np.asarray(there[name])
+            if array.size != prod(tensor.shape):
+                raise XonncError(
+                    f"'{name}': shape {list(array.shape)}; {step.file} takes {list(tensor.shape)}"
+                )
+            bound.append(array.reshape(tensor.shape))
+        for name, output in zip(step.outputs, simulator.run(bound), strict=True):
+            there[name] = _as_said(name, output.numbers, values[name], step)
+
+    return run
+
+
+def _as_said(name: str, numbers: Array, tensor: Tensor, step: Step) -> Array:
+    shape = [size for size in tensor.shape or () if size is not None]
+    if tensor.shape is None or len(shape) != len(tensor.shape) or prod(shape) != numbers.size:
+        raise XonncError(
+            f"'{name}': {step.file} gives {list(numbers.shape)}, the manifest says {tensor.shape}"
+        )
+    try:
+        dtype = np.dtype(tensor.type)
+    except TypeError:
+        raise XonncError(f"'{name}': no element type '{tensor.type}' that {step.file} could give") from None
+    return numbers.reshape(shape).astype(dtype)
+
+
+def _on_cpu(step: Step, part: bytes, name: str) -> tuple[str, Run]:
+    """A step in onnxruntime, else in the reference evaluator; and which of them."""
+    engine, outputs_of = _engine(part, name)
+
+    def run(there: Values) -> None:
+        outputs = outputs_of({value: there[value] for value in step.inputs})
+        if len(outputs) != len(step.outputs):
+            raise XonncError(f"{name}: gives {len(outputs)} values, the manifest says {len(step.outputs)}")
+        there.update(zip(step.outputs, outputs, strict=True))
+
+    return engine, run
+
+
+def _engine(part: bytes, name: str) -> tuple[str, Callable[[Mapping[str, Any]], Sequence[object]]]:
+    if find_spec("onnxruntime") is None:
+        return "onnx.reference", program(part, name)
+    try:
+        session, errors = open_session(part, name)
+    except XonncError as refused:
+        # onnxruntime lacks operators and types that the reference has.
+        try:
+            return "onnx.reference", program(part, name)
+        except XonncError as error:
+            raise XonncError(f"{refused}; {error}") from None
+
+    def run(feeds: Mapping[str, Any]) -> Sequence[object]:
+        try:
+            return session.run(None, feeds)
+        except errors as error:
+            raise XonncError(f"{name}: onnxruntime does not run it: {' '.join(str(error).split())}") from None
+
+    return "onnxruntime", run

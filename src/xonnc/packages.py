@@ -1,0 +1,223 @@
+"""
+From a model file to a package: what the DLA takes as loadables, the rest as ONNX models for the CPU.
+
+    package = compile_package("model.onnx", "nv_small", calibrate=ranges)
+    package.write("model.xpkg")
+    outputs = load_package("model.xpkg").run({"x": image})
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.hints import isa
+
+from xonnc.compiler import Calibrate, CompilerBug, Front, ModelSummary, Watcher, read_model
+from xonnc.dialects.onnx.locations import describe
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.types import StringType, element_type, is_ranked, is_tensor, numpy_dtype
+from xonnc.formats.nvdla.checks.check import check_loadable
+from xonnc.formats.nvdla.loadable import Loadable
+from xonnc.formats.nvdla.quantization import Grid, quantization_of
+from xonnc.formats.nvdla.writer import write_to
+from xonnc.formats.onnx.exporter import export_module
+from xonnc.formats.onnx.names import Names
+from xonnc.formats.onnx.opsets import identity_of
+from xonnc.formats.onnx.save import write_binary
+from xonnc.formats.package.archive import WritePart, write_package
+from xonnc.formats.package.manifest import Manifest, Port, Step, Tensor
+from xonnc.lowering.compile import CompiledLoadable
+from xonnc.lowering.placement.graph import Graph, graph_of
+from xonnc.lowering.placement.place import PlacedPart, Placement, place
+from xonnc.lowering.placement.roundings import drop_roundings
+from xonnc.lowering.quantize_onnx import argument_names
+from xonnc.targets import load_target, target_names
+
+SUFFIX = ".xpkg"
+"""What files of packages are called."""
+
+
+@dataclass(frozen=True)
+class CpuNode:
+    """A node of the simplified model that runs on the CPU, and why."""
+
+    name: str
+    operator: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class CompiledPackage:
+    """What a model became, and how it looked on the way."""
+
+    imported: ModelSummary
+    simplified: ModelSummary
+    opset: int
+    target: str
+    nodes: int
+    """Nodes of the graph that was placed, in all parts."""
+    cpu_nodes: tuple[CpuNode, ...]
+    refusals: tuple[str, ...]
+    """A line for each node that the DLA does not take; nodes that only follow their neighbours have none."""
+    crossings: int
+    """Tensors that go into or out of the DLA."""
+    compiled: tuple[CompiledLoadable, ...]
+    """The parts on the DLA, in order."""
+    manifest: Manifest
+    _parts: tuple[WritePart, ...]
+
+    @property
+    def whole(self) -> CompiledLoadable | None:
+        """The loadable that is all of the model; `None` if the CPU has a part in it."""
+        if not len(self.compiled) == len(self.manifest.steps) == 1:
+            return None
+        (step,) = self.manifest.steps
+        for ports, names in ((self.manifest.inputs, step.inputs), (self.manifest.outputs, step.outputs)):
+            if tuple(port.name for port in ports) != names or tuple(port.value for port in ports) != names:
+                return None
+        return self.compiled[0]
+
+    @property
+    def causes(self) -> list[tuple[int, str, str]]:
+        """Why nodes are on the CPU: how many of which operator for which reason, the most frequent first."""
+        counts = Counter((node.operator, node.reason) for node in self.cpu_nodes)
+        return [(count, operator, reason) for (operator, reason), count in counts.most_common()]
+
+    def write(self, path: str | Path) -> int:
+        """Writes the package through a temporary file; gives its size in bytes."""
+        return write_package(Path(path), self.manifest, self._parts)
+
+
+def compile_package(
+    path: str | Path,
+    target: str = "nv_full",
+    watch: Watcher | None = None,
+    calibrate: Calibrate | None = None,
+) -> CompiledPackage:
+    """
+    Compiles the model in a file for `target` as `compile_model` does; nodes that it does not take go to the
+    CPU.
+
+    `watch` sees the module when it is imported and simplified, and the back end's stages of a model that
+    goes to the DLA as a whole. Raises `XonncError` for a file that
+    is no model or an unknown target.
+    """
+    front = read_model(path, watch, calibrate)
+    graph = graph_of(front.module)
+    names = _names(graph)
+    placement = place(front.module, target, front.context, names, watch)
+    return _packed(front, placement, target)
+
+
+def _packed(front: Front, placement: Placement, target: str) -> CompiledPackage:
+    hardware = load_target(target)
+    graph, names = placement.graph, placement.names
+    steps: list[Step] = []
+    writers: list[WritePart] = []
+    compiled: list[CompiledLoadable] = []
+    on_cpu = placement.on_cpu
+    for number, placed in enumerate(placement.parts):
+        grids: Mapping[str, Grid] = {}
+        if placed.compiled is not None:
+            if problems := check_loadable(placed.compiled.loadable, hardware):
+                raise CompilerBug(f"part {number} breaks a rule, of {len(problems)} found: {problems[0]}")
+            compiled.append(placed.compiled)
+            grids = quantization_of(placed.compiled.loadable)
+        elif front.is_rounded:
+            for op in drop_roundings(placed.outlined.module):
+                on_cpu.pop(placed.outlined.nodes.get(op, -1), None)
+        steps.append(_step(number, placed, names, grids))
+        writers.append(_writer(placed))
+    function = graph.function
+    arguments = function.body.block.args
+    crossing = [
+        *arguments,
+        *(value for placed in placement.parts for value in placed.part.outputs),
+    ]
+    manifest = Manifest(
+        target=target if target in target_names() else hardware.name,
+        inputs=tuple(map(Port, argument_names(function), (names[value] for value in arguments))),
+        outputs=tuple(map(Port, _result_names(function), (names[value] for value in graph.results))),
+        values={names[value]: _tensor(value.type) for value in crossing},
+        steps=tuple(steps),
+    )
+    return CompiledPackage(
+        front.imported,
+        front.simplified,
+        front.opset,
+        hardware.name,
+        len(graph.nodes) - len(placement.on_cpu) + len(on_cpu),
+        tuple(_cpu_node(graph.nodes[node], reason) for node, reason in on_cpu.items()),
+        tuple(line for _, line in sorted(placement.refused.items())),
+        placement.crossings,
+        tuple(compiled),
+        manifest,
+        tuple(writers),
+    )
+
+
+def _step(number: int, placed: PlacedPart, names: Mapping[SSAValue, str], grids: Mapping[str, Grid]) -> Step:
+    suffix = "nvdla" if placed.part.is_dla else "onnx"
+    return Step(
+        kind="dla" if placed.part.is_dla else "cpu",
+        file=f"parts/{number}.{suffix}",
+        size=0,
+        sha256="",
+        inputs=tuple(names[value] for value in placed.part.inputs),
+        outputs=tuple(names[value] for value in placed.part.outputs),
+        grids=grids,
+    )
+
+
+def _writer(placed: PlacedPart) -> WritePart:
+    if placed.compiled is None:
+        model = export_module(placed.outlined.module)
+        return lambda stream: write_binary(model, stream)
+    loadable: Loadable = placed.compiled.loadable
+    return lambda stream: write_to(loadable, stream)
+
+
+def _cpu_node(op: Operation, reason: str) -> CpuNode:
+    return CpuNode(describe(op), _operator(op), reason)
+
+
+def _operator(op: Operation) -> str:
+    identity = identity_of(op) if isinstance(op, OnnxOp) else None
+    return op.name if identity is None else identity.op_type
+
+
+def _names(graph: Graph) -> dict[SSAValue, str]:
+    """A name for each value, no two the same: the one it came with where it can be."""
+    names = Names()
+    block = graph.function.body.block
+    for name, argument in zip(argument_names(graph.function), block.args, strict=True):
+        names.give(argument, name)
+    for name, value in zip(_result_names(graph.function), graph.results, strict=True):
+        if not names.is_own(value) and names.is_free(name):
+            names.give(value, name)
+    names.name_results(block)
+    return {value: name for name, value in names.own().items()}
+
+
+def _result_names(function: FuncOp) -> list[str]:
+    count = len(function.function_type.outputs)
+    given = list(function.res_attrs) if isa(function.res_attrs, ArrayAttr[DictionaryAttr]) else []
+    names = [entry.data.get("onnx.name") for entry in given] + [None] * (count - len(given))
+    return [name.data if isinstance(name, StringAttr) else f"output_{i}" for i, name in enumerate(names)]
+
+
+def _tensor(type_: Attribute) -> Tensor:
+    if not is_tensor(type_):
+        return Tensor(type_.name.removeprefix("onnx."), None)
+    element = element_type(type_)
+    assert element is not None
+    name = "string" if isinstance(element, StringType) else numpy_dtype(element).name
+    if not is_ranked(type_):
+        return Tensor(name, None)
+    return Tensor(name, tuple(None if size < 0 else size for size in type_.get_shape()))

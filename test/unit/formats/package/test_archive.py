@@ -1,0 +1,201 @@
+"""Package files: the same bytes each time, and every way in which one can be wrong."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from xonnc.errors import XonncError
+from xonnc.formats.nvdla.quantization import Grid
+from xonnc.formats.package.archive import LARGEST_MANIFEST, MANIFEST, read_package, write_package
+from xonnc.formats.package.manifest import Manifest, Port, Step, Tensor, read_manifest, write_manifest
+
+FIRST, SECOND = b"a loadable", b"a model"
+Change = Callable[[dict[str, Any]], object]
+
+
+def steps(*contents: bytes) -> tuple[Step, ...]:
+    digests = [hashlib.sha256(content).hexdigest() for content in contents]
+    return (
+        Step("dla", "parts/0.nvdla", len(contents[0]), digests[0], ("x",), ("m",), {"m": Grid(0.5, -3)}),
+        Step("cpu", "parts/1.onnx", len(contents[1]), digests[1], ("m",), ("y",), {}),
+    )
+
+
+def manifest() -> Manifest:
+    image, scores = Tensor("float32", (1, 3, 8, 8)), Tensor("int64", (None, 4))
+    return Manifest(
+        target="nv_small",
+        inputs=(Port("image", "x"),),
+        outputs=(Port("scores", "y"),),
+        values={"x": image, "m": Tensor("float32", None), "y": scores},
+        steps=steps(FIRST, SECOND),
+    )
+
+
+def written(path: Path) -> Path:
+    unknown = [Step(s.kind, s.file, 0, "", s.inputs, s.outputs, s.grids) for s in manifest().steps]
+    said = manifest()
+    blank = Manifest(said.target, said.inputs, said.outputs, said.values, tuple(unknown))
+    size = write_package(path, blank, [lambda to: to.write(FIRST), lambda to: to.write(SECOND)])
+    assert size == path.stat().st_size
+    return path
+
+
+def test_what_is_written_is_read(tmp_path: Path):
+    package = read_package(written(tmp_path / "m.xpkg"))
+    assert package.manifest == manifest()
+    assert package.parts == (FIRST, SECOND)
+
+
+def test_the_same_package_is_the_same_bytes(tmp_path: Path):
+    first, second = written(tmp_path / "a.xpkg"), written(tmp_path / "b.xpkg")
+    assert first.read_bytes() == second.read_bytes()
+    with zipfile.ZipFile(first) as archive:
+        assert [info.date_time for info in archive.infolist()] == [(1980, 1, 1, 0, 0, 0)] * 3
+        assert archive.namelist() == ["parts/0.nvdla", "parts/1.onnx", MANIFEST]
+
+
+def packed(path: Path, members: dict[str, bytes], compression: int = zipfile.ZIP_STORED) -> Path:
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    return path
+
+
+def members(change: Change = lambda table: None) -> dict[str, bytes]:
+    table = json.loads(write_manifest(manifest()))
+    change(table)
+    return {"parts/0.nvdla": FIRST, "parts/1.onnx": SECOND, MANIFEST: json.dumps(table).encode()}
+
+
+WRONG_FILES: list[tuple[dict[str, bytes], str]] = [
+    ({"parts/0.nvdla": FIRST}, "no manifest.json in it; it is no package"),
+    (
+        {**members(), "../../etc/passwd": b"x"},
+        "'../../etc/passwd' is in it, which manifest.json does not name",
+    ),
+    (
+        {**members(), "parts/1.onnx": b"a modem"},
+        "'parts/1.onnx': its SHA-256 is not the one in manifest.json",
+    ),
+    ({**members(), "parts/1.onnx": b"longer by far"}, "has 13 bytes, manifest.json says 7"),
+    ({n: d for n, d in members().items() if n != "parts/1.onnx"}, "no 'parts/1.onnx' in it"),
+    ({**members(), MANIFEST: b"{"}, "manifest.json: not JSON"),
+    ({**members(), MANIFEST: b"[" * 100_000}, "manifest.json: not JSON"),
+    ({**members(), MANIFEST: b" " * (LARGEST_MANIFEST + 1)}, f"it has up to {LARGEST_MANIFEST}"),
+]
+
+
+@pytest.mark.parametrize(("parts", "message"), WRONG_FILES)
+def test_a_wrong_file_is_one_error(tmp_path: Path, parts: dict[str, bytes], message: str):
+    path = packed(tmp_path / "m.xpkg", parts)
+    with pytest.raises(XonncError) as caught:
+        read_package(path)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert message in str(caught.value)
+
+
+def test_compressed_members_are_refused(tmp_path: Path):
+    path = packed(tmp_path / "m.xpkg", {**members(), "bomb": bytes(100_000)}, zipfile.ZIP_DEFLATED)
+    with pytest.raises(XonncError, match="compressed or encrypted; members of packages are stored"):
+        read_package(path)
+
+
+def test_a_member_twice_is_refused(tmp_path: Path):
+    path = packed(tmp_path / "m.xpkg", members())
+    with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("parts/1.onnx", SECOND)
+    with pytest.raises(XonncError, match=r"'parts/1.onnx' is in it twice"):
+        read_package(path)
+
+
+def test_a_size_beyond_the_file_is_refused(tmp_path: Path):
+    path = packed(tmp_path / "m.xpkg", members())
+    data = bytearray(path.read_bytes())
+    entry = data.index(b"PK\x01\x02")
+    data[entry + 20 : entry + 28] = (1 << 30).to_bytes(4, "little") * 2
+    path.write_bytes(data)
+    with pytest.raises(XonncError, match=f"has {1 << 30} bytes, the file has {len(data)}"):
+        read_package(path)
+
+
+def test_every_cut_is_an_error(tmp_path: Path):
+    data = written(tmp_path / "whole.xpkg").read_bytes()
+    path = tmp_path / "cut.xpkg"
+    for length in range(0, len(data), 37):
+        path.write_bytes(data[:length])
+        with pytest.raises(XonncError, match="no package, or damaged"):
+            read_package(path)
+
+
+def test_a_changed_byte_never_goes_unseen_or_raises_something_else(tmp_path: Path):
+    data = written(tmp_path / "whole.xpkg").read_bytes()
+    path = tmp_path / "changed.xpkg"
+    for place in range(0, len(data), 5):
+        changed = bytearray(data)
+        changed[place] ^= 0xFF
+        path.write_bytes(changed)
+        try:
+            assert read_package(path).parts == (FIRST, SECOND)
+        except XonncError:
+            continue
+
+
+def test_a_missing_file_is_an_error(tmp_path: Path):
+    with pytest.raises(XonncError, match="no such file"):
+        read_package(tmp_path / "none.xpkg")
+
+
+def put(path: str, value: object) -> Change:
+    *way, last = path.split(".")
+
+    def change(table: Any) -> None:
+        for key in way:
+            table = table[int(key) if key.isdigit() else key]
+        table[last] = value
+
+    return change
+
+
+WRONG_MANIFESTS: list[tuple[Change, str]] = [
+    (put("format", "zip"), "format 'zip' is not 'xonnc-package'"),
+    (put("format", 3), "manifest: 'format' is 3, where text is needed"),
+    (put("version", 2), "version 2; this release reads 1"),
+    (put("version", True), "'version' is True, where a whole number is needed"),
+    (put("values", []), "'values' is [], where an object is needed"),
+    (put("steps", {}), "'steps' is {}, where a list is needed"),
+    (put("steps", [3]), "step 0: 'kind' is None, where text is needed"),
+    (put("inputs", ["x"]), "input 0: 'name' is None"),
+    (put("values.x", {"type": "float32", "shape": [1, -3]}), "value 'x': shape [1, -3]; sizes are"),
+    (put("values.x", {"type": "float32", "shape": 3}), "'shape' is 3, where a list is needed"),
+    (put("steps.0.kind", "gpu"), "step 0: kind 'gpu'; there are dla and cpu"),
+    (put("steps.0.file", "../x.nvdla"), "step 0: file '../x.nvdla'; parts are called parts/NUMBER"),
+    (put("steps.0.file", "/parts/0.nvdla"), "parts are called parts/NUMBER.nvdla or .onnx"),
+    (put("steps.0.size", -1), "step 0: size -1"),
+    (put("steps.0.sha256", "00"), "sha256 '00' are no size and digest"),
+    (put("steps.0.inputs", [3]), "step 0: inputs are names of values"),
+    (put("steps.0.grids.m.scale", 0), "grid of 'm': scale 0; scales are above 0"),
+    (put("steps.0.grids.m.scale", "big"), "'scale' is 'big', where a number is needed"),
+    (put("steps.0.inputs", ["y"]), "step 0: takes 'y', which no step before it gives"),
+    (put("steps.1.outputs", ["m"]), "step 1: gives 'm', which is there already"),
+    (put("steps.1.outputs", ["y", "y"]), "outputs of step 1: 'y' twice"),
+    (put("steps.1.outputs", ["q"]), "output 'y' is given by no step"),
+    (put("steps.1.file", "parts/0.nvdla"), "step 1: 'parts/0.nvdla' is another step's file"),
+    (put("inputs", [{"name": "a", "value": "x"}] * 2), "inputs: 'x' twice"),
+    (put("outputs", [{"name": "a", "value": "y"}] * 2), "names of outputs: 'a' twice"),
+    (put("values", {"x": {"type": "float32", "shape": None}}), "value 'm' has no type"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), WRONG_MANIFESTS)
+def test_a_wrong_manifest_is_one_error(change: Change, message: str):
+    with pytest.raises(XonncError) as caught:
+        read_manifest(members(change)[MANIFEST])
+    assert message in str(caught.value)

@@ -1,0 +1,141 @@
+"""Sides and turns against every possibility on small dataflows."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from xonnc.lowering.placement.dataflow import Dataflow, Value
+from xonnc.lowering.placement.max_flow import FlowNetwork
+from xonnc.lowering.placement.sides import nodes_on_dla
+from xonnc.lowering.placement.turns import turns
+
+MOST_NODES = 8
+
+
+def drawn(seed: int) -> tuple[Dataflow, set[int], set[int]]:
+    """A random dataflow with nodes that are bound to a side."""
+    generator = np.random.default_rng(seed)
+    count = int(generator.integers(1, MOST_NODES))
+    values: list[Value] = []
+    for producer in (None, None, *range(count)):
+        later = range(0 if producer is None else producer + 1, count)
+        readers = tuple(node for node in later if generator.random() < 0.4)
+        values.append(Value(producer, readers, bool(generator.random() < 0.3)))
+    kinds = generator.integers(0, 3, count)
+    return (
+        Dataflow(count, values),
+        {node for node in range(count) if kinds[node] == 0},
+        {node for node in range(count) if kinds[node] == 1},
+    )
+
+
+def crossings(flow: Dataflow, on_dla: set[int]) -> int:
+    """Tensors that go to the DLA, and tensors that leave it."""
+    found = 0
+    for value in flow.values:
+        sides = {reader in on_dla for reader in value.readers}
+        if value.is_returned:
+            sides.add(False)
+        found += bool(sides - {value.producer in on_dla})
+    return found
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_no_other_choice_of_sides_has_fewer_crossings_or_as_few_with_more_on_the_dla(seed: int):
+    flow, dla, cpu = drawn(seed)
+    found = nodes_on_dla(flow, dla, cpu)
+    assert dla <= found
+    assert not cpu & found
+    free = sorted(set(range(flow.count)) - dla - cpu)
+    choices = [
+        dla | {node for node, taken in zip(free, choice, strict=True) if taken}
+        for choice in product((False, True), repeat=len(free))
+    ]
+    best = min((crossings(flow, choice), -len(choice)) for choice in choices)
+    assert (crossings(flow, found), -len(found)) == best
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_turns_alternate_wait_for_nobody_later_and_are_as_few_as_can_be(seed: int):
+    flow, dla, _ = drawn(seed)
+    parts = turns(flow, dla)
+    turn = {node: number for number, part in enumerate(parts) for node in part}
+    assert sorted(turn) == list(range(flow.count))
+    assert all(len({node in dla for node in part}) == 1 for part in parts)
+    edges = [(v.producer, reader) for v in flow.values if v.producer is not None for reader in v.readers]
+    assert all(turn[maker] <= turn[reader] for maker, reader in edges)
+    assert len(parts) == fewest_turns(flow, dla, edges)
+
+
+def fewest_turns(flow: Dataflow, dla: set[int], edges: list[tuple[int, int]]) -> int:
+    """By doing what can be done on one side, then on the other, from either."""
+    counts: list[int] = []
+    for side in (True, False):
+        left, count, is_dla = set(range(flow.count)), 0, side
+        while left:
+            moved = True
+            did = 0
+            while moved:
+                ready = {
+                    node
+                    for node in left
+                    if (node in dla) == is_dla and not any(m in left for m, r in edges if r == node)
+                }
+                left -= ready
+                did += len(ready)
+                moved = bool(ready)
+            count += bool(did)
+            is_dla = not is_dla
+        counts.append(count)
+    return min(counts)
+
+
+def test_a_node_waits_for_its_reader_where_that_saves_transfers():
+    # 0 (CPU) feeds 1 (DLA) feeds 2 (CPU) feeds 3 (DLA); 4 and 5 (DLA) only make something for 3.
+    values = [
+        Value(None, (0, 4)),
+        Value(0, (1,)),
+        Value(1, (2,)),
+        Value(2, (3,)),
+        Value(4, (5,)),
+        Value(5, (3,)),
+        Value(3, (), True),
+    ]
+    order = [0, 1, 2, 4, 5, 3]
+    place = {node: order.index(node) for node in order}
+    flow = Dataflow(
+        6,
+        [
+            Value(
+                None if v.producer is None else place[v.producer],
+                tuple(place[r] for r in v.readers),
+                v.is_returned,
+            )
+            for v in values
+        ],
+    )
+    assert turns(flow, {place[node] for node in (1, 3, 4, 5)}) == [
+        [place[0]],
+        [place[1]],
+        [place[2]],
+        [place[4], place[5], place[3]],
+    ]
+
+
+def test_the_cut_of_a_chain_is_its_thinnest_pipe_nearest_to_the_sink():
+    network = FlowNetwork()
+    nodes = [network.node() for _ in range(5)]
+    for start, capacity in zip(nodes[:-1], (3, 2, 5, 2), strict=True):
+        network.pipe(start, start + 1, capacity)
+    assert network.near_source(nodes[0], nodes[-1]) == set(nodes[:4])
+
+
+def test_a_long_chain_is_cut_without_recursion():
+    network = FlowNetwork()
+    nodes = [network.node() for _ in range(20_000)]
+    for start in nodes[:-1]:
+        network.pipe(start, start + 1, 2 if start != 9_999 else 1)
+    assert network.near_source(nodes[0], nodes[-1]) == set(nodes[:10_000])

@@ -1,0 +1,408 @@
+"""Models that the DLA takes in part: compiled to packages, run, and compared with onnxruntime."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from onnx import parser as onnx_parser
+
+import xonnc
+from xonnc.errors import XonncError
+from xonnc.formats.nvdla.calibration import Range, Ranges
+from xonnc.formats.package.archive import read_package
+from xonnc.packages import CompiledPackage, compile_package
+from xonnc.runtime.package import LoadedPackage, load_package
+from xonnc.runtime.reference import Reference
+
+Array = npt.NDArray[Any]
+SHAPE = (1, 3, 8, 8)
+WEIGHTS = {"w": (8, 3, 3, 3), "v": (8, 8, 3, 3), "one": (8, 8, 1, 1)}
+
+
+def saved(
+    folder: Path,
+    nodes: str,
+    outputs: Sequence[str] = ("y",),
+    inputs: Mapping[str, Sequence[int | str]] | None = None,
+    constants: Mapping[str, Array] | None = None,
+    types: Mapping[str, int] | None = None,
+) -> Path:
+    """A model of nodes as text, its weights drawn from a seed."""
+    generator = np.random.default_rng(5)
+    held = {
+        name: (generator.standard_normal(shape) / np.sqrt(np.prod(shape[1:]))).astype(np.float32)
+        for name, shape in WEIGHTS.items()
+    } | dict(constants or {})
+    lines = [line.strip() for line in nodes.strip().splitlines()]
+    parsed = [onnx_parser.parse_node(line) for line in lines]
+    for number, node in enumerate(parsed):
+        node.name = f"{node.op_type.lower()}{number}"
+    read = {name for node in parsed for name in node.input}
+    graph = helper.make_graph(
+        parsed,
+        "network",
+        [
+            helper.make_tensor_value_info(name, (types or {}).get(name, TensorProto.FLOAT), shape)
+            for name, shape in (inputs or {"x": SHAPE}).items()
+        ],
+        [helper.make_tensor_value_info(name, (types or {}).get(name, 1), None) for name in outputs],
+        [numpy_helper.from_array(array, name) for name, array in held.items() if name in read | set(outputs)],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    path = folder / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def kinds(package: CompiledPackage) -> list[str]:
+    return [step.kind for step in package.manifest.steps]
+
+
+def agreement(model: Path, package: CompiledPackage, feeds: Mapping[str, Array]) -> float:
+    """The largest difference from onnxruntime, relative to each output's largest number."""
+    path = model.with_suffix(".xpkg")
+    package.write(path)
+    found = load_package(path).run(feeds)
+    reference = Reference(model)
+    worst = 0.0
+    for port, expected in zip(reference.outputs(), reference.run(feeds), strict=True):
+        assert found[port.name].dtype == expected.dtype
+        assert found[port.name].shape == expected.shape
+        scale = float(np.abs(expected).max(initial=0.0)) or 1.0
+        difference = np.abs(found[port.name].astype(np.float64) - expected.astype(np.float64))
+        worst = max(worst, float(difference.max(initial=0.0)) / scale)
+    return worst
+
+
+def image(*shape: int, seed: int = 1) -> Array:
+    return np.random.default_rng(seed).standard_normal(shape or SHAPE).astype(np.float32)
+
+
+CASES: dict[str, tuple[str, list[str], int]] = {
+    "begin": ("s = Sinh(x)\n c = Conv(s, w)\n y = Relu(c)", ["cpu", "dla"], 2),
+    "middle": ("c = Conv(x, w)\n s = Sinh(c)\n y = Conv(s, v)", ["dla", "cpu", "dla"], 4),
+    "end": ("c = Conv(x, w)\n r = Relu(c)\n y = Sinh(r)", ["dla", "cpu"], 2),
+    "branches": (
+        "c = Conv(x, w)\n a = Conv<pads=[1,1,1,1]>(c, v)\n s = Sinh(c)\n b = Conv(s, one)\n y = Add(a, b)",
+        ["dla", "cpu", "dla"],
+        5,
+    ),
+    "around": ("c = Conv(x, w)\n s = Sinh(c)\n r = Relu(s)\n y = Cosh(r)", ["dla", "cpu"], 2),
+    "nothing": ("s = Sinh(x)\n y = Cosh(s)", ["cpu"], 0),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_parts_together_are_the_model(name: str, tmp_path: Path):
+    nodes, expected, crossings = CASES[name]
+    model = saved(tmp_path, nodes)
+    package = compile_package(model)
+    assert kinds(package) == expected
+    assert package.crossings == crossings
+    assert package.whole is None
+    assert agreement(model, package, {"x": image()}) < 0.01
+
+
+def test_a_model_of_the_dla_alone_is_a_loadable_with_its_inputs_and_outputs_in_order(tmp_path: Path):
+    inputs = {"b": SHAPE, "a": SHAPE}
+    model = saved(tmp_path, "p = Conv(a, w)\n q = Conv(b, w)", ("q", "p"), inputs)
+    package = compile_package(model)
+    assert package.whole is not None
+    assert (package.crossings, package.cpu_nodes, package.refusals) == (4, (), ())
+    (step,) = package.manifest.steps
+    assert (step.inputs, step.outputs) == (("b", "a"), ("q", "p"))
+    assert agreement(model, package, {"a": image(seed=2), "b": image(seed=3)}) < 0.01
+
+
+def test_a_cheap_node_alone_stays_a_loadable(tmp_path: Path):
+    package = compile_package(saved(tmp_path, "y = Relu(x)"))
+    assert package.whole is not None
+
+
+def test_several_inputs_and_outputs_of_several_types(tmp_path: Path):
+    model = saved(
+        tmp_path,
+        """
+        c = Conv(x, w)
+        i = ArgMax<axis=1>(c)
+        f = Cast<to=1>(n)
+        s = Mul(c, f)
+        y = Conv(s, v)
+        """,
+        ("y", "i", "c"),
+        {"x": SHAPE, "n": ()},
+        types={"n": TensorProto.INT64, "i": TensorProto.INT64},
+    )
+    package = compile_package(model)
+    assert "dla" in kinds(package)
+    assert agreement(model, package, {"x": image(), "n": np.array(3, np.int64)}) < 0.01
+
+
+def test_outputs_that_are_inputs_or_constants_or_named_twice(tmp_path: Path):
+    model = saved(
+        tmp_path,
+        "c = Conv(x, w)\n y = Identity(x)\n z = Identity(c)\n u = Identity(c)",
+        ("y", "z", "u", "k"),
+        constants={"k": np.arange(6, dtype=np.float32).reshape(2, 3)},
+    )
+    package = compile_package(model)
+    assert package.whole is None
+    assert agreement(model, package, {"x": image()}) < 0.01
+
+
+def test_dynamic_shapes_stay_on_the_cpu(tmp_path: Path):
+    model = saved(tmp_path, "c = Conv(x, w)\n y = Relu(c)", inputs={"x": ("N", 3, 8, 8)})
+    package = compile_package(model)
+    assert kinds(package) == ["cpu"]
+    assert "a shape that is not known before it runs" in package.cpu_nodes[0].reason
+    assert agreement(model, package, {"x": image(4, 3, 8, 8)}) == 0
+
+
+def test_a_long_dynamic_model_is_placed_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    nodes = "\n".join(f"v{number + 1} = Relu(v{number})" for number in range(40))
+    model = saved(tmp_path, f"v0 = Abs(x)\n{nodes}", ("v40",), {"x": ("N", 3)})
+    tried: list[object] = []
+    monkeypatch.setattr("xonnc.lowering.placement.place.compile_to_loadable", tried.append)
+    assert kinds(compile_package(model)) == ["cpu"]
+    assert not tried
+
+
+def test_control_flow_and_what_it_captures_stay_on_the_cpu(tmp_path: Path):
+    branches = [
+        helper.make_graph(
+            [helper.make_node(operator, ["c"], [f"{operator}_out"])],
+            operator,
+            [],
+            [helper.make_tensor_value_info(f"{operator}_out", TensorProto.FLOAT, None)],
+        )
+        for operator in ("Sinh", "Neg")
+    ]
+    nodes = "c = Conv(x, w)\n m = ReduceMax<keepdims=0>(x)\n p = Greater(m, zero)\n y = Relu(c)"
+    base = saved(tmp_path, nodes, constants={"zero": np.zeros((), np.float32)})
+    model = onnx.ModelProto.FromString(base.read_bytes())
+    del model.graph.node[-1]
+    model.graph.node.append(
+        helper.make_node("If", ["p"], ["y"], "choose", then_branch=branches[0], else_branch=branches[1])
+    )
+    base.write_bytes(model.SerializeToString())
+    package = compile_package(base)
+    assert kinds(package) == ["dla", "cpu"]
+    assert {"If"} <= {node.operator for node in package.cpu_nodes}
+    assert agreement(base, package, {"x": image()}) < 0.01
+
+
+def test_text_stays_on_the_cpu(tmp_path: Path):
+    model = saved(
+        tmp_path,
+        "t = Unique(s)\n y = Conv(x, w)",
+        ("t", "y"),
+        {"s": (3,), "x": SHAPE},
+        types={"s": TensorProto.STRING, "t": TensorProto.STRING},
+    )
+    package = compile_package(model)
+    assert sorted(kinds(package)) == ["cpu", "dla"]
+    package.write(tmp_path / "m.xpkg")
+    words = np.array(["b", "a", "b"], np.object_)
+    found = load_package(tmp_path / "m.xpkg").run({"s": words, "x": image()})
+    assert list(found["t"]) == ["a", "b"]
+
+
+def test_what_does_not_fit_the_buffer_goes_to_the_cpu(tmp_path: Path):
+    weights = {"big": np.full((1, 2048, 3, 3), 0.001, np.float32)}
+    model = saved(
+        tmp_path,
+        "g = Tile(x, times)\n y = Conv<pads=[1,1,1,1]>(g, big)",
+        inputs={"x": (1, 1, 3, 8000)},
+        constants={**weights, "times": np.array([1, 2048, 1, 1])},
+    )
+    package = compile_package(model)
+    assert kinds(package) == ["cpu"]
+    assert any("convolution buffer" in node.reason for node in package.cpu_nodes)
+
+
+def test_errors_of_later_stages_send_their_nodes_to_the_cpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    from xonnc.lowering import dla_split
+
+    plan_of = dla_split.plan_of
+
+    def no_room(target: Any, op: Any) -> Any:
+        if "conv2" in str(op.location):
+            raise XonncError("conv2: no room; use a smaller kernel")
+        return plan_of(target, op)
+
+    monkeypatch.setattr(dla_split, "plan_of", no_room)
+    model = saved(tmp_path, "c = Conv(x, w)\n s = Relu(c)\n d = Conv(s, v)\n y = Relu(d)")
+    package = compile_package(model)
+    assert kinds(package) == ["dla", "cpu"]
+    first = package.cpu_nodes[0]
+    assert (first.operator, first.reason) == ("Conv", "conv2: no room; use a smaller kernel")
+    assert agreement(model, package, {"x": image()}) < 0.01
+
+
+def quantised(folder: Path) -> Path:
+    """Two rounded convolutions with an operator between them that the DLA has not in integers."""
+    generator = np.random.default_rng(2)
+    constants: dict[str, Array] = {
+        "zero": np.zeros((), np.int8),
+        "sa": np.array(0.02, np.float32),
+        "sb": np.array(0.03, np.float32),
+        "sc": np.array(0.01, np.float32),
+        "k": generator.integers(-90, 90, (8, 3, 3, 3), np.int8),
+        "l": generator.integers(-90, 90, (8, 8, 3, 3), np.int8),
+    }
+    nodes = """
+        xq = QuantizeLinear(x, sa, zero)
+        xd = DequantizeLinear(xq, sa, zero)
+        kd = DequantizeLinear(k, sc, zero)
+        c = Conv(xd, kd)
+        cq = QuantizeLinear(c, sb, zero)
+        cd = DequantizeLinear(cq, sb, zero)
+        h = Sinh(cd)
+        hq = QuantizeLinear(h, sb, zero)
+        hd = DequantizeLinear(hq, sb, zero)
+        ld = DequantizeLinear(l, sc, zero)
+        d = Conv(hd, ld)
+        r = Relu(d)
+        rq = QuantizeLinear(r, sb, zero)
+        y = DequantizeLinear(rq, sb, zero)
+        """
+    return saved(folder, nodes, constants=constants)
+
+
+@pytest.mark.parametrize("target", ["nv_small", "nv_full"])
+def test_integers_cross_as_the_numbers_they_stand_for(target: str, tmp_path: Path):
+    model = quantised(tmp_path)
+    package = compile_package(model, target)
+    assert kinds(package) == ["dla", "cpu", "dla"]
+    assert [node.operator for node in package.cpu_nodes] == ["Sinh"]
+    assert package.crossings == 4
+    grids = [dict(step.grids) for step in package.manifest.steps]
+    assert {round(grid.scale, 6) for grid in grids[0].values()} == {0.02, 0.03}
+    # A step of the last grid at most: rounding may fall on the other side of a half.
+    assert agreement(model, package, {"x": image()}) <= 0.03 / 0.5
+
+
+def test_a_calibrated_model_has_no_roundings_that_only_the_cpu_would_do(tmp_path: Path):
+    model = saved(tmp_path, "c = Conv(x, w)\n s = Sinh(c)\n t = Cosh(s)\n y = Tan(t)")
+    ranges: Ranges = dict.fromkeys(("x", "c", "s", "t", "y"), Range(-4.0, 4.0))
+    package = compile_package(model, "nv_small", calibrate=lambda module: ranges)
+    assert kinds(package) == ["dla", "cpu"]
+    assert [node.operator for node in package.cpu_nodes] == ["Sinh", "Cosh", "Tan"]
+
+
+def test_a_model_of_floats_stays_on_the_cpu_of_a_target_of_integers(tmp_path: Path):
+    package = compile_package(saved(tmp_path, "c = Conv(x, w)\n y = Relu(c)"), "nv_small")
+    assert kinds(package) == ["cpu"]
+    assert "the model needs fp16" in package.cpu_nodes[0].reason
+
+
+def test_the_same_model_gives_the_same_bytes(tmp_path: Path):
+    model = saved(tmp_path, CASES["branches"][0])
+    for name in ("a", "b"):
+        compile_package(model).write(tmp_path / f"{name}.xpkg")
+    assert (tmp_path / "a.xpkg").read_bytes() == (tmp_path / "b.xpkg").read_bytes()
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A package with a part on each side."""
+    path = tmp_path / "model.xpkg"
+    compile_package(saved(tmp_path, CASES["end"][0])).write(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("feeds", "message"),
+    [
+        ({}, "input 'x' is not given; the model takes x"),
+        ({"x": image(), "z": image()}, "no input 'z'; the model takes x"),
+        ({"x": image(1, 3, 8, 9)}, "input 'x': shape [1, 3, 8, 9], the model takes [1, 3, 8, 8]"),
+        ({"x": image().astype(np.float64)}, "input 'x': float64 elements, the model takes float32"),
+    ],
+)
+def test_inputs_that_do_not_fit_are_an_error(package: Path, feeds: Mapping[str, Array], message: str):
+    with pytest.raises(XonncError) as caught:
+        xonnc.load_package(package).run(feeds)
+    assert message in str(caught.value)
+
+
+def no_package(name: str) -> None:
+    """There is no package of any name."""
+
+
+def test_without_onnxruntime_the_reference_evaluator_runs_the_cpu_part(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+):
+    expected = load_package(package).run({"x": image()})["y"]
+    monkeypatch.setattr("xonnc.runtime.package.find_spec", no_package)
+    engines: list[str] = []
+    loaded = load_package(package)
+    found = loaded.run({"x": image()}, lambda number, total, what: engines.append(what))["y"]
+    assert engines == ["simulator", "onnx.reference"]
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+def test_a_part_with_weights_in_other_files_is_refused(package: Path):
+    read = read_package(package)
+    model = onnx.ModelProto.FromString(read.parts[1])
+    tensor = model.graph.initializer.add(name="secret", data_type=TensorProto.UINT8, dims=[4])
+    tensor.data_location = TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value="/etc/passwd")
+    with pytest.raises(XonncError, match=r"parts/1\.onnx: tensor 'secret' is in another file"):
+        LoadedPackage(replace(read, parts=(read.parts[0], model.SerializeToString())))
+
+
+def test_so_is_one_deep_inside(package: Path):
+    read = read_package(package)
+    model = onnx.ModelProto.FromString(read.parts[1])
+    tensor = TensorProto(name="deep", data_type=TensorProto.UINT8, dims=[4])
+    tensor.external_data.add(key="location", value="../x")
+    body = helper.make_graph([helper.make_node("Constant", [], ["v"], value=tensor)], "body", [], [])
+    model.graph.node.append(helper.make_node("If", ["c"], ["w"], then_branch=body, else_branch=body))
+    with pytest.raises(XonncError, match="tensor 'deep' is in another file"):
+        LoadedPackage(replace(read, parts=(read.parts[0], model.SerializeToString())))
+
+
+@pytest.mark.parametrize(
+    ("number", "part", "message"),
+    [
+        (0, b"no loadable at all", "parts/0.nvdla: "),
+        (1, b"\xff\xff", "parts/1.onnx: not an ONNX model, or damaged"),
+        (1, b"", "parts/1.onnx: not an ONNX model: there is no graph in it"),
+    ],
+)
+def test_a_damaged_part_is_an_error(package: Path, number: int, part: bytes, message: str):
+    read = read_package(package)
+    parts = [*read.parts]
+    parts[number] = part
+    with pytest.raises(XonncError) as caught:
+        LoadedPackage(replace(read, parts=tuple(parts)))
+    assert message in str(caught.value)
+
+
+def relabelled(package: Path, **steps: Callable[[Any], Any]) -> LoadedPackage:
+    read = read_package(package)
+    changed = [steps.get(step.kind, lambda step: step)(step) for step in read.manifest.steps]
+    values = dict(read.manifest.values) | {"q": read.manifest.values["y"]}
+    object.__setattr__(read.manifest, "steps", tuple(changed))
+    object.__setattr__(read.manifest, "values", values)
+    return LoadedPackage(read)
+
+
+def test_a_loadable_with_other_inputs_than_said_is_an_error(package: Path):
+    with pytest.raises(XonncError, match="its inputs are x, the manifest says q"):
+        relabelled(package, dla=lambda step: replace(step, inputs=("q",)))
+
+
+def test_a_cpu_part_with_other_outputs_than_said_is_an_error(package: Path):
+    loaded = relabelled(package, cpu=lambda step: replace(step, outputs=("y", "q")))
+    with pytest.raises(XonncError, match="gives 1 values, the manifest says 2"):
+        loaded.run({"x": image()})

@@ -1,0 +1,120 @@
+"""`xonnc compile` to packages and `xonnc run`, through the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from xonnc.errors import XonncError
+from xonnc.tools.commands.run import named_files
+from xonnc.tools.driver import main
+
+SmallModel = Callable[..., Path]
+
+
+@pytest.fixture
+def sine(small_model: SmallModel, tmp_path: Path) -> Path:
+    """A model with one node for the CPU, and an input beside it."""
+    np.save(tmp_path / "x.npy", np.ones((1, 3, 8, 8), np.float32))
+    return small_model("sine.onnx", operator="Sin")
+
+
+def test_a_model_with_a_part_for_the_cpu_becomes_a_package(sine: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["compile", str(sine), "-v"]) == 0
+    out = capsys.readouterr().out
+    assert "1 on the CPU, 4 tensors in between" in out
+    assert "1 Sin: the DLA has no such operator" in out
+    assert "act1 (Sin): the DLA has no such operator" in out
+    assert sine.with_suffix(".xpkg").exists()
+    assert not sine.with_suffix(".nvdla").exists()
+
+
+def test_a_loadable_cannot_hold_it_and_says_what_can(sine: Path, capsys: pytest.CaptureFixture[str]):
+    loadable = sine.with_suffix(".nvdla")
+    assert main(["compile", str(sine), "-o", str(loadable)]) == 1
+    first, second = capsys.readouterr().err.splitlines()
+    assert "act1 (Sin): the DLA has no such operator" in first
+    assert f"-o {sine.with_suffix('.xpkg')} makes a package" in second
+    assert not loadable.exists()
+
+
+def test_a_package_may_be_of_the_dla_alone(small_model: SmallModel, capsys: pytest.CaptureFixture[str]):
+    model = small_model("all.onnx")
+    assert main(["compile", str(model), "--package", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["cpu_nodes"] == []
+    assert [step["kind"] for step in told["steps"]] == ["dla"]
+    assert told["output"] == str(model.with_suffix(".xpkg"))
+    assert main(["compile", str(model), "-q"]) == 0
+    assert model.with_suffix(".nvdla").exists()
+
+
+def test_a_package_does_not_go_with_require_dla(sine: Path, capsys: pytest.CaptureFixture[str]):
+    output = str(sine.with_suffix(".xpkg"))
+    assert main(["compile", str(sine), "--require-dla", "-o", output]) == 1
+    assert "--require-dla makes a .nvdla" in capsys.readouterr().err
+
+
+def test_stages_of_a_model_in_parts(sine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    output = str(tmp_path / "out.mlir")
+    assert main(["compile", str(sine), "--package", "--stop-after", "scheduled", "-o", output]) == 1
+    assert "there is no such stage of all of it; stop after 'simplified'" in capsys.readouterr().err
+    assert main(["compile", str(sine), "--package", "--stop-after", "simplified", "-o", output]) == 0
+    assert "onnx.Sin" in Path(output).read_text()
+
+
+def test_a_dry_run_writes_nothing(sine: Path):
+    assert main(["compile", str(sine), "--dry-run", "-q"]) == 0
+    assert not list(sine.parent.glob("sine.xpkg"))
+
+
+def test_a_package_runs(sine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["compile", str(sine), "-q"]) == 0
+    package, array = str(sine.with_suffix(".xpkg")), str(tmp_path / "x.npy")
+    result = tmp_path / "y.npy"
+    assert main(["run", package, "--input", f"x={array}", "--output", f"y={result}"]) == 0
+    assert "output       y 1x5 float32" in capsys.readouterr().out
+    assert np.load(result).sum() == pytest.approx(1.0, abs=1e-2)
+    assert main(["run", package, "--input", array, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["outputs"] == [{"name": "y", "shape": [1, 5], "dtype": "float32", "file": None}]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "input 'x' is not given; the model takes x"),
+        (["--input", "z=x.npy"], "input 'z': no such name; there are x"),
+        (["--input", "x.npy", "--input", "x.npy"], "input: 2 files given; there are x"),
+        (["--input", "x=none.npy"], "none.npy: no such file"),
+        (["--input", "raw.bin"], "inputs of packages are arrays in .npy files"),
+        (["--input", "x.npy", "--output", "no/where.npy"], "does not exist"),
+        (["--input", "x.npy", "--target", "nv_smal"], "no target 'nv_smal'; did you mean 'nv_small'"),
+    ],
+)
+def test_what_is_wrong_with_a_run_is_one_line(
+    arguments: list[str],
+    message: str,
+    sine: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "raw.bin").write_bytes(b"raw")
+    assert main(["compile", str(sine), "-q"]) == 0
+    assert main(["run", str(sine.with_suffix(".xpkg")), *arguments]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert message in line
+
+
+def test_files_go_to_names_then_to_what_is_left():
+    given = ["b=1.npy", "2.npy", "3.npy"]
+    paths = {"b": Path("1.npy"), "a": Path("2.npy"), "c": Path("3.npy")}
+    assert named_files(given, ["a", "b", "c"], "input") == paths
+    with pytest.raises(XonncError, match="input 'b' is given twice"):
+        named_files(["b=1.npy", "b=2.npy"], ["a", "b"], "input")

@@ -1,0 +1,137 @@
+"""`xonnc run`: a package runs on its inputs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from xonnc.errors import XonncError, near
+from xonnc.tools.console import progress, row
+from xonnc.tools.files import read_tensor, require_folder, write_tensor
+
+Array = npt.NDArray[Any]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the command."""
+    parser.add_argument("package", type=Path, help="the .xpkg file")
+    parser.add_argument(
+        "--input",
+        action="append",
+        default=[],
+        metavar="[NAME=]FILE",
+        help="an input, .npy; without a name they count in the model's order; repeat for more",
+    )
+    parser.add_argument(
+        "--output", action="append", default=[], metavar="[NAME=]FILE", help="where an output goes, likewise"
+    )
+    parser.add_argument(
+        "--target",
+        help="the target to simulate, where it is a .toml file of your own (default: the package's)",
+    )
+    parser.add_argument(
+        "--mode",
+        choices=("fast", "exact"),
+        default="fast",
+        help="FP16 convolutions with float32 sums, or by the hardware's own rule (default: %(default)s)",
+    )
+    parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print nothing on success")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Runs and writes the outputs."""
+    from xonnc.runtime.package import load_package
+
+    begun = time.perf_counter()
+    package = load_package(args.package, args.target, args.mode)
+    inputs = named_files(args.input, list(package.inputs), f"{args.package}: input")
+    files = named_files(args.output, list(package.outputs), f"{args.package}: output")
+    for path in files.values():
+        require_folder(path)
+    feeds = {name: _array(path) for name, path in inputs.items()}
+    with progress(f"running {args.package.name}", args.quiet) as step:
+        outputs = package.run(feeds, step)
+    for name, path in files.items():
+        write_tensor(path, _writable(name, outputs[name]), b"")
+    seconds = time.perf_counter() - begun
+    if args.json:
+        print(json.dumps(_as_json(outputs, files, seconds), indent=2))
+    elif not args.quiet:
+        for name, value in outputs.items():
+            row("output", f"{name} {_described(value)}" + (f", wrote {files[name]}" if name in files else ""))
+        row("time", f"{seconds:.1f} s")
+    return 0
+
+
+def named_files(given: Sequence[str], names: Sequence[str], what: str) -> dict[str, Path]:
+    """Files by the name that is in front of them, others in the order of the names that are left."""
+    found: dict[str, Path] = {}
+    nameless: list[str] = []
+    for text in given:
+        name, equals, file = text.partition("=")
+        if equals and name in names:
+            if name in found:
+                raise XonncError(f"{what} '{name}' is given twice")
+            found[name] = Path(file)
+        elif equals and not Path(text).exists() and "/" not in name:
+            raise XonncError(f"{what} '{name}': no such name{near(name, names) or _known(names)}")
+        else:
+            nameless.append(text)
+    left = [name for name in names if name not in found]
+    if len(nameless) > len(left):
+        raise XonncError(f"{what}: {len(given)} files given{_known(names)}")
+    return found | {name: Path(file) for name, file in zip(left, nameless, strict=False)}
+
+
+def _known(names: Collection[str]) -> str:
+    return f"; there are {', '.join(names)}" if names else "; there are none"
+
+
+def _array(path: Path) -> Array:
+    tensor = read_tensor(path)
+    if isinstance(tensor, bytes):
+        raise XonncError(f"{path}: inputs of packages are arrays in .npy files")
+    return tensor
+
+
+def _writable(name: str, value: Any) -> Array:
+    array: Array = np.asarray(value)
+    if array.dtype.kind == "O" and all(isinstance(each, str) for each in array.ravel()):
+        return array.astype(np.str_)
+    if array.dtype.kind == "O":
+        raise XonncError(f"output '{name}': not a tensor; .npy files hold tensors")
+    return array
+
+
+def _described(value: Any) -> str:
+    if type(value) in (list, tuple, dict, type(None)):
+        return f"a {type(value).__name__}"
+    array: Array = np.asarray(value)
+    shape = "x".join(map(str, array.shape)) or "scalar"
+    if array.size and array.dtype.kind in "fiu":
+        return f"{shape} {array.dtype}, {float(array.min()):.6g} to {float(array.max()):.6g}"
+    return f"{shape} {array.dtype}"
+
+
+def _as_json(outputs: Mapping[str, Any], files: Mapping[str, Path], seconds: float) -> dict[str, object]:
+    arrays: dict[str, Array] = {name: np.asarray(value) for name, value in outputs.items()}
+    return {
+        "seconds": seconds,
+        "outputs": [
+            {
+                "name": name,
+                "shape": list(array.shape),
+                "dtype": str(array.dtype),
+                "file": str(files[name]) if name in files else None,
+            }
+            for name, array in arrays.items()
+        ],
+    }
