@@ -17,10 +17,13 @@ def conv(site: Site) -> Types:
     if data is None or filters is None:
         return [None]
     if len(data) != len(filters) or len(data) < 3:
-        raise site.fail(f"data {shown(data)} and weights {shown(filters)} need one rank, at least 3")
+        raise site.fail(f"{site.operand(0)} and {site.operand(weight)} need one rank, at least 3")
     group = site.integer("group", 1)
     if UNKNOWN not in (data[1], filters[1]) and data[1] != filters[1] * group:
-        raise site.fail(f"{data[1]} channels are not {filters[1]} of each filter times {group} groups")
+        raise site.fail(
+            f"{data[1]} channels are not {filters[1]} of each filter times {group} groups: "
+            f"{site.operand(0)} and {site.operand(weight)}"
+        )
     kernel = site.integers("kernel_shape") or filters[2:]
     sizes = windows(site, data[2:], kernel)
     element = i32 if site.name == "ConvInteger" else site.element()

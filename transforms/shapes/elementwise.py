@@ -46,7 +46,7 @@ def comparing(site: Site) -> Types:
 
 def _together(site: Site, element: Attribute | None) -> Types:
     shapes = site.shapes()
-    return any_shape(element) if shapes is None else typed(broadcast(site, shapes), element)
+    return any_shape(element) if shapes is None else typed(broadcast(site, shapes, site.operands), element)
 
 
 @infers("Where")

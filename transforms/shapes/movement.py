@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import ceil
+from operator import itemgetter
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, f32, i64
 
@@ -87,7 +88,7 @@ def reshape(site: Site) -> Types:
         others = [number for number in wanted if number != -1 and not (number == 0 and copied)]
         sizes[wanted.index(-1)] = _rest(site, left, others, wanted)
     elif UNKNOWN not in (*sizes, *data) and product(sizes) != product(data):
-        raise site.fail(f"{shown(data)} does not reshape to {shown(wanted)}")
+        raise site.fail(f"{site.operand(0)} does not reshape to {shown(wanted)}")
     return site.ranked(tuple(sizes))
 
 
@@ -96,7 +97,7 @@ def _rest(site: Site, data: Sequence[int], others: Sequence[int], wanted: Shape)
     if UNKNOWN in (total, known) or wanted.count(-1) > 1:
         return UNKNOWN
     if known == 0 or total % known:
-        raise site.fail(f"{total} elements do not reshape to {shown(wanted)}")
+        raise site.fail(f"{total} elements of {site.operand(0)} do not reshape to {shown(wanted)}")
     return total // known
 
 
@@ -135,7 +136,7 @@ def concat(site: Site) -> Types:
     rank = len(full[0])
     axis = site.axis(site.integer("axis"), rank)
     if any(len(shape) != rank for shape in full):
-        raise site.fail(f"operands {', '.join(shown(shape) for shape in full)} have different ranks")
+        raise site.fail(f"{_differing(site, len)} have different ranks")
     sizes: list[int] = []
     for place in range(rank):
         column = [shape[place] for shape in full]
@@ -144,10 +145,20 @@ def concat(site: Site) -> Types:
             continue
         known = set(column) - {UNKNOWN}
         if len(known) > 1:
-            raise site.fail(f"operands {', '.join(shown(shape) for shape in full)} differ in axis {place}")
+            raise site.fail(f"{_differing(site, itemgetter(place))} differ in axis {place}")
         sizes.append(known.pop() if known else UNKNOWN)
     site.set("axis", axis)
     return site.ranked(tuple(sizes))
+
+
+def _differing(site: Site, kind: Callable[[Shape], int]) -> str:
+    """The first two operands of Concat of which it is known that they differ; empty ones do not count."""
+    chosen: dict[int, str] = {}
+    for place in range(len(site.op.operands)):
+        shape = site.shape(place)
+        if shape is not None and shape != (0,) and kind(shape) != UNKNOWN:
+            chosen.setdefault(kind(shape), site.operand(place))
+    return " and ".join(list(chosen.values())[:2])
 
 
 @infers("Split", "SplitV11", "SplitV13")
@@ -272,7 +283,7 @@ def expand(site: Site) -> Types:
     data, wanted = site.shape(0), site.partly(1)
     if data is None or wanted is None:
         return any_shape(site.element())
-    return site.ranked(broadcast(site, [data, wanted]))
+    return site.ranked(broadcast(site, [data, wanted], lambda: [site.operand(0), f"shape {shown(wanted)}"]))
 
 
 @infers("Tile")

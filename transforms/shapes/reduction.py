@@ -94,8 +94,11 @@ def _matmul(site: Site, left: int, right: int, element: Attribute | None) -> Typ
     rows, columns = a[-2:-1], b[-1:] if len(b) > 1 else ()
     inner = (a[-1], b[max(-2, -len(b))])
     if UNKNOWN not in inner and inner[0] != inner[1]:
-        raise site.fail(f"{shown(a)} times {shown(b)}: {inner[0]} columns meet {inner[1]} rows")
-    return typed((*broadcast(site, [a[:-2], b[:-2]]), *rows, *columns), element)
+        raise site.fail(
+            f"{site.operand(left)} times {site.operand(right)}: {inner[0]} columns meet {inner[1]} rows"
+        )
+    stacked = broadcast(site, [a[:-2], b[:-2]], lambda: [site.operand(left), site.operand(right)])
+    return typed((*stacked, *rows, *columns), element)
 
 
 @infers("Gemm")
@@ -105,10 +108,14 @@ def gemm(site: Site) -> Types:
     if a is None or b is None:
         return [None]
     if len(a) != 2 or len(b) != 2:
-        raise site.fail(f"{shown(a)} and {shown(b)} are not both matrices")
+        raise site.fail(f"{site.operand(0)} and {site.operand(1)} are not both matrices")
     rows, left = (a[1], a[0]) if site.integer("transA") else (a[0], a[1])
     right, columns = (b[1], b[0]) if site.integer("transB") else (b[0], b[1])
     if UNKNOWN not in (left, right) and left != right:
-        raise site.fail(f"{shown(a)} times {shown(b)}: {left} columns meet {right} rows")
-    bias = site.shape(2) if site.has(2) else None
-    return site.ranked(broadcast(site, [(rows, columns), bias or ()]))
+        raise site.fail(
+            f"{site.operand(0)} times {site.operand(1)}: {left} columns meet {right} rows, as they are used"
+        )
+    product, bias = (rows, columns), site.shape(2) if site.has(2) else None
+    return site.ranked(
+        broadcast(site, [product, bias or ()], lambda: [f"A B {shown(product)}", site.operand(2)])
+    )

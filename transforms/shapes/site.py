@@ -8,12 +8,14 @@ from functools import cached_property
 from typing import TypeAlias, TypeVar
 
 import numpy as np
-from xdsl.dialects.builtin import DYNAMIC_INDEX, NoneType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ArrayAttr, DictionaryAttr, NoneType, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.irdl import IRDLOperation, OpDef
+from xdsl.utils.hints import isa
 
 from xonnc.dialects.onnx.elements import elements_array
-from xonnc.dialects.onnx.locations import describe
+from xonnc.dialects.onnx.locations import describe, output_names
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import element_type, is_ranked, tensor_type, unranked
 from xonnc.errors import XonncError
@@ -57,6 +59,19 @@ class Site:
         """The definition of the op."""
         assert isinstance(self.op, IRDLOperation)
         return self.op.get_irdl_definition()
+
+    def operand(self, place: int) -> str:
+        """How messages call an operand: by its place in the operator, its name in the model, its shape."""
+        value, shape = self.op.operands[place], self.shape(place)
+        names = [name for name, _ in self.definition.operands]
+        name = names[place] if place < len(names) - 1 or len(self.op.operands) == len(names) else None
+        title = name or f"{names[-1]}[{place - len(names) + 1}]"
+        called = f" '{found}'" if (found := _name(value)) else ""
+        return f"{title}{called} {'of unknown rank' if shape is None else shown(shape)}"
+
+    def operands(self) -> list[str]:
+        """How messages call the operands that are there."""
+        return [self.operand(place) for place in range(len(self.op.operands)) if self.has(place)]
 
     def has(self, place: int) -> bool:
         """Whether there is an operand, and it is not absent."""
@@ -202,17 +217,39 @@ def axis_slice(start: int, end: int, step: int, size: int) -> slice:
     return slice(begin, None if stop < 0 else stop, step) if size else slice(0, 0, 1)
 
 
-def broadcast(site: Site, shapes: Sequence[Shape]) -> Shape:
-    """The shape of operands that broadcast together; a known size beats an unknown one (spec §3.2)."""
+def broadcast(site: Site, shapes: Sequence[Shape], titles: Callable[[], Sequence[str]]) -> Shape:
+    """
+    The shape of operands that broadcast together; a known size beats an unknown one (spec §3.2).
+
+    `titles` gives what messages call the operands, with their shapes.
+    """
     rank = max((len(shape) for shape in shapes), default=0)
     sizes: list[int] = []
     for axis in range(rank):
         column = {shape[axis - rank] for shape in shapes if axis - rank >= -len(shape)}
         fixed = column - {1, UNKNOWN}
         if len(fixed) > 1:
-            raise site.fail(f"shapes {' and '.join(shown(shape) for shape in shapes)} do not broadcast")
+            clashing = [
+                title
+                for size in sorted(fixed)
+                for title, shape in zip(titles(), shapes, strict=True)
+                if axis - rank >= -len(shape) and shape[axis - rank] == size
+            ]
+            raise site.fail(f"{' and '.join(dict.fromkeys(clashing))} do not broadcast")
         sizes.append(fixed.pop() if fixed else UNKNOWN if UNKNOWN in column else 1)
     return tuple(sizes)
+
+
+def _name(value: SSAValue) -> str:
+    """The name of a value in the model, empty if it has none."""
+    if isinstance(value, OpResult):
+        return dict(enumerate(output_names(value.op))).get(value.index, "")
+    function = value.owner.parent_op() if isinstance(value, BlockArgument) else None
+    held = function.arg_attrs if isinstance(function, FuncOp) else None
+    if not isinstance(value, BlockArgument) or not isa(held, ArrayAttr[DictionaryAttr]):
+        return ""
+    name = held.data[value.index].data.get("onnx.name")
+    return name.data if isinstance(name, StringAttr) else ""
 
 
 def shown(sizes: Sequence[int]) -> str:
