@@ -33,8 +33,15 @@ from xonnc.lowering.quantize_onnx import quantize
 from xonnc.targets import load_target
 from xonnc.tools.universe import XONNC_UNIVERSE
 
-VIEWS = frozenset("Concat Dropout Flatten Identity Reshape Slice Split Squeeze Transpose Unsqueeze".split())
-"""Operators that may need nothing but another way to look at the same bytes."""
+VIEWS = frozenset(
+    "Concat DequantizeLinear Dropout Flatten Identity QuantizeLinear Reshape Slice Split Squeeze Transpose "
+    "Unsqueeze".split()
+)
+"""Operators that may need nothing but another way to look at the same bytes, on the chip or before it."""
+
+
+WEIGHTED = frozenset("BatchNormalization Conv ConvTranspose Gemm MatMul".split())
+"""Operators that the convolution core does, or that go into its kernels."""
 
 
 @dataclass(frozen=True)
@@ -148,13 +155,20 @@ def _by_node(placements: Sequence[Placement]) -> dict[str, Placement]:
 
 def _with_company(nodes: Sequence[NodeExplanation]) -> Iterable[NodeExplanation]:
     """The nodes with the others of the model that are in the same hardware layers."""
-    members: dict[int, list[str]] = {}
+    members: dict[int, list[NodeExplanation]] = {}
     for node in nodes:
         for layer in node.layers:
-            members.setdefault(layer, []).append(node.node)
+            members.setdefault(layer, []).append(node)
     for node in nodes:
-        others = dict.fromkeys(name for layer in node.layers for name in members[layer] if name != node.node)
-        yield replace(node, with_nodes=tuple(others))
+        others = [other for layer in node.layers for other in members[layer] if other.node != node.node]
+        names = tuple(dict.fromkeys(other.node for other in others))
+        yield replace(node, with_nodes=names, engine=_own_engine(node, others))
+
+
+def _own_engine(node: NodeExplanation, others: Sequence[NodeExplanation]) -> str:
+    """Behind a convolution an activation or a rounding is the SDP's, whatever made the layer."""
+    behind = node.operator not in WEIGHTED and any(other.operator in WEIGHTED for other in others)
+    return "SDP" if node.engine == "CONV" and behind else node.engine
 
 
 @dataclass(frozen=True)

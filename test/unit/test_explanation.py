@@ -75,7 +75,7 @@ def test_what_is_put_off_until_a_rounding_is_in_its_pass(small_model: SmallModel
     assert nodes["conv1"].layers == nodes["act1"].layers
     assert "conv1" in nodes["act1"].with_nodes
     assert "act1" in nodes["conv1"].with_nodes
-    assert nodes["conv1"].engine == "CONV"
+    assert (nodes["conv1"].engine, nodes["act1"].engine) == ("CONV", "SDP")
     assert all(nodes[name].layers for name in ("conv1", "act1", "pool1", "fc1", "prob"))
 
 

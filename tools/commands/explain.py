@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
     from xonnc.explanation import Explanation, NodeExplanation
     from xonnc.formats.nvdla.calibration import Ranges
+
+QUIET = ("DequantizeLinear", "QuantizeLinear")
+"""Operators that are in every layer of a quantised network: the table does not name them as company."""
 
 MOST_SHOWN = 4
 """Nodes and layers that a row of the table lists; JSON has all."""
@@ -62,7 +66,11 @@ def _print(model: Path, explanation: Explanation, only_refused: bool) -> None:
     if not explanation.refusals:
         print(f"  {plural(len(explanation.layers), 'hardware layer')}")
     nodes = [node for node in explanation.nodes if node.reason or not only_refused]
-    rows = [("node", "operator", "engine", "layer", "with, or why not"), *map(_row, nodes)]
+    quiet = {node.node for node in explanation.nodes if node.operator in QUIET}
+    rows = [
+        ("node", "operator", "engine", "layer", "with, or why not"),
+        *(_row(node, quiet) for node in nodes),
+    ]
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
     print()
     for row in rows:
@@ -74,11 +82,12 @@ def _print(model: Path, explanation: Explanation, only_refused: bool) -> None:
             print(f"  {refusal}")
 
 
-def _row(node: NodeExplanation) -> tuple[str, str, str, str, str]:
+def _row(node: NodeExplanation, quiet: Collection[str]) -> tuple[str, str, str, str, str]:
     layers = _some([str(layer) for layer in node.layers])
-    return node.node, node.operator, node.engine, layers, node.reason or _some(node.with_nodes)
+    company = [name for name in node.with_nodes if name not in quiet]
+    return node.node, node.operator, node.engine, layers, node.reason or _some(company)
 
 
-def _some(texts: list[str] | tuple[str, ...]) -> str:
+def _some(texts: list[str]) -> str:
     rest = len(texts) - MOST_SHOWN
     return ", ".join(texts[:MOST_SHOWN]) + (f" and {rest} more" if rest > 0 else "")
