@@ -31,12 +31,21 @@ from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.onnx_to_krnl import activations, elementwise, linear, movement, reductions, views, windows
+from xonnc.lowering.onnx_to_krnl import (
+    activations,
+    elementwise,
+    linear,
+    movement,
+    normalization,
+    reductions,
+    views,
+    windows,
+)
 from xonnc.lowering.onnx_to_krnl.lowering import LOWERINGS, Lowering, is_native
 from xonnc.lowering.onnx_to_krnl.points import POINTS, PointPlan, lower_points, plan_points
 from xonnc.targets.cpu import CpuTarget, load_cpu
 
-THEMES = (activations, elementwise, linear, movement, reductions, views, windows)
+THEMES = (activations, elementwise, linear, movement, normalization, reductions, views, windows)
 """The files whose functions are in the tables."""
 
 KEPT = (ConstantOp, NoValueOp, ReturnOp)

@@ -201,6 +201,11 @@ NODES: dict[str, tuple[Sequence[int], Mapping[str, object], dict[str, npt.NDArra
     "Softmax": ((3, 5, 37), {"axis": 1}, {}),
     "LogSoftmax": ((3, 37), {"axis": -1}, {}),
     "LayerNormalization": ((4, 35), {}, {"scale": floats(35), "bias": floats(35)}),
+    "BatchNormalization": (
+        (2, 5, 3, 7),
+        {"epsilon": 0.125},
+        {"scale": floats(5), "bias": floats(5), "mean": floats(5), "variance": floats(5) ** 2},
+    ),
     "GlobalAveragePool": ((2, 3, 5, 7), {}, {}),
     "GlobalMaxPool": ((2, 3, 5, 7), {}, {}),
     "MaxPool": ((1, 2, 9, 20), {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1]}, {}),
@@ -262,6 +267,17 @@ ACTIVATIONS = {
 def test_activations(operator: str):
     node = node_of(operator, ["x"], "y", ACTIVATIONS[operator])
     compare(model_of([node], [3, 17]), floats(3, 17) * 3)
+
+
+def test_a_channel_is_weighed_against_those_around_it():
+    """By the definition: the reference evaluator of onnx 1.23 sums over other channels."""
+    attributes = {"size": 4, "alpha": 0.5, "beta": 0.75, "bias": 2.0}
+    x = floats(2, 7, 3, 5)
+    squares = np.pad(x * x, ((0, 0), (1, 2), (0, 0), (0, 0)))
+    total = np.sum([squares[:, step : step + 7] for step in range(4)], axis=0)
+    session = compile_native(model_of([node_of("LRN", ["x"], "y", attributes)], x.shape))
+    np.testing.assert_allclose(first(session, x), x / (2.0 + 0.125 * total) ** 0.75, rtol=1e-5)
+    assert session.host_calls() == []
 
 
 def test_parts_and_wholes():
