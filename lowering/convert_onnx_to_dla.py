@@ -37,7 +37,9 @@ from xonnc.lowering.onnx_to_dla import (
     quantized,
     quantized_convolution,
     quantized_functions,
+    quantized_upsampling,
     tensor,
+    upsampling,
 )
 from xonnc.lowering.onnx_to_dla.integers import QUANTIZED, Integers
 from xonnc.lowering.onnx_to_dla.lowering import (
@@ -65,7 +67,9 @@ THEMES = (
     quantized,
     quantized_convolution,
     quantized_functions,
+    quantized_upsampling,
     tensor,
+    upsampling,
 )
 """Importing a theme registers its operators."""
 

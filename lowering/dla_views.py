@@ -62,6 +62,12 @@ class Views:
 
     def _place_sources(self, op: ConcatOp) -> None:
         whole, axis = self.of(op.result), op.axis.value.data - 1
+        if op.is_interleaved is not None:
+            line, count = whole.line_stride, len(op.sources)
+            for place, source in enumerate(op.sources):
+                offset = whole.offset + place * line
+                self._views[source] = replace(whole, offset=offset, line_stride=count * line)
+            return
         position = 0
         for source in op.sources:
             begin = [0, 0, 0]

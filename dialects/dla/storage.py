@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolNameConstraint,
     TensorType,
+    UnitAttr,
     i64,
 )
 from xdsl.ir import Attribute, SSAValue
@@ -173,7 +174,11 @@ class ConcatOp(IRDLOperation):
     Cubes side by side along `axis` (1 channels, 2 height, 3 width): each was written in its place, nothing
     is copied.
 
+    With `is_interleaved` the rows of sources of one shape take turns instead: row `r` of source `i` of `n` is
+    row `n r + i` of the result.
+
     1. The sources have the result's shape but along the axis, where they add up to it.
+    2. Only rows (axis 2) of sources of one shape take turns.
 
     ```mlir
     %c = "dla.concat"(%a, %b) <{axis = 1 : i64}>
@@ -186,12 +191,20 @@ class ConcatOp(IRDLOperation):
     sources = var_operand_def(IN_MEMORY)
     result = result_def(IN_MEMORY)
     axis = prop_def(BaseAttr(IntegerAttr))
+    is_interleaved = opt_prop_def(UnitAttr)
 
     traits = traits_def(Pure())
 
-    def __init__(self, sources: Sequence[SSAValue], axis: int, result_type: Attribute):
+    def __init__(
+        self, sources: Sequence[SSAValue], axis: int, result_type: Attribute, *, is_interleaved: bool = False
+    ):
         super().__init__(
-            operands=[sources], result_types=[result_type], properties={"axis": IntegerAttr(axis, i64)}
+            operands=[sources],
+            result_types=[result_type],
+            properties={
+                "axis": IntegerAttr(axis, i64),
+                "is_interleaved": UnitAttr() if is_interleaved else None,
+            },
         )
 
     def verify_(self) -> None:
@@ -201,6 +214,10 @@ class ConcatOp(IRDLOperation):
                 f"concat takes sources along axis 1, 2 or 3, found {len(self.sources)} along {axis}"
             )
         shapes = [(1, *cube_of(source.type)) for source in self.sources]
+        if self.is_interleaved is not None and (axis != 2 or len(set(shapes)) > 1):
+            raise VerifyException(
+                f"rows of sources of one shape take turns, found {len(set(shapes))} along axis {axis}"
+            )
         total = sum(shape[axis] for shape in shapes)
         for shape in shapes:
             expected = (*shape[:axis], total, *shape[axis + 1 :])

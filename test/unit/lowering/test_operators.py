@@ -20,6 +20,36 @@ def case(name: str, nodes: str, **options: Any) -> Any:
     return pytest.param(nodes, options, id=name)
 
 
+ENLARGED = [
+    case(name, f"y = ConvTranspose<{attributes}>(x, w, b)", weights={"w": w, "b": (m,)}, x=(1, w[0], 5, 6))
+    for name, attributes, w, m in (
+        ("transposed by 2", "strides=[2,2]", (6, 20, 2, 2), 20),
+        ("transposed with overlap", "strides=[2,2], pads=[1,1,1,1]", (6, 20, 4, 3), 20),
+        ("transposed with gaps", "strides=[3,2]", (6, 5, 2, 1), 5),
+        (
+            "transposed with more at the end",
+            "strides=[2,3], output_padding=[1,2], pads=[2,0,1,1]",
+            (6, 5, 5, 3),
+            5,
+        ),
+        ("transposed by 1", "pads=[1,0,0,2]", (6, 5, 3, 3), 5),
+        ("transposed in groups", "strides=[2,1], group=2", (6, 4, 3, 2), 8),
+        ("transposed and dilated", "strides=[2,2], dilations=[2,3]", (6, 5, 2, 2), 5),
+    )
+] + [
+    case(
+        f"nearest {scales}",
+        f"y = Resize{attributes}(x, , s)",
+        weights={"s": np.array(scales, np.float32)},
+        x=(1, 18, 5, 4),
+    )
+    for attributes, scales in (
+        ('<mode="nearest">', [1, 1, 2, 2]),
+        ('<mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor">', [1, 1, 3, 2]),
+        ('<mode="nearest">', [1, 1, 1, 4]),
+    )
+]
+
 FUNCTIONS = [
     case(f"{name} {attributes}".strip(), f"y = {name}{attributes}(x)", x=(1, 5, 6, 7), opset=20)
     for name, attributes in (
@@ -247,7 +277,7 @@ TENSORS = [
 ]
 
 
-ALL = FUNCTIONS + CONVOLUTIONS + PRODUCTS + ELEMENTWISE + POOLS + NORMALIZATIONS + TENSORS
+ALL = ENLARGED + FUNCTIONS + CONVOLUTIONS + PRODUCTS + ELEMENTWISE + POOLS + NORMALIZATIONS + TENSORS
 
 
 @pytest.mark.parametrize(("nodes", "options"), ALL)

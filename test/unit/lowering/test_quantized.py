@@ -183,6 +183,21 @@ def gated(net: Net) -> onnx.ModelProto:
     )
 
 
+def enlarged(net: Net) -> onnx.ModelProto:
+    x = net.rounded("x0", zero=3)
+    y = net(
+        "ConvTranspose",
+        x,
+        net.kernels(6, 10, 3, 2, axis=1),
+        net.numbers(10),
+        strides=[2, 2],
+        pads=[1, 0, 0, 0],
+    )
+    y = net("Resize", net.rounded(net("Relu", y)), "", net.held(np.array([1, 1, 2, 3], np.float32)))
+    y = net("Conv", net.rounded(y), net.kernels(4, 10, 1, 1))
+    return net.model(net.rounded(y, zero=2), (1, 6, 5, 4))
+
+
 FUNCTIONS: dict[str, tuple[float, dict[str, Any]]] = {
     "Sigmoid": (1 / 200, {}),
     "Tanh": (1 / 110, {}),
@@ -215,6 +230,7 @@ NETWORKS: dict[str, tuple[Make, int]] = {
     "uneven windows": (uneven_windows, 3),
     "normalised": (lambda net: normalised(net, 5, 1e-4, 0), 1),
     "normalised by much": (lambda net: normalised(net, 3, 2.0, 20), 1),
+    "enlarged": (enlarged, 2),
     "slope and bound": (gated, 1),
     **{
         name: (lambda net, name=name: of_each(net, name, FUNCTIONS[name][0], **FUNCTIONS[name][1]), 1)

@@ -23,6 +23,31 @@ Simplified = Callable[[onnx.ModelProto], ModuleOp]
 
 CASES: list[tuple[str, dict[str, Any], str]] = [
     (
+        'y = Resize<mode="linear">(x, , s)',
+        {"weights": {"s": np.array([1, 1, 2, 2], np.float32)}},
+        "mode linear (the engines repeat rows and columns); use nearest",
+    ),
+    (
+        "y = Resize(x, , s)",
+        {"weights": {"s": np.array([1, 1, 1.5, 1], np.float32)}},
+        "a factor that is no integer (the engines repeat rows and columns)",
+    ),
+    (
+        'y = Resize<nearest_mode="ceil">(x, , s)',
+        {"weights": {"s": np.array([1, 1, 2, 2], np.float32)}},
+        "half_pixel with ceil at factors (2, 2) is no plain repetition",
+    ),
+    (
+        'y = ConvTranspose<auto_pad="SAME_UPPER", strides=[2,2]>(x, w)',
+        {"weights": {"w": (3, 2, 3, 3)}},
+        "auto_pad or output_shape; give the pads",
+    ),
+    (
+        "y = ConvTranspose(x, w)",
+        {"weights": {"w": (3, 2, 3)}, "x": (1, 3, 8)},
+        "a transposed convolution over 1 dimensions (images have 2)",
+    ),
+    (
         "y = Conv(x, w)",
         {"x": (1, 2, 4, 4, 4), "weights": {"w": (3, 2, 1, 1, 1)}},
         "input 0: tensor<1x2x4x4x4xf32> (the DLA takes one image 1xCxHxW",

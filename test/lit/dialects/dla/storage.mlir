@@ -15,3 +15,10 @@ func.func @views(%x: tensor<1x32x8x8xf16>) -> tensor<1x32x1x32xf16> {
   %s = "dla.reshape"(%c) : (tensor<1x32x4x8xf16>) -> tensor<1x32x1x32xf16>
   func.return %s : tensor<1x32x1x32xf16>
 }
+
+// CHECK-LABEL: @rows_in_turns
+// CHECK:         "dla.concat"({{%.+}}, {{%.+}}) <{axis = 2 : i64, is_interleaved}>
+func.func @rows_in_turns(%a: tensor<1x8x2x3xf16>, %b: tensor<1x8x2x3xf16>) -> tensor<1x8x4x3xf16> {
+  %c = "dla.concat"(%a, %b) <{axis = 2 : i64, is_interleaved}> : (tensor<1x8x2x3xf16>, tensor<1x8x2x3xf16>) -> tensor<1x8x4x3xf16>
+  func.return %c : tensor<1x8x4x3xf16>
+}

@@ -50,6 +50,14 @@ func.func @sum(%x: tensor<1x32x8x8xf16>) {
 
 // -----
 
+func.func @turns(%x: tensor<1x32x8x8xf16>) {
+  // expected-error @+1 {{rows of sources of one shape take turns, found 1 along axis 1}}
+  %r = "dla.concat"(%x, %x) <{axis = 1 : i64, is_interleaved}> : (tensor<1x32x8x8xf16>, tensor<1x32x8x8xf16>) -> tensor<1x64x8x8xf16>
+  func.return
+}
+
+// -----
+
 func.func @channels_move(%x: tensor<1x32x8x8xf16>) {
   // expected-error @+1 {{reshape keeps channels and positions, found (32, 8, 8) to (64, 4, 8)}}
   %r = "dla.reshape"(%x) : (tensor<1x32x8x8xf16>) -> tensor<1x64x4x8xf16>

@@ -1,0 +1,227 @@
+"""
+Larger images: transposed convolutions, nearest neighbours, blocks of channels.
+
+Every `stride`-th row and column of such an image is an image of its own, a *phase*. The phases are made by
+ordinary operations and take turns in memory: rows by doubled strides, columns likewise on a view that has one
+column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil, floor
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from xonnc.dialects.dla.storage import ConcatOp, ReshapeOp, SliceOp
+from xonnc.dialects.dla.types import CubeShape, cube_of
+from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.ops.nn import ConvTransposeOp
+from xonnc.dialects.onnx.ops.tensor import ResizeOp, ResizeV13Op, ResizeV18Op
+from xonnc.dialects.onnx.types import NONE
+from xonnc.formats.nvdla.geometry import LARGEST_DIMENSION
+from xonnc.lowering.onnx_to_dla.convolution import convolution
+from xonnc.lowering.onnx_to_dla.lowering import Array, Cube, Lowering, cube_shape, lowers
+from xonnc.lowering.planning.shapes import Window
+
+NEAREST: Mapping[str, Callable[[float], int]] = {
+    "floor": floor,
+    "ceil": ceil,
+    "round_prefer_floor": lambda x: ceil(x - 0.5),
+    "round_prefer_ceil": lambda x: floor(x + 0.5),
+}
+"""ONNX's `nearest_mode`s."""
+
+
+@dataclass(frozen=True)
+class Phase:
+    """
+    One dimension of a phase: its taps of the kernel in the order of a convolution, the `size` positions from
+    `first` of the source that it reads, and the padding around them. No taps: zeros.
+    """
+
+    taps: tuple[int, ...]
+    first: int
+    size: int
+    pads: tuple[int, int]
+
+
+def phases(size: int, kernel: int, stride: int, pad: int, out: int) -> list[Phase]:
+    """
+    The phases of `y[s i + r - pad] += w[r] x[i]`, each of `ceil(out / stride)` positions.
+
+    Phase `f` has the taps `r = r0 + s t` with `r0 = (f + pad) mod s`, and `y[s q + f]` is the sum of
+    `w[r0 + s t] x[q + c - t]` with `c = (f + pad - r0) / s`.
+    """
+    found: list[Phase] = []
+    for place in range(stride):
+        first = (place + pad) % stride
+        taps = tuple(reversed(range(first, kernel, stride)))
+        count, shift = max(len(taps), 1), (place + pad - first) // stride
+        before = count - 1 - shift
+        after = ceil(out / stride) + count - 1 - size - before
+        begin, end = max(-before, 0), size + min(after, 0)
+        found.append(Phase(taps, begin, end - begin, (max(before, 0), max(after, 0))))
+    return found
+
+
+@dataclass(frozen=True)
+class Transposed:
+    """A transposed convolution over one image: phases of rows and of columns, and the sizes that come out."""
+
+    rows: list[Phase]
+    columns: list[Phase]
+    height: int
+    width: int
+
+    def window(self, row: Phase, column: Phase) -> Window:
+        """The convolution that makes one phase."""
+        kernel = max(len(row.taps), 1), max(len(column.taps), 1)
+        return Window(kernel, pads=(row.pads[0], column.pads[0], row.pads[1], column.pads[1]))
+
+    def source(self, image: SSAValue, row: Phase, column: Phase, to: Lowering) -> SSAValue:
+        """The part of the image that one phase reads."""
+        cube = cube_of(image.type)
+        part = CubeShape(cube.channels, row.size, column.size)
+        return image if part == cube else to(SliceOp(image, (0, row.first, column.first), to.cube_type(part)))
+
+
+def transposed(op: ConvTransposeOp, kernel: Sequence[int], cube: CubeShape, to: Lowering) -> Transposed:
+    """The phases of `op`, whose kernel has its dilation filled with zeros."""
+    if len(kernel) != 2:
+        to.refuse(f"a transposed convolution over {len(kernel)} dimensions (images have 2)")
+    if op.auto_pad.data not in ("NOTSET", "VALID") or op.output_shape is not None:
+        to.refuse("auto_pad or output_shape; give the pads")
+    shape = to.result_shape(op)
+    strides, pads = values_of(op.strides) or (1, 1), values_of(op.pads) or (0,) * 4
+    sizes, outs = (cube.height, cube.width), shape[2:]
+    rows, columns = (phases(sizes[d], kernel[d], strides[d], pads[d], outs[d]) for d in range(2))
+    if any(phase.size < 1 for phase in (*rows, *columns)):
+        to.refuse("pads that leave nothing of the image; make them smaller")
+    return Transposed(rows, columns, outs[0], outs[1])
+
+
+def spread(weights: Array, groups: int, dilations: Sequence[int]) -> Array:
+    """Kernels `CxM/gxRxS` of a transposed convolution as `MxCxRxS`, zeros for groups and dilations."""
+    inputs, per_group, *kernel = weights.shape
+    reach = [(size - 1) * dilation + 1 for size, dilation in zip(kernel, dilations, strict=True)]
+    dense = np.zeros((groups, per_group, groups, inputs // groups, *reach), weights.dtype)
+    split = weights.reshape(groups, inputs // groups, per_group, *kernel).swapaxes(1, 2)
+    for group in range(groups):
+        dense[group, :, group, :, :: dilations[0], :: dilations[1]] = split[group]
+    return dense.reshape(groups * per_group, inputs, *reach)
+
+
+def taps_of(weights: Array, row: Phase, column: Phase) -> Array:
+    """The kernels of one phase."""
+    if not row.taps or not column.taps:
+        return np.zeros((*weights.shape[:2], max(len(row.taps), 1), max(len(column.taps), 1)), weights.dtype)
+    return np.ascontiguousarray(weights[:, :, list(row.taps)][:, :, :, list(column.taps)])
+
+
+@lowers(ConvTransposeOp)
+def conv_transpose(op: ConvTransposeOp, to: Lowering) -> Cube:
+    """A convolution for each phase of the result, `stride` in each dimension; the phases take turns."""
+    image, weights = to.image(op.X), to.weights(op.W, "the kernels")
+    bias = None if op.B.type == NONE else to.weights(op.B, "the bias")
+    if weights.ndim != 4:
+        to.refuse(f"a transposed convolution over {weights.ndim - 2} dimensions (images have 2)")
+    weights = spread(weights, op.group.value.data, values_of(op.dilations) or (1, 1))
+    plan = transposed(op, weights.shape[2:], cube_of(image.type), to)
+    made = [
+        [
+            convolution(
+                plan.source(image, row, column, to),
+                taps_of(weights, row, column),
+                bias,
+                plan.window(row, column),
+                to,
+            )
+            for column in plan.columns
+        ]
+        for row in plan.rows
+    ]
+    return Cube(cropped(interleaved(made, to), plan.height, plan.width, to), to.result_shape(op))
+
+
+@lowers(ResizeOp, ResizeV18Op, ResizeV13Op)
+def resize(op: ResizeOp | ResizeV18Op | ResizeV13Op, to: Lowering) -> Cube:
+    """The nearest neighbours, by integer factors: copies that take turns."""
+    image, shape = to.image(op.X), to.result_shape(op)
+    return Cube(repeated(image, factors(op, cube_of(image.type), to), to), shape)
+
+
+def factors(op: ResizeOp | ResizeV18Op | ResizeV13Op, cube: CubeShape, to: Lowering) -> tuple[int, int]:
+    """How often each row and column is repeated; gives up on other resampling."""
+    after = cube_shape(to.result_shape(op))
+    if op.mode.data != "nearest":
+        to.refuse(f"mode {op.mode.data} (the engines repeat rows and columns); use nearest")
+    if after is None or after.channels != cube.channels or after.height % cube.height:
+        to.refuse("a factor that is no integer (the engines repeat rows and columns)")
+    if after.width % cube.width:
+        to.refuse("a factor that is no integer (the engines repeat rows and columns)")
+    found = after.height // cube.height, after.width // cube.width
+    coordinates, rounding = op.coordinate_transformation_mode.data, op.nearest_mode.data
+    if not all(_repeats(factor, coordinates, rounding) for factor in found):
+        to.refuse(f"{coordinates} with {rounding} at factors {found} is no plain repetition")
+    return found
+
+
+def _repeats(factor: int, coordinates: str, rounding: str) -> bool:
+    """Whether `factor` places in a row have one nearest neighbour."""
+    if coordinates not in ("asymmetric", "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel"):
+        return factor == 1
+    shift = 0.0 if coordinates == "asymmetric" else 0.5
+    return all(NEAREST[rounding]((place + shift) / factor - shift) == 0 for place in range(factor))
+
+
+def repeated(image: SSAValue, counts: tuple[int, int], to: Lowering) -> SSAValue:
+    """Each row and column of an image several times."""
+    if counts == (1, 1):
+        return image
+    return interleaved([[image] * counts[1]] * counts[0], to)
+
+
+def interleaved(made: Sequence[Sequence[SSAValue]], to: Lowering) -> SSAValue:
+    """Rows and columns of images in turns: `made[i][j]` has the place `i`, `j` of each block."""
+    rows, columns = len(made), len(made[0])
+    cube = cube_of(made[0][0].type)
+    tall = cube._replace(height=rows * cube.height)
+    sides = [_in_turns([row[place] for row in made], tall, to) for place in range(columns)]
+    if columns == 1:
+        return sides[0]
+    most = max(LARGEST_DIMENSION // cube.width, 1)
+    flat: list[SSAValue] = []
+    for begin in range(0, tall.height, most):
+        count = min(most, tall.height - begin)
+        lines = CubeShape(cube.channels, count * cube.width, 1)
+        parts = [_lines(side, begin, count, to) for side in sides]
+        flat.append(_in_turns(parts, lines._replace(height=columns * lines.height), to))
+    whole = flat[0]
+    if len(flat) > 1:
+        lines = CubeShape(cube.channels, tall.positions * columns, 1)
+        whole = to(ConcatOp(flat, 2, to.cube_type(lines)))
+    return to(ReshapeOp(whole, to.cube_type(tall._replace(width=columns * cube.width))))
+
+
+def _in_turns(values: list[SSAValue], cube: CubeShape, to: Lowering) -> SSAValue:
+    """Rows of `values` in turns, in memory of its own."""
+    return to(ConcatOp(values, 2, to.cube_type(cube), is_interleaved=True))
+
+
+def _lines(side: SSAValue, begin: int, count: int, to: Lowering) -> SSAValue:
+    """Rows of an image as one column."""
+    cube = cube_of(side.type)
+    if count != cube.height:
+        side = to(SliceOp(side, (0, begin, 0), to.cube_type(cube._replace(height=count))))
+    return to(ReshapeOp(side, to.cube_type(CubeShape(cube.channels, count * cube.width, 1))))
+
+
+def cropped(image: SSAValue, height: int, width: int, to: Lowering) -> SSAValue:
+    """The first rows and columns of an image, where they lie."""
+    cube = cube_of(image.type)
+    if (cube.height, cube.width) == (height, width):
+        return image
+    return to(SliceOp(image, (0, 0, 0), to.cube_type(CubeShape(cube.channels, height, width))))
