@@ -12,6 +12,7 @@ BENCHMARKS = {
     "importer": "importing against onnx.load: time and memory",
     "constants": "what folding costs in memory, under onnx-opt and xdsl-opt",
     "rules": "cost of a rewrite per op as models grow",
+    "shapes": "inferred shapes against those of the onnx package",
     "simplify": "simplifying models against its peers: time, memory and nodes left",
     "nvdla_vectors": "the simulator on the golden vectors",
     "networks": "whole networks on nv_full against onnxruntime",

@@ -20,11 +20,19 @@ from xonnc.transforms.dims.control import enter_body
 from xonnc.transforms.dims.functions import enter_function, leave_function, name_results
 from xonnc.transforms.dims.knowledge import Knowledge, holds_integers, is_static
 from xonnc.transforms.dims.node import Partly
-from xonnc.transforms.shapes import control, convolution, elementwise, movement, reduction
+from xonnc.transforms.shapes import (
+    attention,
+    control,
+    convolution,
+    elementwise,
+    movement,
+    reduction,
+    resampling,
+)
 from xonnc.transforms.shapes.bodies import infer_body
 from xonnc.transforms.shapes.site import SHAPE_FUNCTIONS, UNKNOWN, Integers, ShapeError, Site, Types
 
-THEMES = (control, convolution, elementwise, movement, reduction)
+THEMES = (attention, control, convolution, elementwise, movement, reduction, resampling)
 """The modules whose functions are in `SHAPE_FUNCTIONS`."""
 
 WITH_BODY = frozenset(("Loop", "Scan", "ScanV8", "SequenceMap"))

@@ -9,8 +9,8 @@ from xonnc.transforms.dims.node import Node, Partly, sizes_of
 from xonnc.transforms.shapes.elementwise import BROADCASTING, COMPARING, SAME_TYPE
 
 LIKE_FIRST = (
-    "BatchNormalization Bernoulli Cast CastLike ClipV6 ClipV11 ClipV12 DequantizeLinear Dropout DropoutV7"
-    " DropoutV10 DynamicQuantizeLinear EyeLike GroupNormalizationV18 HardmaxV11 IsInf IsNaN LogSoftmaxV11"
+    "BatchNormalization Bernoulli Cast CastLike ClipV6 ClipV11 ClipV12 DequantizeLinear"
+    " DynamicQuantizeLinear EyeLike GroupNormalizationV18 HardmaxV11 IsInf IsNaN LogSoftmaxV11"
     " QuantizeLinear RandomNormalLike RandomUniformLike ReverseSequence"
 )
 
@@ -19,6 +19,12 @@ LIKE_FIRST = (
 def like_first(node: Node) -> Sequence[Partly | None]:
     """The sizes of the first operand."""
     return [node.sizes(0)]
+
+
+@sizes_of("Dropout", "DropoutV7", "DropoutV10")
+def dropout(node: Node) -> Sequence[Partly | None]:
+    """The sizes of the operand, for the mask too."""
+    return [node.sizes(0)] * 2
 
 
 @sizes_of(*BROADCASTING.split(), *COMPARING.split(), "Where")

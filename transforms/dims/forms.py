@@ -119,6 +119,13 @@ class Extreme:
     of: frozenset[Form]
 
 
+@dataclass(frozen=True)
+class Broadcast:
+    """What a symbol stands for: the size of these broadcast together."""
+
+    of: frozenset[Form]
+
+
 class Symbols:
     """The symbols of one analysis, and what they are known to be equal to."""
 
@@ -237,7 +244,7 @@ class Symbols:
         if len(different) <= 1:
             return different.pop() if different else ONE
         parts = frozenset(different)
-        made = self.symbol(("broadcast", parts))
+        made = self.symbol(Broadcast(parts))
         if made.symbol is not None:
             self._broadcasts.setdefault(made.symbol, parts)
         return made

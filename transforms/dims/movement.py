@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xonnc.transforms.dims.forms import ONE, Form
-from xonnc.transforms.dims.node import Elements, Forms, Node, Partly, sizes_of
+from xonnc.transforms.dims.forms import ONE, ZERO, Form, Symbols
+from xonnc.transforms.dims.node import Element, Elements, Forms, Node, Partly, sizes_of
 from xonnc.transforms.shapes.site import axis_slice
 
 
@@ -128,10 +128,19 @@ def split(node: Node) -> Sequence[Partly | None]:
     elif wanted is not None and len(wanted) == parts:
         sizes = [form for form, _ in wanted]
     elif given is None and (by_property or not node.site.has(1)):
-        # A size that does not divide evenly makes a smaller last part, since opset 18.
-        even = data[axis].divided_by(Form(parts))
-        sizes = [even] * parts
+        sizes = _even(node, data[axis], parts)
     return [(*data[:axis], size, *data[axis + 1 :]) for size in sizes]
+
+
+def _even(node: Node, size: Form, parts: int) -> Sequence[Form]:
+    """Equal parts; of a size that does not divide evenly the last one is smaller, since opset 18."""
+    exact = size.divided_by(Form(parts))
+    if exact is not None:
+        return [exact] * parts
+    if node.site.name != "Split":
+        return [node.symbols.floor(size, parts)] * parts
+    whole = node.symbols.floor(size + Form(parts - 1), parts)
+    return [*[whole] * (parts - 1), size - whole * Form(parts - 1)]
 
 
 @sizes_of("Slice")
@@ -148,20 +157,34 @@ def slice_(node: Node) -> Sequence[Partly | None]:
     for number, place in enumerate(places):
         step = steps[number] if steps else None if node.site.has(4) else 1
         axis = node.site.axis(place, len(data))
-        sizes[axis] = _sliced(node, data[axis], starts[number].form, ends[number].form, step)
+        sizes[axis] = _sliced(node, data[axis], starts[number], ends[number], step)
     return [sizes]
 
 
-def _sliced(node: Node, size: Form, start: Form, end: Form, step: int | None) -> Form | None:
+def _sliced(node: Node, size: Form, start: Element, end: Element, step: int | None) -> Form | None:
     if not step:
         return None
-    first, last, whole = start.number, end.number, size.number
+    first, last, whole = start.form.number, end.form.number, size.number
     if first is not None and last is not None and whole is not None:
         return Form(len(range(*axis_slice(first, last, step, whole).indices(whole))))
-    if step == 1 and first == 0 and (end == size or (last is not None and last >= 2**31 - 1)):
-        return size
+    found = _cut(node.symbols, size, first, end) if step == 1 and first is not None else None
     # The same cut of the same size leaves the same.
-    return node.symbols.symbol(("slice", size, start, end, step))
+    return node.symbols.symbol(("slice", size, start.form, end.form, step)) if found is None else found
+
+
+def _cut(symbols: Symbols, size: Form, first: int, end: Element) -> Form | None:
+    """How many elements there are from one on, until another one or the end of all."""
+    last = end.form.number
+    goes_on = end.form == size or (last is not None and last >= 2**31 - 1)
+    if goes_on and first >= 0:
+        return symbols.maximum(size - Form(first), ZERO) if first else size
+    if goes_on:
+        return symbols.minimum(size, Form(-first))
+    if first == 0 and end.is_size:
+        return symbols.minimum(size, end.form)
+    if first == 0 and last is not None and last < 0:
+        return symbols.maximum(size + Form(last), ZERO)
+    return None
 
 
 @sizes_of("Pad", "PadV11", "PadV13", "PadV18", "PadV19")
@@ -265,6 +288,19 @@ def one_hot(node: Node) -> Sequence[Partly | None]:
     axis = node.axis(len(indices) + 1, -1)
     size = depth[0].form if depth else None
     return [(*indices[:axis], size, *indices[axis:])]
+
+
+@sizes_of("Range")
+def range_(node: Node) -> Sequence[Partly | None]:
+    """ceil((limit - start) / delta) elements, at least none."""
+    start, limit, delta = (node.elements(place) for place in range(3))
+    step = delta[0].form.number if delta else None
+    if not start or not limit or step is None or step <= 0:
+        return []
+    difference = limit[0].form - start[0].form
+    if start[0].form != ZERO or not limit[0].is_size:
+        difference = node.symbols.maximum(difference, ZERO)
+    return [(node.symbols.floor(difference + Form(step - 1), step),)]
 
 
 @sizes_of("DepthToSpace")

@@ -1,16 +1,18 @@
 """
-Names for sizes: `batch`, `seq + 1`, `2*batch*seq`, `floor((h + 1)/2)`, `max(seq - 2, 0)`.
+Names for sizes: `batch`, `seq + 1`, `2*batch*seq`, `floor((h + 1)/2)`, `max(seq - 2, 0)`,
+`broadcast(a, b)`.
 
 onnxruntime takes equal names for equal sizes; its own symbolic inference spells derived ones in this way.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
-from xonnc.transforms.dims.forms import Extreme, Floor, Form, Symbols
+from xonnc.transforms.dims.forms import Broadcast, Extreme, Floor, Form, Symbols
 
 LONGEST = 200
 """A longer name helps nobody."""
@@ -65,13 +67,18 @@ def _symbol(symbol: int, symbols: Symbols, depth: int) -> str | None:
                 return None
             return f"floor({inner}/{divisor})" if _is_factor(inner) else f"floor(({inner})/{divisor})"
         case Extreme(is_least, bounds):
-            inner = [_sum(symbols.resolve(bound), symbols, depth - 1) for bound in bounds]
-            known = sorted(
-                (text for text in inner if text is not None), key=lambda text: (text.isdigit(), text)
-            )
-            return f"{'min' if is_least else 'max'}({', '.join(known)})" if len(known) == len(inner) else None
+            return _call("min" if is_least else "max", bounds, symbols, depth)
+        case Broadcast(sizes):
+            return _call("broadcast", sizes, symbols, depth)
         case _:
             return None
+
+
+def _call(name: str, operands: Iterable[Form], symbols: Symbols, depth: int) -> str | None:
+    """A function that does not care for the order of its operands, numbers last."""
+    texts = [_sum(symbols.resolve(operand), symbols, depth - 1) for operand in operands]
+    known = sorted((text for text in texts if text is not None), key=lambda text: (text.isdigit(), text))
+    return f"{name}({', '.join(known)})" if len(known) == len(texts) else None
 
 
 def _is_factor(text: str) -> bool:

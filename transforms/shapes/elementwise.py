@@ -5,14 +5,15 @@ from __future__ import annotations
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute
 
+from xonnc.dialects.onnx.types import OptType, SeqType
 from xonnc.transforms.shapes.site import Site, Types, any_shape, broadcast, infers, typed
 
 SAME_TYPE = (
     "Abs Acos Acosh Asin Asinh Atan Atanh BatchNormalizationInferenceMode BitwiseNot Ceil Celu Clip Cos Cosh"
     " CumSum Elu Erf Exp Floor Gelu GroupNormalization HardSigmoid HardSwish Hardmax Identity"
     " InstanceNormalization LRN LeakyRelu Log LogSoftmax LpNormalization MeanVarianceNormalization Mish Neg"
-    " Not PRelu Reciprocal Relu Round ScatterElements ScatterND Selu Shrink Sigmoid Sign Sin Sinh Softmax"
-    " SoftmaxV11 Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu Trilu"
+    " Not PRelu Reciprocal Relu Round Scatter ScatterElements ScatterND Selu Shrink Sigmoid Sign Sin Sinh"
+    " Softmax SoftmaxV11 Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu Trilu"
 )
 BROADCASTING = "Add BitShift BitwiseAnd BitwiseOr BitwiseXor Div Max Mean Min Mod Mul Pow Sub Sum And Or Xor"
 COMPARING = "Equal Greater GreaterOrEqual Less LessOrEqual"
@@ -22,7 +23,10 @@ COMPARING = "Equal Greater GreaterOrEqual Less LessOrEqual"
 def same_type(site: Site) -> Types:
     """The type of the first operand."""
     shape = site.shape(0)
-    return [None] if shape is None else site.ranked(shape)
+    if shape is not None:
+        return site.ranked(shape)
+    type_ = site.op.operands[0].type
+    return [type_ if isinstance(type_, OptType | SeqType) else None]
 
 
 @infers("IsInf", "IsNaN")
@@ -67,6 +71,13 @@ def cast_like(site: Site) -> Types:
     """The shape of the first operand, the elements of the second."""
     shape = site.shape(0)
     return any_shape(site.element(1)) if shape is None else typed(shape, site.element(1))
+
+
+@infers("DropoutV7")
+def old_dropout(site: Site) -> Types:
+    """The type of the operand, for the mask too."""
+    shape = site.shape(0)
+    return [None] * len(site.op.results) if shape is None else site.ranked(shape) * len(site.op.results)
 
 
 @infers("Dropout")

@@ -33,6 +33,15 @@ Integers: TypeAlias = "Callable[[SSAValue], Shape | None]"
 """The integers in a tensor of rank 0 or 1 as far as they follow, else `UNKNOWN`; `None`: how many?"""
 
 
+_VALUES = (
+    ("value_ints", np.int64),
+    ("value_int", np.int64),
+    ("value_floats", np.float32),
+    ("value_float", np.float32),
+)
+"""The other properties by which a Constant may say what it is, that hold numbers."""
+
+
 class ShapeError(XonncError):
     """A model whose shapes contradict each other."""
 
@@ -191,7 +200,13 @@ def constant_array(value: SSAValue) -> Array | None:
     if not isinstance(owner, ConstantOp):
         return None
     elements = owner.properties.get("value")
-    return None if elements is None else elements_array(elements)
+    if elements is not None:
+        return elements_array(elements)
+    for name, dtype in _VALUES:
+        numbers = decode(owner.properties.get(name))
+        if numbers is not None:
+            return np.asarray(numbers, dtype)
+    return None
 
 
 def shape_slice(site: Site, shape: Shape) -> Shape:

@@ -17,7 +17,7 @@
 // ALL:         @model(%arg0: tensor<6x5xf32> {onnx.name = "x"}, %arg1: tensor<?xf32> {onnx.dim_params = "0:m"})
 
 // What followed from the size before is inferred again.
-// CHANGED:     @model(%arg0: tensor<?x9xf32> {onnx.dim_params = "0:n", onnx.name = "x"}, {{.*}} -> tensor<?x9xf32>
+// CHANGED:     @model(%arg0: tensor<?x9xf32> {onnx.dim_params = "0:n", onnx.name = "x"}, {{.*}} -> (tensor<?x9xf32> {onnx.dim_params = "0:n"})
 // CHANGED:       (tensor<?x9xf32>) -> tensor<?x9xf32>
 
 // NAMES:       @model(%arg0: tensor<?x3xf32> {onnx.dim_params = "0:rows", onnx.name = "x"}, %arg1: tensor<?xf32> {onnx.dim_params = "0:rows"})

@@ -43,7 +43,7 @@ class Evaluator(Protocol):
 MODELS = {
     "elementwise": """(float[N, S] x, float[N, S] y, float[S] z) => (float[A, B] r) {
         a = Relu(x)  b = Add(a, z)  c = Mul(z, a)  d = Add(x, y)  e = Greater(b, c)  f = Where(e, b, d)
-        g = Cast<to = 11>(f)  h = CastLike(g, x)  r = Softmax(h) }""",
+        g = Cast<to = 11>(f)  h = CastLike(g, x)  r = Softmax(h)  k, m = Dropout(r) }""",
     "normalized": """(float[N, S, 4] x, float[4] s) => (float[A, B, 4] y) {
         y, mean, deviation = LayerNormalization<axis = -1>(x, s) }""",
     "matmul": """(float[N, K] x, float[L, M] w, float[B, M, 3] v) => (float[A, C] y, float[D, E, F] z) {
@@ -260,7 +260,7 @@ def groups(name: str) -> list[set[str]]:
 
 
 KNOWN = {
-    "elementwise": [{f"{v}.0" for v in "xyabcdefghr"}, {*(f"{v}.1" for v in "xyabcdefghr"), "z.0"}],
+    "elementwise": [{f"{v}.0" for v in "xyabcdefghrkm"}, {*(f"{v}.1" for v in "xyabcdefghrkm"), "z.0"}],
     "matmul": [{"x.0", "y.0", "z.1"}, {"x.1", "w.0"}, {"w.1", "y.1", "v.1"}, {"v.0", "z.0"}],
     "required": [
         {"x.0", "y.0", "c.0", "e.0"},

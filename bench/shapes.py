@@ -1,0 +1,58 @@
+"""
+Inferred shapes against those of the onnx package: `python bench/shapes.py [--only TEXT] [--write FILE]`.
+
+Takes all models of `onnx.backend.test` (operators written out by their functions too) and those of
+`bench/models.py`, without what they say of values inside, and infers all shapes from their inputs. Exits 1
+if something is less precise than `onnx.shape_inference` in its strict mode with data propagation, different
+from it without a reason that is known (`bench/shaping/reasons.py`), or against what a model gave when it ran;
+or if a size is neither known nor named in a model of the benchmarks whose batch and length are dynamic.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+if __package__ in (None, ""):
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from bench.shaping.cases import backend_cases, bench_cases, dynamic_cases
+from bench.shaping.judging import Verdict, judge, nameless
+from bench.shaping.page import page, unexplained
+from xonnc.formats.replacing import replacing
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n")[0])
+    parser.add_argument("--only", default="", help="cases with this in their name")
+    parser.add_argument("--no-models", action="store_true", help="the cases of the onnx package alone")
+    parser.add_argument("--write", type=Path, help="where the page goes that tells what differs")
+    options = parser.parse_args()
+    started = time.perf_counter()
+    found = list(verdicts(options.only, not options.no_models))
+    bad = unexplained(found)
+    for name, finding in bad:
+        print(f"{name}: {finding.value}: {finding.kind}: {finding.what}")
+    dims, more = sum(each.dims for each in found), sum(each.more for each in found)
+    print(f"{len(found)} models, {dims} sizes known to both, {more} to us alone, {len(bad)} without a reason")
+    dynamic = {} if options.no_models else {case.name: len(nameless(case)) for case in dynamic_cases()}
+    print(f"{sum(dynamic.values())} values with sizes without names in models with dynamic inputs")
+    print(f"{time.perf_counter() - started:.1f} s")
+    if options.write is not None:
+        with replacing(options.write) as stream:
+            stream.write(page(found, dynamic).encode())
+    return 1 if bad or any(dynamic.values()) else 0
+
+
+def verdicts(only: str, with_models: bool) -> Iterator[Verdict]:
+    """What there is to say of every case with `only` in its name."""
+    models = bench_cases() if with_models else ()
+    return (judge(case) for case in chain(backend_cases(), models) if only in case.name)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

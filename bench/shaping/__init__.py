@@ -1,0 +1,1 @@
+"""Inferred shapes, held against those of the onnx package."""

@@ -1,0 +1,146 @@
+"""Models whose shapes are inferred: without what they say of values inside, and of their outputs' shapes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeGuard
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import onnx.backend.test.loader
+import onnx.helper
+
+from bench.models import MODELS, path_of
+
+KINDS = ("node", "simple", "pytorch-operator", "pytorch-converted")
+"""What `onnx.backend.test` has; the real models are among `bench/models.py`."""
+
+MOST_BYTES = 1 << 16
+"""Larger tensors are weights, which no shape depends on."""
+
+
+WEIGHT = "weight"
+"""Marks inputs that were weights."""
+
+SCALED = ("chain", "many")
+
+INTEGERS = (onnx.TensorProto.INT32, onnx.TensorProto.INT64)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One model, stripped."""
+
+    name: str
+    model: onnx.ModelProto
+    seen: Mapping[str, Sequence[int]]
+    """Shapes of outputs as they were when the model ran."""
+
+
+def backend_cases() -> Iterator[Case]:
+    """All models of `onnx.backend.test`."""
+    for kind in KINDS:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            cases = onnx.backend.test.loader.load_model_tests(kind=kind)
+        for case in cases:
+            model = case.model
+            if model is None:
+                assert case.model_dir is not None
+                model = loaded(Path(case.model_dir) / "model.onnx")
+            yield Case(case.name, stripped(model), _seen(model, case.data_sets))
+
+
+def bench_names() -> list[str]:
+    """The models of the benchmarks, but for those that differ only in their size."""
+    return [name for name in MODELS if not name.startswith(SCALED)]
+
+
+def bench_cases() -> Iterator[Case]:
+    """The models of the benchmarks; large weights become inputs."""
+    for name in bench_names():
+        yield Case(name, stripped(without_weights(loaded(path_of(name)))), {})
+
+
+def dynamic_cases() -> Iterator[Case]:
+    """The models of the benchmarks with a batch of any size, and texts of any length."""
+    for name in bench_names():
+        model = stripped(without_weights(loaded(path_of(name))))
+        weights = {tensor.name for tensor in model.graph.initializer}
+        for port in model.graph.input:
+            dims = port.type.tensor_type.shape.dim
+            is_text = len(dims) == 2 and port.type.tensor_type.elem_type in INTEGERS
+            if port.doc_string != WEIGHT and port.name not in weights and dims:
+                dims[0].dim_param = "batch"
+                if is_text:
+                    dims[1].dim_param = "seq"
+        yield Case(name, model, {})
+
+
+def loaded(path: Path) -> onnx.ModelProto:
+    """A model without its external data."""
+    model = onnx.ModelProto()
+    model.ParseFromString(path.read_bytes())
+    return model
+
+
+def without_weights(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with inputs in place of its large weights; they stand last."""
+    kept = [tensor for tensor in model.graph.initializer if not _is_large(tensor)]
+    inputs = {port.name for port in model.graph.input}
+    for tensor in model.graph.initializer:
+        if _is_large(tensor) and tensor.name not in inputs:
+            port = onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims))
+            port.doc_string = WEIGHT
+            model.graph.input.append(port)
+    del model.graph.initializer[:]
+    model.graph.initializer.extend(kept)
+    return model
+
+
+def _is_large(tensor: onnx.TensorProto) -> bool:
+    return len(tensor.raw_data) > MOST_BYTES or tensor.data_location == onnx.TensorProto.EXTERNAL
+
+
+def stripped(model: onnx.ModelProto) -> onnx.ModelProto:
+    """A copy that says nothing of values inside the main graph, and only element types of its outputs."""
+    copy = onnx.ModelProto()
+    copy.CopyFrom(model)
+    del copy.graph.value_info[:]
+    for output in copy.graph.output:
+        _forget(output.type)
+    return copy
+
+
+def _forget(type_: onnx.TypeProto) -> None:
+    match type_.WhichOneof("value"):
+        case "tensor_type":
+            type_.tensor_type.ClearField("shape")
+        case "sequence_type":
+            _forget(type_.sequence_type.elem_type)
+        case "optional_type":
+            _forget(type_.optional_type.elem_type)
+        case _:
+            pass
+
+
+def _seen(model: onnx.ModelProto, data_sets: object) -> dict[str, Sequence[int]]:
+    """The shapes of the expected outputs."""
+    first = data_sets[0] if _is_list(data_sets) and data_sets else None
+    outputs = first[1] if _is_list(first) else None
+    if not _is_list(outputs):
+        return {}
+    pairs = zip(model.graph.output, outputs, strict=False)
+    return {info.name: np.shape(value) for info, value in pairs if _is_array(value)}
+
+
+def _is_array(value: object) -> TypeGuard[npt.NDArray[Any]]:
+    return isinstance(value, np.ndarray)
+
+
+def _is_list(value: object) -> TypeGuard[Sequence[object]]:
+    return isinstance(value, list | tuple)

@@ -1,0 +1,64 @@
+"""Inferred shapes are those of the onnx package, or better: a share of `bench/shapes.py`."""
+
+from __future__ import annotations
+
+import sys
+from itertools import islice
+from pathlib import Path
+
+import onnx.parser
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+
+from bench.shaping.cases import Case, backend_cases, stripped
+from bench.shaping.judging import Finding, judge, nameless
+from bench.shaping.page import page, unexplained
+from bench.shaping.reasons import REASONS, reason
+
+SHARE = 6
+"""One case of so many."""
+
+
+def case(text: str, seen: dict[str, tuple[int, ...]] | None = None) -> Case:
+    header = '<ir_version: 10, opset_import: ["" : 20]> main '
+    return Case("made", stripped(onnx.parser.parse_model(header + text)), seen or {})
+
+
+def test_nothing_is_less_precise_or_different():
+    verdicts = [judge(each) for each in islice(backend_cases(), 0, None, SHARE)]
+    assert len(verdicts) > 300
+    assert unexplained(verdicts) == []
+    assert sum(verdict.dims for verdict in verdicts) > 3000
+    text = page(verdicts, {"some": 3})
+    assert f"Of {len(verdicts)} models" in text
+    assert "| `some` | 3 |" in text
+
+
+def test_every_reason_is_needed():
+    found = [judge(each) for each in backend_cases() if each.name in REASONS]
+    assert {verdict.name for verdict in found if verdict.findings} == REASONS.keys()
+    assert unexplained(found) == []
+
+
+def test_a_shape_that_a_run_contradicts_is_found():
+    verdict = judge(case("(float[2] x) => (float[2] y) { y = Relu(x) }", {"y": (3,)}))
+    assert verdict.findings == [Finding("wrong", "y", "float[2], but the model gave [3]")]
+    assert reason("made", verdict.findings[0]) is None
+
+
+def test_a_contradiction_in_the_model_is_found():
+    verdict = judge(case("(float[2] x, float[3] z) => (float[2] y) { y = Add(x, z) }"))
+    assert [finding.kind for finding in verdict.findings] == ["error"]
+
+
+@pytest.mark.parametrize(
+    ("body", "missing"),
+    [
+        ("y = Concat<axis = 0>(x, x, x)", []),
+        ("s = NonZero(x)  y = Cast<to = 1>(s)", ["s: int64[2, ?]", "y: float[2, ?]"]),
+    ],
+)
+def test_sizes_without_names_are_found(body: str, missing: list[str]):
+    made = case(f"(float[N, S] x) => (float[A, B] y) {{ {body} }}")
+    assert nameless(made) == missing
