@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
@@ -26,6 +27,7 @@ FLOATS = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8}
 """Bytes of the floats that code is made of."""
 
 
+@cache
 def vector_of(element: Attribute, lanes: int) -> Attribute:
     """The type of `lanes` numbers; 0 lanes mean one number that is no vector."""
     return VectorType(element, [lanes]) if lanes else element
