@@ -33,6 +33,22 @@ def first_type_is_result_type(root: Operation) -> str | None:
     return "the result has another type than the first operand"
 
 
+def x_gives_the_shape(root: Operation, x: SSAValue, c: Constant) -> str | None:
+    """x has the type of the result, whatever its dynamic sizes are: c has no axis and no size of its own."""
+    if x.type != root.results[0].type:
+        return "the result has another type than x"
+    axes = c.array.shape
+    if not is_ranked(x.type):
+        return "x may have fewer axes than c" if axes else None
+    sizes = x.type.get_shape()
+    if len(axes) > len(sizes):
+        return "c has more axes than x"
+    kept = sizes[len(sizes) - len(axes) :]
+    if any(own not in (1, size) for own, size in zip(axes, kept, strict=True)):
+        return "c may have a size that x has not"
+    return None
+
+
 def result_is_static(root: Operation) -> str | None:
     """The shape of the result is known."""
     return None if static_shape(root.results[0].type) is not None else "the result's shape is not static"

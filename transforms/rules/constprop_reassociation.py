@@ -26,10 +26,10 @@ from xonnc.transforms.numerics import is_float, same
 from xonnc.transforms.rules.conditions import (
     all_ones,
     all_zeros,
-    first_type_is_result_type,
     is_scalar,
     result_is_integer,
     result_is_static,
+    x_gives_the_shape,
 )
 
 x, y = variable.x, variable.y
@@ -105,7 +105,7 @@ RULES = rules(
     **reassociation(Add),
     **reassociation(Mul),
     # x + 0 = x
-    AddZerosOnRhs=rule(Add(x, c), x, where=(first_type_is_result_type, all_zeros)),
+    AddZerosOnRhs=rule(Add(x, c), x, where=(x_gives_the_shape, all_zeros)),
     # (x c + d) e = x (c e) + d e for a finite e
     DistributeMulConst=rule(
         Mul(one_use(Add(one_use(Mul(x, c)), d)), const.e),
@@ -113,7 +113,7 @@ RULES = rules(
         where=all_finite,
     ),
     # x / 1 = x
-    DivOnesOnRhs=rule(Div(x, c), x, where=(first_type_is_result_type, all_ones)),
+    DivOnesOnRhs=rule(Div(x, c), x, where=(x_gives_the_shape, all_ones)),
     # (c - az) (x - bz) = 0 if c = az
     MatMulIntegerConstZeroLhs=rule(
         MatMulInteger(c, value.x, maybe.az, value.bz),
@@ -131,9 +131,9 @@ RULES = rules(
     # x 0 = 0
     MatMulZerosOnRhs=rule(MatMul(x, c), compute(zeros_of_result, root), where=(*ZEROS, all_zeros)),
     # x 1 = x
-    MulOnesOnRhs=rule(Mul(x, c), x, where=(first_type_is_result_type, all_ones)),
+    MulOnesOnRhs=rule(Mul(x, c), x, where=(x_gives_the_shape, all_ones)),
     # x - c = x + (-c)
     SubConstToNeg=rule(Sub(x, c), Add(x, elementwise(same(np.negative), c))),
     # x - 0 = x
-    SubZerosOnRhs=rule(Sub(x, c), x, where=(first_type_is_result_type, all_zeros)),
+    SubZerosOnRhs=rule(Sub(x, c), x, where=(x_gives_the_shape, all_zeros)),
 )

@@ -60,7 +60,7 @@ from xonnc.rewriting.patterns import (
 from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.model_opsets import form
 from xonnc.transforms.rules.canonicalize_movement import axes_of
-from xonnc.transforms.rules.conditions import rank
+from xonnc.transforms.rules.conditions import rank, x_gives_the_shape
 from xonnc.transforms.rules.constprop_movement import normalised, whole
 
 x, y, c = value.x, value.y, const.c
@@ -244,8 +244,8 @@ def neutral(op: Template, is_neutral: bool) -> dict[str, Rule]:
     """An operand that changes nothing, on either side."""
     condition = is_true if is_neutral else is_false
     return {
-        f"RemoveNeutral{op}": rule(op(x, c), x, where=(x_is_result, condition)),
-        f"RemoveNeutral{op}Lhs": rule(op(c, x), x, where=(x_is_result, condition)),
+        f"RemoveNeutral{op}": rule(op(x, c), x, where=(x_gives_the_shape, condition)),
+        f"RemoveNeutral{op}Lhs": rule(op(c, x), x, where=(x_gives_the_shape, condition)),
     }
 
 

@@ -424,6 +424,40 @@ TRAPS = (
         has_known_types=False,
     ),
     Trap(
+        ("own: neutral elements of more axes or sizes",),
+        """
+        <ir_version: 10, opset_import: ["" : 20, "own" : 1]>
+        shapes (float[2, 1] x, float[0, 1, 2] e, bool[2, 1] t, float[a] w)
+            => (float[p, q, r] y, float[s, u, v] z, bool[i, j, k] n, float[f, g] o)
+          <float[1, 1, 1] zero = {0}, bool[1, 1, 1] no = {0}, float[1, 1] one = {1}> {
+          c = own.Negated (x)
+          y0 = Add (zero, c)
+          y = Identity (y0)
+          m = MatMul (e, x)
+          z0 = Add (m, empty)
+          z = Identity (z0)
+          b = own.Inverted (t)
+          n0 = Or (b, no)
+          n = Identity (n0)
+          d = own.Negated (w)
+          o0 = Mul (d, one)
+          o = Identity (o0)
+        }
+        <domain: "own", opset_import: ["" : 20]>
+        Negated (i) => (r) { r = Neg (i) }
+        <domain: "own", opset_import: ["" : 20]>
+        Inverted (i) => (r) { r = Not (i) }
+        """,
+        ("constprop-onnx", "canonicalize-onnx", *SIMPLIFY),
+        {
+            "x": grid(2, 1),
+            "e": grid(0, 1, 2),
+            "t": np.array([[True], [False]]),
+            "w": floats(1.0, -2.0),
+        },
+        weights={"empty": np.zeros((0, 2, 1), np.float32)},
+    ),
+    Trap(
         ("3.3 negative factors",),
         """
         <ir_version: 8, opset_import: ["" : 17]>
