@@ -36,6 +36,7 @@ from xonnc.dialects.onnx.ops.math import (
     ClipOp,
     GemmOp,
     MatMulOp,
+    MulOp,
     ReluOp,
     SoftmaxOp,
     SoftmaxV11Op,
@@ -237,7 +238,7 @@ class _Rounding:
             if isinstance(value.op, SoftmaxOp | SoftmaxV11Op):
                 return Pair(1 / LARGEST, False)
         found = self._ranges.get(self._name(value)) or self._ranges.get(self._node(value))
-        return None if found is None else _nearest(found, _meets_padding(value))
+        return None if found is None else _nearest(found, _meets_padding(value) or _multiplies(value))
 
     def _name(self, value: SSAValue) -> str:
         if not isinstance(value, OpResult):
@@ -271,6 +272,14 @@ def _meets_padding(value: SSAValue) -> bool:
     readers = [use.operation for use in value.uses]
     return any(_pads(op) for op in readers if isinstance(op, AveragePoolOp)) or any(
         _meets_padding(op.results[0]) for op in readers if isinstance(op, MOVING)
+    )
+
+
+def _multiplies(value: SSAValue) -> bool:
+    """Whether numbers reach a product, whose factors have no zero but 0."""
+    readers = [use.operation for use in value.uses]
+    return any(isinstance(op, MulOp) for op in readers) or any(
+        _multiplies(op.results[0]) for op in readers if isinstance(op, MOVING)
     )
 
 

@@ -31,6 +31,7 @@ from xonnc.lowering.onnx_to_dla.integers import Integers, Stored, lowers
 from xonnc.lowering.onnx_to_dla.lowering import Cube, cube_shape
 from xonnc.lowering.onnx_to_dla.pooling import averages, cascade, pool, pool_windows
 from xonnc.lowering.onnx_to_dla.quantized_functions import Tabled
+from xonnc.lowering.onnx_to_dla.quantized_products import product_of
 from xonnc.lowering.onnx_to_dla.reals import Affine, Bound, Joined, Moved, Reals, Sum
 from xonnc.lowering.onnx_to_dla.tensor import channels_picked, check_softmax, picking
 from xonnc.lowering.planning.shapes import Window
@@ -92,7 +93,7 @@ def bounded(reals: Reals, bound: Bound, to: Integers) -> Reals:
         case Moved():
             return reals.over(lambda source: bounded(source, bound, to))
         case _:
-            to.refuse("a bound behind a normalisation; put a QuantizeLinear between them")
+            to.refuse("a bound behind a normalisation or product; put a QuantizeLinear between them")
 
 
 @lowers(AddOp)
@@ -133,11 +134,14 @@ def total(operands: Sequence[SSAValue], shape: tuple[int, ...], to: Integers) ->
 
 @lowers(MulOp)
 def mul(op: MulOp, to: Integers) -> Reals:
-    """`a c` for a constant `c`, one number or one for each channel."""
+    """
+    `a c` for a constant `c`, one number or one for each channel; `a b` for two computed cubes, one of them
+    symmetric.
+    """
     first, second = (op.B, op.A) if to.real_constant(op.A) is not None else (op.A, op.B)
     factor = to.real_constant(second)
     if factor is None:
-        to.refuse("a product of two computed cubes; run it on the CPU")
+        return product_of(op.A, op.B, to.result_shape(op), to)
     source = to.affine(first)
     scaled = source.times(to.per_channel(factor, source, to.result_shape(op)))
     if scaled is None or not np.all(factor):

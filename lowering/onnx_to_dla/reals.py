@@ -131,7 +131,7 @@ class Affine:
             stages.append((summed, added.value))
         for bound in after:
             stages = _bounded(stages, bound, unit, to)
-        return to.requantized(self.make(), stages, _converter(unit, grid, to))
+        return to.requantized(self.make(), stages, converter(unit, grid, to))
 
     @property
     def _sums_exactly(self) -> bool:
@@ -225,7 +225,7 @@ def _bounded(stages: list[Operand], bound: Bound, unit: float, to: Lowering) -> 
     return [*stages, (Stage(StageFunction.ALU, function, alu_operand=number, shift_value=limit.shift), None)]
 
 
-def _converter(unit: float, grid: Grid, to: Lowering) -> Converter:
+def converter(unit: float, grid: Grid, to: Lowering) -> Converter:
     """From `unit` to the grid."""
     factor = _factors(np.array([unit / grid.scale]), to)
     if unit == grid.scale:

@@ -183,6 +183,13 @@ def gated(net: Net) -> onnx.ModelProto:
     )
 
 
+def multiplied(net: Net, zero: int) -> onnx.ModelProto:
+    a, b = net.rounded("x0", zero=zero), net.rounded("x1", 0.017)
+    y = net.rounded(net("Mul", b, a), 0.03, 11)
+    gate = net.rounded(net("Sigmoid", net.rounded(net("GlobalAveragePool", y), 0.005)), 1 / 127)
+    return net.model(net.rounded(net("Mul", y, gate), 0.02), (1, 35, 5, 6), (1, 35, 5, 6))
+
+
 def enlarged(net: Net) -> onnx.ModelProto:
     x = net.rounded("x0", zero=3)
     y = net(
@@ -231,6 +238,8 @@ NETWORKS: dict[str, tuple[Make, int]] = {
     "normalised": (lambda net: normalised(net, 5, 1e-4, 0), 1),
     "normalised by much": (lambda net: normalised(net, 3, 2.0, 20), 1),
     "enlarged": (enlarged, 2),
+    "multiplied": (lambda net: multiplied(net, 0), 2),
+    "multiplied with a zero point": (lambda net: multiplied(net, -9), 2),
     "slope and bound": (gated, 1),
     **{
         name: (lambda net, name=name: of_each(net, name, FUNCTIONS[name][0], **FUNCTIONS[name][1]), 1)
@@ -312,7 +321,8 @@ def cumulated(net: Net) -> onnx.ModelProto:
 
 
 def product(net: Net) -> onnx.ModelProto:
-    return net.model(net.rounded(net("Mul", net.rounded("x0"), net.rounded("x1"))), (1, 4), (1, 4))
+    a, b = net.rounded("x0", zero=3), net.rounded("x1", zero=4)
+    return net.model(net.rounded(net("Mul", a, b)), (1, 4), (1, 4))
 
 
 @pytest.mark.parametrize(
@@ -327,7 +337,7 @@ def product(net: Net) -> onnx.ModelProto:
         (bounded_twice, "more bounds than the SDP has stages; let the QuantizeLinear's range be the bound"),
         (two_sums, "a sum of more than one chain of operators; put a QuantizeLinear behind all but one"),
         (cumulated, "(CumSum): the DLA has no such operator in integers; in a package"),
-        (product, "a product of two computed cubes; run it on the CPU"),
+        (product, "a product of integers whose zeros are not 0; use a symmetric quantisation for one factor"),
     ],
 )
 def test_refusals(make: Make, message: str, compiled: Any):
