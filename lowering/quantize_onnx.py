@@ -19,7 +19,7 @@ from xdsl.builder import Builder
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
 from xdsl.utils.hints import isa
@@ -130,8 +130,14 @@ def is_quantized(module: ModuleOp) -> bool:
 
 
 def name_values(module: ModuleOp) -> None:
-    """Gives every value that has no ONNX name one after the node that makes it."""
+    """
+    Gives every value that has no ONNX name one after the node that makes it.
+
+    Where several ops stand for one node, those that get names here become nodes of their own: two nodes of
+    one name with different outputs are no model for onnxruntime.
+    """
     taken = {name for op in module.walk() for name in output_names(op)}
+    nodes = {node_name(op) for op in module.walk() if output_names(op)}
     for number, op in enumerate(module.walk()):
         if not isinstance(op, OnnxOp) or isinstance(op, NoValueOp) or not op.results or output_names(op):
             continue
@@ -139,7 +145,9 @@ def name_values(module: ModuleOp) -> None:
         names = [f"{stem}_out{place or ''}" for place in range(len(op.results))]
         names = [name if name not in taken else f"{name}_{number}" for name in names]
         taken.update(names)
-        op.location = node_location(node_name(op), names)
+        node = node_name(op)
+        op.location = node_location(f"{node}_{number}" if node and node in nodes else node, names)
+        nodes.add(node)
 
 
 @dataclass(frozen=True)
@@ -155,7 +163,7 @@ class _Rounding:
 
     def __init__(self, function: FuncOp, ranges: Ranges, pool: DisposablePool):
         self._block: Block = function.body.block
-        self._names: dict[SSAValue, str] = dict(zip(self._block.args, argument_names(function), strict=True))
+        self._names = _interface_names(function)
         self._ranges = ranges
         self._pool = pool
         self._pairs: dict[SSAValue | None, Pair] = {}
@@ -241,7 +249,7 @@ class _Rounding:
         return None if found is None else _nearest(found, _meets_padding(value) or _multiplies(value))
 
     def _name(self, value: SSAValue) -> str:
-        if not isinstance(value, OpResult):
+        if value in self._names or not isinstance(value, OpResult):
             return self._names[value]
         names = output_names(value.op)
         return names[value.index] if value.index < len(names) else describe(value.op)
@@ -287,10 +295,27 @@ def _pads(op: AveragePoolOp) -> bool:
     return any(values_of(op.pads) or ()) or op.ceil_mode.value.data == 1
 
 
+def _interface_names(function: FuncOp) -> dict[SSAValue, str]:
+    """What arguments and returned values are called, whatever the ops that make them call them."""
+    end = function.body.block.last_op
+    returned = end.operands if isinstance(end, ReturnOp) else ()
+    names = zip(returned, _given_names(function.res_attrs, len(returned)), strict=True)
+    found: dict[SSAValue, str] = {}
+    for value, name in names:
+        if name:
+            found.setdefault(value, name)
+    return found | dict(zip(function.body.block.args, argument_names(function), strict=True))
+
+
 def argument_names(function: FuncOp) -> list[str]:
     """The ONNX names of a function's arguments."""
-    count = len(function.body.block.args)
-    given = list(function.arg_attrs) if isa(function.arg_attrs, ArrayAttr[DictionaryAttr]) else []
+    given = _given_names(function.arg_attrs, len(function.body.block.args))
+    return [name or f"input_{index}" for index, name in enumerate(given)]
+
+
+def _given_names(attributes: Attribute | None, count: int) -> list[str]:
+    """The names in the attributes of arguments or results; empty for those without one."""
+    given = list(attributes) if isa(attributes, ArrayAttr[DictionaryAttr]) else []
     names = [entry.data.get("onnx.name") for entry in given]
     names += [None] * (count - len(names))
-    return [name.data if isinstance(name, StringAttr) else f"input_{i}" for i, name in enumerate(names)]
+    return [name.data if isinstance(name, StringAttr) else "" for name in names]

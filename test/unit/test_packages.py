@@ -13,8 +13,11 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx import parser as onnx_parser
+from xdsl.dialects.builtin import ModuleOp
 
 import xonnc
+from xonnc.calibration import calibrate_module
+from xonnc.dialects.onnx.locations import node_location
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.calibration import Range, Ranges
 from xonnc.formats.package.archive import read_package
@@ -296,6 +299,20 @@ def test_a_calibrated_model_has_no_roundings_that_only_the_cpu_would_do(tmp_path
     package = compile_package(model, "nv_small", calibrate=lambda module: ranges)
     assert kinds(package) == ["dla", "cpu"]
     assert [node.operator for node in package.cpu_nodes] == ["Sinh", "Cosh", "Tan"]
+
+
+def test_a_model_whose_nodes_share_a_name_is_calibrated_by_the_names_of_its_outputs(tmp_path: Path):
+    # As where a rewrite made one node several: no values have names, and onnxruntime takes no two such nodes.
+    model = saved(tmp_path, "c = Conv(x, w)\n s = Sin(c)\n y = Conv(s, v)")
+
+    def ranges(module: ModuleOp) -> Ranges:
+        for op in module.walk():
+            op.location = node_location("one")
+        return calibrate_module(module, [{"x": image()}])
+
+    package = compile_package(model, "nv_small", calibrate=ranges)
+    assert kinds(package) == ["dla", "cpu", "dla"]
+    assert agreement(model, package, {"x": image()}) < 0.05
 
 
 def test_a_model_of_floats_stays_on_the_cpu_of_a_target_of_integers(tmp_path: Path):
