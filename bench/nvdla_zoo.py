@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from bench.models import folder, path_of
 from xonnc.calibration import calibrate_module, input_shapes
-from xonnc.compiler import Compilation, compile_model
+from xonnc.compiler import Compilation, Watcher, compile_model
 from xonnc.formats.nvdla.calibration import Ranges, read_calibration, write_calibration
 from xonnc.formats.onnx.light import light_names
 from xonnc.lowering.quantize_onnx import name_values
@@ -65,12 +65,15 @@ def model_of(name: str, configuration: Configuration) -> Path:
     return path_of(name)
 
 
-def compiled(name: str, configuration: Configuration, images: int = IMAGES) -> Compilation:
-    """The network's loadable; `RefusalError` where the compiler does not take it."""
+def compiled(
+    name: str, configuration: Configuration, images: int = IMAGES, watch: Watcher | None = None
+) -> Compilation:
+    """The network's loadable; `RefusalError` where the compiler does not take it. `watch` sees the stages."""
     needs_ranges = configuration.is_integer and name != "resnet18_qdq"
     return compile_model(
         model_of(name, configuration),
         configuration.target,
+        watch,
         calibrate=calibration(name, images) if needs_ranges else None,
     )
 

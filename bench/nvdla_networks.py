@@ -1,0 +1,212 @@
+"""
+Twelve networks in the four configurations: compiled, checked, simulated. In FP16 the outputs are held against
+onnxruntime; in INT8 against the integer reference of the same quantised graph, bit for bit, and against the
+model of floats.
+
+    python bench/nvdla_networks.py [NAME …] [--target nv_small] [--precision INT8] [-n 10]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnx
+from rich.console import Console
+from rich.table import Table
+from xdsl.dialects.builtin import ModuleOp
+
+if __package__ in (None, ""):
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from bench.nvdla_zoo import CONFIGURATIONS, NETWORKS, Array, Configuration, compiled, image, model_of
+from xonnc.errors import RefusalError
+from xonnc.formats.nvdla.checks.check import check_loadable
+from xonnc.formats.nvdla.loadable import Loadable
+from xonnc.formats.nvdla.reader import read_loadable
+from xonnc.formats.onnx.exporter import export_proto
+from xonnc.fuzzing.dla_reference import Reference, Unknown
+from xonnc.fuzzing.dla_sweep import core_of
+from xonnc.runtime.nvdla.simulator import Output, Simulator
+from xonnc.runtime.reference import Reference as Onnxruntime
+from xonnc.targets import load_target
+
+INPUT_SEED = 1
+LEAST_COSINE = {"FP16": 0.999, "INT8": 0.98}
+NOISE = 3.0
+"""A margin between the two highest scores is clear above so many standard deviations of the error."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One network in one configuration; `refusal` where it does not compile."""
+
+    network: str
+    configuration: Configuration
+    refusal: str = ""
+    problems: int = 0
+    integers: str = ""
+    """How the simulator's integers compare with the reference's."""
+    cosine: float = 0.0
+    clear: int = 0
+    same: int = 0
+    """Of the inputs whose highest score is clear, those where it stands at the same place."""
+    inputs: int = 0
+    compile_seconds: float = 0.0
+    simulate_seconds: float = 0.0
+    """For one input."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether everything agrees."""
+        return (
+            not self.refusal
+            and not self.problems
+            and self.integers in ("", "equal")
+            and self.cosine >= LEAST_COSINE[self.configuration.precision]
+            and 10 * self.same >= 9 * self.clear
+        )
+
+
+def main() -> int:
+    """Prints a row for each network and configuration; 1 if one that compiles does not agree."""
+    parser = argparse.ArgumentParser(description="Networks on the NVDLA against their references.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NETWORKS)}; all if none")
+    parser.add_argument("--target", default="", help="the configurations of this target alone")
+    parser.add_argument("--precision", default="", help="INT8 or FP16 alone")
+    parser.add_argument("-n", "--inputs", type=int, default=10)
+    args = parser.parse_args()
+    rows: list[Row] = []
+    for name in args.names or NETWORKS:
+        for configuration in CONFIGURATIONS:
+            if args.target in ("", configuration.target) and args.precision in ("", configuration.precision):
+                rows.append(measured(name, configuration, args.inputs))
+                print(f"{name} on {configuration}: {_told(rows[-1])}", file=sys.stderr, flush=True)
+    Console(width=150).print(as_table(rows))
+    taken = [row for row in rows if not row.refusal]
+    print(f"{sum(row.passed for row in rows)} of {len(rows)} agree, {len(rows) - len(taken)} do not compile")
+    return 0 if all(row.passed for row in taken) else 1
+
+
+def measured(name: str, configuration: Configuration, inputs: int) -> Row:
+    """The row of a network."""
+    quantized: list[onnx.ModelProto] = []
+
+    def watch(stage: str, module: ModuleOp) -> None:
+        if stage == "simplified" and configuration.is_integer:
+            quantized.append(export_proto(module))
+
+    target = load_target(configuration.target)
+    begun = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            compilation = compiled(name, configuration, watch=watch)
+        except RefusalError as error:
+            return Row(name, configuration, refusal=str(error).splitlines()[0])
+        path = Path(folder) / "network.nvdla"
+        compilation.write(path)
+        compiled_seconds = time.perf_counter() - begun
+        loadable = read_loadable(path)
+        reference = Onnxruntime(model_of(name, configuration))
+        shapes = {port.name: tuple(size or 1 for size in port.shape) for port in reference.inputs()}
+        feeds = [image(shapes, INPUT_SEED, index) for index in range(inputs)]
+        outputs, seconds = _simulated(loadable, configuration, feeds)
+    expected = [reference.run(feed)[0] for feed in feeds]
+    found = [output.numbers.reshape(one.shape) for output, one in zip(outputs, expected, strict=True)]
+    clear, same = _highest(expected, found)
+    return Row(
+        name,
+        configuration,
+        problems=len(check_loadable(loadable, target)),
+        integers=_integers(quantized[0], configuration, feeds[0], outputs[0]) if quantized else "",
+        cosine=min(_cosine(one, other) for one, other in zip(expected, found, strict=True)),
+        clear=clear,
+        same=same,
+        inputs=inputs,
+        compile_seconds=compiled_seconds,
+        simulate_seconds=seconds / inputs,
+    )
+
+
+def _simulated(
+    loadable: Loadable, configuration: Configuration, feeds: Sequence[dict[str, Array]]
+) -> tuple[list[Output], float]:
+    simulator = Simulator(loadable, load_target(configuration.target))
+    begun = time.perf_counter()
+    outputs = [
+        simulator.run([feed[port.name].reshape(port.shape) for port in simulator.inputs])[0] for feed in feeds
+    ]
+    return outputs, time.perf_counter() - begun
+
+
+def _integers(
+    quantized: onnx.ModelProto, configuration: Configuration, feed: dict[str, Array], output: Output
+) -> str:
+    try:
+        (expected,) = Reference(quantized, core_of(load_target(configuration.target))).run(feed)
+    except Unknown as error:
+        return str(error)
+    wrong = int((output.tensor.reshape(expected.shape) != expected).sum())
+    return f"{wrong} of {expected.size} differ" if wrong else "equal"
+
+
+def _highest(expected: Sequence[Array], found: Sequence[Array]) -> tuple[int, int]:
+    """Inputs whose highest score is clear of the noise, and those of them where it is the same."""
+    if expected[0].size == max(expected[0].shape) == 1 or sum(size > 1 for size in expected[0].shape) != 1:
+        return 0, 0
+    noise = NOISE * float(np.std(np.stack(expected) - np.stack(found)))
+    clear = same = 0
+    for one, other in zip(expected, found, strict=True):
+        second, first = np.partition(one.ravel(), -2)[-2:]
+        if first - second > noise:
+            clear += 1
+            same += int(one.argmax() == other.argmax())
+    return clear, same
+
+
+def _cosine(expected: Array, found: Array) -> float:
+    a, b = expected.astype(np.float64).ravel(), found.astype(np.float64).ravel()
+    lengths = float(np.linalg.norm(a) * np.linalg.norm(b))
+    return float(a @ b) / lengths if lengths else float(np.array_equal(a, b))
+
+
+def _told(row: Row) -> str:
+    if row.refusal:
+        return row.refusal
+    return (
+        f"{'agrees' if row.passed else 'DISAGREES'}: cosine {row.cosine:.5f}"
+        + f", top-1 {row.same} of {row.clear} clear"
+        + (f", integers {row.integers}" if row.integers else "")
+        + (f", {row.problems} problems" if row.problems else "")
+        + f", {row.compile_seconds:.1f} s to compile, {row.simulate_seconds:.1f} s an input"
+    )
+
+
+def as_table(rows: Sequence[Row]) -> Table:
+    """Networks down."""
+    table = Table("network", "configuration", "agrees", "cosine", "top-1", "integers", "compile s", "run s")
+    for row in rows:
+        if row.refusal:
+            table.add_row(row.network, str(row.configuration), "", "", "", row.refusal[:70])
+            continue
+        table.add_row(
+            row.network,
+            str(row.configuration),
+            "yes" if row.passed else "[red]no[/red]",
+            f"{row.cosine:.5f}",
+            f"{row.same}/{row.clear}",
+            row.integers,
+            f"{row.compile_seconds:.1f}",
+            f"{row.simulate_seconds:.1f}",
+        )
+    return table
+
+
+if __name__ == "__main__":
+    sys.exit(main())
