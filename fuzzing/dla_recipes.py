@@ -260,6 +260,17 @@ def gemm(draft: Draft) -> None:
     _end(draft, name, (1, outputs), draft.here.spread)
 
 
+def softmax(draft: Draft) -> None:
+    """Shares of one, of a vector."""
+    flat = draft.node("Flatten", draft.here.name) if len(draft.here.shape) == 4 else draft.here.name
+    elements = prod(draft.here.shape)
+    if elements != draft.here.shape[1]:
+        flat = draft.node("MatMul", flat, draft.weights(elements, 20, outputs=1))
+        draft.becomes(flat, (1, 20), draft.here.spread)
+        flat, elements = draft.here.name, 20
+    draft.becomes(draft.node("Softmax", flat, axis=1), (1, elements), 3 / elements)
+
+
 def pool(draft: Draft) -> None:
     """The greatest or the mean of windows."""
     channels, height, width = draft.image()
@@ -401,6 +412,7 @@ LAYERS: dict[str, Add] = {
     "gemm": gemm,
     "pool": pool,
     "global_pool": global_pool,
+    "softmax": softmax,
     "residual": residual,
     "concat": concat,
     "scale": scale,

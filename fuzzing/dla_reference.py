@@ -396,15 +396,25 @@ def _constant(here: Reference, _: Sequence[str], attributes: Attributes) -> Valu
     return Constant(numpy_helper.to_array(attributes["value"]))
 
 
+@dataclass(frozen=True)
+class _Shares:
+    """A softmax of the CPU emulator: from halves to halves, sums in float32; steps are cut off."""
+
+    source: Stored
+
+    def rounded(self, grid: Grid, worst: list[float]) -> Integers:
+        """In steps of a symmetric grid; others take steps of 1/127 first."""
+        step = Grid(float(np.float32(1 / LARGEST)), 0) if grid.zero else grid
+        integers = self.source.integers.reshape(-1).astype(np.float32)
+        numbers = half_ties_away(integers * np.float32(self.source.grid.scale))
+        powers = np.exp(numbers - numbers.max())
+        shares = half_ties_away(powers / np.cumsum(powers, dtype=np.float32)[-1])
+        found = np.clip(np.trunc(shares / np.float32(step.scale)), LEAST, LARGEST).astype(np.int64)
+        return Affine.of(Stored(found.reshape(self.source.integers.shape), step)).rounded(grid, worst)
+
+
 def _softmax(here: Reference, inputs: Sequence[str], _: Attributes) -> Value:
-    """The CPU emulator's: from halves to halves, sums in float32, steps of 1/127, cut off."""
-    source = here.stored(inputs[0])
-    numbers = half_ties_away(source.integers.reshape(-1).astype(np.float32) * np.float32(source.grid.scale))
-    powers = np.exp(numbers - numbers.max())
-    shares = half_ties_away(powers / np.cumsum(powers, dtype=np.float32)[-1])
-    step = float(np.float32(1 / LARGEST))
-    found = np.clip(np.trunc(shares / np.float32(step)), LEAST, LARGEST).astype(np.int64)
-    return Affine.of(Stored(found.reshape(source.integers.shape), Grid(step, 0)))
+    return _Shares(here.stored(inputs[0]))
 
 
 OPERATORS: Mapping[str, Operator] = {

@@ -243,9 +243,10 @@ class _Rounding:
         if isinstance(value, OpResult):
             if (source := _source(value.op)) in self._pairs:
                 return self._pairs[source]
-            if isinstance(value.op, SoftmaxOp | SoftmaxV11Op):
-                return Pair(1 / LARGEST, False)
         found = self._ranges.get(self._name(value)) or self._ranges.get(self._node(value))
+        if isinstance(value, OpResult) and isinstance(value.op, SoftmaxOp | SoftmaxV11Op):
+            # The emulator's integers are not shifted: shares use the positive ones.
+            return Pair(min(found.largest if found else 1.0, 1.0) / LARGEST, False)
         return None if found is None else _nearest(found, _meets_padding(value) or _multiplies(value))
 
     def _name(self, value: SSAValue) -> str:

@@ -237,21 +237,33 @@ def transpose(op: TransposeOp, to: Integers) -> Reals | Stored:
 
 @lowers(SoftmaxOp)
 def softmax(op: SoftmaxOp, to: Integers) -> Reals:
-    """Softmax over the channels of one position, a task of the CPU emulator, in steps of 1/127."""
-    return _softmax(op.input, op.axis.value.data, False, to)
+    """Softmax over the channels of one position, a task of the CPU emulator."""
+    return _softmax(op, op.axis.value.data, False, to)
 
 
 @lowers(SoftmaxV11Op)
 def softmax_11(op: SoftmaxV11Op, to: Integers) -> Reals:
-    """Softmax over everything from `axis` on, as it was before opset 13, in steps of 1/127."""
-    return _softmax(op.input, op.axis.value.data, True, to)
+    """Softmax over everything from `axis` on, as it was before opset 13."""
+    return _softmax(op, op.axis.value.data, True, to)
 
 
-def _softmax(value: SSAValue, axis: int, flattens: bool, to: Integers) -> Reals:
+def _softmax(op: SoftmaxOp | SoftmaxV11Op, axis: int, flattens: bool, to: Integers) -> Reals:
     """What is added to all of a softmax's numbers changes nothing, so the zero of the integers may stay."""
-    source, shape = to.stored_row(value)
+    source, shape = to.stored_row(op.input)
     check_softmax(Cube(source.value, shape), axis, flattens, to)
+    grid = _grid_behind(op.output, to)
     made = DlaSoftmaxOp(
-        source.value, source.value.type, input_scale=source.grid.scale, output_scale=SOFTMAX_GRID.scale
+        source.value, source.value.type, input_scale=source.grid.scale, output_scale=grid.scale
     )
-    return Affine.of(to(made), cube_of(source.value.type), shape, SOFTMAX_GRID)
+    return Affine.of(to(made), cube_of(source.value.type), shape, grid)
+
+
+def _grid_behind(value: SSAValue, to: Integers) -> Grid:
+    """The grid of the one QuantizeLinear that reads a softmax, if it is symmetric; else steps of 1/127."""
+    readers = [use.operation for use in value.uses]
+    if len(readers) == 1 and isinstance(readers[0], QuantizeLinearOp):
+        reader = readers[0]
+        grid = to.grid(reader.y_scale, reader.y_zero_point, to.offset_of(reader.y))
+        if not grid.zero:
+            return grid
+    return SOFTMAX_GRID
