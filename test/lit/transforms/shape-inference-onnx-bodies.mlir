@@ -1,0 +1,96 @@
+// RUN: onnx-opt %s --shape-inference-onnx --split-input-file | filecheck %s
+
+// A carried value that a turn makes longer has no known size, inside of the body neither; one that stays has.
+// CHECK-LABEL: func.func @grows
+// CHECK:         "onnx.Loop"
+// CHECK-NEXT:    ^bb0({{.*}}: tensor<i64>, {{.*}}: tensor<i1>, {{.*}}: tensor<?x4xf32>, {{.*}}: tensor<2x4xf32>):
+// CHECK:           "onnx.Concat"({{.*}}) <{axis = 0 : si64}> : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+// CHECK:         (tensor<i64>, tensor<i1>, tensor<2x4xf32>, tensor<2x4xf32>) -> (tensor<?x4xf32>, tensor<2x4xf32>, tensor<3x2x4xf32>)
+func.func @grows(%x: tensor<2x4xf32>, %y: tensor<2x4xf32>) -> (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>) {
+  %n = onnx.Constant dense<3> : tensor<i64>
+  %c = onnx.Constant dense<true> : tensor<i1>
+  %0:3 = "onnx.Loop"(%n, %c, %x, %y) ({
+  ^bb0(%i: tensor<i64>, %go: tensor<i1>, %a: tensor<*xf32>, %b: tensor<*xf32>):
+    %1 = "onnx.Concat"(%a, %a) <{axis = 0 : si64}> : (tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32>
+    %2 = "onnx.Relu"(%b) : (tensor<*xf32>) -> tensor<*xf32>
+    onnx.Yield %go, %1, %2, %2 : tensor<i1>, tensor<*xf32>, tensor<*xf32>, tensor<*xf32>
+  }) : (tensor<i64>, tensor<i1>, tensor<2x4xf32>, tensor<2x4xf32>) -> (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>)
+  onnx.Return %0#0, %0#1, %0#2 : tensor<*xf32>, tensor<*xf32>, tensor<*xf32>
+}
+
+// -----
+
+// A condition may end the loop early: how many turns there are is not known.
+// CHECK-LABEL: func.func @may_end
+// CHECK:         (tensor<i64>, tensor<i1>, tensor<4xf32>) -> (tensor<4xf32>, tensor<?x4xf32>)
+func.func @may_end(%x: tensor<4xf32>, %c: tensor<i1>) -> (tensor<*xf32>, tensor<*xf32>) {
+  %n = onnx.Constant dense<3> : tensor<i64>
+  %0:2 = "onnx.Loop"(%n, %c, %x) ({
+  ^bb0(%i: tensor<i64>, %go: tensor<i1>, %a: tensor<*xf32>):
+    %1 = "onnx.Relu"(%a) : (tensor<*xf32>) -> tensor<*xf32>
+    onnx.Yield %go, %1, %1 : tensor<i1>, tensor<*xf32>, tensor<*xf32>
+  }) : (tensor<i64>, tensor<i1>, tensor<4xf32>) -> (tensor<*xf32>, tensor<*xf32>)
+  onnx.Return %0#0, %0#1 : tensor<*xf32>, tensor<*xf32>
+}
+
+// -----
+
+// The body sees slices; what it gives has the length of what was scanned, and its name.
+// CHECK-LABEL: func.func @scanned
+// CHECK-SAME:    -> (tensor<4xf32>, tensor<?x4xf32> {onnx.dim_params = "0:n"})
+// CHECK:         "onnx.Scan"
+// CHECK-NEXT:    ^bb0({{.*}}: tensor<4xf32>, {{.*}}: tensor<4xf32>):
+// CHECK:           "onnx.Add"({{.*}}) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+func.func @scanned(%s: tensor<4xf32>, %x: tensor<?x4xf32> {onnx.dim_params = "0:n"}) -> (tensor<*xf32>, tensor<*xf32>) {
+  %0:2 = "onnx.Scan"(%s, %x) <{num_scan_inputs = 1 : si64}> ({
+  ^bb0(%a: tensor<*xf32>, %b: tensor<*xf32>):
+    %1 = "onnx.Add"(%a, %b) : (tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32>
+    onnx.Yield %1, %1 : tensor<*xf32>, tensor<*xf32>
+  }) : (tensor<4xf32>, tensor<?x4xf32>) -> (tensor<*xf32>, tensor<*xf32>)
+  onnx.Return %0#0, %0#1 : tensor<*xf32>, tensor<*xf32>
+}
+
+// -----
+
+// Each element of a sequence.
+// CHECK-LABEL: func.func @mapped
+// CHECK-SAME:    -> !onnx.Seq<tensor<4x2xf32>>
+func.func @mapped(%x: !onnx.Seq<tensor<2x4xf32>>) -> !onnx.Seq<tensor<*xf32>> {
+  %0 = "onnx.SequenceMap"(%x) ({
+  ^bb0(%a: tensor<*xf32>):
+    %1 = "onnx.Transpose"(%a) <{perm = [1, 0]}> : (tensor<*xf32>) -> tensor<*xf32>
+    onnx.Yield %1 : tensor<*xf32>
+  }) : (!onnx.Seq<tensor<2x4xf32>>) -> !onnx.Seq<tensor<*xf32>>
+  onnx.Return %0 : !onnx.Seq<tensor<*xf32>>
+}
+
+// -----
+
+// Sizes on which both branches agree, named ones too.
+// CHECK-LABEL: func.func @branched
+// CHECK-SAME:    -> (tensor<?x?xf32> {onnx.dim_params = "0:n"})
+func.func @branched(%c: tensor<i1>, %x: tensor<?x4xf32> {onnx.dim_params = "0:n"}) -> tensor<*xf32> {
+  %0 = "onnx.If"(%c) ({
+    %1 = "onnx.Relu"(%x) : (tensor<?x4xf32>) -> tensor<*xf32>
+    onnx.Yield %1 : tensor<*xf32>
+  }, {
+    %2 = "onnx.Concat"(%x, %x) <{axis = 1 : si64}> : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<*xf32>
+    onnx.Yield %2 : tensor<*xf32>
+  }) : (tensor<i1>) -> tensor<*xf32>
+  onnx.Return %0 : tensor<*xf32>
+}
+
+// -----
+
+// A call has the results of its function.
+// CHECK-LABEL: func.func @called
+// CHECK:         call @doubled(%{{.*}}) : (tensor<2x3xf32>) -> tensor<4x3xf32>
+func.func @called(%x: tensor<2x3xf32>) -> tensor<*xf32> {
+  %0 = func.call @doubled(%x) : (tensor<2x3xf32>) -> tensor<*xf32>
+  %1 = "onnx.Relu"(%0) : (tensor<*xf32>) -> tensor<*xf32>
+  onnx.Return %1 : tensor<*xf32>
+}
+func.func @doubled(%x: tensor<2x3xf32>) -> tensor<*xf32> {
+  %0 = "onnx.Concat"(%x, %x) <{axis = 0 : si64}> : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<*xf32>
+  onnx.Return %0 : tensor<*xf32>
+}
