@@ -17,7 +17,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
@@ -37,7 +36,6 @@ class ConvertKrnlToLlvm(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Lowers every private function whose arguments are buffers."""
-        ctx.load_registered_dialect(llvm.LLVM.name)
         vector_bytes = load_cpu(self.processor).vector_bytes
         for function in list(op.ops):
             if isinstance(function, FuncOp) and is_kernel(function):
