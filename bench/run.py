@@ -12,11 +12,17 @@ BENCHMARKS = {
     "importer": "importing against onnx.load: time and memory",
     "constants": "what folding costs in memory, under onnx-opt and xdsl-opt",
     "rules": "cost of a rewrite per op as models grow",
+    "folding": "how many of the onnx package's node tests fold",
     "shapes": "inferred shapes against those of the onnx package",
     "simplify": "simplifying models against its peers: time, memory and nodes left",
     "nvdla_vectors": "the simulator on the golden vectors",
     "networks": "whole networks on nv_full against onnxruntime",
     "nvdla_cycles": "ResNet-50 by the cycle model beside the published figures",
+    "nvdla_memory": "activation memory of twelve networks against its lower bound",
+    "nvdla_sweep": "random layers and networks against exact integers",
+    "nvdla_networks": "twelve networks in four configurations against onnxruntime and exact integers",
+    "packages": "what of each model goes to the DLA, and what crosses over",
+    "backend": "the onnx package's node tests in native code",
 }
 
 
