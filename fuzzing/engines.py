@@ -59,6 +59,7 @@ REFERENCE_FAULTS = (
     ("ConvTranspose", ALWAYS, "is wrong about groups"),
     ("GlobalMaxPool", ALWAYS, "takes the maximum over two axes, however many there are"),
     ("Loop", ALWAYS, "gives the body of a loop the number of the turn as a list"),
+    ("MaxPool", ALWAYS, "finds too many windows between uneven pads"),
     ("ReduceSumSquare", ALWAYS, "sums integers of 32 bits into integers of 64"),
 )
 """Operators, the opset from which on the reference evaluator is right, and what is wrong before."""
