@@ -180,7 +180,7 @@ def shifted(a: Constant, b: Constant, direction: str) -> Outcome:
         count = np.where(inside, b, 0).astype(a.dtype)
         if direction == "LEFT":
             return np.where(inside, np.left_shift(a, count), 0).astype(a.dtype)
-        return np.where(inside, np.right_shift(a, count), np.where(a < 0, -1, 0)).astype(a.dtype)
+        return np.where(inside, np.right_shift(a, count), np.where(a < 0, -1, 0).astype(a.dtype))
 
     if direction not in ("LEFT", "RIGHT"):
         return Declined(f"direction {direction!r} is neither LEFT nor RIGHT")

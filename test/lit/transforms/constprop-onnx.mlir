@@ -130,3 +130,16 @@ func.func @split() -> (tensor<2x1xi64>, tensor<2x2xi64>) {
   %2:2 = "onnx.Split"(%0, %1) <{axis = -1 : si64}> : (tensor<2x3xi64>, tensor<2xi64>) -> (tensor<2x1xi64>, tensor<2x2xi64>)
   onnx.Return %2#0, %2#1 : tensor<2x1xi64>, tensor<2x2xi64>
 }
+
+// -----
+
+// All 64 bits of a shifted integer are kept.
+// CHECK-LABEL: @wide_shift
+// CHECK-NEXT:    onnx.Constant dense<36028797018963967> : tensor<1xui64>
+// DISABLED-LABEL: @wide_shift
+func.func @wide_shift() -> tensor<1xui64> {
+  %0 = onnx.Constant dense<18446744073709551615> : tensor<1xui64>
+  %1 = onnx.Constant dense<9> : tensor<1xui64>
+  %2 = "onnx.BitShift"(%0, %1) <{direction = "RIGHT"}> : (tensor<1xui64>, tensor<1xui64>) -> tensor<1xui64>
+  onnx.Return %2 : tensor<1xui64>
+}

@@ -113,9 +113,10 @@ def top(draw: Draw) -> Example:
 
 
 def unique(draw: Draw) -> Example:
-    """Elements, or slices of the first axis; the reference orders no others."""
-    shape = draw.shape(1, 1 if draw.flag() else 3, empty=False)
-    axis = 0 if len(shape) > 1 else draw.pick(None, 0)
+    """Elements, or slices of the first axis but of text; the reference orders no others."""
+    is_text = draw.dtype.hasobject
+    shape = draw.shape(1, 1 if is_text or draw.flag() else 3, empty=False)
+    axis = 0 if len(shape) > 1 else draw.pick(None, None if is_text else 0)
     return Example(
         {"c": np.rint(draw.reals(0, 3, shape))},
         {"axis": axis, "ordered": 1 if len(shape) > 1 else draw.flag()},

@@ -109,9 +109,9 @@ def matrices(draw: Draw, inner: int) -> tuple[Shape, Shape]:
 
 
 def product(draw: Draw) -> Example:
-    """Two operands whose product there is."""
+    """Two operands whose product there is; where it exceeds all numbers, the order of the sums decides."""
     a, b = matrices(draw, draw.size(empty=True))
-    return Example({"a": a, "b": b})
+    return Example({"a": a, "b": b}, specials=draw.is_integer)
 
 
 def product_with_zeros(left: bool) -> Generator:
