@@ -7,10 +7,8 @@ holds at its peak beyond what it held when the clock started.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -22,10 +20,10 @@ from pathlib import Path
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from bench.simplifying.memory import begin_peak, peak
 from bench.simplifying.tools import TOOLS
 
 CHECK = "check"
-MEGABYTE = 1e6
 
 
 @dataclass(frozen=True)
@@ -102,15 +100,15 @@ def _measure(name: str, path: Path, started: float, written: Sequence[str]) -> S
         first.write_bytes(_first_model())
         simplify(first)
     start = time.time() - started
-    before = _begin_peak()
+    before = begin_peak()
     begun = time.perf_counter()
     simplified = simplify(path)
     seconds = time.perf_counter() - begun
-    peak = _peak() - before
+    largest = peak() - before
     operators = dict(simplified.operators()) if written else {}
     for file in written:
         simplified.write(Path(file))
-    return Sample(seconds, start, peak, operators)
+    return Sample(seconds, start, largest, operators)
 
 
 def _first_model() -> bytes:
@@ -125,33 +123,6 @@ def _pin() -> None:
     """Keeps the process on one core where the system can."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-
-
-def _begin_peak() -> float:
-    """Starts a new peak of resident memory; megabytes that are resident now."""
-    # 5 makes the kernel forget the peak (proc(5), clear_refs); without it there is the peak since the start.
-    with contextlib.suppress(OSError):
-        Path("/proc/self/clear_refs").write_text("5")
-    return _status("VmRSS") or _largest()
-
-
-def _peak() -> float:
-    return _status("VmHWM") or _largest()
-
-
-def _status(key: str) -> float | None:
-    """Megabytes by Linux's name; `None` elsewhere."""
-    try:
-        lines = Path("/proc/self/status").read_text().splitlines()
-    except OSError:
-        return None
-    found = next((line for line in lines if line.startswith(f"{key}:")), None)
-    return None if found is None else int(found.split()[1]) * 1024 / MEGABYTE
-
-
-def _largest() -> float:
-    size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return size / MEGABYTE if sys.platform == "darwin" else size * 1024 / MEGABYTE
 
 
 def _check(original: Path, other: Path, count: int) -> str:

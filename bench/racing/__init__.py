@@ -1,0 +1,1 @@
+"""What bench/cpu.py is made of: peers, the process that runs one, and what its times say."""

@@ -1,0 +1,46 @@
+"""Inputs for the models of the benchmarks, the same for every peer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from zipfile import ZipFile
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+
+DYNAMIC = {"batch": 1, "sequence": 64}
+"""What the dynamic sizes are (spec/cpu-performance.md §3); 1 for others."""
+
+WORDS = 1000
+"""Integers are numbers of words below this; in masks all words count."""
+
+
+def feeds_for(path: Path) -> dict[str, npt.NDArray[np.generic]]:
+    """Normal numbers, or numbers of words, for each input of the model in a file."""
+    with path.open("rb") as file:
+        graph = onnx.ModelProto.FromString(file.read()).graph
+    held = {each.name for each in graph.initializer}
+    generator = np.random.default_rng(7)
+    feeds: dict[str, npt.NDArray[np.generic]] = {}
+    for port in graph.input:
+        if port.name in held:
+            continue
+        tensor = port.type.tensor_type
+        shape = [each.dim_value or DYNAMIC.get(each.dim_param, 1) for each in tensor.shape.dim]
+        if tensor.elem_type == onnx.TensorProto.FLOAT:
+            feeds[port.name] = generator.normal(size=shape).astype(np.float32)
+        elif "mask" in port.name:
+            feeds[port.name] = np.ones(shape, np.int64)
+        else:
+            feeds[port.name] = generator.integers(0, WORDS, shape)
+    return feeds
+
+
+def write_feeds(path: Path, feeds: Mapping[str, npt.NDArray[np.generic]]) -> None:
+    """Writes arrays by name as numpy.load reads them; names may be any."""
+    with ZipFile(path, "w") as archive:
+        for name, array in feeds.items():
+            with archive.open(f"{name}.npy", "w") as file:
+                np.save(file, array)

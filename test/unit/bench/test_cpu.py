@@ -1,0 +1,63 @@
+"""The benchmark of native code: what it concludes from times, and that a peer runs on command."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+
+from bench.cpu import Row, conclude, line
+from bench.racing.feeds import feeds_for, write_feeds
+from bench.racing.figures import pace
+from bench.racing.peers import ANCHOR, OURS
+from bench.racing.worker import Failed, Ready, Worker
+from bench.zoo.convolutional import mnist_cnn
+
+
+def test_turns_are_compared_with_their_neighbours() -> None:
+    found = pace([[1.0, 1.0], [4.0, 4.0], [3.0, 1.0]], [[2.0, 2.0], [4.0, 4.0], [4.0, 4.0]])
+    assert (found.best, found.median, found.minimum, found.pairs) == (1.0, 0.5, 0.5, 3)
+    assert not found.is_noisy
+    assert pace([[1.0], [9.0]], [[1.0], [3.0]]).is_noisy
+
+
+@pytest.mark.parametrize(("seconds", "broken"), [(1.0, 0), (1.2, 1), (1.3, 1)])
+def test_what_is_slower_than_promised_is_told(
+    seconds: float, broken: int, capsys: pytest.CaptureFixture[str]
+):
+    row = Row("resnet18", 47.0, {name: Ready(1.0, 50.0) for name in (ANCHOR, OURS)})
+    row.paces = {ANCHOR: pace([[1.0]], [[1.0]]), OURS: pace([[seconds]], [[1.0]])}
+    assert conclude([row]) == broken
+    assert ("above 1.25: resnet18 1.30" in capsys.readouterr().out) == (seconds == 1.3)
+    assert f"{seconds:5.2f} ({seconds:.2f})" in line(row)
+
+
+def test_a_peer_that_failed_breaks_the_promise() -> None:
+    row = Row("lstm", 14.0, failures={OURS: "its outputs differ by 1.0e+00"})
+    assert conclude([row]) == 1
+    assert "differ" in line(row)
+
+
+def test_a_worker_compiles_runs_and_writes(tmp_path: Path) -> None:
+    path, feeds = tmp_path / "model.onnx", tmp_path / "feeds.npz"
+    path.write_bytes(mnist_cnn().SerializeToString())
+    write_feeds(feeds, feeds_for(path))
+    worker = Worker(OURS, path, feeds, 1)
+    assert worker.ready.seconds > 0
+    assert len(worker.run(3)) == 3
+    (output,) = worker.outputs(tmp_path / "out.npz")
+    assert output.shape == (1, 10)
+    assert np.isfinite(output.astype(np.float32)).all()
+    worker.end()
+
+
+def test_a_worker_that_fails_says_why(tmp_path: Path) -> None:
+    path, feeds = tmp_path / "model.onnx", tmp_path / "feeds.npz"
+    path.write_bytes(b"no model")
+    write_feeds(feeds, {})
+    with pytest.raises(Failed, match=r"model\.onnx"):
+        Worker(OURS, path, feeds, 1)
