@@ -146,9 +146,7 @@ class Affine:
                 case Stored():
                     found = found + step.grid.scale * (step.integers - step.grid.zero)
                 case Bound():
-                    found = (
-                        np.maximum(found, step.number) if step.is_least else np.minimum(found, step.number)
-                    )
+                    found = _limited(found, step)
         return found
 
 
@@ -191,6 +189,32 @@ class Moved:
         return self.move(self.source.rounded(grid, worst))
 
 
+@dataclass(frozen=True)
+class Tabled:
+    """`function` of stored integers: a lookup table of the CDP has an entry for each of them."""
+
+    source: Stored
+    function: Callable[[Array], Array]
+
+    def then(self, function: Callable[[Array], Array]) -> Tabled:
+        """With one more function behind."""
+
+        def both(numbers: Array) -> Array:
+            return function(self.function(numbers))
+
+        return Tabled(self.source, both)
+
+    def rounded(self, grid: Grid, worst: list[float]) -> Integers:
+        """The result of each integer, rounded as QuantizeLinear does."""
+        here = self.source.grid
+        numbers = (self.source.integers.astype(np.float32) - np.float32(here.zero)) * np.float32(here.scale)
+        exact = self.function(numbers.astype(np.float64)) / grid.scale
+        places = np.rint(exact.astype(np.float32)) + grid.zero
+        found = np.clip(places, -128, 127).astype(np.int64)
+        worst.append(float(np.abs(found - np.clip(exact + grid.zero, -128, 127)).max(initial=0.0)))
+        return found
+
+
 def bounded(reals: Reals, bound: Bound) -> Reals:
     """With a bound on every number."""
     match reals:
@@ -200,5 +224,12 @@ def bounded(reals: Reals, bound: Bound) -> Reals:
             return replace(reals, parts=[bounded(part, bound) for part in reals.parts])
         case Moved():
             return replace(reals, source=bounded(reals.source, bound))
+        case Tabled():
+            return reals.then(lambda numbers: _limited(numbers, bound))
         case _:
             raise AssertionError(reals)
+
+
+def _limited(numbers: Array, bound: Bound) -> Array:
+    limit = np.maximum if bound.is_least else np.minimum
+    return limit(numbers, bound.number)

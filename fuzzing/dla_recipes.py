@@ -402,6 +402,19 @@ def normalized(draft: Draft) -> None:
     draft.becomes(name, draft.here.shape, draft.here.spread)
 
 
+def batch_normalized(draft: Draft) -> None:
+    """Each channel by what is known of its numbers."""
+    channels, _, _ = draft.image()
+    generator, spread = draft.generator, draft.here.spread
+    factors = generator.uniform(0.5, 1.5, channels) * generator.choice([-1, 1], channels)
+    variances = generator.uniform(0.4, 1.6, channels) * spread**2
+    means = generator.uniform(-0.3, 0.3, channels) * spread
+    shifts = generator.uniform(-0.3, 0.3, channels)
+    operands = [draft.constant(each.astype(np.float32)) for each in (factors, shifts, means, variances)]
+    name = draft.node("BatchNormalization", draft.here.name, *operands)
+    _end(draft, name, draft.here.shape, 1.2)
+
+
 Add = Callable[[Draft], None]
 
 LAYERS: dict[str, Add] = {
@@ -416,10 +429,12 @@ LAYERS: dict[str, Add] = {
     "residual": residual,
     "concat": concat,
     "scale": scale,
+    "batch_normalized": batch_normalized,
     "bound": bound,
+    "normalized": normalized,
     "shuffle": shuffle,
 }
 """Layers that every configuration takes, by name; convolutions are the most frequent."""
 
-FLOAT_LAYERS: dict[str, Add] = {"unary": unary, "binary": binary, "normalized": normalized}
+FLOAT_LAYERS: dict[str, Add] = {"unary": unary, "binary": binary}
 """Layers that only FP16 takes."""

@@ -17,7 +17,8 @@ import onnx
 from onnx import helper, numpy_helper
 
 from xonnc.errors import XonncError
-from xonnc.fuzzing.dla_affine import Affine, Bound, Grid, Joined, Moved, Reals, Stored, bounded
+from xonnc.fuzzing.dla_affine import Affine, Bound, Grid, Joined, Moved, Reals, Stored, Tabled, bounded
+from xonnc.fuzzing.dla_normalization import Normalized
 from xonnc.fuzzing.dla_rounding import Array, Integers, half_ties_away
 from xonnc.fuzzing.dla_windows import Frame, averaged, convolved, counted, everywhere, greatest
 
@@ -300,6 +301,44 @@ def _mul(here: Reference, inputs: Sequence[str], _: Attributes) -> Value:
     return here.affine(first).times(here.number(second).reshape(-1).astype(np.float64))
 
 
+def _batch_normalization(here: Reference, inputs: Sequence[str], attributes: Attributes) -> Value:
+    scale, shift, mean, variance = (here.number(name).astype(np.float64) for name in inputs[1:])
+    factor = scale / np.sqrt(variance + attributes.get("epsilon", 1e-5))
+    return here.affine(inputs[0]).times(factor).plus(shift - factor * mean)
+
+
+def _normalization(here: Reference, inputs: Sequence[str], attributes: Attributes) -> Value:
+    size: int = attributes["size"]
+    scale = attributes.get("alpha", 1e-4) / size
+    bias, beta = attributes.get("bias", 1.0), attributes.get("beta", 0.75)
+    return Normalized(here.stored(inputs[0]), size, scale, bias, beta)
+
+
+def _sigmoid(numbers: Array) -> Array:
+    return 1 / (1 + np.exp(-np.clip(numbers, -700, 700)))
+
+
+FUNCTIONS: Mapping[str, Callable[[Array, Attributes], Array]] = {
+    "Abs": lambda x, _: np.abs(x),
+    "HardSigmoid": lambda x, of: np.clip(of.get("alpha", 0.2) * x + of.get("beta", 0.5), 0.0, 1.0),
+    "HardSwish": lambda x, _: x * np.clip(x / 6 + 0.5, 0.0, 1.0),
+    "LeakyRelu": lambda x, of: np.where(x > 0, x, of.get("alpha", 0.01) * x),
+    "Neg": lambda x, _: -x,
+    "Sigmoid": lambda x, _: _sigmoid(x),
+    "Tanh": lambda x, _: np.tanh(x),
+}
+"""Functions of one number, by ONNX's name."""
+
+
+def _function(name: str) -> Operator:
+    """The operator that looks a function up."""
+
+    def look_up(here: Reference, inputs: Sequence[str], attributes: Attributes) -> Value:
+        return Tabled(here.stored(inputs[0]), lambda numbers: FUNCTIONS[name](numbers, attributes))
+
+    return look_up
+
+
 def _relu(here: Reference, inputs: Sequence[str], _: Attributes) -> Value:
     return bounded(here.reals(inputs[0]), Bound(0.0, True))
 
@@ -420,6 +459,7 @@ def _softmax(here: Reference, inputs: Sequence[str], _: Attributes) -> Value:
 OPERATORS: Mapping[str, Operator] = {
     "Add": _add,
     "AveragePool": _average_pool,
+    "BatchNormalization": _batch_normalization,
     "Clip": _clip,
     "Concat": _concat,
     "Constant": _constant,
@@ -430,6 +470,7 @@ OPERATORS: Mapping[str, Operator] = {
     "GlobalAveragePool": _global_average_pool,
     "GlobalMaxPool": _global_max_pool,
     "Identity": _identity,
+    "LRN": _normalization,
     "MatMul": _matmul,
     "MaxPool": _max_pool,
     "Mul": _mul,
@@ -439,5 +480,6 @@ OPERATORS: Mapping[str, Operator] = {
     "Softmax": _softmax,
     "Sum": _add,
     "Transpose": _transpose,
+    **{name: _function(name) for name in FUNCTIONS},
 }
 """What the reference computes, by ONNX's name."""

@@ -11,7 +11,7 @@ from xonnc.dialects.dla.attributes import Converter, PoolMode
 from xonnc.dialects.dla.engines import SoftmaxOp as DlaSoftmaxOp
 from xonnc.dialects.dla.storage import ConcatOp as DlaConcatOp
 from xonnc.dialects.dla.types import cube_of
-from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
+from xonnc.dialects.onnx.ops.extra import BatchNormalizationInferenceModeOp, MaxPoolSingleOutOp
 from xonnc.dialects.onnx.ops.math import AddOp, ClipOp, MulOp, ReluOp, SoftmaxOp, SoftmaxV11Op, SumOp
 from xonnc.dialects.onnx.ops.nn import AveragePoolOp, FlattenOp, GlobalAveragePoolOp, GlobalMaxPoolOp
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
@@ -28,7 +28,7 @@ from xonnc.dialects.onnx.ops.tensor import (
 from xonnc.dialects.onnx.types import NONE
 from xonnc.formats.nvdla.quantization import LARGEST, Grid
 from xonnc.lowering.onnx_to_dla.integers import Integers, Stored, lowers
-from xonnc.lowering.onnx_to_dla.lowering import Cube, cube_shape
+from xonnc.lowering.onnx_to_dla.lowering import Array, Cube, cube_shape
 from xonnc.lowering.onnx_to_dla.pooling import averages, cascade, pool, pool_windows
 from xonnc.lowering.onnx_to_dla.quantized_functions import Tabled
 from xonnc.lowering.onnx_to_dla.quantized_products import product_of
@@ -147,6 +147,30 @@ def mul(op: MulOp, to: Integers) -> Reals:
     if scaled is None or not np.all(factor):
         to.refuse("a factor of zero or behind a bound; put a QuantizeLinear in between")
     return scaled
+
+
+@lowers(BatchNormalizationInferenceModeOp)
+def batch_normalization(op: BatchNormalizationInferenceModeOp, to: Integers) -> Reals:
+    """`m X + (B - m mean)` with `m = scale / sqrt(var + epsilon)`, where no convolution has taken it in."""
+    source, shape = to.affine(op.X), to.result_shape(op)
+    scale, shift, mean, variance = (
+        _of_channels(operand, what, source, shape, to)
+        for operand, what in ((op.scale, "scale"), (op.B, "B"), (op.mean, "mean"), (op.var, "var"))
+    )
+    factor = scale / np.sqrt(variance + op.epsilon.value.data)
+    scaled = source.times(factor)
+    moved = None if scaled is None or not np.all(factor) else scaled.plus(shift - factor * mean)
+    if moved is None:
+        to.refuse("a scale of zero or a source behind a bound; put a QuantizeLinear in between")
+    return moved
+
+
+def _of_channels(value: SSAValue, what: str, source: Affine, shape: tuple[int, ...], to: Integers) -> Array:
+    """A constant with one number for each channel."""
+    found = to.real_constant(value)
+    if found is None:
+        to.refuse(f"{what} must be constant, found a computed value; run constprop-onnx first")
+    return to.per_channel(found.reshape(-1, *(1,) * (len(shape) - 2)), source, shape)
 
 
 @lowers(MaxPoolSingleOutOp)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from xonnc.fuzzing import dla_sweep
-from xonnc.fuzzing.dla_recipes import Layer, Recipe, model_of, random_recipe
+from xonnc.fuzzing.dla_recipes import LAYERS, Layer, Recipe, model_of, random_recipe
 from xonnc.fuzzing.dla_sweep import outcome_of, reduced
 from xonnc.runtime.nvdla.simulator import Output, Simulator
 
@@ -29,6 +29,12 @@ def test_random_layers(seed: int, target: str, is_integer: bool):
 def test_random_networks(seed: int, target: str, is_integer: bool):
     outcome = outcome_of(random_recipe(seed, is_integer=is_integer), target)
     assert not outcome.fails, outcome
+
+
+@pytest.mark.parametrize("kind", LAYERS)
+def test_every_kind_of_layer(kind: str):
+    outcome = outcome_of(Recipe(5, (16, 9, 8), (Layer(kind, 11), Layer("conv", 3)), True), "nv_small")
+    assert outcome.kind == "agrees", outcome
 
 
 FOUND = (

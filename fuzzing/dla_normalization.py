@@ -1,0 +1,109 @@
+"""
+Local response normalisation of integers, the power from a lookup table of the CDP (spec/nvdla.md §4.3, §4.4).
+
+That of all steps of the table those are taken whose error is least is the compiler's promise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from xonnc.fuzzing.dla_affine import Grid, Stored
+from xonnc.fuzzing.dla_rounding import Array, Integers, saturated, shifted
+
+LEAST, LARGEST = -128, 127
+FRACTION_BITS = 16
+MOST_SHIFT = 22
+NEAR, FAR = 256, 64
+"""Steps of the fine table and of the coarse one."""
+
+SUMS = 4000
+"""Sums of squares at which tables are compared, in equal ratios."""
+
+
+@dataclass(frozen=True)
+class Normalized:
+    """`x (bias + scale s)^-beta` of stored integers, `s` the sum of squares of `size` channels."""
+
+    source: Stored
+    size: int
+    scale: float
+    bias: float
+    beta: float
+
+    def rounded(self, grid: Grid, worst: list[float]) -> Integers:
+        """Nine bits in, factors of 16 bits, the product shifted to the grid."""
+        here = self.source.grid
+        centred = saturated(self.source.integers - here.zero, 9)
+        sums = self._sums(centred)
+        scale, factor = self.scale * here.scale**2, here.scale / grid.scale
+
+        def power(numbers: Array) -> Array:
+            return factor * (self.bias + scale * numbers) ** -self.beta
+
+        widest = self.size * max(abs(LEAST - here.zero), abs(LARGEST - here.zero)) ** 2
+        table = _best_table(power, widest)
+        products = table.read(sums) * centred
+        found = saturated(shifted(products + (grid.zero << table.shift), table.shift), 8)
+        exact = np.clip(power(sums.astype(np.float64)) * centred + grid.zero, LEAST, LARGEST)
+        worst.append(float(np.abs(found - exact).max(initial=0.0)))
+        return found
+
+    def _sums(self, centred: Integers) -> Integers:
+        half = self.size // 2
+        rows = np.pad(centred**2, [(0, 0), (half, half), *[(0, 0)] * (centred.ndim - 2)])
+        return np.sum([rows[:, place : place + centred.shape[1]] for place in range(self.size)], axis=0)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """257 entries every `2^fine` from 0 on, behind them 65 every `2^coarse`; all are `2^shift` too large."""
+
+    near: Integers
+    far: Integers
+    fine: int
+    coarse: int
+    shift: int
+
+    def read(self, sums: Integers) -> Integers:
+        """Between two entries by 16 bits of the way; the last one from there on."""
+        is_near = sums < NEAR << self.fine
+        return np.where(is_near, _between(self.near, self.fine, sums), _between(self.far, self.coarse, sums))
+
+    def nearly(self, sums: Array) -> Array:
+        """What is read, before it is rounded."""
+        near = np.interp(sums, np.arange(NEAR + 1) * 2.0**self.fine, self.near.astype(np.float64))
+        far = np.interp(sums, np.arange(FAR + 1) * 2.0**self.coarse, self.far.astype(np.float64))
+        return np.where(sums < NEAR * 2.0**self.fine, near, far) * 2.0**-self.shift
+
+
+def _between(entries: Integers, step: int, sums: Integers) -> Integers:
+    last = len(entries) - 1
+    place = np.minimum(sums >> step, last - 1)
+    part = sums - (place << step)
+    way = part << (FRACTION_BITS - step) if step <= FRACTION_BITS else part >> (step - FRACTION_BITS)
+    low, high = entries[place], entries[place + 1]
+    found = saturated(low + shifted((high - low) * way, FRACTION_BITS), 16)
+    return np.where(sums >> step < last, found, entries[last])
+
+
+def _best_table(power: Callable[[Array], Array], widest: int) -> _Table:
+    """The table whose product is least wrong: a number is at most 255 and the root of its sum."""
+    whole = float(power(np.zeros(1))[0])
+    shift = max((bits for bits in range(MOST_SHIFT + 1) if whole * 2**bits <= 32767), default=0)
+    sums = np.unique(np.geomspace(1, max(widest, 2), SUMS).astype(np.int64)).astype(np.float64)
+    exact, weight = power(sums), np.minimum(np.sqrt(sums), 255.0)
+    most = next(bits for bits in range(64) if NEAR << bits >= widest)
+
+    def entries(count: int, step: int) -> Integers:
+        return np.rint(power(np.arange(count + 1) * 2.0**step) * 2.0**shift).astype(np.int64)
+
+    tables = [
+        _Table(entries(NEAR, fine), entries(FAR, coarse), fine, coarse, shift)
+        for fine in range(most + 1)
+        for coarse in range(fine + 1, max(fine + 2, most + 4))
+    ]
+    return min(tables, key=lambda table: float(np.max(np.abs(table.nearly(sums) - exact) * weight)))
