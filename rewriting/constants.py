@@ -21,7 +21,7 @@ def hoist_constants(root: Operation, language: Language, drop: Callable[[Operati
     homes: dict[Block, Block | None] = {}
     seen: dict[tuple[Block, Attribute, Attribute], Operation] = {}
     visited: set[Operation] = set()
-    for op in [op for op in root.walk() if isinstance(op, language.constant)]:
+    for op in [op for op in root.walk() if type(op) is language.constant]:
         block = op.parent
         elements = op.properties.get("value")
         if block is None or elements is None:

@@ -68,18 +68,21 @@ class _Conversion:
         kind, seen = type(op), watch()
         matchers = self.rules.matchers
         for matcher in matchers[kind] if kind in matchers else self.rules.find(kind):
-            plan, refusal = self.plan(op, matcher)
-            if seen is not None and matcher.rule.name in seen.rules:
+            watched = seen is not None and matcher.rule.name in seen.rules
+            plan, refusal = self.plan(op, matcher, watched)
+            if seen is not None and watched:
                 seen.tell(matcher.rule.name, op, refusal)
             if plan is not None:
                 self.fired[matcher.rule.name] += 1
                 return self.replace(op, *plan)
         return ()
 
-    def plan(self, op: Operation, matcher: Matcher) -> tuple[tuple[Builder, Plan, Match] | None, str]:
+    def plan(
+        self, op: Operation, matcher: Matcher, watched: bool
+    ) -> tuple[tuple[Builder, Plan, Match] | None, str]:
         match = matcher.run(op)
         if type(match) is not tuple:
-            return None, matcher.why_not(op) or ""
+            return None, (matcher.why_not(op) or "") if watched else ""
         builder = self.builders.setdefault(id(matcher), Builder(matcher, self.pool))
         plan = builder.plan(match)
         if isinstance(plan, Declined):

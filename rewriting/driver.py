@@ -26,7 +26,7 @@ from xonnc.rewriting.constants import hoist_constants
 from xonnc.rewriting.editing import erase, insert_before, replace_uses, take_over
 from xonnc.rewriting.matcher import Match, Matcher, compile_rule
 from xonnc.rewriting.patterns import Declined, Edit
-from xonnc.rewriting.rules import Rule, RuleSet
+from xonnc.rewriting.rules import RuleSet
 from xonnc.rewriting.statistics import record, watch
 
 REWRITES_PER_OP = 100
@@ -38,23 +38,15 @@ WIDE = 64
 
 
 class Dispatch:
-    """Rules by the class of their root, highest benefit first; compiled when the first such op turns up."""
+    """The matchers of rules by the class of their root, highest benefit first."""
 
     def __init__(self, rules: RuleSet) -> None:
+        self.rules = rules
         self.matchers: dict[type[Operation], tuple[Matcher, ...]] = {}
-        self.languages = tuple(
-            {id(rule.root.template.language): rule.root.template.language for rule in rules.values()}.values()
-        )
-        self.waiting: dict[type[Operation], list[Rule]] = {}
-        for rule in rules.values():
-            op_class = rule.root.template.language.op_class(rule.root.template.name)
-            if op_class is not None:
-                self.waiting.setdefault(op_class, []).append(rule)
 
     def find(self, kind: type[Operation]) -> tuple[Matcher, ...]:
         """The matchers for ops of this class, in the order in which they are tried."""
-        rules = sorted(self.waiting.get(kind, ()), key=lambda rule: -rule.benefit)
-        found = self.matchers[kind] = tuple(compile_rule(rule) for rule in rules)
+        found = self.matchers[kind] = tuple(compile_rule(rule) for rule in self.rules.by_root.get(kind, ()))
         return found
 
 
@@ -143,7 +135,7 @@ class _Driver:
         changes = -1
         limit = most_rewrites
         while changes != (changes := self.report.fired.total() + self.removed):
-            for language in self.rules.languages:
+            for language in self.rules.rules.languages:
                 hoist_constants(self.root, language, self.drop)
             changes = self.report.fired.total() + self.removed
             size = self.fill()

@@ -8,11 +8,15 @@ points 4 and 9).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import attrgetter
 
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue, SSAValues
 
 from xonnc.dialects.onnx.types import element_type, is_ranked
+
+operands_of: Callable[[Operation], Sequence[SSAValue]] = attrgetter("_operands")
+"""The operands of an op as they are stored: the public property builds a view object for every access."""
 
 
 def retype(value: SSAValue, new_type: Attribute) -> None:

@@ -1,5 +1,5 @@
 """
-Compiles the pattern of a rule into one flat Python function.
+Compiles the pattern of a rule into one flat Python function, when the first op comes that could fit.
 
 The function takes the root op and returns the values bound, or at the first thing that does not fit its
 number (structure) or reason (condition). It reads `_operands` because the public property builds a view
@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import NoneType
@@ -19,6 +19,7 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.irdl import OpDef
 
 from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.rewriting.editing import operands_of
 from xonnc.rewriting.literals import decode, encode
 from xonnc.rewriting.patterns import (
     Absent,
@@ -45,12 +46,10 @@ Match: TypeAlias = "tuple[Slot, ...]"
 
 
 @dataclass(frozen=True)
-class Matcher:
+class Compiled:
     """The compiled pattern of one rule."""
 
-    rule: Rule
-    root: type[Operation]
-    run: Callable[[Operation], Match | int | str]
+    match: Callable[[Operation], Match | int | str]
     source: str
     steps: tuple[str, ...]
     slots: dict[str, int]
@@ -59,13 +58,66 @@ class Matcher:
     """The nodes matched, root first; their ops are the last entries of a match, in this order."""
     kinds: dict[str, Bound]
 
+
+MISFIT = -1
+"""What a matcher that is not compiled yet gives for an op that cannot fit."""
+
+
+class Matcher:
+    """
+    The pattern of one rule, compiled for the first op whose operands are made by the right ops.
+
+    A process sees few of the ops that rules are about, and compiling costs as much as a hundred misfits.
+    """
+
+    run: Callable[[Operation], Match | int | str]
+    """The match at an op, or what does not fit."""
+
+    def __init__(self, rule: Rule):
+        self.rule = rule
+        self.root = class_of(rule.root)
+        self._makers = tuple(_makers(rule.root))
+        self.run = self._run_first
+
+    def _run_first(self, op: Operation) -> Match | int | str:
+        operands = operands_of(op)
+        for place, maker in self._makers:
+            if place >= len(operands):
+                return MISFIT
+            value = operands[place]
+            if not isinstance(value, OpResult) or value.op.__class__ is not maker:
+                return MISFIT
+        return self.compiled.match(op)
+
+    @cached_property
+    def compiled(self) -> Compiled:
+        """The compiled pattern."""
+        compiled = _Emitter(self.rule).compile()
+        self.run = compiled.match
+        return compiled
+
+    @property
+    def slots(self) -> dict[str, int]:
+        """The place of each name in a match."""
+        return self.compiled.slots
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """The nodes matched, root first; their ops are the last entries of a match, in this order."""
+        return self.compiled.nodes
+
+    @property
+    def kinds(self) -> dict[str, Bound]:
+        """What each name is bound to."""
+        return self.compiled.kinds
+
     def why_not(self, op: Operation) -> str | None:
         """The first thing about `op` that does not fit the pattern, `None` if it matches."""
         if type(op) is not self.root:
             return f"{op.name} is no {self.root.name}"
-        match self.run(op):
+        match self.compiled.match(op):
             case int(step):
-                return self.steps[step]
+                return self.compiled.steps[step]
             case str(reason):
                 return reason
             case _:
@@ -79,7 +131,25 @@ class Matcher:
 @cache
 def compile_rule(rule: Rule) -> Matcher:
     """The matcher of a checked rule."""
-    return _Emitter(rule).compile()
+    return Matcher(rule)
+
+
+def class_of(node: Node) -> type[Operation]:
+    """The class of the op that a node matches."""
+    op_class = node.template.language.op_class(node.template.name)
+    assert op_class is not None
+    return op_class
+
+
+def _makers(root: Node) -> Iterator[tuple[int, type[Operation]]]:
+    """The operands that ops of one class must make; those before a `Rest` are where they stand."""
+    for place, part in enumerate(root.operands):
+        if isinstance(part, Rest):
+            return
+        if isinstance(part, Node):
+            yield place, class_of(part)
+        elif isinstance(part, Const):
+            yield place, root.template.language.constant
 
 
 def property_name(definition: OpDef, name: str) -> str:
@@ -113,7 +183,7 @@ class _Emitter:
     def language(self) -> Language:
         return self.rule.root.template.language
 
-    def compile(self) -> Matcher:
+    def compile(self) -> Compiled:
         self.names |= {"Result": OpResult, "Constant": self.language.constant, "NoneType": NoneType}
         self.node(self.rule.root, "root")
         for number, condition in enumerate((*self.rule.where, *self.rule.guards)):
@@ -127,10 +197,9 @@ class _Emitter:
         body = "\n".join(f"    {line}" for line in (*self.lines, f"return ({bound},)"))
         source = f"def match(root):\n{body}\n"
         exec(compile(source, f"<rule {self.rule.name}>", "exec"), self.names)
-        op_class = self.class_of(self.rule.root)
         places = {name: place for place, name in enumerate(self.slots)}
         run = cast("Callable[[Operation], Match | int | str]", self.names["match"])
-        return Matcher(self.rule, op_class, run, source, tuple(self.steps), places, nodes, self.kinds)
+        return Compiled(run, source, tuple(self.steps), places, nodes, self.kinds)
 
     def local(self, prefix: str) -> str:
         return f"{prefix}{next(self.fresh)}"
@@ -144,11 +213,6 @@ class _Emitter:
     def refuse_if(self, test: str, reason: str) -> None:
         self.lines.append(f"if {test}: return {len(self.steps)}")
         self.steps.append(reason)
-
-    def class_of(self, node: Node) -> type[Operation]:
-        op_class = node.template.language.op_class(node.template.name)
-        assert op_class is not None
-        return op_class
 
     def node(self, node: Node, op: str) -> None:
         self.ops.append(op)
@@ -218,7 +282,7 @@ class _Emitter:
 
     def inner(self, node: Node, found: str) -> None:
         value, op = self.local("value"), self.local("op")
-        op_class = self.known("Op", self.class_of(node))
+        op_class = self.known("Op", class_of(node))
         self.lines.append(f"{value} = {found}")
         wanted = f"operand {found.partition('[')[2][:-1]} is not made by {node.template}"
         self.refuse_if(f"{value}.__class__ is not Result", wanted)

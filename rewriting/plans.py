@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import NoneType
@@ -66,17 +67,22 @@ def _collect(part: Planned, found: dict[int, NewOp]) -> bool:
             return constant
         case tuple():
             return all(is_given(value) for value in part)
-        case SSAValue():
-            return is_given(part)
         case NewConstant() | Nothing():
             return True
+        case _:
+            return is_given(part)
 
 
 def is_given(value: SSAValue) -> bool:
     """Whether a value is a constant, or stands for nothing."""
     if type(value.type) is NoneType:
         return True
-    return isinstance(value, OpResult) and value.op.has_trait(ConstantLike)
+    return isinstance(value, OpResult) and _is_constant(type(value.op))
+
+
+@cache
+def _is_constant(kind: type[Operation]) -> bool:
+    return kind.has_trait(ConstantLike)
 
 
 def leaves(plan: tuple[Planned, ...]) -> Iterator[SSAValue]:

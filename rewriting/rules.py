@@ -16,14 +16,17 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import overload
 
+from xdsl.ir import Operation
 from xdsl.irdl import IRDLOperation, OpDef, VariadicDef
 
 from xonnc.errors import XonncError, near
 from xonnc.rewriting.patterns import (
     AttrName,
     Bound,
+    Language,
     MaybeConst,
     Native,
     Node,
@@ -131,6 +134,27 @@ class RuleSet(Mapping[str, Rule]):
 
     def __len__(self) -> int:
         return len(self.rules)
+
+    @cached_property
+    def by_root(self) -> Mapping[type[Operation], Sequence[Rule]]:
+        """The rules by the class of the op that they replace, highest benefit first."""
+        found: dict[type[Operation], list[Rule]] = {}
+        for known in self.rules.values():
+            op_class = known.root.template.language.op_class(known.root.template.name)
+            if op_class is not None:
+                found.setdefault(op_class, []).append(known)
+        for alike in found.values():
+            alike.sort(key=lambda known: -known.benefit)
+        return found
+
+    @cached_property
+    def languages(self) -> Sequence[Language]:
+        """The dialects that the rules are about."""
+        return list(
+            {
+                id(found): found for known in self.rules.values() for found in [known.root.template.language]
+            }.values()
+        )
 
     def __or__(self, other: Mapping[str, Rule]) -> RuleSet:
         """Both sets, these rules first; they may share a rule, but not a name for two."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ from xdsl.passes import ModulePass
 from xdsl.transforms.common_subexpression_elimination import cse
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
-from xonnc.dialects.onnx.elements import elements_array
+from xonnc.dialects.onnx.elements import DisposableElementsAttr, elements_array
 from xonnc.dialects.onnx.locations import NODE_NAME
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import CustomOp, EntryPointOp, ReturnOp
@@ -24,8 +24,8 @@ from xonnc.rewriting.patterns import Array
 _APART = "onnx.apart"
 """Holds a different number for each custom op while equal ops are looked for."""
 
-SAMPLES = 16
-"""Elements of a constant that are looked at before all of them are."""
+SAMPLES = 8
+"""Elements along each of two axes of a constant that are looked at before all of them are."""
 
 
 @dataclass(frozen=True)
@@ -74,10 +74,8 @@ def _share(constants: Iterable[ConstantOp]) -> None:
         if len(alike) == 1:
             continue
         for constant in alike:
-            array = _array(constant)
-            if array is not None:
-                step = max(array.size // SAMPLES, 1)
-                by_sample[type_, array.reshape(-1)[::step].tobytes()].append(constant)
+            if (sample := _sample(constant)) is not None:
+                by_sample[type_, sample].append(constant)
     for alike in by_sample.values():
         kept: list[ConstantOp] = []
         for constant in alike:
@@ -86,6 +84,25 @@ def _share(constants: Iterable[ConstantOp]) -> None:
                 kept.append(constant)
             else:
                 constant.value = twin.value
+
+
+def _sample(constant: ConstantOp) -> bytes | None:
+    """Some elements of a constant, without the work that waits for all of them; `None` for text."""
+    if not isinstance(constant.value, DisposableElementsAttr):
+        array = _array(constant)
+        return None if array is None else array[_spread(array.shape)].tobytes()
+    if constant.value.dtype == np.object_:
+        return None
+    return constant.value.sample(_spread(constant.value.shape)).tobytes()
+
+
+def _spread(shape: Sequence[int]) -> tuple[slice, ...]:
+    """Places all over the two longest axes, in the middle of the others."""
+    longest = sorted(range(len(shape)), key=lambda axis: -shape[axis])[:2]
+    return tuple(
+        slice(None, None, max(1, size // SAMPLES)) if axis in longest else slice(size // 2, size // 2 + 1)
+        for axis, size in enumerate(shape)
+    )
 
 
 def _array(constant: ConstantOp) -> Array | None:

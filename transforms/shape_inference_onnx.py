@@ -13,9 +13,11 @@ from xdsl.ir import Attribute, Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator
 
+from xonnc.dialects.onnx.elements import type_of_elements
 from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import is_ranked, is_tensor, tensor_type
-from xonnc.rewriting.editing import retype
+from xonnc.rewriting.editing import operands_of, retype
 from xonnc.transforms.dims.control import enter_body
 from xonnc.transforms.dims.functions import enter_function, leave_function, name_results
 from xonnc.transforms.dims.knowledge import Knowledge, holds_integers, is_static
@@ -70,20 +72,29 @@ def infer_shapes(module: Operation) -> bool:
     return learn_shapes(module)[0]
 
 
-def learn_shapes(module: Operation) -> tuple[bool, Knowledge]:
-    """Infers everything inside `module`; whether a type has changed, and what is known of sizes."""
-    inference = _Inference(module)
+Settled = dict[Operation, tuple[object, ...]]
+"""What the types of ops followed from when they were inferred, for ops that need no more inference."""
+
+
+def learn_shapes(module: Operation, settled: Settled | None = None) -> tuple[bool, Knowledge]:
+    """
+    Infers everything inside `module`; whether a type has changed, and what is known of sizes.
+
+    Ops that are `settled`, and read what they read then, are left alone; others are added.
+    """
+    inference = _Inference(module, settled)
     return inference.inside(module), inference.facts
 
 
 class _Inference:
     """One walk through a module, each op after what it reads."""
 
-    def __init__(self, root: Operation) -> None:
+    def __init__(self, root: Operation, settled: Settled | None = None) -> None:
         self.facts = Knowledge()
-        self._functions = (
-            {op.sym_name.data: op for op in root.walk() if isinstance(op, FuncOp)} if root.regions else {}
-        )
+        self.settled = {} if settled is None else settled
+        self._functions = {
+            op.sym_name.data: op for region in root.regions for op in region.walk() if type(op) is FuncOp
+        }
         self._entered: set[str] = set()
 
     def inside(self, op: Operation, certain: bool = False) -> bool:
@@ -116,13 +127,21 @@ class _Inference:
             if isinstance(op, OnnxOp):
                 if op.regions:
                     changed |= self._bodies(op)
-                if op.results:
+                if op.results and not self._is_settled(op):
                     changed |= infer(op, self.facts, certain)
+                    # A constant's basis would keep its elements in memory.
+                    if is_sure(op) and not isinstance(op, ConstantOp):
+                        self.settled[op] = _basis(op)
             elif isinstance(op, CallOp):
                 changed |= self._call(op)
             elif op.regions:
                 changed |= self.inside(op)
         return changed
+
+    def _is_settled(self, op: OnnxOp) -> bool:
+        if isinstance(op, ConstantOp) and op.value is not None and is_sure(op):
+            return type_of_elements(op.value) == op.output.type
+        return op in self.settled and self.settled[op] == _basis(op)
 
     def _bodies(self, op: OnnxOp) -> bool:
         if op.name.removeprefix("onnx.") in WITH_BODY:
@@ -157,7 +176,7 @@ def infer(op: Operation, facts: Knowledge | None = None, certain: bool = False) 
     """
     known = Knowledge() if facts is None else facts
     changed = _refine(op, _types(op, known.integers))
-    if all(is_static(result) and not holds_integers(result) for result in op.results):
+    if is_sure(op):
         for result in op.results if changed else ():
             known.note(result)
         return changed
@@ -172,6 +191,22 @@ def infer(op: Operation, facts: Knowledge | None = None, certain: bool = False) 
             known.note(result, sizes)
             changed = True
     return changed
+
+
+def is_sure(op: Operation) -> bool:
+    """Whether all sizes of the results are numbers, and the results hold none that others may need."""
+    return all(is_static(result) and not holds_integers(result) for result in op.results)
+
+
+def _basis(op: Operation) -> tuple[object, ...]:
+    """What the types of an op follow from, and the types: the values read, their types, the properties."""
+    values = operands_of(op)
+    return (
+        values,
+        tuple([value.type for value in values]),
+        tuple([result.type for result in op.results]),
+        tuple(op.properties.values()),
+    )
 
 
 def _types(op: Operation, known: Integers) -> Types:

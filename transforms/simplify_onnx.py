@@ -29,7 +29,7 @@ from xonnc.transforms.rules import (
 )
 from xonnc.transforms.rules.canonicalize_convolution import holds_floats
 from xonnc.transforms.settled_shapes import settle_shapes
-from xonnc.transforms.shape_inference_onnx import learn_shapes
+from xonnc.transforms.shape_inference_onnx import Settled, learn_shapes
 
 KEPT = (
     "GlobalAveragePoolPattern",
@@ -40,12 +40,14 @@ KEPT = (
     "RemoveGroupNormPattern2",
     "SwapReshapeMatMulPattern",
     "SwapCastSlicePattern",
+    "RewriteBatchNormInferenceModeConvPattern1",
+    "RewriteBatchNormInferenceModeConvPattern2",
     *canonicalize_recurrence.LAYOUTS,
 )
 """
 Rules left out: what they replace means more to hardware and needs no newer opset (pools, normalisations,
-products of matrices), is fewer nodes (networks whose data begin with the batch), or is less work (a cast of
-what is left of a tensor).
+products of matrices), is fewer nodes (a normalisation, networks whose data begin with the batch), or is less
+work (a cast of what is left of a tensor).
 """
 
 WRITTEN_OUT = RuleSet(
@@ -82,22 +84,53 @@ class Simplify(ModulePass):
     disable_pattern: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        every = (rules_within(opsets_of(op)) | LAST).without(self.disable_pattern)
-        last = RuleSet({name: rule for name, rule in every.items() if name in LAST})
-        rules = every.without(list(last))
+        Simplification(op, ctx, self.disable_pattern).run()
+
+
+class Simplification:
+    """The simplification of one module, that goes on where it stopped after others changed the module."""
+
+    def __init__(self, module: ModuleOp, context: Context, disabled: tuple[str, ...] = ()):
+        self.module = module
+        self.context = context
+        self.rules, self.last = tables(opsets_of(module), disabled)
+        self.settled: Settled = {}
+
+    def run(self) -> None:
+        """Applies the rules until nothing changes."""
+        is_due = True
         for _ in range(MOST_ROUNDS):
-            changed, facts = learn_shapes(op)
-            # What is settled makes more types known, without which no rule needs to be tried.
-            while settle_shapes(op, facts):
-                changed = True
-                more, facts = learn_shapes(op)
-                if not more:
-                    break
-            report = apply_rules(op, ctx, rules, pass_name=self.name)
-            if changed or report.changed:
-                continue
-            if not apply_rules(op, ctx, last, pass_name=self.name).changed:
+            learned = self.learn()
+            # The rules stopped where no one fits: what they made tells them nothing, but new types may.
+            if learned or is_due:
+                is_due = False
+                if self.apply(self.rules) or learned:
+                    continue
+            if not self.apply(self.last):
                 return
+            is_due = True
+
+    def learn(self) -> bool:
+        """Infers shapes and settles what is computed from them; whether more is known."""
+        changed, facts = learn_shapes(self.module, self.settled)
+        # What is settled makes more types known, without which no rule needs to be tried.
+        while settle_shapes(self.module, facts):
+            changed = True
+            more, facts = learn_shapes(self.module, self.settled)
+            if not more:
+                break
+        return changed
+
+    def apply(self, rules: RuleSet) -> bool:
+        return apply_rules(self.module, self.context, rules, pass_name=Simplify.name).changed
+
+
+@cache
+def tables(opsets: Opsets | None, disabled: tuple[str, ...]) -> tuple[RuleSet, RuleSet]:
+    """The rules for models of these opsets, or of any, and those for when no other one fits."""
+    every = (rules_within(opsets) | LAST).without(disabled)
+    last = RuleSet({name: rule for name, rule in every.items() if name in LAST})
+    return every.without(list(last)), last
 
 
 @cache

@@ -69,8 +69,11 @@ def output_names(op: Operation) -> tuple[str, ...]:
 def derived(location: LocationAttr) -> LocationAttr:
     """The location for an op that helps to replace another: its nodes' names without its results' names."""
     if isinstance(location, FusedLoc) and _strings(location.metadata) is not None:
-        if is_array(location.locations) and len(location.locations) > 1:
-            return FusedLoc(location.locations, NoneAttr())
+        if is_array(location.locations):
+            if len(location.locations) > 1:
+                return FusedLoc(location.locations, NoneAttr())
+            if isinstance(only := next(iter(location.locations), None), NameLoc):
+                return only
         return node_location(_name(location))
     return location
 

@@ -7,10 +7,8 @@ From a model file to a loadable: the whole compiler as a table of named stages.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import prod
 from pathlib import Path
 
 from xdsl.context import Context
@@ -18,20 +16,17 @@ from xdsl.dialects import builtin, func
 from xdsl.dialects.builtin import ModuleOp
 
 from xonnc.dialects.onnx.elements import DisposablePool
-from xonnc.dialects.onnx.op import OnnxOp
-from xonnc.dialects.onnx.ops.constant import ConstantOp
-from xonnc.dialects.onnx.types import static_shape
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.nvdla.checks.check import check_loadable
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.writer import write_loadable
 from xonnc.formats.onnx import import_model
-from xonnc.formats.onnx.opsets import identity_of
 from xonnc.lowering.compile import STAGES as DLA_STAGES
 from xonnc.lowering.compile import compile_to_loadable
 from xonnc.lowering.quantize_onnx import is_quantized, quantize
 from xonnc.lowering.report import CompileReport
+from xonnc.summaries import ModelSummary, summary
 from xonnc.targets import load_target
 from xonnc.tools.universe import XONNC_UNIVERSE
 
@@ -40,19 +35,6 @@ STAGES = ("onnx", "simplified", *(name for name, _ in DLA_STAGES), "emitted")
 
 Watcher = Callable[[str, ModuleOp], None]
 """Is told the name of each stage and shown the module as it is after it."""
-
-
-@dataclass(frozen=True)
-class ModelSummary:
-    """What a model is made of: nodes by operator, constants left out, and numbers in its constants."""
-
-    operators: dict[str, int]
-    parameters: int
-
-    @property
-    def nodes(self) -> int:
-        """Nodes of the graph."""
-        return sum(self.operators.values())
 
 
 @dataclass(frozen=True)
@@ -139,22 +121,6 @@ def read_model(path: str | Path, watch: Watcher | None = None, calibrate: Calibr
         quantize(module, calibrate(module), DisposablePool.of(context))
     seen("simplified", module)
     return Front(module, context, imported, simplified, opset, is_rounded)
-
-
-def summary(module: ModuleOp) -> ModelSummary:
-    """Counts the nodes and parameters of a module of the onnx dialect."""
-    operators: Counter[str] = Counter()
-    parameters = 0
-    for op in module.walk():
-        if isinstance(op, ConstantOp):
-            parameters += _elements(op)
-        elif isinstance(op, OnnxOp) and (identity := identity_of(op)):
-            operators[identity.op_type] += 1
-    return ModelSummary(dict(operators.most_common()), parameters)
-
-
-def _elements(op: ConstantOp) -> int:
-    return prod(static_shape(op.output.type) or ())
 
 
 def _opset(module: ModuleOp) -> int:

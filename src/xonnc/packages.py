@@ -18,7 +18,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
-from xonnc.compiler import Calibrate, CompilerBug, Front, ModelSummary, Watcher, read_model
+from xonnc.compiler import Calibrate, CompilerBug, Front, Watcher, read_model
 from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import StringType, element_type, is_ranked, is_tensor, numpy_dtype
@@ -37,6 +37,7 @@ from xonnc.lowering.placement.graph import Graph, graph_of
 from xonnc.lowering.placement.place import PlacedPart, Placement, place
 from xonnc.lowering.placement.roundings import drop_roundings
 from xonnc.lowering.quantize_onnx import argument_names
+from xonnc.summaries import ModelSummary
 from xonnc.targets import load_target, target_names
 
 SUFFIX = ".xpkg"

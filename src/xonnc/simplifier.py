@@ -15,31 +15,21 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp
 from xdsl.traits import IsTerminator
 
-from xonnc.compiler import ModelSummary, new_context, summary
+from xonnc.compiler import new_context
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.elements.cycles import without_cycle_collection
 from xonnc.dialects.onnx.ops.constant import ConstantOp
-from xonnc.dialects.onnx.types import element_type, static_shape
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.exporter import export_model, export_proto
 from xonnc.formats.onnx.importer import OVERRIDABLE_SINCE, import_loaded, overridable_inputs
 from xonnc.formats.onnx.load import LoadedModel, load
 from xonnc.formats.onnx.save import ExternalData
 from xonnc.formats.onnx.scope import IS_NODE
-from xonnc.formats.onnx.tensors import DATA_TYPES, element_count, stored_size
 from xonnc.function_bodies import simplify_functions
 from xonnc.signatures import Shapes, Signature, set_input_shapes, set_signature
-from xonnc.tools.universe import XONNC_UNIVERSE
-
-PASSES = tuple(XONNC_UNIVERSE.all_passes[name]() for name in ("simplify-onnx", "onnx-cse-with-node-name"))
-"""What is run in turn, while the second finds something for the first."""
-
-
-@dataclass(frozen=True)
-class SizedSummary(ModelSummary):
-    """What a model is made of, and the bytes that its constants take in a file, text left out."""
-
-    bytes: int
+from xonnc.summaries import ModelSummary, summary
+from xonnc.transforms.onnx_cse_with_node_name import OnnxCseWithNodeName
+from xonnc.transforms.simplify_onnx import Simplification
 
 
 @dataclass(frozen=True)
@@ -47,8 +37,8 @@ class SimplifiedModel:
     """A model after simplification, and what it was made of before and is now."""
 
     module: ModuleOp
-    before: SizedSummary
-    after: SizedSummary
+    before: ModelSummary
+    after: ModelSummary
     had_external_data: bool
     """Whether the weights came from files beside the model."""
     overridable: tuple[str, ...] = ()
@@ -105,7 +95,7 @@ def _simplified(
     module = import_loaded(loaded, context, inline_functions, keep_defaults=not fold_overridable)
     if fold_overridable:
         _drop_listed(module)
-    before = _summary(module)
+    before = summary(module)
     try:
         if input_shapes:
             set_input_shapes(module, input_shapes)
@@ -116,7 +106,7 @@ def _simplified(
     except XonncError as error:
         raise XonncError(f"{loaded.name}: {error}") from error
     overridable = () if fold_overridable else overridable_inputs(loaded.proto)
-    return SimplifiedModel(module, before, _summary(module), had_external_data, overridable)
+    return SimplifiedModel(module, before, summary(module), had_external_data, overridable)
 
 
 def _drop_listed(module: ModuleOp) -> None:
@@ -132,10 +122,10 @@ def _drop_listed(module: ModuleOp) -> None:
 
 def _simplify(module: ModuleOp, context: Context) -> None:
     """Simplifies and merges what is equal, again while merging finds something."""
-    simplify, merge = (kind() for kind in PASSES)
+    simplification, merge = Simplification(module, context), OnnxCseWithNodeName()
     is_merged = True
     while is_merged:
-        simplify.apply(context, module)
+        simplification.run()
         size = _size(module)
         merge.apply(context, module)
         is_merged = _size(module) < size
@@ -153,17 +143,3 @@ def _make_initializers(module: ModuleOp) -> None:
 
 def _size(module: ModuleOp) -> int:
     return sum(1 for _ in module.walk())
-
-
-def _summary(module: ModuleOp) -> SizedSummary:
-    found = summary(module)
-    size = sum(_bytes(op) for op in module.walk() if isinstance(op, ConstantOp))
-    return SizedSummary(found.operators, found.parameters, size)
-
-
-def _bytes(op: ConstantOp) -> int:
-    element, shape = element_type(op.output.type), static_shape(op.output.type)
-    data_type = None if element is None else DATA_TYPES.get(element)
-    if data_type is None or data_type == onnx.TensorProto.STRING or shape is None:
-        return 0
-    return stored_size(data_type, element_count("a constant", shape))

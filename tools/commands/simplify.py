@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from xonnc.equivalence import Difference
-    from xonnc.simplifier import SimplifiedModel, SizedSummary
+    from xonnc.simplifier import SimplifiedModel
+    from xonnc.summaries import ModelSummary
 
 PEER_TOOL: Tool = "xonnc simplify"
 """The options of onnx-mlir that it takes are those of the table."""
@@ -150,7 +151,7 @@ def _report(args: argparse.Namespace, simplified: SimplifiedModel, differences: 
         row("check", f"{one.output} {verdict} on {plural(args.check, 'input')}: {_how(one)}")
 
 
-def table(before: SizedSummary, after: SizedSummary) -> list[str]:
+def table(before: ModelSummary, after: ModelSummary) -> list[str]:
     """What a model is made of, before and after, a line for each operator."""
     names = sorted(before.operators.keys() | after.operators.keys())
     names.sort(key=lambda name: -max(before.operators.get(name, 0), after.operators.get(name, 0)))

@@ -151,6 +151,10 @@ class DisposableElementsAttr(Data[Elements], BuiltinAttribute):
         """The elements in the type's shape, read-only; does the pending work, once."""
         return self.payload.array()
 
+    def sample(self, index: tuple[slice, ...]) -> Array:
+        """The elements at `index`, one slice for each axis; what is pending is done for these alone."""
+        return self.payload.sample(index)
+
     def blocks(self) -> Iterator[Array]:
         """The elements in row-major order in flat blocks of at most 64 Ki; keeps nothing that was pending."""
         return self.payload.blocks()

@@ -19,6 +19,12 @@ ElementwiseFunction: TypeAlias = Callable[..., Array]
 class Operand(Protocol):
     """What an expression needs of the payloads it reads."""
 
+    shape: tuple[int, ...]
+
+    def sample(self, index: tuple[slice, ...]) -> Array:
+        """The elements at `index`."""
+        ...
+
     def array(self) -> Array:
         """The elements."""
         ...

@@ -17,6 +17,7 @@ import numpy as np
 
 from xonnc.dialects.onnx.elements.blocks import (
     block_indices,
+    block_of,
     is_structural_splat,
     narrow,
     same_elements,
@@ -116,6 +117,20 @@ class Payload:
         flat = array.reshape(-1) if array.flags.c_contiguous else None
         for index in block_indices(self.shape if flat is None else flat.shape):
             yield array[index].reshape(-1) if flat is None else flat[index]
+
+    def sample(self, index: tuple[slice, ...]) -> Array:
+        """
+        The elements at `index`, one slice for each axis; element-wise work is done for these alone.
+
+        An axis of length one is taken whole, as broadcasting takes it.
+        """
+        if not isinstance(self._pending, Elementwise):
+            return block_of(self.array(), index)
+        operands = self._pending.operands
+        aligned = (operand.sample(index[len(index) - len(operand.shape) :]) for operand in operands)
+        with np.errstate(all="ignore"):
+            found = np.asarray(self._pending.function(*aligned))
+        return found.astype(self.dtype, copy=False)
 
     def is_splat(self) -> bool:
         """Whether all elements are the same, bit for bit; if so, only one stays stored."""

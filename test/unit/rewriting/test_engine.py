@@ -35,7 +35,7 @@ from xonnc.dialects.onnx.elements import DisposableElementsAttr, DisposablePool,
 from xonnc.dialects.onnx.locations import node_location, node_name, output_names
 from xonnc.errors import XonncError
 from xonnc.rewriting.driver import Report, apply_rules, apply_rules_within
-from xonnc.rewriting.matcher import compile_rule
+from xonnc.rewriting.matcher import MISFIT, Matcher, compile_rule
 from xonnc.rewriting.patterns import (
     Array,
     Constant,
@@ -625,3 +625,17 @@ def test_why_not_says_what_does_not_fit() -> None:
     assert matcher.why_not(outer.owner) == "Add has other readers"
     assert matcher.why_not(inner.owner) == "operand 0 is not made by Add"
     assert str(REASSOCIATE["Associate"]) == "Add(one_use(Add(x, c)), d) -> Add(x, Add(c, d))"
+
+
+def test_a_rule_is_compiled_for_the_first_op_that_could_fit() -> None:
+    graph = Graph()
+    inner = graph.op(AddOp, graph.x, graph.x)
+    outer = graph.op(AddOp, inner, graph.constant(2.0))
+    graph.end(outer)
+    matcher = Matcher(REASSOCIATE["Associate"])
+    assert isinstance(inner.owner, Operation)
+    assert isinstance(outer.owner, Operation)
+    assert matcher.run(inner.owner) == MISFIT
+    assert "compiled" not in vars(matcher)
+    assert matcher.run(outer.owner) != MISFIT
+    assert matcher.run is matcher.compiled.match

@@ -23,8 +23,8 @@ from xonnc.formats.onnx.importer import import_proto
 from xonnc.formats.onnx.infer import infer_results
 from xonnc.rewriting.editing import retype
 from xonnc.rewriting.onnx import op_class
-from xonnc.transforms.shape_inference_onnx import infer_shapes, merge, use_fallback
-from xonnc.transforms.shapes.site import SHAPE_FUNCTIONS, ShapeError, Site
+from xonnc.transforms.shape_inference_onnx import Settled, infer_shapes, learn_shapes, merge, use_fallback
+from xonnc.transforms.shapes.site import SHAPE_FUNCTIONS, ShapeError, Site, Types
 
 use_fallback(infer_results)
 
@@ -137,3 +137,40 @@ def test_a_contradiction_names_both_types(inferred: tuple[int, ...]) -> None:
         ShapeError, match=r"onnx.Identity: Identity: the result is said to be tensor<2x3xf32>, but"
     ):
         merge(site(), tensor_type((2, 3), f32), tensor_type(inferred, f32))
+
+
+def two_relus() -> ModuleOp:
+    return imported(
+        onnx.parser.parse_model(
+            '<ir_version: 8, opset_import: ["": 17]>'
+            " g (float[2,3] x) => (float[a,b] z) { y = Relu(x) z = Relu(y) }"
+        )
+    )
+
+
+def test_what_is_settled_is_inferred_once(monkeypatch: pytest.MonkeyPatch):
+    module, settled = two_relus(), Settled()
+    asked: list[Site] = []
+    relu = SHAPE_FUNCTIONS["Relu"]
+
+    def counted(site: Site) -> Types:
+        asked.append(site)
+        return relu(site)
+
+    monkeypatch.setitem(SHAPE_FUNCTIONS, "Relu", counted)
+    assert learn_shapes(module, settled)[0]
+    assert len(asked) == 2
+    assert not learn_shapes(module, settled)[0]
+    assert len(asked) == 2
+
+
+def test_what_reads_other_types_is_inferred_again():
+    module, settled = two_relus(), Settled()
+    learn_shapes(module, settled)
+    function = next(op for op in module.walk() if isinstance(op, FuncOp))
+    relus = [op for op in function.body.walk() if op.name == "onnx.Relu"]
+    retype(function.body.block.args[0], tensor_type((5, 3), f32))
+    for relu in relus:
+        retype(relu.results[0], unranked(f32))
+    assert learn_shapes(module, settled)[0]
+    assert [relu.results[0].type for relu in relus] == [tensor_type((5, 3), f32)] * 2

@@ -250,3 +250,27 @@ def test_blocks_cover_a_tensor_in_order(shape: tuple[int, ...]):
     blocks = [array[index].reshape(-1) for index in block_indices(shape)]
     assert all(block.size <= BLOCK for block in blocks)
     np.testing.assert_array_equal(np.concatenate([np.empty(0, int), *blocks]), array.reshape(-1))
+
+
+def test_a_sample_is_computed_alone_and_says_what_the_whole_says():
+    pool, work = DisposablePool(), Counted()
+    rows = constant(pool, np.arange(400, dtype=np.float32).reshape(400, 1))
+    columns = constant(pool, np.arange(1000, dtype=np.float32))
+    table = disposable(pool.combine(np.multiply, rows.map(work), columns)).map(work)
+    before = work.elements
+    index = (slice(None, None, 50), slice(500, 501))
+    found = table.sample(index)
+    assert work.elements - before <= 8 + 8
+    assert table.payload.is_pending
+    np.testing.assert_array_equal(found, table.array()[index])
+    np.testing.assert_array_equal(
+        table.transpose((1, 0)).sample((slice(3, 4), slice(0, 9, 4))), table.array().T[3:4, 0:9:4]
+    )
+
+
+def test_a_sample_of_what_repeats_or_is_empty():
+    pool = DisposablePool()
+    wide = constant(pool, np.ones((2, 0, 3), np.int64)).map(Counted())
+    assert wide.sample((slice(1, 2), slice(0, 1), slice(None))).shape == (1, 0, 3)
+    scalar = constant(pool, np.asarray(4, np.int64)).map(Counted())
+    assert scalar.sample(()).tolist() == 5

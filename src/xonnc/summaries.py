@@ -1,0 +1,54 @@
+"""What a model is made of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from math import prod
+
+from onnx import TensorProto
+from xdsl.dialects.builtin import ModuleOp
+
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.types import element_type, static_shape
+from xonnc.formats.onnx.opsets import identity_of
+from xonnc.formats.onnx.tensors import DATA_TYPES, stored_size
+
+
+@dataclass(frozen=True)
+class ModelSummary:
+    """What a model is made of: nodes by operator, constants left out, and what is in its constants."""
+
+    operators: dict[str, int]
+    parameters: int
+    """Elements of all constants."""
+    bytes: int
+    """What the constants take in a file, text left out."""
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of the graph."""
+        return sum(self.operators.values())
+
+
+def summary(module: ModuleOp) -> ModelSummary:
+    """Counts the nodes and parameters of a module of the onnx dialect."""
+    operators: Counter[str] = Counter()
+    parameters = size = 0
+    for op in module.walk():
+        if type(op) is ConstantOp:
+            count = prod(static_shape(op.output.type) or ())
+            parameters += count
+            size += _bytes(op, count)
+        elif isinstance(op, OnnxOp) and (identity := identity_of(op)):
+            operators[identity.op_type] += 1
+    return ModelSummary(dict(operators.most_common()), parameters, size)
+
+
+def _bytes(op: ConstantOp, count: int) -> int:
+    element = element_type(op.output.type)
+    data_type = None if element is None else DATA_TYPES.get(element)
+    if data_type is None or data_type == TensorProto.STRING or static_shape(op.output.type) is None:
+        return 0
+    return stored_size(data_type, count)
