@@ -68,6 +68,11 @@ class ConvertOnnxToKrnl(ModulePass):
         lower_module(op, load_cpu(self.processor), DisposablePool.of(ctx))
 
 
+def has_kernel(op: Operation) -> bool:
+    """Whether there is a kernel for this kind of op, in some form."""
+    return type(op) in LOWERINGS or type(op) in POINTS or isinstance(op, KEPT)
+
+
 def lower_module(module: ModuleOp, target: CpuTarget, pool: DisposablePool) -> Reasons:
     """Lowers the functions of a module, the kernels behind them; gives the ops that stay, and why."""
     reasons: Reasons = {}

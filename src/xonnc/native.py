@@ -16,12 +16,13 @@ from xdsl.dialects.func import FuncOp
 from xonnc.compiler import new_context
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.errors import XonncError, near
-from xonnc.lowering.convert_onnx_to_krnl import lower_module
+from xonnc.lowering.convert_onnx_to_krnl import has_kernel, lower_module
 from xonnc.lowering.krnl_to_llvm.text import llvm_module, llvm_text
 from xonnc.lowering.native_program import read_program
 from xonnc.runtime.native.jit import Code, host_features
 from xonnc.runtime.native.session import Executable, Session, Shapes
 from xonnc.simplifier import simplify
+from xonnc.standard_functions import write_out
 from xonnc.targets.cpu import CpuTarget, best_cpu, cpu_names, load_cpu
 
 
@@ -60,7 +61,9 @@ def _processor(target: str) -> CpuTarget:
 
 def executable(module: ModuleOp, processor: CpuTarget) -> Executable:
     """Machine code of a simplified module, which is taken apart."""
-    reasons = lower_module(module, processor, DisposablePool.of(new_context()))
+    context = new_context()
+    write_out(module, context, lambda op: not has_kernel(op))
+    reasons = lower_module(module, processor, DisposablePool.of(context))
     program, steps = read_program(module, reasons)
     kernels = [op for op in module.ops if isinstance(op, FuncOp)][1:]
     if not steps:

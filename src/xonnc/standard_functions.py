@@ -1,0 +1,110 @@
+"""
+Operators without a kernel written out by the functions that ONNX defines them by.
+
+The standard gives many operators a body of simpler ones (`CenterCropPad` is `Slice` and `Pad`), for the types
+of the operands of each node. Kernels of the simpler ones are kernels of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from xonnc.dialects.onnx.locations import derived
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp
+from xonnc.dialects.onnx.ops.generator import RangeOp
+from xonnc.dialects.onnx.types import NONE, element_type, is_ranked
+from xonnc.errors import XonncError
+from xonnc.formats.onnx.exporter import export_proto
+from xonnc.formats.onnx.function_nodes import has_body, written_out
+from xonnc.formats.onnx.importer import import_proto
+from xonnc.formats.onnx.opsets import identity_of
+from xonnc.transforms.model_opsets import opsets_of
+from xonnc.transforms.recompose_onnx import SINCE
+from xonnc.transforms.simplify_onnx import Simplify, rules_within
+
+MOST_ROUNDS = 4
+"""Bodies are of operators that have bodies themselves, but no deeper than this."""
+
+
+LEFT = (RangeOp,)
+"""What is left alone: the body of Range is a Loop, of which the reference evaluator makes columns."""
+
+
+def write_out(module: ModuleOp, ctx: Context, wanted: Callable[[Operation], bool]) -> None:
+    """Puts their bodies in place of the ops that are `wanted` and have one; simplifies what they become."""
+    for _ in range(MOST_ROUNDS):
+        found = [
+            op for op in module.walk() if isinstance(op, OnnxOp) and not isinstance(op, LEFT) and wanted(op)
+        ]
+        # All are tried: each has its own types.
+        if not sum([_replace(op, module, ctx) for op in found]):
+            return
+        known = rules_within(opsets_of(module))
+        Simplify(disable_pattern=tuple(name for name in SINCE if name in known)).apply(ctx, module)
+
+
+def _replace(op: OnnxOp, module: ModuleOp, ctx: Context) -> bool:
+    """Puts the body of one op in its place, if ONNX has one for it."""
+    identity = identity_of(op)
+    opset = dict(opsets_of(module) or ()).get(identity.domain if identity else "")
+    if identity is None or opset is None or op.regions:
+        return False
+    if not has_body(identity.domain, identity.op_type, opset):
+        return False
+    read = list(dict.fromkeys(value for value in op.operands if value.type != NONE))
+    if any(element_type(value.type) is None or not is_ranked(value.type) for value in read):
+        return False
+    try:
+        model = export_proto(_alone(op, read, module))
+        body = import_proto(written_out(model, identity.domain, identity.op_type), ctx)
+    except XonncError:
+        # What has no form in the model's opset, or no body for these types, stays as it is.
+        return False
+    _inline(op, read, body)
+    return True
+
+
+def _alone(op: Operation, read: list[SSAValue], module: ModuleOp) -> ModuleOp:
+    """A module with a copy of one op, whose inputs and outputs are those of the module."""
+    block = Block(arg_types=[value.type for value in read])
+    values = dict[SSAValue, SSAValue](zip(read, block.args, strict=True))
+    absent = NoValueOp()
+    block.add_op(absent)
+    values.update((value, absent.results[0]) for value in op.operands if value.type == NONE)
+    made = op.clone(values)
+    block.add_op(made)
+    results = [result for result in made.results if result.type != NONE]
+    block.add_op(ReturnOp.create(operands=results))
+    type_ = FunctionType.from_lists([each.type for each in block.args], [each.type for each in results])
+    imports = {"onnx.opset_imports": module.attributes["onnx.opset_imports"]}
+    return ModuleOp([FuncOp("node", type_, Region(block))], imports)
+
+
+def _inline(op: Operation, read: list[SSAValue], body: ModuleOp) -> None:
+    """Moves the ops of a model before `op`, whose results become its outputs."""
+    function = next(each for each in body.ops if isinstance(each, FuncOp))
+    block = function.body.block
+    assert op.parent is not None
+    location = derived(op.location)
+    for argument, value in zip(list(block.args), read, strict=True):
+        argument.replace_all_uses_with(value)
+    for inner in list(block.ops):
+        if isinstance(inner, ReturnOp):
+            given = iter(list(inner.operands))
+            inner.detach()
+            inner.erase()
+            for result in op.results:
+                if result.type != NONE:
+                    result.replace_all_uses_with(next(given))
+        else:
+            inner.detach()
+            inner.location = location
+            op.parent.insert_op_before(inner, op)
+    op.detach()
+    op.erase()
