@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.traits import IsTerminator
 
-from xonnc.dialects.onnx.elements import type_of_elements
+from xonnc.dialects.onnx.elements import DisposableElementsAttr, type_of_elements
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import is_ranked, is_tensor, tensor_type
@@ -129,8 +129,7 @@ class _Inference:
                     changed |= self._bodies(op)
                 if op.results and not self._is_settled(op):
                     changed |= infer(op, self.facts, certain)
-                    # A constant's basis would keep its elements in memory.
-                    if is_sure(op) and not isinstance(op, ConstantOp):
+                    if is_sure(op) and not _holds_elements(op):
                         self.settled[op] = _basis(op)
             elif isinstance(op, CallOp):
                 changed |= self._call(op)
@@ -196,6 +195,11 @@ def infer(op: Operation, facts: Knowledge | None = None, certain: bool = False) 
 def is_sure(op: Operation) -> bool:
     """Whether all sizes of the results are numbers, and the results hold none that others may need."""
     return all(is_static(result) and not holds_integers(result) for result in op.results)
+
+
+def _holds_elements(op: Operation) -> bool:
+    """Whether a property is a tensor, which whoever keeps the properties would keep in memory."""
+    return any(isinstance(each, DisposableElementsAttr) for each in op.properties.values())
 
 
 def _basis(op: Operation) -> tuple[object, ...]:

@@ -174,3 +174,18 @@ def test_what_reads_other_types_is_inferred_again():
         retype(relu.results[0], unranked(f32))
     assert learn_shapes(module, settled)[0]
     assert [relu.results[0].type for relu in relus] == [tensor_type((5, 3), f32)] * 2
+
+
+def test_what_is_settled_keeps_no_tensor_in_memory():
+    module, settled = (
+        imported(
+            onnx.parser.parse_model(
+                '<ir_version: 8, opset_import: ["": 17]>'
+                " g (int64[1] n, float[2] x) => (float[a] y, float[b] z)"
+                " { y = ConstantOfShape <value: tensor = float[1] {3}> (n) z = Relu(x) }"
+            )
+        ),
+        Settled(),
+    )
+    learn_shapes(module, settled)
+    assert [op.name for op in settled] == ["onnx.Relu"]
