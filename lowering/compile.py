@@ -21,12 +21,13 @@ from xonnc.lowering.dla_fuse import DlaFuse
 from xonnc.lowering.dla_resolve_views import DlaResolveViews
 from xonnc.lowering.dla_schedule import DlaSchedule
 from xonnc.lowering.dla_split import DlaSplit
+from xonnc.lowering.dla_split_kernels import DlaSplitKernels
 from xonnc.lowering.dla_to_loadable import loadable_of
 from xonnc.lowering.report import CompileReport, report_of
 from xonnc.targets import load_target
 
 STAGES = (
-    ("dla", (ConvertOnnxToDla, DlaResolveViews, DlaFuse)),
+    ("dla", (ConvertOnnxToDla, DlaSplitKernels, DlaResolveViews, DlaFuse)),
     ("scheduled", (DlaSchedule, DlaSplit)),
     ("allocated", (DlaAllocate,)),
 )

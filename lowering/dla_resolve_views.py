@@ -3,8 +3,8 @@
 
 The sources of a concatenation are written into its result's memory. That needs a producer that can write
 there: not a network input, a part of another cube, or a cube that already lies elsewhere; those get an SDP
-pass that copies. Channels that do not begin on a whole atom are shifted by a convolution with ones, because
-engines write whole atoms.
+pass that copies. Channels that do not begin on a whole atom are moved by convolutions with ones, because
+engines write whole atoms: halves are shifted and added up, integers written to whole atoms and then gathered.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f16, f32, i32
 from xdsl.dialects.func import ReturnOp
@@ -22,16 +23,22 @@ from xdsl.rewriter import Rewriter
 from xonnc.dialects.dla.attributes import ConstantLayout, OperandMode, Stage, StageFunction
 from xonnc.dialects.dla.engines import ConvOp, SdpOp
 from xonnc.dialects.dla.storage import ConcatOp, ConstantOp, ReshapeOp, SliceOp
-from xonnc.dialects.dla.types import FlowType, cube_of, tensor_of
+from xonnc.dialects.dla.types import CubeShape, FlowType, cube_of, tensor_of
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.types import tensor_type
-from xonnc.formats.nvdla.geometry import channels_per_atom
+from xonnc.formats.nvdla.constants import Precision
+from xonnc.formats.nvdla.geometry import channels_per_atom, round_up
 from xonnc.lowering.networks import blocks
+from xonnc.lowering.planning.feasibility import conv_plan
+from xonnc.lowering.planning.shapes import Shape, Window
 from xonnc.lowering.precision import precision_of
 from xonnc.targets import NvdlaTarget, load_target
 
 SUM = Stage(type=StageFunction.ALU, mode=OperandMode.PER_POINT)
+
+MOST_PICKED = 128
+"""Channels that one convolution of a concatenation picks, where whole atoms and the buffer let it."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,10 @@ def resolve_views(module: ModuleOp, target: NvdlaTarget, pool: DisposablePool) -
     for block in blocks(module):
         for op in list(block.ops):
             if isinstance(op, ConcatOp) and _is_misaligned(op, target):
-                _select(op, pool)
+                if tensor_of(op.result.type).element_type == f16:
+                    _select(op, pool)
+                else:
+                    _gather(op, target, pool)
         for op in list(block.ops):
             if isinstance(op, SliceOp) and op.offsets.get_values()[0] % _lanes(op.source, target):
                 _select_slice(op, pool)
@@ -120,12 +130,15 @@ def _lanes(value: SSAValue, target: NvdlaTarget) -> int:
 
 
 def _is_misaligned(op: ConcatOp, target: NvdlaTarget) -> bool:
-    channels = [cube_of(source.type).channels for source in op.sources[:-1]]
-    return op.axis.value.data == 1 and any(count % _lanes(op.result, target) for count in channels)
+    return op.axis.value.data == 1 and any(begin % _lanes(op.result, target) for begin in op.begins[:-1])
 
 
 def _select(op: ConcatOp, pool: DisposablePool) -> None:
-    """Replaces a concatenation by the sum of its sources, each shifted to its channels by a convolution."""
+    """
+    Replaces a concatenation by the sum of its sources, each shifted to its channels by a convolution.
+
+    Lanes behind a source's channels are not read: they may hold numbers that are none.
+    """
     total = cube_of(op.result.type).channels
     begin = 0
     value: SSAValue | None = None
@@ -137,6 +150,56 @@ def _select(op: ConcatOp, pool: DisposablePool) -> None:
         begin += count
     assert value is not None
     Rewriter.replace_op(op, [], [value])
+
+
+def _gather(op: ConcatOp, target: NvdlaTarget, pool: DisposablePool) -> None:
+    """
+    Replaces a concatenation by one whose sources begin at whole atoms, and convolutions that pick its
+    channels. What lies between the sources counts nothing, whatever integers they are.
+    """
+    lanes = _lanes(op.result, target)
+    sources = list(op.sources)
+    cube, element = cube_of(op.result.type), tensor_of(op.result.type).element_type
+    counts = [cube_of(source.type).channels for source in sources]
+    spread = sum(round_up(count, lanes) for count in counts[:-1]) + counts[-1]
+    spaced = ConcatOp(sources, 1, tensor_type((1, spread, cube.height, cube.width), element), alignment=lanes)
+    value = _insert(spaced, op)
+    places = np.concatenate(
+        [begin + np.arange(count) for begin, count in zip(spaced.begins, counts, strict=False)]
+    )
+    step = _picked_at_once(cube, target, precision_of(op.result.type), lanes)
+    parts = [
+        _picked(value, places[begin : begin + step], lanes, op, pool)
+        for begin in range(0, cube.channels, step)
+    ]
+    result = parts[0] if len(parts) == 1 else _insert(ConcatOp(parts, 1, op.result.type), op)
+    Rewriter.replace_op(op, [], [result])
+
+
+def _picked_at_once(cube: CubeShape, target: NvdlaTarget, precision: Precision, lanes: int) -> int:
+    """How many channels one convolution picks, in whole atoms: few, for its kernels are their square."""
+    step = round_up(MOST_PICKED, lanes)
+    while step > lanes:
+        source = Shape(2 * step, cube.height, cube.width)
+        if conv_plan(target, precision, source, step, Window((1, 1))) is not None:
+            break
+        step = round_up(step // 2, lanes)
+    return step
+
+
+def _picked(
+    value: SSAValue, places: npt.NDArray[np.int64], lanes: int, before: Operation, pool: DisposablePool
+) -> SSAValue:
+    """The channels of `value` at `places`, which ascend."""
+    first = int(places[0]) // lanes * lanes
+    count = int(places[-1]) + 1 - first
+    cube = cube_of(value.type)
+    if count < cube.channels:
+        part = tensor_type((1, count, cube.height, cube.width), tensor_of(value.type).element_type)
+        value = _insert(SliceOp(value, (first, 0, 0), part), before)
+    weights = np.zeros((len(places), count, 1, 1), np.float16)
+    weights[np.arange(len(places)), places - first] = 1
+    return _shifted(value, weights, None, before, pool)
 
 
 def _select_slice(op: SliceOp, pool: DisposablePool) -> None:
@@ -155,7 +218,11 @@ def _select_slice(op: SliceOp, pool: DisposablePool) -> None:
 
 
 def _shifted(
-    source: SSAValue, weights: np.ndarray, added: SSAValue | None, before: Operation, pool: DisposablePool
+    source: SSAValue,
+    weights: npt.NDArray[np.float16],
+    added: SSAValue | None,
+    before: Operation,
+    pool: DisposablePool,
 ) -> SSAValue:
     cube = cube_of(source.type)
     shape = (1, weights.shape[0], cube.height, cube.width)

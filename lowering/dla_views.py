@@ -68,12 +68,10 @@ class Views:
                 offset = whole.offset + place * line
                 self._views[source] = replace(whole, offset=offset, line_stride=count * line)
             return
-        position = 0
-        for source in op.sources:
+        for source, position in zip(op.sources, op.begins, strict=False):
             begin = [0, 0, 0]
             begin[axis] = position
             self._views[source] = self._moved(source, whole, (begin[0], begin[1], begin[2]))
-            position += cube_of(source.type)[axis]
 
     def _moved(self, value: SSAValue, view: View, begin: tuple[int, ...]) -> View:
         channel, row, column = begin

@@ -86,6 +86,12 @@ def _dla_split() -> type[ModulePass]:
     return DlaSplit
 
 
+def _dla_split_kernels() -> type[ModulePass]:
+    from xonnc.lowering.dla_split_kernels import DlaSplitKernels
+
+    return DlaSplitKernels
+
+
 def _quantize_onnx() -> type[ModulePass]:
     from xonnc.lowering.quantize_onnx import QuantizeOnnx
 
@@ -268,6 +274,7 @@ XONNC_UNIVERSE = Universe(
         "dla-resolve-views": _dla_resolve_views,
         "dla-schedule": _dla_schedule,
         "dla-split": _dla_split,
+        "dla-split-kernels": _dla_split_kernels,
         "instrument-onnx-runtime-signature": _instrument_signature,
         "onnx-cse-with-node-name": _onnx_cse,
         "onnx-dim-analysis": _onnx_dim_analysis,

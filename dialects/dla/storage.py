@@ -177,8 +177,12 @@ class ConcatOp(IRDLOperation):
     With `is_interleaved` the rows of sources of one shape take turns instead: row `r` of source `i` of `n` is
     row `n r + i` of the result.
 
+    With `alignment` sources along the channels begin at its next multiple; the channels between them hold
+    nothing.
+
     1. The sources have the result's shape but along the axis, where they add up to it.
     2. Only rows (axis 2) of sources of one shape take turns.
+    3. Only channels (axis 1) are aligned, to 1 or more.
 
     ```mlir
     %c = "dla.concat"(%a, %b) <{axis = 1 : i64}>
@@ -192,11 +196,18 @@ class ConcatOp(IRDLOperation):
     result = result_def(IN_MEMORY)
     axis = prop_def(BaseAttr(IntegerAttr))
     is_interleaved = opt_prop_def(UnitAttr)
+    alignment = opt_prop_def(BaseAttr(IntegerAttr))
 
     traits = traits_def(Pure())
 
     def __init__(
-        self, sources: Sequence[SSAValue], axis: int, result_type: Attribute, *, is_interleaved: bool = False
+        self,
+        sources: Sequence[SSAValue],
+        axis: int,
+        result_type: Attribute,
+        *,
+        is_interleaved: bool = False,
+        alignment: int | None = None,
     ):
         super().__init__(
             operands=[sources],
@@ -204,8 +215,20 @@ class ConcatOp(IRDLOperation):
             properties={
                 "axis": IntegerAttr(axis, i64),
                 "is_interleaved": UnitAttr() if is_interleaved else None,
+                "alignment": None if alignment is None else IntegerAttr(alignment, i64),
             },
         )
+
+    @property
+    def begins(self) -> list[int]:
+        """Where each source begins along the axis; behind them, where the last one ends."""
+        axis = self.axis.value.data - 1
+        step = 1 if self.alignment is None else self.alignment.value.data
+        found = [0]
+        for source in self.sources:
+            found[-1] = -(-found[-1] // step) * step
+            found.append(found[-1] + cube_of(source.type)[axis])
+        return found
 
     def verify_(self) -> None:
         axis = self.axis.value.data
@@ -218,7 +241,11 @@ class ConcatOp(IRDLOperation):
             raise VerifyException(
                 f"rows of sources of one shape take turns, found {len(set(shapes))} along axis {axis}"
             )
-        total = sum(shape[axis] for shape in shapes)
+        if self.alignment is not None and (axis != 1 or self.alignment.value.data < 1):
+            raise VerifyException(
+                f"channels are aligned to 1 or more, found {self.alignment.value.data} along axis {axis}"
+            )
+        total = self.begins[-1]
         for shape in shapes:
             expected = (*shape[:axis], total, *shape[axis + 1 :])
             check_shape("the result", (1, *cube_of(self.result.type)), expected)

@@ -15,9 +15,8 @@ from xonnc.lowering.onnx_to_dla.integers import Integers, Kernels, lowers
 from xonnc.lowering.onnx_to_dla.lowering import Array, cube_shape
 from xonnc.lowering.onnx_to_dla.reals import Affine, Joined, Reals, Sum
 from xonnc.lowering.onnx_to_dla.windows import counts, exact, window_of
-from xonnc.lowering.planning.feasibility import conv_limits
+from xonnc.lowering.planning.feasibility import conv_limits, kernels_at_once
 from xonnc.lowering.planning.groups import merged_groups
-from xonnc.lowering.planning.parts import convolution_parts
 from xonnc.lowering.planning.shapes import Window
 
 
@@ -88,12 +87,11 @@ def convolution(
         to.refuse(f"kernels for {weights.shape[1]} channels on an input of {cube.channels}")
     rows, columns = counts(window, cube, to)
     window = exact(window, cube)
-    parts = convolution_parts(to.target, to.precision, cube, weights.shape[0], window)
-    if parts is None or len(parts) > 1:
-        to.check(conv_limits(cube, weights.shape[0], window))
+    to.check(conv_limits(cube, weights.shape[0], window))
+    if kernels_at_once(to.target, to.precision, cube, weights.shape[0], window) is None:
         to.refuse(
-            f"{weights.shape[1]}x{weights.shape[2]}x{weights.shape[3]} kernels do not fit the convolution "
-            f"buffer of {to.target.cbuf_bytes} bytes at once (parts would round their sums to 8 bits)"
+            f"a {weights.shape[1]}x{weights.shape[2]}x{weights.shape[3]} kernel does not fit the convolution "
+            f"buffer of {to.target.cbuf_bytes} bytes (parts of it would round their sums to 8 bits)"
         )
     zero, scale = source.grid.zero, source.grid.scale * kernels.scales
     shift = scale * (zero * weights.sum(axis=(1, 2, 3), dtype=np.int64))

@@ -88,6 +88,19 @@ def conv_plan(
     )
 
 
+def kernels_at_once(
+    target: NvdlaTarget, precision: Precision, source: Shape, kernels: int, window: Window
+) -> int | None:
+    """How many kernels of a convolution fit the buffer at once; `None` if not even one does."""
+    group = min(geometry.kernel_group(target, precision), kernels)
+    fitting = (
+        count
+        for count in range(group, 0, -1)
+        if conv_plan(target, precision, source, count, window) is not None
+    )
+    return next(fitting, None)
+
+
 def plan_cycles(
     target: NvdlaTarget,
     precision: Precision,

@@ -40,6 +40,35 @@ func.func @misaligned(%x: tensor<1x8x4x4xf16>, %y: tensor<1x16x4x4xf16>) -> tens
 
 // -----
 
+// Integers are written to whole atoms, a convolution with ones gathers them.
+// CHECK-LABEL: @misaligned_integers
+// CHECK:         %[[A:.*]] = "dla.sdp"(%arg0)
+// CHECK:         %[[B:.*]] = "dla.sdp"(%arg1)
+// CHECK:         %[[ALL:.*]] = "dla.concat"(%[[A]], %[[B]]) <{alignment = 32 : i64, axis = 1 : i64}> : (tensor<1x8x4x4xi8>, tensor<1x16x4x4xi8>) -> tensor<1x48x4x4xi8>
+// CHECK:         "dla.conv"(%[[ALL]], {{%.+}}) {{.*}} : (tensor<1x48x4x4xi8>, tensor<24x48x1x1xi8>)
+// CHECK-NEXT:    %[[Y:.*]] = "dla.sdp"
+// CHECK-NEXT:    return %[[Y]]
+func.func @misaligned_integers(%x: tensor<1x8x4x4xi8>, %y: tensor<1x16x4x4xi8>) -> tensor<1x24x4x4xi8> {
+  %c = "dla.concat"(%x, %y) <{axis = 1 : i64}> : (tensor<1x8x4x4xi8>, tensor<1x16x4x4xi8>) -> tensor<1x24x4x4xi8>
+  func.return %c : tensor<1x24x4x4xi8>
+}
+
+// -----
+
+// Many of them take several convolutions, which write whole atoms.
+// CHECK-LABEL: @gathered_in_parts
+// CHECK:         "dla.slice"({{%.+}}) <{offsets = array<i64: 0, 0, 0>}> : (tensor<1x228x1x1xi8>) -> tensor<1x156x1x1xi8>
+// CHECK:         "dla.conv"({{.*}} : (tensor<1x156x1x1xi8>, tensor<128x156x1x1xi8>)
+// CHECK:         "dla.slice"({{%.+}}) <{offsets = array<i64: 128, 0, 0>}> : (tensor<1x228x1x1xi8>) -> tensor<1x100x1x1xi8>
+// CHECK:         "dla.conv"({{.*}} : (tensor<1x100x1x1xi8>, tensor<72x100x1x1xi8>)
+// CHECK:         "dla.concat"
+func.func @gathered_in_parts(%x: tensor<1x100x1x1xi8>) -> tensor<1x200x1x1xi8> {
+  %c = "dla.concat"(%x, %x) <{axis = 1 : i64}> : (tensor<1x100x1x1xi8>, tensor<1x100x1x1xi8>) -> tensor<1x200x1x1xi8>
+  func.return %c : tensor<1x200x1x1xi8>
+}
+
+// -----
+
 // A slice from channel 8 is picked by a convolution, one from channel 16 stays a view.
 // CHECK-LABEL: @slices
 // CHECK:         "dla.conv"(%arg0, {{%.+}}) {{.*}} : (tensor<1x32x4x4xf16>, tensor<8x32x1x1xf16>)

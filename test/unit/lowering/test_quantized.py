@@ -205,6 +205,15 @@ def enlarged(net: Net) -> onnx.ModelProto:
     return net.model(net.rounded(y, zero=2), (1, 6, 5, 4))
 
 
+def large_kernels(net: Net) -> onnx.ModelProto:
+    """On nv_small six of the kernels fit the convolution buffer, where eight run at once."""
+    x = net.rounded("x0", zero=-4)
+    y = net("Conv", x, net.kernels(11, 2048, 3, 3), net.numbers(11))
+    return net.model(
+        net.rounded(net("Relu", net("Add", y, net.rounded("x1", 0.02)))), (1, 2048, 3, 3), (1, 11, 1, 1)
+    )
+
+
 FUNCTIONS: dict[str, tuple[float, dict[str, Any]]] = {
     "Sigmoid": (1 / 200, {}),
     "Tanh": (1 / 110, {}),
@@ -228,6 +237,7 @@ NETWORKS: dict[str, tuple[Make, int]] = {
     "residual with zero points": (lambda net: residual(net, zero=-30), 2),
     "depthwise": (depthwise, 1),
     "joined": (joined, 1),
+    "large kernels": (large_kernels, 2),
     "greatest": (greatest, 1),
     "pooled": (pooled, 2),
     "classifier": (classifier, 2),
@@ -310,6 +320,11 @@ def bounded_twice(net: Net) -> onnx.ModelProto:
     return net.model(net.rounded(y), (1, 4, 3, 3))
 
 
+def one_large_kernel(net: Net) -> onnx.ModelProto:
+    y = net("Conv", net.rounded("x0"), net.kernels(1, 8192, 4, 4))
+    return net.model(net.rounded(y), (1, 8192, 4, 4))
+
+
 def two_sums(net: Net) -> onnx.ModelProto:
     x = net.rounded("x0")
     y = net("Add", net("Conv", x, net.kernels(4, 4, 1, 1)), net("Conv", x, net.kernels(4, 4, 1, 1)))
@@ -335,6 +350,11 @@ def product(net: Net) -> onnx.ModelProto:
         (open_end, "an output that no QuantizeLinear rounds; put a pair of Quantize- and DequantizeLinear"),
         (scaled_by_channel, "4 scales for one tensor of activations (the engines take one)"),
         (bounded_twice, "more bounds than the SDP has stages; let the QuantizeLinear's range be the bound"),
+        (
+            one_large_kernel,
+            "a 8192x4x4 kernel does not fit the convolution buffer of 131072 bytes (parts of it would round "
+            "their sums to 8 bits)",
+        ),
         (two_sums, "a sum of more than one chain of operators; put a QuantizeLinear behind all but one"),
         (cumulated, "(CumSum): the DLA has no such operator in integers; in a package"),
         (product, "a product of integers whose zeros are not 0; use a symmetric quantisation for one factor"),

@@ -159,7 +159,15 @@ def test_wrong_inputs(
     assert {path.name for path in folder.iterdir()} <= {"a.onnx", arguments[0]}
 
 
-DLA = ["convert-onnx-to-dla", "dla-resolve-views", "dla-fuse", "dla-schedule", "dla-split", "dla-allocate"]
+DLA = [
+    "convert-onnx-to-dla",
+    "dla-split-kernels",
+    "dla-resolve-views",
+    "dla-fuse",
+    "dla-schedule",
+    "dla-split",
+    "dla-allocate",
+]
 
 
 def test_the_compiler_for_nvdla_spelled_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

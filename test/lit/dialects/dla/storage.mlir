@@ -22,3 +22,12 @@ func.func @rows_in_turns(%a: tensor<1x8x2x3xf16>, %b: tensor<1x8x2x3xf16>) -> te
   %c = "dla.concat"(%a, %b) <{axis = 2 : i64, is_interleaved}> : (tensor<1x8x2x3xf16>, tensor<1x8x2x3xf16>) -> tensor<1x8x4x3xf16>
   func.return %c : tensor<1x8x4x3xf16>
 }
+
+// -----
+
+// CHECK-LABEL: @aligned
+// CHECK:         "dla.concat"({{%.+}}, {{%.+}}) <{alignment = 8 : i64, axis = 1 : i64}> : (tensor<1x5x2x3xi8>, tensor<1x5x2x3xi8>) -> tensor<1x13x2x3xi8>
+func.func @aligned(%a: tensor<1x5x2x3xi8>, %b: tensor<1x5x2x3xi8>) -> tensor<1x13x2x3xi8> {
+  %c = "dla.concat"(%a, %b) <{alignment = 8 : i64, axis = 1 : i64}> : (tensor<1x5x2x3xi8>, tensor<1x5x2x3xi8>) -> tensor<1x13x2x3xi8>
+  func.return %c : tensor<1x13x2x3xi8>
+}

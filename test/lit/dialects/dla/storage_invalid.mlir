@@ -102,3 +102,19 @@ func.func @no_payload() {
   %b = "dla.constant"() <{layout = "per_kernel", value = "weights"}> : () -> tensor<16xf16>
   func.return
 }
+
+// -----
+
+func.func @aligned_rows(%x: tensor<1x8x2x2xi8>) {
+  // expected-error @+1 {{channels are aligned to 1 or more, found 8 along axis 2}}
+  %c = "dla.concat"(%x, %x) <{axis = 2 : i64, alignment = 8 : i64}> : (tensor<1x8x2x2xi8>, tensor<1x8x2x2xi8>) -> tensor<1x8x4x2xi8>
+  func.return
+}
+
+// -----
+
+func.func @aligned_channels(%x: tensor<1x5x2x2xi8>) {
+  // expected-error @+1 {{the result is 1x13x2x2, found 1x10x2x2}}
+  %c = "dla.concat"(%x, %x) <{axis = 1 : i64, alignment = 8 : i64}> : (tensor<1x5x2x2xi8>, tensor<1x5x2x2xi8>) -> tensor<1x10x2x2xi8>
+  func.return
+}
