@@ -13,7 +13,7 @@ from xdsl.traits import IsTerminator
 
 from xonnc.dialects.onnx.attributes import is_array
 from xonnc.dialects.onnx.literals import SparseElementsAttr
-from xonnc.dialects.onnx.ops.builtin import NoValueOp
+from xonnc.dialects.onnx.ops.builtin import DimOp, NoValueOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import is_ranked, tensor_type
 from xonnc.errors import XonncError
@@ -119,7 +119,19 @@ class _GraphExporter:
         node = export_node(op, self.names, self.opsets, self._export_region)
         if op in self.renamed:
             node.name = self.renamed[op]
-        self.graph.node.append(node)
+        # Before opset 15 a Shape gives all sizes.
+        pick = self._pick(node, op.axis.value.data) if isinstance(op, DimOp) and not node.attribute else ()
+        self.graph.node.extend((node, *pick))
+
+    def _pick(self, shape: onnx.NodeProto, axis: int) -> Sequence[onnx.NodeProto]:
+        """What makes one size of a node that gives all of them."""
+        result, index = shape.output[0], self.names.fresh(f"{shape.output[0]}_axis")
+        self.names.reserve(index)
+        shape.output[0] = self.names.fresh(f"{result}_shape")
+        self.names.reserve(shape.output[0])
+        array = np.array([axis], np.int64)
+        self.initializers.append(Initializer(header(array, index), array))
+        return [onnx.NodeProto(op_type="Gather", input=[shape.output[0], index], output=[result])]
 
     def _export_constant(self, op: ConstantOp) -> bool:
         """Makes an initializer of a constant that holds a tensor."""

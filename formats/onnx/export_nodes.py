@@ -80,6 +80,8 @@ def _export(
 def _written(op: OnnxOp, kinds: Mapping[str, Kind]) -> dict[str, Attribute]:
     """The attributes of the node: those that differ from their defaults, and those not declared."""
     if isinstance(op, DimOp):
+        if not {"start", "end"} <= kinds.keys():
+            return {}
         axis = op.axis.value.data
         return {"start": integer(axis), "end": integer(axis + 1)}
     is_custom = isinstance(op, CustomOp)

@@ -30,7 +30,7 @@ class Identity(NamedTuple):
 
 _SPECIAL: dict[type[OnnxOp], Identity] = {
     BatchNormalizationInferenceModeOp: Identity("", "BatchNormalization", since=7),
-    DimOp: Identity("", "Shape", since=15),
+    DimOp: Identity("", "Shape"),
     MaxPoolSingleOutOp: Identity("", "MaxPool"),
 }
 """Ops of the compiler's own that are a case of an operator."""

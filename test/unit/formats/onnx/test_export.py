@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp
 
 from xonnc.dialects.onnx.assembly import OnnxParser
 from xonnc.errors import XonncError
@@ -16,6 +16,7 @@ from xonnc.formats.onnx import save as saving
 from xonnc.formats.onnx.exporter import export_model, export_proto
 from xonnc.formats.onnx.save import ExternalData
 from xonnc.formats.replacing import replacing
+from xonnc.runtime.reference import open_session
 from xonnc.tools.universe import XONNC_UNIVERSE
 
 
@@ -96,6 +97,27 @@ def test_dim_is_a_part_of_shape() -> None:
     assert "Shape <start: int = 1, end: int = 2>" in text(export_proto(made)).replace(
         "end: int = 2, start: int = 1", "start: int = 1, end: int = 2"
     )
+
+
+def test_dim_is_picked_from_a_shape_of_old() -> None:
+    made = module(
+        '%0 = "onnx.Dim"(%x) <{axis = 1 : si64}> : (tensor<?x3xf32>) -> tensor<1xi64> loc("columns")\n'
+        '%1 = "onnx.Dim"(%x) <{axis = 0 : si64}> : (tensor<?x3xf32>) -> tensor<1xi64>\n'
+        '%2 = "onnx.Concat"(%0, %1) <{axis = 0 : si64}>'
+        " : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>\n"
+        "onnx.Return %2 : tensor<2xi64>",
+        arguments="%x: tensor<?x3xf32>",
+        result="tensor<2xi64>",
+    )
+    made.attributes["onnx.opset_imports"] = DictionaryAttr({"": IntegerAttr(9, 64)})
+    model = export_proto(made)
+    vars(onnx.checker)["check_model"](model, full_check=True)
+    assert [node.op_type for node in model.graph.node] == ["Shape", "Gather", "Shape", "Gather", "Concat"]
+    assert model.graph.node[0].name == "columns"
+    name = model.graph.input[0].name
+    session, _ = open_session(model.SerializeToString(), "sizes")
+    (found,) = session.run(None, {name: np.zeros((5, 3), np.float32)})
+    assert found.tolist() == [3, 5]
 
 
 def test_the_opset_follows_the_ops() -> None:
