@@ -80,7 +80,6 @@ func.func @body(%c: tensor<i1>, %x: tensor<2xf32>) -> tensor<*xf32> {
   }) : (tensor<i1>) -> tensor<*xf32>
   onnx.Return %0 : tensor<*xf32>
 }
-/root/.pyenv/libexec/pyenv-hooks: line 24: enable: cannot open shared object /root/.pyenv/libexec/pyenv-realpath.dylib: /root/.pyenv/libexec/pyenv-realpath.dylib: cannot open shared object file: No such file or directory
 
 // -----
 
