@@ -107,14 +107,14 @@ def _canonicalize() -> type[ModulePass]:
 def _append_decoding_strategy() -> type[ModulePass]:
     from xonnc.transforms.append_decoding_strategy import AppendDecodingStrategy
 
-    _ask_onnx()
+    ask_onnx()
     return AppendDecodingStrategy
 
 
 def _constprop() -> type[ModulePass]:
     from xonnc.transforms.constprop_onnx import ConstProp
 
-    _ask_onnx()
+    ask_onnx()
     return ConstProp
 
 
@@ -145,14 +145,14 @@ def _onnx_dim_analysis() -> type[ModulePass]:
 def _onnx_hybrid_transform() -> type[ModulePass]:
     from xonnc.transforms.onnx_hybrid_transform import OnnxHybridTransform
 
-    _ask_onnx()
+    ask_onnx()
     return OnnxHybridTransform
 
 
 def _onnx_op_transform() -> type[ModulePass]:
     from xonnc.transforms.onnx_op_transform import OnnxOpTransform
 
-    _ask_onnx()
+    ask_onnx()
     return OnnxOpTransform
 
 
@@ -213,21 +213,21 @@ def _scrub() -> type[ModulePass]:
 def _shape_inference() -> type[ModulePass]:
     from xonnc.transforms.shape_inference_onnx import ShapeInference
 
-    _ask_onnx()
+    ask_onnx()
     return ShapeInference
 
 
 def _simplify() -> type[ModulePass]:
     from xonnc.transforms.simplify_onnx import Simplify
 
-    _ask_onnx()
+    ask_onnx()
     return Simplify
 
 
 def _simplify_shape_related() -> type[ModulePass]:
     from xonnc.transforms.simplify_shape_related_ops_onnx import SimplifyShapeRelatedOps
 
-    _ask_onnx()
+    ask_onnx()
     return SimplifyShapeRelatedOps
 
 
@@ -237,7 +237,7 @@ def _write_op_stats() -> type[ModulePass]:
     return WriteOpStatsToModuleAttribute
 
 
-def _ask_onnx() -> None:
+def ask_onnx() -> None:
     """Gives the passes the onnx package for the operators that they have no functions for."""
     from xonnc.transforms.evaluation import use_evaluator
     from xonnc.transforms.shape_inference_onnx import use_fallback
