@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
@@ -45,7 +45,7 @@ class ConvertKrnlToLlvm(ModulePass):
 
 
 def is_kernel(function: FuncOp) -> bool:
-    """Whether a function is a kernel: private, of buffers, without results."""
+    """Whether a function is a kernel: private, of buffers and perhaps a range of turns."""
     is_private = function.sym_visibility is not None and function.sym_visibility.data == "private"
-    takes = function.function_type.inputs
+    takes = [type_ for type_ in function.function_type.inputs if type_ != IndexType()]
     return is_private and bool(takes) and all(is_buffer(type_) for type_ in takes)

@@ -41,8 +41,18 @@ from xonnc.transforms.evaluation import captured, program_of_op
 ALIGNMENT = 64
 """Bytes; a line of the cache, and the widest vector."""
 
-Steps = list[tuple[str, Sequence[tuple[str, Sequence[int]]]]]
-"""Functions by name with the kernels that each runs and the places of their buffers in the table."""
+
+@dataclass(frozen=True)
+class KernelCall:
+    """A kernel, the places of its buffers in the table, and how many turns it has (0: it takes no range)."""
+
+    kernel: str
+    places: Sequence[int]
+    turns: int
+
+
+Steps = list[tuple[str, Sequence[KernelCall]]]
+"""Functions by name with the kernels that each runs."""
 
 
 @dataclass
@@ -50,8 +60,8 @@ class _Reading:
     reasons: Reasons
     program: Program = field(default_factory=Program)
     places: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
-    functions: Steps = field(default_factory=list[tuple[str, Sequence[tuple[str, Sequence[int]]]]])
-    row: list[tuple[str, Sequence[int]]] = field(default_factory=list[tuple[str, Sequence[int]]])
+    functions: Steps = field(default_factory=list[tuple[str, Sequence[KernelCall]]])
+    row: list[KernelCall] = field(default_factory=list[KernelCall])
     """Kernels since the last step of another kind."""
     touched: list[Sequence[int]] = field(default_factory=list[Sequence[int]])
     """The values that each kernel or host step reads or writes, in order."""
@@ -72,7 +82,7 @@ class _Reading:
         if self.row:
             name = f"run_{len(self.functions)}"
             self.functions.append((name, self.row))
-            self.program.steps.append(NativeStep(name, [kernel for kernel, _ in self.row]))
+            self.program.steps.append(NativeStep(name, [call.kernel for call in self.row]))
             self.row = []
 
 
@@ -139,7 +149,8 @@ def _read(op: Operation, reading: _Reading) -> None:
             reading.value(op.results[0], value)
         case CallOp():
             places = [reading.places[value] for value in op.parameters]
-            reading.row.append((op.func_name.data, places))
+            turns = 0 if op.turns is None else op.turns.value.data
+            reading.row.append(KernelCall(op.func_name.data, places, turns))
             reading.touched.append(places)
         case NoValueOp() | ReturnOp() | FuncReturnOp():
             pass

@@ -14,7 +14,7 @@ from xonnc.dialects.krnl.loops import (
     UnrollOp,
     YieldOp,
 )
-from xonnc.dialects.krnl.math import DecodeOp, EncodeOp, ErfOp, ToOddOp
+from xonnc.dialects.krnl.math import ErfOp
 from xonnc.dialects.krnl.memory import (
     CallOp,
     EntryPointOp,
@@ -24,7 +24,7 @@ from xonnc.dialects.krnl.memory import (
     MemsetOp,
     StoreOp,
 )
-from xonnc.dialects.krnl.tiles import GemmOp
+from xonnc.dialects.krnl.tiles import ConvOp, GemmOp
 from xonnc.dialects.krnl.types import LoopType
 
 KRNL = Dialect(
@@ -32,9 +32,8 @@ KRNL = Dialect(
     [
         BlockOp,
         CallOp,
-        DecodeOp,
+        ConvOp,
         DefineLoopsOp,
-        EncodeOp,
         EntryPointOp,
         ErfOp,
         GemmOp,
@@ -47,7 +46,6 @@ KRNL = Dialect(
         ParallelOp,
         PermuteOp,
         StoreOp,
-        ToOddOp,
         UnrollOp,
         YieldOp,
     ],

@@ -273,6 +273,9 @@ class CallOp(IRDLOperation):
     """
     A kernel run on buffers, those that it writes first.
 
+    A kernel that takes a range of turns, two indices behind its buffers, runs all of `turns`; they may run in
+    any order and at the same time.
+
     ```mlir
     "krnl.call"(%o, %x) {funcName = "fn", numOfOutput = 1 : si64} : (memref<4xf32>, memref<4xf32>) -> ()
     ```
@@ -283,14 +286,19 @@ class CallOp(IRDLOperation):
     parameters = var_operand_def()
     func_name = prop_def(StringAttr, prop_name="funcName")
     num_of_output = prop_def(IntegerAttr, prop_name="numOfOutput", default_value=IntegerAttr(1, SI64))
+    turns = opt_prop_def(IntegerAttr)
     returned = var_result_def(AnySignlessIntegerType)
 
     @classmethod
-    def of(cls, name: str, outputs: Sequence[SSAValue], inputs: Sequence[SSAValue]) -> CallOp:
-        """A call of the kernel `name`."""
+    def of(cls, name: str, outputs: Sequence[SSAValue], inputs: Sequence[SSAValue], turns: int = 0) -> CallOp:
+        """A call of the kernel `name`, which takes a range if there are turns."""
         return cls(
             operands=[[*outputs, *inputs]],
-            properties={"funcName": StringAttr(name), "numOfOutput": IntegerAttr(len(outputs), SI64)},
+            properties={
+                "funcName": StringAttr(name),
+                "numOfOutput": IntegerAttr(len(outputs), SI64),
+                "turns": IntegerAttr(turns, i64) if turns else None,
+            },
             result_types=[[]],
         )
 

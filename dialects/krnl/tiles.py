@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import (
     DenseArrayBase,
+    FloatAttr,
+    IndexType,
     IntegerAttr,
     MemRefType,
     StringAttr,
     UnitAttr,
     i64,
 )
+from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -19,8 +24,14 @@ from xdsl.irdl import (
     opt_operand_def,
     opt_prop_def,
     prop_def,
+    var_operand_def,
 )
 from xdsl.utils.exceptions import VerifyException
+
+from xonnc.dialects.krnl.types import is_buffer
+
+MANY_PANELS = 8
+"""So many panels of columns are shared out well among threads; each stays in a cache meanwhile."""
 
 ACTIVATIONS = ("none", "relu")
 """What may be done to the elements of a product before they are stored."""
@@ -46,6 +57,8 @@ class GemmOp(IRDLOperation):
     a = operand_def(MemRefType)
     b = operand_def(MemRefType)
     bias = opt_operand_def(MemRefType)
+    range = var_operand_def(IndexType)
+    """Which turns: products, panels or tiles of rows, whichever `turns_along` says."""
     m = prop_def(IntegerAttr)
     n = prop_def(IntegerAttr)
     k = prop_def(IntegerAttr)
@@ -59,6 +72,22 @@ class GemmOp(IRDLOperation):
 
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
 
+    @property
+    def turns_along(self) -> tuple[str, int]:
+        """What turns are, `products`, `panels` or `rows`, and how many there are."""
+        rows, columns = self.tile.get_values()
+        m, n = self.m.value.data, self.n.value.data
+        if self.batch_a is not None and self.batch_b is not None and len(self.batch_a.get_values()) > 1:
+            regular = is_regular(self.batch_a.get_values()) and is_regular(self.batch_b.get_values())
+            return ("products", len(self.batch_a.get_values())) if regular else ("rows", 1)
+        panels, tiles = -(-n // columns), -(-m // rows)
+        return ("panels", panels) if panels >= min(tiles, MANY_PANELS) else ("rows", tiles)
+
+    @property
+    def turns(self) -> int:
+        """How many turns there are."""
+        return self.turns_along[1]
+
     def verify_(self) -> None:
         """Sizes above 0, a tile of two sizes, a known activation, as many matrices of A as of B."""
         sizes = [attribute.value.data for attribute in (self.m, self.n, self.k)]
@@ -69,6 +98,95 @@ class GemmOp(IRDLOperation):
             raise VerifyException(f"krnl.gemm: tile holds two sizes above 0, found {list(tile)}")
         if self.activation is not None and self.activation.data not in ACTIVATIONS:
             raise VerifyException(f"krnl.gemm: activation is one of {', '.join(ACTIVATIONS)}")
+        if len(self.range) not in (0, 2):
+            raise VerifyException(f"krnl.gemm: a range is two numbers, found {len(self.range)}")
         starts = [len(held.get_values()) if held else 1 for held in (self.batch_a, self.batch_b)]
         if starts[0] != starts[1]:
             raise VerifyException(f"krnl.gemm: {starts[0]} matrices of A, {starts[1]} of B")
+
+
+@irdl_op_definition
+class ConvOp(IRDLOperation):
+    """
+    A convolution of images in blocks of channels, in tiles that stay in vector registers
+    (spec/cpu-performance.md §4): `y = activation(x * w + bias + residual)`.
+
+    `y` and `residual` are `[N][C/L][H][W][L]` with `L` channels side by side; `x` is that or, for a few
+    channels, `[N][C][H][W]`. Images have halos: `start` is where in `x` the first window begins, `out_start`
+    and `residual_start` where their first pixel lies. `out` is rows and columns that are computed, which lie
+    `out_strides` apart in `y`. `tile` is pixels of a row and blocks of channels. `w` is
+    `[blocks/B][depth][kernel][L][B L]` with `depth` channels of the input in blocks of `L`, the last panel as
+    narrow as what is left; or with `depthwise`, where each channel is by itself, `[C/L][kernel][L]`.
+    Turns are rows of `out` of one panel after the other, of one image after the other; `range` says which.
+
+    ```mlir
+    "krnl.conv"(%y, %x, %w) {kernel = array<i64: 1, 1>, …} : …
+    ```
+    """
+
+    name = "krnl.conv"
+
+    y = operand_def(MemRefType)
+    x = operand_def(MemRefType)
+    w = operand_def(MemRefType)
+    bias = opt_operand_def(MemRefType)
+    residual = opt_operand_def(MemRefType)
+    range = var_operand_def(IndexType)
+    depth = prop_def(IntegerAttr)
+    kernel = prop_def(DenseArrayBase.constr(i64))
+    strides = prop_def(DenseArrayBase.constr(i64))
+    dilations = prop_def(DenseArrayBase.constr(i64))
+    start = prop_def(DenseArrayBase.constr(i64))
+    out = prop_def(DenseArrayBase.constr(i64))
+    out_start = prop_def(DenseArrayBase.constr(i64))
+    out_strides = prop_def(DenseArrayBase.constr(i64))
+    residual_start = opt_prop_def(DenseArrayBase.constr(i64))
+    tile = prop_def(DenseArrayBase.constr(i64))
+    depthwise = opt_prop_def(UnitAttr)
+    low = opt_prop_def(FloatAttr)
+    """Results are no smaller."""
+    high = opt_prop_def(FloatAttr)
+    """Results are no larger."""
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+
+    @property
+    def panels(self) -> int:
+        """Groups of blocks of channels that a tile computes together, the last perhaps narrower."""
+        return -(-self.blocks // int(self.tile.get_values()[1]))
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of channels of the result."""
+        return _shape(self.y)[1]
+
+    @property
+    def turns(self) -> int:
+        """How many turns there are."""
+        return _shape(self.y)[0] * self.panels * int(self.out.get_values()[0])
+
+    def verify_(self) -> None:
+        """Ranks, pairs of sizes above 0, a range of two, places of a residual where there is one."""
+        if len(_shape(self.y)) != 5 or len(_shape(self.x)) not in (4, 5):
+            raise VerifyException("krnl.conv: y has 5 axes, x 4 or 5")
+        for name in ("kernel", "strides", "dilations", "out", "out_strides", "tile"):
+            sizes = self.properties[name]
+            values = sizes.get_values() if isinstance(sizes, DenseArrayBase) else ()
+            if len(values) != 2 or min(values) < 1:
+                raise VerifyException(f"krnl.conv: {name} holds two sizes above 0, found {list(values)}")
+        if len(self.range) not in (0, 2):
+            raise VerifyException(f"krnl.conv: a range is two numbers, found {len(self.range)}")
+        if (self.residual is None) != (self.residual_start is None):
+            raise VerifyException("krnl.conv: a residual and where it starts come together")
+        if self.depthwise is not None and (len(_shape(self.x)) != 5 or self.tile.get_values()[1] != 1):
+            raise VerifyException("krnl.conv: depthwise takes x in blocks, and tiles of one block")
+
+
+def is_regular(starts: Sequence[int]) -> bool:
+    """Whether matrices lie at equal distances, the first at 0."""
+    return len(starts) < 2 or all(place == number * starts[1] for number, place in enumerate(starts))
+
+
+def _shape(buffer: SSAValue) -> tuple[int, ...]:
+    assert is_buffer(buffer.type)
+    return buffer.type.get_shape()

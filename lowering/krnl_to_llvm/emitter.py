@@ -154,6 +154,21 @@ class Emitter:
             suffix = f"{_suffix(result)}.{suffix}"
         return self.add(llvm.CallIntrinsicOp(f"llvm.{name}.{suffix}", values, [result or values[0].type]))
 
+    def scaled(self, index: SSAValue, factor: int) -> SSAValue:
+        """`factor index`"""
+        return index if factor == 1 else self.add(llvm.MulOp(index, self.number(factor)))
+
+    def plus(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        """`a + b` of indices."""
+        return self.add(llvm.AddOp(a, b))
+
+    def parts(self, index: SSAValue, size: int) -> tuple[SSAValue, SSAValue]:
+        """An index of two axes as one of each: `index / size` and the rest."""
+        if size == 1:
+            return index, self.number(0)
+        whole = self.add(llvm.UDivOp(index, self.number(size)))
+        return whole, self.add(llvm.SubOp(index, self.scaled(whole, size)))
+
     def address(self, buffer: SSAValue, place: SSAValue | int, element: Attribute) -> SSAValue:
         """Where element `place` of a buffer is."""
         element = IntegerType(8) if element == i1 else element

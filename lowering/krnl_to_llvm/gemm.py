@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import llvm
@@ -31,7 +31,11 @@ class _Product:
     bias: SSAValue | None
 
 
-def emit_gemm(to: Emitter, op: GemmOp, buffers: Sequence[SSAValue], vector_bytes: int) -> None:
+Turns = tuple[SSAValue, SSAValue]
+"""The first turn, and the one behind the last."""
+
+
+def emit_gemm(to: Emitter, op: GemmOp, buffers: Sequence[SSAValue], turns: Turns, vector_bytes: int) -> None:
     """
     Writes a `krnl.gemm`: for each panel of columns, tiles of rows (spec/cpu-performance.md §4).
 
@@ -43,6 +47,9 @@ def emit_gemm(to: Emitter, op: GemmOp, buffers: Sequence[SSAValue], vector_bytes
     m, n, k = (attribute.value.data for attribute in (op.m, op.n, op.k))
     lanes = vector_bytes // size_of(element)
     starts_a, starts_b = _starts(op.batch_a), _starts(op.batch_b)
+    all_panels = to.number(0), to.number(-(-n // columns))
+    all_rows = to.number(0), to.number(-(-m // rows))
+    along, count = op.turns_along
 
     def one(start_c: SSAValue | int, start_a: SSAValue | int, start_b: SSAValue | int) -> None:
         product = _Product(
@@ -58,60 +65,58 @@ def emit_gemm(to: Emitter, op: GemmOp, buffers: Sequence[SSAValue], vector_bytes
             to.address(b, start_b, element),
             bias[0] if bias else None,
         )
-        _panels(product, m, n // columns * columns, columns)
-        if n % columns:
-            _panel(product, m, to.number(n // columns * columns), n % columns)
+        panels = turns if along == "panels" else all_panels
+        _panels(product, m, panels, turns if along == "rows" and count > 1 else all_rows)
 
-    if len(starts_a) > 1 and is_regular(starts_a) and is_regular(starts_b):
+    if along == "products":
 
         def turn(number: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            steps = (m * n, starts_a[1], starts_b[1])
-            one(*(to.add(llvm.MulOp(number, to.number(step))) for step in steps))
+            one(*(to.scaled(number, step) for step in (m * n, starts_a[1], starts_b[1])))
             return []
 
-        to.loop(to.number(0), to.number(len(starts_a)), 1, [], turn)
+        to.loop(*turns, 1, [], turn)
         return
     for number, (start_a, start_b) in enumerate(zip(starts_a, starts_b, strict=True)):
         one(number * m * n, start_a, start_b)
-
-
-def is_regular(starts: Sequence[int]) -> bool:
-    """Whether matrices lie at equal distances, the first at 0."""
-    return len(starts) < 2 or all(place == number * starts[1] for number, place in enumerate(starts))
 
 
 def _starts(attribute: DenseArrayBase[I64] | None) -> list[int]:
     return [int(start) for start in attribute.get_values()] if attribute else [0]
 
 
-def _panels(product: _Product, m: int, end: int, width: int) -> None:
-    to = product.to
-    if end == width:
-        _panel(product, m, to.number(0), width)
-    elif end:
-
-        def panel(column: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            _panel(product, m, column, width)
-            return []
-
-        to.loop(to.number(0), to.number(end), width, [], panel)
+Body = Callable[[SSAValue, int], None]
+"""Writes what is done from a place on for a number of elements."""
 
 
-def _panel(product: _Product, m: int, column: SSAValue, width: int) -> None:
-    """The columns from `column`, `width` of them."""
-    to, rows = product.to, product.tile[0]
-    whole = m // rows * rows
-    if whole == rows:
-        _tile(product, to.number(0), column, rows, width)
-    elif whole:
+def _in_steps(to: Emitter, turns: Turns, size: int, step: int, body: Body) -> None:
+    """`size` elements, `step` in a turn; what is left in the last turn is code of its own."""
+    whole, rest = divmod(size, step)
 
-        def tile(row: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
-            _tile(product, row, column, rows, width)
-            return []
+    def turn(number: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        body(to.scaled(number, step), step)
+        return []
 
-        to.loop(to.number(0), to.number(whole), rows, [], tile)
-    if m > whole:
-        _tile(product, to.number(whole), column, m - whole, width)
+    def last(number: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        body(to.number(whole * step), rest)
+        return []
+
+    first, end = turns
+    if whole:
+        to.loop(first, to.intrinsic("smin", end, to.number(whole)) if rest else end, 1, [], turn)
+    if rest:
+        to.loop(to.intrinsic("smax", first, to.number(whole)), end, 1, [], last)
+
+
+def _panels(product: _Product, m: int, panels: Turns, tiles: Turns) -> None:
+    to, (rows, columns) = product.to, product.tile
+
+    def panel(column: SSAValue, width: int) -> None:
+        def tile(row: SSAValue, height: int) -> None:
+            _tile(product, row, column, height, width)
+
+        _in_steps(to, tiles, m, rows, tile)
+
+    _in_steps(to, panels, product.n, columns, panel)
 
 
 def _tile(product: _Product, row: SSAValue, column: SSAValue, height: int, width: int) -> None:

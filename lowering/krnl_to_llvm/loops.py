@@ -17,9 +17,10 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from xonnc.dialects.krnl.loops import DefineLoopsOp, IterateOp, YieldOp
 from xonnc.dialects.krnl.memory import LoadOp, StoreOp, element_of
-from xonnc.dialects.krnl.tiles import GemmOp
-from xonnc.dialects.krnl.types import is_integer
+from xonnc.dialects.krnl.tiles import ConvOp, GemmOp
+from xonnc.dialects.krnl.types import is_buffer, is_integer
 from xonnc.lowering.krnl_to_llvm import numbers
+from xonnc.lowering.krnl_to_llvm.conv import emit_conv
 from xonnc.lowering.krnl_to_llvm.emitter import Emitter, lanes_of, vector_of
 from xonnc.lowering.krnl_to_llvm.gemm import emit_gemm
 from xonnc.lowering.krnl_to_llvm.vectors import (
@@ -57,13 +58,24 @@ class BodyEmitter:
                     value = self.to.splat(self.values[op.value], lanes)
                     self.to.store(value, self.place(op.memref, op.indices))
                 case GemmOp():
-                    emit_gemm(self.to, op, [self.values[value] for value in op.operands], self.vector_bytes)
+                    emit_gemm(self.to, op, self._buffers(op), self._turns_of(op), self.vector_bytes)
+                case ConvOp():
+                    emit_conv(self.to, op, self._buffers(op), self._turns_of(op))
                 case DefineLoopsOp():
                     pass
                 case _ if len(op.results) == 1:
                     self.values[op.results[0]] = self.number(op)
                 case _:
                     pass
+
+    def _buffers(self, op: GemmOp | ConvOp) -> list[SSAValue]:
+        return [self.values[value] for value in op.operands if is_buffer(value.type)]
+
+    def _turns_of(self, op: GemmOp | ConvOp) -> tuple[SSAValue, SSAValue]:
+        """The first turn, and the one behind the last."""
+        if op.range:
+            return self.values[op.range[0]], self.values[op.range[1]]
+        return self.to.number(0), self.to.number(op.turns)
 
     def number(self, op: Operation) -> SSAValue:
         """What an op of numbers or indices gives; an index is 64 bits."""
@@ -130,19 +142,26 @@ class BodyEmitter:
         lower, upper = bounds
         lanes = lanes_for(op, self.vector_bytes)
         if not isinstance(lower, int) or not isinstance(upper, int) or lanes < 2:
-            return self._turns(op, self._bound(lower), self._bound(upper), 0, carried)
+            return self._turns(op, (self._bound(lower), self._bound(upper)), 0, carried)
         whole = lower + (upper - lower) // lanes * lanes
         if whole > lower:
             carried = self._vectors(op, lower, whole, lanes, carried)
         if upper - whole > 1:
             return self._vectors(op, whole, upper, upper - whole, carried)
         if upper > whole:
-            return self._turns(op, self.to.number(whole), self.to.number(upper), 0, carried)
+            return self._turns(op, (self.to.number(whole), self.to.number(upper)), 0, carried, True)
         return carried
 
     def _turns(
-        self, op: IterateOp, lower: SSAValue, upper: SSAValue, lanes: int, carried: Sequence[SSAValue]
+        self,
+        op: IterateOp,
+        bounds: tuple[SSAValue, SSAValue],
+        lanes: int,
+        carried: Sequence[SSAValue],
+        is_single: bool = False,
     ) -> Sequence[SSAValue]:
+        """The turns of the innermost loop, `lanes` at a time; `is_single` if that is one turn."""
+        lower, upper = bounds
         body = op.body.block
         places = len(body.args) - len(carried)
         index = body.args[places - 1]
@@ -156,6 +175,8 @@ class BodyEmitter:
             results = end.operands if isinstance(end, YieldOp) else ()
             return [self.to.splat(self.values[value], lanes) for value in results]
 
+        if is_single:
+            return turn(lower, carried)
         return self.to.loop(lower, upper, lanes or 1, carried, turn)
 
     def _vectors(
@@ -167,7 +188,8 @@ class BodyEmitter:
             self.to.number(neutral(reduction), vector_of(value.type, lanes))
             for value, reduction in zip(carried, reductions, strict=True)
         ]
-        ends = self._turns(op, self.to.number(lower), self.to.number(upper), lanes, starts)
+        bounds = self.to.number(lower), self.to.number(upper)
+        ends = self._turns(op, bounds, lanes, starts, is_single=upper - lower == lanes)
         return [
             numbers.emit(self.to, reduction, [value, self._together(end, reduction)])
             for value, end, reduction in zip(carried, ends, reductions, strict=True)

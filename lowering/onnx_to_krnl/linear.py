@@ -10,12 +10,11 @@ from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, UnitA
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.krnl.memory import element_of
-from xonnc.dialects.krnl.tiles import GemmOp
+from xonnc.dialects.krnl.tiles import GemmOp, is_regular
 from xonnc.dialects.krnl.types import is_buffer
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.krnl_to_llvm.emitter import size_of
-from xonnc.lowering.krnl_to_llvm.gemm import is_regular
 from xonnc.lowering.onnx_to_krnl.copies import Along, Side, copy, loop, plain
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering, is_native, lowers
@@ -173,8 +172,9 @@ def emit(
     types = [buffer.type for buffer in (output, *buffers)]
     kernel = Kernel([type_ for type_ in types if is_buffer(type_)])
     c, a, b, *bias = kernel.buffers
-    kernel.block.add_op(GemmOp(operands=[c, a, b, bias], properties=held))
-    to.call("gemm", kernel, [output], buffers)
+    product = GemmOp(operands=[c, a, b, bias, kernel.take_turns()], properties=held)
+    kernel.block.add_op(product)
+    to.call("gemm", kernel, [output], buffers, product.turns)
 
 
 def following_relu(result: SSAValue, to: Lowering) -> Operation | None:

@@ -28,7 +28,7 @@ from xonnc.lowering.quantize_onnx import is_quantized, quantize
 from xonnc.lowering.report import CompileReport
 from xonnc.summaries import ModelSummary, summary
 from xonnc.targets import load_target
-from xonnc.tools.universe import XONNC_UNIVERSE
+from xonnc.tools.universe import XONNC_UNIVERSE, ask_onnx
 
 STAGES = ("onnx", "simplified", *(name for name, _ in DLA_STAGES), "emitted")
 """The stages in order: as imported, simplified, on the engines, ordered, with addresses, a loadable."""
@@ -61,7 +61,8 @@ class CompilerBug(Exception):
 
 
 def new_context() -> Context:
-    """A context of its own with all dialects of the compiler."""
+    """A context of its own with all dialects of the compiler; its passes may ask the onnx package."""
+    ask_onnx()
     context = Context()
     for dialect in (builtin.Builtin, func.Func):
         context.load_dialect(dialect)

@@ -28,7 +28,6 @@ from xonnc.formats.onnx.scope import IS_NODE
 from xonnc.function_bodies import simplify_functions
 from xonnc.signatures import Shapes, Signature, set_input_shapes, set_signature
 from xonnc.summaries import ModelSummary, summary
-from xonnc.tools.universe import ask_onnx
 from xonnc.transforms.onnx_cse_with_node_name import OnnxCseWithNodeName
 from xonnc.transforms.simplify_onnx import Simplification
 
@@ -89,7 +88,6 @@ def _simplified(
     fold_overridable: bool,
 ) -> SimplifiedModel:
     context = new_context()
-    ask_onnx()
     loaded = LoadedModel.of(model) if isinstance(model, onnx.ModelProto) else load(model)
     had_external_data = any(
         tensor.data_location == onnx.TensorProto.EXTERNAL for tensor in loaded.proto.graph.initializer

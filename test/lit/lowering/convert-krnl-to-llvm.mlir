@@ -61,6 +61,19 @@ func.func private @sum(%y: memref<1xf32>, %x: memref<64xf32>) {
 // CHECK-LABEL: llvm.func internal @product
 // CHECK:         llvm.intr.fma
 func.func private @product(%c: memref<4x16xf32>, %a: memref<4x8xf32>, %b: memref<8x16xf32>) {
-  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>, m = 4 : i64, n = 16 : i64, k = 8 : i64, tile = array<i64: 4, 16>}> : (memref<4x16xf32>, memref<4x8xf32>, memref<8x16xf32>) -> ()
+  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, m = 4 : i64, n = 16 : i64, k = 8 : i64, tile = array<i64: 4, 16>}> : (memref<4x16xf32>, memref<4x8xf32>, memref<8x16xf32>) -> ()
+  return
+}
+
+// -----
+
+// A convolution: 6 pixels of one block of channels are 6 sums, which are carried through the window.
+// CHECK-LABEL: llvm.func internal @conv
+// CHECK-SAME:    %{{[^:]*}}: i64, %{{[^:]*}}: i64
+// CHECK-COUNT-6: llvm.intr.fma
+// CHECK-NOT:     llvm.intr.fma
+// CHECK:         llvm.store
+func.func private @conv(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<2304xf32>, %i: index, %n: index) {
+  "krnl.conv"(%y, %x, %w, %i, %n) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 2>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<2304xf32>, index, index) -> ()
   return
 }

@@ -1,13 +1,15 @@
 // RUN: onnx-opt %s --convert-onnx-to-krnl --split-input-file | filecheck %s
 // RUN: onnx-opt %s --convert-onnx-to-krnl="processor=avx2" --split-input-file | filecheck %s --check-prefix=AVX2
 
-// Functions of numbers become one kernel; the axis along which nothing is broadcast is a loop of its own.
+// Functions of numbers become one kernel; the axis along which nothing is broadcast is a loop of its own,
+// whose turns may run in parts.
 // CHECK-LABEL: @chain
 // CHECK:         %[[Y:.*]] = memref.alloc() : memref<4x8xf32>
 // CHECK-NEXT:    "krnl.call"(%[[Y]], {{.*}}) <{funcName = "relu_fused_0"
+// CHECK-SAME:    turns = 4
 // CHECK-NOT:     "onnx.
-// CHECK:         func.func private @relu_fused_0(%[[OUT:.*]]: memref<4x8xf32>, %[[X:.*]]: memref<4x8xf32>, %[[B:.*]]: memref<1x8xf32>)
-// CHECK:         krnl.iterate({{.*}}) with ({{.*}} -> %[[I:.*]] = 0 to 4, {{.*}} -> %[[J:.*]] = 0 to 8) {
+// CHECK:         func.func private @relu_fused_0(%[[OUT:.*]]: memref<4x8xf32>, %[[X:.*]]: memref<4x8xf32>, %[[B:.*]]: memref<1x8xf32>, %[[FIRST:.*]]: index, %[[END:.*]]: index)
+// CHECK:         krnl.iterate({{.*}}) with ({{.*}} -> %[[I:.*]] = %[[FIRST]] to %[[END]], {{.*}} -> %[[J:.*]] = 0 to 8) {
 // CHECK-NEXT:      %[[A:.*]] = krnl.load %[[X]][%[[I]], %[[J]]] : memref<4x8xf32>
 // CHECK-NEXT:      %[[C:.*]] = krnl.load %[[B]][%{{.*}}, %[[J]]] : memref<1x8xf32>
 // CHECK-NEXT:      %[[S:.*]] = arith.addf %[[A]], %[[C]] : f32

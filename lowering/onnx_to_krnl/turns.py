@@ -1,0 +1,100 @@
+"""Kernels that run in parts: a range of turns of the outermost loop as arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.ir import Operation, Region, SSAValue
+
+from xonnc.dialects.krnl.loops import DefineLoopsOp, IterateOp
+from xonnc.dialects.krnl.memory import LoadOp, StoreOp
+from xonnc.lowering.onnx_to_krnl.kernel import Kernel
+
+
+def take_range(kernel: Kernel) -> int:
+    """
+    Gives a kernel a range of turns if its turns touch different elements; how many turns there are, or 0.
+
+    Turns are those of the outermost loop that has more than one.
+    """
+    loops = [op for op in kernel.entry.ops if not isinstance(op, arith.ConstantOp | DefineLoopsOp)]
+    nest = loops[0] if len(loops) == 1 else None
+    if not isinstance(nest, IterateOp) or nest.returned:
+        return 0
+    bounds = [(lower, upper) for _, lower, upper in nest.input_loops()]
+    places = [place for place, (_, upper) in enumerate(bounds) if upper != 1]
+    if not places or not _is_apart(nest, nest.body.block.args[places[0]]):
+        return 0
+    lower, turns = bounds[places[0]]
+    if lower != 0 or not isinstance(turns, int) or (places[0] == len(bounds) - 1 and not _has_loops(nest)):
+        return 0
+    first, end = kernel.take_turns()
+    bounds[places[0]] = first, end
+    ranged = IterateOp(
+        list(nest.optimized_loops),
+        [lower for lower, _ in bounds],
+        [upper for _, upper in bounds],
+        nest.detach_region(0),
+    )
+    kernel.entry.insert_op_before(ranged, nest)
+    nest.detach()
+    nest.erase()
+    return turns
+
+
+def _has_loops(nest: IterateOp) -> bool:
+    """Whether there are loops inside; an innermost one runs in vectors, and must be known for that."""
+    return any(isinstance(op, IterateOp) for op in nest.body.block.ops)
+
+
+def _accesses(region: Region) -> Iterator[LoadOp | StoreOp]:
+    for op in region.walk():
+        if isinstance(op, LoadOp | StoreOp):
+            yield op
+
+
+def _is_apart(nest: IterateOp, index: SSAValue) -> bool:
+    """
+    Whether turns of a loop touch different elements of every buffer that is written.
+
+    They do where, on one axis, each access lies at the same multiple of the index, no other added.
+    """
+    accesses = list(_accesses(nest.body))
+    for buffer in {access.memref for access in accesses if isinstance(access, StoreOp)}:
+        axes: set[int] | None = None
+        factors: set[tuple[int, int]] = set()
+        for access in accesses:
+            if access.memref is buffer:
+                found = {axis: _multiple(place, index) for axis, place in enumerate(access.indices)}
+                own = {axis for axis, multiple in found.items() if multiple is not None}
+                axes = own if axes is None else axes & own
+                factors |= {multiple for multiple in found.values() if multiple is not None}
+        if not axes or len(factors) != 1:
+            return False
+    return True
+
+
+def _multiple(place: SSAValue, index: SSAValue) -> tuple[int, int] | None:
+    """Factor and offset, if a place is a multiple of an index and an offset."""
+    if place is index:
+        return 1, 0
+    owner = place.owner
+    if not isinstance(owner, arith.AddiOp | arith.MuliOp):
+        return None
+    number = _number(owner.rhs)
+    inner = _multiple(owner.lhs, index)
+    if number is None or inner is None:
+        return None
+    factor, offset = inner
+    if isinstance(owner, arith.AddiOp):
+        return factor, offset + number
+    return (factor * number, offset * number) if number else None
+
+
+def _number(value: SSAValue) -> int | None:
+    owner: Operation | object = value.owner
+    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
+        return owner.value.value.data
+    return None
