@@ -32,7 +32,7 @@ from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.reader import read_loadable
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.fuzzing.dla_reference import Reference, Unknown
-from xonnc.fuzzing.dla_sweep import core_of
+from xonnc.fuzzing.dla_sweep import PlannedLayers
 from xonnc.runtime.nvdla.simulator import Output, Simulator
 from xonnc.runtime.reference import Reference as Onnxruntime
 from xonnc.targets import load_target
@@ -149,7 +149,7 @@ def _integers(
     quantized: onnx.ModelProto, configuration: Configuration, feed: dict[str, Array], output: Output
 ) -> str:
     try:
-        (expected,) = Reference(quantized, core_of(load_target(configuration.target))).run(feed)
+        (expected,) = Reference(quantized, PlannedLayers(load_target(configuration.target))).run(feed)
     except Unknown as error:
         return str(error)
     wrong = int((output.tensor.reshape(expected.shape) != expected).sum())

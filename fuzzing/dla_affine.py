@@ -167,14 +167,19 @@ def _converted(numbers: Integers, unit: float, grid: Grid) -> Integers:
 
 @dataclass(frozen=True)
 class Joined:
-    """Parts side by side."""
+    """Parts that lie side by side or take turns."""
 
     parts: Sequence[Reals]
-    axis: int
+    join: Callable[[list[Integers]], Integers]
 
     def rounded(self, grid: Grid, worst: list[float]) -> Integers:
         """Each part on the grid, joined."""
-        return np.concatenate([part.rounded(grid, worst) for part in self.parts], self.axis)
+        return self.join([part.rounded(grid, worst) for part in self.parts])
+
+
+def side_by_side(parts: Sequence[Reals], axis: int) -> Joined:
+    """Parts one behind the other along an axis."""
+    return Joined(parts, lambda integers: np.concatenate(integers, axis))
 
 
 @dataclass(frozen=True)

@@ -374,6 +374,37 @@ def shuffle(draft: Draft) -> None:
     draft.held.append(draft.here)
 
 
+def transposed(draft: Draft) -> None:
+    """A transposed convolution of one or two phases in each dimension."""
+    channels, height, width = draft.image()
+    outputs = draft.pick((1, 3, 8, 17))
+    kernel, strides = [draft.number(1, 3) for _ in range(2)], [draft.number(1, 2) for _ in range(2)]
+    pads = [draft.number(0, size // 2) for size in (*kernel, *kernel)]
+    sizes = [
+        (size - 1) * stride + reach - before - after
+        for size, stride, reach, before, after in zip(
+            (height, width), strides, kernel, pads[:2], pads[2:], strict=True
+        )
+    ]
+    if min(sizes) < 1 or outputs * channels * prod(kernel) * height * width > MOST_PRODUCTS:
+        return
+    operands = [draft.here.name, draft.weights(channels, outputs, *kernel, outputs=1)]
+    name = draft.node("ConvTranspose", *operands, draft.floats(outputs), strides=strides, pads=pads)
+    _end(draft, name, (1, outputs, *sizes), 1.0)
+
+
+def nearest(draft: Draft) -> None:
+    """Every row and column once or twice."""
+    channels, height, width = draft.image()
+    rows, columns = draft.number(1, 2), draft.number(1, 2)
+    if height * rows > 28 or width * columns > 28:
+        return
+    factors = draft.constant(np.array([1, 1, rows, columns], np.float32))
+    attributes = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+    name = draft.node("Resize", draft.here.name, "", factors, **attributes)
+    draft.becomes(name, (1, channels, height * rows, width * columns), draft.here.spread)
+
+
 def unary(draft: Draft) -> None:
     """A function of every number by itself."""
     calls: tuple[tuple[str, dict[str, float]], ...] = (
@@ -432,7 +463,9 @@ LAYERS: dict[str, Add] = {
     "batch_normalized": batch_normalized,
     "bound": bound,
     "normalized": normalized,
+    "nearest": nearest,
     "shuffle": shuffle,
+    "transposed": transposed,
 }
 """Layers that every configuration takes, by name; convolutions are the most frequent."""
 

@@ -1,8 +1,9 @@
 """
 What the NVDLA must give for a quantised model, bit for bit: the model's own graph in exact integers.
 
-Nothing of the compiler or the simulator runs here: operators mean what ONNX says, and numbers are rounded
-where a QuantizeLinear stands, as spec/nvdla.md §4 says the hardware rounds.
+Nothing of the compiler's arithmetic or the simulator runs here: operators mean what ONNX says, and numbers
+are rounded where a QuantizeLinear stands, as spec/nvdla.md §4 says the hardware rounds. Which groups of a
+convolution are one layer is the planner's to choose, and is asked for.
 """
 
 from __future__ import annotations
@@ -10,30 +11,39 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import floor, log2, prod
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import onnx
 from onnx import helper, numpy_helper
 
 from xonnc.errors import XonncError
-from xonnc.fuzzing.dla_affine import Affine, Bound, Grid, Joined, Moved, Reals, Stored, Tabled, bounded
+from xonnc.fuzzing.dla_affine import (
+    Affine,
+    Bound,
+    Grid,
+    Joined,
+    Moved,
+    Reals,
+    Stored,
+    Tabled,
+    bounded,
+    side_by_side,
+)
 from xonnc.fuzzing.dla_normalization import Normalized
 from xonnc.fuzzing.dla_rounding import Array, Integers, half_ties_away
+from xonnc.fuzzing.dla_upsampling import Spread, dense_kernels
 from xonnc.fuzzing.dla_windows import Frame, averaged, convolved, counted, everywhere, greatest
 
 LEAST, LARGEST = -128, 127
 
 
-@dataclass(frozen=True)
-class Core:
-    """What of a target decides how grouped convolutions are cut: multipliers of one layer share a shift."""
+class Layers(Protocol):
+    """How a target cuts convolutions into layers: multipliers of one layer share a shift."""
 
-    lanes: int
-    """Channels in an atom of memory."""
-    channels: int
-    """That the core takes in a step."""
-    kernels: int
+    def groups_at_once(self, source: Sequence[int], kernels: int, frame: Frame, groups: int) -> int:
+        """How many groups of a convolution over channels, rows and columns are one layer."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -67,7 +77,7 @@ class Reference:
     """A quantised model, ready to run."""
 
     model: onnx.ModelProto
-    core: Core
+    layers: Layers
     worst: list[float] = field(default_factory=list[float])
     """How far roundings were from the exact numbers of their operands, in steps."""
     _values: dict[str, Value] = field(default_factory=dict[str, "Value"])
@@ -142,19 +152,6 @@ class Reference:
         assert isinstance(found, Quantized)
         return found
 
-    def groups_at_once(self, groups: int, inputs: int, outputs: int) -> int:
-        """How many groups are one layer: those that take the fewest steps, and of these the most."""
-        best = (0, 0)
-        for merged in range(1, groups + 1):
-            whole_atoms = merged * inputs % self.core.lanes == merged * outputs % self.core.lanes == 0
-            if groups % merged or not (merged == groups or whole_atoms):
-                continue
-            steps = -(-merged * inputs // self.core.channels) * -(-merged * outputs // self.core.kernels)
-            cost = groups // merged * steps
-            if not best[0] or cost <= best[1]:
-                best = merged, cost
-        return best[0]
-
 
 Operator: TypeAlias = "Callable[[Reference, Sequence[str], Attributes], Value]"
 
@@ -217,13 +214,13 @@ def _conv(here: Reference, inputs: Sequence[str], attributes: Attributes) -> Val
     groups: int = attributes.get("group", 1)
     sums = convolved(source.integers, weights, frame, groups, source.grid.zero)
     per_group = sums.shape[1] // groups
-    merged = here.groups_at_once(groups, weights.shape[1], per_group)
+    merged = here.layers.groups_at_once(source.integers.shape[1:], sums.shape[1], frame, groups)
     step = merged * per_group
     parts: list[Reals] = [
         _products(sums[:, rows], weights[rows], _part(scales, rows), _part(bias, rows), source.grid)
         for rows in (slice(begin, begin + step) for begin in range(0, sums.shape[1], step))
     ]
-    return parts[0] if len(parts) == 1 else Joined(parts, 1)
+    return parts[0] if len(parts) == 1 else side_by_side(parts, 1)
 
 
 def _part(numbers: Array, rows: slice) -> Array:
@@ -235,6 +232,47 @@ def _products(sums: Integers, weights: Integers, scales: Array, bias: Array, gri
     scale = grid.scale * scales
     shift = scale * (grid.zero * weights.sum(axis=tuple(range(1, weights.ndim))))
     return Affine(sums, scale, bias - shift, is_fine=True)
+
+
+def _conv_transpose(here: Reference, inputs: Sequence[str], attributes: Attributes) -> Value:
+    source, constant = here.stored(inputs[0]), here.constant(inputs[1])
+    if (
+        constant is None
+        or attributes.get("output_shape")
+        or attributes.get("auto_pad", b"NOTSET") != b"NOTSET"
+    ):
+        raise Unknown(f"{inputs[1]}: the reference needs constant kernels and pads")
+    given, scales = _kernels(constant, 1)
+    bias = here.number(inputs[2]).astype(np.float64) if len(inputs) > 2 else np.zeros(1)
+    groups: int = attributes.get("group", 1)
+    weights = dense_kernels(given, groups, attributes.get("dilations", (1, 1)))
+    sy, sx = attributes.get("strides", (1, 1))
+    pads, extra = attributes.get("pads", (0, 0, 0, 0)), attributes.get("output_padding", (0, 0))
+    height, width = (
+        (size - 1) * stride + reach + more - before - after
+        for size, stride, reach, more, before, after in zip(
+            source.integers.shape[2:], (sy, sx), weights.shape[2:], extra, pads[:2], pads[2:], strict=True
+        )
+    )
+    # A single row or column is one layer, whatever the stride.
+    rows, columns = source.integers.shape[2:]
+    spread = Spread((sy if rows > 1 else 1, sx if columns > 1 else 1), (pads[0], pads[1]), (height, width))
+    phases = spread.phases(source.integers, weights, source.grid.zero)
+    return Joined(
+        [_products(sums, kernels, scales, bias, source.grid) for sums, kernels in phases], spread.interleaved
+    )
+
+
+def _resize(here: Reference, inputs: Sequence[str], attributes: Attributes) -> Value:
+    if attributes.get("mode", b"nearest") != b"nearest":
+        raise Unknown(f"{inputs[0]}: the reference repeats rows and columns")
+
+    def move(images: Integers) -> Integers:
+        sizes = here.number(inputs[3]) if len(inputs) > 3 else here.number(inputs[2]) * images.shape
+        rows, columns = (int(sizes[axis]) // images.shape[axis] for axis in (2, 3))
+        return images.repeat(rows, axis=2).repeat(columns, axis=3)
+
+    return Moved(here.reals(inputs[0]), move)
 
 
 def _frame(attributes: Attributes, kernel: Sequence[int], sizes: Sequence[int]) -> Frame:
@@ -393,7 +431,7 @@ def _mean(means: Integers, grid: Grid, factors: Array) -> Affine:
 
 
 def _concat(here: Reference, inputs: Sequence[str], attributes: Attributes) -> Value:
-    return Joined([here.reals(name) for name in inputs], attributes["axis"])
+    return side_by_side([here.reals(name) for name in inputs], attributes["axis"])
 
 
 def _reordered(here: Reference, inputs: Sequence[str], move: Callable[[Integers], Integers]) -> Value:
@@ -464,6 +502,7 @@ OPERATORS: Mapping[str, Operator] = {
     "Concat": _concat,
     "Constant": _constant,
     "Conv": _conv,
+    "ConvTranspose": _conv_transpose,
     "DequantizeLinear": _dequantize,
     "Flatten": _flatten,
     "Gemm": _gemm,
@@ -477,6 +516,7 @@ OPERATORS: Mapping[str, Operator] = {
     "QuantizeLinear": _quantize,
     "Relu": _relu,
     "Reshape": _reshape,
+    "Resize": _resize,
     "Softmax": _softmax,
     "Sum": _add,
     "Transpose": _transpose,

@@ -17,11 +17,15 @@ import onnx
 
 from xonnc.compiler import CompilerBug, compile_model
 from xonnc.errors import RefusalError, XonncError
+from xonnc.formats.nvdla.constants import Precision
 from xonnc.formats.nvdla.reader import parse_loadable
 from xonnc.formats.nvdla.writer import to_bytes
 from xonnc.fuzzing.dla_recipes import Recipe, image_of, model_of
-from xonnc.fuzzing.dla_reference import Core, Reference
+from xonnc.fuzzing.dla_reference import Reference
 from xonnc.fuzzing.dla_rounding import Array
+from xonnc.fuzzing.dla_windows import Frame
+from xonnc.lowering.planning.groups import merged_groups
+from xonnc.lowering.planning.shapes import Shape, Window
 from xonnc.runtime.nvdla.simulator import Output, Simulator
 from xonnc.runtime.reference import Reference as Onnxruntime
 from xonnc.targets import NvdlaTarget, load_target
@@ -49,9 +53,19 @@ class Outcome:
         return self.kind not in ("agrees", "refused")
 
 
-def core_of(target: NvdlaTarget) -> Core:
-    """What the reference needs of a target."""
-    return Core(target.memory_atom_bytes, target.atomic_c, target.atomic_k)
+@dataclass(frozen=True)
+class PlannedLayers:
+    """The layers that the compiler plans for a target."""
+
+    target: NvdlaTarget
+
+    def groups_at_once(self, source: Sequence[int], kernels: int, frame: Frame, groups: int) -> int:
+        """How many groups of a convolution over channels, rows and columns are one layer."""
+        shape = Shape(source[0], source[1], source[2])
+        window = Window(frame.kernel, frame.strides, frame.dilations, frame.pads)
+        return (
+            1 if groups == 1 else merged_groups(self.target, Precision.INT8, shape, kernels, window, groups)
+        )
 
 
 def outcome_of(recipe: Recipe, target: str) -> Outcome:
@@ -87,7 +101,7 @@ def _simulated(path: Path, images: Sequence[Array], target: str) -> list[Output]
 def _against_integers(
     model: onnx.ModelProto, images: Sequence[Array], target: str, outputs: Sequence[Output]
 ) -> Outcome:
-    reference = Reference(model, core_of(load_target(target)))
+    reference = Reference(model, PlannedLayers(load_target(target)))
     for image, output in zip(images, outputs, strict=True):
         (expected,) = reference.run({"x": image})
         found = output.tensor.reshape(expected.shape)

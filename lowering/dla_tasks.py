@@ -83,6 +83,7 @@ class DlaTaskWriter:
                     tuple(extent for value in op.operands for extent in self._extents(value)),
                     self._extents(op.results[0]),
                     len(layers) - 1 if flows else None,
+                    len(op.operands) > int(flows),
                 )
             )
         return layers

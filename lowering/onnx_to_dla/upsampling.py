@@ -15,6 +15,7 @@ from math import ceil, floor
 import numpy as np
 from xdsl.ir import SSAValue
 
+from xonnc.dialects.dla.attributes import PoolMode
 from xonnc.dialects.dla.storage import ConcatOp, ReshapeOp, SliceOp
 from xonnc.dialects.dla.types import CubeShape, cube_of
 from xonnc.dialects.onnx.attributes import values_of
@@ -24,7 +25,9 @@ from xonnc.dialects.onnx.types import NONE
 from xonnc.formats.nvdla.geometry import LARGEST_DIMENSION
 from xonnc.lowering.onnx_to_dla.convolution import convolution
 from xonnc.lowering.onnx_to_dla.lowering import Array, Cube, Lowering, cube_shape, lowers
+from xonnc.lowering.onnx_to_dla.pooling import pool
 from xonnc.lowering.planning.shapes import Window
+from xonnc.targets import limits
 
 NEAREST: Mapping[str, Callable[[float], int]] = {
     "floor": floor,
@@ -97,7 +100,9 @@ def transposed(op: ConvTransposeOp, kernel: Sequence[int], cube: CubeShape, to: 
     shape = to.result_shape(op)
     strides, pads = values_of(op.strides) or (1, 1), values_of(op.pads) or (0,) * 4
     sizes, outs = (cube.height, cube.width), shape[2:]
-    rows, columns = (phases(sizes[d], kernel[d], strides[d], pads[d], outs[d]) for d in range(2))
+    # One row has no other that the stride could take it apart from: then all is one phase.
+    steps = [stride if size > 1 else 1 for stride, size in zip(strides, sizes, strict=True)]
+    rows, columns = (phases(sizes[d], kernel[d], steps[d], pads[d], outs[d]) for d in range(2))
     if any(phase.size < 1 for phase in (*rows, *columns)):
         to.refuse("pads that leave nothing of the image; make them smaller")
     return Transposed(rows, columns, outs[0], outs[1])
@@ -179,9 +184,28 @@ def _repeats(factor: int, coordinates: str, rounding: str) -> bool:
 
 def repeated(image: SSAValue, counts: tuple[int, int], to: Lowering) -> SSAValue:
     """Each row and column of an image several times."""
+    if cube_of(image.type).positions == 1:
+        return _filled(image, counts, to)
     if counts == (1, 1):
         return image
     return interleaved([[image] * counts[1]] * counts[0], to)
+
+
+def _filled(image: SSAValue, sizes: tuple[int, int], to: Lowering) -> SSAValue:
+    """
+    An image of one position, as often as is asked: engines write single positions without gaps
+    (spec/nvdla.md §3.5), so the greatest of windows that reach into the padding makes it larger.
+    """
+    cube = cube_of(image.type)
+    while (cube.height, cube.width) != sizes:
+        below, right = (
+            min(size - here, limits.POOL_PAD.most)
+            for size, here in zip(sizes, (cube.height, cube.width), strict=True)
+        )
+        window = Window((below + 1, right + 1), pads=(below, right, below, right))
+        image = pool(image, PoolMode.MAX, window, to)
+        cube = cube_of(image.type)
+    return image
 
 
 def interleaved(made: Sequence[Sequence[SSAValue]], to: Lowering) -> SSAValue:

@@ -8,12 +8,14 @@ Layers come in one total order and every edge follows it, so there is no deadloc
 * a layer of another engine that must wait (it reads or overwrites what this one writes, or overwrites what
   this one reads) waits for completion. Of the layers of one engine that wait only the first needs the edge,
   the others queue behind it; of those it waits for only the last, which completes after the others. So a
-  layer waits for few events, whatever the pieces its input was made in (the count is a byte).
+  layer waits for few events, whatever the pieces its input was made in (the count is a byte);
+* an engine reads for one layer while another one still comes to it on the fly: what waits only behind a
+  layer that reads nothing has to wait until that one is complete.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -39,6 +41,8 @@ class Layer:
     reads: tuple[Extent, ...]
     writes: tuple[Extent, ...]
     fused_parent: int | None = None
+    reads_memory: bool = True
+    """Whether the engine fetches anything for it, constants among them."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,7 @@ def dependency_graph(layers: Sequence[Layer]) -> tuple[Entry, ...]:
             entries[layer.fused_parent].consumers[layer.engine] = Consumer(index, Event.OP_PROGRAMMED)
             entries[layer.fused_parent].dependency_count += 1
     earliest: dict[tuple[int, int], int] = {}
+    until: list[dict[int, int]] = [{} for _ in layers]
     for index, layer in reversed(list(enumerate(layers))):
         consumers, following = entries[index].consumers, followers[index]
         if following is not None:
@@ -78,10 +83,34 @@ def dependency_graph(layers: Sequence[Layer]) -> tuple[Entry, ...]:
             if engine not in consumers and waiting < earliest.get(engines, len(layers)):
                 consumers[engine] = Consumer(waiting, Event.OP_COMPLETED)
                 earliest[engines] = waiting
+            until[index][engine] = min(waiting, earliest.get(engines, waiting))
+    for index, following in enumerate(followers):
+        if following is not None and _overtakes(layers, index, following, until):
+            entries[index].consumers[layers[index].engine] = Consumer(following, Event.OP_COMPLETED)
     for entry in entries:
         for consumer in entry.consumers.values():
             entries[consumer.index].dependency_count += 1
     return entries
+
+
+def _overtakes(
+    layers: Sequence[Layer], index: int, following: int, until: Sequence[Mapping[int, int]]
+) -> bool:
+    """
+    Whether what layer `following` reads would be there for certain only once layer `index` before it, which
+    reads nothing, has begun. `until`: of each layer, where engines wait for it.
+    """
+    if layers[index].reads_memory or not layers[following].reads:
+        return False
+    engine, reads = layers[index].engine, layers[following].reads
+    turn = max(
+        (at for at in range(index) if layers[at].engine == engine and layers[at].reads_memory), default=-1
+    )
+    return any(
+        turn < until[writer].get(engine, following) < following
+        for writer in range(following)
+        if layers[writer].engine != engine and _meets(layers[writer].writes, reads)
+    )
 
 
 def heads(layers: Sequence[Layer], engines: int) -> tuple[int, ...]:

@@ -44,6 +44,10 @@ FOUND = (
             1, (4, 1, 1), (Layer("concat", 820449), Layer("residual", 1012508), Layer("scale", 453330)), True
         ),
     ),
+    ("nv_small", Recipe(98, (8, 7, 2), (Layer("transposed", 90965), Layer("concat", 48037)), True)),
+    ("nv_small", Recipe(3, (1, 1, 1), (Layer("nearest", 610441),), True)),
+    ("nv_small", Recipe(5, (1, 1, 1), (Layer("transposed", 56550),), True)),
+    ("nv_full", Recipe(5, (40, 1, 1), (Layer("transposed", 56550), Layer("nearest", 3)), False)),
     (
         "nv_full",
         Recipe(
@@ -51,7 +55,10 @@ FOUND = (
         ),
     ),
 )
-"""What sweeps have found: sums of a value and its convolution, written over the value."""
+"""
+What sweeps have found: sums of a value and its convolution, written over the value; a pass that reads while
+the one before still waits; larger images of a single position, which engines write without gaps.
+"""
 
 
 @pytest.mark.parametrize(("target", "recipe"), FOUND)

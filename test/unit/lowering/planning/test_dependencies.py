@@ -72,6 +72,29 @@ def test_only_the_last_writer_of_an_engine_has_an_edge():
     assert entries[299].consumers == {PDP: Consumer(300, Event.OP_COMPLETED)}
 
 
+def behind_one_that_reads_nothing(*, reads_memory: bool) -> list[Layer]:
+    """The PDP makes what the last layer reads; its edge goes to the SDP pass before, which writes over 1."""
+    return [
+        Layer(SDP, at(0), at(1)),
+        Layer(PDP, at(1), at(2)),
+        Layer(CONV, at(2), ()),
+        Layer(SDP, (), at(1), fused_parent=2, reads_memory=reads_memory),
+        Layer(SDP, at(2), at(3)),
+    ]
+
+
+def test_nothing_is_read_before_its_turn():
+    # The SDP may fetch for the last layer while the convolution's results still come to the one before.
+    entries = dependency_graph(behind_one_that_reads_nothing(reads_memory=False))
+    assert entries[1].consumers[SDP] == Consumer(3, Event.OP_COMPLETED)
+    assert entries[3].consumers == {SDP: Consumer(4, Event.OP_COMPLETED)}
+
+
+def test_what_has_read_in_its_turn_holds_back_the_next():
+    entries = dependency_graph(behind_one_that_reads_nothing(reads_memory=True))
+    assert entries[3].consumers == {SDP: Consumer(4, Event.OP_PROGRAMMED)}
+
+
 def run(layers: list[Layer], entries: tuple[Entry, ...]) -> list[int]:
     """
     Plays the firmware, two groups an engine, and returns the order of completion.

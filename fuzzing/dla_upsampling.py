@@ -1,0 +1,75 @@
+"""
+Transposed convolutions of integers, phase by phase: every `stride`-th row and column of the result is one.
+
+Each phase is a layer, so that its sums have a shift of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from xonnc.fuzzing.dla_rounding import Integers
+from xonnc.fuzzing.dla_windows import Frame, convolved
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Where `y[stride i + r - pad] += w[r] x[i]` puts `sizes` results, rows and columns."""
+
+    strides: tuple[int, int]
+    pads: tuple[int, int]
+    sizes: tuple[int, int]
+
+    def phases(self, images: Integers, weights: Integers, fill: int) -> list[tuple[Integers, Integers]]:
+        """
+        The sums of each phase, row by row, and the kernels (`MxCxRxS`) that they have been formed with.
+
+        `fill` is what stands around the images.
+        """
+        rows, columns = (self._places(axis, weights.shape[2 + axis]) for axis in range(2))
+        margin = max(*weights.shape[2:], *self.sizes) + max(self.pads)
+        around = np.pad(images, [(0, 0), (0, 0), (margin,) * 2, (margin,) * 2], constant_values=fill)
+        found: list[tuple[Integers, Integers]] = []
+        for row_taps, row in rows:
+            for column_taps, column in columns:
+                kernels = weights[:, :, row_taps][:, :, :, column_taps]
+                top, left = (margin + first for first in (row, column))
+                height = -(-self.sizes[0] // self.strides[0]) + len(row_taps) - 1
+                width = -(-self.sizes[1] // self.strides[1]) + len(column_taps) - 1
+                seen = around[:, :, top : top + height, left : left + width]
+                frame = Frame((len(row_taps), len(column_taps)))
+                found.append((convolved(seen, kernels, frame, 1, fill), kernels))
+        return found
+
+    def _places(self, axis: int, kernel: int) -> list[tuple[list[int], int]]:
+        """Of each phase the taps in the order in which they see the image, and where the first one does."""
+        stride, pad = self.strides[axis], self.pads[axis]
+        found: list[tuple[list[int], int]] = []
+        for phase in range(stride):
+            taps = [tap for tap in range(kernel) if (phase + pad - tap) % stride == 0]
+            found.append((taps[::-1], (phase + pad - taps[-1]) // stride if taps else 0))
+        return found
+
+    def interleaved(self, parts: Sequence[Integers]) -> Integers:
+        """The phases in their places."""
+        images, channels, height, width = parts[0].shape
+        blocks = np.stack(parts).reshape(*self.strides, images, channels, height, width)
+        whole = blocks.transpose(2, 3, 4, 0, 5, 1)
+        whole = whole.reshape(images, channels, height * self.strides[0], width * self.strides[1])
+        return whole[:, :, : self.sizes[0], : self.sizes[1]]
+
+
+def dense_kernels(weights: Integers, groups: int, dilations: Sequence[int]) -> Integers:
+    """Kernels `M/gxCxRxS` of a transposed convolution as `MxCxRxS`: zeros for other groups and dilations."""
+    per_group, inputs, rows, columns = weights.shape
+    reach = (rows - 1) * dilations[0] + 1, (columns - 1) * dilations[1] + 1
+    found = np.zeros((groups * per_group, inputs, *reach), np.int64)
+    step = inputs // groups
+    for group in range(groups):
+        here = slice(group * step, (group + 1) * step)
+        outputs = slice(group * per_group, (group + 1) * per_group)
+        found[outputs, here, :: dilations[0], :: dilations[1]] = weights[:, here]
+    return found
