@@ -33,6 +33,7 @@ from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl import (
     activations,
+    casts,
     elementwise,
     linear,
     movement,
@@ -41,11 +42,18 @@ from xonnc.lowering.onnx_to_krnl import (
     views,
     windows,
 )
-from xonnc.lowering.onnx_to_krnl.lowering import LOWERINGS, Lowering, is_native
+from xonnc.lowering.onnx_to_krnl.lowering import (
+    LOWERINGS,
+    MOVES,
+    TAKES_EMPTY,
+    Lowering,
+    is_movable,
+    is_native,
+)
 from xonnc.lowering.onnx_to_krnl.points import POINTS, PointPlan, lower_points, plan_points
 from xonnc.targets.cpu import CpuTarget, load_cpu
 
-THEMES = (activations, elementwise, linear, movement, normalization, reductions, views, windows)
+THEMES = (activations, casts, elementwise, linear, movement, normalization, reductions, views, windows)
 """The files whose functions are in the tables."""
 
 KEPT = (ConstantOp, NoValueOp, ReturnOp)
@@ -123,9 +131,26 @@ def _lower_op(op: Operation, to: Lowering) -> str | None:
     if type(op) not in LOWERINGS and type(op) not in POINTS:
         return "no kernel for this operator yet"
     values = [value for value in (*op.results, *op.operands) if value.type != NONE]
-    if not all(map(is_native, values)) or type(op) not in LOWERINGS:
-        return "a tensor is dynamic, empty or of a type that code does not compute with"
+    takes = is_movable if type(op) in MOVES else is_native
+    if not all(map(takes, values)) or type(op) not in LOWERINGS:
+        return "a tensor is dynamic or of a type that code does not compute with"
+    if any(0 in to.shape(result) for result in op.results if result.type != NONE):
+        return _lower_empty(op, to)
+    if any(0 in to.shape(value) for value in values) and type(op) not in (TAKES_EMPTY | MOVES):
+        return "an operand is empty"
     return LOWERINGS[type(op)](op, to)
+
+
+def _lower_empty(op: Operation, to: Lowering) -> str | None:
+    """Nothing needs to be computed, if no result has elements."""
+    results = [result for result in op.results if result.type != NONE]
+    if any(0 not in to.shape(result) for result in results) and type(op) not in MOVES:
+        return "a result is empty"
+    if any(0 not in to.shape(result) for result in results):
+        return LOWERINGS[type(op)](op, to)
+    for result in results:
+        to.result(result)
+    return None
 
 
 def _drop(lowered: Sequence[Operation], to: Lowering) -> None:

@@ -14,6 +14,7 @@ from xdsl.traits import IsTerminator
 
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.rewriting.driver import apply_rules_within
+from xonnc.rewriting.plans import is_given
 from xonnc.rewriting.remarks import warn
 from xonnc.rewriting.rules import RuleSet
 from xonnc.transforms import canonicalize_onnx, recompose_onnx
@@ -75,10 +76,13 @@ class OnnxHybridTransform(ModulePass):
                 self.expansion_bound, self.disable_pattern, self.round_fp_to_int, self.disable
             ).rules()
         if self.decomposition:
-            table |= Decompose(
+            parts = Decompose(
                 enable_conv_to_matmul=self.enable_conv_to_matmul,
                 decompose_op_in_onnx=self.decompose_op_in_onnx,
             ).rules()
+            # Constants that are inserted one by one would fold to what they came from.
+            folds = self.constant_propagation and not self.disable
+            table |= parts.guarded(["SequenceConstruct"], has_variable_part) if folds else parts
         if self.recomposition:
             table |= recompose_onnx.all_rules()
         return table
@@ -121,6 +125,11 @@ def inferring(op: Operation) -> Sequence[Operation]:
     around = op.parent_op()
     inferred = around if around is not None and op.has_trait(IsTerminator) else op
     return [inferred] if isinstance(inferred, OnnxOp) and inferred.results and infer(inferred) else []
+
+
+def has_variable_part(root: Operation) -> str | None:
+    """Some part of the sequence is no constant."""
+    return "the sequence is constant" if all(is_given(part) for part in root.operands) else None
 
 
 def not_inferring(op: Operation) -> Sequence[Operation]:

@@ -14,7 +14,7 @@ from xonnc.dialects.krnl.loops import (
     UnrollOp,
     YieldOp,
 )
-from xonnc.dialects.krnl.math import ErfOp
+from xonnc.dialects.krnl.math import DecodeOp, EncodeOp, ErfOp, ToOddOp
 from xonnc.dialects.krnl.memory import (
     CallOp,
     EntryPointOp,
@@ -33,7 +33,9 @@ KRNL = Dialect(
         BlockOp,
         CallOp,
         ConvOp,
+        DecodeOp,
         DefineLoopsOp,
+        EncodeOp,
         EntryPointOp,
         ErfOp,
         GemmOp,
@@ -46,6 +48,7 @@ KRNL = Dialect(
         ParallelOp,
         PermuteOp,
         StoreOp,
+        ToOddOp,
         UnrollOp,
         YieldOp,
     ],

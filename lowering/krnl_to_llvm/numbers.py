@@ -8,8 +8,8 @@ from xdsl.dialects import arith, llvm, math
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f32, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from xonnc.dialects.krnl.math import ErfOp
-from xonnc.lowering.krnl_to_llvm import functions
+from xonnc.dialects.krnl.math import DecodeOp, EncodeOp, ErfOp, ToOddOp
+from xonnc.lowering.krnl_to_llvm import functions, small_floats
 from xonnc.lowering.krnl_to_llvm.emitter import Emitter, element_of, lanes_of, vector_of
 
 BINARY: dict[type[Operation], Callable[[SSAValue, SSAValue], Operation]] = {
@@ -91,6 +91,9 @@ def is_known(op: Operation) -> bool:
         arith.CmpiOp,
         arith.ConstantOp,
         arith.SelectOp,
+        DecodeOp,
+        EncodeOp,
+        ToOddOp,
     )
 
 
@@ -130,6 +133,8 @@ def emit(to: Emitter, op: Operation, operands: list[SSAValue]) -> SSAValue:
             return to.icmp(flag[predicate.value.data], *values)
         case arith.SelectOp():
             return to.select(*values)
+        case DecodeOp() | EncodeOp() | ToOddOp():
+            return _rounded(to, op, values[0])
         case _ if kind in BINARY:
             return to.add(BINARY[kind](*values))
         case _ if kind in INTRINSICS:
@@ -141,3 +146,14 @@ def emit(to: Emitter, op: Operation, operands: list[SSAValue]) -> SSAValue:
         case _:
             result = vector_of(op.results[0].type, lanes)
             return to.intrinsic(TO_INTEGER[kind], values[0], result=result)
+
+
+def _rounded(to: Emitter, op: DecodeOp | EncodeOp | ToOddOp, value: SSAValue) -> SSAValue:
+    match op:
+        case DecodeOp():
+            return small_floats.decode(to, value, op.format)
+        case EncodeOp():
+            saturate = bool(op.saturate.value.data)
+            return small_floats.encode(to, value, op.format, saturate, op.round_mode.data)
+        case ToOddOp():
+            return small_floats.to_odd(to, value)

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IntegerType, f16, f32, f64, i1
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import f32, i1
+from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.krnl.math import ErfOp as KrnlErfOp
-from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops import logical, tensor
 from xonnc.dialects.onnx.ops import math as onnx
-from xonnc.dialects.onnx.types import NONE, element_type
-from xonnc.lowering.onnx_to_krnl.kernel import stored
+from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.points import Point, at_each_point, is_float, is_unsigned
 
 Made = SSAValue | None
@@ -277,50 +275,3 @@ def not_(op: logical.NotOp, at: Point) -> Made:
 def where_(op: tensor.WhereOp, at: Point) -> Made:
     """`X` where the condition holds, else `Y`."""
     return at.add(arith.SelectOp(at(op.condition), at(op.X), at(op.Y)))
-
-
-@at_each_point(tensor.CastOp)
-def cast(op: tensor.CastOp, at: Point) -> Made:
-    """To another type; not from 64 bits without sign to floats."""
-    x, source, wanted = at(op.input), element_type(op.input.type), element_type(op.output.type)
-    if wanted is None or source == wanted:
-        return x
-    wanted = stored(wanted)
-    if x.type == wanted or (x.type == f32 and wanted == f16):
-        return x
-    if is_float(x):
-        return _from_float(x, is_unsigned(op.output), wanted, at)
-    if is_integer(wanted):
-        return _resized(x, is_unsigned(op.input), wanted, at)
-    return _to_float(x, is_unsigned(op.input), wanted, at) if wanted in (f32, f64) else None
-
-
-def _from_float(x: SSAValue, unsigned: bool, wanted: Attribute, at: Point) -> Made:
-    if wanted == i1:
-        return at.add(arith.CmpfOp(x, at.number(0, x), "une"))
-    if wanted == f64:
-        return at.add(arith.ExtFOp(x, f64))
-    if wanted == f32:
-        return at.add(arith.TruncFOp(x, f32))
-    if not is_integer(wanted) or unsigned or wanted.width.data < 32:
-        return None
-    return at.add(arith.FPToSIOp(x, wanted))
-
-
-def _to_float(x: SSAValue, unsigned: bool, wanted: Attribute, at: Point) -> Made:
-    assert is_integer(x.type)
-    width = x.type.width.data
-    if unsigned or width == 1:
-        if width == 64:
-            return None
-        x = at.add(arith.ExtUIOp(x, IntegerType(64)))
-    return at.add(arith.SIToFPOp(x, f64 if wanted == f64 else f32))
-
-
-def _resized(x: SSAValue, unsigned: bool, wanted: IntegerType, at: Point) -> Made:
-    assert is_integer(x.type)
-    if wanted == i1:
-        return at.add(arith.CmpiOp(x, at.number(0, x), "ne"))
-    if wanted.width.data < x.type.width.data:
-        return at.add(arith.TruncIOp(x, wanted))
-    return at.add(arith.ExtUIOp(x, wanted) if unsigned or x.type == i1 else arith.ExtSIOp(x, wanted))

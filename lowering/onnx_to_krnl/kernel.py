@@ -14,20 +14,20 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     MemRefType,
+    f16,
+    f32,
+    f64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from xonnc.dialects.krnl.loops import DefineLoopsOp, IterateOp, YieldOp
+from xonnc.dialects.krnl.math import DecodeOp, EncodeOp, ToOddOp
 from xonnc.dialects.krnl.memory import LoadOp, StoreOp
 from xonnc.dialects.krnl.types import is_integer
+from xonnc.lowering.onnx_to_krnl.elements import CODED, is_nibble, is_unsigned_element, stored
 
 INDEX = IndexType()
-
-
-def stored(element: Attribute) -> Attribute:
-    """An element type in buffers, where integers have no sign."""
-    return IntegerType(element.width) if is_integer(element) else element
 
 
 def buffer_type(shape: Sequence[int], element: Attribute) -> MemRefType:
@@ -71,6 +71,43 @@ class Kernel:
     def store(self, value: SSAValue, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
         """Writes one element."""
         self.block.add_op(StoreOp(value, buffer, indices))
+
+    def widened(self, value: SSAValue, element: Attribute) -> SSAValue:
+        """The number that an element as it lies in a buffer stands for."""
+        if element == f16:
+            return self.add(arith.ExtFOp(value, f32))
+        if element in CODED:
+            return self.add(DecodeOp(value, element))
+        if is_integer(element) and is_nibble(element):
+            rest = self.number(8 - element.width.data, value.type)
+            shift = arith.ShRUIOp if is_unsigned_element(element) else arith.ShRSIOp
+            return self.add(shift(self.add(arith.ShLIOp(value, rest)), rest))
+        return value
+
+    def narrowed(
+        self, number: SSAValue, element: Attribute, saturate: bool = True, round_mode: str = "up"
+    ) -> SSAValue:
+        """A number as an element that lies in a buffer."""
+        if element in CODED or element == f16:
+            if number.type == f64:
+                number = self.add(ToOddOp(number))
+            if element == f16:
+                return self.add(arith.TruncFOp(number, f16))
+            return self.add(EncodeOp(number, element, stored(element), saturate, round_mode))
+        if is_integer(element) and is_nibble(element):
+            mask = self.number((1 << element.width.data) - 1, number.type)
+            return self.add(arith.AndIOp(number, mask))
+        return number
+
+    def read(self, buffer: SSAValue, indices: Sequence[SSAValue], element: Attribute) -> SSAValue:
+        """The number that one element stands for."""
+        return self.widened(self.load(buffer, indices), element)
+
+    def write(
+        self, number: SSAValue, buffer: SSAValue, indices: Sequence[SSAValue], element: Attribute
+    ) -> None:
+        """Stores a number as an element."""
+        self.store(self.narrowed(number, element), buffer, indices)
 
     def index(self, value: int) -> SSAValue:
         """A constant index."""

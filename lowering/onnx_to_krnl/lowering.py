@@ -7,15 +7,15 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import MemRefType, UnrealizedConversionCastOp, f16, f32, f64
+from xdsl.dialects.builtin import MemRefType, UnrealizedConversionCastOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.krnl.memory import CallOp, GlobalOp
-from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.elements import DisposablePool, elements_array
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import element_type, element_type_of, static_shape
+from xonnc.lowering.onnx_to_krnl.elements import is_computed, is_held
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.turns import take_range
 from xonnc.rewriting.patterns import Array
@@ -28,6 +28,21 @@ Lower: TypeAlias = Callable[[OpT, "Lowering"], str | None]
 
 LOWERINGS: dict[type[Operation], Lower[Operation]] = {}
 """The function that lowers each kind of op."""
+
+
+MOVES: set[type[Operation]] = set()
+"""Kinds of op whose lowerings move elements of any type, and compute with none."""
+
+TAKES_EMPTY: set[type[Operation]] = set()
+"""Kinds of op that compute from tensors without elements too."""
+
+
+def moves(
+    *kinds: type[OpT],
+) -> Callable[[Callable[[OpT, Lowering], str | None]], Callable[[OpT, Lowering], str | None]]:
+    """Registers a function for kinds of op that move elements of any type."""
+    MOVES.update(kinds)
+    return lowers(*kinds)
 
 
 def lowers(
@@ -48,17 +63,14 @@ def lowers(
     return register
 
 
-def is_native_element(element: Attribute | None) -> bool:
-    """Whether code can compute with elements of a type."""
-    if element is not None and is_integer(element):
-        return element.width.data in (1, 8, 16, 32, 64)
-    return element in (f16, f32, f64)
-
-
 def is_native(value: SSAValue) -> bool:
     """Whether a value is a tensor of a size known now, of elements that code can compute with."""
-    shape = static_shape(value.type)
-    return shape is not None and 0 not in shape and is_native_element(element_type(value.type))
+    return static_shape(value.type) is not None and is_computed(element_type(value.type))
+
+
+def is_movable(value: SSAValue) -> bool:
+    """Whether a value is a tensor of a size known now, of elements that code can move."""
+    return static_shape(value.type) is not None and is_held(element_type(value.type))
 
 
 class Lowering:

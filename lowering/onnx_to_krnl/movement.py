@@ -12,8 +12,9 @@ from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.ops import math, tensor
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.copies import Along, Side, copy, fill, loop, plain
-from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.lowering import Lowering, moves
 from xonnc.lowering.onnx_to_krnl.points import Point, at_each_point
+from xonnc.rewriting.patterns import Array
 
 
 @at_each_point(math.ExpandOp)
@@ -22,7 +23,7 @@ def expand(op: math.ExpandOp, at: Point) -> SSAValue:
     return at(op.input)
 
 
-@lowers(tensor.TransposeOp)
+@moves(tensor.TransposeOp)
 def transpose(op: tensor.TransposeOp, to: Lowering) -> str | None:
     """Axes in another order."""
     shape = to.shape(op.data)
@@ -35,7 +36,7 @@ def transpose(op: tensor.TransposeOp, to: Lowering) -> str | None:
     return None
 
 
-@lowers(tensor.ConcatOp)
+@moves(tensor.ConcatOp)
 def concat(op: tensor.ConcatOp, to: Lowering) -> str | None:
     """The inputs one after the other along `axis`."""
     shape = to.shape(op.concat_result)
@@ -51,7 +52,7 @@ def concat(op: tensor.ConcatOp, to: Lowering) -> str | None:
     return None
 
 
-@lowers(tensor.SplitOp, tensor.SplitV11Op, tensor.SplitV13Op)
+@moves(tensor.SplitOp, tensor.SplitV11Op, tensor.SplitV13Op)
 def split(op: tensor.SplitOp | tensor.SplitV11Op | tensor.SplitV13Op, to: Lowering) -> str | None:
     """Parts of the input along `axis`, one behind the other."""
     shape = to.shape(op.input)
@@ -67,7 +68,7 @@ def split(op: tensor.SplitOp | tensor.SplitV11Op | tensor.SplitV13Op, to: Loweri
     return None
 
 
-@lowers(tensor.SliceOp)
+@moves(tensor.SliceOp)
 def slice_(op: tensor.SliceOp, to: Lowering) -> str | None:
     """A part of each axis, in steps that may go backwards."""
     shape, sizes = to.shape(op.data), to.shape(op.output)
@@ -88,7 +89,7 @@ def slice_(op: tensor.SliceOp, to: Lowering) -> str | None:
     return None
 
 
-@lowers(tensor.TileOp)
+@moves(tensor.TileOp)
 def tile(op: tensor.TileOp, to: Lowering) -> str | None:
     """The input repeated along each axis."""
     shape, out = to.shape(op.input), to.shape(op.output)
@@ -102,7 +103,7 @@ def tile(op: tensor.TileOp, to: Lowering) -> str | None:
     return None
 
 
-@lowers(tensor.DepthToSpaceOp)
+@moves(tensor.DepthToSpaceOp)
 def depth_to_space(op: tensor.DepthToSpaceOp, to: Lowering) -> str | None:
     """Blocks of channels become squares of pixels."""
     n, c, h, w = to.shape(op.input)
@@ -118,7 +119,7 @@ def depth_to_space(op: tensor.DepthToSpaceOp, to: Lowering) -> str | None:
     return None
 
 
-@lowers(tensor.SpaceToDepthOp)
+@moves(tensor.SpaceToDepthOp)
 def space_to_depth(op: tensor.SpaceToDepthOp, to: Lowering) -> str | None:
     """Squares of pixels become blocks of channels."""
     n, c, h, w = to.shape(op.input)
@@ -130,7 +131,7 @@ def space_to_depth(op: tensor.SpaceToDepthOp, to: Lowering) -> str | None:
     return None
 
 
-@lowers(tensor.PadOp, tensor.PadV13Op, tensor.PadV18Op, tensor.PadV19Op)
+@moves(tensor.PadOp, tensor.PadV13Op, tensor.PadV18Op, tensor.PadV19Op)
 def pad(op: tensor.PadOp | tensor.PadV13Op | tensor.PadV18Op | tensor.PadV19Op, to: Lowering) -> str | None:
     """A constant around the input."""
     pads = _integers(op.pads, to)
@@ -146,7 +147,7 @@ def pad(op: tensor.PadOp | tensor.PadV13Op | tensor.PadV18Op | tensor.PadV19Op, 
     begins = [0] * len(shape)
     for axis, begin in zip(axes, pads, strict=False):
         begins[axis] = begin
-    number = 0 if value is None else value.reshape(-1)[0].item()
+    number = 0 if value is None else as_stored(value)
     source = to.buffer(op.data)
     padded(to.result(op.output), to.shape(op.output), source, shape, begins, number, to)
     return None
@@ -165,6 +166,14 @@ def padded(
     fill(target, prod(sizes), value, to)
     places = [loop(axis, offset=begin) for axis, begin in enumerate(begins)]
     copy("pad", shape, Side(target, sizes, places), Side(source, shape, plain(len(shape))), to)
+
+
+def as_stored(value: Array) -> float:
+    """The one element of a constant as it lies in a buffer: bits of what numpy does not compute with."""
+    first = np.ascontiguousarray(value).reshape(-1)[:1]
+    if first.dtype.kind in "fb" and first.dtype.isbuiltin == 1:
+        return first.item()
+    return first.view(f"i{first.dtype.itemsize}").item()
 
 
 def _integers(value: SSAValue, to: Lowering) -> list[int] | None:

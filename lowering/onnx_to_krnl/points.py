@@ -12,15 +12,14 @@ from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias, TypeVar
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import Signedness, f16, f32
 from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp, ReluOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.dialects.onnx.types import NONE, element_type, static_shape
-from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type, stored
+from xonnc.lowering.onnx_to_krnl.elements import is_nibble, is_unsigned_element, stored, wide
+from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering, is_native
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -71,16 +70,21 @@ class Point:
         self._known: dict[SSAValue, SSAValue] = {}
 
     def __call__(self, value: SSAValue) -> SSAValue:
-        """The number of an operand here; f16 is computed in f32."""
+        """The number of an operand here; small floats are computed with in f32."""
         if value not in self._known:
+            element = element_type(value.type)
+            assert element is not None
             if value in self._leaves:
                 buffer, indices = self._leaves[value]
-                number = self.kernel.load(buffer, indices)
-                self._known[value] = self.add(arith.ExtFOp(number, f32)) if number.type == f16 else number
+                number = self.kernel.read(buffer, indices, element)
             else:
                 owner = value.owner
                 assert isinstance(owner, Operation)
-                self._known[value] = self.compute(owner)
+                number = self.compute(owner)
+                # Casts give elements as they lie in a buffer, since they round.
+                if number.type != wide(element):
+                    number = self.kernel.widened(number, element)
+            self._known[value] = number
         return self._known[value]
 
     def compute(self, op: Operation) -> SSAValue:
@@ -98,7 +102,7 @@ class Point:
 def is_unsigned(value: SSAValue) -> bool:
     """Whether a tensor holds integers without sign."""
     element = element_type(value.type)
-    return element is not None and is_integer(element) and element.signedness.data == Signedness.UNSIGNED
+    return element is not None and is_unsigned_element(element)
 
 
 def is_float(number: SSAValue) -> bool:
@@ -122,7 +126,7 @@ def plan_points(op: Operation, to: Lowering) -> PointPlan | str:
     while True:
         leaves = _leaves(fused)
         if not all(map(is_native, leaves)):
-            return "an operand is dynamic, empty or of a type that code does not compute with"
+            return "an operand is dynamic or of a type that code does not compute with"
         try:
             return PointPlan(_kernel(op, shape, fused, leaves, to), leaves, fused)
         except _DeclinedError:
@@ -203,8 +207,8 @@ def _kernel(
             own = [index if keeps else zero for index, keeps in zip(indices, held, strict=False)]
             places[leaf] = buffer, own if sizes else []
         number = Point(kernel, places).compute(op)
-        if number.type != stored(result):
-            number = kernel.add(arith.TruncFOp(number, stored(result)))
+        if number.type != stored(result) or is_nibble(result):
+            number = kernel.narrowed(number, result)
         kernel.store(number, kernel.buffers[0], indices if sizes else [])
     return kernel
 

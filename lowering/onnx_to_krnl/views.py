@@ -5,10 +5,10 @@ from __future__ import annotations
 from xdsl.ir import Operation
 
 from xonnc.dialects.onnx.ops import nn, tensor
-from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.lowering import Lowering, moves
 
 
-@lowers(
+@moves(
     nn.FlattenOp,
     tensor.IdentityOp,
     tensor.ReshapeOp,

@@ -80,3 +80,17 @@ func.func @body(%c: tensor<i1>, %x: tensor<2xf32>) -> tensor<*xf32> {
   }) : (tensor<i1>) -> tensor<*xf32>
   onnx.Return %0 : tensor<*xf32>
 }
+
+// -----
+
+// A sequence of constants is not taken apart and put together for ever.
+
+// CHECK-LABEL: @sequence
+// CHECK:         [[PART:%.+]] = onnx.Constant
+// CHECK-NEXT:    [[ALL:%.+]] = "onnx.SequenceConstruct"([[PART]], [[PART]])
+// CHECK-NEXT:    onnx.Return [[ALL]]
+func.func @sequence() -> !onnx.Seq<tensor<2xf32>> {
+  %0 = onnx.Constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %1 = "onnx.SequenceConstruct"(%0, %0) : (tensor<2xf32>, tensor<2xf32>) -> !onnx.Seq<tensor<2xf32>>
+  onnx.Return %1 : !onnx.Seq<tensor<2xf32>>
+}

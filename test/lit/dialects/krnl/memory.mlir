@@ -1,7 +1,7 @@
 // RUN: onnx-opt %s | onnx-opt | filecheck %s
 
 // CHECK-LABEL: @memory
-func.func @memory(%m: memref<4xf32>, %v: f32, %n: i64, %i: index) {
+func.func @memory(%m: memref<4xf32>, %v: f32, %n: i64, %i: index, %w: f64) {
   // CHECK-NEXT: krnl.memset %{{.*}}, %{{.*}} : memref<4xf32>
   krnl.memset %m, %v : memref<4xf32>
   // CHECK-NEXT: krnl.memset %{{.*}}, %{{.*}} {delayed = true} : memref<4xf32>
@@ -14,6 +14,12 @@ func.func @memory(%m: memref<4xf32>, %v: f32, %n: i64, %i: index) {
   "krnl.call"(%m, %g) <{funcName = "fn", numOfOutput = 1 : si64}> : (memref<4xf32>, memref<4xf32>) -> ()
   // CHECK-NEXT: "krnl.erf"(%{{.*}}) : (f32) -> f32
   %e = "krnl.erf"(%v) : (f32) -> f32
+  // CHECK-NEXT: %[[BITS:.*]] = "krnl.encode"(%{{.*}}) <{format = bf16, round_mode = "up", saturate = true}> : (f32) -> i16
+  %bits = "krnl.encode"(%v) <{format = bf16, round_mode = "up", saturate = true}> : (f32) -> i16
+  // CHECK-NEXT: "krnl.decode"(%[[BITS]]) <{format = bf16}> : (i16) -> f32
+  %d = "krnl.decode"(%bits) <{format = bf16}> : (i16) -> f32
+  // CHECK-NEXT: "krnl.to_odd"(%{{.*}}) : (f64) -> f32
+  %o = "krnl.to_odd"(%w) : (f64) -> f32
   return
 }
 

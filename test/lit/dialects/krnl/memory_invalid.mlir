@@ -37,3 +37,27 @@ func.func @f(%m: memref<4xf32>, %v: f64) {
   "krnl.memset"(%m, %v) : (memref<4xf32>, f64) -> ()
   return
 }
+
+// -----
+
+func.func @f(%bits: f32) {
+  // expected-error @+1 {{operand 'bits' at position 0 does not verify}}
+  %0 = "krnl.decode"(%bits) <{format = bf16}> : (f32) -> f32
+  return
+}
+
+// -----
+
+func.func @f(%v: f64) {
+  // expected-error @+1 {{operand 'x' at position 0 does not verify}}
+  %0 = "krnl.encode"(%v) <{format = bf16, round_mode = "up", saturate = true}> : (f64) -> i16
+  return
+}
+
+// -----
+
+func.func @f(%v: f32) {
+  // expected-error @+1 {{operand 'x' at position 0 does not verify}}
+  %0 = "krnl.to_odd"(%v) : (f32) -> f32
+  return
+}

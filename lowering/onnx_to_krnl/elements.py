@@ -1,0 +1,82 @@
+"""How elements lie in buffers, and the numbers that code computes with in their place."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import (
+    ComplexType,
+    IntegerType,
+    Signedness,
+    bf16,
+    f4E2M1FN,
+    f6E2M3FN,
+    f6E3M2FN,
+    f8E4M3FN,
+    f8E4M3FNUZ,
+    f8E5M2,
+    f8E5M2FNUZ,
+    f8E8M0FNU,
+    f16,
+    f32,
+    f64,
+)
+from xdsl.ir import Attribute
+
+from xonnc.dialects.krnl.types import is_integer
+
+WIDTHS = (1, 8, 16, 32, 64)
+"""Bits of the integers that code computes with."""
+
+NIBBLES = (2, 4)
+"""Bits of the integers that lie in a byte each, the upper bits 0."""
+
+CODED: dict[Attribute, int] = {
+    bf16: 16,
+    f8E4M3FN: 8,
+    f8E4M3FNUZ: 8,
+    f8E5M2: 8,
+    f8E5M2FNUZ: 8,
+    f8E8M0FNU: 8,
+    f6E2M3FN: 8,
+    f6E3M2FN: 8,
+    f4E2M1FN: 8,
+}
+"""Floats that lie in buffers as bits, with how many; code computes with f32 in their place."""
+
+COMPLEX = ComplexType(f32)
+"""Pairs of f32, which code moves as 64 bits; it does not compute with them."""
+
+
+def is_nibble(element: Attribute) -> bool:
+    """Whether an element is an integer of less than a byte."""
+    return is_integer(element) and element.width.data in NIBBLES
+
+
+def is_computed(element: Attribute | None) -> bool:
+    """Whether code can compute with elements of a type."""
+    if element is not None and is_integer(element):
+        return element.width.data in WIDTHS or is_nibble(element)
+    return element in (f16, f32, f64) or element in CODED
+
+
+def is_held(element: Attribute | None) -> bool:
+    """Whether elements of a type lie in buffers, so that code can move them at least."""
+    return is_computed(element) or element == COMPLEX
+
+
+def stored(element: Attribute) -> Attribute:
+    """An element type in buffers, where integers have no sign and small floats are bits."""
+    if element == COMPLEX:
+        return IntegerType(64)
+    if is_integer(element):
+        return IntegerType(8 if is_nibble(element) else element.width.data)
+    return IntegerType(CODED[element]) if element in CODED else element
+
+
+def wide(element: Attribute) -> Attribute:
+    """The type of the numbers that code computes with for elements of a type."""
+    return f32 if element == f16 or element in CODED else stored(element)
+
+
+def is_unsigned_element(element: Attribute) -> bool:
+    """Whether a type is of integers without sign."""
+    return is_integer(element) and element.signedness.data == Signedness.UNSIGNED

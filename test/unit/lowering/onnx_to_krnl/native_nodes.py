@@ -1,0 +1,122 @@
+"""One node, native against the reference evaluator of the onnx package."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+from onnx import helper
+
+from xonnc.native import compile_native
+from xonnc.runtime.native.session import Session
+
+Array = npt.NDArray[np.generic]
+
+
+class Reference(Protocol):
+    """The reference evaluator, which has no types."""
+
+    def run(self, output_names: None, feed_inputs: Mapping[str, object]) -> Sequence[object]: ...
+
+
+@dataclass(frozen=True)
+class Node:
+    """
+    A node of an operator with its inputs.
+
+    Those that `constant` names by number are initializers; the rest are fed. `None` is an input left out.
+    """
+
+    operator: str
+    inputs: Sequence[Array | None]
+    attributes: Mapping[str, object] = field(default_factory=dict[str, object])
+    constant: Sequence[int] = ()
+    opset: int = 23
+    outputs: int = 1
+    rtol: float = 2e-5
+    expected: Sequence[Array] | None = None
+    """What it gives, where the reference is wrong or has no such operator."""
+
+    def __str__(self) -> str:
+        shapes = "-".join(
+            "none" if each is None else f"{each.dtype}{list(each.shape)}" for each in self.inputs
+        )
+        said = "-".join(f"{name}={value}" for name, value in self.attributes.items() if name != "value")
+        return f"{self.operator}-{shapes}-{said}"
+
+    @property
+    def feeds(self) -> dict[str, Array]:
+        """What is fed, by name."""
+        return {
+            f"x{place}": each
+            for place, each in enumerate(self.inputs)
+            if each is not None and place not in self.constant
+        }
+
+    def wanted(self) -> Sequence[Array]:
+        """What the reference gives."""
+        if self.expected is not None:
+            return self.expected
+        node = self._node()
+        everything = {f"x{place}": each for place, each in enumerate(self.inputs) if each is not None}
+        ports = [
+            helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(each.dtype), each.shape)
+            for name, each in everything.items()
+        ]
+        outputs = [helper.make_empty_tensor_value_info(name) for name in node.output]
+        model = self._model(helper.make_graph([node], "node", ports, outputs))
+        reference: Reference = import_module("onnx.reference").ReferenceEvaluator(model)
+        with np.errstate(all="ignore"):
+            return [np.asarray(each) for each in reference.run(None, everything)]
+
+    def model(self) -> onnx.ModelProto:
+        """The node with outputs of the types that the reference gives."""
+        node = self._node()
+        ports = [
+            helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(each.dtype), each.shape)
+            for name, each in self.feeds.items()
+        ]
+        made = [
+            helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(each.dtype), each.shape)
+            for name, each in zip(node.output, self.wanted(), strict=True)
+        ]
+        constants = [
+            helper.make_tensor(
+                f"x{place}", helper.np_dtype_to_tensor_dtype(each.dtype), each.shape, each.tobytes(), raw=True
+            )
+            for place, each in enumerate(self.inputs)
+            if each is not None and place in self.constant
+        ]
+        return self._model(helper.make_graph([node], "node", ports, made, constants))
+
+    def _node(self) -> onnx.NodeProto:
+        names = ["" if each is None else f"x{place}" for place, each in enumerate(self.inputs)]
+        outputs = [f"y{place}" for place in range(self.outputs)]
+        node = helper.make_node(self.operator, names, outputs, name="it")
+        node.attribute.extend(helper.make_attribute(name, value) for name, value in self.attributes.items())
+        return node
+
+    def _model(self, graph: onnx.GraphProto) -> onnx.ModelProto:
+        imports = [helper.make_opsetid("", self.opset)]
+        return helper.make_model(graph, opset_imports=imports, ir_version=11)
+
+
+def check(node: Node) -> Session:
+    """Compares what a node gives natively with the reference, and sees that nothing ran on the host."""
+    session = compile_native(node.model())
+    given = session.run(None, node.feeds)
+    assert session.host_calls() == []
+    for one, other in zip(given, node.wanted(), strict=True):
+        assert isinstance(one, np.ndarray)
+        assert (one.dtype, one.shape) == (other.dtype, other.shape)
+        if one.dtype.kind in "biu":
+            np.testing.assert_array_equal(one, other)
+        else:
+            numbers = np.asarray(one, np.float64), np.asarray(other, np.float64)
+            np.testing.assert_allclose(*numbers, rtol=node.rtol, atol=node.rtol / 10)
+    return session
