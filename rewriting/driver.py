@@ -12,6 +12,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 from xdsl.context import Context
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.traits import IsTerminator, Pure
@@ -132,6 +133,11 @@ class _Driver:
     """Looks at ops first; with it the limit of rewrites is where the run stops, else it is an error."""
 
     def run(self, most_rewrites: int | None) -> None:
+        # What overflows in a model does so in its constants too: nothing that numpy should warn of.
+        with np.errstate(all="ignore"):
+            self.run_to_end(most_rewrites)
+
+    def run_to_end(self, most_rewrites: int | None) -> None:
         changes = -1
         limit = most_rewrites
         while changes != (changes := self.report.fired.total() + self.removed):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, FusedLoc, LocationAttr, NameLoc, NoneAttr, UnknownLoc
+from xdsl.dialects.builtin import FusedLoc, LocationAttr, NameLoc, UnknownLoc
 from xdsl.ir import Attribute, Operation
 
 from xonnc.dialects.onnx.attributes import is_array
-from xonnc.dialects.onnx.locations import derived
+from xonnc.dialects.onnx.locations import NOWHERE, derived, fused
 
 CARRIED = frozenset(("onnx.doc_string", "onnx.metadata_props"))
 """What a model says of a node for people and their tools (`formats/onnx/nodes.py`)."""
@@ -32,8 +32,8 @@ def merged(root: Operation, inner: Sequence[Operation]) -> LocationAttr:
         return root.location
     if len(names) == 1 and isinstance(root.location, UnknownLoc) and isinstance(names[0], NameLoc):
         return names[0]
-    metadata = root.location.metadata if isinstance(root.location, FusedLoc) else NoneAttr()
-    return FusedLoc(ArrayAttr(names[:MOST_NAMES]), metadata)
+    metadata = root.location.metadata if isinstance(root.location, FusedLoc) else NOWHERE
+    return fused(names[:MOST_NAMES], metadata)
 
 
 def carried(made: type[Operation], matched: Sequence[Operation]) -> dict[str, Attribute]:

@@ -4,11 +4,16 @@ ONNX names as MLIR locations.
 A node named `conv1` that makes the value `y` is at `loc(fused<["y"]>["conv1"])`, without a name at
 `loc(fused<["y"]>[unknown])`; a location that names no values is `loc("conv1")`. So names survive passes,
 clones and text, cost nothing in ordinary print-outs, and export finds them again.
+
+Locations are made here without xDSL's checks of their parts: those take 20 us, nearly all of the time, for
+attributes that are right by construction; an importer makes one for every node and weight, a rule for every
+op.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from xdsl.dialects.builtin import ArrayAttr, FusedLoc, LocationAttr, NameLoc, NoneAttr, StringAttr, UnknownLoc
 from xdsl.ir import Attribute, Operation
@@ -17,16 +22,43 @@ from xonnc.dialects.onnx.attributes import is_array
 
 UNKNOWN = UnknownLoc()
 
+NOWHERE = NoneAttr()
+
+AttributeT = TypeVar("AttributeT", bound=Attribute)
+
 NODE_NAME = "onnx_node_name"
 """The attribute by which an op has another name than its location says, as onnx-mlir spells it."""
 
 
 def node_location(name: str, outputs: Sequence[str] = ()) -> LocationAttr:
     """The location of a node called `name` (may be empty) whose results are called `outputs`."""
-    location = NameLoc(StringAttr(name), NoneAttr()) if name else UNKNOWN
+    location = named(name) if name else UNKNOWN
     if not outputs:
         return location
-    return FusedLoc((location,), ArrayAttr([StringAttr(output) for output in outputs]))
+    return fused((location,), _list([_unchecked(StringAttr, data=output) for output in outputs]))
+
+
+def named(name: str) -> NameLoc:
+    """`loc("name")`"""
+    return _unchecked(NameLoc, desc=_unchecked(StringAttr, data=name), location=NOWHERE)
+
+
+def fused(locations: Sequence[Attribute], metadata: Attribute = NOWHERE) -> FusedLoc:
+    """`loc(fused<metadata>[locations])`"""
+    return _unchecked(FusedLoc, locations=_list(locations), metadata=metadata)
+
+
+def _list(attributes: Sequence[Attribute]) -> ArrayAttr[Attribute]:
+    made: ArrayAttr[Attribute] = object.__new__(ArrayAttr)
+    object.__setattr__(made, "data", tuple(attributes))
+    return made
+
+
+def _unchecked(kind: type[AttributeT], **fields: object) -> AttributeT:
+    attribute = object.__new__(kind)
+    for field, value in fields.items():
+        object.__setattr__(attribute, field, value)
+    return attribute
 
 
 def node_name(op: Operation) -> str:
@@ -44,12 +76,12 @@ def node_names(op: Operation) -> tuple[str, ...]:
 def joined(location: LocationAttr, other: LocationAttr) -> LocationAttr:
     """`location` with the node names of `other` as well: what replaces the ops at both."""
     known = _names(location)
-    added = [NameLoc(StringAttr(name), NoneAttr()) for name in _names(other) if name not in known]
+    added = [named(name) for name in _names(other) if name not in known]
     if not added:
         return location
     if isinstance(location, FusedLoc) and is_array(location.locations):
-        return FusedLoc(ArrayAttr([*location.locations, *added]), location.metadata)
-    return FusedLoc(ArrayAttr([location, *added]), NoneAttr())
+        return fused([*location.locations, *added], location.metadata)
+    return fused([location, *added])
 
 
 def renamed(op: Operation, name: str) -> LocationAttr:
@@ -71,7 +103,7 @@ def derived(location: LocationAttr) -> LocationAttr:
     if isinstance(location, FusedLoc) and _strings(location.metadata) is not None:
         if is_array(location.locations):
             if len(location.locations) > 1:
-                return FusedLoc(location.locations, NoneAttr())
+                return _unchecked(FusedLoc, locations=location.locations, metadata=NOWHERE)
             if isinstance(only := next(iter(location.locations), None), NameLoc):
                 return only
         return node_location(_name(location))

@@ -8,12 +8,12 @@ import onnx
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from xonnc.dialects.onnx.locations import node_location
 from xonnc.dialects.onnx.ops.builtin import ReturnOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.errors import XonncError
 from xonnc.formats.onnx import mirror
-from xonnc.formats.onnx.fast_locations import fast_location
 from xonnc.formats.onnx.names_check import check_graph, check_node
 from xonnc.formats.onnx.nodes import NodeImporter
 from xonnc.formats.onnx.order import ordered
@@ -83,7 +83,7 @@ def _initializers(model: Model, graph: onnx.GraphProto) -> Iterator[tuple[str, O
         op = ConstantOp.create(
             result_types=(value.type,),
             properties={"value": value},
-            location=fast_location("", (tensor.name,)),
+            location=node_location("", (tensor.name,)),
         )
         if tensor.metadata_props or tensor.HasField("doc_string"):
             op.attributes.update(mirror.prefixed(tensor, constants.dense, KEPT_OF_INITIALIZERS))
@@ -94,7 +94,7 @@ def _initializers(model: Model, graph: onnx.GraphProto) -> Iterator[tuple[str, O
         op = ConstantOp.create(
             result_types=(value.type,),
             properties={"sparse_value": value},
-            location=fast_location("", (name,)),
+            location=node_location("", (name,)),
         )
         yield name, op
 

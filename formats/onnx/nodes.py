@@ -21,6 +21,7 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 
 from xonnc.dialects.onnx.attributes import is_array
 from xonnc.dialects.onnx.constraints import type_of
+from xonnc.dialects.onnx.locations import node_location
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import CustomOp, NoValueOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
@@ -35,7 +36,6 @@ from xonnc.dialects.onnx.registry import op_class
 from xonnc.dialects.onnx.types import NONE, SeqType, element_type, tensor_type, unranked
 from xonnc.errors import XonncError, near
 from xonnc.formats.onnx import mirror
-from xonnc.formats.onnx.fast_locations import fast_location
 from xonnc.formats.onnx.node_attributes import Kind, element_type_attribute, kept, kind_of, to_attribute
 from xonnc.formats.onnx.op_forms import OpForm, attribute_kinds, form_of
 from xonnc.formats.onnx.order import describe
@@ -122,7 +122,7 @@ class NodeImporter:
             properties=properties,
             attributes=extras,
             regions=regions,
-            location=fast_location(node.name, tuple(node.output)),
+            location=node_location(node.name, tuple(node.output)),
         )
 
     def _operands(self, node: onnx.NodeProto, form: OpForm) -> list[SSAValue]:

@@ -160,3 +160,16 @@ def test_queries_keys_and_values_are_one_product_after_the_scale_went_into_one(o
 def test_an_unknown_rule_suggests_a_near_one() -> None:
     with pytest.raises(XonncError, match=r"no rule is called 'AddConstprop'; did you mean 'AddConstProp'\?"):
         ConstProp(disable_pattern=("AddConstprop",)).rules()
+
+
+@pytest.mark.filterwarnings("error")
+def test_what_a_model_overflows_is_nothing_to_warn_of() -> None:
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+    g (float[1, 1, 2, 2] x) => (float[1, 1, 2, 2] y)
+    <float[1, 1, 1, 1] w = {3e38}, float[1] b = {3e38}, float[1] c = {-3e38},
+    float[1] scale = {2}, float[1] zero = {0}> {
+        conv = Conv (x, w, b)
+        y = BatchNormalization (conv, scale, c, c, zero)
+    }"""
+    module = simplified(onnx.parser.parse_model(text))
+    assert [op.name for op in module.walk()].count("onnx.Conv") == 1

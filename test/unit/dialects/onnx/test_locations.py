@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
 from xdsl.dialects import test
-from xdsl.dialects.builtin import UnknownLoc
+from xdsl.dialects.builtin import ArrayAttr, FusedLoc, LocationAttr, NameLoc, NoneAttr, StringAttr, UnknownLoc
 from xdsl.ir import Operation
 
 from xonnc.dialects.onnx.locations import (
@@ -20,6 +21,18 @@ def at(location: UnknownLoc) -> Operation:
     op = test.TestOp()
     op.location = location
     return op
+
+
+@pytest.mark.parametrize(("name", "outputs"), [("", ()), ("n", ()), ("", ("y",)), ("n", ("y", "", "z"))])
+def test_locations_are_what_xdsl_would_make(name: str, outputs: tuple[str, ...]):
+    made = node_location(name, outputs)
+    wanted: LocationAttr = NameLoc(StringAttr(name), NoneAttr()) if name else UnknownLoc()
+    if outputs:
+        wanted = FusedLoc((wanted,), ArrayAttr([StringAttr(output) for output in outputs]))
+    made.verify()
+    assert made == wanted
+    assert hash(made) == hash(wanted)
+    assert str(made) == str(wanted)
 
 
 def test_what_replaces_two_nodes_has_both_names_and_its_own_results():

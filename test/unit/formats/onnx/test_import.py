@@ -14,13 +14,12 @@ from xdsl.ir import Operation
 
 from xonnc.dialects.onnx import get_onnx
 from xonnc.dialects.onnx.elements import elements_array
-from xonnc.dialects.onnx.locations import node_location, node_name, output_names
+from xonnc.dialects.onnx.locations import node_name, output_names
 from xonnc.dialects.onnx.ops.builtin import CustomOp, NoValueOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.compare import models_equal
 from xonnc.formats.onnx.exporter import export_model, export_proto
-from xonnc.formats.onnx.fast_locations import fast_location
 from xonnc.formats.onnx.importer import import_model, import_proto
 from xonnc.formats.onnx.save import ExternalData
 from xonnc.formats.onnx.tensors import proto
@@ -59,14 +58,6 @@ def test_names_are_locations(ctx: Context) -> None:
     relu, absolute, _ = body(module)
     assert (node_name(relu), output_names(relu)) == ("first", ("t",))
     assert (node_name(absolute), output_names(absolute)) == ("", ("y",))
-
-
-@pytest.mark.parametrize(("name", "outputs"), [("", ()), ("n", ()), ("", ("y",)), ("n", ("y", "", "z"))])
-def test_fast_locations_are_the_same(name: str, outputs: tuple[str, ...]) -> None:
-    fast, checked = fast_location(name, outputs), node_location(name, outputs)
-    assert fast == checked
-    assert hash(fast) == hash(checked)
-    assert str(fast) == str(checked)
 
 
 def test_absent_operands_and_results_keep_their_places(ctx: Context) -> None:
