@@ -53,19 +53,19 @@ def run(case: Case) -> Outcome:
     """Compiles a case and runs its data sets."""
     host: Sequence[str] = ()
     try:
-        model, data_sets = _contents(case)
+        model, data_sets = contents(case)
         prepared = prepare(model)
         for inputs, wanted in data_sets:
-            given = prepared.run([_array(each) for each in inputs])
+            given = prepared.run([array_of(each) for each in inputs])
             host = prepared.session.host_calls()
             for one, other in zip(given, wanted, strict=True):
-                _compare(one, _array(other), case)
+                _compare(one, array_of(other), case)
     except (XonncError, AssertionError, ValueError) as error:
         return Outcome(" ".join(str(error).split())[:150] or type(error).__name__, host)
     return Outcome("", host)
 
 
-def _contents(
+def contents(
     case: Case,
 ) -> tuple[onnx.ModelProto, Sequence[tuple[Sequence[object], Sequence[object]]]]:
     if case.model is not None and case.data_sets is not None:
@@ -80,7 +80,7 @@ def _contents(
     return model, data_sets
 
 
-def _array(value: object) -> object:
+def array_of(value: object) -> object:
     """Types that numpy lacks come as messages."""
     return numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
 

@@ -276,6 +276,8 @@ def _resize(here: Reference, inputs: Sequence[str], attributes: Attributes) -> V
 
 
 def _frame(attributes: Attributes, kernel: Sequence[int], sizes: Sequence[int]) -> Frame:
+    if len(kernel) != 2:
+        raise Unknown(f"{len(kernel)} dimensions; the reference has images")
     rows, columns = kernel
     sy, sx = attributes.get("strides", (1, 1))
     dy, dx = attributes.get("dilations", (1, 1))
@@ -302,6 +304,8 @@ def _gemm(here: Reference, inputs: Sequence[str], attributes: Attributes) -> Val
     bias = here.number(inputs[2]) if len(inputs) > 2 else np.zeros(1, np.float32)
     bias = bias.reshape(-1) * np.float32(attributes.get("beta", 1.0))
     outputs = 0 if attributes.get("transB", 0) else 1
+    if attributes.get("transA", 0):
+        raise Unknown(f"{inputs[0]}: the reference multiplies rows")
     return _product(here, inputs, outputs, attributes.get("alpha", 1.0), bias)
 
 

@@ -50,7 +50,7 @@ from xonnc.lowering.onnx_to_dla.lowering import (
     cube_shape,
 )
 from xonnc.targets import NvdlaTarget, load_target
-from xonnc.targets.limits import lacks_precision
+from xonnc.targets.limits import DIMENSION, lacks_precision
 
 NODES = "dla.nodes"
 """The function's attribute that says how many of the model's nodes each engine does."""
@@ -231,10 +231,13 @@ def _convert_inputs(function: FuncOp, to: Lowering) -> list[Refusal]:
         cube = None if shape is None else cube_shape(shape)
         if shape is None or cube is None:
             reason = (
-                f"input {index}: {argument.type} (the DLA takes one image 1xCxHxW, all sizes known); fix the "
-                "shapes of the model's inputs"
+                f"input {index}: {argument.type} (the DLA takes tensors whose sizes are known, from 1 on); "
+                "fix the shapes of the model's inputs"
             )
             refusals.append(Refusal(reason, argument))
+            continue
+        if (broken := DIMENSION.broken(max(cube))) is not None:
+            refusals.append(Refusal(f"input {index}: {broken}", argument))
             continue
         if (refusal := to.admit(argument, shape, cube)) is not None:
             refusals.append(Refusal(f"input {index}: {refusal}", argument))

@@ -128,7 +128,8 @@ def calibrate(
 def _values(
     reference: Reference, names: Sequence[str], sample: Mapping[str, Array]
 ) -> list[tuple[str, Array]]:
-    return [*sample.items(), *zip(names, reference.run(sample), strict=True)]
+    found = [*sample.items(), *zip(names, reference.run(sample), strict=True)]
+    return [(name, numbers) for name, numbers in found if numbers.dtype.kind == "f"]
 
 
 def _extreme(function: Callable[[Array], Any], numbers: Array) -> float:

@@ -83,7 +83,9 @@ def open_session(
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
     options.intra_op_num_threads = threads
-    errors = tuple(getattr(ort.capi.onnxruntime_pybind11_state, name) for name in _ERRORS)
+    own = (getattr(ort.capi.onnxruntime_pybind11_state, name) for name in _ERRORS)
+    # Element types that it cannot be given, such as bfloat16, are a plain RuntimeError.
+    errors = (*own, RuntimeError)
     try:
         return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"]), errors
     except errors as error:

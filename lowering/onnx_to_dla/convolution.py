@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from xdsl.ir import SSAValue
 
@@ -16,7 +18,6 @@ from xonnc.lowering.onnx_to_dla.lowering import (
     Cube,
     Lowering,
     Operand,
-    cube_shape,
     lowers,
 )
 from xonnc.lowering.onnx_to_dla.windows import counts, exact, window_of
@@ -31,7 +32,10 @@ PER_POINT_SUM = Stage(type=StageFunction.ALU, mode=OperandMode.PER_POINT)
 
 @lowers(ConvOp)
 def conv(op: ConvOp, to: Lowering) -> Cube:
-    """A convolution and its bias; with groups, one for every few groups that fill whole atoms."""
+    """
+    A convolution and its bias; with groups, one for every few groups that fill whole atoms. The images of a
+    batch are groups as well.
+    """
     found = to.unscaled(op.X)
     weights = to.weights(op.W, "the kernels")
     bias = None if op.B.type == NONE else to.weights(op.B, "the bias")
@@ -40,22 +44,20 @@ def conv(op: ConvOp, to: Lowering) -> Cube:
     window = window_of(op, weights.shape[2:], found.cube, to)
     if weights.ndim == 3:
         weights = weights[:, :, np.newaxis, :]
-    groups = op.group.value.data
     shape = to.result_shape(op)
+    batch = batch_of(found.shape, to)
+    groups, weights = op.group.value.data * batch, tiled(weights, batch)
+    bias = None if bias is None else tiled(bias, batch)
     if groups == 1 and window == Window((1, 1)):
         to.check_image(found)
         return Cube(convolution(found.value, weights, bias, window, to, found.factors), shape)
     source = to.image(op.X)
-    if groups == 1:
-        return Cube(convolution(source, weights, bias, window, to), shape)
     return Cube(_grouped(source, weights, bias, window, groups, to), shape)
 
 
 @lowers(GemmOp)
 def gemm(op: GemmOp, to: Lowering) -> Cube:
     """`alpha A B + beta C` with constant B and C: a convolution whose kernel covers the whole cube of A."""
-    if op.transA.value.data:
-        to.refuse("transA = 1 (the core multiplies one row by constants); drop the transposition")
     matrix = to.weights(op.B, "B")
     matrix = matrix if op.transB.value.data else matrix.T
     alpha, beta = op.alpha.value.data, op.beta.value.data
@@ -63,29 +65,76 @@ def gemm(op: GemmOp, to: Lowering) -> Cube:
     shape = to.result_shape(op)
     if bias is not None:
         bias = np.broadcast_to(bias if beta == 1.0 else bias * np.float32(beta), shape).reshape(-1)
-    return product(op.A, matrix if alpha == 1.0 else matrix * np.float32(alpha), bias, shape, to)
+    matrix = matrix if alpha == 1.0 else matrix * np.float32(alpha)
+    if op.transA.value.data:
+        found = to.cube(op.A)
+        weights = across_rows(matrix, found, to)
+        return Cube(convolution(found.value, weights, bias, Window((1, 1)), to), shape)
+    return product(op.A, matrix, bias, shape, to)
 
 
 @lowers(MatMulOp)
 def matmul(op: MatMulOp, to: Lowering) -> Cube:
-    """A row times a constant matrix."""
+    """Rows times a constant matrix; of several, each is a group of a convolution."""
     matrix = to.weights(op.B, "the second factor")
-    if matrix.ndim != 2:
+    if matrix.ndim > 2:
         to.refuse(f"a second factor of rank {matrix.ndim} (the core takes one matrix)")
-    return product(op.A, matrix.T, None, to.result_shape(op), to)
+    columns = matrix.reshape(matrix.shape[0], -1)
+    return product(op.A, columns.T, None, to.result_shape(op), to)
 
 
 def product(
     factor: SSAValue, matrix: Array, bias: Array | None, shape: tuple[int, ...], to: Lowering
 ) -> Cube:
-    """`matrix` (`NxK`) times one row of K numbers: its cube's elements are in the row's order already."""
-    row = to.cube(factor)
-    if row.cube.elements != matrix.shape[1] or cube_shape(shape) is None:
-        to.refuse(f"a product of {list(row.shape)} by a matrix (the core takes a single row)")
-    weights = matrix.reshape(matrix.shape[0], *row.cube)
-    window = Window((row.cube.height, row.cube.width))
-    value = convolution(row.value, weights, bias, window, to)
+    """`matrix` (`NxK`) times rows of K numbers: a row's channels have its elements in order already."""
+    found = to.cube(factor)
+    rows = rows_of(found, matrix.shape[1], to)
+    weights = matrix.reshape(matrix.shape[0], found.cube.channels // rows, *found.cube[1:])
+    window = Window((found.cube.height, found.cube.width))
+    value = _grouped(found.value, tiled(weights, rows), bias, window, rows, to)
     return Cube(value, shape)
+
+
+MOST_GROUPS = 32
+"""Images of a batch or rows of a matrix that one node may have: each is a convolution by itself."""
+
+
+def batch_of(shape: Sequence[int], to: Lowering) -> int:
+    """The images of a batch, which are as many groups of one convolution."""
+    if shape[0] > MOST_GROUPS:
+        to.refuse(f"a batch of {shape[0]} (up to {MOST_GROUPS}, as groups); make it smaller")
+    return shape[0]
+
+
+def rows_of(found: Cube, count: int, to: Lowering) -> int:
+    """How many rows of `count` numbers a cube is, each with channels of its own."""
+    rows, rest = divmod(found.cube.elements, count)
+    if rest or found.cube.channels % rows:
+        to.refuse(
+            f"a product of {list(found.shape)} by a matrix with {count} rows (it lies as {list(found.cube)}, "
+            "where each row of the product needs channels of its own)"
+        )
+    if rows > MOST_GROUPS:
+        to.refuse(f"a product of {rows} rows by a matrix (up to {MOST_GROUPS}, as groups); make it smaller")
+    return rows
+
+
+def across_rows(matrix: Array, found: Cube, to: Lowering) -> Array:
+    """Kernels that multiply the transpose of what lies in one position by a matrix (`NxK`)."""
+    columns, rest = divmod(found.cube.channels, matrix.shape[1])
+    if rest or found.cube.positions != 1 or columns > MOST_GROUPS:
+        to.refuse(
+            f"transA = 1 on {list(found.shape)} (the core takes up to {MOST_GROUPS} columns that lie in one "
+            "position); transpose it before"
+        )
+    spread = np.zeros((columns, matrix.shape[0], matrix.shape[1], columns), matrix.dtype)
+    spread[np.arange(columns), :, :, np.arange(columns)] = matrix
+    return spread.reshape(columns * matrix.shape[0], found.cube.channels, 1, 1)
+
+
+def tiled(array: Array, times: int) -> Array:
+    """Kernels or biases once for each image of a batch."""
+    return array if times == 1 else np.tile(array, (times, *(1,) * (array.ndim - 1)))
 
 
 def convolution(
@@ -148,6 +197,8 @@ def channels_of(source: SSAValue, begin: int, end: int, to: Lowering) -> SSAValu
 def _grouped(
     source: SSAValue, weights: Array, bias: Array | None, window: Window, groups: int, to: Lowering
 ) -> SSAValue:
+    if groups == 1:
+        return convolution(source, weights, bias, window, to)
     inputs, outputs = cube_of(source.type).channels, weights.shape[0]
     if inputs % groups or outputs % groups:
         to.refuse(f"{groups} groups do not divide {inputs} and {outputs} channels")

@@ -10,7 +10,7 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.dla.attributes import Activation, AluFunction, OperandMode, Stage, StageFunction
-from xonnc.dialects.dla.types import CubeShape
+from xonnc.dialects.dla.types import CubeShape, cube_of
 from xonnc.dialects.onnx.ops.extra import BatchNormalizationInferenceModeOp
 from xonnc.dialects.onnx.ops.math import (
     AddOp,
@@ -156,17 +156,23 @@ def hard_sigmoid(op: HardSigmoidOp, to: Lowering) -> Cube:
 @lowers(BatchNormalizationInferenceModeOp)
 def batch_normalization(op: BatchNormalizationInferenceModeOp, to: Lowering) -> Cube:
     """`m X + (B - m mean)` with `m = scale / sqrt(var + epsilon)`, where no convolution has taken it in."""
-    source = to.cube(op.X)
+    source = to.image(op.X)
     scale, shift, mean, variance = (
         to.weights(operand, what).astype(np.float32, copy=False)
         for operand, what in ((op.scale, "scale"), (op.B, "B"), (op.mean, "mean"), (op.var, "var"))
     )
     factor = scale / np.sqrt(variance + np.float32(op.epsilon.value.data))
+    shape = to.result_shape(op)
+
+    def per_channel(numbers: Array) -> SSAValue:
+        spread = np.broadcast_to(numbers.reshape(-1, *(1,) * (len(shape) - 2)), shape)
+        return to.per_kernel(spread.reshape(cube_of(source.type))[:, 0, 0])
+
     stages: list[Operand] = [
-        (replace(PRODUCT, mode=OperandMode.PER_KERNEL), to.per_kernel(factor)),
-        (replace(SUM, mode=OperandMode.PER_KERNEL), to.per_kernel(shift - factor * mean)),
+        (replace(PRODUCT, mode=OperandMode.PER_KERNEL), per_channel(factor)),
+        (replace(SUM, mode=OperandMode.PER_KERNEL), per_channel(shift - factor * mean)),
     ]
-    return Cube(to.sdp(source.value, stages), source.shape)
+    return Cube(to.sdp(source, stages), shape)
 
 
 def bounds(low: float | None, high: float | None) -> list[Operand]:

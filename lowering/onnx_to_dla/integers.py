@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import i8
 from xdsl.ir import Attribute, BlockArgument, OpResult, SSAValue
 from xdsl.rewriter import Rewriter
 
+from xonnc.dialects.dla.attributes import Converter
 from xonnc.dialects.dla.storage import ReshapeOp
 from xonnc.dialects.dla.types import CubeShape, cube_of
 from xonnc.dialects.onnx.elements import DisposablePool
@@ -100,16 +101,21 @@ class Integers(Lowering):
         found = self._found(value)
         match found:
             case Stored(value=cube, offset=offset):
-                self.grids[cube] = Grid(1.0, -offset)
-                return cube
+                return self._on_grid(cube, Grid(1.0, -offset))
             case Affine(stored=Sum(value=cube, grid=grid)):
-                self.grids[cube] = grid
-                return cube
+                return self._on_grid(cube, grid)
             case _:
                 self.refuse(
                     "an output that no QuantizeLinear rounds; put a pair of Quantize- and "
                     "DequantizeLinear behind it"
                 )
+
+    def _on_grid(self, cube: SSAValue, grid: Grid) -> SSAValue:
+        """An output; a copy where the same integers are an input or output on another grid already."""
+        if self.grids.get(cube, grid) != grid:
+            cube = self.requantized(cube, [], Converter())
+        self.grids[cube] = grid
+        return cube
 
     def poison(self, value: SSAValue) -> None:
         """Readers of a refused operator's result find nothing, and say nothing."""
@@ -131,7 +137,7 @@ class Integers(Lowering):
     def _found(self, value: SSAValue) -> Reals | Stored:
         if value in self._held:
             return self._held[value]
-        if isinstance(value, BlockArgument):
+        if value in self.input_shapes:
             self.refuse("an input of real numbers that no QuantizeLinear reads first; quantise it")
         if self.real_constant(value) is not None:
             self.refuse("a constant where a computed value is needed; run constprop-onnx first")
@@ -174,6 +180,8 @@ class Integers(Lowering):
         """An input of the network as integers on `grid`, which its first reader decides; else `None`."""
         if not isinstance(value, BlockArgument) or value in self._held:
             return None
+        if value not in self.input_shapes:
+            raise NotThere("an input that the DLA does not take")
         self.grids[value] = grid
         shape = cube_of(value.type)
         self._held[value] = Affine.of(value, shape, self.input_shapes[value], grid)
@@ -324,11 +332,13 @@ class Integers(Lowering):
         """A constant operand as one number, or one for each channel."""
         if constant.size == 1:
             return constant.reshape(1).astype(np.float64)
-        spread = (1,) * (len(shape) - constant.ndim) + constant.shape
-        cube = cube_shape(shape)
-        if cube is None or source.cube != cube or cube_shape(spread) != (cube.channels, 1, 1):
+        if source.shape != shape:
+            self.refuse(f"{list(source.shape)} is broadcast to {list(shape)}; expand it first")
+        spread = np.broadcast_to(constant, shape).reshape(source.cube)
+        first = spread[:, :1, :1]
+        if np.any(spread != first):
             self.refuse(f"a constant of {list(constant.shape)} on {list(shape)} (one for a channel, or all)")
-        return constant.reshape(-1).astype(np.float64)
+        return first.reshape(-1).astype(np.float64)
 
 
 def _along(numbers: Array, axis: int, rank: int) -> Array:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, NoReturn, TypeAlias, TypeVar
 
 import numpy as np
@@ -25,7 +26,7 @@ from xonnc.dialects.dla.attributes import (
 )
 from xonnc.dialects.dla.engines import CdpOp, ConvOp, PdpOp, PowerOp, SdpOp, SoftmaxOp
 from xonnc.dialects.dla.storage import ConstantOp
-from xonnc.dialects.dla.types import CubeShape, FlowType, cube_of, shape_of
+from xonnc.dialects.dla.types import CubeShape, FlowType, cube_of, is_tensor, shape_of
 from xonnc.dialects.onnx.elements import DisposablePool, elements_array
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.op import OnnxOp
@@ -35,6 +36,7 @@ from xonnc.formats.nvdla.constants import Precision
 from xonnc.formats.nvdla.quantization import Grid
 from xonnc.lowering.planning.shapes import Window
 from xonnc.targets import NvdlaTarget
+from xonnc.targets.limits import DIMENSION
 
 Array: TypeAlias = npt.NDArray[Any]
 Operand: TypeAlias = tuple[Stage, SSAValue | None]
@@ -87,18 +89,17 @@ class Cube:
 
 def cube_shape(shape: Sequence[int]) -> CubeShape | None:
     """
-    How a tensor of one image lies: `1xCxHxW` as it is, `1xCxL` with height 1, `1xC` and `C` in one position.
+    How a tensor lies: `1xCxHxW` as it is, `1xCxL` with height 1, `1xC` and `C` in one position.
 
-    `None` for other ranks, a batch above one, and empty tensors.
+    The images of a batch lie one behind the other, as channels; so do the dimensions of more than four that
+    are not the last two. `None` for empty tensors.
     """
-    if not 1 <= len(shape) <= 4 or min(shape) < 1:
+    if min(shape, default=1) < 1:
         return None
-    padded = (1, *shape) if len(shape) == 1 else tuple(shape)
-    if padded[0] != 1:
-        return None
-    if len(padded) == 3:
-        return CubeShape(padded[1], 1, padded[2])
-    return CubeShape(*(*padded[1:], 1, 1)[:3])
+    if len(shape) < 3:
+        return CubeShape(prod(shape), 1, 1)
+    height = 1 if len(shape) == 3 else shape[-2]
+    return CubeShape(prod(shape) // (height * shape[-1]), height, shape[-1])
 
 
 class Lowering:
@@ -124,8 +125,17 @@ class Lowering:
         """Adds `op` under the name of the node being lowered."""
         assert self._at is not None, "start comes first"
         op.location = derived(self._at.location)
+        self._check_sizes(op)
         Builder(InsertPoint.before(self._at)).insert(op)
         self._added.add(op)
+
+    def _check_sizes(self, op: Operation) -> None:
+        """Gives up if a result has more channels, rows or columns than the engines count."""
+        if isinstance(op, ConstantOp | UnrealizedConversionCastOp):
+            return
+        for type_ in op.result_types:
+            if is_tensor(type_) or isinstance(type_, FlowType):
+                self.check(DIMENSION.broken(max(cube_of(type_))))
 
     def start(self, op: Operation) -> None:
         """From now on operations are added in front of `op`."""
@@ -187,7 +197,7 @@ class Lowering:
             raise NotThere("an operand that the DLA does not have")
         shape = cube_shape(array.shape)
         if shape is None:
-            self.refuse(f"a constant of shape {list(array.shape)} is no cube (rank 1 to 4, batch 1)")
+            self.refuse(f"a constant of shape {list(array.shape)} has no elements")
         constant = self.constant_cube(array.reshape(1, *shape))
         return Cube(self.sdp(constant, []), array.shape)
 

@@ -21,7 +21,9 @@ def lrn(op: LRNOp, to: Lowering) -> Cube:
 
 def check_lrn(op: LRNOp, to: Lowering) -> tuple[float, float]:
     """What the sum of squares is multiplied by, and what is added; gives up if the CDP cannot."""
-    size = op.size.value.data
+    size, shape = op.size.value.data, to.result_shape(op)
+    if len(shape) > 4 or shape[:1] != (1,):
+        to.refuse(f"{list(shape)} (the CDP normalises across the channels of one image); cut the batch")
     scale, bias = op.alpha.value.data / size, op.bias.value.data
     if size not in LRN_SIZES:
         to.refuse(f"size {size} (the CDP takes {', '.join(map(str, LRN_SIZES))})")

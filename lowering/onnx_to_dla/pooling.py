@@ -46,6 +46,7 @@ def average_pool(op: AveragePoolOp, to: Lowering) -> Cube:
 @lowers(GlobalAveragePoolOp)
 def global_average_pool(op: GlobalAveragePoolOp, to: Lowering) -> Cube:
     """The mean of each channel."""
+    check_planar(op, to)
     pooled, factor = cascade(to.image(op.X), PoolMode.AVERAGE, to)
     return Cube(to.scaled(pooled, np.full((1, 1), factor, np.float32)), to.result_shape(op))
 
@@ -53,7 +54,15 @@ def global_average_pool(op: GlobalAveragePoolOp, to: Lowering) -> Cube:
 @lowers(GlobalMaxPoolOp)
 def global_max_pool(op: GlobalMaxPoolOp, to: Lowering) -> Cube:
     """The greatest element of each channel."""
+    check_planar(op, to)
     return Cube(cascade(to.image(op.X), PoolMode.MAX, to)[0], to.result_shape(op))
+
+
+def check_planar(op: GlobalAveragePoolOp | GlobalMaxPoolOp, to: Lowering) -> None:
+    """Gives up images with more dimensions than rows and columns."""
+    rank = len(to.result_shape(op))
+    if rank > 4:
+        to.refuse(f"a pooling over {rank - 2} dimensions (images have 2)")
 
 
 class PoolOp(WindowOp, Protocol):

@@ -9,7 +9,6 @@ from xdsl.ir import SSAValue
 
 from xonnc.dialects.dla.attributes import Converter, PoolMode
 from xonnc.dialects.dla.engines import SoftmaxOp as DlaSoftmaxOp
-from xonnc.dialects.dla.storage import ConcatOp as DlaConcatOp
 from xonnc.dialects.dla.types import cube_of
 from xonnc.dialects.onnx.ops.extra import BatchNormalizationInferenceModeOp, MaxPoolSingleOutOp
 from xonnc.dialects.onnx.ops.math import AddOp, ClipOp, MulOp, ReluOp, SoftmaxOp, SoftmaxV11Op, SumOp
@@ -29,11 +28,11 @@ from xonnc.dialects.onnx.types import NONE
 from xonnc.formats.nvdla.quantization import LARGEST, Grid
 from xonnc.lowering.onnx_to_dla.integers import Integers, Stored, lowers
 from xonnc.lowering.onnx_to_dla.lowering import Array, Cube, cube_shape
-from xonnc.lowering.onnx_to_dla.pooling import averages, cascade, pool, pool_windows
+from xonnc.lowering.onnx_to_dla.pooling import averages, cascade, check_planar, pool, pool_windows
 from xonnc.lowering.onnx_to_dla.quantized_functions import Tabled
 from xonnc.lowering.onnx_to_dla.quantized_products import product_of
 from xonnc.lowering.onnx_to_dla.reals import Affine, Bound, Joined, Moved, Reals, Sum
-from xonnc.lowering.onnx_to_dla.tensor import channels_picked, check_softmax, picking
+from xonnc.lowering.onnx_to_dla.tensor import channels_picked, check_softmax, picking, side_by_side
 from xonnc.lowering.planning.shapes import Window
 
 RELU = Bound(0.0, True)
@@ -176,6 +175,9 @@ def _of_channels(value: SSAValue, what: str, source: Affine, shape: tuple[int, .
 @lowers(MaxPoolSingleOutOp)
 def max_pool(op: MaxPoolSingleOutOp, to: Integers) -> Reals:
     """The greatest of each window: picking commutes with rounding."""
+    cube = cube_shape(to.reals(op.X).shape)
+    assert cube is not None, "the source has elements"
+    pool_windows(op, cube, to)
 
     def move(value: SSAValue) -> SSAValue:
         return pool(value, PoolMode.MAX, pool_windows(op, cube_of(value.type), to)[1], to)
@@ -186,12 +188,14 @@ def max_pool(op: MaxPoolSingleOutOp, to: Integers) -> Reals:
 @lowers(GlobalMaxPoolOp)
 def global_max_pool(op: GlobalMaxPoolOp, to: Integers) -> Reals:
     """The greatest of each channel."""
+    check_planar(op, to)
     return to.moved(op.X, to.result_shape(op), lambda value: cascade(value, PoolMode.MAX, to)[0])
 
 
 @lowers(GlobalAveragePoolOp)
 def global_average_pool(op: GlobalAveragePoolOp, to: Integers) -> Reals:
     """The mean of each channel, in the unit of the source."""
+    check_planar(op, to)
     source = to.stored_image(op.X)
     pooled, factor = cascade(source.value, PoolMode.AVERAGE, to)
     return to.mean(source, pooled, np.full((1, 1), factor), to.result_shape(op))
@@ -211,14 +215,12 @@ def average_pool(op: AveragePoolOp, to: Integers) -> Reals:
 def concat(op: ConcatOp, to: Integers) -> Reals:
     """Cubes side by side, each rounded to the common grid where it is made."""
     shape = to.result_shape(op)
-    cube, axis = cube_shape(shape), op.axis.value.data % len(shape)
-    if cube is None or axis == 0:
-        to.refuse(f"concatenation of {list(shape)} along axis {axis} (the core joins parts of one image)")
+    axis = op.axis.value.data % len(shape)
     parts = tuple(to.reals(value) for value in op.inputs)
-    along = 3 if len(shape) == 3 and axis == 2 else axis
 
     def join(values: list[SSAValue]) -> SSAValue:
-        return values[0] if len(values) == 1 else to(DlaConcatOp(values, along, to.cube_type(cube)))
+        cubes = [Cube(value, part.shape) for value, part in zip(values, parts, strict=True)]
+        return side_by_side(cubes, axis, shape, to)
 
     return Joined(parts, shape, join)
 

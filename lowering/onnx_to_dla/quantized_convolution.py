@@ -10,9 +10,17 @@ from xonnc.dialects.dla.types import CubeShape, cube_of
 from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.onnx_to_dla.convolution import channels_of, dense
+from xonnc.formats.nvdla.quantization import LARGEST
+from xonnc.lowering.onnx_to_dla.convolution import (
+    across_rows,
+    batch_of,
+    channels_of,
+    dense,
+    rows_of,
+    tiled,
+)
 from xonnc.lowering.onnx_to_dla.integers import Integers, Kernels, lowers
-from xonnc.lowering.onnx_to_dla.lowering import Array, cube_shape
+from xonnc.lowering.onnx_to_dla.lowering import Array, Cube
 from xonnc.lowering.onnx_to_dla.reals import Affine, Joined, Reals, Sum
 from xonnc.lowering.onnx_to_dla.windows import counts, exact, window_of
 from xonnc.lowering.planning.feasibility import conv_limits, kernels_at_once
@@ -22,8 +30,11 @@ from xonnc.lowering.planning.shapes import Window
 
 @lowers(ConvOp)
 def conv(op: ConvOp, to: Integers) -> Reals:
-    """A convolution and its bias; with groups, one for every few groups that fill whole atoms."""
-    source = to.stored_image(op.X)
+    """
+    A convolution and its bias; with groups, one for every few groups that fill whole atoms. The images of a
+    batch are groups as well.
+    """
+    source, here = to.stored_image(op.X), to.stored_row(op.X)[1]
     kernels = to.kernels_of(op.W, 0, "the kernels")
     if kernels.array.ndim not in (3, 4):
         to.refuse(f"a convolution over {kernels.array.ndim - 2} dimensions (the core takes 1 or 2)")
@@ -33,17 +44,24 @@ def conv(op: ConvOp, to: Integers) -> Reals:
     bias = None if op.B.type == NONE else to.real_constant(op.B)
     if bias is None and op.B.type != NONE:
         to.refuse("the bias must be constant, found a computed value")
-    groups, shape = op.group.value.data, to.result_shape(op)
-    if groups == 1:
-        return convolution(source, kernels, bias, window, shape, to)
-    return _grouped(source, kernels, bias, window, groups, shape, to)
+    batch = batch_of(here, to)
+    bias = None if bias is None else tiled(bias, batch)
+    groups = op.group.value.data * batch
+    return _grouped(source, _tiled(kernels, batch), bias, window, groups, to.result_shape(op), to)
+
+
+def _tiled(kernels: Kernels, times: int) -> Kernels:
+    """Kernels once for each image of a batch."""
+    return Kernels(tiled(kernels.array, times), _tiled_scales(kernels, times))
+
+
+def _tiled_scales(kernels: Kernels, times: int) -> Array:
+    return kernels.scales if kernels.scales.size == 1 else tiled(kernels.scales, times)
 
 
 @lowers(GemmOp)
 def gemm(op: GemmOp, to: Integers) -> Reals:
     """`alpha A B + beta C` with constant B and C: a convolution whose kernel covers the whole cube of A."""
-    if op.transA.value.data:
-        to.refuse("transA = 1 (the core multiplies one row by constants); drop the transposition")
     kernels = to.kernels_of(op.B, 0 if op.transB.value.data else 1, "B")
     shape = to.result_shape(op)
     bias = None if op.C.type == NONE else to.real_constant(op.C)
@@ -51,28 +69,47 @@ def gemm(op: GemmOp, to: Integers) -> Reals:
         to.refuse("C must be constant, found a computed value")
     if bias is not None:
         bias = np.broadcast_to(bias * np.float32(op.beta.value.data), shape).reshape(-1)
-    return product(op.A, Kernels(kernels.array, kernels.scales * op.alpha.value.data), bias, shape, to)
+    kernels = Kernels(kernels.array, kernels.scales * op.alpha.value.data)
+    if op.transA.value.data:
+        source, here = to.stored_row(op.A)
+        weights = across_rows(kernels.array, Cube(source.value, here), to)
+        columns = weights.shape[0] // kernels.array.shape[0]
+        return convolution(
+            source, Kernels(weights, _tiled_scales(kernels, columns)), bias, Window((1, 1)), shape, to
+        )
+    return product(op.A, kernels, bias, shape, to)
 
 
 @lowers(MatMulOp)
 def matmul(op: MatMulOp, to: Integers) -> Reals:
-    """A row times a constant matrix."""
-    kernels = to.kernels_of(op.B, 1, "the second factor")
-    if kernels.array.ndim != 2:
-        to.refuse(f"a second factor of rank {kernels.array.ndim} (the core takes one matrix)")
-    return product(op.A, kernels, None, to.result_shape(op), to)
+    """Rows times a constant matrix; of several, each is a group of a convolution."""
+    factor = to.real_constant(op.B)
+    if factor is not None and factor.ndim > 2:
+        to.refuse(f"a second factor of rank {factor.ndim} (the core takes one matrix)")
+    is_vector = factor is not None and factor.ndim == 1
+    kernels = to.kernels_of(op.B, 0 if is_vector else 1, "the second factor")
+    return product(op.A, _one_output(kernels) if is_vector else kernels, None, to.result_shape(op), to)
+
+
+def _one_output(kernels: Kernels) -> Kernels:
+    """A vector as a matrix with one output, whose numbers share a scale."""
+    if kernels.scales.size == 1:
+        return Kernels(kernels.array[np.newaxis], kernels.scales)
+    numbers = kernels.array * kernels.scales
+    scale = np.array([np.abs(numbers).max() or 1.0]) / LARGEST
+    return Kernels(np.rint(numbers / scale).astype(np.int8)[np.newaxis], scale)
 
 
 def product(
     factor: SSAValue, kernels: Kernels, bias: Array | None, shape: tuple[int, ...], to: Integers
 ) -> Reals:
-    """A matrix (`NxK`) times one row of K numbers: its cube's elements are in the row's order already."""
-    row, here = to.stored_row(factor)
-    cube = cube_of(row.value.type)
-    if cube.elements != kernels.array.shape[1] or cube_shape(shape) is None:
-        to.refuse(f"a product of {list(here)} by a matrix (the core takes a single row)")
-    weights = Kernels(kernels.array.reshape(kernels.array.shape[0], *cube), kernels.scales)
-    return convolution(row, weights, bias, Window((cube.height, cube.width)), shape, to)
+    """A matrix (`NxK`) times rows of K numbers: a row's channels have its elements in order already."""
+    source, here = to.stored_row(factor)
+    cube = cube_of(source.value.type)
+    rows = rows_of(Cube(source.value, here), kernels.array.shape[1], to)
+    array = kernels.array.reshape(kernels.array.shape[0], cube.channels // rows, *cube[1:])
+    weights = _tiled(Kernels(array, kernels.scales), rows)
+    return _grouped(source, weights, bias, Window((cube.height, cube.width)), rows, shape, to)
 
 
 def convolution(
@@ -112,6 +149,8 @@ def _grouped(
     shape: tuple[int, ...],
     to: Integers,
 ) -> Reals:
+    if groups == 1:
+        return convolution(source, kernels, bias, window, shape, to)
     weights = kernels.array
     inputs, outputs = cube_of(source.value.type).channels, weights.shape[0]
     if inputs % groups or outputs % groups:

@@ -9,7 +9,9 @@ from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.ops.nn import ConvTransposeOp
 from xonnc.dialects.onnx.ops.tensor import ResizeOp, ResizeV13Op, ResizeV18Op
 from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.onnx_to_dla.convolution import batch_of, tiled
 from xonnc.lowering.onnx_to_dla.integers import Integers, Kernels, lowers
+from xonnc.lowering.onnx_to_dla.lowering import cube_shape
 from xonnc.lowering.onnx_to_dla.quantized_convolution import convolution
 from xonnc.lowering.onnx_to_dla.reals import Joined, Reals, Sum
 from xonnc.lowering.onnx_to_dla.upsampling import (
@@ -26,21 +28,26 @@ from xonnc.lowering.onnx_to_dla.upsampling import (
 @lowers(ConvTransposeOp)
 def conv_transpose(op: ConvTransposeOp, to: Integers) -> Reals:
     """A convolution for each phase of the result, `stride` in each dimension; the phases take turns."""
-    source, shape, groups = to.stored_image(op.X), to.result_shape(op), op.group.value.data
+    source, shape = to.stored_image(op.X), to.result_shape(op)
+    batch = batch_of(shape, to)
+    groups = op.group.value.data * batch
     kernels = to.kernels_of(op.W, 1, "the kernels")
     if kernels.array.ndim != 4:
         to.refuse(f"a transposed convolution over {kernels.array.ndim - 2} dimensions (images have 2)")
-    if groups > 1 and kernels.scales.size > 1:
+    if op.group.value.data > 1 and kernels.scales.size > 1:
         to.refuse("groups with a scale for each output; use one scale for all")
     bias = None if op.B.type == NONE else to.real_constant(op.B)
     if bias is None and op.B.type != NONE:
         to.refuse("the bias must be constant, found a computed value")
-    weights = spread(kernels.array.swapaxes(0, 1), groups, values_of(op.dilations) or (1, 1))
+    bias = None if bias is None else tiled(bias, batch)
+    scales = kernels.scales if kernels.scales.size == 1 else tiled(kernels.scales, batch)
+    given = tiled(kernels.array.swapaxes(0, 1), batch)
+    weights = spread(given, groups, values_of(op.dilations) or (1, 1))
     plan = transposed(op, weights.shape[2:], cube_of(source.value.type), to)
     parts = [
         convolution(
             Sum(plan.source(source.value, row, column, to), source.grid),
-            Kernels(taps_of(weights, row, column), kernels.scales),
+            Kernels(taps_of(weights, row, column), scales),
             bias,
             plan.window(row, column),
             shape,
@@ -61,6 +68,9 @@ def conv_transpose(op: ConvTransposeOp, to: Integers) -> Reals:
 @lowers(ResizeOp, ResizeV18Op, ResizeV13Op)
 def resize(op: ResizeOp | ResizeV18Op | ResizeV13Op, to: Integers) -> Reals:
     """The nearest neighbours, by integer factors: copies that take turns."""
+    cube = cube_shape(to.reals(op.X).shape)
+    assert cube is not None, "the source has elements"
+    factors(op, cube, to)
 
     def move(value: SSAValue) -> SSAValue:
         return repeated(value, factors(op, cube_of(value.type), to), to)

@@ -4,6 +4,7 @@ Operators that change shapes (concatenation, reshapes, transpositions), what tra
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 import numpy as np
@@ -27,7 +28,7 @@ from xonnc.dialects.onnx.ops.tensor import (
     UnsqueezeV11Op,
 )
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.onnx_to_dla.convolution import convolution
+from xonnc.lowering.onnx_to_dla.convolution import channels_of, convolution
 from xonnc.lowering.onnx_to_dla.lowering import Array, Cube, Lowering, cube_shape, lowers
 from xonnc.lowering.planning.shapes import Window
 from xonnc.targets.limits import lacks_emulator
@@ -39,18 +40,42 @@ def concat(op: ConcatOp, to: Lowering) -> Cube:
     Cubes side by side: producers write into one surface, nothing is copied where channels fill whole atoms.
     """
     shape = to.result_shape(op)
-    cube = cube_shape(shape)
-    sources = [to.image(value) for value in op.inputs]
-    axis = op.axis.value.data % len(shape)
-    if cube is None or axis == 0:
-        to.refuse(
-            f"concatenation of {list(shape)} along axis {axis} (the core joins channels, rows or columns of "
-            "one image)"
-        )
+    sources = [to.cube(value) for value in op.inputs]
+    return Cube(side_by_side(sources, op.axis.value.data % len(shape), shape, to), shape)
+
+
+MOST_PARTS = 64
+"""Parts of channels that one concatenation may have."""
+
+
+def side_by_side(sources: Sequence[Cube], axis: int, shape: tuple[int, ...], to: Lowering) -> SSAValue:
+    """Tensors joined to one of `shape` along a dimension."""
+    for source in sources:
+        to.check_image(source)
     if len(sources) == 1:
-        return Cube(sources[0], shape)
-    along = 3 if len(shape) == 3 and axis == 2 else axis
-    return Cube(to(DlaConcatOp(sources, along, to.cube_type(cube))), shape)
+        return sources[0].value
+    cube = cube_shape(shape)
+    if cube is None:
+        to.refuse(f"a concatenation of {list(shape)}, which has no elements")
+    values = [source.value for source in sources]
+    if is_position(axis, shape):
+        return to(DlaConcatOp(values, 3 if axis == len(shape) - 1 else 2, to.cube_type(cube)))
+    outer = prod(shape[:axis])
+    if outer * len(values) > MOST_PARTS:
+        to.refuse(f"a concatenation of {outer * len(values)} parts (up to {MOST_PARTS}); cut the batch")
+    steps = [cube_of(value.type).channels // outer for value in values]
+    if outer > 1:
+        values = [
+            channels_of(value, place * step, (place + 1) * step, to)
+            for place in range(outer)
+            for value, step in zip(values, steps, strict=True)
+        ]
+    return to(DlaConcatOp(values, 1, to.cube_type(cube)))
+
+
+def is_position(axis: int, shape: Sequence[int]) -> bool:
+    """Whether a dimension of a tensor is the rows or columns of its cube; else it is of the channels."""
+    return axis >= max(len(shape) - 2, 2)
 
 
 @lowers(ReshapeOp, SqueezeOp, SqueezeV11Op, UnsqueezeOp, UnsqueezeV11Op)
@@ -76,6 +101,9 @@ def dropout(op: DropoutOp | DropoutV10Op, to: Lowering) -> Cube:
     """Nothing, at inference."""
     if op.mask.type != NONE and any(op.mask.uses):
         to.refuse("a mask that somebody reads; drop the second output")
+    if isinstance(op, DropoutOp) and op.training_mode.type != NONE:
+        if np.any(to.weights(op.training_mode, "training_mode")):
+            to.refuse("training_mode 1 (the engines draw no random numbers); set it to 0")
     return to.cube(op.data)
 
 

@@ -23,7 +23,7 @@ from xonnc.dialects.onnx.ops.nn import ConvTransposeOp
 from xonnc.dialects.onnx.ops.tensor import ResizeOp, ResizeV13Op, ResizeV18Op
 from xonnc.dialects.onnx.types import NONE
 from xonnc.formats.nvdla.geometry import LARGEST_DIMENSION
-from xonnc.lowering.onnx_to_dla.convolution import convolution
+from xonnc.lowering.onnx_to_dla.convolution import batch_of, convolution, tiled
 from xonnc.lowering.onnx_to_dla.lowering import Array, Cube, Lowering, cube_shape, lowers
 from xonnc.lowering.onnx_to_dla.pooling import pool
 from xonnc.lowering.planning.shapes import Window
@@ -133,7 +133,10 @@ def conv_transpose(op: ConvTransposeOp, to: Lowering) -> Cube:
     bias = None if op.B.type == NONE else to.weights(op.B, "the bias")
     if weights.ndim != 4:
         to.refuse(f"a transposed convolution over {weights.ndim - 2} dimensions (images have 2)")
-    weights = spread(weights, op.group.value.data, values_of(op.dilations) or (1, 1))
+    batch = batch_of(to.result_shape(op), to)
+    bias = None if bias is None else tiled(bias, batch)
+    groups = op.group.value.data * batch
+    weights = spread(tiled(weights, batch), groups, values_of(op.dilations) or (1, 1))
     plan = transposed(op, weights.shape[2:], cube_of(image.type), to)
     made = [
         [

@@ -14,7 +14,7 @@ from onnx import numpy_helper, parser
 from xonnc.calibration import read_samples
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.calibration import Range, read_calibration, write_calibration
-from xonnc.runtime.calibration import METHODS
+from xonnc.runtime.calibration import METHODS, calibrate
 from xonnc.runtime.reference import Reference
 from xonnc.tools.driver import main
 
@@ -177,6 +177,20 @@ def test_samples_that_do_not_fit(
 def test_an_empty_folder(tmp_path: Path):
     with pytest.raises(XonncError, match=r"no \.npy or \.npz files in it"):
         read_samples(tmp_path, {"x": (1, 3)})
+
+
+def test_values_that_are_no_floats_have_no_range(tmp_path: Path):
+    path = tmp_path / "model.onnx"
+    text = """
+        <ir_version: 8, opset_import: ["" : 20]>
+        m (string[2] s, float[2] x) => (bool[2] t, float[2] y) {
+          t = RegexFullMatch <pattern = "a"> (s)
+          y = Relu (x)
+        }
+    """
+    onnx.save(parser.parse_model(text), path)
+    ranges = calibrate(path, [{"s": np.array(["a", "b"]), "x": np.array([-1, 2], np.float32)}])
+    assert ranges == {"x": Range(-1, 2), "y": Range(0, 2)}
 
 
 def test_models_that_are_rounded_already_stay(network: Path, capsys: pytest.CaptureFixture[str]):

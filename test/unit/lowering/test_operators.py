@@ -277,7 +277,56 @@ TENSORS = [
 ]
 
 
-ALL = ENLARGED + FUNCTIONS + CONVOLUTIONS + PRODUCTS + ELEMENTWISE + POOLS + NORMALIZATIONS + TENSORS
+BATCHES = [
+    case(
+        "batch of images",
+        "y = Conv<pads=[1,1,1,1]>(x, w, b)",
+        x=(3, 5, 6, 7),
+        weights={"w": (4, 5, 3, 3), "b": (4,)},
+    ),
+    case("batch in groups", "y = Conv<group=2>(x, w)", x=(2, 16, 6, 7), weights={"w": (32, 8, 1, 1)}),
+    case("batch of rows", "y = Conv(x, w)", x=(2, 5, 9), weights={"w": (4, 5, 3)}),
+    case(
+        "batch transposed",
+        "y = ConvTranspose<strides=[2,2]>(x, w, b)",
+        x=(2, 3, 4, 5),
+        weights={"w": (3, 4, 2, 3), "b": (4,)},
+    ),
+    case("batch pooled", "y = AveragePool<kernel_shape=[2,2]>(x)", x=(3, 5, 6, 7)),
+    case(
+        "batch normalised",
+        "y = BatchNormalization(x, s, b, m, v)",
+        x=(2, 3, 4, 5),
+        weights={"s": (3,), "b": (3,), "m": (3,), "v": np.array([0.5, 2.0, 1.0], np.float32)},
+    ),
+    case("batch with slopes", "y = PRelu(x, s)", x=(2, 3, 4, 5), weights={"s": (3, 1, 1)}),
+    case("three dimensions", "y = Add(x, z)", inputs={"x": (3, 4, 5), "z": (3, 4, 5)}),
+    case(
+        "five dimensions", "a = Relu(x)\ny = Add(a, z)", inputs={"x": (2, 3, 2, 4, 5), "z": (2, 3, 2, 4, 5)}
+    ),
+    case("gates of a batch", "y = Mul(x, z)", inputs={"x": (2, 3, 4, 5), "z": (2, 3, 1, 1)}),
+    case("no dimension", "y = Relu(x)", x=()),
+    case("concat of a batch", "a = Relu(x)\ny = Concat<axis=1>(a, x)", x=(2, 5, 3, 4)),
+    case("concat to a batch", "a = Relu(x)\ny = Concat<axis=0>(a, x)", x=(2, 5, 3, 4)),
+    case("concat of five dimensions", "a = Relu(x)\ny = Concat<axis=3>(a, x)", x=(1, 2, 3, 4, 5)),
+    case(
+        "nearest of a batch",
+        "y = Resize(x, , s)",
+        x=(2, 3, 4, 5),
+        weights={"s": np.array([1, 1, 2, 2], np.float32)},
+    ),
+    case("transpose of a matrix", "y = Transpose<perm=[1,0]>(x)", x=(5, 4)),
+    case("gemm of rows", "y = Gemm(x, w, b)", x=(5, 20), weights={"w": (20, 7), "b": (7,)}),
+    case("gemm of columns", "y = Gemm<transA=1>(x, w, b)", x=(20, 5), weights={"w": (20, 7), "b": (5, 7)}),
+    case("gemm of flat images", "f = Flatten(x)\ny = Gemm(f, w)", x=(3, 4, 2, 3), weights={"w": (24, 7)}),
+    case("matmul of rows", "y = MatMul(x, w)", x=(1, 6, 20), weights={"w": (20, 7)}),
+    case("matmul by a vector", "y = MatMul(x, w)", x=(6, 20), weights={"w": (20,)}),
+]
+
+
+ALL = (
+    BATCHES + ENLARGED + FUNCTIONS + CONVOLUTIONS + PRODUCTS + ELEMENTWISE + POOLS + NORMALIZATIONS + TENSORS
+)
 
 
 @pytest.mark.parametrize(("nodes", "options"), ALL)

@@ -50,7 +50,17 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     (
         "y = Conv(x, w)",
         {"x": (1, 2, 4, 4, 4), "weights": {"w": (3, 2, 1, 1, 1)}},
-        "input 0: tensor<1x2x4x4x4xf32> (the DLA takes one image 1xCxHxW",
+        "a convolution over 3 dimensions (the core takes 1 or 2)",
+    ),
+    (
+        "y = Conv(x, w)",
+        {"x": (33, 2, 4, 4), "weights": {"w": (3, 2, 1, 1)}},
+        "a batch of 33 (up to 32, as groups); make it smaller",
+    ),
+    (
+        "y = Relu(x)",
+        {"x": (2, 8192, 1)},
+        "input 0: size 16384 (the core takes up to 8192); cut the tensor in front of the node",
     ),
     (
         "y = Conv(x, z)",
@@ -87,11 +97,11 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
         {"weights": {"w": (1, 2048, 3, 3)}, "x": (1, 2048, 3, 8000)},
         "does not fit the convolution buffer",
     ),
-    ("y = Gemm<transA=1>(x, w)", {"weights": {"w": (1, 5)}, "x": (1, 4)}, "transA = 1"),
+    ("y = Gemm<transA=1>(x, w)", {"weights": {"w": (3, 5)}, "x": (3, 40)}, "transA = 1 on [3, 40]"),
     (
         "y = Gemm(x, w)",
-        {"weights": {"w": (4, 5)}, "x": (3, 4)},
-        "input 0: tensor<3x4xf32> (the DLA takes one image 1xCxHxW",
+        {"weights": {"w": (4, 5)}, "x": (33, 4)},
+        "a product of 33 rows by a matrix (up to 32, as groups); make it smaller",
     ),
     (
         "y = MatMul(x, w)",
@@ -100,8 +110,8 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
     ),
     (
         "y = MatMul(x, w)",
-        {"weights": {"w": (4, 5)}, "x": (1, 3, 4)},
-        "a product of [1, 3, 4] by a matrix (the core takes a single row)",
+        {"weights": {"w": (4, 5)}, "x": (1, 1, 3, 4)},
+        "a product of [1, 1, 3, 4] by a matrix with 4 rows (it lies as [1, 3, 4]",
     ),
     ("y = Div(x, c)", {"weights": {"c": np.array([0.0], np.float32)}}, "a divisor that is zero"),
     ("y = Div(x, z)", {"inputs": {"x": (1, 3, 2, 2), "z": (1, 3, 2, 2)}}, "the divisor must be a constant"),
@@ -141,7 +151,26 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
         {"x": (1, 3, 8, 1100)},
         "1093 columns of pooled output exceed the PDP's line buffer even in pieces",
     ),
-    ("y = Concat<axis=0>(x, x)", {}, "concatenation of [2, 3, 8, 8] along axis 0"),
+    (
+        "y = Concat<axis=1>(x, x)",
+        {"x": (33, 1, 2, 2)},
+        "a concatenation of 66 parts (up to 64); cut the batch",
+    ),
+    (
+        "y = LRN<size=3>(x)",
+        {"x": (2, 8, 2, 2)},
+        "[2, 8, 2, 2] (the CDP normalises across the channels of one image); cut the batch",
+    ),
+    (
+        "y = GlobalMaxPool(x)",
+        {"x": (1, 2, 3, 4, 5)},
+        "a pooling over 3 dimensions (images have 2)",
+    ),
+    (
+        "y = Dropout(x, r, t)",
+        {"weights": {"r": np.array(0.5, np.float32), "t": np.array(True)}},
+        "training_mode 1 (the engines draw no random numbers); set it to 0",
+    ),
     ("y = Softmax<axis=1>(x)", {}, "softmax over 3 elements of [1, 3, 8, 8]"),
     (
         "r = Reshape(x, k)\ny = MaxPool<kernel_shape=[1,1]>(r)",

@@ -13,9 +13,7 @@ from xonnc.tools.refusals import FOLDER, Refusal, refusals
 @pytest.mark.parametrize(
     "refusal",
     [
-        Refusal(
-            "convolution", "transA = 1 (the core multiplies one row by constants)", "drop the transposition"
-        ),
+        Refusal("convolution", "a batch of … (up to …, as groups)", "make it smaller"),
         Refusal("pooling", "dilations … (the PDP takes 1)", WAY_OUT.removeprefix("; ")),
         Refusal(
             "lowering", "the result's shape is not known", "run shape-inference-onnx or fix the input shapes"

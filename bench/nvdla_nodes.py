@@ -1,0 +1,327 @@
+"""
+The node tests of the onnx package on the NVDLA: which of them run on the DLA, which in a package with the
+CPU, which the DLA refuses and why; what runs on the DLA is compared.
+
+    python bench/nvdla_nodes.py [--target nv_small] [--precision INT8] [--match conv] [--every 25]
+                                [--list] [--json FILE] [--write docs/nvdla-nodes.md]
+
+A node test has an input for every operand. Those past the first are constants here, as weights are in a
+network, but for operators that combine their operands on equal terms. For INT8 ranges come from the test's
+own inputs.
+
+FP16 is held against the expected outputs. INT8 is held against the exact integers of the rounded graph where
+the integer reference knows its operators, else against the expected outputs or the rounded graph in
+onnxruntime.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+from onnx import numpy_helper
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.utils.exceptions import VerifyException
+
+if __package__ in (None, ""):
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from bench.backend import Case, array_of, cases, contents
+from bench.nvdla_zoo import CONFIGURATIONS, Configuration
+from xonnc.calibration import calibrate_module
+from xonnc.compiler import CompilerBug, read_model
+from xonnc.errors import XonncError
+from xonnc.formats.nvdla.calibration import Ranges
+from xonnc.formats.nvdla.reader import parse_loadable
+from xonnc.formats.nvdla.writer import to_bytes
+from xonnc.formats.onnx.exporter import export_proto
+from xonnc.fuzzing.dla_reference import Reference as ExactReference
+from xonnc.fuzzing.dla_reference import Unknown
+from xonnc.fuzzing.dla_sweep import core_of
+from xonnc.packages import CompiledPackage, compile_package
+from xonnc.runtime.nvdla.simulator import Output, Simulator
+from xonnc.runtime.package import load_package
+from xonnc.runtime.reference import Reference
+from xonnc.targets import load_target
+
+Array = npt.NDArray[Any]
+Feeds = dict[str, Any]
+
+EQUALS = frozenset(("Add", "Concat", "Div", "Max", "Mean", "Min", "Mul", "Sub", "Sum"))
+"""Operators whose operands are all computed in networks."""
+
+MOST_ERROR = {"FP16": 1e-2, "INT8": 3e-2}
+"""The largest error in units of the largest number expected, where nothing exact is known."""
+
+LARGEST_HALF = 65504.0
+
+KINDS = ("DLA", "package", "refused")
+"""What may become of a case; anything else is a fault: `crash`, `wrong`."""
+
+SEVERAL = "(several nodes)"
+"""Stands for the operator of models of more than one node: functions written out."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one case in one configuration."""
+
+    case: str
+    operator: str
+    configuration: str
+    kind: str
+    detail: str = ""
+    """Why the DLA does not take it, what is wrong, or how it was compared."""
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether something is wrong with us."""
+        return self.kind not in KINDS
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A case as a network with weights: the model, what it is fed and what should come out."""
+
+    model: onnx.ModelProto
+    feeds: Feeds
+    expected: Sequence[object]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Prints the table; 1 if a case crashes or gives wrong numbers."""
+    parser = argparse.ArgumentParser(description="The node tests of the onnx package on the NVDLA.")
+    parser.add_argument("--target", default="", help="the configurations of this target alone")
+    parser.add_argument("--precision", default="", help="INT8 or FP16 alone")
+    parser.add_argument("--match", default="", help="cases whose name contains this")
+    parser.add_argument("--every", type=int, default=1, help="one case of so many")
+    parser.add_argument("--list", action="store_true", help="a line for each case that is not on the DLA")
+    parser.add_argument("--json", type=Path, help="file for all outcomes")
+    parser.add_argument("--write", type=Path, help="file for the page of documentation")
+    args = parser.parse_args(arguments)
+    wanted = [
+        one
+        for one in CONFIGURATIONS
+        if args.target in ("", one.target) and args.precision in ("", one.precision)
+    ]
+    outcomes: list[Outcome] = []
+    for case in [case for case in cases("node") if args.match in case.name][:: args.every]:
+        found = outcomes_of(case, wanted)
+        outcomes += found
+        for one in found:
+            if one.is_fault or (args.list and one.kind != "DLA"):
+                print(f"{one.case} on {one.configuration}: {one.kind}: {one.detail}", flush=True)
+    print(page(outcomes, list(map(str, wanted))))
+    if args.json:
+        args.json.write_text(json.dumps([asdict(one) for one in outcomes], indent=1) + "\n")
+    if args.write:
+        args.write.write_text(page(outcomes, list(map(str, wanted))))
+    return 1 if any(one.is_fault for one in outcomes) else 0
+
+
+def outcomes_of(case: Case, configurations: Iterable[Configuration] = CONFIGURATIONS) -> list[Outcome]:
+    """What becomes of a case in each configuration."""
+    model, data_sets = contents(case)
+    operators = [node.op_type for node in model.graph.node]
+    operator = operators[0] if len(operators) == 1 else SEVERAL
+    trial = None
+    if data_sets:
+        inputs, outputs = data_sets[0]
+        trial = trial_of(model, list(map(array_of, inputs)), list(map(array_of, outputs)))
+    found: list[Outcome] = []
+    for configuration in configurations:
+        kind, detail = ("refused", "no inputs to try") if trial is None else tried(trial, configuration)
+        found.append(Outcome(case.name, operator, str(configuration), kind, detail))
+    return found
+
+
+def trial_of(model: onnx.ModelProto, inputs: Sequence[object], outputs: Sequence[object]) -> Trial:
+    """A case with constants for the inputs that are weights."""
+    changed = onnx.ModelProto()
+    changed.CopyFrom(model)
+    graph = changed.graph
+    combined = {name for node in graph.node if node.op_type in EQUALS for name in node.input}
+    feeds: Feeds = {}
+    for index, (port, value) in enumerate(zip(list(graph.input), inputs, strict=False)):
+        if not port.type.HasField("tensor_type"):
+            feeds[port.name] = value
+            continue
+        array = np.asarray(value)
+        if index and not (port.name in combined and array.dtype.kind == "f"):
+            graph.initializer.append(numpy_helper.from_array(array, port.name))
+            graph.input.remove(port)
+        else:
+            feeds[port.name] = array
+    return Trial(changed, feeds, outputs)
+
+
+def tried(trial: Trial, configuration: Configuration) -> tuple[str, str]:
+    """What becomes of a case in a configuration, and why."""
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            return _tried(trial, configuration, Path(folder))
+    except XonncError as error:
+        return "refused", str(error).splitlines()[0]
+    except (CompilerBug, AssertionError, ArithmeticError, AttributeError, LookupError) as error:
+        return "crash", f"{type(error).__name__}: {error}"
+    except (NotImplementedError, TypeError, ValueError, VerifyException) as error:
+        return "crash", f"{type(error).__name__}: {error}"
+
+
+def _tried(trial: Trial, configuration: Configuration, folder: Path) -> tuple[str, str]:
+    path, rounded = folder / "case.onnx", folder / "rounded.onnx"
+    path.write_bytes(trial.model.SerializeToString())
+
+    def ranges(module: ModuleOp) -> Ranges:
+        try:
+            return calibrate_module(module, [trial.feeds])
+        except XonncError:
+            raise XonncError("no ranges to round by: onnxruntime does not run the case") from None
+
+    def watch(stage: str, module: ModuleOp) -> None:
+        if stage == "simplified":
+            rounded.write_bytes(export_proto(module).SerializeToString())
+
+    package = compile_package(path, configuration.target, watch, ranges if configuration.is_integer else None)
+    if not package.compiled:
+        return "refused", package.causes[0][2] if package.causes else "nothing is left to compute"
+    kind = "package" if package.cpu_nodes else "DLA"
+    if package.whole is not None and configuration.is_integer:
+        outputs = _simulated(package, configuration, trial.feeds)
+        try:
+            wrong = _exact_difference(rounded, configuration, trial.feeds, outputs)
+        except Unknown:
+            wrong = None
+        if wrong is not None:
+            return ("wrong", wrong) if wrong else (kind, "bit for bit")
+    package.write(folder / "case.xpkg")
+    found = load_package(folder / "case.xpkg").run(trial.feeds)
+    wrong = _difference(list(found.values()), trial.expected, configuration)
+    if wrong and configuration.is_integer:
+        # What clips where the test's numbers are rare is the rounding's doing, not the engines'.
+        wrong = _difference(list(found.values()), Reference(rounded).run(trial.feeds), configuration)
+    if wrong and not configuration.is_integer and _exceeds_halves(path, trial.feeds):
+        return kind, "beyond the range of FP16: not compared"
+    return ("wrong", wrong) if wrong else (kind, "within the tolerance")
+
+
+def _exceeds_halves(path: Path, feeds: Feeds) -> bool:
+    """Whether a value on the way is greater than FP16 holds."""
+    ranges = calibrate_module(read_model(path).module, [feeds])
+    return any(one.magnitude > LARGEST_HALF for one in ranges.values())
+
+
+def _simulated(package: CompiledPackage, configuration: Configuration, feeds: Feeds) -> list[Output]:
+    assert package.whole is not None
+    loadable = parse_loadable(to_bytes(package.whole.loadable))
+    simulator = Simulator(loadable, load_target(configuration.target))
+    return simulator.run([feeds[port.name].reshape(port.shape) for port in simulator.inputs])
+
+
+def _exact_difference(
+    rounded: Path, configuration: Configuration, feeds: Feeds, outputs: Sequence[Output]
+) -> str:
+    """How the integers differ from those of the reference; empty if not. `Unknown` if it has none."""
+    model = onnx.ModelProto.FromString(rounded.read_bytes())
+    expected = ExactReference(model, core_of(load_target(configuration.target))).run(feeds)
+    for integers, output in zip(expected, outputs, strict=True):
+        wrong = int((output.tensor.reshape(integers.shape) != integers).sum())
+        if wrong:
+            return f"{wrong} of {integers.size} integers differ"
+    return ""
+
+
+def _difference(found: Sequence[object], expected: Sequence[object], configuration: Configuration) -> str:
+    """How numbers differ by more than is allowed; empty if not."""
+    for one, other in zip(found, expected, strict=True):
+        numbers, wanted = np.asarray(one), np.asarray(other)
+        if wanted.dtype.kind != "f":
+            if numbers.shape != wanted.shape or not np.array_equal(numbers, wanted):
+                return f"{numbers.dtype} {list(numbers.shape)} that differ"
+            continue
+        if numbers.shape != wanted.shape:
+            return f"shape {list(numbers.shape)}, not {list(wanted.shape)}"
+        limited = np.clip(wanted.astype(np.float64), -LARGEST_HALF, LARGEST_HALF)
+        errors = np.abs(np.clip(numbers.astype(np.float64), -LARGEST_HALF, LARGEST_HALF) - limited)
+        largest = float(np.nanmax(np.abs(limited), initial=0.0)) or 1.0
+        if np.any(np.isnan(errors) != np.isnan(limited)):
+            return "NaN where there should be none, or none where there should be"
+        error = float(np.nanmax(errors, initial=0.0))
+        if error > MOST_ERROR[configuration.precision] * largest:
+            return f"error {error / largest:.2e} of the largest"
+    return ""
+
+
+def page(outcomes: Sequence[Outcome], configurations: Sequence[str]) -> str:
+    """The tables as Markdown."""
+    lines = [
+        "# Node tests on NVDLA",
+        "",
+        "Written by `python bench/nvdla_nodes.py --write docs/nvdla-nodes.md` from the node tests of onnx",
+        f"{onnx.__version__}. The first input is computed and the others are constants, except for operators",
+        f"that combine equals: {', '.join(sorted(EQUALS))}.",
+        "What runs on the DLA is simulated and compared.",
+        "",
+        *_shares(outcomes, configurations),
+        "",
+        "## By operator",
+        "",
+        "Cases on the DLA / in a package, part of them on the DLA / refused: the CPU runs them.",
+        "",
+        f"| operator | cases | {' | '.join(configurations)} |",
+        f"|---|---|{'---|' * len(configurations)}",
+    ]
+    for operator in sorted({one.operator for one in outcomes}):
+        here = [one for one in outcomes if one.operator == operator]
+        cells = [_cell([one for one in here if one.configuration == name]) for name in configurations]
+        if any(not cell.startswith("0 / 0 /") for cell in cells):
+            lines.append(f"| {operator} | {len(here) // len(configurations)} | {' | '.join(cells)} |")
+    nowhere = sorted(
+        {one.operator for one in outcomes} - {one.operator for one in outcomes if one.kind != "refused"}
+    )
+    lines += ["", f"Refused everywhere: {', '.join(nowhere)}.", "", "## Reasons", ""]
+    lines += [
+        "Of refusals, in all configurations, the most frequent first.",
+        "",
+        "| cases | operator | reason |",
+    ]
+    lines += ["|---|---|---|"]
+    reasons = Counter((one.operator, one.detail) for one in outcomes if one.kind == "refused")
+    for (operator, reason), count in reasons.most_common(60):
+        lines.append(f"| {count} | {operator} | {reason.replace('|', '/')[:160]} |")
+    return "\n".join(lines) + "\n"
+
+
+def _shares(outcomes: Sequence[Outcome], configurations: Sequence[str]) -> list[str]:
+    lines = [
+        "| configuration | cases | on the DLA | in a package | refused | faults | bit for bit |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name in configurations:
+        here = [one for one in outcomes if one.configuration == name]
+        kinds = Counter(one.kind for one in here)
+        faults = sum(one.is_fault for one in here)
+        exact = sum(one.detail == "bit for bit" for one in here)
+        counts = " | ".join(str(kinds[kind]) for kind in KINDS)
+        lines.append(f"| {name} | {len(here)} | {counts} | {faults} | {exact} |")
+    return lines
+
+
+def _cell(outcomes: Sequence[Outcome]) -> str:
+    kinds = Counter(one.kind for one in outcomes)
+    faults = sum(one.is_fault for one in outcomes)
+    return " / ".join(str(kinds[kind]) for kind in KINDS) + (f", {faults} faults" if faults else "")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

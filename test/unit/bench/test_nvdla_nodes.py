@@ -1,0 +1,72 @@
+"""Node tests on the NVDLA; `python bench/nvdla_nodes.py` runs them all."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+
+from bench.backend import cases
+from bench.nvdla_nodes import Outcome, Trial, outcomes_of, page, trial_of, tried
+from bench.nvdla_zoo import CONFIGURATIONS, Configuration
+
+EVERY = 75
+FULL, SMALL = Configuration("nv_full", "FP16"), Configuration("nv_small", "INT8")
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_some_of_all_node_tests():
+    chosen = list(cases("node"))[::EVERY]
+    outcomes = [one for case in chosen for one in outcomes_of(case)]
+    assert [one for one in outcomes if one.is_fault] == []
+    assert {one.kind for one in outcomes} >= {"DLA", "refused"}
+
+
+def model_of(op: str, *names: str) -> onnx.ModelProto:
+    shapes = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, (1, 2, 3, 3)) for name in names]
+    result = helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, (1, 2, 3, 3))
+    graph = helper.make_graph([helper.make_node(op, names, ["y"])], "net", shapes, [result])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def trial(op: str, expected: float = 2.0) -> Trial:
+    ones = np.ones((1, 2, 3, 3), np.float32)
+    return trial_of(model_of(op, "a", "b"), [ones, ones], [ones * expected])
+
+
+def test_operands_past_the_first_are_weights():
+    made = trial("PRelu")
+    assert [port.name for port in made.model.graph.input] == list(made.feeds) == ["a"]
+    assert [one.name for one in made.model.graph.initializer] == ["b"]
+
+
+def test_operands_of_equals_are_computed():
+    assert list(trial("Add").feeds) == ["a", "b"]
+
+
+def test_what_runs_is_compared():
+    assert tried(trial("Add"), FULL) == ("DLA", "within the tolerance")
+    assert tried(trial("Add", 2.1), FULL) == ("wrong", "error 4.76e-02 of the largest")
+    assert tried(trial("Add", 2.1), SMALL) == ("DLA", "bit for bit")
+
+
+def test_what_is_refused_has_a_reason():
+    assert tried(trial("Pow"), SMALL)[0] == "refused"
+
+
+def test_the_page_counts_cases_by_operator():
+    outcomes = [
+        Outcome(f"case{number}", "Add", str(configuration), kind, "why")
+        for number, kind in enumerate(("DLA", "refused", "wrong"))
+        for configuration in CONFIGURATIONS
+    ]
+    text = page(outcomes, list(map(str, CONFIGURATIONS)))
+    assert "| nv_full FP16 | 3 | 1 | 0 | 1 | 1 | 0 |" in text
+    assert "| Add | 3 | 1 / 0 / 1, 1 faults |" in text
+    assert "| 4 | Add | why |" in text

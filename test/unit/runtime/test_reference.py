@@ -1,0 +1,26 @@
+"""onnxruntime as reference: what it does not take is told in one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import onnx
+import pytest
+
+from xonnc.errors import XonncError
+from xonnc.runtime.reference import Reference
+
+
+def test_numbers_that_onnxruntime_cannot_be_given(tmp_path: Path):
+    path = tmp_path / "model.onnx"
+    onnx.save(
+        onnx.parser.parse_model(
+            '<ir_version: 8, opset_import: ["" : 17]> m (bfloat16[2] x) => (float[2] y) {'
+            " y = Cast <to = 1> (x) }"
+        ),
+        path,
+    )
+    with pytest.raises(XonncError, match="onnxruntime does not"):
+        Reference(path).run({"x": np.ones(2, ml_dtypes.bfloat16)})
