@@ -47,7 +47,7 @@ from xonnc.formats.nvdla.writer import to_bytes
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.fuzzing.dla_reference import Reference as ExactReference
 from xonnc.fuzzing.dla_reference import Unknown
-from xonnc.fuzzing.dla_sweep import core_of
+from xonnc.fuzzing.dla_sweep import PlannedLayers
 from xonnc.packages import CompiledPackage, compile_package
 from xonnc.runtime.nvdla.simulator import Output, Simulator
 from xonnc.runtime.package import load_package
@@ -233,7 +233,7 @@ def _exact_difference(
 ) -> str:
     """How the integers differ from those of the reference; empty if not. `Unknown` if it has none."""
     model = onnx.ModelProto.FromString(rounded.read_bytes())
-    expected = ExactReference(model, core_of(load_target(configuration.target))).run(feeds)
+    expected = ExactReference(model, PlannedLayers(load_target(configuration.target))).run(feeds)
     for integers, output in zip(expected, outputs, strict=True):
         wrong = int((output.tensor.reshape(integers.shape) != integers).sum())
         if wrong:

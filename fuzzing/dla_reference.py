@@ -211,16 +211,23 @@ def _conv(here: Reference, inputs: Sequence[str], attributes: Attributes) -> Val
     weights, scales = _kernels(constant, 0)
     bias = here.number(inputs[2]).astype(np.float64) if len(inputs) > 2 else np.zeros(1)
     frame = _frame(attributes, weights.shape[2:], source.integers.shape[2:])
-    groups: int = attributes.get("group", 1)
-    sums = convolved(source.integers, weights, frame, groups, source.grid.zero)
+    batch = len(source.integers)
+    if batch > 1:
+        # The images of a batch are groups of channels.
+        scales, bias = (one if one.size == 1 else np.tile(one, batch) for one in (scales, bias))
+        weights = np.tile(weights, (batch, 1, 1, 1))
+    images = source.integers.reshape(1, -1, *source.integers.shape[2:])
+    groups: int = attributes.get("group", 1) * batch
+    sums = convolved(images, weights, frame, groups, source.grid.zero)
     per_group = sums.shape[1] // groups
-    merged = here.layers.groups_at_once(source.integers.shape[1:], sums.shape[1], frame, groups)
+    merged = here.layers.groups_at_once(images.shape[1:], sums.shape[1], frame, groups)
     step = merged * per_group
     parts: list[Reals] = [
         _products(sums[:, rows], weights[rows], _part(scales, rows), _part(bias, rows), source.grid)
         for rows in (slice(begin, begin + step) for begin in range(0, sums.shape[1], step))
     ]
-    return parts[0] if len(parts) == 1 else side_by_side(parts, 1)
+    found = parts[0] if len(parts) == 1 else side_by_side(parts, 1)
+    return found if batch == 1 else Moved(found, lambda y: y.reshape(batch, -1, *y.shape[2:]))
 
 
 def _part(numbers: Array, rows: slice) -> Array:
@@ -238,6 +245,7 @@ def _conv_transpose(here: Reference, inputs: Sequence[str], attributes: Attribut
     source, constant = here.stored(inputs[0]), here.constant(inputs[1])
     if (
         constant is None
+        or len(source.integers) > 1
         or attributes.get("output_shape")
         or attributes.get("auto_pad", b"NOTSET") != b"NOTSET"
     ):
@@ -315,11 +323,15 @@ def _matmul(here: Reference, inputs: Sequence[str], _: Attributes) -> Value:
 
 def _product(here: Reference, inputs: Sequence[str], outputs: int, alpha: float, bias: Array) -> Value:
     source, constant = here.stored(inputs[0]), here.constant(inputs[1])
-    if constant is None:
+    if constant is None or constant.numbers.ndim != 2:
         raise Unknown(f"{inputs[1]}: the reference needs a constant matrix")
     weights, scales = _kernels(constant, outputs)
-    sums = source.integers @ weights.T
-    return _products(sums, weights, scales * alpha, bias.astype(np.float64), source.grid)
+    if weights.ndim != 2 or bias.size not in (1, len(weights)):
+        raise Unknown(f"{inputs[1]}: the reference needs a matrix, and one bias for each column")
+    sums = source.integers.reshape(-1, weights.shape[1]) @ weights.T
+    found = _products(sums, weights, scales * alpha, bias.astype(np.float64), source.grid)
+    shape = (*source.integers.shape[:-1], len(weights))
+    return found if sums.shape == shape else Moved(found, lambda y: y.reshape(shape))
 
 
 def _add(here: Reference, inputs: Sequence[str], _: Attributes) -> Value:
