@@ -42,6 +42,10 @@ from xonnc.lowering.onnx_to_krnl import (
     views,
     windows,
 )
+from xonnc.lowering.onnx_to_krnl.affine import write_out_batch_norms
+from xonnc.lowering.onnx_to_krnl.blocks import unblocked
+from xonnc.lowering.onnx_to_krnl.convolution import lower_chain
+from xonnc.lowering.onnx_to_krnl.layouts import plan_layouts
 from xonnc.lowering.onnx_to_krnl.lowering import (
     LOWERINGS,
     MOVES,
@@ -84,7 +88,7 @@ def has_kernel(op: Operation) -> bool:
 def lower_module(module: ModuleOp, target: CpuTarget, pool: DisposablePool) -> Reasons:
     """Lowers the functions of a module, the kernels behind them; gives the ops that stay, and why."""
     reasons: Reasons = {}
-    to = Lowering(target, pool)
+    to = Lowering(target, pool, unblocked)
     for function in [each for each in module.ops if isinstance(each, FuncOp) and each.body.blocks]:
         reasons |= _lower(function.body.block, to)
     for kernel in to.kernels.values():
@@ -94,13 +98,20 @@ def lower_module(module: ModuleOp, target: CpuTarget, pool: DisposablePool) -> R
 
 def _lower(block: Block, to: Lowering) -> Reasons:
     """Lowers the ops of a block in order; what becomes one kernel is decided before, from the last op on."""
+    write_out_batch_norms(block, to.pool)
     ops = [op for op in block.ops if isinstance(op, OnnxOp) and not isinstance(op, KEPT)]
+    to.layouts = plan_layouts(ops, to.target.vector_bytes // 4, POINTS)
+    to.absorbed |= to.layouts.chained - set(to.layouts.chains)
     plans = _plans(ops, to)
     lowered: list[Operation] = []
     reasons: Reasons = {}
     for op in ops:
         if op not in to.absorbed:
             to.begin(op)
+            if op in to.layouts.chains:
+                lower_chain(to.layouts.chains[op], to)
+                lowered.append(op)
+                continue
             plan = plans.get(op)
             reason = _lower_op(op, to) if plan is None else plan if isinstance(plan, str) else None
             if reason is not None:
@@ -120,7 +131,8 @@ def _lower(block: Block, to: Lowering) -> Reasons:
 def _plans(ops: Sequence[Operation], to: Lowering) -> dict[Operation, PointPlan | str]:
     plans: dict[Operation, PointPlan | str] = {}
     for op in reversed(ops):
-        if type(op) in POINTS and op not in to.absorbed and is_native(op.results[0]):
+        is_taken = op in to.absorbed or op in to.layouts.chained
+        if type(op) in POINTS and not is_taken and is_native(op.results[0]):
             plan = plans[op] = plan_points(op, to)
             if isinstance(plan, PointPlan):
                 to.absorbed |= plan.fused - {op}
@@ -158,8 +170,8 @@ def _drop(lowered: Sequence[Operation], to: Lowering) -> None:
     for op in reversed(lowered):
         assert op.parent is not None
         for result in op.results:
-            buffer = to.holds(result)
-            if buffer is not None and result.uses.get_length():
+            buffer = to.holds(result) if result.uses.get_length() else None
+            if buffer is not None:
                 cast = UnrealizedConversionCastOp.get([buffer], [result.type])
                 op.parent.insert_op_before(cast, op)
                 result.replace_all_uses_with(cast.results[0])

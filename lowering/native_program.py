@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 import numpy as np
 from xdsl.dialects import memref
@@ -143,6 +144,11 @@ def _read(op: Operation, reading: _Reading) -> None:
             reading.value(op.results[0], value)
         case memref.AllocOp():
             reading.value(op.results[0], _value(Place.ARENA, op.results[0].type))
+        case memref.SubviewOp():
+            value = _value(Place.ARENA, op.result.type)
+            value.same_as = reading.places[op.source]
+            value.shift = _shift(op)
+            reading.value(op.result, value)
         case UnrealizedConversionCastOp():
             value = _value(Place.ARENA, op.results[0].type)
             value.same_as = reading.places[op.operands[0]]
@@ -157,6 +163,15 @@ def _read(op: Operation, reading: _Reading) -> None:
         case _:
             reading.end_row()
             _read_host(op, reading)
+
+
+def _shift(op: memref.SubviewOp) -> int:
+    """Bytes from the start of a buffer to that of its part."""
+    assert is_buffer(op.source.type)
+    shape = op.source.type.get_shape()
+    offsets = [int(offset) for offset in op.static_offsets.get_values()]
+    elements = sum(offset * prod(shape[axis + 1 :]) for axis, offset in enumerate(offsets))
+    return elements * ELEMENT_DTYPES[op.source.type.element_type].itemsize
 
 
 def _read_host(op: Operation, reading: _Reading) -> None:

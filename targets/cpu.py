@@ -20,6 +20,8 @@ class CpuTarget:
     features: tuple[str, ...]
     """What LLVM calls the features that code for it needs."""
     vector_bytes: int
+    registers: int
+    """How many vectors code can hold at once."""
     gemm_tile: tuple[int, int]
     """Rows, and vectors in a row, of the part of a product that stays in registers."""
 
@@ -42,6 +44,7 @@ def load_cpu(name: str) -> CpuTarget:
         name=name,
         features=tuple(table["features"]),
         vector_bytes=table["vector_bytes"],
+        registers=table["registers"],
         gemm_tile=(rows, vectors),
     )
 

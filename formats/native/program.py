@@ -39,6 +39,8 @@ class Value:
     constant: npt.NDArray[np.generic] | None = None
     same_as: int | None = None
     """The value whose memory this one is, in another shape."""
+    shift: int = 0
+    """Bytes from the start of that value."""
 
     @property
     def size(self) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import element_type, element_type_of, static_shape
 from xonnc.lowering.onnx_to_krnl.elements import is_computed, is_held
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.layouts import Blocked, Layouts
 from xonnc.lowering.onnx_to_krnl.turns import take_range
 from xonnc.rewriting.patterns import Array
 from xonnc.targets.cpu import CpuTarget
@@ -76,20 +78,42 @@ def is_movable(value: SSAValue) -> bool:
 class Lowering:
     """Writes kernels beside the model's function and calls of them into it."""
 
-    def __init__(self, target: CpuTarget, pool: DisposablePool) -> None:
+    def __init__(
+        self, target: CpuTarget, pool: DisposablePool, unblock: Callable[[SSAValue, Lowering], SSAValue]
+    ) -> None:
+        """`unblock` brings images that lie in blocks of channels into rows; gives the buffer."""
+        self._unblock = unblock
         self.target = target
         self.pool = pool
         self.kernels: dict[str, FuncOp] = {}
         self.absorbed: set[Operation] = set()
         """Ops whose work another op's kernel does."""
+        self.layouts = Layouts(target.vector_bytes // 4)
+        self.blocks: dict[SSAValue, Blocked] = {}
+        """Buffers of images in blocks of channels."""
+        self.filled: set[SSAValue] = set()
+        """Images that an op has written, or will have by the time that they are read, in blocks."""
         self._names: dict[str, str] = {}
         self._buffers: dict[SSAValue, SSAValue] = {}
+        self.made: set[SSAValue] = set()
+        """Results of ops that have kernels."""
         self._globals = 0
         self._place: Operation | None = None
 
     def begin(self, op: Operation) -> None:
         """What is added from now on goes before `op`."""
         self._place = op
+
+    @contextmanager
+    def behind(self, value: SSAValue, buffer: SSAValue) -> Generator[None]:
+        """What is added meanwhile goes behind what fills the buffer of a value."""
+        before = self._place
+        if isinstance(buffer.owner, UnrealizedConversionCastOp) and value not in self.made:
+            self._place = buffer.owner.next_op
+        elif isinstance(value.owner, Operation) and value in self.made:
+            self._place = value.owner
+        yield
+        self._place = before
 
     def insert(self, op: Operation) -> SSAValue:
         """Adds an op to the model's function; its result."""
@@ -119,6 +143,8 @@ class Lowering:
 
     def buffer(self, value: SSAValue) -> SSAValue:
         """The buffer that holds a tensor."""
+        if value not in self._buffers and value in self.filled:
+            self._buffers[value] = self._unblock(value, self)
         if value not in self._buffers:
             owner = value.owner
             type_ = buffer_type(self.shape(value), self.element(value))
@@ -153,6 +179,7 @@ class Lowering:
         """A new buffer for a result of an op."""
         made = self.allocate(self.shape(value), self.element(value))
         self._buffers[value] = made
+        self.made.add(value)
         return made
 
     def alias(self, value: SSAValue, source: SSAValue) -> None:
@@ -162,6 +189,7 @@ class Lowering:
         )
         self.insert(cast)
         self._buffers[value] = cast.results[0]
+        self.made.add(value)
 
     def call(
         self,
@@ -184,4 +212,6 @@ class Lowering:
 
     def holds(self, value: SSAValue) -> SSAValue | None:
         """The buffer of a value, if a kernel or another op made one."""
+        if value in self.filled:
+            return self.buffer(value)
         return self._buffers.get(value)

@@ -11,6 +11,7 @@ from xdsl.ir import SSAValue
 from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.ops import math, tensor
 from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.onnx_to_krnl.blocks import join
 from xonnc.lowering.onnx_to_krnl.copies import Along, Side, copy, fill, loop, plain
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering, moves
 from xonnc.lowering.onnx_to_krnl.points import Point, at_each_point
@@ -38,7 +39,10 @@ def transpose(op: tensor.TransposeOp, to: Lowering) -> str | None:
 
 @moves(tensor.ConcatOp)
 def concat(op: tensor.ConcatOp, to: Lowering) -> str | None:
-    """The inputs one after the other along `axis`."""
+    """The inputs one after the other along `axis`; images in blocks may lie there already."""
+    if op.concat_result in to.layouts.blocked:
+        join(op.concat_result, op.inputs, to)
+        return None
     shape = to.shape(op.concat_result)
     axis = op.axis.value.data % len(shape)
     sources = [to.buffer(value) for value in op.inputs]

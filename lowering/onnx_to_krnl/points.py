@@ -12,14 +12,17 @@ from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias, TypeVar
 
+from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp, ReluOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.dialects.onnx.types import NONE, element_type, static_shape
+from xonnc.lowering.onnx_to_krnl.blocks import blocked, channel_numbers, result_in_blocks
 from xonnc.lowering.onnx_to_krnl.elements import is_nibble, is_unsigned_element, stored, wide
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.layouts import is_blocked, is_like
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering, is_native
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -117,18 +120,22 @@ class PointPlan:
     kernel: Kernel
     leaves: Sequence[SSAValue]
     fused: set[Operation]
+    is_blocked: bool = False
+    """Whether it computes images in blocks of channels."""
 
 
 def plan_points(op: Operation, to: Lowering) -> PointPlan | str:
     """The kernel that computes an op, or why there is none; writes nothing."""
     shape = to.shape(op.results[0])
-    fused = _producers(op, shape)
+    fused = _producers(op, shape, to)
     while True:
         leaves = _leaves(fused)
         if not all(map(is_native, leaves)):
             return "an operand is dynamic or of a type that code does not compute with"
+        in_blocks = is_blocked(op.results[0], leaves, to.layouts)
+        make = _blocked_kernel if in_blocks else _kernel
         try:
-            return PointPlan(_kernel(op, shape, fused, leaves, to), leaves, fused)
+            return PointPlan(make(op, shape, fused, leaves, to), leaves, fused, in_blocks)
         except _DeclinedError:
             if len(fused) == 1:
                 return "not in this form"
@@ -137,13 +144,29 @@ def plan_points(op: Operation, to: Lowering) -> PointPlan | str:
 
 def lower_points(op: Operation, plan: PointPlan, to: Lowering) -> None:
     """Calls the kernel of a plan."""
-    buffers = [to.buffer(leaf) for leaf in plan.leaves]
+    result = op.results[0]
+    if plan.is_blocked:
+        channels = to.shape(result)[1]
+        buffers = [
+            blocked(leaf, to).buffer if is_like(leaf, result) else _of_channels(leaf, channels, to)
+            for leaf in plan.leaves
+        ]
+    else:
+        buffers = [to.buffer(leaf) for leaf in plan.leaves]
+    target = result_in_blocks(result, to).buffer if plan.is_blocked else to.result(result)
     name = type(op).name.removeprefix("onnx.").lower()
     full = f"{name}_fused" if len(plan.fused) > 1 else name
-    to.call(full, plan.kernel, [to.result(op.results[0])], buffers)
+    to.call(full, plan.kernel, [target], buffers)
 
 
-def _producers(op: Operation, shape: tuple[int, ...]) -> set[Operation]:
+def _of_channels(value: SSAValue, channels: int, to: Lowering) -> SSAValue:
+    """A number for each channel in blocks, or one for all."""
+    array = to.constant(value)
+    assert array is not None
+    return to.packed(array.reshape(-1)) if array.size == 1 else channel_numbers(array, channels, to)
+
+
+def _producers(op: Operation, shape: tuple[int, ...], to: Lowering) -> set[Operation]:
     """`op` and the ops before it that may be computed with it."""
     fused = {op}
     waiting = [op]
@@ -159,6 +182,7 @@ def _producers(op: Operation, shape: tuple[int, ...]) -> set[Operation]:
                 and is_native(value)
                 and all(use.operation in fused for use in value.uses)
                 and not ends_product(owner)
+                and owner not in to.layouts.chained
             ):
                 fused.add(owner)
                 waiting.append(owner)
@@ -211,6 +235,61 @@ def _kernel(
             number = kernel.narrowed(number, result)
         kernel.store(number, kernel.buffers[0], indices if sizes else [])
     return kernel
+
+
+def _blocked_kernel(
+    op: Operation, shape: tuple[int, ...], fused: set[Operation], leaves: Sequence[SSAValue], to: Lowering
+) -> Kernel:
+    """The same for images in blocks, between their halos; operands are like the result or of channels."""
+    layouts, result = to.layouts, op.results[0]
+    values = [result, *leaves]
+    shapes = [_blocked_shape(value, result, to) for value in values]
+    images, blocks, _, _, lanes = layouts.shape(result)
+    halos = [layouts.halo(value) for value in values]
+    by_channel = any(len(each) == 2 for each in shapes)
+    is_tight = not any(map(any, halos))
+    # Where nothing lies between, pixels and channels are one loop, or rows and columns are.
+    sizes = [images, blocks, shape[2], shape[3] if by_channel else shape[3] * lanes]
+    if is_tight:
+        sizes[2:] = [shape[2] * sizes[3]]
+    sizes = [*sizes, lanes] if by_channel else sizes
+    kernel = Kernel([buffer_type(_merged(each, is_tight, by_channel), f32) for each in shapes])
+    with kernel.loops(sizes) as indices:
+        places: list[Sequence[SSAValue]] = []
+        for own, halo in zip(shapes, halos, strict=True):
+            if len(own) == 1:
+                places.append([kernel.index(0)])
+            elif len(own) == 2:
+                places.append([indices[1], indices[-1]])
+            elif is_tight:
+                places.append(indices)
+            else:
+                step = 1 if by_channel else lanes
+                row = kernel.scaled(indices[2], 1, halo.top)
+                column = kernel.scaled(indices[3], 1, halo.left * step)
+                places.append([*indices[:2], row, column, *indices[4:]])
+        read = dict(zip(leaves, zip(kernel.buffers[1:], places[1:], strict=True), strict=True))
+        kernel.store(Point(kernel, read).compute(op), kernel.buffers[0], places[0])
+    return kernel
+
+
+def _blocked_shape(value: SSAValue, result: SSAValue, to: Lowering) -> list[int]:
+    if is_like(value, result):
+        return to.layouts.shape(value)
+    array = to.constant(value)
+    assert array is not None
+    return [1] if array.size == 1 else to.layouts.shape(result)[1::3]
+
+
+def _merged(shape: Sequence[int], is_tight: bool, by_channel: bool) -> list[int]:
+    """The shape of a buffer with the axes that are one loop as one."""
+    if len(shape) < 5:
+        return list(shape)
+    images, blocks, rows, columns, lanes = shape
+    inner = [columns, lanes] if by_channel else [columns * lanes]
+    if is_tight:
+        return [images, blocks, rows * inner[0], *inner[1:]]
+    return [images, blocks, rows, *inner]
 
 
 def axis_groups(shape: Sequence[int], operands: Sequence[Sequence[int]]) -> list[list[int]]:

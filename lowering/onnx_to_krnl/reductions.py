@@ -8,14 +8,16 @@ from math import inf, prod
 
 import numpy as np
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import f32, f64
+from xdsl.dialects.builtin import MemRefType, f32, f64
 from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.ops import nn, reduction
 from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.onnx_to_krnl.blocks import blocked
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.layouts import Blocked
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
 
 Map = Callable[[Kernel, SSAValue], SSAValue]
@@ -96,6 +98,9 @@ def reduce_(op: Operation, to: Lowering) -> str | None:
     if axes is None:
         return "axes that are no constants"
     kind = REDUCTIONS[type(op)]
+    if value in to.filled and tuple(axes) == (2, 3) and shape[1] % to.layouts.lanes == 0:
+        _reduce_blocks(op, kind, to)
+        return None
     groups = _groups(shape, axes)
     sizes = [prod(shape[axis] for axis in group) for group, _ in groups]
     kept = [size for size, (_, is_reduced) in zip(sizes, groups, strict=True) if not is_reduced]
@@ -117,6 +122,30 @@ def reduce_(op: Operation, to: Lowering) -> str | None:
         kernel.store(total, out, outer)
     to.call(kind.name, kernel, [to.result(op.results[0])], [to.buffer(value)])
     return None
+
+
+def _reduce_blocks(op: Operation, kind: Reduction, to: Lowering) -> None:
+    """All pixels of each channel of images in blocks brought together."""
+    image = blocked(op.operands[0], to)
+    images, blocks, _, _, lanes = image.shape
+    kernel = Kernel([buffer_type([images * blocks, lanes], f32), _flat(image)])
+    out, source = kernel.buffers
+    with kernel.loops([images * blocks, lanes]) as (block, lane):
+        start = kernel.number(kind.start, f32)
+        with kernel.reducing(image.sizes[2:], [start]) as (inner, held, results):
+            pixel = [kernel.scaled(index, 1, first) for index, first in zip(inner, image.start, strict=True)]
+            number = kind.each(kernel, kernel.load(source, [block, *pixel, lane]))
+            results.append(kernel.add(kind.combine.create(operands=[held[0], number], result_types=[f32])))
+        total = kind.whole(kernel, results[0])
+        if kind.is_mean:
+            total = kernel.add(arith.DivfOp(total, kernel.number(prod(image.sizes[2:]), f32)))
+        kernel.store(total, out, [block, lane])
+    to.call(kind.name, kernel, [to.result(op.results[0])], [image.buffer])
+
+
+def _flat(image: Blocked) -> MemRefType:
+    """Images in blocks with the blocks of all images in a row."""
+    return buffer_type([prod(image.shape[:2]), *image.shape[2:]], f32)
 
 
 def _axes(op: Operation, rank: int, to: Lowering) -> list[int] | None:

@@ -28,7 +28,12 @@ def take_range(kernel: Kernel) -> int:
     if not places or not _is_apart(nest, nest.body.block.args[places[0]]):
         return 0
     lower, turns = bounds[places[0]]
-    if lower != 0 or not isinstance(turns, int) or (places[0] == len(bounds) - 1 and not _has_loops(nest)):
+    if (
+        lower != 0
+        or not isinstance(turns, int)
+        or turns < 2
+        or (places[0] == len(bounds) - 1 and not _has_loops(nest))
+    ):
         return 0
     first, end = kernel.take_turns()
     bounds[places[0]] = first, end

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import product as places_of
 from math import inf, prod
-from typing import Protocol
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, IntegerType, StringAttr, UnitAttr, f32, f64
+from xdsl.dialects.builtin import UnitAttr, f32, f64
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.krnl.memory import element_of
@@ -18,65 +16,14 @@ from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.ops import nn
 from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.onnx_to_krnl.blocks import blocked, result_in_blocks
 from xonnc.lowering.onnx_to_krnl.copies import Along, Side, copy, loop, plain
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.layouts import Blocked
 from xonnc.lowering.onnx_to_krnl.linear import plain_product
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
 from xonnc.lowering.onnx_to_krnl.movement import padded
-
-MOST_PLACES = 64
-"""Places of a window that are written out one by one."""
-
-
-class WindowOp(Protocol):
-    """What convolutions and pools have in common."""
-
-    @property
-    def auto_pad(self) -> StringAttr: ...
-    @property
-    def pads(self) -> ArrayAttr[IntegerAttr[IntegerType]] | None: ...
-    @property
-    def strides(self) -> ArrayAttr[IntegerAttr[IntegerType]] | None: ...
-    @property
-    def dilations(self) -> ArrayAttr[IntegerAttr[IntegerType]] | None: ...
-
-
-@dataclass(frozen=True)
-class Window:
-    """Sizes by spatial axis; `begins` are the pads before, `padded` the input's sizes with all pads."""
-
-    kernel: tuple[int, ...]
-    strides: tuple[int, ...]
-    dilations: tuple[int, ...]
-    begins: tuple[int, ...]
-    ends: tuple[int, ...]
-    padded: tuple[int, ...]
-
-    @property
-    def is_padded(self) -> bool:
-        """Whether a window reaches over the edge."""
-        return any(self.begins) or any(self.ends)
-
-
-def window_of(op: WindowOp, kernel: Sequence[int], shape: Sequence[int], out: Sequence[int]) -> Window:
-    """The window of an op; the pads at the end are as many as the last window needs."""
-    rank = len(kernel)
-    strides = values_of(op.strides) or (1,) * rank
-    dilations = values_of(op.dilations) or (1,) * rank
-    needed = [
-        (size - 1) * stride + (length - 1) * dilation + 1
-        for size, stride, length, dilation in zip(out, strides, kernel, dilations, strict=True)
-    ]
-    begins = (values_of(op.pads) or (0,) * (2 * rank))[:rank]
-    if op.auto_pad.data == "VALID":
-        begins = (0,) * rank
-    elif op.auto_pad.data != "NOTSET":
-        totals = [max(size - length, 0) for size, length in zip(needed, shape, strict=True)]
-        upper = op.auto_pad.data == "SAME_UPPER"
-        begins = tuple(total // 2 if upper else -(-total // 2) for total in totals)
-    sizes = [max(begin + length, size) for begin, length, size in zip(begins, shape, needed, strict=True)]
-    ends = tuple(size - begin - length for size, begin, length in zip(sizes, begins, shape, strict=True))
-    return Window(tuple(kernel), strides, dilations, begins, ends, tuple(sizes))
+from xonnc.lowering.onnx_to_krnl.window import MOST_PLACES, Window, window_of
 
 
 def with_pads(value: SSAValue, window: Window, number: float, to: Lowering) -> SSAValue:
@@ -269,6 +216,9 @@ def _pool(
     window = window_of(op, values_of(op.kernel_shape) or (), shape[2:], out[2:])
     if element != f32 or prod(window.kernel) > MOST_PLACES:
         return f"not of f32, or a window of more than {MOST_PLACES} places"
+    if result in to.layouts.blocked:
+        _blocked_pool(name, (value, result), window, (start, combine), shares, to)
+        return None
     source = with_pads(value, window, start, to)
     buffers = [source] if shares is None else [source, to.packed(shares)]
     types = [buffer_type(out, element), buffer_type([*shape[:2], *window.padded], element)]
@@ -281,3 +231,57 @@ def _pool(
         kernel.store(total, kernel.buffers[0], indices)
     to.call(name, kernel, [to.result(result)], buffers)
     return None
+
+
+def _blocked_pool(
+    name: str,
+    values: tuple[SSAValue, SSAValue],
+    window: Window,
+    over: tuple[float, Combine],
+    shares: np.ndarray[tuple[int, ...], np.dtype[np.float32]] | None,
+    to: Lowering,
+) -> None:
+    """
+    A pool of images in blocks.
+
+    A mean reads zeros from the halo; an extreme reads the edge again where the window reaches beyond.
+    """
+    source, target = blocked(values[0], to), result_in_blocks(values[1], to)
+    types = [buffer_type(image.shape, f32) for image in (target, source)]
+    buffers = [source.buffer]
+    if shares is not None:
+        types.append(buffer_type(shares.shape, f32))
+        buffers.append(to.packed(shares))
+    kernel = Kernel(types)
+    images, blocks, _, _, lanes = target.shape
+    start, combine = over
+    with kernel.loops([images, blocks, *target.sizes[2:], lanes]) as (image, block, row, column, lane):
+        total = kernel.number(start, f32)
+        for number, place in enumerate(places_of(*(range(size) for size in window.kernel))):
+            at = [
+                _inside(kernel, index, axis, place[axis], window, source, is_clamped=shares is None)
+                for axis, index in enumerate((row, column))
+            ]
+            x = kernel.load(kernel.buffers[1], [image, block, *at, lane])
+            total = combine(kernel, total, x, number)
+        if shares is not None:
+            total = kernel.add(arith.MulfOp(total, kernel.load(kernel.buffers[2], [row, column])))
+        pixel = [
+            kernel.scaled(index, 1, first) for index, first in zip((row, column), target.start, strict=True)
+        ]
+        kernel.store(total, kernel.buffers[0], [image, block, *pixel, lane])
+    to.call(name, kernel, [target.buffer], buffers)
+
+
+def _inside(
+    kernel: Kernel, index: SSAValue, axis: int, step: int, window: Window, source: Blocked, is_clamped: bool
+) -> SSAValue:
+    """A row or column of the source at a step of the window; in the image, if it is clamped."""
+    first = source.start[axis]
+    offset = first - window.begins[axis] + step * window.dilations[axis]
+    place = kernel.scaled(index, window.strides[axis], offset)
+    if is_clamped and step * window.dilations[axis] < window.begins[axis]:
+        place = kernel.add(arith.MaxSIOp(place, kernel.index(first)))
+    if is_clamped and window.ends[axis]:
+        place = kernel.add(arith.MinSIOp(place, kernel.index(first + source.sizes[2 + axis] - 1)))
+    return place

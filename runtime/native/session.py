@@ -52,7 +52,8 @@ class Instance:
         for place, value in enumerate(program.values):
             root = program.values[self._roots[place]]
             if root.place is Place.ARENA and value.shape is not None and value.dtype is not None:
-                start = self._arena[root.offset : root.offset + value.size]
+                first = root.offset + _shift(program.values, place)
+                start = self._arena[first : first + value.size]
                 if not value.dtype.hasobject:
                     self._set(place, start.view(value.dtype).reshape(value.shape))
             elif root.place is Place.CONSTANT and root.constant is not None:
@@ -135,6 +136,14 @@ def _root(values: Sequence[Value], place: int) -> int:
     while (same := values[place].same_as) is not None:
         place = same
     return place
+
+
+def _shift(values: Sequence[Value], place: int) -> int:
+    """Bytes from the start of a value's root to the value."""
+    total = 0
+    while (same := values[place].same_as) is not None:
+        total, place = total + values[place].shift, same
+    return total
 
 
 def aligned_empty(size: int) -> npt.NDArray[np.uint8]:

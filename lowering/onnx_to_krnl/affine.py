@@ -1,0 +1,56 @@
+"""Batch normalisations with known numbers as a product and a sum, which join functions of numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Block, Operation, SSAValue
+
+from xonnc.dialects.onnx.elements import DisposablePool, elements_array
+from xonnc.dialects.onnx.locations import derived
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.ops.extra import BatchNormalizationInferenceModeOp
+from xonnc.dialects.onnx.ops.math import AddOp, MulOp
+from xonnc.dialects.onnx.types import element_type, static_shape
+from xonnc.rewriting.patterns import Array
+
+
+def write_out_batch_norms(block: Block, pool: DisposablePool) -> None:
+    """
+    `(x - mean) scale / sqrt(variance + epsilon) + B` as `x a + b` with
+    `a = scale / sqrt(variance + epsilon)` and `b = B - mean a`, for each channel, computed in f64.
+    """
+    for op in list(block.ops):
+        if isinstance(op, BatchNormalizationInferenceModeOp):
+            _write_out(op, pool)
+
+
+def _write_out(op: BatchNormalizationInferenceModeOp, pool: DisposablePool) -> None:
+    shape = static_shape(op.X.type)
+    values = [_numbers(value) for value in (op.scale, op.B, op.mean, op.var)]
+    known = [value for value in values if value is not None]
+    if shape is None or len(shape) < 2 or len(known) != len(values) or element_type(op.X.type) != f32:
+        return
+    scale, bias, mean, variance = (np.asarray(value, np.float64) for value in known)
+    factor = scale / np.sqrt(variance + op.epsilon.value.data)
+    axes = (-1, *(1,) * (len(shape) - 2))
+    constants = [
+        ConstantOp.from_attr(pool.create(array.astype(np.float32).reshape(axes)), derived(op.location))
+        for array in (factor, bias - mean * factor)
+    ]
+    product = MulOp.create(operands=[op.X, constants[0].output], result_types=[op.results[0].type])
+    total = AddOp.create(operands=[product.C, constants[1].output], result_types=[op.results[0].type])
+    product.location, total.location = derived(op.location), op.location
+    made: list[Operation] = [*constants, product, total]
+    assert op.parent is not None
+    op.parent.insert_ops_before(made, op)
+    op.results[0].replace_all_uses_with(total.C)
+    op.detach()
+    op.erase()
+
+
+def _numbers(value: SSAValue) -> Array | None:
+    owner = value.owner
+    if isinstance(owner, ConstantOp) and owner.value is not None and element_type(value.type) == f32:
+        return elements_array(owner.value)
+    return None

@@ -1,0 +1,156 @@
+"""Convolutions of images in blocks of channels, with what follows them (`krnl.conv`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, UnitAttr, f32, i64
+from xdsl.ir import Attribute
+
+from xonnc.dialects.krnl.tiles import ConvOp
+from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.onnx_to_krnl.blocks import blocked, channel_numbers, result_in_blocks
+from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.layouts import Chain
+from xonnc.lowering.onnx_to_krnl.lowering import Lowering
+from xonnc.lowering.onnx_to_krnl.windows import with_pads
+from xonnc.rewriting.patterns import Array
+
+LATENCY = 8
+"""Sums that must be under way for multiplications not to wait for each other."""
+
+WIDEST = 8
+"""Blocks of channels in a tile at most: as many columns of weights are read at each step."""
+
+DEPTHWISE_PIXELS = 8
+"""Pixels of a depthwise tile, each read once for a row of the window."""
+
+
+def lower_chain(chain: Chain, to: Lowering) -> None:
+    """One call of one kernel for a convolution, what is added to its sums, and their bounds."""
+    op, window = chain.conv, chain.window
+    weights = to.constant(op.W)
+    assert weights is not None
+    lanes = to.layouts.lanes
+    if to.shape(op.X)[1] < lanes and op.X not in to.layouts.blocked and not chain.is_depthwise:
+        # Few channels are read as they lie, each number for all lanes.
+        source = with_pads(op.X, window, 0.0, to)
+        start = 0, 0
+        x_type = buffer_type([*to.shape(op.X)[:2], *window.padded], f32)
+        step = 1
+    else:
+        image = blocked(op.X, to)
+        source, x_type = image.buffer, buffer_type(image.shape, f32)
+        start = image.halo.top - window.begins[0], image.halo.left - window.begins[1]
+        step = lanes
+    residual = None if chain.residual is None else blocked(chain.residual, to)
+    target = result_in_blocks(chain.result, to)
+    _, blocks, *_ = target.shape
+    rows, columns = target.sizes[2:]
+    tile = conv_tile(columns, blocks, to.target.registers, chain.is_depthwise)
+    if chain.is_depthwise:
+        packed = depthwise_weights(weights, lanes)
+    else:
+        packed = conv_weights(weights, lanes, tile[1], step)
+    properties: dict[str, Attribute] = {
+        "depth": IntegerAttr(weights.shape[1], i64),
+        "kernel": pair(window.kernel),
+        "strides": pair(window.strides),
+        "dilations": pair(window.dilations),
+        "start": pair(start),
+        "out": pair((rows, columns)),
+        "out_start": pair(target.start),
+        "out_strides": pair((1, 1)),
+        "tile": pair(tile),
+    }
+    if chain.is_depthwise:
+        properties["depthwise"] = UnitAttr()
+    for name, bound in (("low", chain.low), ("high", chain.high)):
+        if bound is not None:
+            properties[name] = FloatAttr(bound, f32)
+    buffers = [target.buffer, source, to.packed(packed)]
+    types = [buffer_type(target.shape, f32), x_type, buffer_type(packed.shape, f32)]
+    counts = [0, 0]
+    if op.B.type != NONE:
+        bias = to.constant(op.B)
+        assert bias is not None
+        buffers.append(channel_numbers(bias, bias.size, to))
+        types.append(buffer_type([blocks, lanes], f32))
+        counts[0] = 1
+    if residual is not None:
+        properties["residual_start"] = pair(residual.start)
+        buffers.append(residual.buffer)
+        types.append(buffer_type(residual.shape, f32))
+        counts[1] = 1
+    kernel = Kernel(types)
+    y, x, w, *rest = kernel.buffers
+    operands = [y, x, w, rest[: counts[0]], rest[counts[0] :], kernel.take_turns()]
+    conv = ConvOp(operands=operands, properties=properties)
+    kernel.block.add_op(conv)
+    name = "depthwise" if chain.is_depthwise else "conv"
+    to.call(name, kernel, buffers[:1], buffers[1:], conv.turns)
+
+
+def pair(sizes: Sequence[int]) -> Attribute:
+    """Two sizes."""
+    return DenseArrayBase.from_list(i64, list(sizes))
+
+
+def conv_tile(columns: int, blocks: int, registers: int, is_depthwise: bool) -> tuple[int, int]:
+    """
+    Pixels and blocks of channels whose sums fill the registers, where a row takes the fewest cycles.
+
+    A step does a multiplication for each sum and reads each pixel and each block once; two of either run in a
+    cycle (spec/cpu-performance.md §4).
+    """
+    if is_depthwise:
+        return min(columns, DEPTHWISE_PIXELS), 1
+    best, least = (1, 1), float("inf")
+    for width in range(1, min(blocks, WIDEST) + 1):
+        for pixels in range(1, min(columns, registers) + 1):
+            if pixels * width + width + 1 > registers:
+                break
+            whole, rest = divmod(columns, pixels)
+            panels, rest_width = divmod(blocks, width)
+            cost = 0.0
+            for count, own in ((panels, width), (1 if rest_width else 0, rest_width)):
+                cost += count * (whole * _step(pixels, own) + (_step(rest, own) if rest else 0))
+            # Tiles of other sizes at the edges are code of their own.
+            cost *= 1.0 + 0.02 * (bool(rest) + bool(rest_width))
+            if cost < least:
+                best, least = (pixels, width), cost
+    return best
+
+
+def _step(pixels: int, width: int) -> float:
+    return max(pixels * width, pixels + width, LATENCY) + 1.0
+
+
+def conv_weights(weights: Array, lanes: int, width: int, step: int) -> Array:
+    """
+    `[O][I][kernel]` as `[panels][I/step][kernel][step][channels of a panel]`.
+
+    Channels of a panel are `width` blocks of `lanes`; the input's lie in blocks of `step`.
+    """
+    filters, depth = weights.shape[:2]
+    blocks = -(-filters // lanes)
+    padded = np.zeros((blocks * lanes, depth, prod(weights.shape[2:])), weights.dtype)
+    padded[:filters] = weights.reshape(filters, depth, -1)
+    parts: list[Array] = []
+    for first in range(0, blocks, width):
+        panel = padded[first * lanes : (first + width) * lanes]
+        for channel in range(0, depth, step):
+            # Places of the window, then channels of the block, then those of the result.
+            parts.append(panel[:, channel : channel + step].transpose(2, 1, 0).reshape(-1))
+    return np.concatenate(parts)
+
+
+def depthwise_weights(weights: Array, lanes: int) -> Array:
+    """`[C][1][kernel]` as `[C/L][kernel][L]`."""
+    channels = weights.shape[0]
+    blocks = -(-channels // lanes)
+    padded = np.zeros((blocks * lanes, prod(weights.shape[1:])), weights.dtype)
+    padded[:channels] = weights.reshape(channels, -1)
+    return np.ascontiguousarray(padded.reshape(blocks, lanes, -1).transpose(0, 2, 1)).reshape(-1)

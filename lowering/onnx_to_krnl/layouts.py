@@ -1,0 +1,327 @@
+"""
+Which images lie in blocks of channels, with how wide a halo, and which are parts of a larger one.
+
+Convolutions compute with blocks of as many channels as a vector has lanes (spec/cpu-performance.md §4), so
+what they give lies in blocks, and what is done to images in blocks gives blocks again. Pads of a consumer
+become a halo of zeros around what it reads; what `Concat` joins is written where it belongs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import NamedTuple
+
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Operation, SSAValue
+
+from xonnc.dialects.krnl.types import is_buffer
+from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.elements import elements_array
+from xonnc.dialects.onnx.ops import math as onnx
+from xonnc.dialects.onnx.ops import nn, tensor
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
+from xonnc.dialects.onnx.types import NONE, element_type, static_shape
+from xonnc.lowering.onnx_to_krnl.window import MOST_PLACES, Window, window_of
+from xonnc.rewriting.patterns import Array
+
+
+class Halo(NamedTuple):
+    """Rows and columns of zeros around images."""
+
+    top: int = 0
+    left: int = 0
+    bottom: int = 0
+    right: int = 0
+
+    def around(self, other: Halo) -> Halo:
+        """As wide as both on each side."""
+        return Halo(*map(max, self, other))
+
+
+class Blocked:
+    """Images in blocks: a buffer `[N][C/L][H][W][L]` with a halo."""
+
+    def __init__(self, buffer: SSAValue, halo: Halo, sizes: tuple[int, int, int, int]) -> None:
+        self.buffer = buffer
+        self.halo = halo
+        self.sizes = sizes
+        """Images, channels, rows and columns without the halo."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The buffer's shape."""
+        assert is_buffer(self.buffer.type)
+        return self.buffer.type.get_shape()
+
+    @property
+    def start(self) -> tuple[int, int]:
+        """Row and column of the first pixel."""
+        return self.halo.top, self.halo.left
+
+
+@dataclass
+class Chain:
+    """A convolution and what is done to its sums before they are stored, the last op last."""
+
+    conv: nn.ConvOp
+    window: Window
+    ops: list[Operation]
+    residual: SSAValue | None = None
+    """What is added."""
+    low: float | None = None
+    high: float | None = None
+    """Bounds of the results."""
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether there are bounds, behind which nothing more can be done."""
+        return self.low is not None or self.high is not None
+
+    @property
+    def is_depthwise(self) -> bool:
+        """Whether each channel is by itself."""
+        return self.conv.group.value.data > 1
+
+    @property
+    def result(self) -> SSAValue:
+        """What is stored."""
+        return self.ops[-1].results[0]
+
+
+@dataclass
+class Layouts:
+    """What was decided for the values of a function."""
+
+    lanes: int
+    """Channels in a block."""
+    blocked: set[SSAValue] = field(default_factory=set[SSAValue])
+    chains: dict[Operation, Chain] = field(default_factory=dict[Operation, Chain])
+    """Chains by their last op."""
+    halos: dict[SSAValue, Halo] = field(default_factory=dict[SSAValue, Halo])
+    joined: dict[SSAValue, tuple[SSAValue, int]] = field(default_factory=dict[SSAValue, tuple[SSAValue, int]])
+    """Images that are a part of others: of which, from which block on."""
+
+    chained: set[Operation] = field(default_factory=set[Operation])
+    """All ops of chains."""
+
+    def halo(self, value: SSAValue) -> Halo:
+        """The halo of a value."""
+        return self.halos.get(value, Halo())
+
+    def shape(self, value: SSAValue) -> list[int]:
+        """The shape of the buffer for images in blocks: `[N][C/L][H][W][L]` with the halo."""
+        sizes, halo = images_of(value), self.halo(value)
+        assert sizes is not None
+        images, channels, rows, columns = sizes
+        height, width = halo.top + rows + halo.bottom, halo.left + columns + halo.right
+        return [images, -(-channels // self.lanes), height, width, self.lanes]
+
+
+def plan_layouts(ops: Sequence[Operation], lanes: int, points: Container[type[Operation]]) -> Layouts:
+    """
+    Decides on the ops of a function in order.
+
+    `lanes` are numbers of f32 in a vector, `points` the kinds of op that are functions of numbers.
+    """
+    layouts = Layouts(lanes)
+    ends: dict[SSAValue, Chain] = {}
+    for op in ops:
+        match op:
+            case nn.ConvOp():
+                _begin_chain(op, layouts, ends)
+            case nn.MaxPoolOp() | MaxPoolSingleOutOp() | nn.AveragePoolOp():
+                _pool(op, layouts)
+            case tensor.ConcatOp():
+                _concat(op, layouts)
+            case _ if type(op) in points and not _extend_chain(op, layouts, ends):
+                _points(op, layouts)
+            case _:
+                pass
+    for chain in ends.values():
+        layouts.chains[chain.ops[-1]] = chain
+        layouts.chained |= set(chain.ops)
+        layouts.blocked.add(chain.result)
+    _even_out(layouts)
+    return layouts
+
+
+def images_of(value: SSAValue) -> tuple[int, int, int, int] | None:
+    """Images, channels, rows and columns of a tensor of f32 in four known sizes above 0."""
+    shape = static_shape(value.type)
+    if shape is None or len(shape) != 4 or 0 in shape or element_type(value.type) != f32:
+        return None
+    images, channels, rows, columns = shape
+    return images, channels, rows, columns
+
+
+def _begin_chain(op: nn.ConvOp, layouts: Layouts, ends: dict[SSAValue, Chain]) -> None:
+    x, y = images_of(op.X), images_of(op.Y)
+    weights = constant_of(op.W)
+    bias = None if op.B.type == NONE else constant_of(op.B)
+    if x is None or y is None or weights is None or (bias is None and op.B.type != NONE):
+        return
+    groups = op.group.value.data
+    is_depthwise = groups == x[1] == y[1] and groups > 1
+    # Blocks that would be more padding than channels are not worth it.
+    if (groups > 1 and not is_depthwise) or 2 * y[1] < layouts.lanes:
+        return
+    window = window_of(op, weights.shape[2:], x[2:], y[2:])
+    if is_depthwise and max(window.kernel) > MOST_DEPTHWISE:
+        return
+    if is_depthwise or x[1] >= layouts.lanes or op.X in layouts.blocked:
+        _ask_halo(op.X, window, layouts)
+    ends[op.Y] = Chain(op, window, [op])
+    layouts.blocked.add(op.Y)
+
+
+MOST_DEPTHWISE = 7
+"""Rows or columns of a window whose places are written out one by one."""
+
+
+def constant_of(value: SSAValue) -> Array | None:
+    """The elements of a constant."""
+    owner = value.owner
+    if isinstance(owner, ConstantOp) and owner.value is not None:
+        return elements_array(owner.value)
+    return None
+
+
+def _ask_halo(value: SSAValue, window: Window, layouts: Layouts) -> None:
+    layouts.halos[value] = layouts.halo(value).around(Halo(*window.begins, *window.ends))
+
+
+def _extend_chain(op: Operation, layouts: Layouts, ends: dict[SSAValue, Chain]) -> bool:
+    """Adds an op to the chain of a convolution that it alone reads."""
+    result = op.results[0]
+    if images_of(result) is None:
+        return False
+    for value in op.operands:
+        chain = ends.get(value)
+        if chain is None or chain.is_bounded or len(list(value.uses)) != 1:
+            continue
+        if static_shape(value.type) != static_shape(result.type) or op.parent is not chain.conv.parent:
+            continue
+        if isinstance(op, onnx.AddOp | onnx.SumOp) and len(op.operands) == 2 and chain.residual is None:
+            other = op.operands[1] if op.operands[0] is value else op.operands[0]
+            if other not in layouts.blocked or static_shape(other.type) != static_shape(value.type):
+                continue
+            chain.residual = other
+        elif not _bound(op, value, chain):
+            continue
+        chain.ops.append(op)
+        del ends[value]
+        ends[result] = chain
+        layouts.blocked.discard(value)
+        layouts.blocked.add(result)
+        return True
+    return False
+
+
+def _bound(op: Operation, value: SSAValue, chain: Chain) -> bool:
+    """Takes over the bounds of a Relu or Clip of a value."""
+    if isinstance(op, onnx.ReluOp):
+        chain.low = 0.0
+        return True
+    if not isinstance(op, onnx.ClipOp) or op.input is not value:
+        return False
+    bounds = [None if bound.type == NONE else constant_of(bound) for bound in (op.min, op.max)]
+    wanted = [bound.type != NONE for bound in (op.min, op.max)]
+    if not any(wanted) or [bound is not None for bound in bounds] != wanted:
+        return False
+    low, high = (None if bound is None else float(bound) for bound in bounds)
+    if low is not None and high is not None and low > high:
+        return False
+    chain.low, chain.high = low, high
+    return True
+
+
+PoolOp = nn.MaxPoolOp | MaxPoolSingleOutOp | nn.AveragePoolOp
+
+
+def _pool(op: PoolOp, layouts: Layouts) -> None:
+    window = pool_window(op, layouts)
+    if window is None:
+        return
+    if isinstance(op, nn.AveragePoolOp):
+        _ask_halo(op.X, window, layouts)
+    layouts.blocked.add(op.results[0])
+
+
+def pool_window(op: PoolOp, layouts: Layouts) -> Window | None:
+    """The window of a pool of images in blocks, if it is taken there."""
+    value = op.operands[0]
+    x, y = images_of(value), images_of(op.results[0])
+    if x is None or y is None or value not in layouts.blocked:
+        return None
+    if isinstance(op, nn.MaxPoolOp) and op.Indices.type != NONE:
+        return None
+    window = window_of(op, values_of(op.kernel_shape) or (), x[2:], y[2:])
+    # What lies beyond the edge is taken from the edge, which is in the window if it has no gaps.
+    has_gaps = window.is_padded and max(window.dilations) > 1 and not isinstance(op, nn.AveragePoolOp)
+    reaches = all(begin < size for begin, size in zip(window.begins, window.kernel, strict=True))
+    return window if prod(window.kernel) <= MOST_PLACES and not has_gaps and reaches else None
+
+
+def _concat(op: tensor.ConcatOp, layouts: Layouts) -> None:
+    shape = images_of(op.concat_result)
+    if shape is None or op.axis.value.data % 4 != 1 or not all(map(layouts.blocked.__contains__, op.inputs)):
+        return
+    channels = [each[1] for each in map(images_of, op.inputs) if each is not None]
+    if len(channels) != len(op.inputs) or any(count % layouts.lanes for count in channels):
+        return
+    layouts.blocked.add(op.concat_result)
+    block = 0
+    for value, count in zip(op.inputs, channels, strict=True):
+        if shape[0] == 1 and value not in layouts.joined:
+            layouts.joined[value] = op.concat_result, block
+        block += count // layouts.lanes
+
+
+def _points(op: Operation, layouts: Layouts) -> None:
+    """Functions of numbers keep the layout of what they read."""
+    result = op.results[0]
+    if images_of(result) is None:
+        return
+    operands = [value for value in op.operands if value.type != NONE]
+    if any(is_like(value, result) and value in layouts.blocked for value in operands) and _fit(
+        result, operands
+    ):
+        layouts.blocked.add(result)
+
+
+def is_blocked(result: SSAValue, leaves: Sequence[SSAValue], layouts: Layouts) -> bool:
+    """Whether a function of numbers is computed in blocks."""
+    return result in layouts.blocked and _fit(result, leaves)
+
+
+def _fit(result: SSAValue, operands: Sequence[SSAValue]) -> bool:
+    return all(is_like(value, result) or is_of_channels(value, result) for value in operands)
+
+
+def is_like(value: SSAValue, result: SSAValue) -> bool:
+    """Whether a tensor has the sizes and elements of another."""
+    return value.type == result.type
+
+
+def is_of_channels(value: SSAValue, result: SSAValue) -> bool:
+    """Whether a constant of f32 has one number, or one for each channel of a result."""
+    array, shape = constant_of(value), images_of(result)
+    if array is None or shape is None or element_type(value.type) != f32:
+        return False
+    return array.size == 1 or (array.size == shape[1] and array.shape[-3:] == (shape[1], 1, 1))
+
+
+def _even_out(layouts: Layouts) -> None:
+    """Parts of a larger image have its halo."""
+    has_changed = True
+    while has_changed:
+        has_changed = False
+        for part, (whole, _) in layouts.joined.items():
+            both = layouts.halo(part).around(layouts.halo(whole))
+            for value in (part, whole):
+                if layouts.halo(value) != both:
+                    layouts.halos[value] = both
+                    has_changed = True

@@ -1,0 +1,65 @@
+"""Windows of convolutions and pools: their places, and the pads that they need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, IntegerType, StringAttr
+
+from xonnc.dialects.onnx.attributes import values_of
+
+MOST_PLACES = 64
+"""Places of a window that are written out one by one."""
+
+
+class WindowOp(Protocol):
+    """What convolutions and pools have in common."""
+
+    @property
+    def auto_pad(self) -> StringAttr: ...
+    @property
+    def pads(self) -> ArrayAttr[IntegerAttr[IntegerType]] | None: ...
+    @property
+    def strides(self) -> ArrayAttr[IntegerAttr[IntegerType]] | None: ...
+    @property
+    def dilations(self) -> ArrayAttr[IntegerAttr[IntegerType]] | None: ...
+
+
+@dataclass(frozen=True)
+class Window:
+    """Sizes by spatial axis; `begins` are the pads before, `padded` the input's sizes with all pads."""
+
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+    begins: tuple[int, ...]
+    ends: tuple[int, ...]
+    padded: tuple[int, ...]
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether a window reaches over the edge."""
+        return any(self.begins) or any(self.ends)
+
+
+def window_of(op: WindowOp, kernel: Sequence[int], shape: Sequence[int], out: Sequence[int]) -> Window:
+    """The window of an op; the pads at the end are as many as the last window needs."""
+    rank = len(kernel)
+    strides = values_of(op.strides) or (1,) * rank
+    dilations = values_of(op.dilations) or (1,) * rank
+    needed = [
+        (size - 1) * stride + (length - 1) * dilation + 1
+        for size, stride, length, dilation in zip(out, strides, kernel, dilations, strict=True)
+    ]
+    begins = (values_of(op.pads) or (0,) * (2 * rank))[:rank]
+    if op.auto_pad.data == "VALID":
+        begins = (0,) * rank
+    elif op.auto_pad.data != "NOTSET":
+        totals = [max(size - length, 0) for size, length in zip(needed, shape, strict=True)]
+        upper = op.auto_pad.data == "SAME_UPPER"
+        begins = tuple(total // 2 if upper else -(-total // 2) for total in totals)
+    sizes = [max(begin + length, size) for begin, length, size in zip(begins, shape, needed, strict=True)]
+    ends = tuple(size - begin - length for size, begin, length in zip(sizes, begins, shape, strict=True))
+    return Window(tuple(kernel), strides, dilations, begins, ends, tuple(sizes))

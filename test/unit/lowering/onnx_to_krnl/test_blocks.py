@@ -1,0 +1,192 @@
+"""Networks of images in blocks of channels give what the ONNX reference gives, on each kind of processor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import pytest
+from onnx import numpy_helper
+from onnx import parser as onnx_parser
+
+from xonnc.lowering.onnx_to_krnl.convolution import conv_tile
+from xonnc.native import compile_native
+
+Floats = npt.NDArray[np.float32]
+
+
+class Evaluator(Protocol):
+    """The reference evaluator, which has no types."""
+
+    def run(self, output_names: None, feed_inputs: Mapping[str, object]) -> Sequence[object]: ...
+
+
+def model_of(
+    nodes: str, x: Sequence[int], weights: Mapping[str, Sequence[int] | Floats], outputs: str = "y"
+) -> onnx.ModelProto:
+    """A model from `x` to `outputs`, its nodes as text, weights drawn from a seed or given."""
+    sizes = ", ".join(map(str, x))
+    given = ", ".join(f"float[] {name}" for name in outputs.split())
+    text = f'<ir_version: 8, opset_import: ["": 15]> g (float[{sizes}] x) => ({given}) {{ {nodes} }}'
+    model = onnx_parser.parse_model(text)
+    generator = np.random.default_rng(3)
+    for name, each in weights.items():
+        drawn = each if isinstance(each, np.ndarray) else generator.normal(size=each).astype(np.float32)
+        model.graph.initializer.append(numpy_helper.from_array(drawn, name))
+    for output in model.graph.output:
+        output.type.tensor_type.ClearField("shape")
+    return onnx.shape_inference.infer_shapes(model)
+
+
+def check(model: onnx.ModelProto, x: Sequence[int], target: str = "cpu") -> list[str]:
+    """Compares the outputs; the kernels that ran."""
+    feed = {"x": np.random.default_rng(4).normal(size=x).astype(np.float32)}
+    evaluator: Evaluator = import_module("onnx.reference").ReferenceEvaluator(model)
+    wanted = evaluator.run(None, feed)
+    session = compile_native(model, target)
+    for one, other in zip(session.run(None, feed), wanted, strict=True):
+        expected = np.asarray(other, np.float32)
+        np.testing.assert_allclose(
+            np.asarray(one, np.float32), expected, rtol=1e-4, atol=1e-4 * np.abs(expected).max()
+        )
+    assert session.host_calls() == []
+    return [name.rpartition("_")[0] for line in session.report() for name in line.what.split()]
+
+
+@pytest.mark.parametrize("target", ["cpu", "portable"])
+@pytest.mark.parametrize(
+    ("attributes", "channels", "filters", "kernel"),
+    [
+        ("pads=[1,1,1,1]", 16, 16, 3),
+        ("pads=[0,1,2,1], strides=[2,1]", 3, 40, 3),
+        ("strides=[2,2]", 24, 17, 1),
+        ("dilations=[2,1], pads=[2,0,2,0]", 20, 36, 3),
+        ("pads=[2,2,2,2], strides=[3,2]", 1, 16, 5),
+        ("", 37, 64, 1),
+    ],
+)
+def test_convolutions(target: str, attributes: str, channels: int, filters: int, kernel: int):
+    node = f"y = Conv<{attributes}>(x, w, b)" if attributes else "y = Conv(x, w, b)"
+    x = [2, channels, 9, 11]
+    model = model_of(node, x, {"w": [filters, channels, kernel, kernel], "b": [filters]})
+    assert "conv" in check(model, x, target)
+
+
+@pytest.mark.parametrize("target", ["cpu", "portable"])
+@pytest.mark.parametrize(("channels", "strides"), [(16, 1), (24, 2)])
+def test_channels_by_themselves(target: str, channels: int, strides: int):
+    nodes = f"y = Conv<group={channels}, pads=[1,1,1,1], strides=[{strides},{strides}]>(x, w, b)"
+    x = [1, channels, 10, 13]
+    model = model_of(nodes, x, {"w": [channels, 1, 3, 3], "b": [channels]})
+    assert "depthwise" in check(model, x, target)
+
+
+def test_a_sum_and_bounds_belong_to_the_convolution():
+    nodes = """
+        a = Conv<pads=[1,1,1,1]>(x, w, b)
+        r = Relu(a)
+        c = Conv<pads=[1,1,1,1]>(r, v, b)
+        s = Add(c, r)
+        d = Clip(s, low, high)
+        e = Conv(d, u)
+        y = Add(e, d)
+    """
+    x = [1, 16, 7, 7]
+    weights: dict[str, Sequence[int] | Floats] = {"w": [32, 16, 3, 3], "v": [32, 32, 3, 3], "b": [32]}
+    weights |= {"u": [32, 32, 1, 1], "low": np.array(-0.5, np.float32), "high": np.array(6, np.float32)}
+    kernels = check(model_of(nodes, x, weights), x)
+    # The first and last are images in rows.
+    assert [name for name in kernels if name not in ("halo", "block", "unblock")] == ["conv"] * 3
+
+
+def test_what_is_joined_is_written_where_it_belongs():
+    nodes = """
+        a = Conv(x, w)
+        b = Conv<pads=[1,1,1,1]>(a, v)
+        c = Concat<axis=1>(a, b)
+        d = Conv(c, u)
+        e = Concat<axis=1>(c, d)
+        f = Relu(e)
+        y = Conv<pads=[1,1,1,1]>(f, t)
+    """
+    x = [1, 16, 6, 6]
+    weights = {"w": [16, 16, 1, 1], "v": [32, 16, 3, 3], "u": [16, 48, 1, 1], "t": [16, 64, 3, 3]}
+    kernels = check(model_of(nodes, x, weights), x)
+    assert "join" not in kernels
+    assert "concat" not in kernels
+
+
+def test_parts_of_two_images_are_copied_into_the_second():
+    nodes = """
+        a = Conv(x, w)
+        b = Conv(x, v)
+        c = Concat<axis=1>(a, b)
+        d = Concat<axis=1>(b, a)
+        y = Add(c, d)
+    """
+    x = [1, 16, 5, 5]
+    kernels = check(model_of(nodes, x, {"w": [16, 16, 1, 1], "v": [16, 16, 1, 1]}), x)
+    assert kernels.count("join") == 2
+
+
+@pytest.mark.parametrize("target", ["cpu", "portable"])
+@pytest.mark.parametrize(
+    "pool",
+    [
+        "MaxPool<kernel_shape=[3,3], pads=[1,1,1,1], strides=[2,2]>",
+        "MaxPool<kernel_shape=[2,3], ceil_mode=1, strides=[2,2]>",
+        "AveragePool<kernel_shape=[3,3], pads=[1,1,1,1]>",
+        "AveragePool<kernel_shape=[3,2], pads=[1,1,0,0], count_include_pad=1, strides=[1,2]>",
+        "GlobalAveragePool",
+        "GlobalMaxPool",
+    ],
+)
+def test_pools(target: str, pool: str):
+    x = [1, 16, 9, 9]
+    model = model_of(f"a = Conv<pads=[1,1,1,1]>(x, w) y = {pool}(a)", x, {"w": [32, 16, 3, 3]})
+    kernels = check(model, x, target)
+    assert ("unblock" in kernels) == ("Global" not in pool)
+
+
+def test_functions_of_numbers_keep_the_blocks():
+    nodes = """
+        a = Conv<pads=[1,1,1,1]>(x, w)
+        s = Sigmoid(a)
+        m = Mul(a, s)
+        n = BatchNormalization(m, scale, shift, mean, variance)
+        r = Relu(n)
+        y = Conv<pads=[1,1,1,1]>(r, v)
+    """
+    x = [2, 16, 5, 7]
+    positive = np.abs(np.random.default_rng(2).normal(size=24)).astype(np.float32) + 0.1
+    weights: dict[str, Sequence[int] | Floats] = {"w": [24, 16, 3, 3], "v": [16, 24, 3, 3]}
+    weights |= {"scale": [24], "shift": [24], "mean": [24], "variance": positive}
+    kernels = check(model_of(nodes, x, weights), x)
+    assert sum(name not in ("halo", "block", "unblock") for name in kernels) == 3
+
+
+def test_outputs_and_other_readers_get_rows():
+    nodes = """
+        a = Conv<pads=[1,1,1,1]>(x, w)
+        z = Relu(a)
+        t = Transpose<perm=[0,2,3,1]>(z)
+        y = Conv<pads=[1,1,1,1]>(z, v)
+    """
+    x = [1, 16, 5, 7]
+    model = model_of(nodes, x, {"w": [24, 16, 3, 3], "v": [16, 24, 3, 3]}, "y z t")
+    assert check(model, x).count("unblock") == 3
+
+
+@pytest.mark.parametrize(
+    ("columns", "blocks", "registers"), [(56, 4, 32), (7, 32, 32), (13, 3, 32), (1, 63, 32), (28, 17, 16)]
+)
+def test_tiles_fit_the_registers(columns: int, blocks: int, registers: int):
+    pixels, width = conv_tile(columns, blocks, registers, is_depthwise=False)
+    assert pixels * width + width + 1 <= registers
+    assert pixels <= columns
+    assert width <= blocks
+    assert pixels * width >= min(8, columns * blocks)
