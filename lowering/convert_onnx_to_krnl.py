@@ -35,6 +35,8 @@ from xonnc.lowering.onnx_to_krnl import (
     activations,
     casts,
     elementwise,
+    hyperbolic,
+    integers,
     linear,
     movement,
     normalization,
@@ -57,7 +59,19 @@ from xonnc.lowering.onnx_to_krnl.lowering import (
 from xonnc.lowering.onnx_to_krnl.points import POINTS, PointPlan, lower_points, plan_points
 from xonnc.targets.cpu import CpuTarget, load_cpu
 
-THEMES = (activations, casts, elementwise, linear, movement, normalization, reductions, views, windows)
+THEMES = (
+    activations,
+    casts,
+    elementwise,
+    hyperbolic,
+    integers,
+    linear,
+    movement,
+    normalization,
+    reductions,
+    views,
+    windows,
+)
 """The files whose functions are in the tables."""
 
 KEPT = (ConstantOp, NoValueOp, ReturnOp)

@@ -14,7 +14,7 @@ from xonnc.dialects.krnl.loops import (
     UnrollOp,
     YieldOp,
 )
-from xonnc.dialects.krnl.math import DecodeOp, EncodeOp, ErfOp, ToOddOp
+from xonnc.dialects.krnl.math import DecodeOp, EncodeOp, ErfOp, RemainderOp, ToOddOp
 from xonnc.dialects.krnl.memory import (
     CallOp,
     EntryPointOp,
@@ -47,6 +47,7 @@ KRNL = Dialect(
         MemsetOp,
         ParallelOp,
         PermuteOp,
+        RemainderOp,
         StoreOp,
         ToOddOp,
         UnrollOp,

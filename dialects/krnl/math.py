@@ -90,6 +90,28 @@ class EncodeOp(IRDLOperation):
 
 
 @irdl_op_definition
+class RemainderOp(IRDLOperation):
+    """
+    What a division towards 0 leaves, as `fmod` of C: with the sign of the dividend, exact.
+
+    ```mlir
+    %r = "krnl.remainder"(%x, %y) : (f32, f32) -> f32
+    ```
+    """
+
+    name = "krnl.remainder"
+
+    x = operand_def(AnyFloatConstr)
+    y = operand_def(AnyFloatConstr)
+    r = result_def(AnyFloatConstr)
+
+    traits = traits_def(Pure())
+
+    def __init__(self, x: SSAValue, y: SSAValue):
+        super().__init__(operands=[x, y], result_types=[x.type])
+
+
+@irdl_op_definition
 class ToOddOp(IRDLOperation):
     """
     A double as a float whose last bit tells whether anything was lost: to be rounded again, once.

@@ -8,7 +8,7 @@ from xdsl.dialects import arith, llvm, math
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f32, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from xonnc.dialects.krnl.math import DecodeOp, EncodeOp, ErfOp, ToOddOp
+from xonnc.dialects.krnl.math import DecodeOp, EncodeOp, ErfOp, RemainderOp, ToOddOp
 from xonnc.lowering.krnl_to_llvm import functions, small_floats
 from xonnc.lowering.krnl_to_llvm.emitter import Emitter, element_of, lanes_of, vector_of
 
@@ -30,6 +30,7 @@ BINARY: dict[type[Operation], Callable[[SSAValue, SSAValue], Operation]] = {
     arith.SubfOp: llvm.FSubOp,
     arith.SubiOp: llvm.SubOp,
     arith.XOrIOp: llvm.XOrOp,
+    RemainderOp: llvm.FRemOp,
 }
 """Ops with one of llvm's for them."""
 
@@ -45,6 +46,7 @@ INTRINSICS: dict[type[Operation], str] = {
     math.AsinOp: "asin",
     math.AtanOp: "atan",
     math.CeilOp: "ceil",
+    math.CopySignOp: "copysign",
     math.CosOp: "cos",
     math.CoshOp: "cosh",
     math.FloorOp: "floor",

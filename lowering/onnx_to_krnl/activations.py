@@ -131,16 +131,6 @@ def shrink(op: nn.ShrinkOp, at: Point) -> Made:
     return where(at, "olt", x, -bound, plus(at, x, bias), inside)
 
 
-@at_each_point(onnx.SignOp)
-def sign(op: onnx.SignOp, at: Point) -> Made:
-    """-1, 0 or 1; NaN stays."""
-    x = at(op.input)
-    if not is_float(x):
-        return None
-    positive = where(at, "ogt", x, 0.0, at.number(1, x), x)
-    return where(at, "olt", x, 0.0, at.number(-1, x), positive)
-
-
 @at_each_point(tensor.IsNaNOp)
 def is_nan(op: tensor.IsNaNOp, at: Point) -> Made:
     """Whether `X` is no number."""

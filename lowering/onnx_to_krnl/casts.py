@@ -53,7 +53,7 @@ def converted(at: Point, given: SSAValue, result: SSAValue, saturate: bool, roun
     if not is_integer(stored(wanted)):
         return _sized(at, _float(at, number, source), wanted)
     if is_float(number):
-        return _from_float(at, number, wanted)
+        return from_float(at, number, wanted)
     return _from_integer(at, number, is_unsigned_element(source), wanted)
 
 
@@ -87,7 +87,7 @@ def to_float(at: Point, number: SSAValue, unsigned: bool, wanted: Attribute) -> 
     return at.add(arith.SelectOp(is_large, twice, at.add(arith.SIToFPOp(number, kind))))
 
 
-def _from_float(at: Point, number: SSAValue, wanted: Attribute) -> SSAValue:
+def from_float(at: Point, number: SSAValue, wanted: Attribute) -> SSAValue:
     """Towards 0; what is out of range wraps as a conversion to a wider integer does."""
     kind = stored(wanted)
     assert is_integer(kind)

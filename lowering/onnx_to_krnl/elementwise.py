@@ -45,26 +45,12 @@ def mul(op: onnx.MulOp, at: Point) -> Made:
     return binary(arith.MulfOp, arith.MuliOp, at, at(op.A), at(op.B))
 
 
-@at_each_point(onnx.DivOp)
-def div(op: onnx.DivOp, at: Point) -> Made:
-    """`A / B` of floats: an integer divided by 0 would end the process."""
-    return binary(arith.DivfOp, None, at, at(op.A), at(op.B))
-
-
-@at_each_point(onnx.PowOp)
-def pow_(op: onnx.PowOp, at: Point) -> Made:
-    """`X^Y` of floats."""
-    a, b = at(op.X), at(op.Y)
-    return at.add(math.PowFOp(a, b)) if is_float(a) and a.type == b.type else None
-
-
 def unary(kind: type[Operation], at: Point, x: SSAValue) -> Made:
     """One op of a float."""
     return at.add(kind.create(operands=[x], result_types=[x.type])) if is_float(x) else None
 
 
 UNARY: Sequence[tuple[type[Operation], type[Operation]]] = (
-    (onnx.AbsOp, math.AbsFOp),
     (onnx.AcosOp, math.AcosOp),
     (onnx.AsinOp, math.AsinOp),
     (onnx.AtanOp, math.AtanOp),
@@ -158,8 +144,8 @@ def sum_(op: onnx.SumOp, at: Point) -> Made:
     )
 
 
-@at_each_point(onnx.ClipOp)
-def clip(op: onnx.ClipOp, at: Point) -> Made:
+@at_each_point(onnx.ClipOp, onnx.ClipV11Op, onnx.ClipV12Op)
+def clip(op: onnx.ClipOp | onnx.ClipV11Op | onnx.ClipV12Op, at: Point) -> Made:
     """Between `min` and `max`, each where given; the upper bound has the last word."""
     number, unsigned = at(op.input), is_unsigned(op.input)
     above = number if op.min.type == NONE else greatest(at, unsigned, number, at(op.min))

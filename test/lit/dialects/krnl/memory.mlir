@@ -18,6 +18,8 @@ func.func @memory(%m: memref<4xf32>, %v: f32, %n: i64, %i: index, %w: f64) {
   %bits = "krnl.encode"(%v) <{format = bf16, round_mode = "up", saturate = true}> : (f32) -> i16
   // CHECK-NEXT: "krnl.decode"(%[[BITS]]) <{format = bf16}> : (i16) -> f32
   %d = "krnl.decode"(%bits) <{format = bf16}> : (i16) -> f32
+  // CHECK-NEXT: "krnl.remainder"(%{{.*}}, %{{.*}}) : (f32, f32) -> f32
+  %r = "krnl.remainder"(%v, %v) : (f32, f32) -> f32
   // CHECK-NEXT: "krnl.to_odd"(%{{.*}}) : (f64) -> f32
   %o = "krnl.to_odd"(%w) : (f64) -> f32
   return
