@@ -56,7 +56,7 @@ def conv(op: nn.ConvOp, to: Lowering) -> str | None:
         return _depthwise(op, source, window, to)
     pixels, depth = prod(out[2:]), prod(weights[1:])
     is_plain = prod(window.kernel) == 1 and set(window.strides) <= {1}
-    columns = source if is_plain else _columns(source, shape, out, window, to)
+    columns = source if is_plain else columns_of(source, shape, out, window, to)
     filters = out[1] // groups
     if groups > 1 and op.B.type != NONE:
         return _grouped(op, columns, (filters, pixels, depth), to)
@@ -94,7 +94,7 @@ def _grouped(op: nn.ConvOp, columns: SSAValue, sizes: tuple[int, int, int], to: 
     return None
 
 
-def _columns(
+def columns_of(
     source: SSAValue, shape: Sequence[int], out: Sequence[int], window: Window, to: Lowering
 ) -> SSAValue:
     """For each place of a window and each channel, the pixels that it sees."""

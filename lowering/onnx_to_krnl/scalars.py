@@ -1,0 +1,240 @@
+"""Numbers in a kernel with Python's operators, for operators that are longer formulas."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import IndexType, IntegerType, f32, f64, i1, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xonnc.dialects.krnl.math import ErfOp
+from xonnc.dialects.krnl.types import is_integer
+from xonnc.lowering.onnx_to_krnl.kernel import Kernel
+
+INDEX = IndexType()
+
+Number: TypeAlias = "Scalar | float"
+
+
+class Scalar:
+    """
+    A float, an integer with sign, an index or a truth value of a kernel.
+
+    Both sides of an operator are of one type; Python's numbers become constants of it. Division of integers
+    is exact for numbers that are not below 0.
+    """
+
+    def __init__(self, kernel: Kernel, value: SSAValue) -> None:
+        self.kernel = kernel
+        self.value = value
+
+    @property
+    def type(self) -> Attribute:
+        """The type of the number."""
+        return self.value.type
+
+    @property
+    def is_float(self) -> bool:
+        """Whether it is a float."""
+        return self.type in (f32, f64)
+
+    def like(self, number: Number) -> Scalar:
+        """A number of this one's type."""
+        if isinstance(number, Scalar):
+            return number
+        if self.type == INDEX:
+            return Scalar(self.kernel, self.kernel.index(int(number)))
+        return Scalar(self.kernel, self.kernel.number(number, self.type))
+
+    def _made(self, op: Operation) -> Scalar:
+        return Scalar(self.kernel, self.kernel.add(op))
+
+    def _with(self, other: Number, floats: type[Operation], integers: type[Operation]) -> Scalar:
+        kind = floats if self.is_float else integers
+        values = [self.value, self.like(other).value]
+        return self._made(kind.create(operands=values, result_types=[self.type]))
+
+    def __add__(self, other: Number) -> Scalar:
+        return self._with(other, arith.AddfOp, arith.AddiOp)
+
+    def __radd__(self, other: Number) -> Scalar:
+        return self.like(other) + self
+
+    def __sub__(self, other: Number) -> Scalar:
+        return self._with(other, arith.SubfOp, arith.SubiOp)
+
+    def __rsub__(self, other: Number) -> Scalar:
+        return self.like(other) - self
+
+    def __mul__(self, other: Number) -> Scalar:
+        return self._with(other, arith.MulfOp, arith.MuliOp)
+
+    def __rmul__(self, other: Number) -> Scalar:
+        return self.like(other) * self
+
+    def __truediv__(self, other: Number) -> Scalar:
+        return self._made(arith.DivfOp(self.value, self.like(other).value))
+
+    def __rtruediv__(self, other: Number) -> Scalar:
+        return self.like(other) / self
+
+    def __floordiv__(self, other: Number) -> Scalar:
+        return self._made(arith.DivSIOp(self.value, self.like(other).value))
+
+    def __mod__(self, other: Number) -> Scalar:
+        return self._made(arith.RemSIOp(self.value, self.like(other).value))
+
+    def __neg__(self) -> Scalar:
+        return self.like(-0.0 if self.is_float else 0) - self
+
+    def __and__(self, other: Scalar) -> Scalar:
+        return self._made(arith.AndIOp(self.value, other.value))
+
+    def __or__(self, other: Scalar) -> Scalar:
+        return self._made(arith.OrIOp(self.value, other.value))
+
+    def __invert__(self) -> Scalar:
+        return self._made(arith.XOrIOp(self.value, self.like(1 if self.type == i1 else -1).value))
+
+    def _compared(self, other: Number, predicate: str) -> Scalar:
+        second = self.like(other).value
+        if self.is_float:
+            # NaN differs from everything, itself too, and is not ordered.
+            return self._made(
+                arith.CmpfOp(self.value, second, f"{'u' if predicate == 'ne' else 'o'}{predicate}")
+            )
+        signed = predicate if predicate in ("eq", "ne") else f"s{predicate}"
+        return self._made(arith.CmpiOp(self.value, second, signed))
+
+    def __lt__(self, other: Number) -> Scalar:
+        return self._compared(other, "lt")
+
+    def __le__(self, other: Number) -> Scalar:
+        return self._compared(other, "le")
+
+    def __gt__(self, other: Number) -> Scalar:
+        return self._compared(other, "gt")
+
+    def __ge__(self, other: Number) -> Scalar:
+        return self._compared(other, "ge")
+
+    def equals(self, other: Number) -> Scalar:
+        """Whether both are the same."""
+        return self._compared(other, "eq")
+
+    def differs(self, other: Number) -> Scalar:
+        """Whether they are not the same; NaN always."""
+        return self._compared(other, "ne")
+
+    def choose(self, then: Number, otherwise: Number) -> Scalar:
+        """One of two numbers, by this truth value; at least one is no Python number."""
+        if isinstance(then, Scalar):
+            first, second = then, then.like(otherwise)
+        else:
+            assert isinstance(otherwise, Scalar)
+            first, second = otherwise.like(then), otherwise
+        return self._made(arith.SelectOp(self.value, first.value, second.value))
+
+    def at_least(self, bound: Number) -> Scalar:
+        """The larger of both; NaN if one is."""
+        return self._with(bound, arith.MaximumfOp, arith.MaxSIOp)
+
+    def at_most(self, bound: Number) -> Scalar:
+        """The smaller of both; NaN if one is."""
+        return self._with(bound, arith.MinimumfOp, arith.MinSIOp)
+
+    def between(self, low: Number, high: Number) -> Scalar:
+        """The nearest within both bounds."""
+        return self.at_least(low).at_most(high)
+
+    def power(self, exponent: Number) -> Scalar:
+        """The float to the power of another."""
+        return self._made(math.PowFOp(self.value, self.like(exponent).value))
+
+    def _function(self, kind: type[Operation]) -> Scalar:
+        return self._made(kind.create(operands=[self.value], result_types=[self.type]))
+
+    def abs(self) -> Scalar:
+        """Without sign."""
+        return self._function(math.AbsFOp) if self.is_float else self.at_least(-self)
+
+    def ceil(self) -> Scalar:
+        """The next whole number above."""
+        return self._function(math.CeilOp)
+
+    def cos(self) -> Scalar:
+        """Cosine."""
+        return self._function(math.CosOp)
+
+    def erf(self) -> Scalar:
+        """The error function."""
+        return self._function(ErfOp)
+
+    def exp(self) -> Scalar:
+        """`e^x`"""
+        return self._function(math.ExpOp)
+
+    def floor(self) -> Scalar:
+        """The next whole number below."""
+        return self._function(math.FloorOp)
+
+    def log(self) -> Scalar:
+        """The natural logarithm."""
+        return self._function(math.LogOp)
+
+    def round(self) -> Scalar:
+        """The nearest whole number, of two the even one."""
+        return self._function(math.RoundEvenOp)
+
+    def sin(self) -> Scalar:
+        """Sine."""
+        return self._function(math.SinOp)
+
+    def sqrt(self) -> Scalar:
+        """The square root."""
+        return self._function(math.SqrtOp)
+
+    def tanh(self) -> Scalar:
+        """The hyperbolic tangent."""
+        return self._function(math.TanhOp)
+
+    def to(self, type_: Attribute, unsigned: bool = False) -> Scalar:
+        """
+        The number in another type.
+
+        Floats become integers towards 0, the nearest where out of range. `unsigned` is for integers that
+        have no sign.
+        """
+        if self.type == type_:
+            return self
+        if self.type == INDEX:
+            return Scalar(self.kernel, self.kernel.add(arith.IndexCastOp(self.value, i64))).to(type_)
+        if type_ == INDEX:
+            return self._made(arith.IndexCastOp(self.to(i64, unsigned).value, INDEX))
+        if self.is_float:
+            return self._float_to(type_)
+        unsigned = unsigned or self.type == i1
+        if is_integer(type_):
+            return self._resized(type_, unsigned)
+        wide = self._resized(IntegerType(64), unsigned)
+        return self._made(arith.SIToFPOp(wide.value, f64 if type_ == f64 else f32))
+
+    def _float_to(self, type_: Attribute) -> Scalar:
+        if type_ == f64:
+            return self._made(arith.ExtFOp(self.value, f64))
+        if type_ == f32:
+            return self._made(arith.TruncFOp(self.value, f32))
+        if type_ == i1:
+            return self.differs(0)
+        assert is_integer(type_)
+        return self._made(arith.FPToSIOp(self.value, type_))
+
+    def _resized(self, type_: IntegerType, unsigned: bool) -> Scalar:
+        assert is_integer(self.type)
+        width = self.type.width.data
+        if width == type_.width.data:
+            return self
+        if width > type_.width.data:
+            return self.differs(0) if type_ == i1 else self._made(arith.TruncIOp(self.value, type_))
+        return self._made((arith.ExtUIOp if unsigned else arith.ExtSIOp)(self.value, type_))

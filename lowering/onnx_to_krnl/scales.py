@@ -1,0 +1,143 @@
+"""Integers for real numbers and back: one scale for all, for each place of an axis, or for blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import f16, f32, f64, i32
+from xdsl.ir import Attribute, SSAValue
+
+from xonnc.dialects.krnl.types import is_integer
+from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
+from xonnc.dialects.onnx.types import ELEMENT_TYPES_BY_CODE, NONE
+from xonnc.lowering.onnx_to_krnl.elements import CODED, is_unsigned_element, stored
+from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.scalars import Scalar
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """Loops over all elements, and along which of them scales and zero points vary."""
+
+    sizes: Sequence[int]
+    varies: Sequence[bool]
+
+    @property
+    def scales(self) -> list[int]:
+        """The shape of scales in these loops."""
+        return [size if varies else 1 for size, varies in zip(self.sizes, self.varies, strict=True)]
+
+
+def _blocks(shape: Sequence[int], scale: Sequence[int], axis: int, block: int) -> _Blocks | None:
+    """The loops for a tensor; `None` where blocks do not divide the axis."""
+    if prod(scale) == 1:
+        return _Blocks([prod(shape)], [False])
+    axis %= len(shape)
+    before, size, after = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+    if len(scale) == 1 and not block:
+        found = [(before, False), (size, True), (after, False)]
+    elif not block or size % block or scale[axis] * block != size:
+        return None
+    else:
+        found = [(before, True), (size // block, True), (block, False), (after, True)]
+    kept = [(number, varies) for number, varies in found if number > 1] or [(1, False)]
+    return _Blocks([number for number, _ in kept], [varies for _, varies in kept])
+
+
+def integer_range(element: Attribute) -> tuple[int, int]:
+    """The least and the greatest integer of a type."""
+    assert is_integer(element)
+    width = element.width.data
+    return (
+        (0, (1 << width) - 1) if is_unsigned_element(element) else (-(1 << width - 1), (1 << width - 1) - 1)
+    )
+
+
+def read_as(
+    kernel: Kernel, buffer: SSAValue, indices: Sequence[SSAValue], element: Attribute, wanted: Attribute
+) -> Scalar:
+    """An element of a buffer as a number of the type `wanted`."""
+    number = Scalar(kernel, kernel.read(buffer, indices, element))
+    return number.to(wanted, is_unsigned_element(element))
+
+
+def saturated(number: Scalar, element: Attribute) -> SSAValue:
+    """A whole number, a float, as the nearest integer of a type; what is no number as the least."""
+    low, high = integer_range(element)
+    kept = (number > low).choose(number, low)
+    return (kept < high).choose(kept, high).to(i32).to(stored(element)).value
+
+
+@lowers(QuantizeLinearOp)
+def quantize(op: QuantizeLinearOp, to: Lowering) -> str | None:
+    """`round(x / scale) + zero point`, halves to the even one, saturated."""
+    shape, scales = to.shape(op.x), to.shape(op.y_scale)
+    blocks = _blocks(shape, scales, op.axis.value.data, op.block_size.value.data)
+    if blocks is None:
+        return "blocks that do not divide the axis"
+    elements = [to.element(value) for value in (op.y, op.x, op.y_scale)]
+    out_element, element, scale_element = elements
+    precision = ELEMENT_TYPES_BY_CODE.get(op.precision.value.data)
+    # As in numpy: halves are divided as halves, integers as doubles.
+    if precision is None:
+        precision = element if element == scale_element else f32
+    number = f64 if is_integer(element) or precision == f64 else f32
+    types = [buffer_type(blocks.sizes, element) for element in elements[:2]]
+    types.append(buffer_type(blocks.scales, scale_element))
+    buffers = [to.buffer(op.x), to.buffer(op.y_scale)]
+    has_zero = op.y_zero_point.type != NONE and is_integer(out_element)
+    if has_zero:
+        types.append(buffer_type(blocks.scales, out_element))
+        buffers.append(to.buffer(op.y_zero_point))
+    kernel = Kernel(types)
+    out, source, scale, *zero = kernel.buffers
+    with kernel.loops(blocks.sizes) as indices:
+        own = [
+            index if varies else kernel.index(0) for index, varies in zip(indices, blocks.varies, strict=True)
+        ]
+        x = read_as(kernel, source, indices, element, number)
+        x = x / read_as(kernel, scale, own, scale_element, number)
+        if precision == f16 or precision in CODED:
+            x = Scalar(kernel, kernel.widened(kernel.narrowed(x.to(f32).value, precision), precision))
+        if not is_integer(out_element):
+            saturate = bool(op.saturate.value.data)
+            kernel.store(kernel.narrowed(x.to(f32).value, out_element, saturate), out, indices)
+        else:
+            x = x.round()
+            if zero:
+                x = x + read_as(kernel, zero[0], own, out_element, x.type)
+            kernel.write(saturated(x, out_element), out, indices, out_element)
+    to.call("quantizelinear", kernel, [to.result(op.y)], buffers)
+    return None
+
+
+@lowers(DequantizeLinearOp)
+def dequantize(op: DequantizeLinearOp, to: Lowering) -> str | None:
+    """`(x - zero point) scale`"""
+    shape, scales = to.shape(op.x), to.shape(op.x_scale)
+    blocks = _blocks(shape, scales, op.axis.value.data, op.block_size.value.data)
+    if blocks is None:
+        return "blocks that do not divide the axis"
+    out_element, element, scale_element = [to.element(value) for value in (op.y, op.x, op.x_scale)]
+    types = [buffer_type(blocks.sizes, out_element), buffer_type(blocks.sizes, element)]
+    types.append(buffer_type(blocks.scales, scale_element))
+    buffers = [to.buffer(op.x), to.buffer(op.x_scale)]
+    if op.x_zero_point.type != NONE and is_integer(element):
+        types.append(buffer_type(blocks.scales, element))
+        buffers.append(to.buffer(op.x_zero_point))
+    kernel = Kernel(types)
+    out, source, scale, *zero = kernel.buffers
+    with kernel.loops(blocks.sizes) as indices:
+        own = [
+            index if varies else kernel.index(0) for index, varies in zip(indices, blocks.varies, strict=True)
+        ]
+        x = read_as(kernel, source, indices, element, f32)
+        if zero:
+            x = x - read_as(kernel, zero[0], own, element, f32)
+        x = x * read_as(kernel, scale, own, scale_element, f32)
+        kernel.write(x.value, out, indices, out_element)
+    to.call("dequantizelinear", kernel, [to.result(op.y)], buffers)
+    return None
