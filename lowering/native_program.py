@@ -50,9 +50,11 @@ class KernelCall:
     kernel: str
     places: Sequence[int]
     turns: int
+    size: int
+    """Bytes of all its buffers."""
 
 
-Steps = list[tuple[str, Sequence[KernelCall]]]
+Steps = Sequence[tuple[str, Sequence[KernelCall]]]
 """Functions by name with the kernels that each runs."""
 
 
@@ -61,7 +63,9 @@ class _Reading:
     reasons: Reasons
     program: Program = field(default_factory=Program)
     places: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
-    functions: Steps = field(default_factory=list[tuple[str, Sequence[KernelCall]]])
+    functions: list[tuple[str, Sequence[KernelCall]]] = field(
+        default_factory=list[tuple[str, Sequence[KernelCall]]]
+    )
     row: list[KernelCall] = field(default_factory=list[KernelCall])
     """Kernels since the last step of another kind."""
     touched: list[Sequence[int]] = field(default_factory=list[Sequence[int]])
@@ -156,7 +160,8 @@ def _read(op: Operation, reading: _Reading) -> None:
         case CallOp():
             places = [reading.places[value] for value in op.parameters]
             turns = 0 if op.turns is None else op.turns.value.data
-            reading.row.append(KernelCall(op.func_name.data, places, turns))
+            size = sum(reading.program.values[place].size for place in places)
+            reading.row.append(KernelCall(op.func_name.data, places, turns, size))
             reading.touched.append(places)
         case NoValueOp() | ReturnOp() | FuncReturnOp():
             pass

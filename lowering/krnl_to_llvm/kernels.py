@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import i64
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Region
+from xdsl.ir import Block, Region, SSAValue
 
 from xonnc.dialects.krnl.types import is_buffer
 from xonnc.lowering.krnl_to_llvm.emitter import POINTER, Emitter
@@ -32,15 +32,28 @@ def emit_steps(name: str, steps: Sequence[KernelCall]) -> llvm.FuncOp:
     """A function that runs kernels in order; its argument points to the table of all buffers' pointers."""
     region = Region(Block(arg_types=[POINTER]))
     to = Emitter(region)
-    table = region.block.args[0]
     for step in steps:
-        slots = [
-            to.add(llvm.GEPOp(table, [place], POINTER, inbounds=True)) if place else table
-            for place in step.places
-        ]
-        pointers = [to.add(llvm.LoadOp(slot, POINTER)) for slot in slots]
-        turns = [to.number(0), to.number(step.turns)] if step.turns else []
-        to.do(llvm.CallOp(step.kernel, *pointers, *turns))
+        _call(to, step, region.block.args[0], [to.number(0), to.number(step.turns)])
     to.do(llvm.ReturnOp())
     linkage = llvm.LinkageAttr("external")
     return llvm.FuncOp(name, llvm.LLVMFunctionType([POINTER]), linkage=linkage, body=region)
+
+
+def emit_step(name: str, step: KernelCall) -> llvm.FuncOp:
+    """A function that runs a range of turns of one kernel, or all of one that takes no range."""
+    types = [POINTER, i64, i64]
+    region = Region(Block(arg_types=types))
+    table, *turns = region.block.args
+    to = Emitter(region)
+    _call(to, step, table, turns)
+    to.do(llvm.ReturnOp())
+    return llvm.FuncOp(name, llvm.LLVMFunctionType(types), body=region)
+
+
+def _call(to: Emitter, step: KernelCall, table: SSAValue, turns: Sequence[SSAValue]) -> None:
+    slots = [
+        to.add(llvm.GEPOp(table, [place], POINTER, inbounds=True)) if place else table
+        for place in step.places
+    ]
+    pointers = [to.add(llvm.LoadOp(slot, POINTER)) for slot in slots]
+    to.do(llvm.CallOp(step.kernel, *pointers, *(turns if step.turns else ())))

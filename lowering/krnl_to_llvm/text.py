@@ -8,16 +8,23 @@ from xdsl.backend.llvm.convert import convert_module
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from xonnc.lowering.krnl_to_llvm.kernels import emit_kernel, emit_steps
+from xonnc.lowering.krnl_to_llvm.kernels import emit_kernel, emit_step, emit_steps
+from xonnc.lowering.krnl_to_llvm.pool import pool_text, step_name
 from xonnc.lowering.native_program import Steps
 
 
-def llvm_module(kernels: Iterable[FuncOp], steps: Steps, vector_bytes: int) -> ModuleOp:
-    """Kernels, and the functions that run rows of them, in the llvm dialect."""
+def llvm_module(kernels: Iterable[FuncOp], steps: Steps, vector_bytes: int, threads: int = 1) -> ModuleOp:
+    """Kernels, and the functions that run rows of them or, with several threads, one each."""
     functions = [emit_kernel(kernel, vector_bytes) for kernel in kernels]
-    return ModuleOp([*functions, *(emit_steps(name, row) for name, row in steps)])
+    for name, row in steps:
+        if threads == 1:
+            functions.append(emit_steps(name, row))
+        else:
+            functions += [emit_step(step_name(name, place), step) for place, step in enumerate(row)]
+    return ModuleOp([*functions])
 
 
-def llvm_text(module: ModuleOp) -> str:
-    """A module of the llvm dialect as LLVM IR."""
-    return str(convert_module(module, fallback_target_triple=None))
+def llvm_text(module: ModuleOp, steps: Steps = (), threads: int = 1) -> str:
+    """A module of the llvm dialect as LLVM IR; with several threads, the pool and its steps behind it."""
+    text = str(convert_module(module, fallback_target_triple=None))
+    return text if threads == 1 else f"{text}\n{pool_text(steps, threads)}"

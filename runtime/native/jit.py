@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from ctypes import CFUNCTYPE, c_void_p
+from ctypes import CFUNCTYPE, c_int, c_void_p
 from functools import cache
 from importlib import import_module
 from typing import Protocol
+from weakref import finalize
+
+from xonnc.errors import XonncError
 
 Entry = Callable[[int], None]
 """A function of the code, which takes the address of the table of pointers."""
@@ -67,8 +70,13 @@ def host_features() -> frozenset[str]:
 class Code:
     """Machine code made of LLVM IR; lives as long as this object."""
 
-    def __init__(self, text: str, names: Mapping[str, object]) -> None:
-        """Compiles without LLVM's middle end (spec/cpu-performance.md §4); finds the functions `names`."""
+    def __init__(self, text: str, names: Mapping[str, object], threads: int = 1) -> None:
+        """
+        Compiles without LLVM's middle end (spec/cpu-performance.md §4); finds the functions `names`.
+
+        Code for several threads has a pool of them, which starts now and ends with this object. Raises
+        `XonncError` if the system gives no threads.
+        """
         binding = _binding()
         module = binding.parse_assembly(text)
         machine = binding.Target.from_default_triple().create_target_machine(
@@ -84,3 +92,15 @@ class Code:
         self.entries: dict[str, Entry] = {
             name: kind(self._engine.get_function_address(name)) for name in names
         }
+        if threads > 1:
+            start = CFUNCTYPE(c_int)(self._engine.get_function_address("pool_start"))
+            stop = CFUNCTYPE(None)(self._engine.get_function_address("pool_stop"))
+            started = start()
+            # The engine is an argument so that the code outlives its threads.
+            finalize(self, _end, stop, self._engine)
+            if started != threads:
+                raise XonncError(f"threads: the system gives {started}, {threads} were asked for; use fewer")
+
+
+def _end(stop: Callable[[], None], engine: _Engine) -> None:
+    stop()

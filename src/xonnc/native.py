@@ -25,22 +25,27 @@ from xonnc.simplifier import simplify
 from xonnc.standard_functions import write_out
 from xonnc.targets.cpu import CpuTarget, best_cpu, cpu_names, load_cpu
 
+MOST_THREADS = 256
+"""Threads that may share a run."""
 
-def compile_native(model: str | Path | onnx.ModelProto, target: str = "cpu") -> Session:
+
+def compile_native(model: str | Path | onnx.ModelProto, target: str = "cpu", threads: int = 1) -> Session:
     """
     Compiles the model in a file or in memory for this processor, in this process.
 
     `target` is `cpu`, or a kind of processor (`avx2`) that this one is. Operators without a kernel run
-    through the ONNX reference evaluator, which `Session.report` shows. Raises `XonncError` for a file that
-    is no model.
+    through the ONNX reference evaluator, which `Session.report` shows. A run is shared out among `threads`
+    threads. Raises `XonncError` for a file that is no model.
     """
     processor = _processor(target)
+    if not 1 <= threads <= MOST_THREADS:
+        raise XonncError(f"threads: {threads}; 1 to {MOST_THREADS} can share a run")
 
     def compile_for(shapes: Shapes) -> Executable:
         module = simplify(
             model, input_shapes=shapes or None, inline_functions=True, fold_overridable=True
         ).module
-        return executable(module, processor)
+        return executable(module, processor, threads)
 
     return Session(compile_for)
 
@@ -59,7 +64,7 @@ def _processor(target: str) -> CpuTarget:
     return found
 
 
-def executable(module: ModuleOp, processor: CpuTarget) -> Executable:
+def executable(module: ModuleOp, processor: CpuTarget, threads: int = 1) -> Executable:
     """Machine code of a simplified module, which is taken apart."""
     context = new_context()
     write_out(module, context, lambda op: not has_kernel(op))
@@ -68,5 +73,6 @@ def executable(module: ModuleOp, processor: CpuTarget) -> Executable:
     kernels = [op for op in module.ops if isinstance(op, FuncOp)][1:]
     if not steps:
         return Executable(program, {}, None)
-    code = Code(llvm_text(llvm_module(kernels, steps, processor.vector_bytes)), dict(steps))
+    text = llvm_text(llvm_module(kernels, steps, processor.vector_bytes, threads), steps, threads)
+    code = Code(text, dict(steps), threads)
     return Executable(program, code.entries, code)

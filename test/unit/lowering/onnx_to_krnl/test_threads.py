@@ -1,0 +1,82 @@
+"""A run shared out among threads gives the same numbers, also after they slept; they end with the session."""
+
+from __future__ import annotations
+
+import gc
+import time
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import numpy_helper
+from onnx import parser as onnx_parser
+
+from xonnc.errors import XonncError
+from xonnc.native import compile_native
+from xonnc.runtime.native.jit import Code
+from xonnc.runtime.native.session import Session
+
+TASKS = Path("/proc/self/task")
+
+
+def model() -> onnx.ModelProto:
+    """Convolutions, a chain, a product, a softmax and a sum: steps in parts, and steps of one thread."""
+    text = """
+        <ir_version: 8, opset_import: ["": 15]> g (float[1, 16, 40, 40] x) => (float[40, 40] y) {
+            a = Conv<pads=[1,1,1,1]>(x, w)
+            r = Relu(a)
+            c = Conv(r, v)
+            s = Sigmoid(c)
+            m = ReduceMean<axes=[0,1], keepdims=0>(s)
+            p = MatMul(m, u)
+            y = Softmax<axis=-1>(p)
+        }
+    """
+    made = onnx_parser.parse_model(text)
+    generator = np.random.default_rng(3)
+    for name, shape in {"w": (32, 16, 3, 3), "v": (64, 32, 1, 1), "u": (40, 40)}.items():
+        array = generator.normal(size=shape).astype(np.float32)
+        made.graph.initializer.append(numpy_helper.from_array(array, name))
+    return onnx.shape_inference.infer_shapes(made)
+
+
+def run(session: Session, x: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> list[float]:
+    return np.asarray(session.run(None, {"x": x})[0], np.float32).reshape(-1).tolist()
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_threads_give_the_same_numbers(threads: int):
+    alone, shared = compile_native(model()), compile_native(model(), threads=threads)
+    for seed in range(20):
+        x = np.random.default_rng(seed).normal(size=(1, 16, 40, 40)).astype(np.float32)
+        if seed == 10:
+            # Long enough for the threads to sleep.
+            time.sleep(0.3)
+        assert run(shared, x) == run(alone, x)
+
+
+@pytest.mark.skipif(not TASKS.is_dir(), reason="counts threads by Linux's folder of them")
+def test_threads_end_with_the_session():
+    before = len(list(TASKS.iterdir()))
+    session = compile_native(model(), threads=3)
+    assert len(list(TASKS.iterdir())) == before + 2
+    del session
+    gc.collect()
+    assert len(list(TASKS.iterdir())) == before
+
+
+@pytest.mark.parametrize("threads", [0, 257])
+def test_a_number_of_threads_out_of_range_is_refused(threads: int):
+    with pytest.raises(XonncError, match=f"threads: {threads}; 1 to 256 can share a run"):
+        compile_native(model(), threads=threads)
+
+
+def test_too_few_threads_of_the_system_are_told():
+    text = """
+        define i32 @pool_start() { ret i32 1 }
+        define void @pool_stop() { ret void }
+        define void @run_0(ptr %table) { ret void }
+    """
+    with pytest.raises(XonncError, match="threads: the system gives 1, 2 were asked for; use fewer"):
+        Code(text, {"run_0": None}, 2)
