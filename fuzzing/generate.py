@@ -158,7 +158,20 @@ def _finished(draft: Draft, symbols: Symbols) -> onnx.ModelProto:
     )
     if draft.chance(0.3):
         model = onnx.shape_inference.infer_shapes(model)
+        _forget_names(model)
     return model
+
+
+def _forget_names(model: onnx.ModelProto) -> None:
+    """
+    Takes the names of sizes from what was inferred.
+
+    A part of a tensor has the names of the whole for `onnx.shape_inference` (Slice, onnx 1.23), by which
+    onnxruntime then shares memory between them.
+    """
+    for info in model.graph.value_info:
+        for dimension in info.type.tensor_type.shape.dim:
+            dimension.ClearField("dim_param")
 
 
 def _read(node: onnx.NodeProto) -> list[str]:

@@ -14,8 +14,8 @@ TYPES = (*FLOATS, I32, I64)
 
 def reduced(draft: Draft, op_type: str, x: Value, axes: list[int] | None, keepdims: int | None) -> Value:
     """A reduction in the form of the opset."""
-    if op_type == "ReduceL2" and not x.size:
-        # For onnxruntime the result has the shape of what is empty.
+    if not x.size:
+        # For onnxruntime the result has the shape of what is empty, whatever the axes and the operator.
         raise Unfit
     if op_type == "ReduceLogSumExp" and not x.is_bounded:
         # Of nothing but minus infinities it is that again, or NaN: ONNX does not say.

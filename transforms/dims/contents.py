@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import i1
+from xdsl.dialects.builtin import i1, i64
 
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.transforms.dims.forms import Form
@@ -51,11 +51,18 @@ def dim(node: Node) -> Sequence[Elements | None]:
 
 @elements_of("Cast", "Identity", "Reshape", "Squeeze", "SqueezeV11", "Transpose", "Unsqueeze", "UnsqueezeV11")
 def same(node: Node) -> Sequence[Elements | None]:
-    """The integers of the operand; sizes are taken to fit the type they are cast to."""
+    """The integers of the operand; sizes are taken to fit the type they are cast to, others may not."""
     found = node.elements(0)
-    if found is None or node.site.name != "Cast" or node.site.op.properties["to"] != i1:
+    if found is None or node.site.name != "Cast" or node.site.op.properties["to"] == i64:
         return [found]
     numbers = [form.number for form, _ in found]
+    if node.site.op.properties["to"] != i1:
+        return [
+            tuple(
+                element if element.is_size or element.form.number is not None else node.unknown(place)
+                for place, element in enumerate(found)
+            )
+        ]
     return [] if None in numbers else [tuple(Element(Form(int(number != 0)), True) for number in numbers)]
 
 

@@ -118,10 +118,11 @@ class Knowledge:
         if rule is None or not isinstance(op, Operation) or not self._depth:
             return None
         self._depth -= 1
+        node = Node(op, self, [])
         try:
-            for result, elements in zip(op.results, rule(Node(op, self, [])), strict=False):
+            for place, (result, elements) in enumerate(zip(op.results, rule(node), strict=False)):
                 self._elements[result] = (
-                    elements
+                    _fitting(elements, node, place)
                     if elements is not None and self._count(result) in (None, len(elements))
                     else None
                 )
@@ -138,6 +139,17 @@ class Knowledge:
             sizes = self.sizes(value)
             return sizes[0].number if sizes else None
         return shape[0] if shape else 1
+
+
+def _fitting(elements: Elements, node: Node, of: int) -> Elements:
+    """The integers of a result; nothing is said of those that its element type wraps around."""
+    bits = 32 if element_type(node.op.results[of].type) == i32 else 64
+    return tuple(
+        found
+        if found.form.number is None or -(1 << bits - 1) <= found.form.number < 1 << bits - 1
+        else node.unknown(place, of)
+        for place, found in enumerate(elements)
+    )
 
 
 def holds_integers(value: SSAValue) -> bool:

@@ -203,3 +203,17 @@ def test_old_opsets_keep_their_forms(opset: int):
             f"{name} = Constant <value = int64[1] {{{number}}}> ()",
         )
     assert nodes(check(text, (2, 5, 12))) == ["Reshape"]
+
+
+@pytest.mark.parametrize("factor", [7, 2**40])
+def test_integers_that_wrap_around_are_no_sizes(factor: int) -> None:
+    """What is computed modulo 2^64, or 2^32, is not what arithmetic on sizes gives."""
+    check(
+        f"""<ir_version: 8, opset_import: ["" : 17]>
+        g (float[a, b] x) => (int64[2] y, int64[2] z)
+        <int64[2] large = {{9223372036854775802, 3}}, int64 factor = {{{factor}}}> {{
+          product = Mul (large, factor)  s = Shape (x)  y = Add (product, s)
+          narrow = Cast <to = 6> (product)  wide = Cast <to = 7> (narrow)  z = Add (wide, s)
+        }}""",
+        (2, 3),
+    )
