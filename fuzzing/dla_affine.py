@@ -98,10 +98,15 @@ class Affine:
     def _pass(self, grid: Grid) -> Integers:
         source = self.source if self.spread is None else saturated(self.source * self._spread(), 32)
         added = next((step for step in self.steps if isinstance(step, Stored)), None)
+        rest = 0.0
         if added is not None:
             finer = min(max(floor(log2(added.grid.scale / grid.scale)) + SPARE_BITS, 0), 22)
             unit = added.grid.scale * 2.0**-finer
             own = self.bias - added.grid.zero * added.grid.scale
+            if not self.is_fine and own.size == self.scale.size == 1:
+                # Steps of a stored cube are too coarse for a bias: what they leave is added at the end.
+                whole = np.rint(own / self.scale) * self.scale
+                rest, own = float((own - whole).reshape(())), whole
             found = self._bias_and_scale(source, own, unit)
         elif self._is_exact:
             finer, unit = 0, grid.scale
@@ -117,7 +122,7 @@ class Affine:
                 found = saturated(found + (step.integers << finer), 32)
             else:
                 found = _bounded(found, step, unit)
-        return _converted(found, unit, grid)
+        return _converted(found, unit, grid, rest)
 
     def _spread(self) -> Integers:
         assert self.spread is not None
@@ -156,12 +161,12 @@ def _bounded(numbers: Integers, bound: Bound, unit: float) -> Integers:
     return np.maximum(numbers, limit) if bound.is_least else np.minimum(numbers, limit)
 
 
-def _converted(numbers: Integers, unit: float, grid: Grid) -> Integers:
-    """The output converter: offset, factor, rounding shift, 17 bits."""
+def _converted(numbers: Integers, unit: float, grid: Grid, rest: float) -> Integers:
+    """The output converter: offset (with what the stages could not add), factor, rounding shift, 17 bits."""
     if unit == grid.scale:
         return saturated(numbers + grid.zero, 17)
     factor, right = as_factors(np.array([unit / grid.scale]))
-    offset = round(grid.zero * grid.scale / unit)
+    offset = round((grid.zero * grid.scale + rest) / unit)
     return saturated(shifted((numbers + offset) * factor, right), 17)
 
 

@@ -6,6 +6,9 @@
 %r = "onnx.Relu"(%y)
 ```
 gets one pair on `%x` and one behind `%r`: what happens between two roundings is one pass of the engines.
+
+Weights are left to the lowering. What rounding them adds to every result on average, the mean of each channel
+of the input being known, is taken from the bias (Nagel et al., 2019, §4.2).
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, LocationAttr, ModuleOp, StringAttr, f32
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
@@ -25,7 +28,7 @@ from xdsl.rewriter import InsertPoint
 from xdsl.utils.hints import isa
 
 from xonnc.dialects.onnx.attributes import values_of
-from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.dialects.onnx.elements import DisposablePool, elements_array
 from xonnc.dialects.onnx.locations import UNKNOWN, derived, describe, node_location, node_name, output_names
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp
@@ -57,11 +60,13 @@ from xonnc.dialects.onnx.ops.tensor import (
     UnsqueezeOp,
     UnsqueezeV11Op,
 )
-from xonnc.dialects.onnx.types import element_type, element_type_of, is_ranked, tensor_type
+from xonnc.dialects.onnx.types import NONE, element_type, element_type_of, is_ranked, tensor_type
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.calibration import Range, Ranges, read_calibration
 from xonnc.formats.nvdla.quantization import LARGEST
-from xonnc.lowering.onnx_to_dla.lowering import FLOATS
+from xonnc.lowering.onnx_to_dla.integers import nearest_kernels
+from xonnc.lowering.onnx_to_dla.lowering import FLOATS, Array
+from xonnc.lowering.scores import are_scores
 
 BOUNDS = (ClipOp, ReluOp)
 """Ops that are part of the rounding behind them."""
@@ -152,10 +157,11 @@ def name_values(module: ModuleOp) -> None:
 
 @dataclass(frozen=True)
 class Pair:
-    """How a value is rounded."""
+    """How a value is rounded; `centre` is taken away first."""
 
     scale: float
     is_unsigned: bool
+    centre: float = 0.0
 
 
 class _Rounding:
@@ -175,10 +181,36 @@ class _Rounding:
         """Puts in the pairs; the names of values without a range."""
         values = [value for value in self._values() if element_type(value.type) in FLOATS]
         later = self._rounded_later(values)
+        biases = [(op, bias) for op in self._block.ops if (bias := self._corrected_bias(op)) is not None]
         for value in values:
             if value not in later:
                 self._round(value)
+        for op, bias in biases:
+            constant = self._constant(bias, op.location)
+            Builder(InsertPoint.before(op)).insert(constant)
+            op.operands[2] = constant.output
         return self._missing
+
+    def _corrected_bias(self, op: Operation) -> Array | None:
+        """The bias of a convolution or product less what rounding its weights adds on average."""
+        if not isinstance(op, ConvOp | GemmOp):
+            return None
+        weights, given = _elements(op.operands[1]), _elements(op.operands[2])
+        found = self._range(op.operands[0])
+        if weights is None or found is None or (given is None and op.operands[2].type != NONE):
+            return None
+        rows = weights.T if isinstance(op, GemmOp) and not op.transB.value.data else weights
+        groups = op.group.value.data if isinstance(op, ConvOp) else 1
+        is_plain = isinstance(op, ConvOp) or (op.alpha.value.data == op.beta.value.data == 1.0)
+        if not is_plain or rows.shape[1] * groups != len(found.means):
+            return None
+        if given is not None and given.size != rows.shape[0]:
+            return None
+        bias = np.zeros(rows.shape[0], np.float32) if given is None else given.reshape(-1)
+        change = nearest_kernels(rows).numbers - rows
+        taps = change.reshape(groups, rows.shape[0] // groups, rows.shape[1], -1).sum(axis=3)
+        means = np.array(found.means).reshape(groups, rows.shape[1], 1)
+        return (bias - (taps @ means).reshape(-1)).astype(np.float32)
 
     def _values(self) -> Iterator[SSAValue]:
         """What is computed, in order."""
@@ -219,34 +251,53 @@ class _Rounding:
         else:
             where, location = InsertPoint.at_start(self._block), UNKNOWN
         readers = list(value.uses)
-        scale, zero = (
-            ConstantOp.create(
-                properties={"value": self._pool.create(number)},
-                result_types=[tensor_type((), element_type_of(number.dtype))],
-                location=location,
-            )
-            for number in (np.array(pair.scale, np.float32), np.array(0, dtype))
-        )
-        grid = (scale.output, zero.output)
+        added: list[Operation] = []
+
+        def constant(number: float, dtype: type[np.generic]) -> SSAValue:
+            op = self._constant(np.array(number, dtype), location)
+            added.append(op)
+            return op.output
+
         assert is_ranked(value.type)
+        shifted = value
+        if pair.centre:
+            operands = [value, constant(-pair.centre, np.float32)]
+            op = AddOp.create(operands=operands, result_types=[value.type], location=location)
+            added.append(op)
+            shifted = op.C
+        grid = (constant(pair.scale, np.float32), constant(0, dtype))
         stored = tensor_type(value.type.get_shape(), element_type_of(np.dtype(dtype)))
-        rounded = QuantizeLinearOp.create(operands=[value, *grid], result_types=[stored], location=location)
+        rounded = QuantizeLinearOp.create(operands=[shifted, *grid], result_types=[stored], location=location)
         read = DequantizeLinearOp.create(
             operands=[rounded.y, *grid], result_types=[value.type], location=location
         )
-        Builder(where).insert([scale, zero, rounded, read])
+        Builder(where).insert([*added, rounded, read])
         for use in readers:
             use.operation.operands[use.index] = read.y
         self._pairs[read.y] = pair
+
+    def _constant(self, array: Array, location: LocationAttr) -> ConstantOp:
+        return ConstantOp.create(
+            properties={"value": self._pool.create(array)},
+            result_types=[tensor_type(array.shape, element_type_of(array.dtype))],
+            location=location,
+        )
+
+    def _range(self, value: SSAValue) -> Range | None:
+        return self._ranges.get(self._name(value)) or self._ranges.get(self._node(value))
 
     def _pair(self, value: SSAValue) -> Pair | None:
         if isinstance(value, OpResult):
             if (source := _source(value.op)) in self._pairs:
                 return self._pairs[source]
-        found = self._ranges.get(self._name(value)) or self._ranges.get(self._node(value))
+        found = self._range(value)
         if isinstance(value, OpResult) and isinstance(value.op, SoftmaxOp | SoftmaxV11Op):
             # The emulator's integers are not shifted: shares use the positive ones.
             return Pair(min(found.largest if found else 1.0, 1.0) / LARGEST, False)
+        if found is not None and element_type(value.type) == f32 and are_scores(value):
+            # What is added to all of a softmax's numbers changes nothing: their middle becomes the zero.
+            reach = (found.largest - found.least) / 2
+            return Pair((reach or 1.0) / LARGEST, False, (found.largest + found.least) / 2)
         return None if found is None else _nearest(found, _meets_padding(value) or _multiplies(value))
 
     def _name(self, value: SSAValue) -> str:
@@ -257,6 +308,13 @@ class _Rounding:
 
     def _node(self, value: SSAValue) -> str:
         return node_name(value.op) if isinstance(value, OpResult) else ""
+
+
+def _elements(value: SSAValue) -> Array | None:
+    """A constant's numbers."""
+    if not isinstance(value, OpResult) or not isinstance(value.op, ConstantOp) or value.op.value is None:
+        return None
+    return elements_array(value.op.value)
 
 
 def _is_sum(op: Operation) -> bool:

@@ -2,7 +2,8 @@
 Ranges of a network's values in the form that NVDLA's compiler reads: JSON, one entry for each value.
 
 `{"conv1": {"scale": 0.0078, "min": 0, "max": 0, "offset": 0}}` means `scale * (q - offset)` for q from -127
-to 127; with `min` and `max`, those say the range. (nvdla/sw: umd/utils/calibdata.)
+to 127; with `min` and `max`, those say the range. (nvdla/sw: umd/utils/calibdata.) `means`, one for each
+channel, is ours: what rounding weights adds on average is taken from biases again.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ class Range:
 
     least: float
     largest: float
+    means: tuple[float, ...] = ()
+    """Of each channel; empty where they are not known."""
 
     @property
     def magnitude(self) -> float:
@@ -55,11 +58,14 @@ def _range(path: Path, name: str, entry: Any) -> Range:
     try:
         scale, offset = float(entry.get("scale", 0)), float(entry.get("offset", 0))
         least, largest = float(entry.get("min", 0)), float(entry.get("max", 0))
+        means = tuple(float(mean) for mean in entry.get("means", ()))
     except (AttributeError, TypeError, ValueError):
         raise XonncError(f"{path}: '{name}': {entry!r}; it is an object of scale, or min and max") from None
-    found = Range(least, largest)
+    found = Range(least, largest, means)
     if least == largest == 0:
-        found = Range((-LARGEST - offset) * scale + 0.0, (LARGEST - offset) * scale)
+        found = Range((-LARGEST - offset) * scale + 0.0, (LARGEST - offset) * scale, means)
+    if not all(isfinite(mean) for mean in means):
+        raise XonncError(f"{path}: '{name}': means that are no finite numbers")
     if not (isfinite(found.least) and isfinite(found.largest) and found.least < found.largest):
         raise XonncError(f"{path}: '{name}': from {found.least:g} to {found.largest:g} is no range")
     return found
@@ -73,6 +79,7 @@ def write_calibration(path: Path, ranges: Ranges) -> None:
             "min": found.least,
             "max": found.largest,
             "offset": 0,
+            **({"means": list(found.means)} if found.means else {}),
         }
         for name, found in ranges.items()
     }

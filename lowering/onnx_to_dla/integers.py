@@ -45,6 +45,20 @@ class Kernels:
     array: Array
     scales: Array
 
+    @property
+    def numbers(self) -> Array:
+        """The real numbers that they are."""
+        return self.array * _along(self.scales, 0, self.array.ndim)
+
+
+def nearest_kernels(rows: Array) -> Kernels:
+    """Weights rounded to 8 bits, each output's largest to 127."""
+    rows = rows.astype(np.float64)
+    largest = np.abs(rows).max(axis=tuple(range(1, rows.ndim)))
+    scales = np.where(largest > 0, largest, 1.0) / LARGEST
+    stored = np.rint(rows / _along(scales, 0, rows.ndim))
+    return Kernels(stored.astype(np.int8), scales)
+
 
 QuantizedLowering: TypeAlias = "Callable[[Any, Integers], Reals | Stored]"
 
@@ -305,11 +319,7 @@ class Integers(Lowering):
         numbers = self.real_constant(value)
         if numbers is None:
             self.refuse(f"{what} must be constant, found a computed value")
-        rows = np.moveaxis(numbers, outputs, 0).astype(np.float64)
-        largest = np.abs(rows).max(axis=tuple(range(1, rows.ndim)))
-        scales = np.where(largest > 0, largest, 1.0) / LARGEST
-        stored = np.rint(rows / _along(scales, 0, rows.ndim))
-        return Kernels(stored.astype(np.int8), scales)
+        return nearest_kernels(np.moveaxis(numbers, outputs, 0))
 
     def _given_kernels(self, value: SSAValue, outputs: int) -> Kernels | None:
         if not isinstance(value, OpResult) or not isinstance(value.op, DequantizeLinearOp):

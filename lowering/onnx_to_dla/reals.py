@@ -131,7 +131,20 @@ class Affine:
             stages.append((summed, added.value))
         for bound in after:
             stages = _bounded(stages, bound, unit, to)
-        return to.requantized(self.make(), stages, converter(unit, grid, to))
+        rest = self._rest(added)
+        return to.requantized(self.make(), stages, converter(unit, grid, to, rest))
+
+    def _own_bias(self, added: Sum | None) -> Array:
+        """The bias, and what the zero of an added cube takes away."""
+        return self.bias if added is None else self.bias - added.grid.zero * added.grid.scale
+
+    def _rest(self, added: Sum | None) -> float:
+        """What a sum of two stored cubes cannot add in whole steps of the first: the converter adds it."""
+        if added is None or self.is_fine or self.bias.size > 1 or self.scale.size > 1:
+            return 0.0
+        bias = float(self._own_bias(added).reshape(()))
+        scale = float(self.scale.reshape(()))
+        return bias - round(bias / scale) * scale
 
     @property
     def _sums_exactly(self) -> bool:
@@ -161,7 +174,7 @@ class Affine:
 
     def _first(self, unit: float, added: Sum | None, before: list[Bound], to: Lowering) -> Operand:
         """X1: factor and, unless X2 adds it, bias of each channel; a ReLU where one comes before a sum."""
-        bias = self.bias if added is None else self.bias - added.grid.zero * added.grid.scale
+        bias = self._own_bias(added) - self._rest(added)
         is_rectified = bool(before)
         if is_rectified and (before != [Bound(0.0, True)] or (added is not None and added.grid.zero)):
             to.refuse("a bound before a sum that is no ReLU of symmetric numbers; quantise in between")
@@ -225,12 +238,12 @@ def _bounded(stages: list[Operand], bound: Bound, unit: float, to: Lowering) -> 
     return [*stages, (Stage(StageFunction.ALU, function, alu_operand=number, shift_value=limit.shift), None)]
 
 
-def converter(unit: float, grid: Grid, to: Lowering) -> Converter:
-    """From `unit` to the grid."""
+def converter(unit: float, grid: Grid, to: Lowering, rest: float = 0.0) -> Converter:
+    """From `unit` to the grid, `rest` added."""
     factor = _factors(np.array([unit / grid.scale]), to)
     if unit == grid.scale:
         return Converter(offset=-grid.zero)
-    offset = -round(grid.zero * grid.scale / unit)
+    offset = -round((grid.zero * grid.scale + rest) / unit)
     return Converter(scale=int(factor.operands[0]), truncate=factor.shift, offset=offset)
 
 

@@ -17,12 +17,15 @@ import numpy.typing as npt
 import onnx
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import OpResult
 
+from xonnc.dialects.onnx.locations import output_names
 from xonnc.dialects.onnx.types import static_shape
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.lowering.quantize_onnx import argument_names, name_values
+from xonnc.lowering.scores import scores_of
 from xonnc.runtime.calibration import calibrate
 
 Array = npt.NDArray[Any]
@@ -51,7 +54,16 @@ def calibrate_module(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
         path.write_bytes(model.SerializeToString())
-        return calibrate(path, samples, method, step)
+        return calibrate(path, samples, method, step, _scores(module))
+
+
+def _scores(module: ModuleOp) -> dict[str, float]:
+    """The names of values that a softmax alone reads, and how far below the greatest one they count."""
+    found: dict[str, float] = {}
+    for value, depth in scores_of(module):
+        if isinstance(value, OpResult) and (names := output_names(value.op)):
+            found[names[0]] = depth
+    return found
 
 
 def input_shapes(module: ModuleOp) -> dict[str, tuple[int, ...]]:

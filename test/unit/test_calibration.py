@@ -112,6 +112,8 @@ def test_values_without_a_range_are_named(network: Path, capsys: pytest.CaptureF
         ('{"x": 3}', "'x': 3; it is an object of scale, or min and max"),
         ('{"x": {"scale": "a"}}', "it is an object of scale, or min and max"),
         ('{"x": {"scale": 0}}', "'x': from 0 to 0 is no range"),
+        ('{"x": {"min": 0, "max": 1, "means": 3}}', "it is an object of scale, or min and max"),
+        ('{"x": {"min": 0, "max": 1, "means": [1e999]}}', "'x': means that are no finite numbers"),
         ('{"x": {"min": 2, "max": 1}}', "'x': from 2 to 1 is no range"),
     ],
 )
@@ -202,3 +204,46 @@ def test_models_that_are_rounded_already_stay(network: Path, capsys: pytest.Capt
     main(["compile", str(network), "--stop-after", "simplified", "-o", str(text), "--calib", str(table)])
     assert "no range" in capsys.readouterr().err
     assert not text.exists()
+
+
+def values(tmp_path: Path, text: str, samples: list[dict[str, Any]], **options: Any) -> dict[str, Range]:
+    path = tmp_path / "values.onnx"
+    path.write_bytes(parser.parse_model(text).SerializeToString())
+    return dict(calibrate(path, samples, **options))
+
+
+DOUBLED = """<ir_version: 8, opset_import: ["" : 17]>
+    doubled (float[1, 2, 2] x) => (float[1, 2, 2] y) { y = Add (x, x) }"""
+
+
+def test_means_of_channels(tmp_path: Path):
+    samples = [
+        {"x": np.array([[[1, 3], [0, 0]]], np.float32)},
+        {"x": np.array([[[4, 4], [-2, 0]]], np.float32)},
+    ]
+    found = values(tmp_path, DOUBLED, samples)
+    assert found["x"] == Range(-2, 4, (3.0, -0.5))
+    assert found["y"] == Range(-4, 8, (6.0, -1.0))
+    write_calibration(tmp_path / "table.json", found)
+    assert read_calibration(tmp_path / "table.json") == found
+
+
+def test_scores_reach_from_above_the_greatest_to_where_they_do_not_count(tmp_path: Path):
+    """The samples' greatest are 8 and 16: half their distance is kept free above, 3 below the lower one."""
+    samples = [{"x": np.full((1, 2, 2), number, np.float32)} for number in (4, 8)]
+    samples[0]["x"][0, 0, 0] = -50
+    for method in METHODS:
+        found = values(tmp_path, DOUBLED, samples, method=method, scores={"y": 3.0})
+        assert (found["y"].least, found["y"].largest) == (5.0, 20.0)
+
+
+def test_the_least_error_cuts_what_is_rare(tmp_path: Path):
+    numbers = np.random.default_rng(0).standard_normal((1, 2, 5000)).astype(np.float32)
+    numbers[0, 0, 0] = 40
+    text = DOUBLED.replace("1, 2, 2", "1, 2, 5000")
+    found = values(tmp_path, text, [{"x": numbers}], method="mse")["y"]
+    step = found.magnitude / 127
+    assert 60 < found.magnitude < 79
+    rounded = np.clip(np.rint(2 * numbers / step), -127, 127) * step
+    coarse = np.rint(2 * numbers / (80 / 127)) * (80 / 127)
+    assert np.square(rounded - 2 * numbers).mean() < np.square(coarse - 2 * numbers).mean()

@@ -300,6 +300,24 @@ def test_steps_from_onnxruntime(name: str, kind: Kind, target: str, compiled: An
     assert steps.mean() < 0.5 * most
 
 
+@pytest.mark.parametrize("zero", [-128, -3, 90])
+@pytest.mark.parametrize("target", TARGETS)
+def test_sums_of_stored_cubes_are_rounded_once(target: str, zero: int, compiled: Any):
+    """The zero of one is no whole number of steps of the other."""
+    net = Net()
+    a, b = net.rounded("x0", 0.031, zero), net.rounded("x1", 0.017, zero)
+    model = net.model(net.rounded(net("Add", a, b), 0.04, zero // 2), (1, 4, 5, 6), (1, 4, 5, 6))
+    simulator = Simulator(compiled(model, target), load_target(target))
+    generator = np.random.default_rng(2)
+    integers = [generator.integers(-40, 40, port.shape).astype(np.int8) for port in simulator.inputs]
+    (output,) = simulator.run(integers)
+    assert output.grid is not None
+    grids = [port.grid for port in simulator.inputs if port.grid is not None]
+    numbers = [grid.numbers(each).astype(np.float64) for grid, each in zip(grids, integers, strict=True)]
+    exact = np.clip(sum(numbers) / output.grid.scale + output.grid.zero, -128, 127)
+    assert np.abs(output.tensor - exact).max() < 0.51
+
+
 def unquantised(net: Net) -> onnx.ModelProto:
     return net.model(net.rounded(net("Conv", net("Relu", "x0"), net.kernels(4, 4, 1, 1))), (1, 4, 3, 3))
 
