@@ -1,18 +1,21 @@
 ; Threads that share out the turns of kernels (spec/cpu-performance.md §4, Threads).
 ;
-; All threads go through the same steps. A step's turns are taken in chunks from one counter; behind it all
-; wait for each other. Between runs they look out for the next one for a while, then sleep.
+; A step is published as one number: the step's own number above, BIAS and the parts that nobody has taken yet
+; below. Who subtracts 1 and finds more than BIAS has taken a part, and the step cannot end before it is done.
+; Who finishes the last part does the steps that are for one thread and publishes the next. So nobody waits for
+; a thread that the system has put aside, unless it has a part. Without parts to take, threads look out for
+; some time, then sleep.
 
-%step = type { ptr, i64, i64, i64 } ; function, turns, turns of a chunk (0: one thread does all), whether to wait
+%step = type { ptr, i64, i64, i64 } ; function, turns, turns of a part, parts (0: for one thread)
 
 @pool_steps = internal global ptr null
 @pool_count = internal global i64 0
 @pool_table = internal global ptr null
-@pool_run_number = internal global i32 0, align 64
+@pool_at = internal global i64 0
+@pool_claim = internal global i64 BIAS, align 64
+@pool_done = internal global i64 0, align 64
+@pool_over = internal global i32 1, align 64
 @pool_sleepers = internal global i32 0, align 64
-@pool_next = internal global i64 0, align 64
-@pool_arrived = internal global i32 0, align 64
-@pool_phase = internal global i32 0, align 64
 @pool_ends = internal global i32 0
 @pool_started = internal global i32 0
 @pool_handles = internal global [THREADS x ptr] zeroinitializer
@@ -29,100 +32,113 @@ declare i32 @pthread_cond_wait(ptr, ptr)
 declare i32 @pthread_cond_broadcast(ptr)
 declare i32 @sched_yield()
 
-; Waits until all threads are here; the last sets the counter of turns back.
-define internal void @pool_wait() {
-  %phase = load atomic i32, ptr @pool_phase acquire, align 4
-  %before = atomicrmw add ptr @pool_arrived, i32 1 acq_rel
-  %is_last = icmp eq i32 %before, OTHERS
-  br i1 %is_last, label %last, label %look
-last:
-  store atomic i32 0, ptr @pool_arrived monotonic, align 4
-  store atomic i64 0, ptr @pool_next monotonic, align 8
-  %following = add i32 %phase, 1
-  store atomic i32 %following, ptr @pool_phase release, align 4
-  ret void
-look:
-  %turn = phi i32 [ 0, %0 ], [ %next, %again ]
-  %now = load atomic i32, ptr @pool_phase acquire, align 4
-  %is_over = icmp ne i32 %now, %phase
-  br i1 %is_over, label %done, label %stay
-stay:
-  PAUSE
-  %next = add i32 %turn, 1
-  %is_long = icmp ugt i32 %next, 4000
-  br i1 %is_long, label %yield, label %again
-yield:
-  call i32 @sched_yield()
-  br label %again
-again:
-  br label %look
+; Gives out the next number, with so many parts, and wakes who sleeps.
+define internal void @pool_publish(i64 %parts) {
+  %old = load atomic i64, ptr @pool_claim monotonic, align 8
+  %number = lshr i64 %old, 32
+  %following = add i64 %number, 1
+  %above = shl i64 %following, 32
+  %below = add i64 %parts, BIAS
+  %claim = or i64 %above, %below
+  store atomic i64 %claim, ptr @pool_claim seq_cst, align 8
+  %sleepers = load atomic i32, ptr @pool_sleepers seq_cst, align 4
+  %all_awake = icmp eq i32 %sleepers, 0
+  br i1 %all_awake, label %done, label %ring
+ring:
+  call i32 @pthread_mutex_lock(ptr @pool_lock)
+  call i32 @pthread_cond_broadcast(ptr @pool_bell)
+  call i32 @pthread_mutex_unlock(ptr @pool_lock)
+  br label %done
 done:
   ret void
 }
 
-; All steps of a run, as thread %id.
-define internal void @pool_work(i32 %id) {
+; Does steps for one thread from %first on; publishes the next that has parts, or says that the run is over.
+define internal void @pool_advance(i64 %first) {
   %steps = load ptr, ptr @pool_steps
   %count = load i64, ptr @pool_count
   %table = load ptr, ptr @pool_table
-  %is_first = icmp eq i32 %id, 0
   br label %head
 head:
-  %at = phi i64 [ 0, %0 ], [ %following, %behind ]
+  %at = phi i64 [ %first, %0 ], [ %following, %alone ]
   %is_over = icmp eq i64 %at, %count
-  br i1 %is_over, label %done, label %step
+  br i1 %is_over, label %over, label %step
 step:
   %function_at = getelementptr %step, ptr %steps, i64 %at, i32 0
   %turns_at = getelementptr %step, ptr %steps, i64 %at, i32 1
-  %chunk_at = getelementptr %step, ptr %steps, i64 %at, i32 2
-  %waits_at = getelementptr %step, ptr %steps, i64 %at, i32 3
+  %parts_at = getelementptr %step, ptr %steps, i64 %at, i32 3
+  %parts = load i64, ptr %parts_at
+  %is_alone = icmp eq i64 %parts, 0
+  br i1 %is_alone, label %alone, label %publish
+alone:
   %function = load ptr, ptr %function_at
   %turns = load i64, ptr %turns_at
-  %chunk = load i64, ptr %chunk_at
-  %waits = load i64, ptr %waits_at
-  %is_alone = icmp eq i64 %chunk, 0
-  br i1 %is_alone, label %alone, label %take
-alone:
-  br i1 %is_first, label %all, label %end
-all:
   call void %function(ptr %table, i64 0, i64 %turns)
-  br label %end
-take:
-  %first = atomicrmw add ptr @pool_next, i64 %chunk acq_rel
-  %is_left = icmp slt i64 %first, %turns
-  br i1 %is_left, label %part, label %end
-part:
-  %beyond = add i64 %first, %chunk
-  %fits = icmp slt i64 %beyond, %turns
-  %last = select i1 %fits, i64 %beyond, i64 %turns
-  call void %function(ptr %table, i64 %first, i64 %last)
-  br label %take
-end:
-  %must_wait = icmp ne i64 %waits, 0
-  br i1 %must_wait, label %wait, label %behind
-wait:
-  call void @pool_wait()
-  br label %behind
-behind:
   %following = add i64 %at, 1
   br label %head
-done:
+publish:
+  store i64 %at, ptr @pool_at
+  store atomic i64 0, ptr @pool_done monotonic, align 8
+  call void @pool_publish(i64 %parts)
+  ret void
+over:
+  store atomic i32 1, ptr @pool_over release, align 4
   ret void
 }
 
-; What a thread does from its start to its end; its argument is its number.
+; Takes a part and does it; gives the number of the step if there was none to take, else -1.
+define internal i64 @pool_take() {
+  %claim = atomicrmw sub ptr @pool_claim, i64 1 acq_rel
+  %low = and i64 %claim, 4294967295
+  %left = sub i64 %low, BIAS
+  %is_mine = icmp sgt i64 %left, 0
+  br i1 %is_mine, label %work, label %none
+none:
+  %number = lshr i64 %claim, 32
+  ret i64 %number
+work:
+  %steps = load ptr, ptr @pool_steps
+  %table = load ptr, ptr @pool_table
+  %at = load i64, ptr @pool_at
+  %function_at = getelementptr %step, ptr %steps, i64 %at, i32 0
+  %turns_at = getelementptr %step, ptr %steps, i64 %at, i32 1
+  %size_at = getelementptr %step, ptr %steps, i64 %at, i32 2
+  %parts_at = getelementptr %step, ptr %steps, i64 %at, i32 3
+  %function = load ptr, ptr %function_at
+  %turns = load i64, ptr %turns_at
+  %size = load i64, ptr %size_at
+  %parts = load i64, ptr %parts_at
+  %part = sub i64 %parts, %left
+  %first = mul i64 %part, %size
+  %beyond = add i64 %first, %size
+  %fits = icmp slt i64 %beyond, %turns
+  %last = select i1 %fits, i64 %beyond, i64 %turns
+  call void %function(ptr %table, i64 %first, i64 %last)
+  %before = atomicrmw add ptr @pool_done, i64 1 acq_rel
+  %now = add i64 %before, 1
+  %is_last = icmp eq i64 %now, %parts
+  br i1 %is_last, label %advance, label %done
+advance:
+  %next = add i64 %at, 1
+  call void @pool_advance(i64 %next)
+  br label %done
+done:
+  ret i64 -1
+}
+
+; What a thread does from its start to its end.
 define internal ptr @pool_thread(ptr %argument) {
-  %id_wide = ptrtoint ptr %argument to i64
-  %id = trunc i64 %id_wide to i32
-  br label %outer
-outer:
-  %known = phi i32 [ 0, %0 ], [ %found, %worked ]
-  br label %look
+  br label %take
+take:
+  %number = call i64 @pool_take()
+  %has_worked = icmp eq i64 %number, -1
+  br i1 %has_worked, label %take, label %look
 look:
-  %turn = phi i32 [ 0, %outer ], [ %next, %stay ]
-  %now = load atomic i32, ptr @pool_run_number acquire, align 4
-  %is_new = icmp ne i32 %now, %known
-  br i1 %is_new, label %work, label %stay
+  %turn = phi i32 [ 0, %take ], [ %next, %stay ]
+  %claim = load atomic i64, ptr @pool_claim acquire, align 8
+  %found = lshr i64 %claim, 32
+  %is_new = icmp ne i64 %found, %number
+  br i1 %is_new, label %check_end, label %stay
 stay:
   PAUSE
   %next = add i32 %turn, 1
@@ -133,8 +149,9 @@ sleep:
   atomicrmw add ptr @pool_sleepers, i32 1 seq_cst
   br label %check
 check:
-  %seen = load atomic i32, ptr @pool_run_number seq_cst, align 4
-  %is_rung = icmp ne i32 %seen, %known
+  %seen = load atomic i64, ptr @pool_claim seq_cst, align 8
+  %seen_number = lshr i64 %seen, 32
+  %is_rung = icmp ne i64 %seen_number, %number
   br i1 %is_rung, label %wake, label %doze
 doze:
   call i32 @pthread_cond_wait(ptr @pool_bell, ptr @pool_lock)
@@ -142,32 +159,51 @@ doze:
 wake:
   atomicrmw sub ptr @pool_sleepers, i32 1 seq_cst
   call i32 @pthread_mutex_unlock(ptr @pool_lock)
-  br label %work
-work:
-  %found = load atomic i32, ptr @pool_run_number acquire, align 4
-  %ends = load i32, ptr @pool_ends
+  br label %check_end
+check_end:
+  %ends = load atomic i32, ptr @pool_ends acquire, align 4
   %is_end = icmp ne i32 %ends, 0
-  br i1 %is_end, label %done, label %run
-run:
-  call void @pool_work(i32 %id)
-  br label %worked
-worked:
-  br label %outer
+  br i1 %is_end, label %done, label %take
 done:
   ret ptr null
 }
 
-; Tells all threads that there is something new.
-define internal void @pool_ring() {
-  atomicrmw add ptr @pool_run_number, i32 1 seq_cst
-  %sleepers = load atomic i32, ptr @pool_sleepers seq_cst, align 4
-  %all_awake = icmp eq i32 %sleepers, 0
-  br i1 %all_awake, label %done, label %ring
-ring:
-  call i32 @pthread_mutex_lock(ptr @pool_lock)
-  call i32 @pthread_cond_broadcast(ptr @pool_bell)
-  call i32 @pthread_mutex_unlock(ptr @pool_lock)
-  br label %done
+; Runs steps on the buffers of a table with all threads; the caller is one of them.
+define internal void @pool_run(ptr %steps, i64 %count, ptr %table) {
+  store ptr %steps, ptr @pool_steps
+  store i64 %count, ptr @pool_count
+  store ptr %table, ptr @pool_table
+  store atomic i32 0, ptr @pool_over monotonic, align 4
+  call void @pool_advance(i64 0)
+  br label %check
+check:
+  %over = load atomic i32, ptr @pool_over acquire, align 4
+  %is_over = icmp ne i32 %over, 0
+  br i1 %is_over, label %done, label %take
+take:
+  %number = call i64 @pool_take()
+  %has_worked = icmp eq i64 %number, -1
+  br i1 %has_worked, label %check, label %look
+look:
+  %turn = phi i32 [ 0, %take ], [ %next, %again ]
+  %claim = load atomic i64, ptr @pool_claim acquire, align 8
+  %found = lshr i64 %claim, 32
+  %is_new = icmp ne i64 %found, %number
+  br i1 %is_new, label %take, label %stay
+stay:
+  %over_now = load atomic i32, ptr @pool_over acquire, align 4
+  %is_over_now = icmp ne i32 %over_now, 0
+  br i1 %is_over_now, label %done, label %pause
+pause:
+  PAUSE
+  %next = add i32 %turn, 1
+  %is_long = icmp ugt i32 %next, 1000
+  br i1 %is_long, label %yield, label %again
+yield:
+  call i32 @sched_yield()
+  br label %again
+again:
+  br label %look
 done:
   ret void
 }
@@ -183,8 +219,7 @@ head:
   br i1 %is_over, label %done, label %make
 make:
   %handle = getelementptr ptr, ptr @pool_handles, i64 %id
-  %argument = inttoptr i64 %id to ptr
-  %error = call i32 @pthread_create(ptr %handle, ptr null, ptr @pool_thread, ptr %argument)
+  %error = call i32 @pthread_create(ptr %handle, ptr null, ptr @pool_thread, ptr null)
   %is_bad = icmp ne i32 %error, 0
   br i1 %is_bad, label %done, label %made
 made:
@@ -198,8 +233,8 @@ done:
 
 ; Ends the threads and waits for them.
 define void @pool_stop() {
-  store i32 1, ptr @pool_ends
-  call void @pool_ring()
+  store atomic i32 1, ptr @pool_ends release, align 4
+  call void @pool_publish(i64 0)
   %number = load i32, ptr @pool_started
   %count = zext i32 %number to i64
   br label %head
@@ -214,15 +249,5 @@ join:
   %following = add i64 %id, 1
   br label %head
 done:
-  ret void
-}
-
-; Runs steps on the buffers of a table with all threads.
-define internal void @pool_run(ptr %steps, i64 %count, ptr %table) {
-  store ptr %steps, ptr @pool_steps
-  store i64 %count, ptr @pool_count
-  store ptr %table, ptr @pool_table
-  call void @pool_ring()
-  call void @pool_work(i32 0)
   ret void
 }

@@ -13,7 +13,10 @@ TEXT = Path(__file__).with_name("pool.ll")
 SPINS = 20_000
 """How often a thread looks for a next run before it sleeps: about a millisecond."""
 
-CHUNKS = 4
+BIAS = 1 << 20
+"""More than there are threads, so that no number of parts left falls below zero."""
+
+PARTS = 4
 """Parts of a step for each thread: those that are held up leave the rest to others."""
 
 SMALLEST = 32 * 1024
@@ -27,8 +30,8 @@ PAUSES = {"x86_64": X86, "AMD64": X86, "aarch64": ARM, "arm64": ARM}
 def pool_text(steps: Steps, threads: int) -> str:
     """LLVM IR of the pool for so many threads, of tables of steps, and of the functions that run them."""
     pause = PAUSES.get(platform.machine(), "fence acquire")
-    text = TEXT.read_text().replace("OTHERS", str(threads - 1)).replace("THREADS", str(threads))
-    text = text.replace("SPINS", str(SPINS))
+    text = TEXT.read_text().replace("THREADS", str(threads))
+    text = text.replace("SPINS", str(SPINS)).replace("BIAS", str(BIAS))
     text = text.replace("PAUSE", pause)
     return "\n".join([text, *(_table(name, row, threads) for name, row in steps)])
 
@@ -39,23 +42,16 @@ def step_name(name: str, place: int) -> str:
 
 
 def _table(name: str, row: Sequence[KernelCall], threads: int) -> str:
-    chunks = [_chunk(step, threads) for step in row]
     lines: list[str] = []
-    for place, (step, chunk) in enumerate(zip(row, chunks, strict=True)):
-        # One thread goes on by itself as long as no other has a part.
-        waits = int(place + 1 == len(row) or chunk > 0 or chunks[place + 1] > 0)
-        function = step_name(name, place)
-        lines.append(f"  %step {{ ptr @{function}, i64 {step.turns}, i64 {chunk}, i64 {waits} }}")
+    for place, step in enumerate(row):
+        size = max(1, step.turns // (PARTS * threads))
+        parts = 0 if step.turns < 2 or step.size < SMALLEST else -(-step.turns // size)
+        lines.append(
+            f"  %step {{ ptr @{step_name(name, place)}, i64 {step.turns}, i64 {size}, i64 {parts} }}"
+        )
     body = ",\n".join(lines)
     return (
         f"@{name}_steps = internal constant [{len(row)} x %step] [\n{body}\n]\n"
         f"define void @{name}(ptr %table) {{\n"
         f"  call void @pool_run(ptr @{name}_steps, i64 {len(row)}, ptr %table)\n  ret void\n}}\n"
     )
-
-
-def _chunk(step: KernelCall, threads: int) -> int:
-    """Turns that a thread takes at a time; 0 where one does all."""
-    if step.turns < 2 or step.size < SMALLEST:
-        return 0
-    return max(1, step.turns // (CHUNKS * threads))
