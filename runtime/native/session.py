@@ -18,9 +18,13 @@ from xonnc.runtime.native.jit import Entry
 
 Array = npt.NDArray[np.generic]
 Shapes = Mapping[str, tuple[int, ...]]
+Values = Mapping[str, Array]
 
 KEPT_PROGRAMS = 16
 """Programs of a model with dynamic sizes that are kept, one for each set of sizes."""
+
+MOST_STEERED = 32
+"""Sets of numbers in a row that a model is compiled for; one that is fed ever new ones runs as it is."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +34,18 @@ class Executable:
     program: Program
     entries: Mapping[str, Entry]
     owner: object
+    steering: Sequence[str] = ()
+    """Inputs whose numbers say how much is computed, which code may be made for."""
 
 
-Compile = Callable[[Shapes], Executable]
-"""Compiles the model for shapes of its inputs by name; none: as the model says."""
+Compile = Callable[[Shapes, Values], Executable]
+"""
+Compiles the model for shapes of its inputs by name, and for the numbers that steering ones are.
+
+Without either, as the model says.
+"""
+
+_Key = tuple[tuple[tuple[str, tuple[int, ...]], ...], tuple[tuple[str, bytes], ...]]
 
 
 class Instance:
@@ -169,15 +181,17 @@ class Session:
     """
     A model ready to run.
 
-    A model with dynamic sizes is compiled for each set of sizes that it is fed, once. Sessions may be used
-    from several threads; runs of one session wait for each other.
+    A model with dynamic sizes is compiled for each set of sizes that it is fed, once, and one that is fed
+    axes, pads and the like for those. Sessions may be used from several threads; runs of one session wait for
+    each other.
     """
 
     def __init__(self, compile_for: Compile) -> None:
         self._compile = compile_for
         self._lock = Lock()
-        self._template = Instance(compile_for({}))
-        self._instances: OrderedDict[tuple[tuple[str, tuple[int, ...]], ...], Instance] = OrderedDict()
+        self._template = Instance(compile_for({}, {}))
+        self._instances: OrderedDict[_Key, Instance] = OrderedDict()
+        self._steered = 0
         self._last = self._template
 
     @property
@@ -215,17 +229,24 @@ class Session:
             held = feeds[port.name]
             if port.shape is not None and None in port.shape and isinstance(held, np.ndarray):
                 shapes[port.name] = held.shape
-        if not shapes:
-            self._last = self._template
-            return self._last
-        key = tuple(sorted(shapes.items()))
+        base = self._for(shapes, {}) if shapes else self._template
+        names = base.executable.steering
+        values = {name: held for name in names if isinstance(held := feeds[name], np.ndarray)}
+        self._last = self._for(shapes, values) if values and self._steered < MOST_STEERED else base
+        return self._last
+
+    def _for(self, shapes: Shapes, values: Values) -> Instance:
+        numbers = tuple((name, held.tobytes()) for name, held in sorted(values.items()))
+        key = tuple(sorted(shapes.items())), numbers
         if key not in self._instances:
-            self._instances[key] = Instance(self._compile(shapes))
+            self._steered += bool(values)
+            self._instances[key] = Instance(self._compile(shapes, values))
             if len(self._instances) > KEPT_PROGRAMS:
                 self._instances.popitem(last=False)
+        elif values:
+            self._steered = 0
         self._instances.move_to_end(key)
-        self._last = self._instances[key]
-        return self._last
+        return self._instances[key]
 
     def report(self) -> list[ReportLine]:
         """The steps of the program of the last run, or of the model as it is before any."""

@@ -19,11 +19,14 @@ from xonnc.errors import XonncError, near
 from xonnc.lowering.convert_onnx_to_krnl import has_kernel, lower_module
 from xonnc.lowering.krnl_to_llvm.text import llvm_module, llvm_text
 from xonnc.lowering.native_program import read_program
+from xonnc.lowering.steering import steering_inputs
 from xonnc.runtime.native.jit import Code, host_features
-from xonnc.runtime.native.session import Executable, Session, Shapes
+from xonnc.runtime.native.session import Executable, Session, Shapes, Values
+from xonnc.signatures import set_input_values
 from xonnc.simplifier import simplify
 from xonnc.standard_functions import write_out
 from xonnc.targets.cpu import CpuTarget, best_cpu, cpu_names, load_cpu
+from xonnc.transforms.simplify_onnx import Simplify
 
 MOST_THREADS = 256
 """Threads that may share a run."""
@@ -41,10 +44,14 @@ def compile_native(model: str | Path | onnx.ModelProto, target: str = "cpu", thr
     if not 1 <= threads <= MOST_THREADS:
         raise XonncError(f"threads: {threads}; 1 to {MOST_THREADS} can share a run")
 
-    def compile_for(shapes: Shapes) -> Executable:
+    def compile_for(shapes: Shapes, values: Values) -> Executable:
         module = simplify(
             model, input_shapes=shapes or None, inline_functions=True, fold_overridable=True
         ).module
+        if values:
+            context = new_context()
+            set_input_values(module, values, DisposablePool.of(context))
+            Simplify().apply(context, module)
         return executable(module, processor, threads)
 
     return Session(compile_for)
@@ -68,11 +75,12 @@ def executable(module: ModuleOp, processor: CpuTarget, threads: int = 1) -> Exec
     """Machine code of a simplified module, which is taken apart."""
     context = new_context()
     write_out(module, context, lambda op: not has_kernel(op))
+    steering = steering_inputs(module)
     reasons = lower_module(module, processor, DisposablePool.of(context))
     program, steps = read_program(module, reasons)
     kernels = [op for op in module.ops if isinstance(op, FuncOp)][1:]
     if not steps:
-        return Executable(program, {}, None)
+        return Executable(program, {}, None, steering)
     text = llvm_text(llvm_module(kernels, steps, processor.vector_bytes, threads), steps, threads)
     code = Code(text, dict(steps), threads)
-    return Executable(program, code.entries, code)
+    return Executable(program, code.entries, code, steering)

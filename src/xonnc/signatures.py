@@ -19,12 +19,14 @@ from xdsl.ir import Attribute, BlockArgument
 from xdsl.traits import IsTerminator
 from xdsl.utils.hints import isa
 
+from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
-from xonnc.dialects.onnx.types import element_type, is_ranked, tensor_type, unranked
+from xonnc.dialects.onnx.types import element_type, element_type_of, is_ranked, tensor_type, unranked
 from xonnc.errors import XonncError, near
 from xonnc.formats.onnx.value_types import read_dim_params, write_dim_params
 from xonnc.rewriting.editing import retype
+from xonnc.rewriting.patterns import Array
 from xonnc.transforms.shape_inference_onnx import infer_shapes
 
 Shapes: TypeAlias = "Mapping[str, Sequence[int]]"
@@ -85,6 +87,21 @@ def set_input_shapes(module: ModuleOp, shapes: Shapes) -> None:
         _forget_types(module)
     if function is not None:
         _write_names(function, list(inputs.values()))
+
+
+def set_input_values(module: ModuleOp, values: Mapping[str, Array], pool: DisposablePool) -> None:
+    """Has ops read constants where they read inputs, by the names of those; the inputs stay, unread."""
+    function = _function(module)
+    inputs = _named_inputs(function)
+    for name, array in values.items():
+        argument = inputs[name].value
+        type_ = tensor_type(array.shape, element_type_of(array.dtype))
+        constant = ConstantOp.create(result_types=[type_], properties={"value": pool.create(array)})
+        assert function is not None
+        first = function.body.block.first_op
+        assert first is not None
+        function.body.block.insert_op_before(constant, first)
+        argument.replace_all_uses_with(constant.output)
 
 
 def set_signature(module: ModuleOp, signature: Signature) -> None:

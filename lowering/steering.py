@@ -1,0 +1,102 @@
+"""
+Inputs whose numbers say how much is computed, and where: axes, sizes, pads.
+
+Code is made for sizes that are known. A model that is fed such numbers is compiled for them, as it is for the
+shapes of its inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.utils.hints import isa
+
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shape
+
+REDUCTIONS = ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")
+
+ALWAYS: dict[str, tuple[int, ...]] = {
+    "AffineGrid": (1,),
+    "BlackmanWindow": (0,),
+    "CenterCropPad": (1,),
+    "Col2Im": (1, 2),
+    "CumProd": (1,),
+    "CumSum": (1,),
+    "DFT": (1, 2),
+    "Dropout": (1, 2),
+    "HammingWindow": (0,),
+    "HannWindow": (0,),
+    "MaxUnpool": (2,),
+    "MelWeightMatrix": (0, 1, 2, 3, 4),
+    "Pad": (1, 3),
+    "Resize": (1, 2, 3),
+    "STFT": (1, 3),
+    "Slice": (1, 2, 3, 4),
+    "Split": (1,),
+    "Squeeze": (1,),
+    "TopK": (1,),
+    "Trilu": (1,),
+    "Unsqueeze": (1,),
+    "Upsample": (1,),
+    **{f"Reduce{kind}": (1,) for kind in REDUCTIONS},
+}
+"""Operands by operator that code is made for."""
+
+FOR_SHAPES: dict[str, tuple[int, ...]] = {
+    "ConstantOfShape": (0,),
+    "Expand": (1,),
+    "OneHot": (1,),
+    "Range": (0, 1, 2),
+    "Reshape": (1,),
+    "Tile": (1,),
+}
+"""Operands that code is made for where the shape of the result is not known without them."""
+
+MOST_NUMBERS = 64
+"""What has more elements is data."""
+
+
+def steering_inputs(module: ModuleOp) -> list[str]:
+    """The names of inputs that steer an op in the model."""
+    function = next((op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks), None)
+    if function is None or not isa(function.arg_attrs, ArrayAttr[DictionaryAttr]):
+        return []
+    block = function.body.block
+    names = [held.data.get("onnx.name") for held in function.arg_attrs]
+    waiting = list(_steering(block))
+    seen: set[SSAValue] = set()
+    while waiting:
+        value = waiting.pop()
+        if value in seen or not _is_small(value):
+            continue
+        seen.add(value)
+        if isinstance(value.owner, Operation):
+            waiting.extend(value.owner.operands)
+    found = [names[each.index] for each in seen if isinstance(each, BlockArgument) and each.owner is block]
+    return sorted(name.data for name in found if isinstance(name, StringAttr))
+
+
+def _steering(block: Block) -> Iterator[SSAValue]:
+    for op in block.ops:
+        if isinstance(op, OnnxOp):
+            places = ALWAYS.get(op.OP_TYPE, ())
+            if any(static_shape(result.type) is None for result in op.results if result.type != NONE):
+                places += FOR_SHAPES.get(op.OP_TYPE, ())
+            yield from (op.operands[place] for place in places if place < len(op.operands))
+
+
+def _is_small(value: SSAValue) -> bool:
+    """Whether a value is a number or a row of few; how many need not be known of what is computed."""
+    if element_type(value.type) is None:
+        return False
+    shape = static_shape(value.type)
+    if shape is None:
+        return isinstance(value.owner, Operation) and is_ranked(value.type) and len(value.type.shape) <= 1
+    count = 1
+    for size in shape:
+        count *= size
+    return len(shape) <= 1 and count <= MOST_NUMBERS
