@@ -8,17 +8,19 @@ from math import inf, prod
 
 import numpy as np
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import MemRefType, f32, f64
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import IntegerType, MemRefType, f32, i1
+from xdsl.ir import Attribute, Operation, SSAValue
 
+from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.ops import nn, reduction
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.blocks import blocked
+from xonnc.lowering.onnx_to_krnl.elements import is_unsigned_element, wide
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.layouts import Blocked
-from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.lowering import TAKES_EMPTY, Lowering, lowers
 
 Map = Callable[[Kernel, SSAValue], SSAValue]
 
@@ -31,11 +33,13 @@ def _same(kernel: Kernel, x: SSAValue) -> SSAValue:
 
 
 def _absolute(kernel: Kernel, x: SSAValue) -> SSAValue:
-    return kernel.add(math.AbsFOp(x))
+    if not is_integer(x.type):
+        return kernel.add(math.AbsFOp(x))
+    return kernel.add(arith.MaxSIOp(x, kernel.add(arith.SubiOp(kernel.number(0, x.type), x))))
 
 
 def _square(kernel: Kernel, x: SSAValue) -> SSAValue:
-    return kernel.add(arith.MulfOp(x, x))
+    return kernel.add((arith.MuliOp if is_integer(x.type) else arith.MulfOp)(x, x))
 
 
 def _root(kernel: Kernel, x: SSAValue) -> SSAValue:
@@ -47,29 +51,91 @@ def _log(kernel: Kernel, x: SSAValue) -> SSAValue:
 
 
 @dataclass(frozen=True)
+class Combination:
+    """How two numbers are brought together, by their kind, and what changes nothing."""
+
+    floats: type[Operation]
+    signed: type[Operation]
+    unsigned: type[Operation]
+    truths: type[Operation]
+    start: Callable[[IntegerType | None, bool], float]
+    """For floats (`None`), or integers of a type that has no sign or has one."""
+
+
+SUM = Combination(arith.AddfOp, arith.AddiOp, arith.AddiOp, arith.OrIOp, lambda kind, unsigned: 0)
+PRODUCT = Combination(arith.MulfOp, arith.MuliOp, arith.MuliOp, arith.AndIOp, lambda kind, unsigned: 1)
+LARGEST = Combination(
+    arith.MaximumfOp,
+    arith.MaxSIOp,
+    arith.MaxUIOp,
+    arith.OrIOp,
+    lambda kind, unsigned: (
+        -inf if kind is None else 0 if unsigned or kind == i1 else -(1 << (kind.width.data - 1))
+    ),
+)
+SMALLEST = Combination(
+    arith.MinimumfOp,
+    arith.MinSIOp,
+    arith.MinUIOp,
+    arith.AndIOp,
+    lambda kind, unsigned: (
+        inf if kind is None else 1 if kind == i1 else -1 if unsigned else (1 << (kind.width.data - 1)) - 1
+    ),
+)
+
+
+@dataclass(frozen=True)
 class Reduction:
     """What is done to each element, how two are brought together, and what is done to the whole."""
 
     name: str
-    combine: type[Operation] = arith.AddfOp
-    start: float = 0.0
+    combine: Combination = SUM
     each: Map = _same
     whole: Map = _same
     is_mean: bool = False
+
+    @property
+    def is_of_floats(self) -> bool:
+        """Whether the whole is no integer for integers."""
+        return self.whole is not _same
+
+    def start(self, kernel: Kernel, element: Attribute) -> SSAValue:
+        """What the first element is brought together with."""
+        kind = wide(element)
+        unsigned = is_unsigned_element(element)
+        return kernel.number(self.combine.start(kind if is_integer(kind) else None, unsigned), kind)
+
+    def both(self, kernel: Kernel, element: Attribute, a: SSAValue, b: SSAValue) -> SSAValue:
+        """Two numbers brought together."""
+        made = self.combine.floats
+        if a.type == i1:
+            made = self.combine.truths
+        elif is_integer(a.type):
+            made = self.combine.unsigned if is_unsigned_element(element) else self.combine.signed
+        return kernel.add(made.create(operands=[a, b], result_types=[a.type]))
+
+    def mean(self, kernel: Kernel, element: Attribute, total: SSAValue, count: int) -> SSAValue:
+        """A share of the whole if it is a mean; of integers towards 0."""
+        if not self.is_mean:
+            return total
+        if not is_integer(total.type):
+            return kernel.add(arith.DivfOp(total, kernel.number(count, total.type)))
+        divide = arith.DivUIOp if is_unsigned_element(element) else arith.DivSIOp
+        return kernel.add(divide(total, kernel.number(max(count, 1), total.type)))
 
 
 REDUCTIONS: dict[type[Operation], Reduction] = {}
 for _kinds, _reduction in (
     ((reduction.ReduceSumOp, reduction.ReduceSumV11Op), Reduction("reducesum")),
     ((reduction.ReduceMeanOp, reduction.ReduceMeanV13Op), Reduction("reducemean", is_mean=True)),
-    ((reduction.ReduceProdOp, reduction.ReduceProdV13Op), Reduction("reduceprod", arith.MulfOp, 1.0)),
+    ((reduction.ReduceProdOp, reduction.ReduceProdV13Op), Reduction("reduceprod", PRODUCT)),
     (
         (reduction.ReduceMaxOp, reduction.ReduceMaxV13Op, reduction.ReduceMaxV18Op),
-        Reduction("reducemax", arith.MaximumfOp, -inf),
+        Reduction("reducemax", LARGEST),
     ),
     (
         (reduction.ReduceMinOp, reduction.ReduceMinV13Op, reduction.ReduceMinV18Op),
-        Reduction("reducemin", arith.MinimumfOp, inf),
+        Reduction("reducemin", SMALLEST),
     ),
     ((reduction.ReduceL1Op, reduction.ReduceL1V13Op), Reduction("reducel1", each=_absolute)),
     ((reduction.ReduceL2Op, reduction.ReduceL2V13Op), Reduction("reducel2", each=_square, whole=_root)),
@@ -78,50 +144,101 @@ for _kinds, _reduction in (
         Reduction("reducesumsquare", each=_square),
     ),
     ((reduction.ReduceLogSumOp, reduction.ReduceLogSumV13Op), Reduction("reducelogsum", whole=_log)),
-    (
-        (nn.GlobalAveragePoolOp, nn.GlobalMaxPoolOp),
-        Reduction("globalaveragepool", is_mean=True),
-    ),
+    ((nn.GlobalAveragePoolOp,), Reduction("globalaveragepool", is_mean=True)),
+    ((nn.GlobalMaxPoolOp,), Reduction("globalmaxpool", LARGEST)),
 ):
     REDUCTIONS.update(dict.fromkeys(_kinds, _reduction))
-REDUCTIONS[nn.GlobalMaxPoolOp] = Reduction("globalmaxpool", arith.MaximumfOp, -inf)
+
+TAKES_EMPTY.update(REDUCTIONS)
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """A tensor with neighbouring axes taken together, those that are reduced and those that are kept."""
+
+    groups: Sequence[tuple[list[int], bool]]
+    sizes: Sequence[int]
+
+    @property
+    def kept(self) -> list[int]:
+        """Sizes of what is kept."""
+        return [size for size, (_, is_reduced) in zip(self.sizes, self.groups, strict=True) if not is_reduced]
+
+    @property
+    def reduced(self) -> list[int]:
+        """Sizes of what is reduced."""
+        return [size for size, (_, is_reduced) in zip(self.sizes, self.groups, strict=True) if is_reduced]
+
+    def places(self, outer: Sequence[SSAValue], inner: Sequence[SSAValue]) -> list[SSAValue]:
+        """Indices into the tensor."""
+        kept, reduced = iter(outer), iter(inner)
+        return [next(reduced) if is_reduced else next(kept) for _, is_reduced in self.groups]
+
+
+def reduced_along(shape: Sequence[int], axes: Sequence[int]) -> Reduced:
+    """A shape whose `axes` are reduced."""
+    groups = _groups(shape, axes)
+    return Reduced(groups, [prod(shape[axis] for axis in group) for group, _ in groups])
 
 
 @lowers(*REDUCTIONS)
 def reduce_(op: Operation, to: Lowering) -> str | None:
     """All elements along some axes brought together."""
     value = op.operands[0]
-    if to.element(value) not in (f32, f64):
-        return "not of f32 or f64"
+    element, kind = to.element(value), REDUCTIONS[type(op)]
+    if is_integer(element) and kind.is_of_floats:
+        return "of integers"
     shape = to.shape(value)
     axes = _axes(op, len(shape), to)
     if axes is None:
         return "axes that are no constants"
-    kind = REDUCTIONS[type(op)]
     if value in to.filled and tuple(axes) == (2, 3) and shape[1] % to.layouts.lanes == 0:
         _reduce_blocks(op, kind, to)
         return None
-    groups = _groups(shape, axes)
-    sizes = [prod(shape[axis] for axis in group) for group, _ in groups]
-    kept = [size for size, (_, is_reduced) in zip(sizes, groups, strict=True) if not is_reduced]
-    reduced = [size for size, (_, is_reduced) in zip(sizes, groups, strict=True) if is_reduced]
-    element = to.element(value)
-    kernel = Kernel([buffer_type(kept or [1], element), buffer_type(sizes, element)])
+    whole = reduced_along(shape, axes)
+    kernel = Kernel([buffer_type(whole.kept or [1], element), buffer_type(whole.sizes, element)])
     out, source = kernel.buffers
-    with kernel.loops(kept) as outer:
-        start = kernel.number(kind.start, element)
-        with kernel.reducing(reduced, [start]) as (inner, held, results):
-            indices = _mixed(groups, outer, inner)
-            number = kind.each(kernel, kernel.load(source, indices))
-            results.append(
-                kernel.add(kind.combine.create(operands=[held[0], number], result_types=[element]))
-            )
-        total = kind.whole(kernel, results[0])
-        if kind.is_mean:
-            total = kernel.add(arith.DivfOp(total, kernel.number(prod(reduced), element)))
-        kernel.store(total, out, outer)
+    with kernel.loops(whole.kept) as outer:
+        with kernel.reducing(whole.reduced, [kind.start(kernel, element)]) as (inner, held, results):
+            number = kernel.read(source, whole.places(outer, inner), element)
+            results.append(kind.both(kernel, element, held[0], kind.each(kernel, number)))
+        total = kind.mean(kernel, element, kind.whole(kernel, results[0]), prod(whole.reduced))
+        kernel.write(total, out, outer, element)
     to.call(kind.name, kernel, [to.result(op.results[0])], [to.buffer(value)])
     return None
+
+
+@lowers(reduction.ReduceLogSumExpOp, reduction.ReduceLogSumExpV13Op)
+def reduce_log_sum_exp(
+    op: reduction.ReduceLogSumExpOp | reduction.ReduceLogSumExpV13Op, to: Lowering
+) -> str | None:
+    """`log sum e^x`, of numbers less the largest, to which that is added again."""
+    value, shape = op.operands[0], to.shape(op.operands[0])
+    element, axes = to.element(value), _axes(op, len(shape), to)
+    if is_integer(element) or axes is None:
+        return "of integers, or axes that are no constants"
+    whole = reduced_along(shape, axes)
+    kernel = Kernel([buffer_type(whole.kept or [1], element), buffer_type(whole.sizes, element)])
+    out, source = kernel.buffers
+    most = Reduction("largest", LARGEST)
+    with kernel.loops(whole.kept) as outer:
+        with kernel.reducing(whole.reduced, [most.start(kernel, element)]) as (inner, held, results):
+            number = kernel.read(source, whole.places(outer, inner), element)
+            results.append(most.both(kernel, element, held[0], number))
+        # What is infinite is taken from nothing: that would be no number.
+        size, zero = kernel.add(math.AbsFOp(results[0])), kernel.number(0, results[0].type)
+        is_infinite = kernel.add(arith.CmpfOp(size, kernel.number(inf, size.type), "oeq"))
+        shift = kernel.add(arith.SelectOp(is_infinite, zero, results[0]))
+        with kernel.reducing(whole.reduced, [zero]) as (inner, held, results):
+            number = kernel.read(source, whole.places(outer, inner), element)
+            power = kernel.add(math.ExpOp(kernel.add(arith.SubfOp(number, shift))))
+            results.append(kernel.add(arith.AddfOp(held[0], power)))
+        kernel.write(kernel.add(arith.AddfOp(_log(kernel, results[0]), shift)), out, outer, element)
+    to.call("reducelogsumexp", kernel, [to.result(op.results[0])], [to.buffer(value)])
+    return None
+
+
+TAKES_EMPTY.update((reduction.ReduceLogSumExpOp, reduction.ReduceLogSumExpV13Op))
 
 
 def _reduce_blocks(op: Operation, kind: Reduction, to: Lowering) -> None:
@@ -131,14 +248,11 @@ def _reduce_blocks(op: Operation, kind: Reduction, to: Lowering) -> None:
     kernel = Kernel([buffer_type([images * blocks, lanes], f32), _flat(image)])
     out, source = kernel.buffers
     with kernel.loops([images * blocks, lanes]) as (block, lane):
-        start = kernel.number(kind.start, f32)
-        with kernel.reducing(image.sizes[2:], [start]) as (inner, held, results):
+        with kernel.reducing(image.sizes[2:], [kind.start(kernel, f32)]) as (inner, held, results):
             pixel = [kernel.scaled(index, 1, first) for index, first in zip(inner, image.start, strict=True)]
             number = kind.each(kernel, kernel.load(source, [block, *pixel, lane]))
-            results.append(kernel.add(kind.combine.create(operands=[held[0], number], result_types=[f32])))
-        total = kind.whole(kernel, results[0])
-        if kind.is_mean:
-            total = kernel.add(arith.DivfOp(total, kernel.number(prod(image.sizes[2:]), f32)))
+            results.append(kind.both(kernel, f32, held[0], number))
+        total = kind.mean(kernel, f32, kind.whole(kernel, results[0]), prod(image.sizes[2:]))
         kernel.store(total, out, [block, lane])
     to.call(kind.name, kernel, [to.result(op.results[0])], [image.buffer])
 
@@ -181,19 +295,11 @@ def _groups(shape: Sequence[int], axes: Sequence[int]) -> list[tuple[list[int], 
     return groups
 
 
-def _mixed(
-    groups: Sequence[tuple[list[int], bool]], outer: Sequence[SSAValue], inner: Sequence[SSAValue]
-) -> list[SSAValue]:
-    kept, reduced = iter(outer), iter(inner)
-    return [next(reduced) if is_reduced else next(kept) for _, is_reduced in groups]
-
-
 @lowers(onnx.SoftmaxOp, onnx.LogSoftmaxOp, onnx.SoftmaxV11Op, onnx.LogSoftmaxV11Op)
 def softmax(op: Softmax, to: Lowering) -> str | None:
     """`e^(x - max) / sum` along `axis`; of its logarithm, `x - max - log sum`."""
     element = to.element(op.input)
-    if element not in (f32, f64):
-        return "not of f32 or f64"
+    number = wide(element)
     shape = to.shape(op.input)
     if not shape:
         return "of a number"
@@ -206,23 +312,25 @@ def softmax(op: Softmax, to: Lowering) -> str | None:
     out, source = kernel.buffers
     is_log = isinstance(op, onnx.LogSoftmaxOp | onnx.LogSoftmaxV11Op)
     with kernel.loops([sizes[0], sizes[2]]) as (before, after):
-        with kernel.reducing([sizes[1]], [kernel.number(-inf, element)]) as (inner, held, results):
-            x = kernel.load(source, [before, inner[0], after])
+        with kernel.reducing([sizes[1]], [kernel.number(-inf, number)]) as (inner, held, results):
+            x = kernel.read(source, [before, inner[0], after], element)
             results.append(kernel.add(arith.MaximumfOp(held[0], x)))
         largest = results[0]
-        with kernel.reducing([sizes[1]], [kernel.number(0.0, element)]) as (inner, held, results):
+        with kernel.reducing([sizes[1]], [kernel.number(0.0, number)]) as (inner, held, results):
             place = [before, inner[0], after]
-            x = kernel.add(arith.SubfOp(kernel.load(source, place), largest))
+            x = kernel.add(arith.SubfOp(kernel.read(source, place, element), largest))
             power = kernel.add(math.ExpOp(x))
-            kernel.store(x if is_log else power, out, place)
+            kernel.write(x if is_log else power, out, place, element)
             results.append(kernel.add(arith.AddfOp(held[0], power)))
         total = kernel.add(math.LogOp(results[0])) if is_log else results[0]
         if not is_log:
-            total = kernel.add(arith.DivfOp(kernel.number(1.0, element), total))
+            total = kernel.add(arith.DivfOp(kernel.number(1.0, number), total))
         with kernel.loops([sizes[1]]) as (index,):
             place = [before, index, after]
-            x = kernel.load(out, place)
-            kernel.store(kernel.add((arith.SubfOp if is_log else arith.MulfOp)(x, total)), out, place)
+            x = kernel.read(out, place, element)
+            kernel.write(
+                kernel.add((arith.SubfOp if is_log else arith.MulfOp)(x, total)), out, place, element
+            )
     to.call("logsoftmax" if is_log else "softmax", kernel, [to.result(op.output)], [to.buffer(op.input)])
     return None
 

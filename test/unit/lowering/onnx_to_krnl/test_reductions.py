@@ -1,0 +1,81 @@
+"""Reductions give what the reference gives, for all their types and for axes that are fed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+import pytest
+from native_nodes import Node, check
+from onnx import TensorProto, helper
+
+from xonnc.native import compile_native
+
+Array = npt.NDArray[np.generic]
+
+RANDOM = np.random.default_rng(17)
+AXES = np.array([0, -1], np.int64)
+
+
+def numbers(dtype: str, *shape: int) -> Array:
+    return (RANDOM.normal(size=shape) * (3 if dtype.startswith("float") else 40)).astype(dtype)
+
+
+def nodes() -> Iterator[Node]:
+    for operator in ("ReduceSum", "ReduceMean", "ReduceProd", "ReduceMax", "ReduceMin", "ReduceSumSquare"):
+        # The reference gives squares of int32 as int64.
+        whole = ("int64",) if operator == "ReduceSumSquare" else ("int32", "int64")
+        for dtype in (*whole, "float32", "float64", "float16"):
+            x = numbers(dtype, 3, 5, 7) if operator != "ReduceProd" else numbers(dtype, 3, 2, 2)
+            rtol = 5e-3 if dtype == "float16" else 2e-5
+            yield Node(operator, [x, AXES], {"keepdims": 0}, constant=[1], rtol=rtol)
+            yield Node(operator, [x], {"keepdims": 1}, rtol=rtol * 4)
+    for operator in ("ReduceMax", "ReduceMin"):
+        for dtype in ("int8", "uint8", "float16"):
+            yield Node(operator, [numbers("int32", 4, 9).astype(dtype), AXES[1:]])
+        yield Node(operator, [RANDOM.random((4, 9)) < 0.5, AXES[1:]], opset=20)
+        special = np.array([[1, np.nan, 2], [-np.inf, np.inf, 0]], np.float32)
+        yield Node(operator, [special, AXES[1:]])
+    for operator in ("ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp"):
+        for dtype in ("float32", "float64"):
+            yield Node(operator, [np.abs(numbers("float64", 3, 33)).astype(dtype), AXES[1:]])
+    steep = np.array([[1000.0, 1001, -5], [-np.inf, -np.inf, -np.inf], [np.inf, 0, 1]], np.float32)
+    known = np.array([[1001.3132617], [-np.inf], [np.inf]], np.float32)
+    yield Node("ReduceLogSumExp", [steep, AXES[1:]], expected=[known])
+    none = np.zeros((2, 0, 3), np.float32)
+    for operator in ("ReduceSum", "ReduceProd", "ReduceL2", "ReduceLogSumExp"):
+        yield Node(operator, [none, np.array([1], np.int64)], constant=[1])
+    yield Node("ReduceSum", [numbers("float32", 2, 3), np.zeros(0, np.int64)], {"noop_with_empty_axes": 1})
+    for operator in ("Softmax", "LogSoftmax"):
+        for axis in (0, -1):
+            half = numbers("float16", 5, 11)
+            yield Node(operator, [half], {"axis": axis}, rtol=1e-2)
+
+
+@pytest.mark.parametrize("node", list(nodes()), ids=str)
+def test_native_nodes_give_what_the_reference_gives(node: Node):
+    check(node)
+
+
+def test_sums_of_small_floats_are_rounded_once():
+    x = np.ones((1, 600), ml_dtypes.bfloat16)
+    known = [np.array([600], ml_dtypes.bfloat16)]
+    check(Node("ReduceSum", [x, AXES[1:]], {"keepdims": 0}, expected=known))
+
+
+def test_a_model_is_compiled_for_the_axes_that_it_is_fed():
+    x = numbers("float32", 3, 4)
+    ports = [
+        helper.make_tensor_value_info("x", TensorProto.FLOAT, [3, 4]),
+        helper.make_tensor_value_info("axes", TensorProto.INT64, [1]),
+    ]
+    node = helper.make_node("ReduceSum", ["x", "axes"], ["y"], keepdims=0)
+    made = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n"])
+    graph = helper.make_graph([node], "g", ports, [made])
+    session = compile_native(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)]))
+    for axis in (0, 1, -1, 0):
+        given = np.asarray(session.run(None, {"x": x, "axes": np.array([axis])})[0], np.float32)
+        np.testing.assert_allclose(given, np.asarray(x, np.float32).sum(axis), rtol=1e-5)
+        assert session.host_calls() == []
