@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import floor, log2, prod
 from typing import Any, Protocol, TypeAlias
 
@@ -30,6 +31,7 @@ from xonnc.fuzzing.dla_affine import (
     bounded,
     side_by_side,
 )
+from xonnc.fuzzing.dla_moves import MOVES, moved
 from xonnc.fuzzing.dla_normalization import Normalized
 from xonnc.fuzzing.dla_rounding import Array, Integers, half_ties_away
 from xonnc.fuzzing.dla_upsampling import Spread, dense_kernels
@@ -89,12 +91,25 @@ class Reference:
         self._inputs = dict(feeds)
         self._values = {one.name: Constant(numpy_helper.to_array(one)) for one in graph.initializer}
         for node in graph.node:
+            if node.op_type in MOVES:
+                self._move(node)
+                continue
             operator = OPERATORS.get(node.op_type)
             if operator is None:
                 raise Unknown(f"{node.name} ({node.op_type}): the reference has no such operator")
             attributes = {one.name: helper.get_attribute_value(one) for one in node.attribute}
             self._values[node.output[0]] = operator(self, node.input, attributes)
         return [self._stored_output(output.name) for output in graph.output]
+
+    def _move(self, node: onnx.NodeProto) -> None:
+        opset = next(one.version for one in self.model.opset_import if not one.domain)
+        constants = {name: self.number(name) for name in node.input[1:] if name}
+
+        def result(place: int, images: Integers) -> Integers:
+            return moved(node, opset, images, constants)[place]
+
+        for place, name in enumerate(node.output):
+            self._values[name] = _reordered(self, node.input, partial(result, place))
 
     def _stored_output(self, name: str) -> Integers:
         match self._values[name]:

@@ -37,7 +37,9 @@ from xonnc.lowering.onnx_to_dla import (
     quantized,
     quantized_convolution,
     quantized_functions,
+    quantized_selection,
     quantized_upsampling,
+    selection,
     tensor,
     upsampling,
 )
@@ -67,7 +69,9 @@ THEMES = (
     quantized,
     quantized_convolution,
     quantized_functions,
+    quantized_selection,
     quantized_upsampling,
+    selection,
     tensor,
     upsampling,
 )

@@ -3,8 +3,9 @@
 
 The sources of a concatenation are written into its result's memory. That needs a producer that can write
 there: not a network input, a part of another cube, or a cube that already lies elsewhere; those get an SDP
-pass that copies. Channels that do not begin on a whole atom are moved by convolutions with ones, because
-engines write whole atoms: halves are shifted and added up, integers written to whole atoms and then gathered.
+pass that copies. A single position of an image is copied by the PDP, because the SDP takes none with gaps.
+Channels that do not begin on a whole atom are moved by convolutions with ones, because engines write whole
+atoms: halves are shifted and added up, integers written to whole atoms and then gathered.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from xonnc.dialects.dla.attributes import ConstantLayout, OperandMode, Stage, StageFunction
-from xonnc.dialects.dla.engines import ConvOp, SdpOp
+from xonnc.dialects.dla.attributes import ConstantLayout, OperandMode, PoolMode, Stage, StageFunction
+from xonnc.dialects.dla.engines import ConvOp, PdpOp, SdpOp
 from xonnc.dialects.dla.storage import ConcatOp, ConstantOp, ReshapeOp, SliceOp
 from xonnc.dialects.dla.types import CubeShape, FlowType, cube_of, tensor_of
 from xonnc.dialects.onnx.elements import DisposablePool
@@ -63,6 +64,9 @@ def resolve_views(module: ModuleOp, target: NvdlaTarget, pool: DisposablePool) -
                 else:
                     _gather(op, target, pool)
         for op in list(block.ops):
+            if isinstance(op, SliceOp) and _is_single(op):
+                _take_out(op)
+        for op in list(block.ops):
             if isinstance(op, SliceOp) and op.offsets.get_values()[0] % _lanes(op.source, target):
                 _select_slice(op, pool)
         _copy_where_needed(block)
@@ -102,6 +106,20 @@ def _must_be_dense(value: SSAValue, op: ConcatOp) -> bool:
     return cube_of(value.type).positions == 1 and op.axis.value.data != 1
 
 
+def _is_single(op: SliceOp) -> bool:
+    """Whether a slice is one position of several, which lies with gaps."""
+    return cube_of(op.result.type).positions == 1 != cube_of(op.source.type).positions
+
+
+def _take_out(op: SliceOp) -> None:
+    readers = list(op.result.uses)
+    following = op.next_op
+    assert following is not None
+    taken = _insert(_moved_position(op.result), following)
+    for use in readers:
+        use.operation.operands[use.index] = taken
+
+
 def _in_concat(value: SSAValue) -> bool:
     return any(isinstance(use.operation, ConcatOp) for use in value.uses)
 
@@ -113,8 +131,16 @@ def _reshaped_from(value: SSAValue) -> SSAValue:
 
 
 def _copy(value: SSAValue, before: Operation) -> SSAValue:
-    copy = SdpOp(value, [], value.type)
-    return _insert(copy, before)
+    if isinstance(before, ConcatOp) and _must_be_dense(value, before):
+        return _insert(_moved_position(value), before)
+    return _insert(SdpOp(value, [], value.type), before)
+
+
+def _moved_position(value: SSAValue) -> PdpOp:
+    """A copy of a cube of one position: the PDP reads and writes it with gaps, which the SDP does not."""
+    return PdpOp(
+        value, value.type, mode=PoolMode.MAX, kernel=(1, 1), strides=(1, 1), pads=(0, 0, 0, 0), split_num=1
+    )
 
 
 def _insert(op: Operation, before: Operation) -> SSAValue:

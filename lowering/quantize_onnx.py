@@ -37,6 +37,7 @@ from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.ops.math import (
     AddOp,
     ClipOp,
+    ExpandOp,
     GemmOp,
     MatMulOp,
     MulOp,
@@ -49,13 +50,19 @@ from xonnc.dialects.onnx.ops.nn import AveragePoolOp, ConvOp, FlattenOp, GlobalM
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
 from xonnc.dialects.onnx.ops.tensor import (
     ConcatOp,
+    GatherOp,
     IdentityOp,
     ReshapeOp,
     ResizeOp,
     ResizeV13Op,
     ResizeV18Op,
+    SliceOp,
+    SplitOp,
+    SplitV11Op,
+    SplitV13Op,
     SqueezeOp,
     SqueezeV11Op,
+    TileOp,
     TransposeOp,
     UnsqueezeOp,
     UnsqueezeV11Op,
@@ -72,7 +79,9 @@ BOUNDS = (ClipOp, ReluOp)
 """Ops that are part of the rounding behind them."""
 
 MOVING = (
+    ExpandOp,
     FlattenOp,
+    GatherOp,
     GlobalMaxPoolOp,
     IdentityOp,
     MaxPoolSingleOutOp,
@@ -80,8 +89,13 @@ MOVING = (
     ResizeOp,
     ResizeV13Op,
     ResizeV18Op,
+    SliceOp,
+    SplitOp,
+    SplitV11Op,
+    SplitV13Op,
     SqueezeOp,
     SqueezeV11Op,
+    TileOp,
     TransposeOp,
     UnsqueezeOp,
     UnsqueezeV11Op,

@@ -60,7 +60,7 @@ def nearest_kernels(rows: Array) -> Kernels:
     return Kernels(stored.astype(np.int8), scales)
 
 
-QuantizedLowering: TypeAlias = "Callable[[Any, Integers], Reals | Stored]"
+QuantizedLowering: TypeAlias = "Callable[[Any, Integers], Reals | Stored | list[Reals | Stored]]"
 
 QUANTIZED: dict[type[OnnxOp], QuantizedLowering] = {}
 """The function for each operator that the DLA takes in integers."""
@@ -108,11 +108,12 @@ class Integers(Lowering):
         lowering = QUANTIZED.get(type(op))
         if lowering is None:
             self.refuse("the DLA has no such operator in integers")
-        self._held[op.results[0]] = lowering(op, self)
+        made = lowering(op, self)
+        self._held.update(zip(op.results, made if isinstance(made, list) else [made], strict=False))
 
     def returned(self, value: SSAValue) -> SSAValue:
         """The integers of an output; what they mean is in `grids`."""
-        found = self._found(value)
+        found = self.found(value)
         match found:
             case Stored(value=cube, offset=offset):
                 return self._on_grid(cube, Grid(1.0, -offset))
@@ -136,19 +137,20 @@ class Integers(Lowering):
 
     def stored(self, value: SSAValue) -> Stored:
         """The integers that the model's `value` is."""
-        found = self._found(value)
+        found = self.found(value)
         if not isinstance(found, Stored):
             self.refuse("an operand of real numbers where integers are needed")
         return found
 
     def reals(self, value: SSAValue) -> Reals:
         """The real numbers that the model's `value` is."""
-        found = self._found(value)
+        found = self.found(value)
         if isinstance(found, Stored):
             self.refuse("integers as operand; put a DequantizeLinear in front")
         return found
 
-    def _found(self, value: SSAValue) -> Reals | Stored:
+    def found(self, value: SSAValue) -> Reals | Stored:
+        """What the model's `value` is."""
         if value in self._held:
             return self._held[value]
         if value in self.input_shapes:
@@ -224,7 +226,7 @@ class Integers(Lowering):
 
     def reshaped(self, value: SSAValue, shape: tuple[int, ...]) -> Reals | Stored:
         """The same elements in the same order under another shape."""
-        match self._found(value):
+        match self.found(value):
             case Stored(value=cube, offset=offset):
                 return Stored(self._recounted(cube, shape), shape, offset)
             case Affine(stored=Sum(value=cube, grid=grid)):

@@ -172,9 +172,10 @@ class Lowering:
         lowering = LOWERINGS.get(type(op))
         if lowering is None:
             self.refuse("the DLA has no such operator")
-        cube = lowering(op, self)
-        self.finish(cube.value)
-        self.define(op.results[0], cube)
+        made = lowering(op, self)
+        for result, cube in zip(op.results, [made] if isinstance(made, Cube) else made, strict=False):
+            self.finish(cube.value)
+            self.define(result, cube)
 
     def returned(self, value: SSAValue) -> SSAValue:
         """The cube of an output."""
@@ -320,19 +321,17 @@ class Lowering:
         return tensor_type((1, *cube), f16 if self.precision is Precision.FP16 else i8)
 
 
-OpT = TypeVar("OpT", bound=OnnxOp)
-LoweringFunction: TypeAlias = Callable[[Any, Lowering], Cube]
+LoweringFunction: TypeAlias = Callable[[Any, Lowering], Cube | Sequence[Cube]]
+FunctionT = TypeVar("FunctionT", bound=LoweringFunction)
 
 LOWERINGS: dict[type[OnnxOp], LoweringFunction] = {}
 """The function for each operator that the DLA takes."""
 
 
-def lowers(
-    *op_types: type[OpT],
-) -> Callable[[Callable[[OpT, Lowering], Cube]], Callable[[OpT, Lowering], Cube]]:
-    """Registers the decorated function as the lowering of operators `op_types`, which have one result."""
+def lowers(*op_types: type[OnnxOp]) -> Callable[[FunctionT], FunctionT]:
+    """Registers the decorated function as the lowering of operators `op_types`; it gives their results."""
 
-    def register(function: Callable[[OpT, Lowering], Cube]) -> Callable[[OpT, Lowering], Cube]:
+    def register(function: FunctionT) -> FunctionT:
         LOWERINGS.update((op_type, function) for op_type in op_types)
         return function
 

@@ -19,6 +19,7 @@ from xonnc.dialects.onnx.types import NONE, static_shape
 from xonnc.errors import RefusalError, XonncError
 from xonnc.lowering.compile import CompiledLoadable, Watcher, compile_to_loadable
 from xonnc.lowering.convert_onnx_to_dla import TABLES, refusal_of, rule_of
+from xonnc.lowering.onnx_to_dla.selection import SELECTIONS
 from xonnc.lowering.placement.graph import Graph, graph_of
 from xonnc.lowering.placement.outline import Outlined, Part, outline, part_of
 from xonnc.lowering.placement.sides import nodes_on_dla
@@ -26,7 +27,10 @@ from xonnc.lowering.placement.turns import turns
 from xonnc.targets import NvdlaTarget, load_target
 
 WORTH_A_CROSSING = frozenset(("CONV", "PDP", "CDP"))
-"""Engines whose work is worth taking tensors to the DLA and back; other nodes follow their neighbours."""
+"""
+Engines whose work is worth taking tensors to the DLA and back; other nodes, and those that only pick
+elements, follow their neighbours.
+"""
 
 EXACT_ROUNDS = 24
 """After this many rounds a part with a refused node goes to the CPU as a whole."""
@@ -119,7 +123,8 @@ class _Placing:
         free = {
             node
             for node, engine in self._engines.items()
-            if engine not in WORTH_A_CROSSING and node not in self._refused
+            if (engine not in WORTH_A_CROSSING or type(self._graph.nodes[node]) in SELECTIONS)
+            and node not in self._refused
         }
         sure = set(range(len(self._graph.nodes))) - free - self._refused.keys()
         on_dla = nodes_on_dla(self._graph.flow, sure, self._refused.keys())

@@ -88,3 +88,16 @@ func.func @slices(%x: tensor<1x32x4x4xf16>) -> (tensor<1x8x4x4xf16>, tensor<1x16
 func.func @through(%x: tensor<1x8x4x4xf16>) -> tensor<1x8x4x4xf16> {
   func.return %x : tensor<1x8x4x4xf16>
 }
+
+// -----
+
+// A single position of an image lies with gaps, which the PDP reads and the SDP does not.
+// CHECK-LABEL: @single_position
+// CHECK:         %[[PART:.*]] = "dla.slice"(%arg0) <{offsets = array<i64: 0, 2, 1>}>
+// CHECK:         %[[TAKEN:.*]] = "dla.pdp"(%[[PART]])
+// CHECK:         "dla.sdp"(%[[TAKEN]])
+func.func @single_position(%x: tensor<1x8x4x4xf16>) -> tensor<1x8x1x1xf16> {
+  %a = "dla.slice"(%x) <{offsets = array<i64: 0, 2, 1>}> : (tensor<1x8x4x4xf16>) -> tensor<1x8x1x1xf16>
+  %b = "dla.sdp"(%a) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (tensor<1x8x1x1xf16>) -> tensor<1x8x1x1xf16>
+  func.return %b : tensor<1x8x1x1xf16>
+}

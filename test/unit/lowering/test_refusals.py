@@ -157,6 +157,37 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
         "a concatenation of 66 parts (up to 64); cut the batch",
     ),
     (
+        "y = Slice(x, a, b)",
+        {"weights": {"a": np.array([0], np.int64), "b": np.array([0], np.int64)}},
+        "a result without elements",
+    ),
+    (
+        "y = Gather<axis=1>(x, k)",
+        {"x": (1, 3, 4), "weights": {"k": np.array([[0, 1], [1, 2]], np.int64)}},
+        "elements of [3, 1, 4] to [2, 2, 4] that mix channels, rows and columns",
+    ),
+    (
+        "y = Gather<axis=1>(x, k)",
+        {"weights": {"k": np.array([3], np.int64)}},
+        "an index beyond the 3 of axis 1",
+    ),
+    (
+        "y = Pad(x, k)",
+        {"weights": {"k": np.array([0, 0, 0, -4, 0, 0, 0, -4], np.int64)}},
+        "pads that leave nothing",
+    ),
+    (
+        "y = Slice(x, a, b, c, d)",
+        {
+            "x": (1, 3, 70, 2),
+            "weights": {
+                name: np.array([place], np.int64)
+                for name, place in zip("abcd", (-1, -71, 2, -1), strict=True)
+            },
+        },
+        "70 pieces of rows (up to 64)",
+    ),
+    (
         "y = LRN<size=3>(x)",
         {"x": (2, 8, 2, 2)},
         "[2, 8, 2, 2] (the CDP normalises across the channels of one image); cut the batch",

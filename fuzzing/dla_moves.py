@@ -1,0 +1,31 @@
+"""Operators that move numbers without computing, by the onnx package's own evaluator, on integers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+
+import onnx
+from onnx import TensorProto, helper
+
+from xonnc.fuzzing.dla_rounding import Array, Integers
+
+MOVES = frozenset(("Expand", "Gather", "Slice", "Split", "Tile"))
+"""Operators whose results are some of the first operand's numbers, the other operands being constants."""
+
+
+def moved(
+    node: onnx.NodeProto, opset: int, numbers: Integers, constants: Mapping[str, Array]
+) -> list[Integers]:
+    """The results of `node` for integers as its first operand."""
+    inputs = [helper.make_tensor_value_info(node.input[0], TensorProto.INT64, None)]
+    inputs += [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+        for name, array in constants.items()
+    ]
+    outputs = [helper.make_tensor_value_info(name, TensorProto.INT64, None) for name in node.output]
+    graph = helper.make_graph([node], "move", inputs, outputs)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    # By name, because its types are half unknown.
+    evaluator = import_module("onnx.reference").ReferenceEvaluator(model)
+    return list(evaluator.run(None, {node.input[0]: numbers, **constants}))

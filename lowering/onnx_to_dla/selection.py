@@ -1,0 +1,324 @@
+"""
+Operators that pick elements: slices, splits, gathers, repetitions and padding.
+
+Each is an index array in the shape of its result: where in the source an element comes from, `FILL` for the
+padding. If channels, rows and columns are picked each by themselves, rows and columns are slices that
+lie side by side, and channels are a slice or a 1x1 convolution with ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.ir import SSAValue
+
+from xonnc.dialects.dla.attributes import PoolMode
+from xonnc.dialects.dla.storage import ConcatOp, SliceOp
+from xonnc.dialects.dla.types import CubeShape, cube_of
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.ops import tensor
+from xonnc.dialects.onnx.ops.math import ExpandOp
+from xonnc.dialects.onnx.types import NONE, static_shape
+from xonnc.formats.nvdla.geometry import LARGEST_POOL, channels_per_atom
+from xonnc.lowering.onnx_to_dla.convolution import convolution
+from xonnc.lowering.onnx_to_dla.lowering import Cube, Lowering, cube_shape, lowers
+from xonnc.lowering.onnx_to_dla.pooling import pool
+from xonnc.lowering.planning.shapes import Window
+
+Indices = npt.NDArray[np.int64]
+
+FILL = -1
+"""The index of padding."""
+
+MOST_PIECES = 64
+"""Slices that one dimension of a result may be made of."""
+
+Fill = Callable[[CubeShape], SSAValue]
+"""Makes a cube of padding."""
+
+Pick = Callable[[SSAValue, Indices], SSAValue]
+"""Makes a cube of channels picked from another, `FILL` being padding."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What an operator picks for each of its results, and the number that pads."""
+
+    results: Sequence[Indices]
+    fill: float = 0.0
+
+
+def slice_(op: tensor.SliceOp, source: Indices, to: Lowering) -> Selection:
+    """`starts`, `ends`, `axes` and `steps` as in numpy."""
+    starts, ends = _integers(op.starts, "starts", to), _integers(op.ends, "ends", to)
+    axes = range(len(starts)) if op.axes.type == NONE else _integers(op.axes, "axes", to)
+    steps = [1] * len(starts) if op.steps.type == NONE else _integers(op.steps, "steps", to)
+    cuts = [slice(None)] * source.ndim
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        size = source.shape[axis]
+        # Below the first element ends a slice backwards, which numpy says with None.
+        ends_before = step < 0 and end < -size
+        cuts[axis] = slice(start, None if ends_before else end, step)
+    return Selection([source[tuple(cuts)]])
+
+
+def split(op: tensor.SplitOp | tensor.SplitV13Op, source: Indices, to: Lowering) -> Selection:
+    """Parts along `axis`, of the results' sizes."""
+    return _split(op, op.axis.value.data, source, to)
+
+
+def split_11(op: tensor.SplitV11Op, source: Indices, to: Lowering) -> Selection:
+    """Parts along `axis`, of the results' sizes."""
+    return _split(op, op.axis.value.data, source, to)
+
+
+def _split(op: OnnxOp, axis: int, source: Indices, to: Lowering) -> Selection:
+    shapes = [static_shape(result.type) for result in op.results]
+    sizes = [shape[axis] for shape in shapes if shape is not None]
+    if len(sizes) != len(shapes) or sum(sizes) != source.shape[axis]:
+        to.refuse("parts whose sizes are not known; run shape-inference-onnx or fix the input shapes")
+    return Selection(np.split(source, np.cumsum(sizes)[:-1], axis))
+
+
+def gather(op: tensor.GatherOp, source: Indices, to: Lowering) -> Selection:
+    """The places `indices` along `axis`."""
+    indices = to.weights(op.indices, "indices")
+    axis = op.axis.value.data
+    size = source.shape[axis]
+    if np.any(indices < -size) or np.any(indices >= size):
+        to.refuse(f"an index beyond the {size} of axis {axis}")
+    return Selection([np.take(source, indices, axis)])
+
+
+def tile(op: tensor.TileOp, source: Indices, to: Lowering) -> Selection:
+    """The tensor several times in each dimension."""
+    return Selection([np.tile(source, _integers(op.repeats, "repeats", to))])
+
+
+def expand(op: ExpandOp, source: Indices, to: Lowering) -> Selection:
+    """Dimensions of 1 repeated."""
+    return Selection([np.broadcast_to(source, to.result_shape(op))])
+
+
+MODES = {"constant": "constant", "reflect": "reflect", "edge": "edge", "wrap": "wrap"}
+
+
+def pad(op: tensor.PadOp | tensor.PadV18Op | tensor.PadV19Op, source: Indices, to: Lowering) -> Selection:
+    """A constant, or copies of what is near, around the tensor; negative pads cut."""
+    axes = range(source.ndim) if op.axes.type == NONE else _integers(op.axes, "axes", to)
+    return _pad(op, axes, source, to)
+
+
+def pad_13(op: tensor.PadV13Op | tensor.PadV11Op, source: Indices, to: Lowering) -> Selection:
+    """A constant, or copies of what is near, around the tensor; negative pads cut."""
+    return _pad(op, range(source.ndim), source, to)
+
+
+def _pad(op: Any, axes: Sequence[int], source: Indices, to: Lowering) -> Selection:
+    pads = _integers(op.pads, "pads", to)
+    widths = np.zeros((source.ndim, 2), np.int64)
+    for place, axis in enumerate(axes):
+        widths[axis] = pads[place], pads[place + len(axes)]
+    cuts = tuple(
+        slice(max(-before, 0), size - max(-after, 0))
+        for (before, after), size in zip(widths.tolist(), source.shape, strict=True)
+    )
+    inner, outer = source[cuts], np.maximum(widths, 0)
+    if min(inner.shape) < 1:
+        to.refuse("pads that leave nothing")
+    if op.mode.data == "constant":
+        value = None if op.constant_value.type == NONE else to.weights(op.constant_value, "the padding")
+        number = 0.0 if value is None else float(value.reshape(()))
+        return Selection([np.pad(inner, outer, constant_values=FILL)], number)
+    return Selection([np.pad(inner, outer, mode=op.mode.data)])
+
+
+def _integers(value: SSAValue, what: str, to: Lowering) -> list[int]:
+    return [int(each) for each in to.weights(value, what).reshape(-1)]
+
+
+SELECTIONS: Mapping[type[OnnxOp], Callable[[Any, Indices, Lowering], Selection]] = {
+    ExpandOp: expand,
+    tensor.GatherOp: gather,
+    tensor.PadOp: pad,
+    tensor.PadV11Op: pad_13,
+    tensor.PadV13Op: pad_13,
+    tensor.PadV18Op: pad,
+    tensor.PadV19Op: pad,
+    tensor.SliceOp: slice_,
+    tensor.SplitOp: split,
+    tensor.SplitV11Op: split_11,
+    tensor.SplitV13Op: split,
+    tensor.TileOp: tile,
+}
+"""What each operator picks from the elements of its first operand."""
+
+
+def selection_of(op: OnnxOp, shape: tuple[int, ...], to: Lowering) -> Selection:
+    """What `op` picks from a tensor of `shape`; gives up if something comes out empty."""
+    source = np.arange(prod(shape), dtype=np.int64).reshape(shape)
+    found = SELECTIONS[type(op)](op, source, to)
+    if any(part.size == 0 for part in found.results):
+        to.refuse("a result without elements")
+    return found
+
+
+@dataclass(frozen=True)
+class Picked:
+    """Channels, rows and columns of a result, by where in the source they are; `FILL` where in none."""
+
+    channels: Indices
+    rows: Indices
+    columns: Indices
+
+    @staticmethod
+    def of(indices: Indices, source: CubeShape, to: Lowering) -> Picked:
+        """Index arrays of a cube taken apart; gives up if channels, rows and columns mix."""
+        result = cube_shape(indices.shape)
+        assert result is not None, "the result has elements"
+        cube = indices.reshape(result)
+        is_fill = cube == FILL
+        picked: list[Indices] = []
+        for axis, place in enumerate(
+            (cube // source.positions, cube // source.width % source.height, cube % source.width)
+        ):
+            others = tuple(other for other in range(3) if other != axis)
+            found = np.where(is_fill, FILL, place).max(axis=others)
+            if np.any(~is_fill & (place != np.expand_dims(found, others))):
+                to.refuse(
+                    f"elements of {list(source)} to {list(result)} that mix channels, rows and columns (the "
+                    "engines pick each by itself)"
+                )
+            picked.append(found)
+        whole = np.ix_(*(found != FILL for found in picked))
+        inside = np.zeros(result, np.bool_)
+        inside[whole] = True
+        if np.any(inside == is_fill):
+            to.refuse("padding that is no frame around what is picked")
+        return Picked(picked[0], picked[1], picked[2])
+
+
+def selected(source: SSAValue, indices: Indices, pick: Pick, fill: Fill, to: Lowering) -> SSAValue:
+    """The cube of a result, where it is if it is a part of the source."""
+    cube = cube_of(source.type)
+    picked = Picked.of(indices, cube, to)
+    value = _along(source, 2, picked.rows, fill, to)
+    value = _along(value, 3, picked.columns, fill, to)
+    return _channels(value, picked.channels, pick, to)
+
+
+def _along(source: SSAValue, axis: int, places: Indices, fill: Fill, to: Lowering) -> SSAValue:
+    """Rows (axis 2) or columns (axis 3) of a cube."""
+    cube = cube_of(source.type)
+    if np.array_equal(places, np.arange(cube[axis - 1])):
+        return source
+    pieces = _runs(places)
+    if len(pieces) > MOST_PIECES:
+        to.refuse(f"{len(pieces)} pieces of {'rows' if axis == 2 else 'columns'} (up to {MOST_PIECES})")
+    values = [_piece(source, axis, piece, fill, to) for piece in pieces]
+    if len(values) == 1:
+        return values[0]
+    return to(ConcatOp(values, axis, to.cube_type(_sized(cube, axis, places.size))))
+
+
+def _piece(source: SSAValue, axis: int, piece: Run, fill: Fill, to: Lowering) -> SSAValue:
+    cube = cube_of(source.type)
+    if piece.first == FILL:
+        return fill(_sized(cube, axis, piece.count))
+    size = (piece.count - 1) * piece.step + 1
+    begin = (0, piece.first, 0) if axis == 2 else (0, 0, piece.first)
+    part = source
+    if size != cube[axis - 1]:
+        part = to(SliceOp(source, begin, to.cube_type(_sized(cube, axis, size))))
+    if piece.step == 1:
+        return part
+    strides = (piece.step, 1) if axis == 2 else (1, piece.step)
+    return pool(part, PoolMode.MAX, Window((1, 1), strides), to)
+
+
+def _sized(cube: CubeShape, axis: int, size: int) -> CubeShape:
+    return cube._replace(height=size) if axis == 2 else cube._replace(width=size)
+
+
+@dataclass(frozen=True)
+class Run:
+    """Places from `first` on at equal steps; `FILL` for padding."""
+
+    first: int
+    count: int
+    step: int = 1
+
+
+def _runs(places: Indices) -> list[Run]:
+    """As few runs as one finds from the left, with steps that the PDP takes."""
+    found: list[Run] = []
+    rest = places.tolist()
+    while rest:
+        step = rest[1] - rest[0] if len(rest) > 1 else 1
+        if rest[0] == FILL:
+            step = 0
+        elif not 1 <= step <= LARGEST_POOL or rest[1:2] == [FILL]:
+            step = 1
+        count = 1
+        while count < len(rest) and rest[count] == rest[0] + count * step:
+            count += 1
+        if step > 1 and count == 2:
+            step = count = 1
+        found.append(Run(rest[0], count, max(step, 1)))
+        rest = rest[count:]
+    return found
+
+
+def _channels(source: SSAValue, places: Indices, pick: Pick, to: Lowering) -> SSAValue:
+    cube = cube_of(source.type)
+    if np.array_equal(places, np.arange(cube.channels)):
+        return source
+    runs = _runs(places)
+    lanes = channels_per_atom(to.target, to.precision)
+    aligned = all(run.first >= 0 and run.step == 1 and run.first % lanes == 0 for run in runs)
+    whole = all(run.count % lanes == 0 for run in runs[:-1])
+    if len(runs) > MOST_PIECES or not aligned or not whole:
+        return pick(source, places)
+    parts = [
+        to(SliceOp(source, (run.first, 0, 0), to.cube_type(cube._replace(channels=run.count))))
+        for run in runs
+    ]
+    if len(parts) == 1:
+        return parts[0]
+    return to(ConcatOp(parts, 1, to.cube_type(cube._replace(channels=places.size))))
+
+
+def one_hot(places: Indices, channels: int) -> npt.NDArray[np.int8]:
+    """Kernels of a 1x1 convolution whose outputs are the channels `places`, 0 for `FILL`."""
+    weights = np.zeros((places.size, channels, 1, 1), np.int8)
+    there = np.flatnonzero(places != FILL)
+    weights[there, places[there]] = 1
+    return weights
+
+
+@lowers(*SELECTIONS)
+def select(op: OnnxOp, to: Lowering) -> list[Cube]:
+    """
+    Elements picked: rows and columns are slices side by side, every n-th ones a pooling of single positions,
+    channels a slice or a 1x1 convolution with ones.
+    """
+    source = to.cube(op.operands[0])
+    selection = selection_of(op, source.shape, to)
+
+    def fill(cube: CubeShape) -> SSAValue:
+        numbers = np.full((1, *cube), selection.fill, np.float32)
+        return to.sdp(to.constant_cube(numbers), [])
+
+    def pick(value: SSAValue, places: Indices) -> SSAValue:
+        weights = one_hot(places, cube_of(value.type).channels).astype(np.float16)
+        bias = np.where(places == FILL, np.float32(selection.fill), np.float32(0))
+        return convolution(value, weights, bias if np.any(bias) else None, Window((1, 1)), to)
+
+    return [
+        Cube(selected(source.value, indices, pick, fill, to), indices.shape) for indices in selection.results
+    ]
