@@ -1,0 +1,115 @@
+"""Samples at places that a run computes: GridSample."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+from xdsl.dialects.builtin import f32, f64
+from xdsl.ir import SSAValue
+
+from xonnc.dialects.onnx.ops import tensor
+from xonnc.lowering.onnx_to_krnl.elements import wide
+from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.resizing import cubic_weight
+from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
+from xonnc.lowering.onnx_to_krnl.scales import read_as
+
+MOST_TAPS = 64
+"""Elements around a place that are written out one by one."""
+
+CUBIC_A = -0.75
+
+
+@dataclass(frozen=True)
+class _Tap:
+    """An element on one axis: where it is, how much of it is taken, and whether it is there."""
+
+    place: SSAValue
+    weight: Scalar | None
+    is_inside: Scalar | None
+
+
+@lowers(tensor.GridSampleOp, tensor.GridSampleV16Op)
+def grid_sample(op: tensor.GridSampleOp | tensor.GridSampleV16Op, to: Lowering) -> str | None:
+    """`X` at the coordinates of `grid`, from -1 to 1, that of the last axis first."""
+    mode = op.mode.data.removeprefix("bi")
+    shape, out = to.shape(op.X), to.shape(op.Y)
+    element, kind = to.element(op.X), to.element(op.grid)
+    number = wide(element)
+    rank = len(shape) - 2
+    if number not in (f32, f64) or {"nearest": 1, "linear": 2, "cubic": 4}[mode] ** rank > MOST_TAPS:
+        return "not of floats, or of too many axes"
+    places = prod(out[2:])
+    types = [buffer_type([out[0], out[1], places], element), buffer_type(shape, element)]
+    kernel = Kernel([*types, buffer_type([out[0], places, rank], kind)])
+    target, source, grid = kernel.buffers
+    with kernel.loops([out[0], places]) as (image, place):
+        taps: list[list[_Tap]] = []
+        for axis, size in enumerate(shape[2:]):
+            at = [image, place, kernel.index(rank - 1 - axis)]
+            x = read_as(kernel, grid, at, kind, number)
+            taps.append(_taps(x, size, mode, op.padding_mode.data, bool(op.align_corners.value.data)))
+        with kernel.loops([out[1]]) as (channel,):
+            total = Scalar(kernel, kernel.number(0.0, number))
+            for chosen in product(*taps):
+                at = [image, channel, *(tap.place for tap in chosen)]
+                total = total + _part(Scalar(kernel, kernel.read(source, at, element)), chosen)
+            kernel.write(total.value, target, [image, channel, place], element)
+    to.call("gridsample", kernel, [to.result(op.Y)], [to.buffer(op.X), to.buffer(op.grid)])
+    return None
+
+
+def _part(x: Scalar, chosen: Sequence[_Tap]) -> Scalar:
+    for tap in chosen:
+        x = x if tap.weight is None else x * tap.weight
+    for tap in chosen:
+        x = x if tap.is_inside is None else tap.is_inside.choose(x, 0.0)
+    return x
+
+
+def _taps(x: Scalar, size: int, mode: str, padding: str, is_aligned: bool) -> list[_Tap]:
+    """The elements of one axis around a coordinate."""
+    low, high = (0.0, size - 1.0) if is_aligned else (-0.5, size - 0.5)
+    x = (x + 1.0) / 2.0 * (size - 1.0) if is_aligned else ((x + 1.0) * size - 1.0) / 2.0
+    if mode == "nearest":
+        x = x.round()
+    if padding == "border":
+        x = ((x < low) | (x > high)).choose(x.between(0.0, size - 1.0), x)
+    elif padding == "reflection":
+        x = _reflected(x, low, high)
+    if mode == "nearest":
+        return [_tap(x, None, size, padding, (low, high))]
+    left = x.floor()
+    ratio = x - left
+    found: list[_Tap] = []
+    for step in (0, 1) if mode == "linear" else (-1, 0, 1, 2):
+        distance = ratio - step if step <= 0 else step - ratio
+        weight = 1.0 - distance if mode == "linear" else cubic_weight(distance, CUBIC_A)
+        found.append(_tap(left + step, weight, size, padding, (low, high)))
+    return found
+
+
+def _tap(place: Scalar, weight: Scalar | None, size: int, padding: str, ends: tuple[float, float]) -> _Tap:
+    is_inside = (place >= 0.0) & (place < size) if padding == "zeros" else None
+    if padding == "reflection":
+        place = _reflected(place, *ends)
+    kept = place.to(INDEX).between(0, size - 1)
+    return _Tap(kept.value, weight, is_inside)
+
+
+def _reflected(x: Scalar, low: float, high: float) -> Scalar:
+    """A coordinate mirrored at the ends until it is between them."""
+    span = high - low
+    if span <= 0:
+        return x.like(low)
+    is_below = x < low
+    beyond = is_below.choose(low - x, x - high)
+    turns = (beyond / span).floor()
+    rest = beyond - turns * span
+    is_even = (turns / 2.0).floor().equals(turns / 2.0)
+    near, far = is_below.choose(low + rest, high - rest), is_below.choose(high - rest, low + rest)
+    return (is_below | (x > high)).choose(is_even.choose(near, far), x)

@@ -1,0 +1,113 @@
+"""Resize, Upsample and GridSample: modes, coordinates, policies, what is beyond the ends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from native_nodes import Array, Node, check
+
+from xonnc.native import compile_native
+
+RANDOM = np.random.default_rng(13)
+
+
+def floats(*shape: int) -> npt.NDArray[np.float32]:
+    return RANDOM.normal(size=shape).astype(np.float32)
+
+
+def scales(*numbers: float) -> Array:
+    return np.array(numbers, np.float32)
+
+
+COORDINATES = ("align_corners", "asymmetric", "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel")
+
+
+@pytest.mark.parametrize("is_constant", [False, True])
+@pytest.mark.parametrize("coordinates", COORDINATES)
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+def test_scales(mode: str, coordinates: str, is_constant: bool):
+    attributes = {"mode": mode, "coordinate_transformation_mode": coordinates}
+    for factors in ((1, 1, 2.0, 1.7), (1, 1, 0.6, 0.9)):
+        inputs = [floats(1, 2, 5, 7), None, scales(*factors)]
+        check(Node("Resize", inputs, attributes, constant=[2] if is_constant else []))
+
+
+@pytest.mark.parametrize("nearest", ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
+@pytest.mark.parametrize("dtype", [np.float16, np.int8, np.int64, np.uint8])
+def test_nearest_of_any_type(nearest: str, dtype: type[np.generic]):
+    x = RANDOM.integers(0, 100, (2, 4, 6)).astype(dtype)
+    attributes = {"mode": "nearest", "nearest_mode": nearest}
+    check(Node("Resize", [x, None, None, np.array([2, 7, 3])], attributes))
+
+
+CASES: dict[str, Mapping[str, object]] = {
+    "fewer, smoothed": {"mode": "linear", "antialias": 1},
+    "fewer, smoothed by cubics": {"mode": "cubic", "antialias": 1, "cubic_coeff_a": -0.5},
+    "nothing from outside": {"mode": "cubic", "exclude_outside": 1},
+    "not larger": {"mode": "linear", "keep_aspect_ratio_policy": "not_larger"},
+    "not smaller": {"mode": "nearest", "keep_aspect_ratio_policy": "not_smaller"},
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("sizes", [(4, 5), (3, 20), (13, 9)])
+def test_sizes_of_some_axes(case: str, sizes: tuple[int, int]):
+    attributes = {"axes": [3, 1], **CASES[case]}
+    check(Node("Resize", [floats(2, 8, 3, 9), None, None, np.array(sizes)], attributes))
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+def test_a_crop(mode: str):
+    attributes = {
+        "mode": mode,
+        "coordinate_transformation_mode": "tf_crop_and_resize",
+        "extrapolation_value": 7.5,
+    }
+    roi = scales(0, 0, -0.3, 0.2, 1, 1, 0.8, 1.4)
+    check(Node("Resize", [floats(1, 1, 6, 5), roi, None, np.array([1, 1, 4, 7])], attributes))
+
+
+def test_integers_between_others_are_left_to_the_host():
+    node = Node(
+        "Resize",
+        [np.ones((2,), np.int8), None, scales(2)],
+        {"mode": "linear"},
+        expected=[np.ones((4,), np.int8)],
+    )
+    session = compile_native(node.model())
+    assert session.report()[0].reason == "integers between others"
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+def test_upsample(mode: str):
+    inputs = [floats(1, 2, 3, 4), scales(1, 1, 2, 3)]
+    places = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor", "mode": mode}
+    wanted = Node("Resize", [inputs[0], None, inputs[1]], places).wanted()
+    check(Node("Upsample", inputs, {"mode": mode}, opset=9, constant=[1], expected=wanted))
+
+
+@pytest.mark.parametrize("align", [0, 1])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+def test_samples_of_a_grid(mode: str, padding: str, align: int):
+    grid = RANDOM.uniform(-1.8, 1.8, (2, 3, 4, 2)).astype(np.float32)
+    attributes = {"mode": mode, "padding_mode": padding, "align_corners": align}
+    check(Node("GridSample", [floats(2, 3, 5, 4), grid], attributes, rtol=2e-4))
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+def test_samples_of_a_volume(mode: str):
+    grid = RANDOM.uniform(-1.2, 1.2, (1, 2, 3, 2, 3)).astype(np.float32)
+    check(Node("GridSample", [floats(1, 2, 3, 4, 5), grid], {"mode": mode}, rtol=1e-4))
+
+
+def test_a_coordinate_that_is_no_number_reads_no_memory_outside():
+    grid = np.array([np.nan, np.inf, -np.inf, 1e30], np.float32).reshape(1, 1, 2, 2)
+    node = Node("GridSample", [floats(1, 1, 3, 3), grid], expected=[np.zeros((1, 1, 1, 2), np.float32)])
+    session = compile_native(node.model())
+    given = session.run(None, node.feeds)[0]
+    assert isinstance(given, np.ndarray)
+    assert given.shape == (1, 1, 1, 2)
