@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, UnitAttr, f32, i64
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.krnl.tiles import ConvOp
+from xonnc.dialects.onnx.ops.nn import ConvTransposeOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.blocks import blocked, channel_numbers, result_in_blocks
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.layouts import Chain
+from xonnc.lowering.onnx_to_krnl.layouts import Blocked, Chain
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering
+from xonnc.lowering.onnx_to_krnl.phases import Phase
 from xonnc.lowering.onnx_to_krnl.windows import with_pads
 from xonnc.rewriting.patterns import Array
 
@@ -28,41 +31,71 @@ DEPTHWISE_PIXELS = 8
 """Pixels of a depthwise tile, each read once for a row of the window."""
 
 
+@dataclass(frozen=True)
+class _Source:
+    """What a convolution reads: images in rows, or in blocks of `step` channels."""
+
+    buffer: SSAValue
+    shape: Sequence[int]
+    start: tuple[int, int]
+    """Where the first pixel lies; in rows, where the first pad does."""
+    step: int
+
+
 def lower_chain(chain: Chain, to: Lowering) -> None:
-    """One call of one kernel for a convolution, what is added to its sums, and their bounds."""
-    op, window = chain.conv, chain.window
-    weights = to.constant(op.W)
+    """A call of a kernel for each phase of a convolution, with what is added to its sums and their bounds."""
+    op = chain.conv
+    source = _source(chain, to)
+    weights, bias = to.constant(op.W), None if op.B.type == NONE else to.constant(op.B)
     assert weights is not None
-    lanes = to.layouts.lanes
-    if to.shape(op.X)[1] < lanes and op.X not in to.layouts.blocked and not chain.is_depthwise:
-        # Few channels are read as they lie, each number for all lanes.
-        source = with_pads(op.X, window, 0.0, to)
-        start = 0, 0
-        x_type = buffer_type([*to.shape(op.X)[:2], *window.padded], f32)
-        step = 1
-    else:
-        image = blocked(op.X, to)
-        source, x_type = image.buffer, buffer_type(image.shape, f32)
-        start = image.halo.top - window.begins[0], image.halo.left - window.begins[1]
-        step = lanes
+    if isinstance(op, ConvTransposeOp):
+        weights = weights.swapaxes(0, 1)
     residual = None if chain.residual is None else blocked(chain.residual, to)
+    numbers = None if bias is None else channel_numbers(bias, bias.size, to)
     target = result_in_blocks(chain.result, to)
-    _, blocks, *_ = target.shape
-    rows, columns = target.sizes[2:]
-    tile = conv_tile(columns, blocks, to.target.registers, chain.is_depthwise)
+    for phase in chain.phases:
+        _lower_phase(chain, phase, weights, (source, target, numbers, residual), to)
+
+
+def _source(chain: Chain, to: Lowering) -> _Source:
+    op, lanes = chain.conv, to.layouts.lanes
+    few = to.shape(op.X)[1] < lanes and op.X not in to.layouts.blocked
+    if few and chain.window is not None and not chain.is_depthwise:
+        # Few channels are read as they lie, each number for all lanes.
+        buffer = with_pads(op.X, chain.window, 0.0, to)
+        rows, columns = chain.window.begins
+        return _Source(buffer, [*to.shape(op.X)[:2], *chain.window.padded], (rows, columns), 1)
+    image = blocked(op.X, to)
+    return _Source(image.buffer, image.shape, image.start, lanes)
+
+
+def _lower_phase(
+    chain: Chain,
+    phase: Phase,
+    weights: Array,
+    images: tuple[_Source, Blocked, SSAValue | None, Blocked | None],
+    to: Lowering,
+) -> None:
+    source, target, bias, residual = images
+    lanes, blocks = to.layouts.lanes, target.shape[1]
+    tile = conv_tile(phase.out[1], blocks, to.target.registers, chain.is_depthwise)
+    used = weights[:, :, list(phase.rows)][:, :, :, list(phase.columns)]
+    if not used.size:
+        used = np.zeros((*weights.shape[:2], *phase.kernel), weights.dtype)
     if chain.is_depthwise:
-        packed = depthwise_weights(weights, lanes)
+        packed = depthwise_weights(used, lanes)
     else:
-        packed = conv_weights(weights, lanes, tile[1], step)
+        packed = conv_weights(used, lanes, tile[1], source.step)
+    window = chain.window
     properties: dict[str, Attribute] = {
-        "depth": IntegerAttr(weights.shape[1], i64),
-        "kernel": pair(window.kernel),
-        "strides": pair(window.strides),
-        "dilations": pair(window.dilations),
-        "start": pair(start),
-        "out": pair((rows, columns)),
-        "out_start": pair(target.start),
-        "out_strides": pair((1, 1)),
+        "depth": IntegerAttr(used.shape[1], i64),
+        "kernel": pair(phase.kernel),
+        "strides": pair((1, 1) if window is None else window.strides),
+        "dilations": pair((1, 1) if window is None else window.dilations),
+        "start": pair(_moved(source.start, phase.first)),
+        "out": pair(phase.out),
+        "out_start": pair(_moved(target.start, phase.out_first)),
+        "out_strides": pair(phase.out_strides),
         "tile": pair(tile),
     }
     if chain.is_depthwise:
@@ -70,27 +103,27 @@ def lower_chain(chain: Chain, to: Lowering) -> None:
     for name, bound in (("low", chain.low), ("high", chain.high)):
         if bound is not None:
             properties[name] = FloatAttr(bound, f32)
-    buffers = [target.buffer, source, to.packed(packed)]
-    types = [buffer_type(target.shape, f32), x_type, buffer_type(packed.shape, f32)]
-    counts = [0, 0]
-    if op.B.type != NONE:
-        bias = to.constant(op.B)
-        assert bias is not None
-        buffers.append(channel_numbers(bias, bias.size, to))
+    buffers = [target.buffer, source.buffer, to.packed(packed)]
+    types = [buffer_type(shape, f32) for shape in (target.shape, source.shape, packed.shape)]
+    if bias is not None:
+        buffers.append(bias)
         types.append(buffer_type([blocks, lanes], f32))
-        counts[0] = 1
     if residual is not None:
         properties["residual_start"] = pair(residual.start)
         buffers.append(residual.buffer)
         types.append(buffer_type(residual.shape, f32))
-        counts[1] = 1
     kernel = Kernel(types)
     y, x, w, *rest = kernel.buffers
-    operands = [y, x, w, rest[: counts[0]], rest[counts[0] :], kernel.take_turns()]
+    biases = rest[: bias is not None]
+    operands = [y, x, w, biases, rest[len(biases) :], kernel.take_turns()]
     conv = ConvOp(operands=operands, properties=properties)
     kernel.block.add_op(conv)
     name = "depthwise" if chain.is_depthwise else "conv"
     to.call(name, kernel, buffers[:1], buffers[1:], conv.turns)
+
+
+def _moved(start: tuple[int, int], by: tuple[int, int]) -> tuple[int, int]:
+    return start[0] + by[0], start[1] + by[1]
 
 
 def pair(sizes: Sequence[int]) -> Attribute:

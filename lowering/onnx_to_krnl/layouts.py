@@ -24,6 +24,7 @@ from xonnc.dialects.onnx.ops import nn, tensor
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.types import NONE, element_type, static_shape
+from xonnc.lowering.onnx_to_krnl.phases import Phase, transposed_phases
 from xonnc.lowering.onnx_to_krnl.window import MOST_PLACES, Window, window_of
 from xonnc.rewriting.patterns import Array
 
@@ -66,9 +67,11 @@ class Blocked:
 class Chain:
     """A convolution and what is done to its sums before they are stored, the last op last."""
 
-    conv: nn.ConvOp
-    window: Window
+    conv: nn.ConvOp | nn.ConvTransposeOp
     ops: list[Operation]
+    phases: Sequence[Phase]
+    window: Window | None = None
+    """Of a convolution that is not transposed."""
     residual: SSAValue | None = None
     """What is added."""
     low: float | None = None
@@ -79,6 +82,11 @@ class Chain:
     def is_bounded(self) -> bool:
         """Whether there are bounds, behind which nothing more can be done."""
         return self.low is not None or self.high is not None
+
+    @property
+    def takes_sum(self) -> bool:
+        """Whether something may be added: once, and not to rows that lie apart."""
+        return self.residual is None and self.window is not None
 
     @property
     def is_depthwise(self) -> bool:
@@ -132,6 +140,8 @@ def plan_layouts(ops: Sequence[Operation], lanes: int, points: Container[type[Op
         match op:
             case nn.ConvOp():
                 _begin_chain(op, layouts, ends)
+            case nn.ConvTransposeOp():
+                _begin_transposed(op, layouts, ends)
             case nn.MaxPoolOp() | MaxPoolSingleOutOp() | nn.AveragePoolOp():
                 _pool(op, layouts)
             case tensor.ConcatOp():
@@ -173,8 +183,33 @@ def _begin_chain(op: nn.ConvOp, layouts: Layouts, ends: dict[SSAValue, Chain]) -
         return
     if is_depthwise or x[1] >= layouts.lanes or op.X in layouts.blocked:
         _ask_halo(op.X, window, layouts)
-    ends[op.Y] = Chain(op, window, [op])
+    first = -window.begins[0], -window.begins[1]
+    rows, columns = (range(size) for size in window.kernel)
+    ends[op.Y] = Chain(op, [op], [Phase(rows, columns, first, (0, 0), y[2:])], window)
     layouts.blocked.add(op.Y)
+
+
+def _begin_transposed(op: nn.ConvTransposeOp, layouts: Layouts, ends: dict[SSAValue, Chain]) -> None:
+    x, y = images_of(op.X), images_of(op.Y)
+    weights = constant_of(op.W)
+    bias = None if op.B.type == NONE else constant_of(op.B)
+    if x is None or y is None or weights is None or (bias is None and op.B.type != NONE):
+        return
+    is_plain = op.group.value.data == 1 and op.auto_pad.data == "NOTSET" and op.output_shape is None
+    if not is_plain or set(values_of(op.dilations) or (1,)) != {1} or 2 * y[1] < layouts.lanes:
+        return
+    strides, pads = values_of(op.strides) or (1, 1), values_of(op.pads) or (0,) * 4
+    if prod(strides) > MOST_PHASES:
+        return
+    phases = transposed_phases(weights.shape[2:], strides, pads[:2], y[2:])
+    for phase in phases:
+        layouts.halos[op.X] = layouts.halo(op.X).around(Halo(*phase.beyond(x[2:])))
+    ends[op.Y] = Chain(op, [op], phases)
+    layouts.blocked.add(op.Y)
+
+
+MOST_PHASES = 16
+"""Convolutions that a transposed one becomes at most."""
 
 
 MOST_DEPTHWISE = 7
@@ -204,7 +239,7 @@ def _extend_chain(op: Operation, layouts: Layouts, ends: dict[SSAValue, Chain]) 
             continue
         if static_shape(value.type) != static_shape(result.type) or op.parent is not chain.conv.parent:
             continue
-        if isinstance(op, onnx.AddOp | onnx.SumOp) and len(op.operands) == 2 and chain.residual is None:
+        if isinstance(op, onnx.AddOp | onnx.SumOp) and len(op.operands) == 2 and chain.takes_sum:
             other = op.operands[1] if op.operands[0] is value else op.operands[0]
             if other not in layouts.blocked or static_shape(other.type) != static_shape(value.type):
                 continue

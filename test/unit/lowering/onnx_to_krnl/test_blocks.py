@@ -85,6 +85,24 @@ def test_channels_by_themselves(target: str, channels: int, strides: int):
     assert "depthwise" in check(model, x, target)
 
 
+@pytest.mark.parametrize("target", ["cpu", "portable"])
+@pytest.mark.parametrize(
+    ("attributes", "kernel"),
+    [
+        ("strides=[2,2]", 2),
+        ("strides=[2,3], pads=[1,0,1,2]", 3),
+        ("pads=[1,1,0,1]", 4),
+        ("strides=[3,2], output_padding=[2,1]", 2),
+        ("strides=[2,1], pads=[2,2,2,2]", 5),
+    ],
+)
+def test_transposed_convolutions(target: str, attributes: str, kernel: int):
+    x = [2, 19, 5, 6]
+    nodes = f"a = ConvTranspose<{attributes}>(x, w, b) y = Relu(a)"
+    kernels = check(model_of(nodes, x, {"w": [19, 24, kernel, kernel], "b": [24]}), x, target)
+    assert set(kernels) <= {"block", "unblock", "halo", "conv"}
+
+
 def test_a_sum_and_bounds_belong_to_the_convolution():
     nodes = """
         a = Conv<pads=[1,1,1,1]>(x, w, b)
