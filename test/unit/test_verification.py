@@ -69,3 +69,12 @@ def test_feeds_are_seeded_and_differ():
 def test_a_dynamic_shape_cannot_be_made_up():
     with pytest.raises(XonncError, match="x: a dynamic shape"):
         next(random_feeds([Port("x", (None, 3), np.dtype(np.float32))], 1))
+
+
+@pytest.mark.parametrize(("margin", "is_clear"), [(0.01, False), (0.03, True)])
+def test_probabilities_are_as_clear_as_their_logits(margin: float, is_clear: bool) -> None:
+    """Logits between -4 and 4 are apart by 2^-8 of 4 at least, which is 1.6 % of a probability."""
+    logits = np.array([4, 4 - margin, 0, -4])
+    scores = np.exp(logits) / np.exp(logits).sum()
+    agreement = compare("y", [scores], [scores])
+    assert (agreement.clear_top, agreement.same_clear_top) == (int(is_clear), int(is_clear))
