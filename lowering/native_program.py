@@ -35,8 +35,9 @@ from xonnc.dialects.onnx.types import (
     static_shape,
 )
 from xonnc.errors import XonncError
-from xonnc.formats.native.program import HostStep, NativeStep, Place, Port, Program, Value
+from xonnc.formats.native.program import Check, HostStep, NativeStep, Place, Port, Program, Value
 from xonnc.lowering.convert_onnx_to_krnl import Reasons
+from xonnc.lowering.onnx_to_krnl.checks import check_of
 from xonnc.transforms.evaluation import captured, program_of_op
 
 ALIGNMENT = 64
@@ -68,6 +69,8 @@ class _Reading:
     )
     row: list[KernelCall] = field(default_factory=list[KernelCall])
     """Kernels since the last step of another kind."""
+    checks: list[Check] = field(default_factory=list[Check])
+    """What must hold behind them."""
     touched: list[Sequence[int]] = field(default_factory=list[Sequence[int]])
     """The values that each kernel or host step reads or writes, in order."""
 
@@ -87,8 +90,11 @@ class _Reading:
         if self.row:
             name = f"run_{len(self.functions)}"
             self.functions.append((name, self.row))
-            self.program.steps.append(NativeStep(name, [call.kernel for call in self.row]))
-            self.row = []
+            self.program.steps.append(NativeStep(name, [call.kernel for call in self.row], self.checks))
+            if self.checks:
+                # What is checked stays until the row has run.
+                self.touched.append([check.value for check in self.checks])
+            self.row, self.checks = [], []
 
 
 def read_program(module: ModuleOp, reasons: Reasons) -> tuple[Program, Steps]:
@@ -147,7 +153,9 @@ def _read(op: Operation, reading: _Reading) -> None:
             value.constant = np.ascontiguousarray(array)
             reading.value(op.results[0], value)
         case memref.AllocOp():
-            reading.value(op.results[0], _value(Place.ARENA, op.results[0].type))
+            place = reading.value(op.results[0], _value(Place.ARENA, op.results[0].type))
+            if (check := check_of(op, place)) is not None:
+                reading.checks.append(check)
         case memref.SubviewOp():
             value = _value(Place.ARENA, op.result.type)
             value.same_as = reading.places[op.source]

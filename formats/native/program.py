@@ -51,11 +51,26 @@ class Value:
 
 
 @dataclass(frozen=True)
+class Check:
+    """
+    What must hold behind a step: the two numbers that `value` holds lie between `least` and `most`.
+
+    If one does not, the run fails with `message`, in which `{}` stands for it.
+    """
+
+    value: int
+    least: int
+    most: int
+    message: str
+
+
+@dataclass(frozen=True)
 class NativeStep:
     """Kernels that run in a row: a function that takes the table of all values' pointers."""
 
     function: str
     kernels: Sequence[str]
+    checks: Sequence[Check] = ()
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xonnc.errors import XonncError, near
-from xonnc.formats.native.program import Held, HostStep, NativeStep, Place, Port, Program, Value
+from xonnc.formats.native.program import Check, Held, HostStep, NativeStep, Place, Port, Program, Value
 from xonnc.runtime.native.jit import Entry
 
 Array = npt.NDArray[np.generic]
@@ -93,10 +93,20 @@ class Instance:
             started = perf_counter()
             if isinstance(step, NativeStep):
                 self.executable.entries[step.function](self._table.ctypes.data)
+                if step.checks:
+                    self._check(step.checks)
             else:
                 self._host(step)
             self.seconds[number] = perf_counter() - started
         return self._outputs()
+
+    def _check(self, checks: Sequence[Check]) -> None:
+        for check in checks:
+            held = self._held[check.value]
+            assert isinstance(held, np.ndarray)
+            least, most = held.astype(np.int64).tolist()
+            if least < check.least or most > check.most:
+                raise XonncError(check.message.format(least if least < check.least else most))
 
     def _give(self, place: int, held: Held) -> None:
         self._held[place] = held

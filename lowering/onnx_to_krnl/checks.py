@@ -1,0 +1,93 @@
+"""
+Numbers that only a run knows and that must be in bounds: indices, counts.
+
+A kernel writes the least and the largest into a buffer of two; the program tells what they must be, and the
+session looks behind each step. Kernels that use such numbers put them in bounds themselves, so that nothing
+is read or written out of place meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr, i64
+from xdsl.ir import Operation, SSAValue
+
+from xonnc.dialects.onnx.locations import describe
+from xonnc.formats.native.program import Check
+from xonnc.lowering.onnx_to_krnl.elements import stored
+from xonnc.lowering.onnx_to_krnl.kernel import INDEX, Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering import Lowering
+
+CHECK = "krnl.check"
+"""The attribute of a buffer that is checked."""
+
+
+def checked(op: Operation, least: int, most: int, message: str, to: Lowering) -> SSAValue:
+    """A buffer for the least and the largest of numbers to be in bounds; `{}` is one that is not."""
+    cell = to.allocate([2], i64)
+    name = describe(op).replace("{", "{{").replace("}", "}}")
+    bounds = {"least": IntegerAttr(least, i64), "most": IntegerAttr(most, i64)}
+    assert isinstance(cell.owner, Operation)
+    cell.owner.attributes[CHECK] = DictionaryAttr({**bounds, "message": StringAttr(f"{name}: {message}")})
+    return cell
+
+
+def check_of(op: memref.AllocOp, place: int) -> Check | None:
+    """What must hold of a buffer."""
+    held = op.attributes.get(CHECK)
+    if not isinstance(held, DictionaryAttr):
+        return None
+    least, most, message = (held.data[name] for name in ("least", "most", "message"))
+    assert isinstance(least, IntegerAttr)
+    assert isinstance(most, IntegerAttr)
+    assert isinstance(message, StringAttr)
+    return Check(place, least.value.data, most.value.data, message.data)
+
+
+def check_indices(op: Operation, indices: SSAValue, sizes: Sequence[int], axis: int, to: Lowering) -> None:
+    """
+    Has a run fail if an index is out of range: the last axis of `indices` holds one for each of `sizes`.
+
+    `axis` is the one of the data that the first is for. Constants in range need no code.
+    """
+    shape, element = to.shape(indices), to.element(indices)
+    count = 1
+    for size in shape:
+        count *= size
+    rows = count // len(sizes)
+    constant = to.constant(indices)
+    for column, size in enumerate(sizes):
+        if constant is not None and not count:
+            continue
+        if constant is not None:
+            held = constant.reshape(rows, len(sizes))[:, column]
+            if -size <= int(held.min()) and int(held.max()) < size:
+                continue
+        message = f"index {{}} is out of range: axis {axis + column} has {size} elements"
+        cell = checked(op, -size, size - 1, message, to)
+        kernel = Kernel([buffer_type([2], i64), buffer_type([rows, len(sizes)], element)])
+        out, source = kernel.buffers
+        zero = kernel.number(0, stored(element))
+        with kernel.reducing([rows], [zero, zero]) as ((row,), held, results):
+            index = kernel.load(source, [row, kernel.index(column)])
+            results.append(kernel.add(arith.MinSIOp(held[0], index)))
+            results.append(kernel.add(arith.MaxSIOp(held[1], index)))
+        for place, value in enumerate(results):
+            wide = value if value.type == i64 else kernel.add(arith.ExtSIOp(value, i64))
+            kernel.store(wide, out, [kernel.index(place)])
+        to.call("bounds", kernel, [cell], [to.buffer(indices)])
+
+
+def index_in(kernel: Kernel, number: SSAValue, size: int, wraps: bool = True) -> SSAValue:
+    """A number as an index into `size` elements: from the end if it is below 0, and put in bounds."""
+    if number.type != i64:
+        number = kernel.add(arith.ExtSIOp(number, i64))
+    zero = kernel.number(0, i64)
+    if wraps:
+        is_below = kernel.add(arith.CmpiOp(number, zero, "slt"))
+        from_end = kernel.add(arith.AddiOp(number, kernel.number(size, i64)))
+        number = kernel.add(arith.SelectOp(is_below, from_end, number))
+    number = kernel.add(arith.MinSIOp(kernel.add(arith.MaxSIOp(number, zero)), kernel.number(size - 1, i64)))
+    return kernel.add(arith.IndexCastOp(number, INDEX))
