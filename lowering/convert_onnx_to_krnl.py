@@ -50,6 +50,7 @@ from xonnc.lowering.onnx_to_krnl import (
     windows,
 )
 from xonnc.lowering.onnx_to_krnl.affine import write_out_batch_norms
+from xonnc.lowering.onnx_to_krnl.biases import plan_biases
 from xonnc.lowering.onnx_to_krnl.blocks import unblocked
 from xonnc.lowering.onnx_to_krnl.convolution import lower_chain
 from xonnc.lowering.onnx_to_krnl.layouts import plan_layouts
@@ -126,6 +127,8 @@ def _lower(block: Block, to: Lowering) -> Reasons:
     ops = [op for op in block.ops if isinstance(op, OnnxOp) and not isinstance(op, KEPT)]
     to.layouts = plan_layouts(ops, to.target.vector_bytes // 4, POINTS)
     to.absorbed |= to.layouts.chained - set(to.layouts.chains)
+    to.biases = plan_biases(ops)
+    to.absorbed |= {added for added, _ in to.biases.values()}
     plans = _plans(ops, to)
     lowered: list[Operation] = []
     reasons: Reasons = {}

@@ -35,9 +35,9 @@ def gemm(op: onnx.GemmOp, to: Lowering) -> str | None:
         return "B is no constant"
     if op.C.type != NONE and (c is None or c.size not in (1, n) or (c.ndim and c.shape[-1] not in (1, n))):
         return "C is no constant row"
-    matrix = (b.T if op.transB.value.data else b) * b.dtype.type(op.alpha.value.data)
+    matrix = b.T if op.transB.value.data else b
     bias = None if c is None else np.broadcast_to(c.reshape(-1), n) * c.dtype.type(op.beta.value.data)
-    product(op.Y, to.buffer(op.A), (m, n, k), matrix, bias, to)
+    product(op.Y, to.buffer(op.A), (m, n, k), matrix, bias, to, op.alpha.value.data)
     return None
 
 
@@ -54,7 +54,10 @@ def matmul(op: onnx.MatMulOp, to: Lowering) -> str | None:
     if prod(columns[:-2]) == 1:
         m = prod(rows[:-1])
         if constant is not None:
-            product(op.Y, to.buffer(op.A), (m, n, k), constant.reshape(k, n), None, to)
+            added = to.biases.get(op)
+            result, row = (op.Y, None) if added is None else (added[0].C, to.constant(added[1]))
+            bias = None if row is None else row.reshape(-1)
+            product(result, to.buffer(op.A), (m, n, k), constant.reshape(k, n), bias, to)
             return None
         starts = [0], [0]
     else:
@@ -82,14 +85,20 @@ def product(
     matrix: Array,
     bias: Array | None,
     to: Lowering,
+    factor: float = 1.0,
 ) -> None:
-    """`A B + bias` with a constant B, packed in panels as wide as a tile."""
-    tile = gemm_tile(to, to.element(result), sizes[1])
+    """`factor A B + bias` with a constant B, packed in panels as wide as a tile."""
+    tile = gemm_tile(to, to.element(result), sizes)
     _, n, k = sizes
-    panels = -(-n // tile[1])
-    padded = np.zeros((k, panels * tile[1]), matrix.dtype)
-    padded[:, :n] = matrix
-    packed = np.ascontiguousarray(padded.reshape(k, panels, tile[1]).transpose(1, 0, 2))
+    width = tile[1]
+    packed = np.empty((-(-n // width), k, width), matrix.dtype)
+    # Panel by panel, since matrices may be as large as memory allows once.
+    for number, panel in enumerate(packed):
+        columns = matrix[:, number * width : (number + 1) * width]
+        panel[:, : columns.shape[1]] = columns
+        panel[:, columns.shape[1] :] = 0
+    if factor != 1.0:
+        packed *= matrix.dtype.type(factor)
     buffers = [a, to.packed(packed.reshape(-1))]
     if bias is not None:
         buffers.append(to.packed(bias))
@@ -110,7 +119,7 @@ def plain_product(
     B is packed before where enough rows of A read it: rows of B that lie far apart fall on few lines of the
     cache.
     """
-    tile = gemm_tile(to, to.element(result), sizes[1])
+    tile = gemm_tile(to, to.element(result), sizes)
     a, b, *bias = buffers
     held = dict(properties or {})
     starts_b = starts[1]
@@ -142,11 +151,19 @@ def _packed(
     return target, [start // (n * k) * shape[1] * k * width for start in starts]
 
 
-def gemm_tile(to: Lowering, element: Attribute, columns: int) -> tuple[int, int]:
-    """Rows and columns of the tile that fills the registers; narrow results have more rows."""
+FEW_ROWS_SUMS = 12
+"""Vectors of sums of a product with few rows: as many as hide how long a multiplication takes."""
+
+
+def gemm_tile(to: Lowering, element: Attribute, sizes: tuple[int, int, int]) -> tuple[int, int]:
+    """Rows and columns of the tile that fills the registers: few of the one leave room for the other."""
     lanes = to.target.vector_bytes // size_of(element)
     rows, vectors = to.target.gemm_tile
-    wanted = min(vectors, -(-columns // lanes))
+    m, n, _ = sizes
+    needed = -(-n // lanes)
+    if m * vectors < min(FEW_ROWS_SUMS, rows * vectors):
+        return m, min(FEW_ROWS_SUMS // m, to.target.registers // 2, needed) * lanes
+    wanted = min(vectors, needed)
     return rows * vectors // wanted if wanted < vectors else rows, wanted * lanes
 
 

@@ -15,6 +15,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xonnc.dialects.krnl.memory import CallOp, GlobalOp
 from xonnc.dialects.onnx.elements import DisposablePool, elements_array
 from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.ops.math import AddOp
 from xonnc.dialects.onnx.types import element_type, element_type_of, static_shape
 from xonnc.lowering.onnx_to_krnl.elements import is_computed, is_held
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
@@ -89,6 +90,8 @@ class Lowering:
         self.absorbed: set[Operation] = set()
         """Ops whose work another op's kernel does."""
         self.layouts = Layouts(target.vector_bytes // 4)
+        self.biases: dict[Operation, tuple[AddOp, SSAValue]] = {}
+        """Sums that a product starts from, with the row that is added."""
         self.blocks: dict[SSAValue, Blocked] = {}
         """Buffers of images in blocks of channels."""
         self.filled: set[SSAValue] = set()

@@ -183,6 +183,7 @@ def _producers(op: Operation, shape: tuple[int, ...], to: Lowering) -> set[Opera
                 and all(use.operation in fused for use in value.uses)
                 and not ends_product(owner)
                 and owner not in to.layouts.chained
+                and owner not in to.absorbed
             ):
                 fused.add(owner)
                 waiting.append(owner)

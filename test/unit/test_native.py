@@ -88,6 +88,25 @@ def test_layers_of_a_perceptron(target: str, rows: int, columns: int):
     assert [line.where for line in session.report()] == ["native"]
 
 
+@pytest.mark.parametrize("rows", [1, 2, 3, 9])
+def test_a_constant_row_is_added_by_the_product(rows: int):
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["p"]),
+        helper.make_node("Add", ["b", "p"], ["s"]),
+        helper.make_node("Relu", ["s"], ["r"]),
+        helper.make_node("MatMul", ["r", "v"], ["q"]),
+        helper.make_node("Add", ["q", "c"], ["y"]),
+    ]
+    constants = {"w": floats(20, 250), "b": floats(1, 250), "v": floats(250, 5), "c": floats(rows, 5)}
+    model = model_of(nodes, [1, rows, 20], dict(constants))
+    x = floats(1, rows, 20)
+    session = compile_native(model)
+    np.testing.assert_allclose(first(session, x), reference(model, x), rtol=1e-4, atol=1e-4)
+    # Rows that differ are added by a kernel of their own.
+    names = [name.rpartition("_")[0] for name in session.report()[0].what.split()]
+    assert [name for name in names if name != "pack"] == ["gemm", "gemm", *(["add"] if rows > 1 else [])]
+
+
 def test_functions_of_numbers_become_one_kernel():
     names = ["Sigmoid", "Tanh", "Erf", "Exp", "Neg", "Abs", "Sqrt"]
     values = ["x", *(f"v{number}" for number in range(len(names) - 1)), "y"]
