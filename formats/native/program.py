@@ -105,3 +105,17 @@ class Program:
     outputs: list[Port] = field(default_factory=list[Port])
     arena: int = 0
     """Bytes."""
+
+    def root_of(self, place: int) -> int:
+        """The value whose memory a value is."""
+        while (same := self.values[place].same_as) is not None:
+            place = same
+        return place
+
+    def shift_of(self, place: int) -> int:
+        """Bytes from the start of the memory that a value is in to where it begins."""
+        shift = 0
+        while (same := self.values[place].same_as) is not None:
+            shift += self.values[place].shift
+            place = same
+        return shift

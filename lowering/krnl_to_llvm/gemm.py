@@ -45,7 +45,7 @@ def emit_gemm(to: Emitter, op: GemmOp, buffers: Sequence[SSAValue], turns: Turns
     element = element_of(op.c)
     rows, columns = (int(size) for size in op.tile.get_values())
     m, n, k = (attribute.value.data for attribute in (op.m, op.n, op.k))
-    lanes = vector_bytes // size_of(element)
+    lanes = max(1, vector_bytes // size_of(element))
     starts_a, starts_b = _starts(op.batch_a), _starts(op.batch_b)
     all_panels = to.number(0), to.number(-(-n // columns))
     all_rows = to.number(0), to.number(-(-m // rows))

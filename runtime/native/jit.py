@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from ctypes import CFUNCTYPE, c_int, c_void_p
 from functools import cache
 from importlib import import_module
@@ -46,6 +46,7 @@ class _Binding(Protocol):
 
     def initialize_native_target(self) -> None: ...
     def initialize_native_asmprinter(self) -> None: ...
+    def initialize_native_asmparser(self) -> None: ...
     def get_host_cpu_name(self) -> str: ...
     def get_host_cpu_features(self) -> _Features: ...
     def parse_assembly(self, text: str) -> object: ...
@@ -65,6 +66,26 @@ def _binding() -> _Binding:
 def host_features() -> frozenset[str]:
     """What LLVM calls the features that this processor has."""
     return frozenset(name for name, has in _binding().get_host_cpu_features().items() if has)
+
+
+def object_code(text: str, features: Sequence[str] | None) -> bytes:
+    """
+    LLVM IR as an object file that may be moved in memory.
+
+    For this processor, or any of its kind that has `features`. Assembly in the text is read.
+    """
+    binding = _binding()
+    binding.initialize_native_asmparser()
+    machine = binding.Target.from_default_triple().create_target_machine(
+        cpu=binding.get_host_cpu_name() if features is None else "",
+        features=binding.get_host_cpu_features().flatten()
+        if features is None
+        else ",".join(f"+{feature}" for feature in features),
+        opt=2,
+        reloc="pic",
+        codemodel="default",
+    )
+    return machine.emit_object(binding.parse_assembly(text))
 
 
 class Code:

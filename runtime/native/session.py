@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xonnc.errors import XonncError, near
-from xonnc.formats.native.program import Check, Held, HostStep, NativeStep, Place, Port, Program, Value
+from xonnc.formats.native.program import Check, Held, HostStep, NativeStep, Place, Port, Program
 from xonnc.runtime.native.jit import Entry
 
 Array = npt.NDArray[np.generic]
@@ -58,13 +58,13 @@ class Instance:
         self._arena = aligned_empty(program.arena)
         self._table = np.zeros(max(1, len(program.values)), np.uint64)
         self._held: list[Held] = [None] * len(program.values)
-        self._roots = [_root(program.values, place) for place in range(len(program.values))]
+        self._roots = [program.root_of(place) for place in range(len(program.values))]
         self.seconds = [0.0] * len(program.steps)
         """How long each step took in the last run."""
         for place, value in enumerate(program.values):
             root = program.values[self._roots[place]]
             if root.place is Place.ARENA and value.shape is not None and value.dtype is not None:
-                first = root.offset + _shift(program.values, place)
+                first = root.offset + program.shift_of(place)
                 start = self._arena[first : first + value.size]
                 if not value.dtype.hasobject:
                     self._set(place, start.view(value.dtype).reshape(value.shape))
@@ -152,20 +152,6 @@ class Instance:
             given.add(root)
             found.append(held.copy() if isinstance(held, np.ndarray) and not is_own else held)
         return found
-
-
-def _root(values: Sequence[Value], place: int) -> int:
-    while (same := values[place].same_as) is not None:
-        place = same
-    return place
-
-
-def _shift(values: Sequence[Value], place: int) -> int:
-    """Bytes from the start of a value's root to the value."""
-    total = 0
-    while (same := values[place].same_as) is not None:
-        total, place = total + values[place].shift, same
-    return total
 
 
 def aligned_empty(size: int) -> npt.NDArray[np.uint8]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from xonnc.artifacts import Artifact, compile_artifact
     from xonnc.compiler import Compilation, compile_model
     from xonnc.errors import RefusalError, XonncError
     from xonnc.formats.nvdla.checks.check import read_checked
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from xonnc.targets import load_target
 
 __all__ = [
+    "Artifact",
     "Compilation",
     "CompiledPackage",
     "LoadedPackage",
@@ -27,6 +29,7 @@ __all__ = [
     "Simulator",
     "XonncError",
     "compile",
+    "compile_artifact",
     "compile_model",
     "compile_package",
     "load_package",
@@ -38,6 +41,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Artifact": "artifacts",
     "Compilation": "compiler",
     "CompiledPackage": "packages",
     "LoadedPackage": "runtime.package",
@@ -47,6 +51,7 @@ _HOMES = {
     "Simulator": "runtime.nvdla.simulator",
     "XonncError": "errors",
     "compile": "native",
+    "compile_artifact": "artifacts",
     "compile_model": "compiler",
     "compile_package": "packages",
     "load_package": "runtime.package",

@@ -7,18 +7,21 @@ From a model to native code that runs in this process.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import onnx
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from xonnc.compiler import new_context
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.errors import XonncError, near
+from xonnc.formats.native.program import Program
 from xonnc.lowering.convert_onnx_to_krnl import has_kernel, lower_module
 from xonnc.lowering.krnl_to_llvm.text import llvm_module, llvm_text
-from xonnc.lowering.native_program import read_program
+from xonnc.lowering.native_program import Steps, read_program
 from xonnc.lowering.steering import steering_inputs
 from xonnc.runtime.native.jit import Code, host_features
 from xonnc.runtime.native.session import Executable, Session, Shapes, Values
@@ -40,7 +43,7 @@ def compile_native(model: str | Path | onnx.ModelProto, target: str = "cpu", thr
     through the ONNX reference evaluator, which `Session.report` shows. A run is shared out among `threads`
     threads. Raises `XonncError` for a file that is no model.
     """
-    processor = _processor(target)
+    processor = processor_of(target)
     if not 1 <= threads <= MOST_THREADS:
         raise XonncError(f"threads: {threads}; 1 to {MOST_THREADS} can share a run")
 
@@ -57,7 +60,8 @@ def compile_native(model: str | Path | onnx.ModelProto, target: str = "cpu", thr
     return Session(compile_for)
 
 
-def _processor(target: str) -> CpuTarget:
+def processor_of(target: str, needs_host: bool = True) -> CpuTarget:
+    """The processor that `target` names; this one has to be of the kind if code for it `needs_host`."""
     features = set(host_features())
     if target == "cpu":
         return best_cpu(features)
@@ -66,7 +70,7 @@ def _processor(target: str) -> CpuTarget:
         raise XonncError(f"no target '{target}'{near(target, names) or '.'} There are {', '.join(names)}")
     found = load_cpu(target)
     lacking = [feature for feature in found.features if feature not in features]
-    if lacking:
+    if lacking and needs_host:
         raise XonncError(f"{target}: this processor lacks {', '.join(lacking)}; target 'cpu' fits it")
     return found
 
@@ -76,11 +80,18 @@ def executable(module: ModuleOp, processor: CpuTarget, threads: int = 1) -> Exec
     context = new_context()
     write_out(module, context, lambda op: not has_kernel(op))
     steering = steering_inputs(module)
-    reasons = lower_module(module, processor, DisposablePool.of(context))
-    program, steps = read_program(module, reasons)
-    kernels = [op for op in module.ops if isinstance(op, FuncOp)][1:]
+    program, steps, kernels = lowered(module, processor, context)
     if not steps:
         return Executable(program, {}, None, steering)
     text = llvm_text(llvm_module(kernels, steps, processor.vector_bytes, threads), steps, threads)
     code = Code(text, dict(steps), threads)
     return Executable(program, code.entries, code, steering)
+
+
+def lowered(
+    module: ModuleOp, processor: CpuTarget, context: Context
+) -> tuple[Program, Steps, Sequence[FuncOp]]:
+    """A module as a program, the functions of its native steps, and the kernels they call."""
+    reasons = lower_module(module, processor, DisposablePool.of(context))
+    program, steps = read_program(module, reasons)
+    return program, steps, [op for op in module.ops if isinstance(op, FuncOp)][1:]

@@ -1,4 +1,4 @@
-"""`xonnc compile`: an ONNX model becomes a loadable, or a package where the CPU has a part in it."""
+"""`xonnc compile`: an ONNX model becomes a loadable, a package where the CPU has a part, or native code."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from xonnc.errors import RefusalError, XonncError
 from xonnc.formats.replacing import replacing
 from xonnc.runtime.calibration import METHODS
+from xonnc.tools.commands import native_code
 from xonnc.tools.console import plural, progress, quantity, row, size
 from xonnc.tools.files import require_folder, stage_file
 
@@ -39,8 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         type=Path,
-        help="the loadable, or the package if it ends in .xpkg (default: beside the model: .nvdla, or .xpkg "
-        "where the CPU has a part in it)",
+        help="the loadable, the package if it ends in .xpkg, or native code if it ends in .so, .o, .ll or .c "
+        "(default: beside the model: .nvdla, .xpkg where the CPU has a part in it, .so for the CPU)",
     )
     placing = parser.add_mutually_exclusive_group()
     placing.add_argument(
@@ -50,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--require-dla", action="store_true", help="nothing on the CPU: list all that the DLA does not take"
     )
     parser.add_argument(
-        "--target", default="nv_full", help="a target's name or .toml file (default: %(default)s)"
+        "--target", help="a target's name or .toml file (default: nv_full, or cpu for native code)"
     )
     ranges = parser.add_mutually_exclusive_group()
     ranges.add_argument(
@@ -78,6 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.add_argument("-v", "--verbose", action="store_true", help="report every layer")
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing on success")
+    native_code.add_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -85,6 +87,9 @@ def run(args: argparse.Namespace) -> int:
     from xonnc.compiler import STAGES
     from xonnc.packages import SUFFIX
 
+    if native_code.is_for_cpu(args):
+        return native_code.run(args)
+    args.target = args.target or "nv_full"
     if args.stop_after and args.stop_after not in STAGES:
         raise XonncError(f"--stop-after {args.stop_after}: no such stage; there are {', '.join(STAGES)}")
     stops_early = args.stop_after not in (None, STAGES[-1])

@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--overwrite-input-shape",
-        type=_shape,
+        type=named_shape,
         action="append",
         default=[],
         metavar="NAME:1,3,224,224",
@@ -72,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing on success")
 
 
-def _shape(text: str) -> tuple[str, tuple[int, ...]]:
+def named_shape(text: str) -> tuple[str, tuple[int, ...]]:
     """`name:1,3,224,224`; the name may have colons in it."""
     name, colon, sizes = text.rpartition(":")
     try:

@@ -1,0 +1,77 @@
+"""
+The constants of a compiled model in a file of their own, `.weight`.
+
+| bytes | what |
+|---|---|
+| 0 | `XONNCWGT` |
+| 8 | version of the layout, 32 bits: 1 |
+| 12 | bytes before the constants, 32 bits: 64 |
+| 16 | bytes of constants, 64 bits |
+| 24 | identity, 64 bits: the first of the SHA-256 of the constants |
+| 32 | 0 |
+| 64 | the constants, each at a multiple of 64 bytes |
+
+Numbers are little-endian. Code compiled with the file knows size and identity, and takes no other file.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from xonnc.formats.replacing import replacing
+
+MAGIC = b"XONNCWGT"
+VERSION = 1
+HEADER = 64
+"""Bytes before the constants; also what each begins at a multiple of."""
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Constants one behind the other."""
+
+    arrays: Sequence[npt.NDArray[np.generic]]
+
+    @cached_property
+    def offsets(self) -> Sequence[int]:
+        """Where each constant begins, and behind them where the last ends; in bytes."""
+        offsets = [0]
+        for array in self.arrays:
+            offsets.append(offsets[-1] + -(-array.nbytes // HEADER) * HEADER)
+        return offsets
+
+    @property
+    def size(self) -> int:
+        """Bytes of constants."""
+        return self.offsets[-1]
+
+    @cached_property
+    def identity(self) -> int:
+        """64 bits that tell these constants from others."""
+        digest = sha256()
+        for piece in self._pieces():
+            digest.update(piece)
+        return int.from_bytes(digest.digest()[:8], "little")
+
+    def _pieces(self):
+        for array in self.arrays:
+            yield np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+            yield bytes(-array.nbytes % HEADER)
+
+    def write(self, path: Path, *, has_header: bool = True) -> int:
+        """Writes the file; its bytes."""
+        header = struct.pack("<8sIIQQ", MAGIC, VERSION, HEADER, self.size, self.identity)
+        with replacing(path) as file:
+            if has_header:
+                file.write(header.ljust(HEADER, b"\0"))
+            for piece in self._pieces():
+                file.write(piece)
+        return self.size + (HEADER if has_header else 0)

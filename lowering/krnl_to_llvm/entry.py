@@ -1,0 +1,64 @@
+"""The function of an object file that runs a whole program, as LLVM IR."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from xonnc.lowering.native_layout import Layout, Spot
+
+
+def entry_text(functions: Sequence[str], layout: Layout, prefix: str) -> str:
+    """
+    `void PREFIX_main(weights, arena, inputs, outputs)`.
+
+    It writes the table of all values' pointers, and calls the functions that run rows of kernels with it.
+    """
+    lines = [
+        "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
+        f"define void @{prefix}_main(ptr %weights, ptr %arena, ptr %inputs, ptr %outputs) {{",
+        f"  %table = alloca [{max(1, len(layout.spots))} x ptr], align 16",
+    ]
+    for place, spot in enumerate(layout.spots):
+        lines += _pointer(spot, f"value{place}")
+        lines += [
+            f"  %slot{place} = getelementptr inbounds ptr, ptr %table, i64 {place}",
+            f"  store ptr %value{place}, ptr %slot{place}",
+        ]
+    lines += [f"  call void @{function}(ptr %table)" for function in functions]
+    for number, copy in enumerate(layout.copies):
+        lines += _pointer(Spot("outputs", 0, copy.output), f"to{number}")
+        lines += _pointer(copy.source, f"from{number}")
+        lines.append(
+            f"  call void @llvm.memcpy.p0.p0.i64(ptr %to{number}, ptr %from{number}, i64 {copy.size}, "
+            "i1 false)"
+        )
+    return "\n".join([*lines, "  ret void", "}", ""])
+
+
+def _pointer(spot: Spot, name: str) -> list[str]:
+    """The lines that make `%name` the address of a spot."""
+    base = spot.base
+    lines: list[str] = []
+    if base in ("inputs", "outputs"):
+        base = f"{name}.whole"
+        lines = [
+            f"  %{name}.at = getelementptr inbounds ptr, ptr %{spot.base}, i64 {spot.number}",
+            f"  %{base} = load ptr, ptr %{name}.at",
+        ]
+    return [*lines, f"  %{name} = getelementptr inbounds i8, ptr %{base}, i64 {spot.offset}"]
+
+
+def weights_text(file: Path, prefix: str) -> str:
+    """The bytes of a file as read-only data called `PREFIX_weights`, as lines of assembly in LLVM IR."""
+    path = str(file).replace("\\", "\\\\").replace('"', "\\22")
+    lines = (
+        ".section .rodata.weights,\\22a\\22,@progbits",
+        f".globl {prefix}_weights",
+        ".balign 64",
+        f"{prefix}_weights:",
+        f".incbin \\22{path}\\22",
+        f".size {prefix}_weights, .-{prefix}_weights",
+        ".text",
+    )
+    return "".join(f'module asm "{line}"\n' for line in lines)

@@ -1,0 +1,1 @@
+"""Functions of the llvm dialect as C."""

@@ -1,0 +1,60 @@
+"""A whole program as C: its kernels, and the function that runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from xdsl.dialects.func import FuncOp
+
+from xonnc.lowering.krnl_to_llvm.kernels import emit_kernel
+from xonnc.lowering.llvm_to_c.functions import c_function
+from xonnc.lowering.native_layout import Layout, Spot
+from xonnc.lowering.native_program import Steps
+
+PRELUDE = Path(__file__).parent / "prelude.c"
+
+ONE = 1
+"""Bytes of a vector, which no number fits in: loops are plain, for the C compiler to find vectors in."""
+
+
+def c_source(kernels: Iterable[FuncOp], steps: Steps, layout: Layout, prefix: str, header: str) -> str:
+    """The source; `header` is the name of the file that declares what it defines."""
+    functions = [c_function(emit_kernel(kernel, ONE)) for kernel in kernels]
+    return "\n".join(
+        [f'#include "{header}"', "", PRELUDE.read_text(), *functions, _main(steps, layout, prefix)]
+    )
+
+
+def _main(steps: Steps, layout: Layout, prefix: str) -> str:
+    lines = [
+        f"void {prefix}_main(const void *weights, void *arena, const void *const *inputs,",
+        "    void *const *outputs)",
+        "{",
+        "    const xonnc_bytes w = (xonnc_bytes)(uintptr_t)weights;",
+        "    const xonnc_bytes a = (xonnc_bytes)arena;",
+        "    (void)w;",
+        "    (void)a;",
+        "    (void)inputs;",
+        "    (void)outputs;",
+    ]
+    for _, row in steps:
+        for call in row:
+            arguments = [_pointer(layout.spots[place]) for place in call.places]
+            if call.turns:
+                arguments += ["0", f"{call.turns}"]
+            lines.append(f"    {call.kernel}({', '.join(arguments)});")
+    lines += [
+        f"    memcpy(outputs[{copy.output}], {_pointer(copy.source)}, {copy.size});" for copy in layout.copies
+    ]
+    return "\n".join([*lines, "}", ""])
+
+
+def _pointer(spot: Spot) -> str:
+    match spot.base:
+        case "weights" | "arena":
+            return f"{spot.base[0]} + {spot.offset}"
+        case "inputs":
+            return f"(xonnc_bytes)(uintptr_t)inputs[{spot.number}] + {spot.offset}"
+        case _:
+            return f"(xonnc_bytes)outputs[{spot.number}] + {spot.offset}"

@@ -1,0 +1,125 @@
+"""Where the values of a program lie, for code that runs without Python."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from xonnc.errors import RefusalError, XonncError
+from xonnc.formats.native.program import HostStep, Place, Port, Program
+from xonnc.formats.native.weights import Weights
+
+
+@dataclass(frozen=True)
+class Spot:
+    """Where a value lies: bytes into the `weights`, the `arena`, or one of the caller's arrays."""
+
+    base: str
+    """`weights`, `arena`, `inputs` or `outputs`."""
+    offset: int
+    number: int = 0
+    """Which input or output."""
+
+
+@dataclass(frozen=True)
+class Copy:
+    """An output that is also something else, copied at the end."""
+
+    output: int
+    source: Spot
+    size: int
+    """Bytes."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where everything lies."""
+
+    weights: Weights
+    spots: Sequence[Spot]
+    """Of each value of the program."""
+    copies: Sequence[Copy]
+
+
+def require_whole(program: Program, what: str) -> None:
+    """Raises `RefusalError` with every operator and input that code without Python cannot have."""
+    reasons = _not_plain("input", program.inputs)
+    if reasons:
+        raise RefusalError(reasons)
+    reasons = [
+        f"{step.node or step.operator}: {step.operator} has no native code here ({step.reason})"
+        for step in program.steps
+        if isinstance(step, HostStep)
+    ]
+    if reasons:
+        reasons.append(
+            f"{what}: runs without Python, so every operator needs native code; `xonnc run --target cpu` "
+            "computes these with the ONNX reference"
+        )
+    reasons += _not_plain("output", program.outputs)
+    if reasons:
+        raise RefusalError(reasons)
+
+
+def _not_plain(kind: str, ports: Sequence[Port]) -> list[str]:
+    return [
+        f"{kind} '{port.name}': {_described(port)}; give the shapes of inputs with --input-shape"
+        for port in ports
+        if not is_plain(port)
+    ]
+
+
+def is_plain(port: Port) -> bool:
+    """Whether an input or output is a tensor of known size whose elements are bytes."""
+    is_known = port.shape is not None and None not in port.shape
+    return is_known and port.dtype is not None and not port.dtype.hasobject
+
+
+def _described(port: Port) -> str:
+    if port.dtype is None or port.dtype.hasobject:
+        return "not a tensor of numbers"
+    shape = port.shape or ()
+    return f"a size of [{', '.join('?' if size is None else str(size) for size in shape)}] is not known"
+
+
+def layout_of(program: Program) -> Layout:
+    """The layout of a program that is whole."""
+    values = program.values
+    constants = [place for place, value in enumerate(values) if value.constant is not None]
+    weights = Weights([constant for place in constants if (constant := values[place].constant) is not None])
+    starts = dict(zip(constants, weights.offsets, strict=False))
+    inputs = {port.value: number for number, port in enumerate(program.inputs)}
+    outputs: dict[int, int] = {}
+    for number, port in enumerate(program.outputs):
+        outputs.setdefault(program.root_of(port.value), number)
+
+    def spot(place: int) -> Spot:
+        root, shift = program.root_of(place), program.shift_of(place)
+        match values[root].place:
+            case Place.CONSTANT:
+                return Spot("weights", starts[root] + shift)
+            case Place.INPUT:
+                return Spot("inputs", shift, inputs[root])
+            case Place.OUTPUT:
+                return Spot("outputs", shift, outputs[root])
+            case Place.ARENA:
+                return Spot("arena", values[root].offset + shift)
+            case Place.HELD:
+                raise XonncError("a value of a program without host calls is held by none")
+
+    spots = [spot(place) for place in range(len(values))]
+    copies = [
+        Copy(number, spots[port.value], size_of(port))
+        for number, port in enumerate(program.outputs)
+        if spots[port.value] != Spot("outputs", 0, number)
+    ]
+    return Layout(weights, spots, copies)
+
+
+def size_of(port: Port) -> int:
+    """Bytes of an input or output that is plain."""
+    assert port.shape is not None
+    assert port.dtype is not None
+    return int(np.prod([size or 0 for size in port.shape], dtype=np.int64)) * port.dtype.itemsize

@@ -1,0 +1,136 @@
+"""
+From a model to files that run it without Python: a shared library, an object file, LLVM IR or C source.
+
+    xonnc.compile_artifact("model.onnx", "model.so")
+
+Beside each comes a header, `model.h`, and a file of constants, `model.weight`, if they are not inside.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import onnx
+
+from xonnc.compiler import new_context
+from xonnc.errors import XonncError
+from xonnc.formats.native.program import Program
+from xonnc.formats.replacing import replacing
+from xonnc.lowering.convert_onnx_to_krnl import has_kernel
+from xonnc.lowering.krnl_to_llvm.entry import entry_text, weights_text
+from xonnc.lowering.krnl_to_llvm.text import llvm_module, llvm_text
+from xonnc.lowering.llvm_to_c.program import c_source
+from xonnc.lowering.native_header import Holding, c_header
+from xonnc.lowering.native_layout import Layout, layout_of, require_whole
+from xonnc.lowering.native_program import Steps
+from xonnc.native import lowered, processor_of
+from xonnc.runtime.native.jit import object_code
+from xonnc.runtime.native.linker import link
+from xonnc.simplifier import simplify
+from xonnc.standard_functions import write_out
+from xonnc.targets.cpu import load_cpu
+
+SUFFIXES = (".so", ".o", ".ll", ".c")
+
+MOST_INSIDE = 1 << 28
+"""Bytes of constants that objects hold; more are a file of their own, which processes share."""
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """The files of a compiled model, and what it needs."""
+
+    files: Mapping[Path, int]
+    """With their bytes."""
+    program: Program
+    target: str
+    weight_bytes: int
+    kernels: int
+    calls: int
+    """How often kernels are called in a run."""
+
+
+def compile_artifact(
+    model: str | Path | onnx.ModelProto,
+    output: str | Path,
+    target: str = "cpu",
+    *,
+    prefix: str = "model",
+    no_malloc: bool = False,
+    input_shapes: Mapping[str, Sequence[int]] | None = None,
+) -> Artifact:
+    """
+    Compiles a model to the file `output`, of the kind that its suffix says, and those beside it.
+
+    `target` is `cpu`, this processor, or a kind (`avx2`), which this one need not be; C source is for any.
+    What the files define begins with `prefix`. C source made with `no_malloc` has its memory in static
+    arrays. Inputs with dynamic sizes need `input_shapes`. Raises `RefusalError` with every operator that
+    has no native code, `XonncError` for a name or suffix that does not fit.
+    """
+    path = Path(output)
+    if path.suffix not in SUFFIXES:
+        raise XonncError(f"{path}: native code is written to {', '.join(SUFFIXES)}")
+    if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", prefix) is None:
+        raise XonncError(f"prefix '{prefix}': names in C begin so, of letters, digits and _")
+    if no_malloc and path.suffix != ".c":
+        raise XonncError(f"{path}: memory in static arrays is for C source; -o {path.with_suffix('.c')}")
+    processor = load_cpu("portable") if path.suffix == ".c" else processor_of(target, needs_host=False)
+    module = simplify(model, input_shapes=input_shapes, inline_functions=True, fold_overridable=True).module
+    context = new_context()
+    write_out(module, context, lambda op: not has_kernel(op))
+    program, rows, kernels = lowered(module, processor, context)
+    require_whole(program, path.name)
+    layout = layout_of(program)
+    steps: Steps = [(f"{prefix}_{name}", row) for name, row in rows]
+    header, weight_file = path.with_suffix(".h"), path.with_suffix(".weight")
+    files: dict[Path, int] = {}
+    inside = path.suffix in (".so", ".o") and 0 < layout.weights.size <= MOST_INSIDE
+    if path.suffix == ".c":
+        source = c_source(kernels, steps, layout, prefix, header.name)
+        if no_malloc:
+            source += f"_Alignas(64) unsigned char {prefix}_arena[{max(64, program.arena)}];\n"
+        files[path] = _write(path, source.encode())
+    else:
+        text = llvm_text(llvm_module(kernels, steps, processor.vector_bytes))
+        text += entry_text([name for name, _ in steps], layout, prefix)
+        if path.suffix == ".ll":
+            files[path] = _write(path, text.encode())
+        else:
+            features = None if target == "cpu" else processor.features
+            files[path] = _write_code(path, text, layout, prefix, inside, features)
+    if not inside:
+        files[weight_file] = layout.weights.write(weight_file)
+    where = "inside" if inside else "caller" if no_malloc else "file"
+    name = Path(model).name if isinstance(model, str | Path) else model.graph.name
+    holding = Holding(where, weight_file.name)
+    files[header] = _write(header, c_header(program, layout.weights, prefix, name, holding).encode())
+    calls = sum(len(row) for _, row in steps)
+    return Artifact(files, program, processor.name, layout.weights.size, len(kernels), calls)
+
+
+def _write(path: Path, content: bytes) -> int:
+    with replacing(path) as file:
+        file.write(content)
+    return len(content)
+
+
+def _write_code(
+    path: Path, text: str, layout: Layout, prefix: str, inside: bool, features: Sequence[str] | None
+) -> int:
+    """An object file or a shared library; its bytes."""
+    with TemporaryDirectory(dir=path.parent) as folder:
+        if inside:
+            constants = Path(folder).resolve() / "weights"
+            layout.weights.write(constants, has_header=False)
+            text += weights_text(constants, prefix)
+        code = object_code(text, features)
+        if path.suffix == ".o":
+            return _write(path, code)
+        objects = Path(folder) / "model.o"
+        _write(objects, code)
+        link(objects, path)
+    return path.stat().st_size

@@ -1,0 +1,278 @@
+"""Models compiled to files run from C, without Python, and give what the session gives."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from xonnc.artifacts import compile_artifact
+from xonnc.errors import RefusalError, XonncError
+from xonnc.native import compile_native
+from xonnc.runtime.native import linker
+from xonnc.tools.driver import main
+
+Array = npt.NDArray[np.generic]
+
+WARNINGS = ("-std=c11", "-Wall", "-Wextra", "-Werror")
+
+MAIN = """
+#include <stdio.h>
+#include <stdlib.h>
+#include "net.h"
+
+int main(int count, char **arguments)
+{
+    net m;
+    int number;
+    if (net_create(&m, count > 1 ? arguments[1] : NULL)) return puts(net_error(&m)), 1;
+    for (number = 0; number < NET_INPUTS; number++) {
+        const size_t bytes = net_input(number)->bytes;
+        void *data = malloc(bytes + 1);
+        if (fread(data, 1, bytes, stdin) != bytes) return 2;
+        if (net_set_input(&m, number, data, bytes)) return puts(net_error(&m)), 1;
+    }
+    if (net_set_input(&m, NET_INPUTS, &m, 1) == 0 || net_get_output(&m, -1) != NULL) return 3;
+    if (net_run(&m)) return puts(net_error(&m)), 1;
+    for (number = 0; number < NET_OUTPUTS; number++)
+        fwrite(net_get_output(&m, number), 1, net_output(number)->bytes, stdout);
+    net_destroy(&m);
+    return net_run(&m) == 0;
+}
+"""
+
+MAIN_WITHOUT_MALLOC = """
+#include <stdio.h>
+#include "net.h"
+
+static _Alignas(64) unsigned char weights[NET_WEIGHT_BYTES + 64], x[1 << 16], y[1 << 16];
+
+int main(int count, char **arguments)
+{
+    net m;
+    FILE *file = fopen(arguments[count - 1], "rb");
+    const size_t found = fread(weights, 1, sizeof weights, file);
+    fclose(file);
+    if (net_create(&m, weights, found)) return puts(net_error(&m)), 1;
+    if (fread(x, 1, net_input(0)->bytes, stdin) != net_input(0)->bytes) return 2;
+    if (net_set_input(&m, 0, x, net_input(0)->bytes)) return 3;
+    if (net_set_output(&m, 0, y, net_output(0)->bytes)) return 3;
+    if (net_run(&m)) return puts(net_error(&m)), 1;
+    return fwrite(net_get_output(&m, 0), 1, net_output(0)->bytes, stdout) != net_output(0)->bytes;
+}
+"""
+
+
+def floats(*shape: int) -> npt.NDArray[np.float32]:
+    return np.random.default_rng(len(shape)).normal(size=shape).astype(np.float32)
+
+
+def model_of(
+    nodes: Sequence[onnx.NodeProto],
+    x: Sequence[int | str],
+    constants: Mapping[str, Array],
+    outputs: Sequence[str] = ("y",),
+    type_: int = TensorProto.FLOAT,
+) -> onnx.ModelProto:
+    graph = helper.make_graph(
+        nodes,
+        "net",
+        [helper.make_tensor_value_info("x", type_, x)],
+        [onnx.ValueInfoProto(name=name) for name in outputs],
+        [numpy_helper.from_array(array, name) for name, array in constants.items()],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def network() -> onnx.ModelProto:
+    nodes = [
+        helper.make_node("Conv", ["x", "w", "b"], ["c"], pads=[1, 1, 1, 1], strides=[2, 2]),
+        helper.make_node("Relu", ["c"], ["r"]),
+        helper.make_node("MaxPool", ["r"], ["p"], kernel_shape=[2, 2], strides=[2, 2]),
+        helper.make_node("Flatten", ["p"], ["f"]),
+        helper.make_node("MatMul", ["f", "m"], ["g"]),
+        helper.make_node("Tanh", ["g"], ["t"]),
+        helper.make_node("Softmax", ["t"], ["y"]),
+    ]
+    weights = {"w": floats(20, 3, 3, 3), "b": floats(20), "m": floats(80, 13)}
+    return model_of(nodes, [1, 3, 8, 8], weights)
+
+
+def integers() -> onnx.ModelProto:
+    """Elements of many types, an output given twice, one that is the input and one that is a constant."""
+    cast, i8, f16, f64, boolean = (
+        helper.make_node("Cast", ["x"], [name], to=to)
+        for name, to in (
+            ("n", TensorProto.INT64),
+            ("i8", TensorProto.INT8),
+            ("f16", TensorProto.FLOAT16),
+            ("f64", TensorProto.DOUBLE),
+            ("is", TensorProto.BOOL),
+        )
+    )
+    nodes = [
+        cast,
+        i8,
+        f16,
+        f64,
+        boolean,
+        helper.make_node("Div", ["n", "three"], ["d"]),
+        helper.make_node("Mul", ["d", "n"], ["e"]),
+        helper.make_node("Exp", ["f64"], ["f"]),
+        helper.make_node("Not", ["is"], ["not"]),
+        helper.make_node("Add", ["i8", "i8"], ["twice"]),
+        helper.make_node("Mul", ["f16", "f16"], ["half"]),
+        helper.make_node("Identity", ["half"], ["again"]),
+        helper.make_node("Identity", ["three"], ["constant"]),
+    ]
+    outputs = ("e", "f", "not", "twice", "half", "again", "x", "constant")
+    return model_of(nodes, [4, 7], {"three": np.array([3], np.int64)}, outputs)
+
+
+def run_c(folder: Path, files: Sequence[str], data: bytes, source: str = MAIN, *arguments: str) -> bytes:
+    """What a program made of `source` and the files writes."""
+    (folder / "main.c").write_text(source)
+    program = folder / "main"
+    subprocess.run(
+        ["cc", "-O1", *WARNINGS, "main.c", *files, "-Wl,-rpath,.", "-lm", "-o", program],
+        cwd=folder,
+        check=True,
+    )
+    done = subprocess.run([program, *arguments], input=data, capture_output=True, cwd=folder, check=False)
+    assert done.returncode == 0, (done.returncode, done.stdout[:200])
+    return done.stdout
+
+
+@pytest.mark.parametrize("suffix", ["so", "o", "c"])
+@pytest.mark.parametrize("make", [network, integers])
+def test_runs_from_c(tmp_path: Path, suffix: str, make: object) -> None:
+    model = network() if make is network else integers()
+    compile_artifact(model, tmp_path / f"net.{suffix}", prefix="net")
+    session = compile_native(model)
+    x = 9 * floats(*(size or 0 for size in session.inputs[0].shape or ()))
+    found = run_c(tmp_path, [f"./net.{suffix}"], x.tobytes())
+    for wanted in session.run(None, {"x": x}):
+        assert isinstance(wanted, np.ndarray)
+        given = np.frombuffer(found[: wanted.nbytes], wanted.dtype).reshape(wanted.shape)
+        found = found[wanted.nbytes :]
+        assert np.allclose(given.astype(np.float64), wanted.astype(np.float64), 1e-5, 1e-6)
+    assert not found
+
+
+def test_without_malloc(tmp_path: Path) -> None:
+    artifact = compile_artifact(network(), tmp_path / "net.c", prefix="net", no_malloc=True)
+    assert {path.name for path in artifact.files} == {"net.c", "net.h", "net.weight"}
+    x = floats(1, 3, 8, 8)
+    found = run_c(tmp_path, ["net.c"], x.tobytes(), MAIN_WITHOUT_MALLOC, "net.weight")
+    (wanted,) = compile_native(network()).run(None, {"x": x})
+    np.testing.assert_allclose(np.frombuffer(found, np.float32), np.ravel(np.asarray(wanted)), rtol=1e-5)
+    symbols = subprocess.run(["nm", "-u", "main"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "malloc" not in symbols.stdout
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ((-1, b""), b"cut short"),
+        ((24, b"12345678" * 5), b"not this model's"),
+        ((20, b""), b"not this model's"),
+    ],
+)
+def test_other_weights_are_refused(tmp_path: Path, change: tuple[int, bytes], said: bytes) -> None:
+    compile_artifact(network(), tmp_path / "net.c", prefix="net")
+    held = (tmp_path / "net.weight").read_bytes()
+    (tmp_path / "net.weight").write_bytes(held[: change[0]] + change[1])
+    (tmp_path / "main.c").write_text(MAIN)
+    subprocess.run(["cc", *WARNINGS, "main.c", "net.c", "-lm", "-o", "main"], cwd=tmp_path, check=True)
+    done = subprocess.run(["./main"], cwd=tmp_path, capture_output=True, check=False)
+    assert done.returncode == 1
+    assert said in done.stdout
+
+
+def test_llvm_ir_names_the_entry(tmp_path: Path) -> None:
+    compile_artifact(network(), tmp_path / "net.ll", prefix="net")
+    text = (tmp_path / "net.ll").read_text()
+    assert "define void @net_main(ptr %weights, ptr %arena, ptr %inputs, ptr %outputs)" in text
+    assert (tmp_path / "net.weight").read_bytes()[:8] == b"XONNCWGT"
+
+
+def test_what_needs_python_is_refused_at_once(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Unique", ["x"], ["u"], name="first"),
+        helper.make_node("NonZero", ["x"], ["z"], name="second"),
+    ]
+    with pytest.raises(RefusalError, match=r"first: Unique(.|\n)*second: NonZero(.|\n)*xonnc run"):
+        compile_artifact(model_of(nodes, [4], {}, ["u", "z"]), tmp_path / "net.so")
+    assert not list(tmp_path.iterdir())
+
+
+def test_open_sizes_are_refused_unless_given(tmp_path: Path) -> None:
+    model = model_of([helper.make_node("Relu", ["x"], ["y"])], ["N", 3], {})
+    with pytest.raises(RefusalError, match=r"input 'x': a size of \[\?, 3\] is not known; .*--input-shape"):
+        compile_artifact(model, tmp_path / "net.c")
+    artifact = compile_artifact(model, tmp_path / "net.c", input_shapes={"x": (2, 3)})
+    assert artifact.program.inputs[0].shape == (2, 3)
+
+
+def test_no_linker_names_the_way_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(XonncError, match=r"none of cc, .* is there .*; -o .*net\.o makes an object file"):
+        compile_artifact(network(), tmp_path / "net.so")
+
+
+def test_what_a_linker_says_is_told(tmp_path: Path) -> None:
+    (tmp_path / "bad.o").write_bytes(b"nothing")
+    with pytest.raises(XonncError, match=r"net\.so: .* fails: "):
+        linker.link(tmp_path / "bad.o", tmp_path / "net.so")
+    assert {path.name for path in tmp_path.iterdir()} == {"bad.o"}
+
+
+@pytest.mark.parametrize(
+    ("output", "options", "said"),
+    [
+        ("net.exe", {}, "native code is written to .so, .o, .ll, .c"),
+        ("net.c", {"prefix": "a b"}, "prefix 'a b': names in C begin so"),
+        ("net.so", {"no_malloc": True}, "static arrays is for C source"),
+        ("net.so", {"target": "avx1024"}, "no target 'avx1024'"),
+    ],
+)
+def test_wrong_options(tmp_path: Path, output: str, options: dict[str, str | bool], said: str) -> None:
+    target, prefix = str(options.get("target", "cpu")), str(options.get("prefix", "net"))
+    with pytest.raises(XonncError, match=said):
+        compile_artifact(
+            network(), tmp_path / output, target, prefix=prefix, no_malloc="no_malloc" in options
+        )
+
+
+def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "net.onnx").write_bytes(network().SerializeToString())
+    assert (
+        main(["compile", str(tmp_path / "net.onnx"), "-o", str(tmp_path / "net.so"), "--prefix", "net"]) == 0
+    )
+    assert "net.so (" in capsys.readouterr().out
+    assert main(["compile", str(tmp_path / "net.onnx"), "--target", "avx2", "--json"]) == 0
+    assert '"target": "avx2"' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["-o", "net.so", "--package"], "--package is for NVDLA targets"),
+        (["-o", "net.so", "--dry-run"], "--dry-run is for NVDLA targets"),
+        (["-o", "net.so", "--target", "nv_full"], "code for nv_full; targets of it are cpu"),
+        (["-o", "net.nvdla", "--target", "cpu"], "native code is written to"),
+        (["--no-malloc"], "--no-malloc is for native code"),
+        (["--input-shape", "x:1"], "--input-shape is for native code"),
+    ],
+)
+def test_options_that_do_not_fit(
+    arguments: Sequence[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compile", "net.onnx", *arguments]) == 1
+    assert said in capsys.readouterr().err

@@ -1,0 +1,117 @@
+"""`xonnc compile` for the CPU: a model becomes a shared library, an object file, LLVM IR or C source."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xonnc.errors import XonncError
+from xonnc.tools.commands.simplify import named_shape
+from xonnc.tools.console import plural, progress, row, size
+from xonnc.tools.files import require_folder
+
+if TYPE_CHECKING:
+    from xonnc.artifacts import Artifact
+
+SUFFIXES = (".so", ".o", ".ll", ".c")
+
+NOT_FOR_CODE = {
+    "package": "--package",
+    "require_dla": "--require-dla",
+    "calibrate": "--calibrate",
+    "calib": "--calib",
+    "save_calib": "--save-calib",
+    "dump": "--dump",
+    "stop_after": "--stop-after",
+}
+"""Options that are of the NVDLA."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the command."""
+    group = parser.add_argument_group(f"native code (--output ends in {', '.join(SUFFIXES)})")
+    group.add_argument(
+        "--prefix", default="model", metavar="NAME", help="what names in C begin with (default: %(default)s)"
+    )
+    group.add_argument(
+        "--no-malloc",
+        action="store_true",
+        help="C source whose memory is in static arrays; the caller has the weights",
+    )
+    group.add_argument(
+        "--input-shape",
+        type=named_shape,
+        action="append",
+        default=[],
+        metavar="NAME:1,3,224,224",
+        help="the sizes of an input that the model leaves open; repeat for more",
+    )
+
+
+def is_for_cpu(args: argparse.Namespace) -> bool:
+    """Whether the arguments ask for native code; `XonncError` if they ask for something else too."""
+    from xonnc.targets.cpu import cpu_names
+
+    targets = ("cpu", *cpu_names())
+    is_code = args.output is not None and args.output.suffix in SUFFIXES
+    if not is_code and args.target not in targets:
+        if args.no_malloc or args.input_shape:
+            option = "--no-malloc" if args.no_malloc else "--input-shape"
+            raise XonncError(f"{option} is for native code: -o model{' or -o model'.join(SUFFIXES)}")
+        return False
+    if not is_code and args.output is not None:
+        raise XonncError(f"{args.output}: native code is written to {', '.join(SUFFIXES)}")
+    if args.target not in (None, *targets):
+        raise XonncError(f"{args.output}: code for {args.target}; targets of it are {', '.join(targets)}")
+    for name, option in NOT_FOR_CODE.items():
+        if getattr(args, name):
+            raise XonncError(f"{option} is for NVDLA targets, not for native code")
+    return True
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compiles, writes and reports."""
+    from xonnc.artifacts import compile_artifact
+
+    output: Path = args.output or args.model.with_suffix(".so")
+    if args.dry_run:
+        raise XonncError("--dry-run is for NVDLA targets, not for native code")
+    require_folder(output)
+    with progress(f"compiling {args.model.name}", args.quiet):
+        artifact = compile_artifact(
+            args.model,
+            output,
+            args.target or "cpu",
+            prefix=args.prefix,
+            no_malloc=args.no_malloc,
+            input_shapes=dict(args.input_shape) or None,
+        )
+    if args.json:
+        print(json.dumps(_as_json(args.model, artifact), indent=2))
+    elif not args.quiet:
+        _report(args.model, artifact)
+    return 0
+
+
+def _report(model: Path, artifact: Artifact) -> None:
+    print(
+        f"{model.name}   {plural(artifact.calls, 'call')} of {plural(artifact.kernels, 'kernel')} for "
+        f"{artifact.target}"
+    )
+    row("memory", f"weights {size(artifact.weight_bytes)}, activations {size(artifact.program.arena)}")
+    for path, count in artifact.files.items():
+        print(f"wrote           {path} ({size(count)})")
+
+
+def _as_json(model: Path, artifact: Artifact) -> dict[str, object]:
+    return {
+        "model": str(model),
+        "target": artifact.target,
+        "kernels": artifact.kernels,
+        "calls": artifact.calls,
+        "weight_bytes": artifact.weight_bytes,
+        "arena_bytes": artifact.program.arena,
+        "files": {str(path): count for path, count in artifact.files.items()},
+    }
