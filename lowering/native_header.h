@@ -52,8 +52,11 @@ typedef struct {
     const char *error;
 } $prefix;
 
-/* The model itself, which checks nothing; the arena begins at a multiple of 64 bytes. */
-void ${prefix}_main(const void *weights, void *arena, const void *const *inputs, void *const *outputs);
+/*
+ * The model itself: 0, or the number of what an input breaks. The arena begins at a multiple of 64 bytes, and
+ * arrays are not checked.
+ */
+int ${prefix}_main(const void *weights, void *arena, const void *const *inputs, void *const *outputs);
 
 #ifdef ${PREFIX}_WEIGHTS_INSIDE
 extern const unsigned char ${prefix}_weights[];
@@ -72,6 +75,16 @@ static inline const ${prefix}_tensor *${prefix}_output(int number)
 {
 $output_table
     return number >= 0 && number < ${PREFIX}_OUTPUTS ? &tensors[number] : NULL;
+}
+
+/* What the numbers that ${prefix}_main gives mean. */
+static inline const char *${prefix}_broken(int number)
+{
+    static const char *const texts[] = {
+        "all is well",
+$texts
+    };
+    return texts[number];
 }
 
 static inline const char *${prefix}_error(const $prefix *m)
@@ -211,7 +224,8 @@ static inline int ${prefix}_run($prefix *m)
         if (m->inputs[number] == NULL) return ${prefix}_fails(m, "an input is not set");
     for (number = 0; number < ${PREFIX}_OUTPUTS; number++)
         if (m->outputs[number] == NULL) return ${prefix}_fails(m, "an output is not set");
-    ${prefix}_main(m->weights, m->arena, m->inputs, m->outputs);
+    number = ${prefix}_main(m->weights, m->arena, m->inputs, m->outputs);
+    if (number) return ${prefix}_fails(m, ${prefix}_broken(number));
     m->error = NULL;
     return 0;
 }

@@ -8,8 +8,7 @@ from pathlib import Path
 from string import Template
 
 from xonnc.formats.native.program import Port, Program
-from xonnc.formats.native.weights import Weights
-from xonnc.lowering.native_layout import size_of
+from xonnc.lowering.native_layout import Layout, size_of
 
 TEMPLATE = Path(__file__).parent / "native_header.h"
 
@@ -23,7 +22,7 @@ class Holding:
     weight_file: str = ""
 
 
-def c_header(program: Program, weights: Weights, prefix: str, model: str, holding: Holding) -> str:
+def c_header(program: Program, layout: Layout, prefix: str, model: str, holding: Holding) -> str:
     """The header, in C11."""
     upper = prefix.upper()
     switches = {"inside": f"#define {upper}_WEIGHTS_INSIDE 1\n", "caller": f"#define {upper}_NO_MALLOC 1\n"}
@@ -38,8 +37,9 @@ def c_header(program: Program, weights: Weights, prefix: str, model: str, holdin
         input_slots=max(1, len(program.inputs)),
         output_slots=max(1, len(program.outputs)),
         arena=program.arena,
-        weight_bytes=weights.size,
-        identity=f"{weights.identity:#x}",
+        weight_bytes=layout.weights.size,
+        identity=f"{layout.weights.identity:#x}",
+        texts="\n".join(f"        {_text(bounds.message)}," for bounds in layout.bounds),
         input_table=_table(program.inputs, prefix),
         output_table=_table(program.outputs, prefix),
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from xonnc.errors import RefusalError, XonncError
-from xonnc.formats.native.program import HostStep, Place, Port, Program
+from xonnc.formats.native.program import HostStep, NativeStep, Place, Port, Program
 from xonnc.formats.native.weights import Weights
 
 
@@ -34,6 +34,16 @@ class Copy:
 
 
 @dataclass(frozen=True)
+class Bounds:
+    """Two numbers of 64 bits that must lie between `least` and `most` at the end, else `message` holds."""
+
+    spot: Spot
+    least: int
+    most: int
+    message: str
+
+
+@dataclass(frozen=True)
 class Layout:
     """Where everything lies."""
 
@@ -41,6 +51,7 @@ class Layout:
     spots: Sequence[Spot]
     """Of each value of the program."""
     copies: Sequence[Copy]
+    bounds: Sequence[Bounds]
 
 
 def require_whole(program: Program, what: str) -> None:
@@ -115,7 +126,13 @@ def layout_of(program: Program) -> Layout:
         for number, port in enumerate(program.outputs)
         if spots[port.value] != Spot("outputs", 0, number)
     ]
-    return Layout(weights, spots, copies)
+    bounds = [
+        Bounds(spots[check.value], check.least, check.most, " ".join(check.message.format("").split()))
+        for step in program.steps
+        if isinstance(step, NativeStep)
+        for check in step.checks
+    ]
+    return Layout(weights, spots, copies, bounds)
 
 
 def size_of(port: Port) -> int:

@@ -10,13 +10,13 @@ from xonnc.lowering.native_layout import Layout, Spot
 
 def entry_text(functions: Sequence[str], layout: Layout, prefix: str) -> str:
     """
-    `void PREFIX_main(weights, arena, inputs, outputs)`.
+    `int PREFIX_main(weights, arena, inputs, outputs)`: 0, or the number of the bounds that do not hold.
 
     It writes the table of all values' pointers, and calls the functions that run rows of kernels with it.
     """
     lines = [
         "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
-        f"define void @{prefix}_main(ptr %weights, ptr %arena, ptr %inputs, ptr %outputs) {{",
+        f"define i32 @{prefix}_main(ptr %weights, ptr %arena, ptr %inputs, ptr %outputs) {{",
         f"  %table = alloca [{max(1, len(layout.spots))} x ptr], align 16",
     ]
     for place, spot in enumerate(layout.spots):
@@ -33,7 +33,19 @@ def entry_text(functions: Sequence[str], layout: Layout, prefix: str) -> str:
             f"  call void @llvm.memcpy.p0.p0.i64(ptr %to{number}, ptr %from{number}, i64 {copy.size}, "
             "i1 false)"
         )
-    return "\n".join([*lines, "  ret void", "}", ""])
+    lines.append("  %failed0 = add i32 0, 0")
+    for number, bounds in enumerate(layout.bounds, 1):
+        lines += [
+            *_pointer(bounds.spot, f"least{number}"),
+            f"  %most{number} = getelementptr inbounds i64, ptr %least{number}, i64 1",
+            f"  %low{number} = load i64, ptr %least{number}",
+            f"  %high{number} = load i64, ptr %most{number}",
+            f"  %below{number} = icmp slt i64 %low{number}, {bounds.least}",
+            f"  %above{number} = icmp sgt i64 %high{number}, {bounds.most}",
+            f"  %wrong{number} = or i1 %below{number}, %above{number}",
+            f"  %failed{number} = select i1 %wrong{number}, i32 {number}, i32 %failed{number - 1}",
+        ]
+    return "\n".join([*lines, f"  ret i32 %failed{len(layout.bounds)}", "}", ""])
 
 
 def _pointer(spot: Spot, name: str) -> list[str]:

@@ -28,7 +28,7 @@ def c_source(kernels: Iterable[FuncOp], steps: Steps, layout: Layout, prefix: st
 
 def _main(steps: Steps, layout: Layout, prefix: str) -> str:
     lines = [
-        f"void {prefix}_main(const void *weights, void *arena, const void *const *inputs,",
+        f"int {prefix}_main(const void *weights, void *arena, const void *const *inputs,",
         "    void *const *outputs)",
         "{",
         "    const xonnc_bytes w = (xonnc_bytes)(uintptr_t)weights;",
@@ -47,7 +47,14 @@ def _main(steps: Steps, layout: Layout, prefix: str) -> str:
     lines += [
         f"    memcpy(outputs[{copy.output}], {_pointer(copy.source)}, {copy.size});" for copy in layout.copies
     ]
-    return "\n".join([*lines, "}", ""])
+    for number, bounds in enumerate(layout.bounds, 1):
+        lines += [
+            "    {",
+            f"        const int64_t *found = (const int64_t *)({_pointer(bounds.spot)});",
+            f"        if (found[0] < {bounds.least} || found[1] > {bounds.most}) return {number};",
+            "    }",
+        ]
+    return "\n".join([*lines, "    return 0;", "}", ""])
 
 
 def _pointer(spot: Spot) -> str:

@@ -107,7 +107,7 @@ def compile_artifact(
     where = "inside" if inside else "caller" if no_malloc else "file"
     name = Path(model).name if isinstance(model, str | Path) else model.graph.name
     holding = Holding(where, weight_file.name)
-    files[header] = _write(header, c_header(program, layout.weights, prefix, name, holding).encode())
+    files[header] = _write(header, c_header(program, layout, prefix, name, holding).encode())
     calls = sum(len(row) for _, row in steps)
     return Artifact(files, program, processor.name, layout.weights.size, len(kernels), calls)
 

@@ -176,6 +176,25 @@ def test_without_malloc(tmp_path: Path) -> None:
     assert "malloc" not in symbols.stdout
 
 
+@pytest.mark.parametrize("suffix", ["so", "c"])
+def test_indices_out_of_range_are_told(tmp_path: Path, suffix: str) -> None:
+    model = model_of(
+        [helper.make_node("Gather", ["w", "x"], ["y"], name="pick")],
+        [2],
+        {"w": floats(5, 3)},
+        type_=TensorProto.INT64,
+    )
+    compile_artifact(model, tmp_path / f"net.{suffix}", prefix="net")
+    rows = run_c(tmp_path, [f"./net.{suffix}"], np.array([-5, 4]).tobytes())
+    assert np.array_equal(np.frombuffer(rows, np.float32).reshape(2, 3), floats(5, 3)[[0, 4]])
+    for wrong in ([0, 5], [-6, 0]):
+        done = subprocess.run(
+            ["./main"], cwd=tmp_path, input=np.array(wrong).tobytes(), capture_output=True, check=False
+        )
+        assert done.returncode == 1
+        assert b"pick: index is out of range: axis 0 has 5 elements" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -198,7 +217,7 @@ def test_other_weights_are_refused(tmp_path: Path, change: tuple[int, bytes], sa
 def test_llvm_ir_names_the_entry(tmp_path: Path) -> None:
     compile_artifact(network(), tmp_path / "net.ll", prefix="net")
     text = (tmp_path / "net.ll").read_text()
-    assert "define void @net_main(ptr %weights, ptr %arena, ptr %inputs, ptr %outputs)" in text
+    assert "define i32 @net_main(ptr %weights, ptr %arena, ptr %inputs, ptr %outputs)" in text
     assert (tmp_path / "net.weight").read_bytes()[:8] == b"XONNCWGT"
 
 
