@@ -34,6 +34,7 @@ from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl import (
     activations,
     casts,
+    einsum,
     elementwise,
     grids,
     hyperbolic,
@@ -43,9 +44,11 @@ from xonnc.lowering.onnx_to_krnl import (
     linear,
     movement,
     normalization,
+    norms,
     reductions,
     resizing,
     scales,
+    spreading,
     views,
     windows,
 )
@@ -68,6 +71,7 @@ from xonnc.targets.cpu import CpuTarget, load_cpu
 THEMES = (
     activations,
     casts,
+    einsum,
     elementwise,
     grids,
     hyperbolic,
@@ -76,10 +80,12 @@ THEMES = (
     integers,
     linear,
     movement,
+    norms,
     normalization,
     reductions,
     resizing,
     scales,
+    spreading,
     views,
     windows,
 )

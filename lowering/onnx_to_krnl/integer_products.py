@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import IntegerType, Signedness, f32, f64, i32
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops.math import MatMulIntegerOp, QLinearMatMulOp
@@ -18,40 +18,22 @@ from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.scales import read_as, saturated
+from xonnc.lowering.onnx_to_krnl.sums import Factor, accumulate
 from xonnc.lowering.onnx_to_krnl.windows import columns_of, window_of
 
 CENTRED = IntegerType(16, Signedness.SIGNED)
 """What holds the difference of two integers of 8 bits."""
 
-STEP = 4
-"""Terms that are added to a sum each time it is read and written."""
-
-
-@dataclass(frozen=True)
-class _Factor:
-    """Matrices in a buffer; `shape` has as many axes as the loops around, 1 where it is the same for all."""
-
-    buffer: SSAValue
-    shape: Sequence[int]
-    element: Attribute
-
-    def read(self, kernel: Kernel, held: SSAValue, indices: Sequence[SSAValue]) -> Scalar:
-        """One number in 32 bits."""
-        places = [
-            kernel.index(0) if size == 1 else index for index, size in zip(indices, self.shape, strict=True)
-        ]
-        return read_as(kernel, held, places, self.element, i32)
-
 
 def _centred(
     value: SSAValue, shape: Sequence[int], zero: SSAValue, zeros: Sequence[int], to: Lowering
-) -> _Factor:
+) -> Factor:
     """Numbers without their zero point, which is broadcast to them."""
     if zero.type == NONE or _is_zero(zero, to):
-        return _Factor(to.buffer(value), shape, to.element(value))
+        return Factor(to.buffer(value), shape, to.element(value))
     target = to.allocate(shape, CENTRED)
     _subtract(target, shape, [0] * len(shape), value, shape, zero, zeros, to)
-    return _Factor(target, shape, CENTRED)
+    return Factor(target, shape, CENTRED)
 
 
 def _is_zero(zero: SSAValue, to: Lowering) -> bool:
@@ -86,34 +68,6 @@ def _subtract(
         kernel.store(x.to(IntegerType(16)).value, out, places)
     inputs = [to.buffer(value), to.buffer(zero)] if has_zero else [to.buffer(value)]
     to.call("centred", kernel, [target], inputs)
-
-
-def _accumulate(
-    sums: SSAValue, batch: Sequence[int], sizes: tuple[int, int, int], a: _Factor, b: _Factor, to: Lowering
-) -> None:
-    """Adds `A B` to sums, for each place of the batch; `sizes` are rows, columns and terms."""
-    m, n, k = sizes
-    for first, count, step in ((0, k // STEP, STEP), (k // STEP * STEP, k % STEP, 1)):
-        if not count:
-            continue
-        kernel = Kernel(
-            [
-                buffer_type([*batch, m, n], i32),
-                buffer_type(a.shape, a.element),
-                buffer_type(b.shape, b.element),
-            ]
-        )
-        out, rows, columns = kernel.buffers
-        with kernel.loops([*batch, m, count, n]) as indices:
-            *outer, row, term, column = indices
-            place = [*outer, row, column]
-            total = Scalar(kernel, kernel.load(out, place))
-            for number in range(step):
-                at = kernel.scaled(term, step, first + number)
-                left = a.read(kernel, rows, [*outer, row, at])
-                total = total + left * b.read(kernel, columns, [*outer, at, column])
-            kernel.store(total.value, out, place)
-        to.call("integerproduct", kernel, [sums], [a.buffer, b.buffer])
 
 
 @dataclass(frozen=True)
@@ -173,14 +127,14 @@ def integer_matmul(op: MatMulIntegerOp | QLinearMatMulOp, to: Lowering) -> str |
     batch = [max(sizes) for sizes in zip(left[:-2], right[:-2], strict=True)]
     m, n, k = left[-2], right[-1], left[-1]
     zeros = [_zeros(op.a_zero_point, rank, True, to), _zeros(op.b_zero_point, rank, False, to)]
-    factors = [
+    factors = (
         _centred(a, left, op.a_zero_point, zeros[0], to),
         _centred(b, right, op.b_zero_point, zeros[1], to),
-    ]
+    )
     sizes = [*batch, m, n]
     sums = to.allocate(sizes, i32) if is_rescaled else to.result(op.Y)
     fill(sums, prod(sizes), 0, to)
-    _accumulate(sums, batch, (m, n, k), factors[0], factors[1], to)
+    accumulate(sums, batch, (m, n, k), factors, i32, to)
     if is_rescaled:
         scales = op.a_scale, op.b_scale, op.y_scale
         places = (
@@ -213,16 +167,16 @@ def integer_conv(op: ConvIntegerOp | QLinearConvOp, to: Lowering) -> str | None:
     matrices = [1, groups, filters, depth]
     zeros = [1, groups, filters, 1] if _count(op.w_zero_point, to) > 1 else [1] * 4
     a = _centred(op.w, matrices, op.w_zero_point, zeros, to)
-    b = _Factor(columns, [shape[0], groups, depth, pixels], CENTRED)
+    b = Factor(columns, [shape[0], groups, depth, pixels], CENTRED)
     places = [shape[0], groups, filters, pixels]
     if isinstance(op, ConvIntegerOp):
         sums = to.result(op.y)
         fill(sums, prod(places), 0, to)
-        _accumulate(sums, places[:2], (filters, pixels, depth), a, b, to)
+        accumulate(sums, places[:2], (filters, pixels, depth), (a, b), i32, to)
         return None
     sums = to.allocate(places, i32)
     _begin(sums, places, op.B, to)
-    _accumulate(sums, places[:2], (filters, pixels, depth), a, b, to)
+    accumulate(sums, places[:2], (filters, pixels, depth), (a, b), i32, to)
     of_filter = [1, groups, filters, 1] if _count(op.w_scale, to) > 1 else [1] * 4
     scales = _Rescaling((op.x_scale, op.w_scale, op.y_scale), ([1] * 4, of_filter, [1] * 4), op.y_zero_point)
     _rescale(op.y, sums, places, scales, to)

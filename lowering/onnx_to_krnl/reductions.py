@@ -21,6 +21,7 @@ from xonnc.lowering.onnx_to_krnl.elements import is_unsigned_element, wide
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.layouts import Blocked
 from xonnc.lowering.onnx_to_krnl.lowering import TAKES_EMPTY, Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.norms import general_layer_normalization
 
 Map = Callable[[Kernel, SSAValue], SSAValue]
 
@@ -339,13 +340,13 @@ def softmax(op: Softmax, to: Lowering) -> str | None:
 def layer_normalization(op: nn.LayerNormalizationOp, to: Lowering) -> str | None:
     """`(x - mean) / sqrt(variance + epsilon) Scale + B` over the axes from `axis` on."""
     if op.Mean.type != NONE or op.InvStdDev.type != NONE:
-        return "with the mean or the deviation as a result"
+        return general_layer_normalization(op, to)
     element, shape = to.element(op.X), to.shape(op.X)
     axis = op.axis.value.data % len(shape)
     rows, size = prod(shape[:axis]), prod(shape[axis:])
     factors = [value for value in (op.Scale, op.B) if value.type != NONE]
     if element != f32 or any(prod(to.shape(value)) != size for value in factors):
-        return "not of f32, or a scale that is broadcast"
+        return general_layer_normalization(op, to)
     kernel = Kernel([buffer_type([rows, size], element)] * 2 + [buffer_type([size], element)] * len(factors))
     out, source, *held_factors = kernel.buffers
     count, zero = kernel.number(size, element), kernel.number(0.0, element)

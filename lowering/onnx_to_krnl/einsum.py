@@ -1,0 +1,96 @@
+"""Einsum as one nest of loops: a loop for each letter."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.ir import SSAValue
+
+from xonnc.dialects.onnx.ops.math import EinsumOp
+from xonnc.lowering.onnx_to_krnl.elements import wide
+from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.scalars import Scalar
+from xonnc.lowering.onnx_to_krnl.scales import read_as
+
+ELLIPSIS = "..."
+
+
+@lowers(EinsumOp)
+def einsum(op: EinsumOp, to: Lowering) -> str | None:
+    """For each place of the letters of the result, the sum over the others of the product of all inputs."""
+    shapes = [to.shape(value) for value in op.Inputs]
+    terms = letters_of(op.equation.data, [len(shape) for shape in shapes])
+    *inputs, output = terms
+    sizes: dict[str, int] = {}
+    for letters, shape in zip(inputs, shapes, strict=True):
+        for letter, size in zip(letters, shape, strict=True):
+            sizes[letter] = max(size, sizes.get(letter, 1))
+    summed = [letter for letter in sizes if letter not in output]
+    elements = [to.element(value) for value in op.Inputs]
+    element = to.element(op.Output)
+    kind = wide(element)
+    types = [buffer_type([sizes[letter] for letter in output] or [1], element)]
+    types += [buffer_type(shape, each) for shape, each in zip(shapes, elements, strict=True)]
+    kernel = Kernel(types)
+    out, *sources = kernel.buffers
+
+    def product(places: dict[str, SSAValue]) -> Scalar:
+        found: list[Scalar] = []
+        for source, letters, shape, each in zip(sources, inputs, shapes, elements, strict=True):
+            at = [
+                kernel.index(0) if size == 1 else places[letter]
+                for letter, size in zip(letters, shape, strict=True)
+            ]
+            found.append(read_as(kernel, source, at, each, kind))
+        total = found[0]
+        for number in found[1:]:
+            total = total * number
+        return total
+
+    with kernel.loops([sizes[letter] for letter in output]) as outer:
+        known = dict(zip(output, outer, strict=False))
+        if prod(sizes[letter] for letter in summed) == 1:
+            zeros = dict.fromkeys(summed, kernel.index(0))
+            total = product(known | zeros).value
+        else:
+            start = kernel.number(0, kind)
+            with kernel.reducing([sizes[letter] for letter in summed], [start]) as (inner, held, results):
+                term = product(known | dict(zip(summed, inner, strict=True)))
+                results.append((Scalar(kernel, held[0]) + term).value)
+            total = results[0]
+        kernel.write(total, out, outer, element)
+    to.call("einsum", kernel, [to.result(op.Output)], [to.buffer(value) for value in op.Inputs])
+    return None
+
+
+def letters_of(equation: str, ranks: list[int]) -> list[list[str]]:
+    """
+    A name for each axis of each input, and of the output behind them.
+
+    Axes under an ellipsis are named by their distance from its end; without an arrow the output has the
+    letters that stand once, in order of the alphabet.
+    """
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    terms = left.split(",")
+    widest = max(
+        (
+            rank - len(term.replace(ELLIPSIS, ""))
+            for term, rank in zip(terms, ranks, strict=True)
+            if ELLIPSIS in term
+        ),
+        default=0,
+    )
+    found = [
+        _named(term, rank - len(term.replace(ELLIPSIS, ""))) for term, rank in zip(terms, ranks, strict=True)
+    ]
+    if not arrow:
+        once = sorted(letter for letter in set(left) if letter.isalpha() and left.count(letter) == 1)
+        right = (ELLIPSIS if ELLIPSIS in left else "") + "".join(once)
+    return [*found, _named(right, widest)]
+
+
+def _named(term: str, covered: int) -> list[str]:
+    before, dots, after = term.partition(ELLIPSIS)
+    inner = [f"{ELLIPSIS}{number}" for number in range(covered, 0, -1)] if dots else []
+    return [*before, *inner, *after]

@@ -1,0 +1,126 @@
+"""Gemm, MatMul, Einsum and ConvTranspose in the forms that tiles are not made for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+import pytest
+from native_nodes import Array, Node, check
+
+from xonnc.lowering.onnx_to_krnl.einsum import letters_of
+
+RANDOM = np.random.default_rng(14)
+
+
+def floats(*shape: int) -> npt.NDArray[np.float32]:
+    return RANDOM.normal(size=shape).astype(np.float32)
+
+
+@pytest.mark.parametrize("c", [None, (), (1,), (6,), (5, 1), (1, 6), (5, 6)])
+@pytest.mark.parametrize("turned", [(0, 0), (1, 0), (0, 1), (1, 1)])
+def test_gemm(turned: tuple[int, int], c: Sequence[int] | None):
+    a, b = floats(5, 9), floats(9, 6)
+    inputs: list[Array | None] = [np.ascontiguousarray(a.T) if turned[0] else a]
+    inputs.append(np.ascontiguousarray(b.T) if turned[1] else b)
+    inputs.append(None if c is None else floats(*c))
+    attributes = {"transA": turned[0], "transB": turned[1], "alpha": 0.5, "beta": -1.5}
+    check(Node("Gemm", inputs, attributes, rtol=1e-4))
+
+
+def test_gemm_of_doubles_and_halves():
+    for dtype, rtol in ((np.float64, 1e-6), (np.float16, 2e-3)):
+        inputs = [floats(3, 17).astype(dtype), floats(17, 4).astype(dtype), floats(4).astype(dtype)]
+        check(Node("Gemm", inputs, {"alpha": 0.5}, rtol=rtol))
+
+
+FORMS: Sequence[tuple[Sequence[int], Sequence[int]]] = (
+    ((7,), (7,)),
+    ((7,), (7, 3)),
+    ((3, 7), (7,)),
+    ((2, 5, 7), (7,)),
+    ((2, 1, 5, 7), (3, 7, 2)),
+    ((3, 2, 5, 7), (1, 2, 7, 2)),
+)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int32", "uint64"])
+@pytest.mark.parametrize("form", FORMS)
+def test_matmul(form: tuple[Sequence[int], Sequence[int]], dtype: str):
+    known: dict[str, type[np.generic]] = {"bfloat16": ml_dtypes.bfloat16}
+    to = known.get(dtype) or np.dtype(dtype)
+    a, b = (np.round(np.abs(floats(*shape)) * 4).astype(to) for shape in form)
+    check(Node("MatMul", [a, b], rtol=1e-5))
+
+
+EQUATIONS: Sequence[tuple[str, Sequence[Sequence[int]]]] = (
+    ("ij->ji", [(3, 4)]),
+    ("ij->", [(3, 4)]),
+    ("ii->i", [(4, 4)]),
+    ("ii", [(4, 4)]),
+    ("...ij,...jk->...ik", [(2, 3, 4), (2, 4, 5)]),
+    ("bij, bjk", [(2, 3, 4), (2, 4, 5)]),
+    ("i,i", [(5,), (5,)]),
+    ("i,j,k->kij", [(2,), (3,), (4,)]),
+    ("b...d,d->...b", [(2, 3, 4, 5), (5,)]),
+)
+
+
+@pytest.mark.parametrize(("equation", "shapes"), EQUATIONS)
+def test_einsum(equation: str, shapes: Sequence[Sequence[int]]):
+    arrays = [floats(*shape) for shape in shapes]
+    wanted = np.asarray(np.einsum(equation.replace(" ", ""), *arrays), np.float32)
+    check(Node("Einsum", arrays, {"equation": equation}, expected=[wanted], rtol=1e-4))
+
+
+def test_axes_under_an_ellipsis_are_named_from_their_end():
+    assert letters_of("...ij,jk", [4, 2]) == [
+        ["...2", "...1", "i", "j"],
+        ["j", "k"],
+        ["...2", "...1", "i", "k"],
+    ]
+
+
+SPREADS: dict[str, tuple[Sequence[int], Sequence[int], Mapping[str, object]]] = {
+    "plain": ((1, 2, 3, 4), (2, 3, 3, 3), {}),
+    "strides and pads": ((2, 2, 4, 3), (2, 3, 3, 2), {"strides": [2, 3], "pads": [1, 0, 1, 1]}),
+    "dilated": ((1, 1, 3, 3), (1, 1, 2, 2), {"dilations": [2, 2]}),
+    "of a row": ((1, 3, 5), (3, 2, 4), {"strides": [2], "output_padding": [1]}),
+    "of a volume": ((1, 1, 2, 3, 2), (1, 2, 2, 2, 2), {}),
+    "of a shape": ((1, 1, 3, 3), (1, 2, 3, 3), {"strides": [3, 2], "output_shape": [10, 8]}),
+    "same": ((1, 1, 3, 3), (1, 2, 3, 3), {"auto_pad": "SAME_UPPER", "strides": [2, 2]}),
+}
+
+
+@pytest.mark.parametrize("has_bias", [False, True])
+@pytest.mark.parametrize("case", SPREADS)
+def test_conv_transpose(case: str, has_bias: bool):
+    shape, weights, attributes = SPREADS[case]
+    inputs = [floats(*shape), floats(*weights)]
+    if has_bias:
+        inputs.append(floats(weights[1]))
+    check(Node("ConvTranspose", inputs, attributes, rtol=1e-4))
+
+
+def test_groups_of_conv_transpose():
+    """Group by group: the reference evaluator of onnx 1.23 takes one group alone."""
+    x, w = floats(2, 4, 3, 3), floats(4, 2, 2, 2)
+    parts = [Node("ConvTranspose", [x[:, at], w[at]]).wanted()[0] for at in (slice(0, 2), slice(2, 4))]
+    check(Node("ConvTranspose", [x, w], {"group": 2}, expected=[np.concatenate(parts, axis=1)], rtol=1e-4))
+
+
+@pytest.mark.parametrize(
+    ("shape", "image", "block", "attributes"),
+    [
+        ((1, 5, 5), (5, 5), (1, 5), {}),
+        ((2, 12, 6), (5, 5), (2, 3), {"strides": [2, 1], "pads": [0, 0, 0, 0], "dilations": [1, 1]}),
+        ((1, 9, 16), (4, 4), (3, 3), {"pads": [1, 1, 1, 1]}),
+    ],
+)
+def test_col2im(
+    shape: Sequence[int], image: Sequence[int], block: Sequence[int], attributes: Mapping[str, object]
+):
+    inputs = [floats(*shape), np.array(image), np.array(block)]
+    check(Node("Col2Im", inputs, attributes, constant=[1, 2]))
