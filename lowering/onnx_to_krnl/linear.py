@@ -16,6 +16,7 @@ from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.krnl_to_llvm.emitter import size_of
 from xonnc.lowering.onnx_to_krnl.copies import Along, Side, copy, loop, plain
+from xonnc.lowering.onnx_to_krnl.general_products import general_gemm, general_matmul
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering, is_native, lowers
 from xonnc.rewriting.patterns import Array
@@ -29,12 +30,10 @@ def gemm(op: onnx.GemmOp, to: Lowering) -> str | None:
     """`alpha A B + beta C`: the factors go into a constant B."""
     b, c = to.constant(op.B), None if op.C.type == NONE else to.constant(op.C)
     (m, n), k = to.shape(op.Y), to.shape(op.A)[op.transA.value.data == 0]
-    if op.transA.value.data:
-        return "a transposed A"
-    if b is None:
-        return "B is no constant"
-    if op.C.type != NONE and (c is None or c.size not in (1, n) or (c.ndim and c.shape[-1] not in (1, n))):
-        return "C is no constant row"
+    is_row = c is not None and c.size in (1, n) and (not c.ndim or c.shape[-1] in (1, n))
+    is_plain = b is not None and not op.transA.value.data and to.element(op.A) in (f32, f64)
+    if b is None or not is_plain or not (op.C.type == NONE or is_row):
+        return general_gemm(op, to)
     matrix = b.T if op.transB.value.data else b
     bias = None if c is None else np.broadcast_to(c.reshape(-1), n) * c.dtype.type(op.beta.value.data)
     product(op.Y, to.buffer(op.A), (m, n, k), matrix, bias, to, op.alpha.value.data)
@@ -46,7 +45,7 @@ def matmul(op: onnx.MatMulOp, to: Lowering) -> str | None:
     """Products of the last two axes, for each place on the others, which are broadcast."""
     a, b = to.shape(op.A), to.shape(op.B)
     if to.element(op.A) not in (f32, f64):
-        return "not of f32 or f64"
+        return general_matmul(op, to)
     rows = a if len(a) > 1 else (1, *a)
     columns = b if len(b) > 1 else (*b, 1)
     (m, k), n = rows[-2:], columns[-1]
@@ -63,7 +62,7 @@ def matmul(op: onnx.MatMulOp, to: Lowering) -> str | None:
     else:
         starts = _starts(rows, columns)
         if len(starts[0]) > MOST_STARTS and not all(map(is_regular, starts)):
-            return "broadcast matrices at irregular distances"
+            return general_matmul(op, to)
     plain_product(op.Y, [to.buffer(op.A), to.buffer(op.B)], (m, n, k), starts, to)
     return None
 
