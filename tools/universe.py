@@ -198,6 +198,12 @@ def _standard_func_return() -> type[ModulePass]:
     return StandardFuncReturn
 
 
+def _decompose_quantized() -> type[ModulePass]:
+    from xonnc.transforms.decompose_quantized_onnx import DecomposeQuantized
+
+    return DecomposeQuantized
+
+
 def _decompose() -> type[ModulePass]:
     from xonnc.transforms.decompose_onnx import Decompose
 
@@ -269,6 +275,7 @@ XONNC_UNIVERSE = Universe(
         "convert-onnx-to-dla": _convert_onnx_to_dla,
         "convert-onnx-to-krnl": _convert_onnx_to_krnl,
         "decompose-onnx": _decompose,
+        "decompose-quantized-onnx": _decompose_quantized,
         "dla-allocate": _dla_allocate,
         "dla-fuse": _dla_fuse,
         "dla-resolve-views": _dla_resolve_views,

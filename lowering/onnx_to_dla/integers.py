@@ -159,6 +159,10 @@ class Integers(Lowering):
             self.refuse("a constant where a computed value is needed; run constprop-onnx first")
         raise NotThere("an operand that the DLA does not have")
 
+    def shape(self, value: SSAValue) -> tuple[int, ...]:
+        """The model's shape of a computed value."""
+        return self.found(value).shape
+
     def affine(self, value: SSAValue) -> Affine:
         """Real numbers that one pass of the SDP makes."""
         found = self.reals(value)
@@ -203,14 +207,18 @@ class Integers(Lowering):
         self._held[value] = Affine.of(value, shape, self.input_shapes[value], grid)
         return value
 
-    def moved(self, value: SSAValue, shape: tuple[int, ...], move: Callable[[SSAValue], SSAValue]) -> Reals:
-        """`value` through an engine that picks among rows and columns."""
-        source = self.reals(value)
+    def moved(
+        self, value: SSAValue, shape: tuple[int, ...], move: Callable[[SSAValue], SSAValue]
+    ) -> Reals | Stored:
+        """`value` through an engine that picks among rows and columns: integers in the model's order too."""
+        source = self.found(value)
 
         def checked(found: SSAValue) -> SSAValue:
             self.check_image(Cube(found, source.shape))
             return move(found)
 
+        if isinstance(source, Stored):
+            return Stored(checked(source.value), shape, source.offset)
         return Moved(source, shape, checked)
 
     def mean(self, source: Sum, pooled: SSAValue, factors: Array, shape: tuple[int, ...]) -> Affine:

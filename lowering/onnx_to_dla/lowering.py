@@ -130,10 +130,10 @@ class Lowering:
         self._added.add(op)
 
     def _check_sizes(self, op: Operation) -> None:
-        """Gives up if a result has more channels, rows or columns than the engines count."""
-        if isinstance(op, ConstantOp | UnrealizedConversionCastOp):
+        """Gives up if an engine would have more channels, rows or columns to count than it can; views may."""
+        if not isinstance(op, tuple(op_type for op_type, _ in ENGINES)):
             return
-        for type_ in op.result_types:
+        for type_ in (op.operands[0].type, *op.result_types):
             if is_tensor(type_) or isinstance(type_, FlowType):
                 self.check(DIMENSION.broken(max(cube_of(type_))))
 

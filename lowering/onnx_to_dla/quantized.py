@@ -173,9 +173,9 @@ def _of_channels(value: SSAValue, what: str, source: Affine, shape: tuple[int, .
 
 
 @lowers(MaxPoolSingleOutOp)
-def max_pool(op: MaxPoolSingleOutOp, to: Integers) -> Reals:
+def max_pool(op: MaxPoolSingleOutOp, to: Integers) -> Reals | Stored:
     """The greatest of each window: picking commutes with rounding."""
-    cube = cube_shape(to.reals(op.X).shape)
+    cube = cube_shape(to.shape(op.X))
     assert cube is not None, "the source has elements"
     pool_windows(op, cube, to)
 
@@ -186,7 +186,7 @@ def max_pool(op: MaxPoolSingleOutOp, to: Integers) -> Reals:
 
 
 @lowers(GlobalMaxPoolOp)
-def global_max_pool(op: GlobalMaxPoolOp, to: Integers) -> Reals:
+def global_max_pool(op: GlobalMaxPoolOp, to: Integers) -> Reals | Stored:
     """The greatest of each channel."""
     check_planar(op, to)
     return to.moved(op.X, to.result_shape(op), lambda value: cascade(value, PoolMode.MAX, to)[0])

@@ -10,7 +10,7 @@ from xonnc.dialects.onnx.ops.nn import ConvTransposeOp
 from xonnc.dialects.onnx.ops.tensor import ResizeOp, ResizeV13Op, ResizeV18Op
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_dla.convolution import batch_of, tiled
-from xonnc.lowering.onnx_to_dla.integers import Integers, Kernels, lowers
+from xonnc.lowering.onnx_to_dla.integers import Integers, Kernels, Stored, lowers
 from xonnc.lowering.onnx_to_dla.lowering import cube_shape
 from xonnc.lowering.onnx_to_dla.quantized_convolution import convolution
 from xonnc.lowering.onnx_to_dla.reals import Joined, Reals, Sum
@@ -66,7 +66,7 @@ def conv_transpose(op: ConvTransposeOp, to: Integers) -> Reals:
 
 
 @lowers(ResizeOp, ResizeV18Op, ResizeV13Op)
-def resize(op: ResizeOp | ResizeV18Op | ResizeV13Op, to: Integers) -> Reals:
+def resize(op: ResizeOp | ResizeV18Op | ResizeV13Op, to: Integers) -> Reals | Stored:
     """The nearest neighbours, by integer factors: copies that take turns."""
     cube = cube_shape(to.reals(op.X).shape)
     assert cube is not None, "the source has elements"

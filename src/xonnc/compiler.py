@@ -114,7 +114,8 @@ def read_model(path: str | Path, watch: Watcher | None = None, calibrate: Calibr
     imported, opset = summary(module), _opset(module)
     seen = watch or _nobody
     seen("onnx", module)
-    XONNC_UNIVERSE.all_passes["simplify-onnx"]()().apply(context, module)
+    for name in ("simplify-onnx", "decompose-quantized-onnx"):
+        XONNC_UNIVERSE.all_passes[name]()().apply(context, module)
     DisposablePool.of(context).collect([module])
     simplified = summary(module)
     is_rounded = calibrate is not None and not is_quantized(module)

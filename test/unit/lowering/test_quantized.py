@@ -214,6 +214,12 @@ def large_kernels(net: Net) -> onnx.ModelProto:
     )
 
 
+def enlarged_much(net: Net) -> onnx.ModelProto:
+    """More positions than an engine counts rows: views have them, engines do not."""
+    y = net("Resize", net.rounded("x0"), "", net.held(np.array([1, 1, 2, 2], np.float32)))
+    return net.model(net.rounded(net("Relu", y)), (1, 2, 64, 64))
+
+
 FUNCTIONS: dict[str, tuple[float, dict[str, Any]]] = {
     "Sigmoid": (1 / 200, {}),
     "Tanh": (1 / 110, {}),
@@ -248,6 +254,7 @@ NETWORKS: dict[str, tuple[Make, int]] = {
     "normalised": (lambda net: normalised(net, 5, 1e-4, 0), 1),
     "normalised by much": (lambda net: normalised(net, 3, 2.0, 20), 1),
     "enlarged": (enlarged, 2),
+    "enlarged much": (enlarged_much, 1),
     "multiplied": (lambda net: multiplied(net, 0), 2),
     "multiplied with a zero point": (lambda net: multiplied(net, -9), 2),
     "slope and bound": (gated, 1),

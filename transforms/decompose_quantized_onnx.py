@@ -1,0 +1,39 @@
+"""
+`decompose-quantized-onnx`: operators on quantised integers by those of real numbers and the roundings around
+them.
+
+```mlir
+%y = "onnx.QLinearConv"(%x, %xs, %xz, %w, %ws, %wz, %ys, %yz, %b)
+```
+becomes a Conv between DequantizeLinear and QuantizeLinear, the form that the DLA is compiled from. Shapes are
+inferred behind it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from xonnc.dialects.onnx.ops.math import MatMulIntegerOp
+from xonnc.dialects.onnx.ops.nn import ConvIntegerOp
+from xonnc.rewriting.conversion import convert
+from xonnc.transforms.rules import decompose_quantized
+from xonnc.transforms.shape_inference_onnx import infer_shapes
+
+
+@dataclass(frozen=True)
+class DecomposeQuantized(ModulePass):
+    """Writes operators on quantised integers by those of real numbers and the roundings around them."""
+
+    name = "decompose-quantized-onnx"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if convert(op, ctx, decompose_quantized.RULES, pass_name=self.name):
+            for sums in [each for each in op.walk() if isinstance(each, ConvIntegerOp | MatMulIntegerOp)]:
+                if not sums.results[0].uses:
+                    Rewriter.erase_op(sums)
+            infer_shapes(op)

@@ -1,0 +1,259 @@
+"""
+Operators on quantised integers by those of real numbers between DequantizeLinear and QuantizeLinear.
+
+What they compute is said by ONNX (QLinearConv, QLinearMatMul, ConvInteger, MatMulInteger) and by the contrib
+operators of onnxruntime (QLinearAdd, QLinearMul, QLinearConcat, QGemm, QLinearGlobalAveragePool,
+QLinearLeakyRelu, QLinearSigmoid).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import bf16, f16, f32, f64
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xonnc.dialects.onnx.types import NONE, element_type, static_shape, unranked
+from xonnc.rewriting.literals import decode
+from xonnc.rewriting.matcher import constant_of
+from xonnc.rewriting.onnx import (
+    ONNX,
+    Add,
+    Cast,
+    Concat,
+    Conv,
+    ConvInteger,
+    Custom,
+    DequantizeLinear,
+    Gemm,
+    GlobalAveragePool,
+    LeakyRelu,
+    MatMul,
+    MatMulInteger,
+    Mul,
+    QLinearConv,
+    QLinearMatMul,
+    QuantizeLinear,
+    Sigmoid,
+)
+from xonnc.rewriting.patterns import Declined, Edit, Literal, Outcome, attr, one_use, rest, value
+from xonnc.rewriting.rules import rule, rules
+from xonnc.transforms.rules.decompose_writing import Writer
+
+x, w, b = value.x, value.w, value.b
+x_scale, w_scale, y_scale = value.x_scale, value.w_scale, value.y_scale
+x_zero, w_zero, y_zero = value.x_zero, value.w_zero, value.y_zero
+
+WINDOW = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
+"""The properties that convolutions of integers share with those of real numbers."""
+
+REAL = (f16, bf16, f32, f64)
+
+MICROSOFT = "com.microsoft"
+
+
+def window(root: Operation) -> dict[str, Attribute]:
+    """The properties of a convolution."""
+    return {name: root.properties[name] for name in WINDOW if name in root.properties}
+
+
+def read(to: Writer, quantized: Sequence[SSAValue], axis: int = 1) -> SSAValue:
+    """Integers, scale and zero point as real numbers; several scales go along `axis`."""
+    return to(DequantizeLinear, *quantized, types=[unranked(f32)], axis=axis)
+
+
+def product(to: Writer, first: SSAValue, second: SSAValue) -> SSAValue:
+    """The product of two scales, a constant where both are."""
+    one, other = constant_of(ONNX, first), constant_of(ONNX, second)
+    return to(Mul, first, second) if one is None or other is None else to.constant(one.array * other.array)
+
+
+def ones_for(to: Writer, zero: SSAValue) -> SSAValue:
+    """Scales of one, as many as there are zero points."""
+    shape = () if zero.type == NONE else static_shape(zero.type)
+    return to.constant(np.ones(shape or (), np.float32))
+
+
+@rule(QLinearConv(x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, b))
+def qlinear_conv(
+    root: Operation,
+    x: SSAValue,
+    x_scale: SSAValue,
+    x_zero: SSAValue,
+    w: SSAValue,
+    w_scale: SSAValue,
+    w_zero: SSAValue,
+    y_scale: SSAValue,
+    y_zero: SSAValue,
+    b: SSAValue,
+) -> Outcome:
+    """qlinear_conv(x, w, b) = quantize(conv(x', w', b')), b in steps of x_scale w_scale"""
+
+    def write(op: Operation) -> Sequence[SSAValue]:
+        to = Writer(op)
+        bias = b
+        if b.type != NONE:
+            bias = read(to, (b, product(to, x_scale, w_scale), to.none()), axis=0)
+        numbers = read(to, (x, x_scale, x_zero)), read(to, (w, w_scale, w_zero), axis=0)
+        made = to(Conv, *numbers, bias, types=[unranked(f32)], **window(op))
+        return to.last(QuantizeLinear, made, y_scale, y_zero)
+
+    return Edit(write)
+
+
+@rule(QLinearMatMul(x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero))
+def qlinear_matmul(
+    root: Operation,
+    x: SSAValue,
+    x_scale: SSAValue,
+    x_zero: SSAValue,
+    w: SSAValue,
+    w_scale: SSAValue,
+    w_zero: SSAValue,
+    y_scale: SSAValue,
+    y_zero: SSAValue,
+) -> Outcome:
+    """qlinear_matmul(x, w) = quantize(x' w')"""
+    if static_shape(x_scale.type) not in ((), (1,)):
+        return Declined("a scale for each row of the first factor")
+
+    def write(op: Operation) -> Sequence[SSAValue]:
+        to = Writer(op)
+        numbers = read(to, (x, x_scale, x_zero)), read(to, (w, w_scale, w_zero))
+        made = to(MatMul, *numbers, types=[unranked(f32)])
+        return to.last(QuantizeLinear, made, y_scale, y_zero)
+
+    return Edit(write)
+
+
+def becomes_real(root: Operation) -> str | None:
+    """Sums of 32 bits that are made floats at once: the real numbers are the same ones."""
+    return None if element_type(root.results[0].type) in REAL else "the sums stay integers"
+
+
+@rule(Cast(one_use(ConvInteger(x, w, x_zero, w_zero).named("sums"))), where=becomes_real)
+def conv_integer(
+    root: Operation, sums: Operation, x: SSAValue, w: SSAValue, x_zero: SSAValue, w_zero: SSAValue
+) -> Outcome:
+    """real(conv_integer(x, w)) = conv(x', w') in steps of one"""
+
+    def write(op: Operation) -> Sequence[SSAValue]:
+        to = Writer(op)
+        numbers = (
+            read(to, (x, ones_for(to, x_zero), x_zero)),
+            read(to, (w, ones_for(to, w_zero), w_zero), axis=0),
+        )
+        return to.last(Conv, *numbers, to.none(), **window(sums))
+
+    return Edit(write)
+
+
+@rule(Cast(one_use(MatMulInteger(x, w, x_zero, w_zero))), where=becomes_real)
+def matmul_integer(root: Operation, x: SSAValue, w: SSAValue, x_zero: SSAValue, w_zero: SSAValue) -> Outcome:
+    """real(matmul_integer(x, w)) = x' w' in steps of one"""
+    if x_zero.type != NONE and static_shape(x_zero.type) not in ((), (1,)):
+        return Declined("a zero point for each row of the first factor")
+
+    def write(op: Operation) -> Sequence[SSAValue]:
+        to = Writer(op)
+        numbers = read(to, (x, ones_for(to, x_zero), x_zero)), read(to, (w, ones_for(to, w_zero), w_zero))
+        return to.last(MatMul, *numbers)
+
+    return Edit(write)
+
+
+def given(root: Operation, name: str, default: float) -> Literal | Attribute:
+    """An attribute of a custom op."""
+    return root.attributes.get(name, default)
+
+
+Operands = Sequence[SSAValue]
+
+
+def added(to: Writer, root: Operation, operands: Operands) -> SSAValue:
+    """The sum of two tensors."""
+    return to(Add, read(to, operands[:3]), read(to, operands[3:]), types=[unranked(f32)])
+
+
+def multiplied(to: Writer, root: Operation, operands: Operands) -> SSAValue:
+    """The product of two tensors."""
+    return to(Mul, read(to, operands[:3]), read(to, operands[3:]), types=[unranked(f32)])
+
+
+def gemm(to: Writer, root: Operation, operands: Operands) -> SSAValue:
+    """A product of matrices and a bias in steps of the product."""
+    first, second, bias = operands[:3], operands[3:6], operands[6]
+    by_rows = root.attributes.get("transB")
+    if bias.type != NONE:
+        bias = read(to, (bias, product(to, first[1], second[1]), to.none()), axis=0)
+    numbers = read(to, first), read(to, second, axis=0 if decode(by_rows) else 1)
+    properties = {name: root.attributes[name] for name in GEMM if name in root.attributes}
+    return to(Gemm, *numbers, bias, types=[unranked(f32)], **properties)
+
+
+def averaged(to: Writer, root: Operation, operands: Operands) -> SSAValue:
+    """The mean of each channel."""
+    return to(GlobalAveragePool, read(to, operands), types=[unranked(f32)])
+
+
+def bent(to: Writer, root: Operation, operands: Operands) -> SSAValue:
+    """A ReLU that leaks."""
+    alpha = given(root, "alpha", 0.01)
+    return to(LeakyRelu, read(to, operands), types=[unranked(f32)], alpha=alpha)
+
+
+def squeezed(to: Writer, root: Operation, operands: Operands) -> SSAValue:
+    """A sigmoid."""
+    return to(Sigmoid, read(to, operands), types=[unranked(f32)])
+
+
+GEMM = ("alpha", "transA", "transB")
+
+CUSTOM: Mapping[str, tuple[int, Callable[[Writer, Operation, Operands], SSAValue]]] = {
+    "QGemm": (7, gemm),
+    "QLinearAdd": (6, added),
+    "QLinearGlobalAveragePool": (3, averaged),
+    "QLinearLeakyRelu": (3, bent),
+    "QLinearMul": (6, multiplied),
+    "QLinearSigmoid": (3, squeezed),
+}
+"""onnxruntime's operators: how many operands come before the result's scale, and what is computed."""
+
+
+def is_known(root: Operation, function: str) -> str | None:
+    """One of onnxruntime's operators that are known, all operands there."""
+    if decode(root.attributes.get("domain_name")) != MICROSOFT:
+        return "it is not one of com.microsoft's"
+    if function == "QLinearConcat":
+        return None if len(root.operands) > 2 and len(root.operands) % 3 == 2 else "operands are missing"
+    if function not in CUSTOM:
+        return "no such operator on integers"
+    if decode(root.attributes.get("channels_last")):
+        return "channels come last"
+    return None if len(root.operands) == CUSTOM[function][0] + 2 else "operands are missing"
+
+
+@rule(Custom(rest.operands, function_name=attr.function), where=is_known)
+def custom(root: Operation, function: str) -> Outcome:
+    """q(a, b) = quantize(f(a', b'))"""
+
+    def write(op: Operation) -> Sequence[SSAValue]:
+        to, operands = Writer(op), op.operands
+        if function == "QLinearConcat":
+            parts = [read(to, operands[place : place + 3]) for place in range(2, len(operands), 3)]
+            made = to(Concat, *parts, types=[unranked(f32)], axis=given(op, "axis", 1))
+            return to.last(QuantizeLinear, made, *operands[:2])
+        count, compute = CUSTOM[function]
+        return to.last(QuantizeLinear, compute(to, op, operands[:count]), *operands[count:])
+
+    return Edit(write)
+
+
+RULES = rules(
+    ConvIntegerOfRealNumbers=conv_integer,
+    MatMulIntegerOfRealNumbers=matmul_integer,
+    QLinearConvOfRealNumbers=qlinear_conv,
+    QLinearCustomOfRealNumbers=custom,
+    QLinearMatMulOfRealNumbers=qlinear_matmul,
+)
