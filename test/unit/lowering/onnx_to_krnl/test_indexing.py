@@ -41,7 +41,7 @@ def gathers() -> Iterator[Node]:
     yield Node("Gather", [x, indices(4, 7)], constant=[1])
     yield Node("Gather", [x, np.zeros((0,), np.int64)])
     yield Node("GatherElements", [x, indices(5, 4, 3, 6)], {"axis": 1})
-    yield Node("GatherElements", [x, indices(6, 4, 5, 9, dtype=np.int32)], {"axis": -1})
+    yield Node("GatherElements", [x, indices(6, 4, 5, 9, dtype=np.int32)], {"axis": 2})
     yield Node("GatherND", [x, np.stack([indices(4, 7), indices(5, 7)], axis=1)])
     yield Node("GatherND", [x, indices(5, 4, 2, 1)], {"batch_dims": 1})
     yield Node("GatherND", [x.astype(np.float64), np.array([1, 2, 3], np.int64)])

@@ -1,0 +1,155 @@
+"""Operators that go along one axis in order: places of extremes, running sums, norms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import i1, i64
+from xdsl.ir import Attribute, SSAValue
+
+from xonnc.dialects.krnl.types import is_integer
+from xonnc.dialects.onnx.ops import math as onnx
+from xonnc.dialects.onnx.ops import nn, reduction
+from xonnc.lowering.onnx_to_krnl.elements import is_unsigned_element, wide
+from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.reductions import PRODUCT, SUM, Reduction
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A tensor as what is before an axis, the axis, and what is behind it."""
+
+    before: int
+    size: int
+    after: int
+
+    @classmethod
+    def of(cls, shape: Sequence[int], axis: int) -> Rows:
+        """A tensor of `shape` along `axis`."""
+        axis = axis % len(shape) if shape else 0
+        return cls(prod(shape[:axis]), shape[axis] if shape else 1, prod(shape[axis + 1 :]))
+
+    @property
+    def sizes(self) -> list[int]:
+        """All three."""
+        return [self.before, self.size, self.after]
+
+
+def is_before(kernel: Kernel, element: Attribute, largest: bool, a: SSAValue, b: SSAValue) -> SSAValue:
+    """Whether `a` comes before `b`: it is larger (or smaller), or no number where `b` is one."""
+    if is_integer(a.type):
+        sign = "u" if is_unsigned_element(element) or a.type.width.data == 1 else "s"
+        return kernel.add(arith.CmpiOp(a, b, f"{sign}{'gt' if largest else 'lt'}"))
+    beats = kernel.add(arith.CmpfOp(a, b, "ogt" if largest else "olt"))
+    is_none = kernel.add(arith.CmpfOp(a, a, "uno"))
+    is_number = kernel.add(arith.CmpfOp(b, b, "ord"))
+    return kernel.add(arith.OrIOp(beats, kernel.add(arith.AndIOp(is_none, is_number))))
+
+
+def _best(
+    kernel: Kernel, source: SSAValue, outer: Sequence[SSAValue], rows: Rows, element: Attribute, how: str
+) -> SSAValue:
+    """The place of the `largest` or `smallest` along the axis; of equal ones the first, or the `last`."""
+    before, after = outer
+    largest = "largest" in how
+    first = kernel.read(source, [before, kernel.index(0), after], element)
+    with kernel.reducing([rows.size], [first, kernel.number(0, i64)]) as ((index,), held, results):
+        x = kernel.read(source, [before, index, after], element)
+        if "last" in how:
+            found = kernel.add(
+                arith.XOrIOp(is_before(kernel, element, largest, held[0], x), kernel.number(1, i1))
+            )
+        else:
+            found = is_before(kernel, element, largest, x, held[0])
+        place = kernel.add(arith.IndexCastOp(index, i64))
+        results.append(kernel.add(arith.SelectOp(found, x, held[0])))
+        results.append(kernel.add(arith.SelectOp(found, place, held[1])))
+    return results[1]
+
+
+@lowers(reduction.ArgMaxOp, reduction.ArgMinOp)
+def arg_extreme(op: reduction.ArgMaxOp | reduction.ArgMinOp, to: Lowering) -> str | None:
+    """The place of the largest or smallest along `axis`."""
+    rows, element = Rows.of(to.shape(op.data), op.axis.value.data), to.element(op.data)
+    kernel = Kernel([buffer_type([rows.before, rows.after], i64), buffer_type(rows.sizes, element)])
+    out, source = kernel.buffers
+    how = "largest" if isinstance(op, reduction.ArgMaxOp) else "smallest"
+    if op.select_last_index.value.data:
+        how = f"last {how}"
+    with kernel.loops([rows.before, rows.after]) as outer:
+        kernel.store(_best(kernel, source, outer, rows, element, how), out, outer)
+    name = "argmax" if isinstance(op, reduction.ArgMaxOp) else "argmin"
+    to.call(name, kernel, [to.result(op.reduced)], [to.buffer(op.data)])
+    return None
+
+
+@lowers(onnx.HardmaxOp)
+def hardmax(op: onnx.HardmaxOp, to: Lowering) -> str | None:
+    """1 where the largest along `axis` is, the first of equal ones, else 0."""
+    shape, element = to.shape(op.input), to.element(op.input)
+    rows = Rows.of(shape, op.axis.value.data)
+    kernel = Kernel([buffer_type(rows.sizes, element)] * 2)
+    out, source = kernel.buffers
+    one, zero = (kernel.number(each, wide(element)) for each in (1, 0))
+    with kernel.loops([rows.before, rows.after]) as outer:
+        best = _best(kernel, source, outer, rows, element, "largest")
+        with kernel.loops([rows.size]) as (index,):
+            place = kernel.add(arith.IndexCastOp(index, i64))
+            is_best = kernel.add(arith.CmpiOp(place, best, "eq"))
+            made = kernel.add(arith.SelectOp(is_best, one, zero))
+            kernel.write(made, out, [outer[0], index, outer[1]], element)
+    to.call("hardmax", kernel, [to.result(op.output)], [to.buffer(op.input)])
+    return None
+
+
+@lowers(onnx.CumSumOp, onnx.CumProdOp)
+def running(op: onnx.CumSumOp | onnx.CumProdOp, to: Lowering) -> str | None:
+    """Sums or products of all elements so far; `exclusive` leaves the own one out, `reverse` goes back."""
+    axis = to.constant(op.axis)
+    if axis is None:
+        return "an axis that is no constant"
+    rows = Rows.of(to.shape(op.x), int(np.asarray(axis, np.int64).reshape(-1)[0]))
+    element = to.element(op.x)
+    kernel = Kernel([buffer_type(rows.sizes, element)] * 2)
+    out, source = kernel.buffers
+    name = "cumsum" if isinstance(op, onnx.CumSumOp) else "cumprod"
+    how = Reduction(name, SUM if isinstance(op, onnx.CumSumOp) else PRODUCT)
+    with kernel.loops([rows.before, rows.after]) as (before, after):
+        with kernel.reducing([rows.size], [how.start(kernel, element)]) as ((index,), held, results):
+            if op.reverse.value.data:
+                index = kernel.add(arith.SubiOp(kernel.index(rows.size - 1), index))
+            place = [before, index, after]
+            total = how.both(kernel, element, held[0], kernel.read(source, place, element))
+            kernel.write(held[0] if op.exclusive.value.data else total, out, place, element)
+            results.append(total)
+    to.call(name, kernel, [to.result(op.y)], [to.buffer(op.x)])
+    return None
+
+
+@lowers(nn.LpNormalizationOp)
+def lp_normalization(op: nn.LpNormalizationOp, to: Lowering) -> str | None:
+    """Each element over the norm along `axis`; 0 where that is 0."""
+    rows, element = Rows.of(to.shape(op.input), op.axis.value.data), to.element(op.input)
+    kernel = Kernel([buffer_type(rows.sizes, element)] * 2)
+    out, source = kernel.buffers
+    is_square = op.p.value.data == 2
+    zero = kernel.number(0, wide(element))
+    with kernel.loops([rows.before, rows.after]) as (before, after):
+        with kernel.reducing([rows.size], [zero]) as ((index,), held, results):
+            x = kernel.read(source, [before, index, after], element)
+            size = kernel.add(arith.MulfOp(x, x) if is_square else math.AbsFOp(x))
+            results.append(kernel.add(arith.AddfOp(held[0], size)))
+        norm = kernel.add(math.SqrtOp(results[0])) if is_square else results[0]
+        is_none = kernel.add(arith.CmpfOp(norm, zero, "oeq"))
+        norm = kernel.add(arith.SelectOp(is_none, kernel.number(1, norm.type), norm))
+        with kernel.loops([rows.size]) as (index,):
+            place = [before, index, after]
+            x = kernel.read(source, place, element)
+            kernel.write(kernel.add(arith.DivfOp(x, norm)), out, place, element)
+    to.call("lpnormalization", kernel, [to.result(op.output)], [to.buffer(op.input)])
+    return None

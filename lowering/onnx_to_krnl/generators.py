@@ -1,0 +1,108 @@
+"""Operators whose elements follow from where they are."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import f32, f64, i64
+from xdsl.ir import Attribute, SSAValue
+
+from xonnc.dialects.krnl.types import is_integer
+from xonnc.dialects.onnx.elements import elements_array
+from xonnc.dialects.onnx.ops import constant, generator, tensor
+from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.onnx_to_krnl.checks import checked
+from xonnc.lowering.onnx_to_krnl.copies import fill
+from xonnc.lowering.onnx_to_krnl.elements import is_unsigned_element, stored, wide
+from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers, moves
+from xonnc.lowering.onnx_to_krnl.movement import as_stored
+
+
+@moves(constant.ConstantOfShapeOp)
+def constant_of_shape(op: constant.ConstantOfShapeOp, to: Lowering) -> str | None:
+    """One number everywhere."""
+    held = None if op.value is None else elements_array(op.value)
+    number = 0 if held is None else as_stored(held)
+    fill(to.result(op.output), prod(to.shape(op.output)), number, to)
+    return None
+
+
+@lowers(generator.RangeOp)
+def range_(op: generator.RangeOp, to: Lowering) -> str | None:
+    """`start + i delta`; a run whose limit asks for another count fails."""
+    (count,), element = to.shape(op.output), to.element(op.output)
+    operands = [to.buffer(value) for value in (op.start, op.limit, op.delta)]
+    cell = checked(op, count, count, f"gives {{}} elements, the model says {count}", to)
+    kernel = Kernel([buffer_type([2], i64), *[buffer_type([], element)] * 3])
+    out, *numbers = kernel.buffers
+    start, limit, delta = (_double(kernel, kernel.read(each, [], element), element) for each in numbers)
+    steps = kernel.add(arith.DivfOp(kernel.add(arith.SubfOp(limit, start)), delta))
+    whole = kernel.add(arith.MaximumfOp(kernel.add(math.CeilOp(steps)), kernel.number(0, f64)))
+    for place in range(2):
+        kernel.store(kernel.add(arith.FPToSIOp(whole, i64)), out, [kernel.index(place)])
+    to.call("rangecount", kernel, [cell], operands)
+    kernel = Kernel([buffer_type([count], element), buffer_type([], element), buffer_type([], element)])
+    target, *numbers = kernel.buffers
+    start, delta = (kernel.read(each, [], element) for each in numbers)
+    with kernel.loops([count]) as (index,):
+        place = kernel.add(arith.IndexCastOp(index, i64))
+        if is_integer(start.type):
+            turn = place if start.type == i64 else kernel.add(arith.TruncIOp(place, start.type))
+            made = kernel.add(arith.AddiOp(start, kernel.add(arith.MuliOp(turn, delta))))
+        else:
+            turn = kernel.add(arith.SIToFPOp(place, f64 if element == f64 else f32))
+            made = kernel.add(arith.AddfOp(start, kernel.add(arith.MulfOp(turn, delta))))
+        kernel.write(made, target, [index], element)
+    to.call("range", kernel, [to.result(op.output)], [operands[0], operands[2]])
+    return None
+
+
+def _double(kernel: Kernel, number: SSAValue, element: Attribute) -> SSAValue:
+    if number.type == f64:
+        return number
+    if not is_integer(number.type):
+        return kernel.add(arith.ExtFOp(number, f64))
+    if number.type != i64:
+        number = kernel.add((arith.ExtUIOp if is_unsigned_element(element) else arith.ExtSIOp)(number, i64))
+    return kernel.add(arith.SIToFPOp(number, f64))
+
+
+@lowers(generator.EyeLikeOp)
+def eye_like(op: generator.EyeLikeOp, to: Lowering) -> str | None:
+    """1 on a diagonal, else 0."""
+    shape, element = to.shape(op.output), to.element(op.output)
+    target = to.result(op.output)
+    fill(target, prod(shape), 0, to)
+    k = op.k.value.data
+    first = max(0, -k), max(0, k)
+    count = min(shape[0] - first[0], shape[1] - first[1])
+    if count <= 0:
+        return None
+    kernel = Kernel([buffer_type(shape, element)])
+    with kernel.loops([count]) as (index,):
+        place = [kernel.scaled(index, 1, offset) for offset in first]
+        kernel.write(kernel.number(1, wide(element)), kernel.buffers[0], place, element)
+    to.call("eyelike", kernel, [target], [])
+    return None
+
+
+@moves(tensor.TriluOp)
+def trilu(op: tensor.TriluOp, to: Lowering) -> str | None:
+    """One side of a diagonal of each matrix, 0 on the other."""
+    shape, element = to.shape(op.input), to.element(op.input)
+    sizes = [prod(shape[:-2]), *shape[-2:]]
+    shift = [] if op.k.type == NONE else [to.buffer(op.k)]
+    kernel = Kernel([*[buffer_type(sizes, element)] * 2, *[buffer_type([], i64)] * len(shift)])
+    out, source, *diagonal = kernel.buffers
+    zero = kernel.number(0, stored(element))
+    with kernel.loops(sizes) as loops:
+        row, column = (kernel.add(arith.IndexCastOp(each, i64)) for each in loops[1:])
+        if diagonal:
+            row = kernel.add(arith.AddiOp(row, kernel.load(diagonal[0], [])))
+        predicate = "sge" if op.upper.value.data else "sle"
+        is_kept = kernel.add(arith.CmpiOp(column, row, predicate))
+        kernel.store(kernel.add(arith.SelectOp(is_kept, kernel.load(source, loops), zero)), out, loops)
+    to.call("trilu", kernel, [to.result(op.output)], [to.buffer(op.input), *shift])
+    return None

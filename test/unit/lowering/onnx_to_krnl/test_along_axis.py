@@ -1,0 +1,103 @@
+"""Operators along one axis and those whose elements follow from where they are, against the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+import pytest
+from native_nodes import Node, check
+from onnx import TensorProto, helper
+
+from xonnc.errors import XonncError
+from xonnc.native import compile_native
+
+Array = npt.NDArray[np.generic]
+
+RANDOM = np.random.default_rng(29)
+
+
+def few(dtype: type[np.generic], *shape: int) -> Array:
+    """Few different numbers, so that there are equal ones."""
+    return RANDOM.integers(0, 6, shape).astype(dtype)
+
+
+def places() -> Iterator[Node]:
+    for operator in ("ArgMax", "ArgMin"):
+        for dtype in (np.float32, np.int8, np.uint64, np.float16):
+            for last in (0, 1):
+                attributes = {"axis": 1, "select_last_index": last}
+                yield Node(operator, [few(dtype, 3, 9, 4)], attributes | {"keepdims": last})
+    unknown = np.array([[1, np.nan, 3], [np.nan, 1, 0]], np.float32)
+    yield Node("ArgMax", [unknown], {"axis": 1})
+    for axis in (0, -1):
+        yield Node("Hardmax", [few(np.float32, 4, 7)], {"axis": axis})
+
+
+def running() -> Iterator[Node]:
+    for operator, opset in (("CumSum", 14), ("CumProd", 26)):
+        for dtype in (np.float32, np.float64, np.int32, np.int64):
+            x = RANDOM.integers(-2, 4, (3, 5, 2)).astype(dtype)
+            for exclusive, reverse in ((0, 0), (1, 0), (0, 1), (1, 1)):
+                attributes = {"exclusive": exclusive, "reverse": reverse}
+                yield Node(operator, [x, np.array(-2, np.int64)], attributes, opset=opset)
+
+
+def best() -> Iterator[Node]:
+    for dtype in (np.float32, np.int16, np.uint8):
+        for size, count in ((1, 1), (2, 1), (7, 7), (33, 5), (64, 64)):
+            for largest in (0, 1):
+                x = few(dtype, 3, size, 2)
+                known = sorted_by_hand(x, count, largest)
+                inputs = [x, np.array([count], np.int64)]
+                yield Node("TopK", inputs, {"axis": 1, "largest": largest}, outputs=2, expected=known)
+
+
+def sorted_by_hand(x: Array, count: int, largest: int) -> tuple[Array, Array]:
+    """Of equal ones the lower place first, which the reference does not keep to."""
+    keys = x.astype(np.int64)
+    order = np.argsort(-keys if largest else keys, axis=1, kind="stable")[:, :count]
+    return np.take_along_axis(x, order, axis=1), order
+
+
+def generated() -> Iterator[Node]:
+    for upper in (0, 1):
+        for k in (-2, 0, 1, 9):
+            yield Node("Trilu", [few(np.int32, 2, 4, 5), np.array(k, np.int64)], {"upper": upper})
+    yield Node("Trilu", [few(np.float32, 4, 3).astype(ml_dtypes.bfloat16)])
+    for k in (-1, 0, 2, 7):
+        yield Node("EyeLike", [few(np.float32, 3, 5)], {"k": k, "dtype": TensorProto.INT16})
+    for dtype, start, limit, delta in (
+        (np.float32, 1, 5, 0.5),
+        (np.float64, 10, 4, -2),
+        (np.int64, 10, 4, -4),
+        (np.int16, 3, 3, 1),
+        (np.int32, -7, 20, 3),
+    ):
+        yield Node("Range", [np.array(each, dtype) for each in (start, limit, delta)])
+    for fill in (np.array([2.5], np.float16), np.array([7], np.uint8), np.array([True])):
+        value = helper.make_tensor(
+            "value", helper.np_dtype_to_tensor_dtype(fill.dtype), [1], fill.tobytes(), raw=True
+        )
+        known = np.full((2, 3), fill[0])
+        yield Node("ConstantOfShape", [np.array([2, 3], np.int64)], {"value": value}, expected=[known])
+    for p in (1, 2):
+        x = np.array([[1, -2, 2], [0, 0, 0], [3, 4, 0]], np.float32)
+        known = np.array([[1, -2, 2], [0, 0, 0], [3, 4, 0]], np.float32)
+        known /= np.array([[5], [1], [7]] if p == 1 else [[3], [1], [5]], np.float32)
+        yield Node("LpNormalization", [x], {"p": p, "axis": 1}, expected=[known])
+
+
+@pytest.mark.parametrize("node", [*places(), *running(), *best(), *generated()], ids=str)
+def test_native_nodes_give_what_the_reference_gives(node: Node):
+    check(node)
+
+
+def test_a_range_of_another_length_ends_the_run():
+    inputs = [np.array(each, np.int32) for each in (0, 4, 1)]
+    session = compile_native(Node("Range", inputs).model())
+    feeds = {"x0": inputs[0], "x1": np.array(9, np.int32), "x2": inputs[2]}
+    with pytest.raises(XonncError, match=r"^it: gives 9 elements, the model says 4$"):
+        session.run(None, feeds)
