@@ -122,7 +122,7 @@ class Affine:
                 found = saturated(found + (step.integers << finer), 32)
             else:
                 found = _bounded(found, step, unit)
-        return _converted(found, unit, grid, rest)
+        return converted(found, unit, grid, rest)
 
     def _spread(self) -> Integers:
         assert self.spread is not None
@@ -161,7 +161,7 @@ def _bounded(numbers: Integers, bound: Bound, unit: float) -> Integers:
     return np.maximum(numbers, limit) if bound.is_least else np.minimum(numbers, limit)
 
 
-def _converted(numbers: Integers, unit: float, grid: Grid, rest: float) -> Integers:
+def converted(numbers: Integers, unit: float, grid: Grid, rest: float = 0.0) -> Integers:
     """The output converter: offset (with what the stages could not add), factor, rounding shift, 17 bits."""
     if unit == grid.scale:
         return saturated(numbers + grid.zero, 17)
@@ -225,6 +225,26 @@ class Tabled:
         return found
 
 
+def placed(numbers: Array, grid: Grid) -> Integers:
+    """The nearest integers on a grid."""
+    places = np.rint(numbers.astype(np.float32) / np.float32(grid.scale)) + grid.zero
+    return np.clip(places, -128, 127).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Limited:
+    """Numbers within a bound, which is rounded to their grid."""
+
+    source: Reals
+    bound: Bound
+
+    def rounded(self, grid: Grid, worst: list[float]) -> Integers:
+        """On a grid."""
+        limit = placed(np.array(self.bound.number), grid)
+        found = self.source.rounded(grid, worst)
+        return np.maximum(found, limit) if self.bound.is_least else np.minimum(found, limit)
+
+
 def bounded(reals: Reals, bound: Bound) -> Reals:
     """With a bound on every number."""
     match reals:
@@ -237,7 +257,7 @@ def bounded(reals: Reals, bound: Bound) -> Reals:
         case Tabled():
             return reals.then(lambda numbers: _limited(numbers, bound))
         case _:
-            raise AssertionError(reals)
+            return Limited(reals, bound)
 
 
 def _limited(numbers: Array, bound: Bound) -> Array:

@@ -31,6 +31,8 @@ from xonnc.fuzzing.dla_affine import (
     bounded,
     side_by_side,
 )
+from xonnc.fuzzing.dla_arithmetic import Extreme, Product, Sloped
+from xonnc.fuzzing.dla_functions import FUNCTIONS, raised
 from xonnc.fuzzing.dla_moves import MOVES, moved
 from xonnc.fuzzing.dla_normalization import Normalized
 from xonnc.fuzzing.dla_rounding import Array, Integers, half_ties_away
@@ -367,7 +369,65 @@ def _add(here: Reference, inputs: Sequence[str], _: Attributes) -> Value:
 
 def _mul(here: Reference, inputs: Sequence[str], _: Attributes) -> Value:
     first, second = inputs if here.constant(inputs[0]) is None else (inputs[1], inputs[0])
+    if here.constant(second) is None:
+        a, b = here.stored(first), here.stored(second)
+        if a.integers.ndim != b.integers.ndim or (a.integers.size, b.grid.zero) < (b.integers.size, 1):
+            a, b = b, a
+        if b.grid.zero:
+            raise Unknown(f"{second}: the reference needs one factor without a zero")
+        return Product(a, b)
     return here.affine(first).times(here.number(second).reshape(-1).astype(np.float64))
+
+
+def _sub(here: Reference, inputs: Sequence[str], _: Attributes) -> Value:
+    first, second = inputs
+    if (constant := here.constant(second)) is not None:
+        return here.affine(first).plus(-constant.numbers.reshape(-1).astype(np.float64))
+    negated = here.affine(second).times(np.array([-1.0]))
+    if (constant := here.constant(first)) is not None:
+        return negated.plus(constant.numbers.reshape(-1).astype(np.float64))
+    return negated.then(here.stored(first))
+
+
+def _mean_of(here: Reference, inputs: Sequence[str], _: Attributes) -> Value:
+    if len(inputs) == 1:
+        return here.value(inputs[0])
+    if len(inputs) > 2:
+        raise Unknown(f"{inputs[0]}: a mean of more than two")
+    added = here.stored(inputs[1])
+    halved = replace(added, grid=Grid(added.grid.scale / 2, added.grid.zero))
+    return here.affine(inputs[0]).times(np.array([0.5])).then(halved)
+
+
+def _extreme(here: Reference, inputs: Sequence[str], *, is_greatest: bool) -> Value:
+    constants = [found.numbers for name in inputs if (found := here.constant(name)) is not None]
+    parts = [here.reals(name) for name in inputs if here.constant(name) is None]
+    return parts[0] if len(inputs) == 1 else Extreme(parts, constants, is_greatest)
+
+
+def _max(here: Reference, inputs: Sequence[str], _: Attributes) -> Value:
+    return _extreme(here, inputs, is_greatest=True)
+
+
+def _min(here: Reference, inputs: Sequence[str], _: Attributes) -> Value:
+    return _extreme(here, inputs, is_greatest=False)
+
+
+def _prelu(here: Reference, inputs: Sequence[str], _: Attributes) -> Value:
+    source, slopes = here.stored(inputs[0]), here.number(inputs[1]).astype(np.float64)
+    if np.all(slopes == slopes.reshape(-1)[0]):
+        alpha = float(slopes.reshape(-1)[0])
+        return Tabled(source, lambda x: np.where(x > 0, x, alpha * x))
+    spread = np.broadcast_to(slopes, source.integers.shape)
+    first = spread[(slice(0, 1), slice(None), *(slice(0, 1),) * (spread.ndim - 2))]
+    if np.any(spread != first):
+        raise Unknown(f"{inputs[1]}: the reference needs one slope for each channel")
+    return Sloped(source, first.reshape(-1))
+
+
+def _power(here: Reference, inputs: Sequence[str], _: Attributes) -> Value:
+    exponent = float(here.number(inputs[1]).reshape(()))
+    return Tabled(here.stored(inputs[0]), lambda x: raised(x, exponent))
 
 
 def _batch_normalization(here: Reference, inputs: Sequence[str], attributes: Attributes) -> Value:
@@ -383,27 +443,15 @@ def _normalization(here: Reference, inputs: Sequence[str], attributes: Attribute
     return Normalized(here.stored(inputs[0]), size, scale, bias, beta)
 
 
-def _sigmoid(numbers: Array) -> Array:
-    return 1 / (1 + np.exp(-np.clip(numbers, -700, 700)))
-
-
-FUNCTIONS: Mapping[str, Callable[[Array, Attributes], Array]] = {
-    "Abs": lambda x, _: np.abs(x),
-    "HardSigmoid": lambda x, of: np.clip(of.get("alpha", 0.2) * x + of.get("beta", 0.5), 0.0, 1.0),
-    "HardSwish": lambda x, _: x * np.clip(x / 6 + 0.5, 0.0, 1.0),
-    "LeakyRelu": lambda x, of: np.where(x > 0, x, of.get("alpha", 0.01) * x),
-    "Neg": lambda x, _: -x,
-    "Sigmoid": lambda x, _: _sigmoid(x),
-    "Tanh": lambda x, _: np.tanh(x),
-}
-"""Functions of one number, by ONNX's name."""
-
-
 def _function(name: str) -> Operator:
     """The operator that looks a function up."""
 
     def look_up(here: Reference, inputs: Sequence[str], attributes: Attributes) -> Value:
-        return Tabled(here.stored(inputs[0]), lambda numbers: FUNCTIONS[name](numbers, attributes))
+        def result(numbers: Array) -> Array:
+            with np.errstate(all="ignore"):
+                return FUNCTIONS[name](numbers, attributes)
+
+        return Tabled(here.stored(inputs[0]), result)
 
     return look_up
 
@@ -542,13 +590,19 @@ OPERATORS: Mapping[str, Operator] = {
     "Identity": _identity,
     "LRN": _normalization,
     "MatMul": _matmul,
+    "Max": _max,
     "MaxPool": _max_pool,
+    "Mean": _mean_of,
+    "Min": _min,
     "Mul": _mul,
+    "PRelu": _prelu,
+    "Pow": _power,
     "QuantizeLinear": _quantize,
     "Relu": _relu,
     "Reshape": _reshape,
     "Resize": _resize,
     "Softmax": _softmax,
+    "Sub": _sub,
     "Sum": _add,
     "Transpose": _transpose,
     **{name: _function(name) for name in FUNCTIONS},

@@ -15,7 +15,16 @@ from xonnc.dialects.dla.engines import CdpOp
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.math import (
     AbsOp,
+    AcoshOp,
+    AcosOp,
+    AsinhOp,
+    AsinOp,
+    AtanhOp,
+    AtanOp,
+    CeilOp,
     CeluOp,
+    CoshOp,
+    CosOp,
     EluOp,
     ErfOp,
     ExpOp,
@@ -28,15 +37,21 @@ from xonnc.dialects.onnx.ops.math import (
     MishOp,
     NegOp,
     ReciprocalOp,
+    RoundOp,
     SeluOp,
     SigmoidOp,
+    SignOp,
+    SinhOp,
+    SinOp,
     SoftplusOp,
     SoftsignOp,
     SqrtOp,
     SwishOp,
     TanhOp,
+    TanOp,
     ThresholdedReluOp,
 )
+from xonnc.dialects.onnx.ops.nn import ShrinkOp
 from xonnc.lowering.onnx_to_dla.lowering import Array, Cube, Lowering, lowers
 from xonnc.lowering.planning.lookup import Function, function_lut
 
@@ -123,6 +138,21 @@ def above(x: Array, alpha: float) -> Array:
     return np.where(x > alpha, x, 0.0)
 
 
+def partial_function(function: Function) -> Function:
+    """A function that is no number, or infinite, at some numbers: 0 and very large there."""
+
+    def total(x: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return np.nan_to_num(function(x), posinf=1e30, neginf=-1e30)
+
+    return total
+
+
+def shrunk(x: Array, bias: float, limit: float) -> Array:
+    """`x` nearer to 0 by `bias` where its magnitude is above the limit, else 0."""
+    return np.where(np.abs(x) > limit, x - np.sign(x) * bias, 0.0)
+
+
 SMOOTH: Mapping[type[OnnxOp], Callable[[Any], Function]] = {
     CeluOp: lambda op: partial(elu, alpha=op.alpha.value.data, width=op.alpha.value.data),
     EluOp: lambda op: partial(elu, alpha=op.alpha.value.data),
@@ -142,14 +172,29 @@ SMOOTH: Mapping[type[OnnxOp], Callable[[Any], Function]] = {
 FUNCTIONS: Mapping[type[OnnxOp], Callable[[Any], Function]] = {
     **SMOOTH,
     AbsOp: lambda op: np.abs,
+    AcosOp: lambda op: partial_function(np.arccos),
+    AcoshOp: lambda op: partial_function(np.arccosh),
+    AsinOp: lambda op: partial_function(np.arcsin),
+    AsinhOp: lambda op: np.arcsinh,
+    AtanOp: lambda op: np.arctan,
+    AtanhOp: lambda op: partial_function(np.arctanh),
+    CeilOp: lambda op: np.ceil,
+    CosOp: lambda op: np.cos,
+    CoshOp: lambda op: partial_function(np.cosh),
     FloorOp: lambda op: np.floor,
     HardSigmoidOp: lambda op: partial(hard_sigmoid, alpha=op.alpha.value.data, beta=op.beta.value.data),
     LeakyReluOp: lambda op: partial(leaky_relu, alpha=op.alpha.value.data),
     LogOp: lambda op: logarithm,
     NegOp: lambda op: np.negative,
     ReciprocalOp: lambda op: reciprocal,
+    RoundOp: lambda op: np.rint,
+    ShrinkOp: lambda op: partial(shrunk, bias=op.bias.value.data, limit=op.lambd.value.data),
+    SignOp: lambda op: np.sign,
+    SinOp: lambda op: np.sin,
+    SinhOp: lambda op: partial_function(np.sinh),
     SoftsignOp: lambda op: softsign,
     SqrtOp: lambda op: root,
+    TanOp: lambda op: np.tan,
     ThresholdedReluOp: lambda op: partial(above, alpha=op.alpha.value.data),
 }
 """Functions of integers: with an entry for each of them any function is exact."""

@@ -31,7 +31,7 @@ from xonnc.lowering.onnx_to_dla.lowering import Array, Cube, cube_shape
 from xonnc.lowering.onnx_to_dla.pooling import averages, cascade, check_planar, pool, pool_windows
 from xonnc.lowering.onnx_to_dla.quantized_functions import Tabled
 from xonnc.lowering.onnx_to_dla.quantized_products import product_of
-from xonnc.lowering.onnx_to_dla.reals import Affine, Bound, Joined, Moved, Reals, Sum
+from xonnc.lowering.onnx_to_dla.reals import Affine, Bound, Joined, Limited, Moved, Reals, Sum
 from xonnc.lowering.onnx_to_dla.tensor import channels_picked, check_softmax, picking, side_by_side
 from xonnc.lowering.planning.shapes import Window
 
@@ -91,8 +91,10 @@ def bounded(reals: Reals, bound: Bound, to: Integers) -> Reals:
             return reals.then(lambda x: limit(x, bound.number))
         case Moved():
             return reals.over(lambda source: bounded(source, bound, to))
+        case Limited():
+            return Limited(reals.source, (*reals.bounds, bound))
         case _:
-            to.refuse("a bound behind a normalisation or product; put a QuantizeLinear between them")
+            return Limited(reals, (bound,))
 
 
 @lowers(AddOp)

@@ -11,10 +11,9 @@ from xdsl.ir import SSAValue
 from xonnc.dialects.dla.attributes import Converter, ConverterAttr, LutAttr
 from xonnc.dialects.dla.engines import CdpOp
 from xonnc.dialects.onnx.op import OnnxOp
-from xonnc.dialects.onnx.ops.math import PReluOp
 from xonnc.dialects.onnx.ops.nn import LRNOp
 from xonnc.formats.nvdla.quantization import LARGEST, LEAST, Grid
-from xonnc.lowering.onnx_to_dla.functions import FUNCTIONS, leaky_relu, tabulated
+from xonnc.lowering.onnx_to_dla.functions import FUNCTIONS, tabulated
 from xonnc.lowering.onnx_to_dla.integers import Integers, lowers
 from xonnc.lowering.onnx_to_dla.lowering import Array, Lowering
 from xonnc.lowering.onnx_to_dla.normalization import check_lrn
@@ -87,14 +86,3 @@ def function(op: OnnxOp, to: Integers) -> Reals:
     """The function from the lookup table, an entry for each integer: exact."""
     source, shape = to.stored_row(op.operands[0])
     return Tabled(source, shape, FUNCTIONS[type(op)](op))
-
-
-@lowers(PReluOp)
-def prelu(op: PReluOp, to: Integers) -> Reals:
-    """`X` where positive, else `slope X` with one slope for all, from the lookup table: exact."""
-    slope = to.real_constant(op.slope)
-    if slope is None or slope.size != 1:
-        to.refuse("slopes that are computed or one for each channel (the lookup table takes one)")
-    source, shape = to.stored_row(op.X)
-    alpha = float(slope.reshape(()))
-    return Tabled(source, shape, lambda x: leaky_relu(x, alpha))

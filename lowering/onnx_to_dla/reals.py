@@ -7,7 +7,7 @@ that adds the bias and clips.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import floor, log2
 from typing import Protocol, TypeAlias
@@ -129,10 +129,10 @@ class Affine:
             shift = round(log2(added.grid.scale / unit))
             summed = Stage(StageFunction.ALU, mode=OperandMode.PER_POINT, shift_value=shift)
             stages.append((summed, added.value))
-        for bound in after:
-            stages = _bounded(stages, bound, unit, to)
+        while after and (bounded := _bounded(stages, after[0], unit)) is not None:
+            stages, after = bounded, after[1:]
         rest = self._rest(added)
-        return to.requantized(self.make(), stages, converter(unit, grid, to, rest))
+        return limited(to.requantized(self.make(), stages, converter(unit, grid, to, rest)), after, grid, to)
 
     def _own_bias(self, added: Sum | None) -> Array:
         """The bias, and what the zero of an added cube takes away."""
@@ -225,14 +225,44 @@ def _matters(bound: Bound, grid: Grid) -> bool:
     return place > LEAST + 0.5 if bound.is_least else place < LARGEST - 0.5
 
 
-def _bounded(stages: list[Operand], bound: Bound, unit: float, to: Lowering) -> list[Operand]:
-    """The stages with a bound behind them."""
+def limited(value: SSAValue, bounds: Sequence[Bound], grid: Grid, to: Lowering) -> SSAValue:
+    """Integers on a grid within bounds: a pass of its own, where the one before has no stage left."""
+    for begin in range(0, len(bounds), 2):
+        stages: list[Operand] = []
+        for bound in bounds[begin : begin + 2]:
+            function = AluFunction.MAX if bound.is_least else AluFunction.MIN
+            number = int(grid.stored(np.array(bound.number)))
+            stages.append((Stage(StageFunction.ALU, function, alu_operand=number), None))
+        value = to.requantized(value, stages, Converter())
+    return value
+
+
+@dataclass(frozen=True)
+class Limited:
+    """Numbers within bounds, whatever makes them: they are limited on the grid."""
+
+    source: Reals
+    bounds: tuple[Bound, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the model's tensor."""
+        return self.source.shape
+
+    def rounded(self, grid: Grid, to: Lowering) -> SSAValue:
+        """The source on the grid, and one more pass where a bound matters there."""
+        bounds = [bound for bound in self.bounds if _matters(bound, grid)]
+        return limited(self.source.rounded(grid, to), bounds, grid, to)
+
+
+def _bounded(stages: list[Operand], bound: Bound, unit: float) -> list[Operand] | None:
+    """The stages with a bound behind them; `None` if there is no room for it."""
     (last, operand), rest = stages[-1], stages[:-1]
     if bound == Bound(0.0, True) and last.act is Activation.NONE:
         return [*rest, (replace(last, act=Activation.RELU), operand)]
     limit = nearest_sums(np.array([bound.number / unit]))
     if limit is None or len(stages) == 2:
-        to.refuse("more bounds than the SDP has stages; let the QuantizeLinear's range be the bound")
+        return None
     function = AluFunction.MAX if bound.is_least else AluFunction.MIN
     number = int(limit.operands[0])
     return [*stages, (Stage(StageFunction.ALU, function, alu_operand=number, shift_value=limit.shift), None)]

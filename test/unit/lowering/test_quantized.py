@@ -220,6 +220,12 @@ def enlarged_much(net: Net) -> onnx.ModelProto:
     return net.model(net.rounded(net("Relu", y)), (1, 2, 64, 64))
 
 
+def bounded_twice(net: Net) -> onnx.ModelProto:
+    y = net("Conv", net.rounded("x0"), net.kernels(40, 4, 1, 1))
+    y = net("Clip", y, net.held(np.float32(-0.5)), net.held(np.float32(0.5)))
+    return net.model(net.rounded(y, 0.02), (1, 4, 3, 3))
+
+
 FUNCTIONS: dict[str, tuple[float, dict[str, Any]]] = {
     "Sigmoid": (1 / 200, {}),
     "Tanh": (1 / 110, {}),
@@ -258,6 +264,7 @@ NETWORKS: dict[str, tuple[Make, int]] = {
     "multiplied": (lambda net: multiplied(net, 0), 2),
     "multiplied with a zero point": (lambda net: multiplied(net, -9), 2),
     "slope and bound": (gated, 1),
+    "bounded twice": (bounded_twice, 1),
     **{
         name: (lambda net, name=name: of_each(net, name, FUNCTIONS[name][0], **FUNCTIONS[name][1]), 1)
         for name in FUNCTIONS
@@ -339,10 +346,9 @@ def scaled_by_channel(net: Net) -> onnx.ModelProto:
     return net.model(x, (1, 4, 3, 3))
 
 
-def bounded_twice(net: Net) -> onnx.ModelProto:
-    y = net("Conv", net.rounded("x0"), net.kernels(4, 4, 1, 1))
-    y = net("Clip", y, net.held(np.float32(-0.5)), net.held(np.float32(0.5)))
-    return net.model(net.rounded(y), (1, 4, 3, 3))
+def difference(net: Net) -> onnx.ModelProto:
+    x = net.rounded("x0")
+    return net.model(net.rounded(net("Sub", net("Conv", x, net.kernels(4, 4, 1, 1)), x)), (1, 4, 3, 3))
 
 
 def one_large_kernel(net: Net) -> onnx.ModelProto:
@@ -374,7 +380,10 @@ def product(net: Net) -> onnx.ModelProto:
         ),
         (open_end, "an output that no QuantizeLinear rounds; put a pair of Quantize- and DequantizeLinear"),
         (scaled_by_channel, "4 scales for one tensor of activations (the engines take one)"),
-        (bounded_twice, "more bounds than the SDP has stages; let the QuantizeLinear's range be the bound"),
+        (
+            difference,
+            "a difference from what no QuantizeLinear rounds; put a pair in front",
+        ),
         (
             one_large_kernel,
             "a 8192x4x4 kernel does not fit the convolution buffer of 131072 bytes (parts of it would round "

@@ -116,8 +116,49 @@ PICKED = [
 ]
 
 
+TWO = {"x": (2, 5, 3, 4), "z": (2, 5, 3, 4)}
+
+ARITHMETIC = [
+    case("difference", "y = Sub(x, z)", inputs=TWO),
+    case("difference from constants", "y = Sub(c, x)", x=(1, 5, 3, 4), weights={"c": (5, 1, 1)}),
+    case("difference of constants", "y = Sub(x, c)", x=(1, 5, 3, 4), weights={"c": (5, 1, 1)}),
+    case("mean", "y = Mean(x, z)", inputs=TWO),
+    case("greatest", "y = Max(x, z)", inputs=TWO),
+    case("greatest of three", "y = Max(x, z, v)", inputs={**TWO, "v": (2, 5, 3, 4)}),
+    case("greatest of a channel", "y = Max(x, z)", inputs={"x": (1, 5, 3, 4), "z": (1, 5, 1, 1)}),
+    case("least and constants", "y = Min(x, c)", x=(1, 5, 3, 4), weights={"c": (5, 3, 1)}),
+    case("least and a number", "y = Min(x, c)", x=(1, 5, 3, 4), weights={"c": (1,)}),
+    case(
+        "bounds",
+        "a = Mul(x, z)\ny = Clip(a, b, c)",
+        inputs=TWO,
+        weights={"b": np.array(-0.4, np.float32), "c": np.array(0.3, np.float32)},
+    ),
+    case("slopes", "y = PRelu(x, s)", x=(2, 5, 3, 4), weights={"s": (5, 1, 1)}),
+    case("a slope", "y = PRelu(x, s)", x=(2, 5, 3, 4), weights={"s": (1, 1, 1)}),
+    case("a power", "y = Pow(x, e)", x=(2, 5, 3, 4), weights={"e": np.array(3, np.float32)}),
+    case("a power of some", "y = Pow(x, e)", x=(2, 5, 3, 4), weights={"e": np.array(0.5, np.float32)}),
+] + [
+    case(name, f"y = {name}(x)", x=(2, 5, 3))
+    for name in (
+        "Acos",
+        "Asin",
+        "Asinh",
+        "Atan",
+        "Ceil",
+        "Cos",
+        "Cosh",
+        "Round",
+        "Sign",
+        "Sin",
+        "Sinh",
+        "Tan",
+    )
+]
+
+
 @pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=str)
-@pytest.mark.parametrize(("nodes", "options"), BATCHES + PICKED)
+@pytest.mark.parametrize(("nodes", "options"), BATCHES + PICKED + ARITHMETIC)
 def test_integers(
     nodes: str, options: dict[str, Any], configuration: Configuration, build: Build, tmp_path: Path
 ):
