@@ -69,6 +69,7 @@ from xonnc.lowering.onnx_to_krnl.lowering import (
     is_native,
 )
 from xonnc.lowering.onnx_to_krnl.points import POINTS, PointPlan, lower_points, plan_points
+from xonnc.lowering.onnx_to_krnl.roundings import write_out_roundings
 from xonnc.targets.cpu import CpuTarget, load_cpu
 
 THEMES = (
@@ -136,6 +137,7 @@ def lower_module(module: ModuleOp, target: CpuTarget, pool: DisposablePool) -> R
 def _lower(block: Block, to: Lowering) -> Reasons:
     """Lowers the ops of a block in order; what becomes one kernel is decided before, from the last op on."""
     write_out_batch_norms(block, to.pool)
+    write_out_roundings(block, to.pool)
     ops = [op for op in block.ops if isinstance(op, OnnxOp) and not isinstance(op, KEPT)]
     to.layouts = plan_layouts(ops, to.target.vector_bytes // 4, POINTS)
     to.absorbed |= to.layouts.chained - set(to.layouts.chains)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import f64, i1, i64
 from xdsl.ir import SSAValue
@@ -13,6 +15,7 @@ from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.types import element_type
 from xonnc.lowering.onnx_to_krnl.casts import from_float, to_float
 from xonnc.lowering.onnx_to_krnl.elements import is_unsigned_element
+from xonnc.lowering.onnx_to_krnl.layouts import constant_of
 from xonnc.lowering.onnx_to_krnl.points import Point, at_each_point, is_float, is_unsigned
 
 Made = SSAValue | None
@@ -91,10 +94,27 @@ def _float_mod(at: Point, keeps_sign: bool, a: SSAValue, b: SSAValue) -> SSAValu
     return chosen(at, is_left, made, at.add(math.CopySignOp(zero, b)))
 
 
+MULTIPLICATIONS: Mapping[float | None, int] = {2.0: 1, 3.0: 2}
+"""Exponents that are a few multiplications, with how many."""
+
+
+def _known(value: SSAValue) -> float | None:
+    """The number that a constant is."""
+    array = constant_of(value)
+    return float(array.reshape(-1)[0]) if array is not None and array.size == 1 else None
+
+
 @at_each_point(onnx.PowOp)
 def power(op: onnx.PowOp, at: Point) -> Made:
     """`X^Y` in the type of X; of two integers exactly, as far as the bits go."""
-    a, b = at(op.X), at(op.Y)
+    a = at(op.X)
+    times = MULTIPLICATIONS.get(_known(op.Y)) if is_float(a) else None
+    if times is not None:
+        made = a
+        for _ in range(times):
+            made = at.add(arith.MulfOp(made, a))
+        return made
+    b = at(op.Y)
     if is_float(a):
         exponent = b if is_float(b) else to_float(at, b, is_unsigned(op.Y), a.type)
         if exponent.type != a.type:

@@ -31,7 +31,7 @@ def model_of(
     """A model from `x` to `outputs`, its nodes as text, weights drawn from a seed or given."""
     sizes = ", ".join(map(str, x))
     given = ", ".join(f"float[] {name}" for name in outputs.split())
-    text = f'<ir_version: 8, opset_import: ["": 15]> g (float[{sizes}] x) => ({given}) {{ {nodes} }}'
+    text = f'<ir_version: 8, opset_import: ["": 19]> g (float[{sizes}] x) => ({given}) {{ {nodes} }}'
     model = onnx_parser.parse_model(text)
     generator = np.random.default_rng(3)
     for name, each in weights.items():
@@ -208,3 +208,40 @@ def test_tiles_fit_the_registers(columns: int, blocks: int, registers: int):
     assert pixels <= columns
     assert width <= blocks
     assert pixels * width >= min(8, columns * blocks)
+
+
+@pytest.mark.parametrize("kind", ["uint8", "int8"])
+def test_a_quantised_network_is_computed_in_blocks(kind: str):
+    nodes = f"""
+        zero = Constant<value = {kind} {{7}}>()
+        zeros = Constant<value = int8[16] {{{", ".join(["0"] * 16)}}}>()
+        step = Constant<value = float {{0.0625}}>()
+        q = QuantizeLinear(x, step, zero)
+        d = DequantizeLinear(q, step, zero)
+        wd = DequantizeLinear<axis=0>(w, steps, zeros)
+        c = Conv<pads=[1,1,1,1]>(d, wd)
+        r = Relu(c)
+        p = QuantizeLinear(r, step, zero)
+        y = DequantizeLinear(p, step, zero)
+    """
+    x = [1, 16, 5, 6]
+    model = model_of(nodes, x, {"steps": np.full(16, 0.03125, np.float32)})
+    weights = np.random.default_rng(1).integers(-127, 128, (16, 16, 3, 3)).astype(np.int8)
+    model.graph.initializer.append(numpy_helper.from_array(weights, "w"))
+    kernels = check(onnx.shape_inference.infer_shapes(model), x)
+    assert [name for name in kernels if name not in ("halo", "block", "unblock")] == [
+        "mul_fused",
+        "conv",
+        "mul_fused",
+    ]
+
+
+def test_small_powers_are_multiplications():
+    nodes = """
+        two = Constant<value = float {2.0}>()
+        three = Constant<value = float {3.0}>()
+        a = Pow(x, two)
+        b = Pow(x, three)
+        y = Sub(a, b)
+    """
+    check(model_of(nodes, [3, 50], {}), [3, 50])

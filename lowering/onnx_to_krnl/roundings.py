@@ -1,0 +1,112 @@
+"""Models with QuantizeLinear and DequantizeLinear in f32: known tensors as reals, pairs as roundings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Block, Operation, SSAValue
+
+from xonnc.dialects.krnl.types import is_integer
+from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.dialects.onnx.locations import derived
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.ops.math import ClipOp, DivOp, MulOp, RoundOp
+from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
+from xonnc.dialects.onnx.types import NONE, element_type
+from xonnc.lowering.onnx_to_krnl.layouts import constant_of
+from xonnc.lowering.onnx_to_krnl.scales import integer_range
+from xonnc.rewriting.patterns import Array
+
+
+def write_out_roundings(block: Block, pool: DisposablePool) -> None:
+    """
+    DequantizeLinear of a known tensor as that tensor in f32, and of QuantizeLinear as
+    `clip(round(x / scale), low - zero, high - zero) scale`, which give the same numbers bit by bit.
+
+    So convolutions have known weights, and roundings join functions of numbers.
+    """
+    for op in list(block.ops):
+        if (
+            isinstance(op, DequantizeLinearOp)
+            and element_type(op.y.type) == f32
+            and not op.block_size.value.data
+        ):
+            _write_out(op, pool)
+
+
+def _write_out(op: DequantizeLinearOp, pool: DisposablePool) -> None:
+    scale = constant_of(op.x_scale)
+    zero = None if op.x_zero_point.type == NONE else constant_of(op.x_zero_point)
+    element = element_type(op.x.type)
+    if (
+        scale is None
+        or element_type(op.x_scale.type) != f32
+        or (zero is None and op.x_zero_point.type != NONE)
+    ):
+        return
+    if element is None or not is_integer(element):
+        return
+    integers, quantize = constant_of(op.x), op.x.owner
+    if integers is not None:
+        _replace(op, _constants(op, [_reals(integers, scale, zero, op.axis.value.data)], pool), [])
+    elif isinstance(quantize, QuantizeLinearOp) and scale.size == 1 and _same(op, quantize):
+        least, greatest = integer_range(element)
+        offset = 0 if zero is None else int(zero.reshape(-1)[0])
+        numbers = [scale.reshape(()), *(np.array(end - offset, np.float32) for end in (least, greatest))]
+        constants = _constants(op, numbers, pool)
+        step, low, high = (constant.output for constant in constants)
+        type_ = [op.y.type]
+        divided = DivOp.create(operands=[quantize.x, step], result_types=type_)
+        rounded = RoundOp.create(operands=[divided.results[0]], result_types=type_)
+        kept = ClipOp.create(operands=[rounded.results[0], low, high], result_types=type_)
+        real = MulOp.create(operands=[kept.results[0], step], result_types=type_)
+        _replace(op, constants, [divided, rounded, kept, real])
+        if not quantize.y.uses.get_length():
+            quantize.detach()
+            quantize.erase()
+
+
+def _reals(integers: Array, scale: Array, zero: Array | None, axis: int) -> Array:
+    """`(x - zero) scale` in f32, where scale and zero are one number or one for each place on an axis."""
+    shape = [1] * integers.ndim
+    if scale.size > 1:
+        shape[axis] = scale.size
+    numbers = integers.astype(np.float32)
+    if zero is not None:
+        numbers -= zero.astype(np.float32).reshape(shape if zero.size > 1 else [1] * integers.ndim)
+    numbers *= scale.reshape(shape)
+    return numbers
+
+
+def _same(op: DequantizeLinearOp, quantize: QuantizeLinearOp) -> bool:
+    """Whether a pair rounds f32 by one scale and zero point."""
+    if element_type(quantize.x.type) != f32 or quantize.precision.value.data:
+        return False
+    pairs = ((op.x_scale, quantize.y_scale), (op.x_zero_point, quantize.y_zero_point))
+    return all(_equal(one, other) for one, other in pairs)
+
+
+def _equal(one: SSAValue, other: SSAValue) -> bool:
+    if one is other or (one.type == NONE and other.type == NONE):
+        return True
+    first, second = constant_of(one), constant_of(other)
+    return first is not None and second is not None and np.array_equal(first, second)
+
+
+def _constants(op: Operation, arrays: Sequence[Array], pool: DisposablePool) -> list[ConstantOp]:
+    return [ConstantOp.from_attr(pool.create(array), derived(op.location)) for array in arrays]
+
+
+def _replace(op: DequantizeLinearOp, constants: Sequence[ConstantOp], made: Sequence[Operation]) -> None:
+    """Puts ops in the place of one; the last gives its result."""
+    for each in made:
+        each.location = derived(op.location)
+    added: list[Operation] = [*constants, *made]
+    added[-1].location = op.location
+    assert op.parent is not None
+    op.parent.insert_ops_before(added, op)
+    op.y.replace_all_uses_with(added[-1].results[0])
+    op.detach()
+    op.erase()
