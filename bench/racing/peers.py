@@ -37,7 +37,7 @@ class Peer:
 def _open_xonnc(path: Path, threads: int) -> Run:
     from xonnc.native import compile_native
 
-    session = compile_native(path, threads=threads)
+    session = compile_native(path, threads=threads, cache=False)
 
     def run(feeds: Feeds) -> Sequence[Array]:
         return [np.asarray(output) for output in session.run(None, feeds)]

@@ -17,7 +17,7 @@ Numbers are little-endian. Code compiled with the file knows size and identity, 
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -57,11 +57,12 @@ class Weights:
     def identity(self) -> int:
         """64 bits that tell these constants from others."""
         digest = sha256()
-        for piece in self._pieces():
+        for piece in self.pieces():
             digest.update(piece)
         return int.from_bytes(digest.digest()[:8], "little")
 
-    def _pieces(self):
+    def pieces(self) -> Iterator[bytes | memoryview]:
+        """The bytes of all constants, and of the gaps between them."""
         for array in self.arrays:
             yield np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
             yield bytes(-array.nbytes % HEADER)
@@ -72,6 +73,6 @@ class Weights:
         with replacing(path) as file:
             if has_header:
                 file.write(header.ljust(HEADER, b"\0"))
-            for piece in self._pieces():
+            for piece in self.pieces():
                 file.write(piece)
         return self.size + (HEADER if has_header else 0)

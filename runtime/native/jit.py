@@ -31,12 +31,17 @@ class _Features(Protocol):
 
 
 class _Engine(Protocol):
+    def add_object_file(self, obj_file: object) -> None: ...
     def finalize_object(self) -> None: ...
     def get_function_address(self, name: str) -> int: ...
 
 
 class _TargetClass(Protocol):
     def from_default_triple(self) -> _Target: ...
+
+
+class _ObjectFileClass(Protocol):
+    def from_data(self, data: bytes) -> object: ...
 
 
 class _Binding(Protocol):
@@ -51,6 +56,8 @@ class _Binding(Protocol):
     def get_host_cpu_features(self) -> _Features: ...
     def parse_assembly(self, text: str) -> object: ...
     def create_mcjit_compiler(self, module: object, machine: _TargetMachine) -> _Engine: ...
+    @property
+    def ObjectFileRef(self) -> _ObjectFileClass: ...
 
 
 @cache
@@ -88,26 +95,45 @@ def object_code(text: str, features: Sequence[str] | None) -> bytes:
     return machine.emit_object(binding.parse_assembly(text))
 
 
-class Code:
-    """Machine code made of LLVM IR; lives as long as this object."""
+def _machine_here(binding: _Binding) -> _TargetMachine:
+    return binding.Target.from_default_triple().create_target_machine(
+        cpu=binding.get_host_cpu_name(),
+        features=binding.get_host_cpu_features().flatten(),
+        opt=2,
+        reloc="default",
+        codemodel="jitdefault",
+    )
 
-    def __init__(self, text: str, names: Mapping[str, object], threads: int = 1) -> None:
+
+def host_identity() -> str:
+    """What machine code for this processor is made for."""
+    binding = _binding()
+    return f"{binding.get_host_cpu_name()} {binding.get_host_cpu_features().flatten()}"
+
+
+def machine_code(text: str) -> bytes:
+    """
+    LLVM IR as machine code for `Code`.
+
+    LLVM's middle end is left out (spec/cpu-performance.md §4).
+    """
+    binding = _binding()
+    return _machine_here(binding).emit_object(binding.parse_assembly(text))
+
+
+class Code:
+    """Machine code in the memory of this process; lives as long as this object."""
+
+    def __init__(self, code: bytes, names: Mapping[str, object], threads: int = 1) -> None:
         """
-        Compiles without LLVM's middle end (spec/cpu-performance.md §4); finds the functions `names`.
+        Loads what `machine_code` makes; finds the functions `names`.
 
         Code for several threads has a pool of them, which starts now and ends with this object. Raises
         `XonncError` if the system gives no threads.
         """
         binding = _binding()
-        module = binding.parse_assembly(text)
-        machine = binding.Target.from_default_triple().create_target_machine(
-            cpu=binding.get_host_cpu_name(),
-            features=binding.get_host_cpu_features().flatten(),
-            opt=2,
-            reloc="default",
-            codemodel="jitdefault",
-        )
-        self._engine = binding.create_mcjit_compiler(module, machine)
+        self._engine = binding.create_mcjit_compiler(binding.parse_assembly(""), _machine_here(binding))
+        self._engine.add_object_file(binding.ObjectFileRef.from_data(code))
         self._engine.finalize_object()
         kind = CFUNCTYPE(None, c_void_p)
         self.entries: dict[str, Entry] = {

@@ -8,6 +8,8 @@ From a model to native code that runs in this process.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.metadata import version
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 import onnx
@@ -18,12 +20,14 @@ from xdsl.dialects.func import FuncOp
 from xonnc.compiler import new_context
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.errors import XonncError, near
-from xonnc.formats.native.program import Program
+from xonnc.formats.native.program import NativeStep, Program
+from xonnc.formats.native.stored import Stored, can_store
 from xonnc.lowering.convert_onnx_to_krnl import has_kernel, lower_module
 from xonnc.lowering.krnl_to_llvm.text import llvm_module, llvm_text
 from xonnc.lowering.native_program import Steps, read_program
 from xonnc.lowering.steering import steering_inputs
-from xonnc.runtime.native.jit import Code, host_features
+from xonnc.runtime.native.cache import key_of, open_cache
+from xonnc.runtime.native.jit import Code, host_features, host_identity, machine_code
 from xonnc.runtime.native.session import Executable, Session, Shapes, Values
 from xonnc.signatures import set_input_values
 from xonnc.simplifier import simplify
@@ -35,19 +39,27 @@ MOST_THREADS = 256
 """Threads that may share a run."""
 
 
-def compile_native(model: str | Path | onnx.ModelProto, target: str = "cpu", threads: int = 1) -> Session:
+def compile_native(
+    model: str | Path | onnx.ModelProto, target: str = "cpu", threads: int = 1, *, cache: bool = True
+) -> Session:
     """
     Compiles the model in a file or in memory for this processor, in this process.
 
     `target` is `cpu`, or a kind of processor (`avx2`) that this one is. Operators without a kernel run
     through the ONNX reference evaluator, which `Session.report` shows. A run is shared out among `threads`
-    threads. Raises `XonncError` for a file that is no model.
+    threads. With `cache`, what was compiled before is read from disk (`xonnc.runtime.native.cache`). Raises
+    `XonncError` for a file that is no model.
     """
     processor = processor_of(target)
     if not 1 <= threads <= MOST_THREADS:
         raise XonncError(f"threads: {threads}; 1 to {MOST_THREADS} can share a run")
 
+    kept = open_cache() if cache else None
+
     def compile_for(shapes: Shapes, values: Values) -> Executable:
+        key = None if kept is None else _key(model, shapes, values, f"{processor.name} {threads}")
+        if kept is not None and key is not None and (found := kept.get(key)) is not None:
+            return _loaded(found, threads)
         module = simplify(
             model, input_shapes=shapes or None, inline_functions=True, fold_overridable=True
         ).module
@@ -55,9 +67,31 @@ def compile_native(model: str | Path | onnx.ModelProto, target: str = "cpu", thr
             context = new_context()
             set_input_values(module, values, DisposablePool.of(context))
             Simplify().apply(context, module)
-        return executable(module, processor, threads)
+        stored = _compiled(module, processor, threads)
+        if kept is not None and key is not None and can_store(stored.program):
+            kept.put(key, stored)
+        return _loaded(stored, threads)
 
     return Session(compile_for)
+
+
+def _key(model: str | Path | onnx.ModelProto, shapes: Shapes, values: Values, options: str) -> str | None:
+    """What a compilation depends on; `None` for models that are not all in one place."""
+    numbers = repr({name: (str(value.dtype), value.tobytes()) for name, value in values.items()})
+    parts = (version("xonnc"), host_identity(), options, repr(sorted(shapes.items())), numbers)
+    texts = [part.encode() for part in parts]
+    if isinstance(model, onnx.ModelProto):
+        content = model.SerializeToString(deterministic=True)
+        return None if _is_scattered(content) else key_of([*texts, content])
+    if not Path(model).is_file() or not Path(model).stat().st_size:
+        return None
+    with Path(model).open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as held:
+        return None if _is_scattered(held) else key_of([*texts, held])
+
+
+def _is_scattered(content: bytes | mmap) -> bool:
+    """Whether a model may have constants in other files, by their location (TensorProto.external_data)."""
+    return content.find(b"location") >= 0
 
 
 def processor_of(target: str, needs_host: bool = True) -> CpuTarget:
@@ -77,15 +111,26 @@ def processor_of(target: str, needs_host: bool = True) -> CpuTarget:
 
 def executable(module: ModuleOp, processor: CpuTarget, threads: int = 1) -> Executable:
     """Machine code of a simplified module, which is taken apart."""
+    return _loaded(_compiled(module, processor, threads), threads)
+
+
+def _compiled(module: ModuleOp, processor: CpuTarget, threads: int) -> Stored:
     context = new_context()
     write_out(module, context, lambda op: not has_kernel(op))
     steering = steering_inputs(module)
     program, steps, kernels = lowered(module, processor, context)
     if not steps:
-        return Executable(program, {}, None, steering)
+        return Stored(program, b"", steering)
     text = llvm_text(llvm_module(kernels, steps, processor.vector_bytes, threads), steps, threads)
-    code = Code(text, dict(steps), threads)
-    return Executable(program, code.entries, code, steering)
+    return Stored(program, machine_code(text), steering)
+
+
+def _loaded(stored: Stored, threads: int) -> Executable:
+    if not stored.code:
+        return Executable(stored.program, {}, None, stored.steering)
+    names = {step.function: step for step in stored.program.steps if isinstance(step, NativeStep)}
+    code = Code(stored.code, names, threads)
+    return Executable(stored.program, code.entries, code, stored.steering)
 
 
 def lowered(

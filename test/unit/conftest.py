@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+
+os.environ["XONNC_CACHE"] = "off"
+"""Tests compile what they say; those of the cache have folders of their own."""
 
 
 @pytest.fixture

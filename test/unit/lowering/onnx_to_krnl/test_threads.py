@@ -14,7 +14,7 @@ from onnx import parser as onnx_parser
 
 from xonnc.errors import XonncError
 from xonnc.native import compile_native
-from xonnc.runtime.native.jit import Code
+from xonnc.runtime.native.jit import Code, machine_code
 from xonnc.runtime.native.session import Session
 
 TASKS = Path("/proc/self/task")
@@ -79,4 +79,4 @@ def test_too_few_threads_of_the_system_are_told():
         define void @run_0(ptr %table) { ret void }
     """
     with pytest.raises(XonncError, match="threads: the system gives 1, 2 were asked for; use fewer"):
-        Code(text, {"run_0": None}, 2)
+        Code(machine_code(text), {"run_0": None}, 2)

@@ -1,0 +1,120 @@
+"""
+Compiled programs on disk: what was compiled before is read.
+
+They are in `XONNC_CACHE`, else `xonnc` in `XDG_CACHE_HOME` or `~/.cache`; `XONNC_CACHE=off` keeps none. The
+oldest go when there is more than `XONNC_CACHE_SIZE` (4 GB).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from hashlib import sha256
+from mmap import mmap
+from pathlib import Path
+
+from xonnc import errors
+from xonnc.errors import XonncError
+from xonnc.formats.native.stored import Stored, read_stored, write_stored
+
+DEFAULT_SIZE = 4_000_000_000
+SUFFIX = ".xonnc"
+UNITS = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}
+
+
+def cache_folder() -> Path | None:
+    """Where programs are kept; `None` if they are not to be."""
+    asked = os.environ.get("XONNC_CACHE")
+    if asked is not None:
+        return None if asked in ("", "off", "0") else Path(asked)
+    home = os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "xonnc"
+
+
+def most_bytes() -> int:
+    """How much may be kept."""
+    asked = os.environ.get("XONNC_CACHE_SIZE")
+    if asked is None:
+        return DEFAULT_SIZE
+    match = re.fullmatch(r"(\d+)([kMG]?)B?", asked.strip())
+    if match is None:
+        raise XonncError(f"XONNC_CACHE_SIZE={asked}: a number of bytes, as 500M or 4G, is expected")
+    return int(int(match[1]) * UNITS[match[2]])
+
+
+@dataclass(frozen=True)
+class Cache:
+    """Programs by key in a folder, which is made when something is kept."""
+
+    folder: Path
+    limit: int
+
+    def get(self, key: str) -> Stored | None:
+        """The program of a key; one that is damaged is removed."""
+        path = self.folder / f"{key}{SUFFIX}"
+        if not path.is_file():
+            return None
+        try:
+            found = read_stored(path)
+            # The time tells which were used least recently.
+            os.utime(path)
+        except XonncError:
+            path.unlink(missing_ok=True)
+            return None
+        except OSError:
+            return None
+        return found
+
+    def put(self, key: str, stored: Stored) -> None:
+        """Keeps a program if there is room; a folder that cannot be written to keeps none."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            path = self.folder / f"{key}{SUFFIX}"
+            write_stored(path, stored)
+            self._make_room(path)
+        except (OSError, XonncError):
+            return
+
+    def _make_room(self, newest: Path) -> None:
+        found = [(path.stat().st_mtime_ns, path.stat().st_size, path) for path in self._files()]
+        total = sum(size for _, size, _ in found)
+        # The newest is last, and goes only if it is too large by itself.
+        for _, size, path in sorted(found, key=lambda each: (each[2] == newest, each[0])):
+            if total <= self.limit:
+                return
+            path.unlink(missing_ok=True)
+            total -= size
+
+    def _files(self) -> Iterable[Path]:
+        return self.folder.glob(f"*{SUFFIX}")
+
+
+def open_cache() -> Cache | None:
+    """The cache that the environment says; `None` for none."""
+    folder = cache_folder()
+    return None if folder is None else Cache(folder, most_bytes())
+
+
+@cache
+def compiler_identity() -> str:
+    """What tells this compiler from others: its own files, by name, size and time."""
+    digest = sha256()
+    for room in sorted(Path(errors.__file__).parent.iterdir()):
+        # Rooms are links where the package is installed from its sources.
+        found = room.resolve().rglob("*") if room.is_dir() else [room]
+        for path in sorted(path for path in found if path.suffix in (".py", ".ll", ".toml")):
+            state = path.stat()
+            digest.update(f"{path}\0{state.st_size}\0{state.st_mtime_ns}\0".encode())
+    return digest.hexdigest()
+
+
+def key_of(parts: Iterable[bytes | mmap]) -> str:
+    """A key of everything that a compilation depends on."""
+    digest = sha256(compiler_identity().encode())
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
+    return digest.hexdigest()

@@ -1,0 +1,190 @@
+"""What was compiled before is read from disk, never what is damaged, never more than there is room for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from xonnc import native
+from xonnc.errors import XonncError
+from xonnc.formats.native.program import Place, Port, Program, Value
+from xonnc.formats.native.stored import Stored, can_store, read_stored, write_stored
+from xonnc.runtime.native.cache import Cache, cache_folder, most_bytes, open_cache
+
+X = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a cache that is on."""
+    monkeypatch.setenv("XONNC_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+def model_of(operator: str = "Tanh", factor: float = 3.0) -> onnx.ModelProto:
+    value = helper.make_tensor_value_info
+    nodes = [helper.make_node(operator, ["x"], ["t"]), helper.make_node("Mul", ["t", "c"], ["y"])]
+    graph = helper.make_graph(
+        nodes,
+        "model",
+        [value("x", TensorProto.FLOAT, [3, 4])],
+        [value("y", TensorProto.FLOAT, [3, 4])],
+        [numpy_helper.from_array(np.full([3, 4], factor, np.float32), "c")],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def result(model: onnx.ModelProto | Path) -> object:
+    return native.compile_native(model).run(None, {"x": X})[0]
+
+
+def forbid(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From now on nothing is compiled."""
+
+    def fail(*_: object) -> object:
+        raise AssertionError("compiled again")
+
+    monkeypatch.setattr(native, "machine_code", fail)
+
+
+@pytest.mark.parametrize("is_file", [False, True])
+def test_the_second_time_is_read(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_file: bool
+) -> None:
+    model: onnx.ModelProto | Path = model_of()
+    if is_file:
+        model = tmp_path / "model.onnx"
+        model.write_bytes(model_of().SerializeToString())
+    first = result(model)
+    forbid(monkeypatch)
+    assert np.array_equal(np.asarray(first), np.asarray(result(model)))
+    assert len(list(folder.iterdir())) == 1
+
+
+def test_other_constants_targets_and_threads_are_other_programs(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result(model_of())
+    forbid(monkeypatch)
+    with pytest.raises(AssertionError, match="compiled again"):
+        native.compile_native(model_of(factor=4.0))
+    with pytest.raises(AssertionError, match="compiled again"):
+        native.compile_native(model_of(), "portable")
+    with pytest.raises(AssertionError, match="compiled again"):
+        native.compile_native(model_of(), threads=2)
+    with pytest.raises(AssertionError, match="compiled again"):
+        native.compile_native(model_of(), cache=False)
+
+
+def flip(place: int) -> Callable[[bytes], bytes]:
+    def damage(held: bytes) -> bytes:
+        return held[:place] + bytes([held[place] ^ 1]) + held[place + 1 :]
+
+    return damage
+
+
+def cut(end: int) -> Callable[[bytes], bytes]:
+    def damage(held: bytes) -> bytes:
+        return held[:end]
+
+    return damage
+
+
+DAMAGES = (flip(0), flip(9), flip(20), flip(45), flip(70), flip(2000), flip(-8), cut(-1), cut(30), cut(0))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    DAMAGES,
+    ids=["magic", "version", "sizes", "digest", "description", "code", "constants", "short", "head", "empty"],
+)
+def test_a_damaged_program_is_compiled_again(folder: Path, damage: Callable[[bytes], bytes]) -> None:
+    wanted = result(model_of())
+    (kept,) = folder.iterdir()
+    whole = kept.read_bytes()
+    kept.write_bytes(damage(whole))
+    with pytest.raises(XonncError, match=r"\.xonnc: "):
+        read_stored(kept)
+    assert np.array_equal(np.asarray(wanted), np.asarray(result(model_of())))
+    assert len(kept.read_bytes()) == len(whole)
+
+
+def test_what_is_pythons_is_not_kept() -> None:
+    assert not can_store(Program(values=[Value(Place.HELD, (1,), np.dtype(np.float32))]))
+    assert not can_store(Program(inputs=[Port("x", 0, (1,), np.dtype(np.object_))]))
+    assert can_store(Program(values=[Value(Place.INPUT, (1,), np.dtype(np.float32))]))
+
+
+def test_models_with_files_of_constants_are_not_kept(folder: Path, tmp_path: Path) -> None:
+    model = model_of()
+    (tmp_path / "c.bin").write_bytes(np.full([3, 4], 3, np.float32).tobytes())
+    constant = model.graph.initializer[0]
+    constant.ClearField("raw_data")
+    constant.data_location = TensorProto.EXTERNAL
+    constant.external_data.add(key="location", value="c.bin")
+    (tmp_path / "model.onnx").write_bytes(model.SerializeToString())
+    result(tmp_path / "model.onnx")
+    assert not folder.exists()
+
+
+def test_the_oldest_go(tmp_path: Path) -> None:
+    stored = Stored(Program(), b"x" * 900, [])
+    cache = Cache(tmp_path, 2500)
+    for key in "abc":
+        cache.put(key, stored)
+        if key == "b":
+            assert cache.get("a") is not None
+    assert {path.stem for path in tmp_path.iterdir()} == {"a", "c"}
+    Cache(tmp_path, 100).put("d", stored)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_cannot_be_written_keeps_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    cache = Cache(tmp_path / "file" / "cache", 1000)
+    cache.put("a", Stored(Program(), b"", []))
+    assert cache.get("a") is None
+
+
+def test_small_floats_are_stored(tmp_path: Path) -> None:
+    bfloat16 = np.dtype("bfloat16")
+    array = np.array([1.5, -2], bfloat16)
+    program = Program(values=[Value(Place.CONSTANT, (2,), bfloat16, constant=array)])
+    write_stored(tmp_path / "p", Stored(program, b"", ["k"]))
+    found = read_stored(tmp_path / "p")
+    constant = found.program.values[0].constant
+    assert constant is not None
+    assert constant.dtype == bfloat16
+    assert np.array_equal(constant, array)
+    assert found.steering == ["k"]
+
+
+def test_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    for asked in ("off", "", "0"):
+        monkeypatch.setenv("XONNC_CACHE", asked)
+        assert open_cache() is None
+    monkeypatch.delenv("XONNC_CACHE")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/there")
+    assert cache_folder() == Path("/there/xonnc")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", "/home/me")
+    assert cache_folder() == Path("/home/me/.cache/xonnc")
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"), [("12", 12), ("3k", 3000), ("500MB", 500_000_000), ("4G", 4 * 10**9)]
+)
+def test_how_much(monkeypatch: pytest.MonkeyPatch, text: str, wanted: int) -> None:
+    monkeypatch.setenv("XONNC_CACHE_SIZE", text)
+    assert most_bytes() == wanted
+
+
+def test_how_much_of_what(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XONNC_CACHE_SIZE", "lots")
+    with pytest.raises(XonncError, match="XONNC_CACHE_SIZE=lots: a number of bytes, as 500M or 4G"):
+        most_bytes()
