@@ -23,6 +23,7 @@ from xonnc.lowering.onnx_to_krnl.layouts import Blocked
 from xonnc.lowering.onnx_to_krnl.linear import plain_product
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
 from xonnc.lowering.onnx_to_krnl.movement import padded
+from xonnc.lowering.onnx_to_krnl.pools import general_average_pool, general_max_pool
 from xonnc.lowering.onnx_to_krnl.window import MOST_PLACES, Window, window_of
 
 
@@ -161,8 +162,9 @@ def _depthwise(op: nn.ConvOp, source: SSAValue, window: Window, to: Lowering) ->
 @lowers(nn.MaxPoolOp, MaxPoolSingleOutOp)
 def max_pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, to: Lowering) -> str | None:
     """The largest number of each window."""
-    if isinstance(op, nn.MaxPoolOp) and op.Indices.type != NONE:
-        return "with the places of the largest as a result"
+    has_places = isinstance(op, nn.MaxPoolOp) and op.Indices.type != NONE
+    if has_places or not _is_written_out(op.operands[0], values_of(op.kernel_shape) or (), to):
+        return general_max_pool(op, to)
 
     def combine(kernel: Kernel, total: SSAValue, x: SSAValue, _: int) -> SSAValue:
         return kernel.add(arith.MaximumfOp(total, x))
@@ -176,6 +178,8 @@ def average_pool(op: nn.AveragePoolOp, to: Lowering) -> str | None:
     shape, out = to.shape(op.X)[2:], to.shape(op.Y)[2:]
     kernel = values_of(op.kernel_shape) or ()
     window = window_of(op, kernel, shape, out)
+    if not _is_written_out(op.X, kernel, to):
+        return general_average_pool(op, window, to)
     given = values_of(op.pads) or (0,) * (2 * len(shape))
     ends = given[len(shape) :] if op.auto_pad.data == "NOTSET" else window.ends
     inside = np.zeros(window.padded)
@@ -202,6 +206,11 @@ def average_pool(op: nn.AveragePoolOp, to: Lowering) -> str | None:
     return _pool("averagepool", op, op.X, op.Y, 0.0, combine, shares, to)
 
 
+def _is_written_out(value: SSAValue, kernel: Sequence[int], to: Lowering) -> bool:
+    """Whether the places of a window are written out one by one."""
+    return to.element(value) == f32 and prod(kernel) <= MOST_PLACES
+
+
 def _pool(
     name: str,
     op: nn.MaxPoolOp | nn.AveragePoolOp | MaxPoolSingleOutOp,
@@ -214,8 +223,6 @@ def _pool(
 ) -> str | None:
     element, shape, out = to.element(value), to.shape(value), to.shape(result)
     window = window_of(op, values_of(op.kernel_shape) or (), shape[2:], out[2:])
-    if element != f32 or prod(window.kernel) > MOST_PLACES:
-        return f"not of f32, or a window of more than {MOST_PLACES} places"
     if result in to.layouts.blocked:
         _blocked_pool(name, (value, result), window, (start, combine), shares, to)
         return None

@@ -1,0 +1,403 @@
+"""
+LSTM, GRU and RNN as loops over time.
+
+The products of all steps' inputs with the weights are one product before; what is left of a step are products
+of the state, and functions of numbers. Gates lie in rows of the weights: of LSTM i o f c, of GRU z r h.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import f32, f64, i32
+from xdsl.ir import Attribute, SSAValue
+
+from xonnc.dialects.onnx.ops import rnn
+from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.onnx_to_krnl.copies import Side, copy, fill, loop, plain
+from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
+from xonnc.lowering.onnx_to_krnl.sums import Factor, accumulate
+
+Recurrent = rnn.LSTMOp | rnn.GRUOp | rnn.RNNOp
+Activation = Callable[[Scalar], Scalar]
+
+DEFAULT_ALPHA = {
+    "LeakyRelu": 0.01,
+    "ThresholdedRelu": 1.0,
+    "ScaledTanh": 1.0,
+    "HardSigmoid": 0.2,
+    "Elu": 1.0,
+    "Affine": 1.0,
+}
+"""What `activation_alpha` is where it is not given, by the description of RNN in ONNX."""
+
+DEFAULT_BETA = {"ScaledTanh": 1.0, "HardSigmoid": 0.5, "Affine": 0.0}
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    """Steps, batch, inputs, hidden numbers, gates; and whether the batch comes first in what is given."""
+
+    steps: int
+    batch: int
+    inputs: int
+    hidden: int
+    gates: int
+    is_batch_first: bool
+
+
+@dataclass(frozen=True)
+class _Direction:
+    """One direction: its number, whether it goes back, and its activations."""
+
+    number: int
+    is_back: bool
+    functions: Sequence[Activation]
+    clip: float | None
+
+
+@lowers(rnn.LSTMOp, rnn.GRUOp, rnn.RNNOp)
+def recurrent(op: Recurrent, to: Lowering) -> str | None:
+    """A kernel for each direction."""
+    element = to.element(op.X)
+    if element not in (f32, f64):
+        return "not of f32 or f64"
+    shape = to.shape(op.X)
+    is_batch_first = bool(op.layout.value.data)
+    steps, batch = (shape[1], shape[0]) if is_batch_first else shape[:2]
+    directions, rows, hidden = to.shape(op.R)
+    sizes = _Sizes(steps, batch, shape[2], hidden, rows // hidden, is_batch_first)
+    chosen = [_direction(op, number, directions) for number in range(directions)]
+    known = [each for each in chosen if each is not None]
+    if len(known) != len(chosen):
+        return "an activation that ONNX does not name"
+    cell = isinstance(op, rnn.LSTMOp)
+    states = 2 if cell else 1
+    every = to.allocate([directions, steps, batch, hidden], element)
+    held = [to.allocate([directions, batch, hidden], element) for _ in range(states)]
+    starts = [op.initial_h, op.initial_c] if isinstance(op, rnn.LSTMOp) else [op.initial_h]
+    for state, start in zip(held, starts, strict=True):
+        _begin(state, start, (directions, sizes), element, to)
+    projected = _project(op, sizes, directions, element, to)
+    for each in known:
+        _run(op, each, sizes, (projected, every, held), element, to)
+    _give(op, every, held, sizes, directions, to)
+    return None
+
+
+def _direction(op: Recurrent, number: int, directions: int) -> _Direction | None:
+    if isinstance(op, rnn.LSTMOp):
+        default = ["Sigmoid", "Tanh", "Tanh"]
+    else:
+        default = ["Sigmoid", "Tanh"] if isinstance(op, rnn.GRUOp) else ["Tanh"]
+    count = len(default)
+    names = [] if op.activations is None else [name.data for name in op.activations]
+    # Of RNN two are the default whatever the directions.
+    if len(names) < count * directions:
+        names = default * directions
+    alphas = iter([] if op.activation_alpha is None else [each.value.data for each in op.activation_alpha])
+    betas = iter([] if op.activation_beta is None else [each.value.data for each in op.activation_beta])
+    found: list[Activation] = []
+    for place, given in enumerate(names[: count * directions]):
+        name = next((each for each in NAMES if each.lower() == given.lower()), None)
+        if name is None:
+            return None
+        alpha = next(alphas, DEFAULT_ALPHA[name]) if name in DEFAULT_ALPHA else 0.0
+        beta = next(betas, DEFAULT_BETA[name]) if name in DEFAULT_BETA else 0.0
+        if place // count == number:
+            found.append(_activation(name, alpha, beta))
+    is_back = op.direction.data == "reverse" or number == 1
+    return _Direction(number, is_back, found, None if op.clip is None else op.clip.value.data)
+
+
+NAMES = (
+    "Affine",
+    "Elu",
+    "HardSigmoid",
+    "LeakyRelu",
+    "Relu",
+    "ScaledTanh",
+    "Sigmoid",
+    "Softplus",
+    "Softsign",
+    "Tanh",
+    "ThresholdedRelu",
+)
+
+
+def _activation(name: str, alpha: float, beta: float) -> Activation:
+    def function(x: Scalar) -> Scalar:
+        match name:
+            case "Affine":
+                return x * alpha + beta
+            case "Elu":
+                return (x < 0.0).choose((x.exp() - 1.0) * alpha, x)
+            case "HardSigmoid":
+                return (x * alpha + beta).between(0.0, 1.0)
+            case "LeakyRelu":
+                return (x < 0.0).choose(x * alpha, x)
+            case "Relu":
+                return x.at_least(0.0)
+            case "ScaledTanh":
+                return (x * beta).tanh() * alpha
+            case "Sigmoid":
+                return 1.0 / ((-x).exp() + 1.0)
+            case "Softplus":
+                return x.at_least(0.0) + ((-x.abs()).exp() + 1.0).log()
+            case "Softsign":
+                return x / (x.abs() + 1.0)
+            case "Tanh":
+                return x.tanh()
+            case _:
+                return (x >= alpha).choose(x, 0.0)
+
+    return function
+
+
+def _begin(
+    state: SSAValue, start: SSAValue, sizes: tuple[int, _Sizes], element: Attribute, to: Lowering
+) -> None:
+    """The first state: as given, or 0."""
+    directions, size = sizes
+    shape = [directions, size.batch, size.hidden]
+    if start.type == NONE:
+        fill(state, prod(shape), 0, to)
+        return
+    order = [1, 0, 2] if size.is_batch_first else [0, 1, 2]
+    source = Side(to.buffer(start), [shape[axis] for axis in order], [loop(axis) for axis in order])
+    copy("state", shape, Side(state, shape, plain(3)), source, to)
+
+
+def _project(op: Recurrent, sizes: _Sizes, directions: int, element: Attribute, to: Lowering) -> SSAValue:
+    """The inputs of all steps times the weights: by direction, step or batch as given, batch or step, row."""
+    rows, places = sizes.gates * sizes.hidden, sizes.steps * sizes.batch
+    made = to.allocate([directions, places, rows], element)
+    fill(made, directions * places * rows, 0, to)
+    a = Factor(to.buffer(op.X), [1, places, sizes.inputs], element)
+    b = Factor(to.buffer(op.W), [directions, sizes.inputs, rows], element, is_transposed=True)
+    turned = to.allocate([directions, sizes.inputs, rows], element)
+    # Rows side by side, so that sums go in vectors.
+    source = Side(b.buffer, b.stored_shape, [loop(0), loop(2), loop(1)])
+    copy("weights", b.shape, Side(turned, b.shape, plain(3)), source, to)
+    accumulate(
+        made, [directions], (places, rows, sizes.inputs), (a, Factor(turned, b.shape, element)), element, to
+    )
+    return made
+
+
+def _run(
+    op: Recurrent,
+    way: _Direction,
+    sizes: _Sizes,
+    buffers: tuple[SSAValue, SSAValue, Sequence[SSAValue]],
+    element: Attribute,
+    to: Lowering,
+) -> None:
+    """All steps of one direction."""
+    projected, every, states = buffers
+    directions, rows, _ = to.shape(op.R)
+    hidden, batch = sizes.hidden, sizes.batch
+    gates = to.allocate([2, rows], element)
+    state = [directions, batch, hidden]
+    written = [(every, [directions, sizes.steps, batch, hidden]), *((each, state) for each in states)]
+    written.append((gates, [2, rows]))
+    outer = [batch, sizes.steps] if sizes.is_batch_first else [sizes.steps, batch]
+    read = [(projected, [directions, *outer, rows]), (to.buffer(op.R), [directions, rows, hidden])]
+    optional: list[tuple[SSAValue, Sequence[int]]] = [(op.B, [directions, 2, rows])]
+    if isinstance(op, rnn.LSTMOp):
+        optional.append((op.P, [directions, 3, hidden]))
+    read += [(to.buffer(value), list(shape)) for value, shape in optional if value.type != NONE]
+    types = [buffer_type(shape, element) for _, shape in (*written, *read)]
+    has_lengths = op.sequence_lens.type != NONE
+    if has_lengths:
+        types.append(buffer_type([batch], i32))
+        read.append((to.buffer(op.sequence_lens), [batch]))
+    kernel = Kernel(types)
+    held = list(kernel.buffers)
+    step = _Step(kernel, op, way, sizes, held, len(states), element)
+    with kernel.loops([batch, sizes.steps]) as (image, time):
+        if not has_lengths:
+            turn = kernel.plus(kernel.index(sizes.steps - 1), _minus(kernel, time)) if way.is_back else time
+            step.emit(image, turn, None)
+        else:
+            length = Scalar(kernel, kernel.load(held[-1], [image])).to(INDEX).between(0, sizes.steps)
+            now = Scalar(kernel, time)
+            is_inside = now < length
+            place = is_inside.choose(length - 1 - now, now) if way.is_back else now
+            step.emit(image, place.value, is_inside)
+    name = type(op).name.removeprefix("onnx.").lower()
+    to.call(name, kernel, [buffer for buffer, _ in written], [buffer for buffer, _ in read])
+
+
+def _minus(kernel: Kernel, index: SSAValue) -> SSAValue:
+    return (-Scalar(kernel, index)).value
+
+
+class _Step:
+    """One step of one sequence; where it is beyond the sequence's end the state stays and the output is 0."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        op: Recurrent,
+        way: _Direction,
+        sizes: _Sizes,
+        held: Sequence[SSAValue],
+        states: int,
+        element: Attribute,
+    ) -> None:
+        self.kernel, self.op, self.way, self.sizes, self.element = kernel, op, way, sizes, element
+        self.every, self.hidden = held[0], held[1]
+        self.cell = held[2] if states == 2 else None
+        self.gates = held[1 + states]
+        self.projected, self.weights = held[2 + states], held[3 + states]
+        rest = list(held[4 + states :])
+        self.bias = rest.pop(0) if op.B.type != NONE else None
+        self.peephole = rest.pop(0) if isinstance(op, rnn.LSTMOp) and op.P.type != NONE else None
+        self.number = kernel.index(way.number)
+
+    def load(self, buffer: SSAValue, *place: SSAValue) -> Scalar:
+        """A number of a buffer."""
+        return Scalar(self.kernel, self.kernel.load(buffer, place))
+
+    def emit(self, image: SSAValue, time: SSAValue, is_inside: Scalar | None) -> None:
+        """Sums of all gates, then what becomes of them."""
+        at = [image, time] if self.sizes.is_batch_first else [time, image]
+        rows = self.sizes.gates * self.sizes.hidden
+        self._sum(at, image, 0, rows)
+        if isinstance(self.op, rnn.GRUOp) and not self.op.linear_before_reset.value.data:
+            self._reset(at, image)
+        with self.kernel.loops([self.sizes.hidden]) as (place,):
+            before = self.load(self.hidden, self.number, image, place)
+            made = self._state(image, place, before)
+            if is_inside is not None:
+                made = is_inside.choose(made, before)
+            self.kernel.store(made.value, self.hidden, [self.number, image, place])
+            shown = made if is_inside is None else is_inside.choose(made, 0.0)
+            self.kernel.store(shown.value, self.every, [self.number, time, image, place])
+            if self.cell is not None:
+                self._keep_cell(image, place, is_inside)
+
+    def _sum(self, at: Sequence[SSAValue], image: SSAValue, first: int, count: int) -> None:
+        """Row 0: inputs with their bias; row 1: the state's part with its bias."""
+        kernel, index = self.kernel, self.kernel.index
+        with kernel.loops([count]) as (gate,):
+            row = kernel.scaled(gate, 1, first)
+            start = kernel.number(0.0, self.element)
+            with kernel.reducing([self.sizes.hidden], [start]) as (inner, held, results):
+                state = self.load(self.hidden, self.number, image, inner[0])
+                weight = self.load(self.weights, self.number, row, inner[0])
+                results.append((Scalar(kernel, held[0]) + state * weight).value)
+            own, part = self.load(self.projected, self.number, *at, row), Scalar(kernel, results[0])
+            if self.bias is not None:
+                own = own + self.load(self.bias, self.number, index(0), row)
+                part = part + self.load(self.bias, self.number, index(1), row)
+            kernel.store(own.value, self.gates, [index(0), row])
+            kernel.store(part.value, self.gates, [index(1), row])
+
+    def _reset(self, at: Sequence[SSAValue], image: SSAValue) -> None:
+        """The state's part of the hidden gate of GRU, of the state times the reset gate."""
+        kernel, index, hidden = self.kernel, self.kernel.index, self.sizes.hidden
+        with kernel.loops([hidden]) as (gate,):
+            row = kernel.scaled(gate, 1, hidden)
+            reset = self.way.functions[0](self.clipped(self.gate(0, row) + self.gate(1, row)))
+            kernel.store(reset.value, self.gates, [index(0), row])
+        with kernel.loops([hidden]) as (gate,):
+            row = kernel.scaled(gate, 1, 2 * hidden)
+            start = kernel.number(0.0, self.element)
+            with kernel.reducing([hidden], [start]) as (inner, held, results):
+                state = self.load(self.hidden, self.number, image, inner[0])
+                reset = self.gate(0, kernel.scaled(inner[0], 1, hidden))
+                weight = self.load(self.weights, self.number, row, inner[0])
+                results.append((Scalar(kernel, held[0]) + state * reset * weight).value)
+            part = Scalar(kernel, results[0])
+            if self.bias is not None:
+                part = part + self.load(self.bias, self.number, index(1), row)
+            kernel.store(part.value, self.gates, [index(1), row])
+
+    def gate(self, part: int, row: SSAValue) -> Scalar:
+        """A sum."""
+        return self.load(self.gates, self.kernel.index(part), row)
+
+    def clipped(self, x: Scalar) -> Scalar:
+        """Between the bounds that `clip` says."""
+        return x if self.way.clip is None else x.between(-self.way.clip, self.way.clip)
+
+    def _both(self, number: int, place: SSAValue) -> Scalar:
+        row = self.kernel.scaled(place, 1, number * self.sizes.hidden)
+        return self.gate(0, row) + self.gate(1, row)
+
+    def _state(self, image: SSAValue, place: SSAValue, before: Scalar) -> Scalar:
+        functions = self.way.functions
+        if isinstance(self.op, rnn.RNNOp):
+            return functions[0](self.clipped(self._both(0, place)))
+        if isinstance(self.op, rnn.GRUOp):
+            return self._gated(place, before)
+        cell = self._cell(image, place)
+        out = self._both(1, place)
+        if self.peephole is not None:
+            out = out + self.load(self.peephole, self.number, self.kernel.index(1), place) * cell
+        row = self.kernel.scaled(place, 1, 3 * self.sizes.hidden)
+        # The new cell waits where its gate was, until the state is written.
+        self.kernel.store(cell.value, self.gates, [self.kernel.index(0), row])
+        return functions[0](self.clipped(out)) * functions[2](cell)
+
+    def _gated(self, place: SSAValue, before: Scalar) -> Scalar:
+        assert isinstance(self.op, rnn.GRUOp)
+        functions, hidden = self.way.functions, self.sizes.hidden
+        update = functions[0](self.clipped(self._both(0, place)))
+        row = self.kernel.scaled(place, 1, 2 * hidden)
+        part = self.gate(1, row)
+        if self.op.linear_before_reset.value.data:
+            part = functions[0](self.clipped(self._both(1, place))) * part
+        new = functions[1](self.clipped(self.gate(0, row) + part))
+        return (1.0 - update) * new + update * before
+
+    def _cell(self, image: SSAValue, place: SSAValue) -> Scalar:
+        assert isinstance(self.op, rnn.LSTMOp)
+        assert self.cell is not None
+        functions = self.way.functions
+        before = self.load(self.cell, self.number, image, place)
+        gates = [self._both(number, place) for number in (0, 2, 3)]
+        if self.peephole is not None:
+            for gate, number in ((0, 0), (1, 2)):
+                weight = self.load(self.peephole, self.number, self.kernel.index(number), place)
+                gates[gate] = gates[gate] + weight * before
+        into = functions[0](self.clipped(gates[0]))
+        is_coupled = bool(self.op.input_forget.value.data)
+        kept = 1.0 - into if is_coupled else functions[0](self.clipped(gates[1]))
+        return kept * before + into * functions[1](self.clipped(gates[2]))
+
+    def _keep_cell(self, image: SSAValue, place: SSAValue, is_inside: Scalar | None) -> None:
+        assert self.cell is not None
+        made = self.gate(0, self.kernel.scaled(place, 1, 3 * self.sizes.hidden))
+        if is_inside is not None:
+            made = is_inside.choose(made, self.load(self.cell, self.number, image, place))
+        self.kernel.store(made.value, self.cell, [self.number, image, place])
+
+
+def _give(
+    op: Recurrent, every: SSAValue, states: Sequence[SSAValue], sizes: _Sizes, directions: int, to: Lowering
+) -> None:
+    """The results, their axes as the layout says."""
+    shape = [directions, sizes.steps, sizes.batch, sizes.hidden]
+    if op.Y.type != NONE:
+        order = [2, 1, 0, 3] if sizes.is_batch_first else [1, 0, 2, 3]
+        _turned(op.Y, every, shape, order, to)
+    results = [op.Y_h, op.Y_c] if isinstance(op, rnn.LSTMOp) else [op.Y_h]
+    for result, state in zip(results, states, strict=True):
+        if result.type != NONE:
+            order = [1, 0, 2] if sizes.is_batch_first else [0, 1, 2]
+            _turned(result, state, [directions, sizes.batch, sizes.hidden], order, to)
+
+
+def _turned(
+    result: SSAValue, source: SSAValue, shape: Sequence[int], order: Sequence[int], to: Lowering
+) -> None:
+    sizes = [shape[axis] for axis in order]
+    target = Side(to.result(result), sizes, [loop(axis) for axis in order])
+    copy("result", shape, target, Side(source, shape, plain(len(shape))), to)

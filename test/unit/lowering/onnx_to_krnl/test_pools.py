@@ -1,0 +1,119 @@
+"""Pools of other types, large windows, places of the largest, powers, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from native_nodes import Array, Node, check
+
+RANDOM = np.random.default_rng(16)
+
+
+def floats(*shape: int) -> npt.NDArray[np.float32]:
+    return RANDOM.normal(size=shape).astype(np.float32)
+
+
+WINDOWS: dict[str, tuple[Sequence[int], Mapping[str, list[int] | str]]] = {
+    "plain": ((2, 3, 7, 8), {"kernel_shape": [2, 3]}),
+    "padded": ((1, 2, 6, 6), {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1], "strides": [2, 2]}),
+    "dilated": ((1, 1, 7, 7), {"kernel_shape": [2, 2], "dilations": [2, 3]}),
+    "of a row": ((1, 3, 12), {"kernel_shape": [4], "strides": [3]}),
+    "of a volume": ((1, 1, 4, 5, 4), {"kernel_shape": [2, 2, 2]}),
+    "large": ((1, 1, 12, 12), {"kernel_shape": [9, 9], "pads": [3, 3, 2, 2]}),
+    "same": ((1, 1, 7, 7), {"kernel_shape": [3, 3], "auto_pad": "SAME_LOWER", "strides": [2, 2]}),
+}
+
+
+def largest(x: Array, said: Mapping[str, list[int] | str]) -> tuple[Array, Array]:
+    """By the definition, places in rows: the reference evaluator of onnx 1.23 has other shapes."""
+    size = integers(said, "kernel_shape", 1, x.ndim - 2)
+    pads = [1] * 4 if "auto_pad" in said else integers(said, "pads", 0, 2 * len(size))
+    strides, dilations = integers(said, "strides", 1, len(size)), integers(said, "dilations", 1, len(size))
+    around = [(0, 0), (0, 0), *zip(pads[: len(size)], pads[len(size) :], strict=True)]
+    numbers = np.pad(x.astype(np.float64), around, constant_values=-np.inf)
+    places = np.pad(np.arange(x.size).reshape(x.shape), around)
+    best, found = None, np.zeros(())
+    for step in np.ndindex(*size):
+        at = tuple(
+            slice(a * d, whole - (k - 1 - a) * d, stride)
+            for a, d, whole, k, stride in zip(step, dilations, numbers.shape[2:], size, strides, strict=True)
+        )
+        here, place = numbers[(slice(None), slice(None), *at)], places[(slice(None), slice(None), *at)]
+        found = place if best is None else np.where(here > best, place, found)
+        best = here if best is None else np.maximum(best, here)
+    assert best is not None
+    return best.astype(x.dtype), found.astype(np.int64)
+
+
+def integers(said: Mapping[str, list[int] | str], name: str, default: int, count: int) -> list[int]:
+    given = said.get(name)
+    return given if isinstance(given, list) else [default] * count
+
+
+@pytest.mark.parametrize("case", WINDOWS)
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "float16", "float64"])
+def test_the_largest_of_other_types(case: str, dtype: str):
+    shape, attributes = WINDOWS[case]
+    x = (np.abs(floats(*shape)) * 30 % 100).astype(dtype)
+    check(Node("MaxPool", [x], attributes, opset=12, expected=[largest(x, attributes)[0]]))
+
+
+@pytest.mark.parametrize("order", [0, 1])
+@pytest.mark.parametrize("case", WINDOWS)
+def test_the_place_of_the_largest(case: str, order: int):
+    shape, attributes = WINDOWS[case]
+    x = floats(*shape)
+    values, places = largest(x, attributes)
+    if order:
+        spatial = np.arange(int(np.prod(shape[2:]))).reshape(tuple(reversed(shape[2:])))
+        turned, size = spatial.transpose().reshape(-1), spatial.size
+        places = np.asarray(places, np.int64) // size * size + turned[np.asarray(places, np.int64) % size]
+    check(Node("MaxPool", [x], {**attributes, "storage_order": order}, outputs=2, expected=[values, places]))
+
+
+@pytest.mark.parametrize("counts_pads", [0, 1])
+@pytest.mark.parametrize("case", WINDOWS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_means(case: str, counts_pads: int, dtype: type[np.generic]):
+    shape, attributes = WINDOWS[case]
+    rtol = 2e-3 if dtype is np.float16 else 1e-4
+    inputs = [floats(*shape).astype(dtype)]
+    check(Node("AveragePool", inputs, {**attributes, "count_include_pad": counts_pads}, opset=19, rtol=rtol))
+
+
+@pytest.mark.parametrize("p", [1, 2, 3])
+@pytest.mark.parametrize("case", ["plain", "dilated", "of a row", "of a volume"])
+def test_roots_of_sums_of_powers(case: str, p: int):
+    shape, attributes = WINDOWS[case]
+    check(Node("LpPool", [floats(*shape)], {**attributes, "p": p}, rtol=1e-4))
+
+
+def test_pads_add_nothing_to_powers():
+    x = np.full((1, 1, 2), 3, np.float32)
+    attributes = {"kernel_shape": [2], "pads": [1, 1]}
+    check(Node("LpPool", [x], attributes, expected=[np.array([[[3, 18**0.5, 3]]], np.float32)]))
+
+
+@pytest.mark.parametrize("p", [1, 2, 3])
+def test_roots_of_whole_channels(p: int):
+    x = floats(2, 3, 4, 5)
+    wanted = np.sum(np.abs(x) ** p, axis=(2, 3), keepdims=True) ** np.float32(1 / p)
+    check(Node("GlobalLpPool", [x], {"p": p}, expected=[np.asarray(wanted, np.float32)], rtol=1e-4))
+
+
+@pytest.mark.parametrize("larger", [False, True])
+def test_the_way_back(larger: bool):
+    x = floats(1, 2, 4, 6)
+    attributes = {"kernel_shape": [2, 2], "strides": [2, 2]}
+    pooled, places = Node("MaxPool", [x], attributes, outputs=2).wanted()
+    inputs = [pooled, places, np.array([1, 2, 5, 7])] if larger else [pooled, places]
+    check(Node("MaxUnpool", inputs, attributes, constant=[2] if larger else []))
+
+
+def test_places_outside_are_left_out():
+    inputs = [np.ones((1, 1, 1, 2), np.float32), np.array([[[[-7, 10**12]]]])]
+    wanted = np.zeros((1, 1, 2, 4), np.float32)
+    check(Node("MaxUnpool", inputs, {"kernel_shape": [2, 2], "strides": [2, 2]}, expected=[wanted]))
