@@ -5,18 +5,24 @@ from __future__ import annotations
 import argparse
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from xonnc.errors import XonncError
 from xonnc.targets import load_target
 from xonnc.tools.console import quantity, row, size
 
 if TYPE_CHECKING:
+    import onnx
     from xdsl.dialects.builtin import ModuleOp
 
+    from xonnc.calibration import Sample
     from xonnc.formats.nvdla.calibration import Ranges
     from xonnc.formats.nvdla.performance import HardwareLayer, Performance
+    from xonnc.roundings import Rounding
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,15 +34,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--calib", type=Path, metavar="FILE", help="round a model of floats to 8 bits by this"
     )
+    parser.add_argument(
+        "--calibrate",
+        type=Path,
+        metavar="DATA",
+        help="samples of the inputs (.npz, .npy, a folder): what rounding to 8 bits does to each value",
+    )
     parser.add_argument("--total", action="store_true", help="leave the table of layers out")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     """Estimates and prints."""
-    cost = _cost(args)
+    cost, roundings = _cost(args)
     if args.json:
-        print(json.dumps(as_json(cost), indent=2))
+        measured = {} if roundings is None else {"roundings": [rounding_json(one) for one in roundings]}
+        print(json.dumps(as_json(cost) | measured, indent=2))
         return 0
     target = load_target(args.target)
     print(f"{args.model.name} on {cost.target} at {cost.clock_mhz:g} MHz, {target.dram_gb_per_s:g} GB/s")
@@ -46,29 +59,101 @@ def run(args: argparse.Namespace) -> int:
         print()
         for line in table(cost.layers):
             print(line)
+    if roundings is not None:
+        print()
+        for line in rounding_table(roundings):
+            print(line)
     return 0
 
 
-def _cost(args: argparse.Namespace) -> Performance:
+def _cost(args: argparse.Namespace) -> tuple[Performance, list[Rounding] | None]:
     from xonnc.formats.nvdla.checks.check import read_checked
     from xonnc.formats.nvdla.performance import performance
 
     if args.model.suffix == ".nvdla":
+        if args.calibrate:
+            raise XonncError(f"{args.model}: a loadable has no values of floats; give --calibrate the model")
         target = load_target(args.target)
-        return performance(read_checked(args.model, target), target)
+        return performance(read_checked(args.model, target), target), None
     from xonnc.compiler import compile_model
-    from xonnc.formats.nvdla.calibration import read_calibration
-    from xonnc.lowering.quantize_onnx import name_values
 
-    if not args.calib:
-        return compile_model(args.model, args.target).report.performance
-    ranges = read_calibration(args.calib)
+    if not (args.calibrate or args.calib):
+        return compile_model(args.model, args.target).report.performance, None
+    rounds = _Rounding(args)
+    cost = compile_model(args.model, args.target, rounds.watch, rounds.calibrate).report.performance
+    return cost, rounds.measured() if args.calibrate else None
 
-    def calibrate(module: ModuleOp) -> Ranges:
-        name_values(module)
-        return ranges
 
-    return compile_model(args.model, args.target, calibrate=calibrate).report.performance
+class _Rounding:
+    """The model before and after it is rounded, and the samples."""
+
+    def __init__(self, args: argparse.Namespace):
+        self._args = args
+        self._floats: onnx.ModelProto | None = None
+        self._quantized: onnx.ModelProto | None = None
+        self._samples: list[Sample] = []
+
+    def calibrate(self, module: ModuleOp) -> Ranges:
+        """The ranges of the table, else of the samples."""
+        from xonnc.calibration import calibrate_module
+        from xonnc.formats.nvdla.calibration import read_calibration
+        from xonnc.formats.onnx.exporter import export_proto
+        from xonnc.lowering.quantize_onnx import is_quantized, name_values
+
+        if self._args.calib:
+            name_values(module)
+            found = read_calibration(self._args.calib)
+        else:
+            found = calibrate_module(module, self._read(module))
+        if self._args.calibrate and not is_quantized(module):
+            self._floats = export_proto(module)
+        return found
+
+    def watch(self, stage: str, module: ModuleOp) -> None:
+        """Keeps the rounded model."""
+        from xonnc.formats.onnx.exporter import export_proto
+
+        if stage == "simplified" and self._args.calibrate:
+            self._read(module)
+            self._quantized = export_proto(module)
+
+    def measured(self) -> list[Rounding]:
+        """What the samples show."""
+        from xonnc.roundings import measured
+
+        assert self._quantized is not None, "compiling passes all stages"
+        return measured(self._quantized, self._floats, self._samples)
+
+    def _read(self, module: ModuleOp) -> list[Sample]:
+        from xonnc.calibration import input_shapes, read_samples
+
+        if not self._samples:
+            self._samples = read_samples(self._args.calibrate, input_shapes(module))
+        return self._samples
+
+
+def rounding_table(roundings: Sequence[Rounding]) -> list[str]:
+    """A line for each rounded value."""
+    rows: list[tuple[str, ...]] = [("value", "made by", "type", "scale", "zero", "saturated", "SNR dB")]
+    rows += [
+        (
+            one.name,
+            one.operator,
+            one.element,
+            f"{one.scale:.4g}",
+            f"{one.zero_point}",
+            f"{one.saturated:.3%}" if one.saturated else "–",
+            f"{one.signal_to_noise:.1f}" if isfinite(one.signal_to_noise) else "–",
+        )
+        for one in roundings
+    ]
+    return aligned(rows)
+
+
+def rounding_json(one: Rounding) -> dict[str, object]:
+    """A rounded value; no decibels where nothing changes."""
+    noise = one.signal_to_noise if isfinite(one.signal_to_noise) else None
+    return {**asdict(one), "signal_to_noise": noise}
 
 
 def totals(cost: Performance) -> list[tuple[str, str]]:
@@ -112,7 +197,12 @@ def table(layers: tuple[HardwareLayer, ...]) -> list[str]:
                 size(layer.traffic_bytes),
             )
         )
-    widths = [max(len(cells[column]) for cells in rows) for column in range(len(head))]
+    return aligned(rows)
+
+
+def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Cells in columns."""
+    widths = [max(len(cells[column]) for cells in rows) for column in range(len(rows[0]))]
     return [
         "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True)).rstrip()
         for cells in rows

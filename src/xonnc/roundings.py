@@ -1,0 +1,229 @@
+"""
+What rounding to 8 bits does to each value of a network: scale, saturation, signal to noise against floats.
+
+    roundings = measured(quantized, floats, samples)
+
+Both models run on the samples in onnxruntime; weights of floats are rounded as the lowering rounds them. The
+engines' own roundings, half a step behind each pass, are not among them.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf, log10
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+from onnx import helper, numpy_helper
+
+from xonnc.errors import XonncError
+from xonnc.lowering.onnx_to_dla.integers import nearest_kernels
+from xonnc.runtime.reference import Reference
+
+Array = npt.NDArray[Any]
+Sample = Mapping[str, Array]
+
+OUTPUT_AXES = {"Conv": 0, "ConvTranspose": 1, "Gemm": 1, "MatMul": 1}
+"""Operators with weights, and the axis of their outputs; a Gemm with `transB` has them first."""
+
+
+@dataclass(frozen=True)
+class Rounding:
+    """
+    One rounded value: the operator that makes it, its grid, and what samples show.
+
+    `saturated` is the share of numbers beyond the grid's ends; `signal_to_noise` is in decibels, infinite
+    where nothing changes, all that has happened before included.
+    """
+
+    name: str
+    operator: str
+    element: str
+    scale: float
+    zero_point: int
+    saturated: float
+    signal_to_noise: float
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A QuantizeLinear and its DequantizeLinear: the value in front, in the model of floats, and behind."""
+
+    before: str
+    floats: str
+    behind: str
+    operator: str
+    scale: float
+    zero: Array
+    centre: float
+
+    @property
+    def limits(self) -> tuple[int, int]:
+        """The ends of the integers."""
+        found = np.iinfo(self.zero.dtype)
+        return int(found.min), int(found.max)
+
+
+@dataclass
+class _Tally:
+    """Sums over all samples."""
+
+    signal: float = 0.0
+    noise: float = 0.0
+    saturated: int = 0
+    numbers: int = 0
+
+    def add(self, pair: _Pair, exact: Array, before: Array, behind: Array) -> None:
+        """One more sample."""
+        wide = exact.astype(np.float64) - pair.centre
+        least, largest = pair.limits
+        places = before.astype(np.float64) / pair.scale + float(pair.zero.reshape(()))
+        self.signal += float(np.square(wide).sum())
+        self.noise += float(np.square(behind.reshape(wide.shape) - wide).sum())
+        self.saturated += int(((places < least - 0.5) | (places > largest + 0.5)).sum())
+        self.numbers += wide.size
+
+    @property
+    def decibels(self) -> float:
+        """Signal to noise."""
+        if not self.noise:
+            return inf
+        return 10 * log10(self.signal / self.noise) if self.signal else -inf
+
+
+def measured(
+    quantized: onnx.ModelProto, floats: onnx.ModelProto | None, samples: Sequence[Sample]
+) -> list[Rounding]:
+    """
+    What the roundings of `quantized` do over all samples (arrays by input name), in the order of the model.
+
+    `floats` is the model without them; where there is none, `quantized` without its pairs. Raises
+    `XonncError` for no samples, no roundings, or if onnxruntime fails.
+    """
+    if not samples:
+        raise XonncError("no samples to measure roundings with")
+    pairs = list(_pairs(quantized, floats))
+    if not pairs:
+        raise XonncError("no roundings in the model; give a calibration, or a model with QuantizeLinear")
+    exact_model = _without_pairs(quantized) if floats is None else floats
+    tallies = [_Tally() for _ in pairs]
+    with tempfile.TemporaryDirectory() as folder:
+        exact = _Run(exact_model, [pair.floats for pair in pairs], Path(folder) / "floats.onnx")
+        names = [name for pair in pairs for name in (pair.before, pair.behind)]
+        rounded = _Run(_with_rounded_weights(quantized), names, Path(folder) / "rounded.onnx")
+        for sample in samples:
+            one, other = exact(sample), rounded(sample)
+            for pair, tally in zip(pairs, tallies, strict=True):
+                tally.add(pair, one[pair.floats], other[pair.before], other[pair.behind])
+    return [
+        Rounding(
+            pair.floats,
+            pair.operator,
+            str(pair.zero.dtype),
+            pair.scale,
+            int(pair.zero.reshape(())),
+            tally.saturated / max(tally.numbers, 1),
+            tally.decibels,
+        )
+        for pair, tally in zip(pairs, tallies, strict=True)
+    ]
+
+
+class _Run:
+    """A model, some of whose values are looked at."""
+
+    def __init__(self, model: onnx.ModelProto, names: Sequence[str], path: Path):
+        own = onnx.ModelProto()
+        own.CopyFrom(model)
+        inputs = {one.name for one in own.graph.input}
+        self._names = [name for name in dict.fromkeys(names) if name not in inputs]
+        del own.graph.output[:]
+        infos = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in self._names]
+        own.graph.output.extend(infos)
+        path.write_bytes(own.SerializeToString())
+        self._reference = Reference(path) if self._names else None
+
+    def __call__(self, sample: Sample) -> dict[str, Array]:
+        """The values, inputs among them."""
+        found = [] if self._reference is None else self._reference.run(sample)
+        return {**sample, **dict(zip(self._names, found, strict=True))}
+
+
+def _pairs(quantized: onnx.ModelProto, floats: onnx.ModelProto | None) -> Iterator[_Pair]:
+    """The pairs on computed values with one scale; those on constants are the model's own matter."""
+    graph, constants = quantized.graph, _constants(quantized)
+    makers = {name: node for node in graph.node for name in node.output}
+    known = None if floats is None else _values(floats)
+    for node in graph.node:
+        maker = makers.get(node.input[0]) if node.op_type == "DequantizeLinear" else None
+        if maker is None or maker.op_type != "QuantizeLinear" or maker.input[0] in constants:
+            continue
+        before, scale = maker.input[0], constants.get(maker.input[1])
+        zero = constants.get(maker.input[2]) if len(maker.input) > 2 else np.zeros((), np.uint8)
+        if scale is None or zero is None or scale.size != 1:
+            continue
+        source, centre = makers.get(before), 0.0
+        name = next((each for each in (before, node.output[0]) if known is None or each in known), None)
+        if name is None and source is not None and source.op_type == "Add":
+            name, moved = source.input[0], constants.get(source.input[1])
+            centre = 0.0 if moved is None else -float(moved.reshape(()))
+            source = makers.get(name)
+            name = name if known is not None and name in known else None
+        if name is None:
+            continue
+        operator = "input" if source is None else source.op_type
+        yield _Pair(before, name, node.output[0], operator, float(scale.reshape(())), zero, centre)
+
+
+def _values(model: onnx.ModelProto) -> set[str]:
+    return {name for node in model.graph.node for name in node.output} | {
+        one.name for one in model.graph.input
+    }
+
+
+def _constants(model: onnx.ModelProto) -> dict[str, Array]:
+    found = {one.name: numpy_helper.to_array(one) for one in model.graph.initializer}
+    for node in model.graph.node:
+        if node.op_type == "Constant" and node.attribute and node.attribute[0].name == "value":
+            found[node.output[0]] = numpy_helper.to_array(node.attribute[0].t)
+    return found
+
+
+def _without_pairs(quantized: onnx.ModelProto) -> onnx.ModelProto:
+    """The model of floats that a quantised one is of; weights stay what they are."""
+    own = onnx.ModelProto()
+    own.CopyFrom(quantized)
+    constants = _constants(own)
+    makers = {name: node for node in own.graph.node for name in node.output}
+    passed: dict[str, str] = {}
+    for node in own.graph.node:
+        for place, name in enumerate(node.input):
+            node.input[place] = passed.get(name, name)
+        maker = makers.get(node.input[0]) if node.op_type == "DequantizeLinear" else None
+        if maker is not None and maker.op_type == "QuantizeLinear" and maker.input[0] not in constants:
+            passed[node.output[0]] = maker.input[0]
+    return own
+
+
+def _with_rounded_weights(quantized: onnx.ModelProto) -> onnx.ModelProto:
+    """Weights of floats as the 8-bit integers that the engines are given."""
+    own = onnx.ModelProto()
+    own.CopyFrom(quantized)
+    held = {one.name: one for one in own.graph.initializer}
+    for node in own.graph.node:
+        if node.op_type not in OUTPUT_AXES or len(node.input) < 2 or node.input[1] not in held:
+            continue
+        numbers = numpy_helper.to_array(held[node.input[1]])
+        axis = (
+            0 if any(one.name == "transB" and one.i for one in node.attribute) else OUTPUT_AXES[node.op_type]
+        )
+        if numbers.dtype.kind != "f" or numbers.ndim < 2:
+            continue
+        rounded = np.moveaxis(nearest_kernels(np.moveaxis(numbers, axis, 0)).numbers, 0, axis)
+        held[node.input[1]].CopyFrom(numpy_helper.from_array(rounded.astype(numbers.dtype), node.input[1]))
+    return own
