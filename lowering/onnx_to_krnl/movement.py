@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import prod
-
 import numpy as np
 from xdsl.ir import SSAValue
 
@@ -12,7 +9,7 @@ from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.ops import math, tensor
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.blocks import join
-from xonnc.lowering.onnx_to_krnl.copies import Along, Side, copy, fill, loop, plain
+from xonnc.lowering.onnx_to_krnl.copies import Along, Side, copy, loop, plain
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering, moves
 from xonnc.lowering.onnx_to_krnl.points import Point, at_each_point
 from xonnc.rewriting.patterns import Array
@@ -76,7 +73,7 @@ def split(op: tensor.SplitOp | tensor.SplitV11Op | tensor.SplitV13Op, to: Loweri
 def slice_(op: tensor.SliceOp, to: Lowering) -> str | None:
     """A part of each axis, in steps that may go backwards."""
     shape, sizes = to.shape(op.data), to.shape(op.output)
-    starts, axes, steps = _integers(op.starts, to), _integers(op.axes, to), _integers(op.steps, to)
+    starts, axes, steps = integers_of(op.starts, to), integers_of(op.axes, to), integers_of(op.steps, to)
     if starts is None or (axes is None and op.axes.type != NONE) or (steps is None and op.steps.type != NONE):
         return "starts, axes or steps that are no constants"
     axes = list(range(len(starts))) if axes is None else axes
@@ -128,48 +125,18 @@ def space_to_depth(op: tensor.SpaceToDepthOp, to: Lowering) -> str | None:
     """Squares of pixels become blocks of channels."""
     n, c, h, w = to.shape(op.input)
     size = op.blocksize.value.data
-    sizes = (n, size, size, c, h // size, w // size)
+    is_depth_first = op.mode.data == "DCR"
+    sizes = (
+        (n, size, size, c, h // size, w // size)
+        if is_depth_first
+        else (n, c, size, size, h // size, w // size)
+    )
     shape = (n, c, h // size, size, w // size, size)
-    source = Side(to.buffer(op.input), shape, [loop(number) for number in (0, 3, 4, 1, 5, 2)])
+    # Loops: image, (channel,) row in the block, column in the block, (channel,) row, column.
+    order = (0, 3, 4, 1, 5, 2) if is_depth_first else (0, 1, 4, 2, 5, 3)
+    source = Side(to.buffer(op.input), shape, [loop(number) for number in order])
     copy("spacetodepth", sizes, Side(to.result(op.output), sizes, plain(6)), source, to)
     return None
-
-
-@moves(tensor.PadOp, tensor.PadV13Op, tensor.PadV18Op, tensor.PadV19Op)
-def pad(op: tensor.PadOp | tensor.PadV13Op | tensor.PadV18Op | tensor.PadV19Op, to: Lowering) -> str | None:
-    """A constant around the input."""
-    pads = _integers(op.pads, to)
-    value = None if op.constant_value.type == NONE else to.constant(op.constant_value)
-    if pads is None or (value is None and op.constant_value.type != NONE):
-        return "pads or a value that are no constants"
-    shape = to.shape(op.data)
-    axes: Sequence[int] | None = list(range(len(shape)))
-    if not isinstance(op, tensor.PadV13Op) and op.axes.type != NONE:
-        axes = _integers(op.axes, to)
-    if op.mode.data != "constant" or min(pads) < 0 or axes is None:
-        return f"pads of mode {op.mode.data}, below 0, or on axes that are no constants"
-    begins = [0] * len(shape)
-    for axis, begin in zip(axes, pads, strict=False):
-        begins[axis] = begin
-    number = 0 if value is None else as_stored(value)
-    source = to.buffer(op.data)
-    padded(to.result(op.output), to.shape(op.output), source, shape, begins, number, to)
-    return None
-
-
-def padded(
-    target: SSAValue,
-    sizes: Sequence[int],
-    source: SSAValue,
-    shape: Sequence[int],
-    begins: Sequence[int],
-    value: float,
-    to: Lowering,
-) -> None:
-    """Writes the source into the middle of a buffer that holds `value` elsewhere."""
-    fill(target, prod(sizes), value, to)
-    places = [loop(axis, offset=begin) for axis, begin in enumerate(begins)]
-    copy("pad", shape, Side(target, sizes, places), Side(source, shape, plain(len(shape))), to)
 
 
 def as_stored(value: Array) -> float:
@@ -180,7 +147,8 @@ def as_stored(value: Array) -> float:
     return first.view(f"i{first.dtype.itemsize}").item()
 
 
-def _integers(value: SSAValue, to: Lowering) -> list[int] | None:
+def integers_of(value: SSAValue, to: Lowering) -> list[int] | None:
+    """The numbers of a constant; `None` if it is none, or not there."""
     if value.type == NONE:
         return None
     array = to.constant(value)

@@ -11,7 +11,7 @@ from xonnc.dialects.onnx.ops.extra import BatchNormalizationInferenceModeOp
 from xonnc.dialects.onnx.ops.nn import LRNOp
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
-from xonnc.lowering.onnx_to_krnl.movement import padded
+from xonnc.lowering.onnx_to_krnl.padding import padded
 
 MOST_CHANNELS = 32
 """Channels around one that are written out one by one."""

@@ -317,18 +317,25 @@ def softmax(op: Softmax, to: Lowering) -> str | None:
             x = kernel.read(source, [before, inner[0], after], element)
             results.append(kernel.add(arith.MaximumfOp(held[0], x)))
         largest = results[0]
+        # What lies in the result meanwhile must not be rounded to less than is computed with.
+        is_kept = number == element
         with kernel.reducing([sizes[1]], [kernel.number(0.0, number)]) as (inner, held, results):
             place = [before, inner[0], after]
             x = kernel.add(arith.SubfOp(kernel.read(source, place, element), largest))
             power = kernel.add(math.ExpOp(x))
-            kernel.write(x if is_log else power, out, place, element)
+            if is_kept:
+                kernel.store(x if is_log else power, out, place)
             results.append(kernel.add(arith.AddfOp(held[0], power)))
         total = kernel.add(math.LogOp(results[0])) if is_log else results[0]
         if not is_log:
             total = kernel.add(arith.DivfOp(kernel.number(1.0, number), total))
         with kernel.loops([sizes[1]]) as (index,):
             place = [before, index, after]
-            x = kernel.read(out, place, element)
+            if is_kept:
+                x = kernel.load(out, place)
+            else:
+                x = kernel.add(arith.SubfOp(kernel.read(source, place, element), largest))
+                x = x if is_log else kernel.add(math.ExpOp(x))
             kernel.write(
                 kernel.add((arith.SubfOp if is_log else arith.MulfOp)(x, total)), out, place, element
             )

@@ -22,7 +22,7 @@ from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.layouts import Blocked
 from xonnc.lowering.onnx_to_krnl.linear import plain_product
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
-from xonnc.lowering.onnx_to_krnl.movement import padded
+from xonnc.lowering.onnx_to_krnl.padding import padded
 from xonnc.lowering.onnx_to_krnl.pools import general_average_pool, general_max_pool
 from xonnc.lowering.onnx_to_krnl.window import MOST_PLACES, Window, window_of
 

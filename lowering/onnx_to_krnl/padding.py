@@ -1,0 +1,124 @@
+"""Tensors with more around them, or less."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i64
+from xdsl.ir import SSAValue
+
+from xonnc.dialects.onnx.ops import tensor
+from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.onnx_to_krnl.copies import Along, Side, copy, fill, loop, plain
+from xonnc.lowering.onnx_to_krnl.kernel import INDEX, Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering import Lowering, moves
+from xonnc.lowering.onnx_to_krnl.movement import as_stored, integers_of
+
+Pad = tensor.PadOp | tensor.PadV13Op | tensor.PadV18Op | tensor.PadV19Op
+
+
+@moves(tensor.PadOp, tensor.PadV13Op, tensor.PadV18Op, tensor.PadV19Op)
+def pad(op: Pad, to: Lowering) -> str | None:
+    """Elements around the input, or (pads below 0) fewer: a constant, the edge, or the input again."""
+    shape = to.shape(op.data)
+    pads = _pads(op, len(shape), to)
+    if pads is None:
+        return "pads or axes that are no constants"
+    if op.mode.data != "constant":
+        return _from_input(op, pads, to)
+    source = to.buffer(op.data)
+    given = [] if op.constant_value.type == NONE else [to.buffer(op.constant_value)]
+    constant = to.constant(op.constant_value) if given else None
+    target, sizes = to.result(op.output), to.shape(op.output)
+    if given and constant is None:
+        spread = Side(given[0], [1], [Along()])
+        copy("fill", [prod(sizes)], Side(target, [prod(sizes)], plain(1)), spread, to)
+    else:
+        fill(target, prod(sizes), 0 if constant is None else as_stored(constant), to)
+    _middle(target, sizes, source, shape, [begin for begin, _ in pads], to)
+    return None
+
+
+def _pads(op: Pad, rank: int, to: Lowering) -> list[tuple[int, int]] | None:
+    """How many elements come before and behind each axis."""
+    given = integers_of(op.pads, to)
+    axes: Sequence[int] | None = range(rank)
+    if not isinstance(op, tensor.PadV13Op) and op.axes.type != NONE:
+        axes = integers_of(op.axes, to)
+    if given is None or axes is None:
+        return None
+    pads = [(0, 0)] * rank
+    for place, axis in enumerate(axes):
+        pads[axis % rank] = given[place], given[len(axes) + place]
+    return pads
+
+
+def padded(
+    target: SSAValue,
+    sizes: Sequence[int],
+    source: SSAValue,
+    shape: Sequence[int],
+    begins: Sequence[int],
+    value: float,
+    to: Lowering,
+) -> None:
+    """Writes the source into the middle of a buffer that holds `value` elsewhere."""
+    fill(target, prod(sizes), value, to)
+    _middle(target, sizes, source, shape, begins, to)
+
+
+def _middle(
+    target: SSAValue,
+    sizes: Sequence[int],
+    source: SSAValue,
+    shape: Sequence[int],
+    begins: Sequence[int],
+    to: Lowering,
+) -> None:
+    """Copies what both have; the source begins at `begins` in the target, which may be before it."""
+    kept = [
+        min(size + min(begin, 0), whole - max(begin, 0))
+        for size, whole, begin in zip(shape, sizes, begins, strict=True)
+    ]
+    if min(kept, default=1) <= 0:
+        return
+    write = [loop(axis, offset=max(begin, 0)) for axis, begin in enumerate(begins)]
+    read = [loop(axis, offset=max(-begin, 0)) for axis, begin in enumerate(begins)]
+    copy("pad", kept, Side(target, sizes, write), Side(source, shape, read), to)
+
+
+def _from_input(op: Pad, pads: Sequence[tuple[int, int]], to: Lowering) -> str | None:
+    """Each element of the result from one of the input; a table for each padded axis tells from where."""
+    shape, sizes, element = to.shape(op.data), to.shape(op.output), to.element(op.data)
+    if 0 in shape:
+        return "an operand is empty"
+    tables = {
+        axis: to.packed(_places(size, begin, end, op.mode.data))
+        for axis, (size, (begin, end)) in enumerate(zip(shape, pads, strict=True))
+        if begin or end
+    }
+    types = [buffer_type(sizes, element), buffer_type(shape, element)]
+    kernel = Kernel([*types, *[buffer_type([sizes[axis]], i64) for axis in tables]])
+    out, source, *places = kernel.buffers
+    with kernel.loops(sizes) as loops:
+        at = list(loops)
+        for axis, table in zip(tables, places, strict=True):
+            at[axis] = kernel.add(arith.IndexCastOp(kernel.load(table, [loops[axis]]), INDEX))
+        kernel.store(kernel.load(source, at if shape else []), out, loops if shape else [])
+    buffers = [to.buffer(op.data), *tables.values()]
+    to.call(f"pad_{op.mode.data}", kernel, [to.result(op.output)], buffers)
+    return None
+
+
+def _places(size: int, begin: int, end: int, mode: str) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Where along an axis each element comes from: the nearest, or the axis there and back or again."""
+    places = np.arange(-begin, size + end, dtype=np.int64)
+    if mode == "edge":
+        return np.clip(places, 0, size - 1)
+    if mode == "wrap":
+        return places % size
+    there = places % max(2 * (size - 1), 1)
+    return np.minimum(there, max(2 * (size - 1), 1) - there) if size > 1 else np.zeros_like(places)
