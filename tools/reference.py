@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import cast
 
 from xdsl.passes import ModulePass
 
+from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.registry import op_classes
 from xonnc.formats.nvdla.checks.catalogue import RULES
 from xonnc.formats.nvdla.constants import Precision
 from xonnc.formats.nvdla.geometry import pdp_line_width
+from xonnc.formats.onnx.function_nodes import has_body
 from xonnc.formats.onnx.opsets import identity_of_class
+from xonnc.formats.onnx.schemas import newest_opset
 from xonnc.lowering.convert_onnx_to_dla import TABLES
+from xonnc.lowering.convert_onnx_to_krnl import LOWERINGS, MOVES, POINTS
 from xonnc.targets import NvdlaTarget, limits, load_target, target_names
 from xonnc.tools.peer_flags import PEER_FLAGS, spelled
 from xonnc.tools.refusals import refusals
@@ -26,6 +30,7 @@ ROOT = Path(__file__).resolve().parents[1]
 def pages() -> Mapping[str, str]:
     """The generated pages by their file name in `docs`."""
     return {
+        "native-operators.md": _native_operators(),
         "nvdla-checks.md": _nvdla_checks(),
         "nvdla-limits.md": _nvdla_limits(),
         "nvdla-operators.md": _nvdla_operators(),
@@ -79,6 +84,51 @@ def dla_operators(precision: str) -> Mapping[str, str]:
         if identity := identity_of_class(op):
             found[identity.op_type] = " ".join((function.__doc__ or "").split())
     return dict(sorted(found.items()))
+
+
+@dataclass(frozen=True)
+class NativeOperator:
+    """How native code runs an operator, and of which elements."""
+
+    how: str
+    elements: str
+
+
+def native_operators() -> Mapping[str, NativeOperator]:
+    """How native code runs each ONNX operator that it takes, in alphabetical order."""
+    found: dict[str, NativeOperator] = {}
+    for op, function in {**LOWERINGS, **POINTS}.items():
+        identity = identity_of_class(op) if issubclass(op, OnnxOp) else None
+        if identity is not None and identity.op_type not in found:
+            text = " ".join((function.__doc__ or "").split()) or "A function of numbers."
+            elements = "any but strings" if op in MOVES else "numbers"
+            found[identity.op_type] = NativeOperator(text, elements)
+    for name in operators():
+        if name not in found and has_body("", name, newest_opset("") or 1):
+            found[name] = NativeOperator("Written out by the function that ONNX defines it by.", "as in that")
+    return dict(sorted(found.items()))
+
+
+def _native_operators() -> str:
+    rows = native_operators()
+    kernels = sum(each.elements != "as in that" for each in rows.values())
+    lines = [
+        "# Operators in native code",
+        "",
+        "Written by `python -m xonnc.tools.reference` from the lowering functions. Every other operator, and",
+        "a form of these that is not lowered, is a call of the ONNX reference evaluator on the host;",
+        "`Session.report()` names it and tells why. Numbers are truth values, integers of 2 to 64 bits, f16,",
+        "f32, f64, bf16 and the smaller floats; what has 16 bits or less is computed in f32 and rounded.",
+        "",
+        f"{kernels} operators have kernels, {len(rows) - kernels} more are written out by others.",
+        "",
+        "| operator | runs as | elements |",
+        "|---|---|---|",
+    ]
+    for name, row in rows.items():
+        how = row.how.replace("|", "\\|")
+        lines.append(f"| `{name}` | {how} | {row.elements} |")
+    return "\n".join(lines) + "\n"
 
 
 def _nvdla_checks() -> str:

@@ -71,9 +71,11 @@ UNARY: Sequence[tuple[type[Operation], type[Operation]]] = (
 
 
 def _register_unary(kind: type[Operation], becomes: type[Operation]) -> None:
-    @at_each_point(kind)
     def function(op: Operation, at: Point) -> Made:
         return unary(becomes, at, at(op.operands[0]))
+
+    function.__doc__ = f"`{kind.name.removeprefix('onnx.').lower()} X`, of floats."
+    at_each_point(kind)(function)
 
 
 for _kind, _becomes in UNARY:
@@ -218,12 +220,14 @@ COMPARISONS: Sequence[tuple[type[Operation], str, str, str]] = (
 
 
 def _register_comparison(kind: type[Operation], floats: str, signed: str, unsigned: str) -> None:
-    @at_each_point(kind)
     def function(op: Operation, at: Point) -> Made:
         a, b = (at(value) for value in op.operands)
         if is_float(a):
             return at.add(arith.CmpfOp(a, b, floats))
         return at.add(arith.CmpiOp(a, b, unsigned if is_unsigned(op.operands[0]) else signed))
+
+    function.__doc__ = "Two numbers compared; what is no number is neither equal, less nor greater."
+    at_each_point(kind)(function)
 
 
 for _comparison in COMPARISONS:
@@ -240,10 +244,12 @@ LOGIC: Sequence[tuple[type[Operation], type[Operation]]] = (
 
 
 def _register_logic(kind: type[Operation], becomes: type[Operation]) -> None:
-    @at_each_point(kind)
     def function(op: Operation, at: Point) -> Made:
         a, b = (at(value) for value in op.operands)
         return at.add(becomes.create(operands=[a, b], result_types=[a.type]))
+
+    function.__doc__ = "Truth values, or all bits of integers, brought together one by one."
+    at_each_point(kind)(function)
 
 
 for _kind, _becomes in LOGIC:

@@ -60,6 +60,7 @@ def lowers(
                 assert isinstance(op, kind)
                 return function(op, to)
 
+            checked.__doc__ = function.__doc__
             LOWERINGS[kind] = checked
         return function
 

@@ -51,6 +51,7 @@ def at_each_point(
                 assert isinstance(op, kind)
                 return function(op, at)
 
+            checked.__doc__ = function.__doc__
             POINTS[kind] = checked
         return function
 

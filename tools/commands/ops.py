@@ -8,7 +8,8 @@ import json
 from xonnc.errors import XonncError, near
 from xonnc.lowering.convert_onnx_to_dla import TABLES
 from xonnc.targets import NvdlaTarget, load_target
-from xonnc.tools.reference import dla_operators, limit_rows, operators
+from xonnc.targets.cpu import cpu_names
+from xonnc.tools.reference import dla_operators, limit_rows, native_operators, operators
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,9 +26,10 @@ def run(args: argparse.Namespace) -> int:
         if name not in known:
             raise XonncError(f"no operator '{name}'{near(name, known)}")
     wanted = args.operator or list(known)
-    target = load_target(args.target) if args.target else None
-    if target is not None:
-        how = _on(target)
+    is_cpu = args.target in ("cpu", *cpu_names())
+    target = load_target(args.target) if args.target and not is_cpu else None
+    if target is not None or is_cpu:
+        how = _natively() if target is None else _on(target)
         rows = {name: how.get(name, "not taken") for name in wanted if name in how or args.operator}
     else:
         rows = {name: ", ".join(known[name]) for name in wanted}
@@ -49,6 +51,11 @@ def _limits(target: NvdlaTarget) -> None:
     print(f"\nlimits of {target.name}")
     for name, text in rows:
         print(f"  {name:<{width}}  {text}")
+
+
+def _natively() -> dict[str, str]:
+    """How native code runs each operator that it takes."""
+    return {name: row.how for name, row in native_operators().items()}
 
 
 def _on(target: NvdlaTarget) -> dict[str, str]:

@@ -200,6 +200,14 @@ def test_ops_of_a_target_come_with_its_limits(capsys: pytest.CaptureFixture[str]
     assert "Rubik" in out
 
 
+def test_ops_of_the_cpu_come_with_how_they_run(capsys: pytest.CaptureFixture[str]):
+    assert main(["ops", "CumSum", "CenterCropPad", "StringConcat", "--target", "cpu"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("CumSum         Sums or products of all elements so far")
+    assert lines[1] == "CenterCropPad  Written out by the function that ONNX defines it by."
+    assert lines[2] == "StringConcat   not taken"
+
+
 def test_targets_take_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = tmp_path / "mine.toml"
     path.write_text('precisions = ["int4"]\natomic_c = 8\n')
