@@ -35,7 +35,8 @@ def gemm(op: onnx.GemmOp, to: Lowering) -> str | None:
     if b is None or not is_plain or not (op.C.type == NONE or is_row):
         return general_gemm(op, to)
     matrix = b.T if op.transB.value.data else b
-    bias = None if c is None else np.broadcast_to(c.reshape(-1), n) * c.dtype.type(op.beta.value.data)
+    beta = op.beta.value.data
+    bias = None if c is None or not beta else np.broadcast_to(c.reshape(-1), n) * c.dtype.type(beta)
     product(op.Y, to.buffer(op.A), (m, n, k), matrix, bias, to, op.alpha.value.data)
     return None
 
