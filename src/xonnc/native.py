@@ -19,6 +19,7 @@ from xdsl.dialects.func import FuncOp
 
 from xonnc.compiler import new_context
 from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.dialects.onnx.elements.cycles import without_cycle_collection
 from xonnc.errors import XonncError, near
 from xonnc.formats.native.program import NativeStep, Program
 from xonnc.formats.native.stored import Stored, can_store
@@ -121,7 +122,8 @@ def _compiled(module: ModuleOp, processor: CpuTarget, threads: int) -> Stored:
     program, steps, kernels = lowered(module, processor, context)
     if not steps:
         return Stored(program, b"", steering)
-    text = llvm_text(llvm_module(kernels, steps, processor.vector_bytes, threads), steps, threads)
+    with without_cycle_collection():
+        text = llvm_text(llvm_module(kernels, steps, processor.vector_bytes, threads), steps, threads)
     return Stored(program, machine_code(text), steering)
 
 
@@ -137,6 +139,7 @@ def lowered(
     module: ModuleOp, processor: CpuTarget, context: Context
 ) -> tuple[Program, Steps, Sequence[FuncOp]]:
     """A module as a program, the functions of its native steps, and the kernels they call."""
-    reasons = lower_module(module, processor, DisposablePool.of(context))
+    with without_cycle_collection():
+        reasons = lower_module(module, processor, DisposablePool.of(context))
     program, steps = read_program(module, reasons)
     return program, steps, [op for op in module.ops if isinstance(op, FuncOp)][1:]
