@@ -10,7 +10,9 @@ from onnx import TensorProto, helper
 
 from xonnc.fuzzing.dla_rounding import Array, Integers
 
-MOVES = frozenset(("Expand", "Gather", "Slice", "Split", "Tile"))
+MOVES = frozenset(
+    ("DepthToSpace", "Expand", "Gather", "ReduceMax", "ReduceMin", "Slice", "SpaceToDepth", "Split", "Tile")
+)
 """Operators whose results are some of the first operand's numbers, the other operands being constants."""
 
 

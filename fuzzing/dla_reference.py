@@ -509,6 +509,28 @@ def _mean(means: Integers, grid: Grid, factors: Array) -> Affine:
     return Affine(means, np.array([grid.scale]) * 2.0**-shift, bias, is_fine=True, spread=spread)
 
 
+def _reduced(here: Reference, inputs: Sequence[str], attributes: Attributes, *, is_mean: bool) -> Value:
+    source = here.stored(inputs[0])
+    given = here.number(inputs[1]).tolist() if len(inputs) > 1 and inputs[1] else attributes.get("axes", [])
+    axes = tuple(given) or tuple(
+        () if attributes.get("noop_with_empty_axes") else range(source.integers.ndim)
+    )
+    if source.integers.size > 1024:
+        raise Unknown(f"{inputs[0]}: the reference adds up what a small convolution can")
+    sums = source.integers.sum(axis=axes, keepdims=bool(attributes.get("keepdims", 1)))
+    count = source.integers.size // max(sums.size, 1)
+    scale = np.array([source.grid.scale / count if is_mean else source.grid.scale])
+    return Affine(sums, scale, -source.grid.zero * count * scale, is_fine=True)
+
+
+def _sum_over(here: Reference, inputs: Sequence[str], attributes: Attributes) -> Value:
+    return _reduced(here, inputs, attributes, is_mean=False)
+
+
+def _mean_over(here: Reference, inputs: Sequence[str], attributes: Attributes) -> Value:
+    return _reduced(here, inputs, attributes, is_mean=True)
+
+
 def _concat(here: Reference, inputs: Sequence[str], attributes: Attributes) -> Value:
     return side_by_side([here.reals(name) for name in inputs], attributes["axis"])
 
@@ -598,6 +620,8 @@ OPERATORS: Mapping[str, Operator] = {
     "PRelu": _prelu,
     "Pow": _power,
     "QuantizeLinear": _quantize,
+    "ReduceMean": _mean_over,
+    "ReduceSum": _sum_over,
     "Relu": _relu,
     "Reshape": _reshape,
     "Resize": _resize,

@@ -29,6 +29,7 @@ from xonnc.errors import RefusalError
 from xonnc.formats.onnx.opsets import identity_of
 from xonnc.lowering.grids import set_grids
 from xonnc.lowering.onnx_to_dla import (
+    blocks,
     convolution,
     elementwise,
     functions,
@@ -38,8 +39,10 @@ from xonnc.lowering.onnx_to_dla import (
     quantized_arithmetic,
     quantized_convolution,
     quantized_functions,
+    quantized_reduction,
     quantized_selection,
     quantized_upsampling,
+    reduction,
     selection,
     tensor,
     upsampling,
@@ -62,6 +65,7 @@ WAY_OUT = "; in a package (-o model.xpkg) it runs on the CPU"
 """What can be done about a refused node where its rule says nothing better."""
 
 THEMES = (
+    blocks,
     convolution,
     elementwise,
     functions,
@@ -71,8 +75,10 @@ THEMES = (
     quantized_arithmetic,
     quantized_convolution,
     quantized_functions,
+    quantized_reduction,
     quantized_selection,
     quantized_upsampling,
+    reduction,
     selection,
     tensor,
     upsampling,

@@ -48,8 +48,17 @@ from xonnc.dialects.onnx.ops.math import (
 )
 from xonnc.dialects.onnx.ops.nn import AveragePoolOp, ConvOp, FlattenOp, GlobalMaxPoolOp
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
+from xonnc.dialects.onnx.ops.reduction import (
+    ReduceMaxOp,
+    ReduceMaxV13Op,
+    ReduceMaxV18Op,
+    ReduceMinOp,
+    ReduceMinV13Op,
+    ReduceMinV18Op,
+)
 from xonnc.dialects.onnx.ops.tensor import (
     ConcatOp,
+    DepthToSpaceOp,
     GatherOp,
     IdentityOp,
     ReshapeOp,
@@ -57,6 +66,7 @@ from xonnc.dialects.onnx.ops.tensor import (
     ResizeV13Op,
     ResizeV18Op,
     SliceOp,
+    SpaceToDepthOp,
     SplitOp,
     SplitV11Op,
     SplitV13Op,
@@ -79,17 +89,25 @@ BOUNDS = (ClipOp, ReluOp)
 """Ops that are part of the rounding behind them."""
 
 MOVING = (
+    DepthToSpaceOp,
     ExpandOp,
     FlattenOp,
     GatherOp,
     GlobalMaxPoolOp,
     IdentityOp,
     MaxPoolSingleOutOp,
+    ReduceMaxOp,
+    ReduceMaxV13Op,
+    ReduceMaxV18Op,
+    ReduceMinOp,
+    ReduceMinV13Op,
+    ReduceMinV18Op,
     ReshapeOp,
     ResizeOp,
     ResizeV13Op,
     ResizeV18Op,
     SliceOp,
+    SpaceToDepthOp,
     SplitOp,
     SplitV11Op,
     SplitV13Op,

@@ -9,10 +9,12 @@ from functools import reduce
 import numpy as np
 from xdsl.ir import SSAValue
 
-from xonnc.dialects.dla.attributes import Activation, AluFunction, OperandMode, Stage, StageFunction
+from xonnc.dialects.dla.attributes import Activation, AluFunction, OperandMode, PoolMode, Stage, StageFunction
+from xonnc.dialects.dla.engines import PowerOp
 from xonnc.dialects.dla.types import CubeShape, cube_of
 from xonnc.dialects.onnx.ops.extra import BatchNormalizationInferenceModeOp
 from xonnc.dialects.onnx.ops.math import (
+    AbsOp,
     AddOp,
     ClipOp,
     ClipV6Op,
@@ -22,17 +24,24 @@ from xonnc.dialects.onnx.ops.math import (
     HardSigmoidOp,
     LeakyReluOp,
     MaxOp,
+    MeanOp,
     MinOp,
     MulOp,
     NegOp,
+    PowOp,
     PReluOp,
+    ReciprocalOp,
     ReluOp,
+    SqrtOp,
     SubOp,
     SumOp,
 )
+from xonnc.dialects.onnx.ops.nn import InstanceNormalizationOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_dla.lowering import Array, Cube, Lowering, Operand, cube_shape, lowers
+from xonnc.lowering.onnx_to_dla.pooling import cascade
 from xonnc.lowering.packing import LARGEST_FP16
+from xonnc.targets.limits import lacks_emulator
 
 SUM = Stage(type=StageFunction.ALU, alu=AluFunction.SUM)
 LEAST = Stage(type=StageFunction.ALU, alu=AluFunction.MIN)
@@ -92,9 +101,108 @@ def sub(op: SubOp, to: Lowering) -> Cube:
     return of_cubes(negated, to.cube(op.A), SUM, shape, to)
 
 
+@lowers(MeanOp)
+def mean(op: MeanOp, to: Lowering) -> Cube:
+    """All inputs added up, in order, divided by their number."""
+    total = fold(op.data_0, SUM, to.result_shape(op), to)
+    return Cube(to.sdp(total.value, [number(PRODUCT, 1 / len(op.data_0))]), total.shape)
+
+
+@lowers(AbsOp)
+def abs_(op: AbsOp, to: Lowering) -> Cube:
+    """`X` where positive, else `-X`: the multiplier lets positive numbers pass."""
+    stage, _ = number(PRODUCT, -1.0)
+    return unary(op.X, [(replace(stage, act=Activation.PRELU), None)], to)
+
+
+@lowers(SqrtOp)
+def sqrt(op: SqrtOp, to: Lowering) -> Cube:
+    """`X^0.5`, a task of the CPU emulator."""
+    return emulated(op.X, 0.5, to)
+
+
+@lowers(ReciprocalOp)
+def reciprocal(op: ReciprocalOp, to: Lowering) -> Cube:
+    """`X^-1`, a task of the CPU emulator."""
+    return emulated(op.X, -1.0, to)
+
+
+@lowers(PowOp)
+def power(op: PowOp, to: Lowering) -> Cube:
+    """`X X` for the power of 2, any other constant one as a task of the CPU emulator."""
+    exponent = to.weights(op.Y, "the exponent")
+    if exponent.size != 1:
+        to.refuse(f"{exponent.size} exponents (the CPU emulator takes one for all)")
+    if to.cube(op.X).shape != to.result_shape(op):
+        to.refuse(f"{list(to.cube(op.X).shape)} is broadcast to {list(to.result_shape(op))}; expand it first")
+    factor = float(exponent.reshape(()))
+    if factor == 2.0:
+        source = to.cube(op.X)
+        return Cube(squared(source.value, to), source.shape)
+    return emulated(op.X, factor, to)
+
+
+def squared(value: SSAValue, to: Lowering) -> SSAValue:
+    """Each element times itself."""
+    return to.sdp(value, [(replace(PRODUCT, mode=OperandMode.PER_POINT), value)])
+
+
+def emulated(value: SSAValue, exponent: float, to: Lowering) -> Cube:
+    """Each element to a power, on the CPU emulator."""
+    to.check(lacks_emulator(to.target))
+    source = to.cube(value)
+    return Cube(to(PowerOp(source.value, source.value.type, power=exponent)), source.shape)
+
+
+@lowers(InstanceNormalizationOp)
+def instance_normalization(op: InstanceNormalizationOp, to: Lowering) -> Cube:
+    """
+    `scale (X - mean) / sqrt(variance + epsilon) + B` over each channel: poolings, and the power from the CPU
+    emulator.
+    """
+    to.check(lacks_emulator(to.target))
+    source, shape = to.image(op.input), to.result_shape(op)
+    if len(shape) > 4:
+        to.refuse(f"a normalisation over {len(shape) - 2} dimensions (images have 2)")
+    cube = cube_of(source.type)
+    scale, shift = (
+        np.tile(to.weights(operand, what), cube.channels // operand_size(operand, to)).astype(np.float32)
+        for operand, what in ((op.scale, "scale"), (op.B, "B"))
+    )
+    per_kernel = replace(SUM, mode=OperandMode.PER_KERNEL)
+    centred = to.sdp(source, [(per_kernel, means(source, -1.0, to))])
+    variance = means(squared(centred, to), 1.0, to)
+    epsilon = op.epsilon.value.data
+    factor = to(PowerOp(variance, variance.type, power=-0.5, shift=epsilon))
+    stages: list[Operand] = [(replace(PRODUCT, mode=OperandMode.PER_KERNEL), factor)]
+    normalised = to.sdp(centred, stages)
+    scaled: list[Operand] = [
+        (replace(PRODUCT, mode=OperandMode.PER_KERNEL), to.per_kernel(scale)),
+        (per_kernel, to.per_kernel(shift)),
+    ]
+    return Cube(to.sdp(normalised, scaled), shape)
+
+
+def operand_size(value: SSAValue, to: Lowering) -> int:
+    """How many numbers a constant has."""
+    return to.weights(value, "a constant").size
+
+
+def means(value: SSAValue, factor: float, to: Lowering) -> SSAValue:
+    """`factor` times the mean of each channel."""
+    pooled, correction = cascade(value, PoolMode.AVERAGE, to)
+    return to.sdp(pooled, [number(PRODUCT, factor * correction)])
+
+
 @lowers(DivOp)
 def div(op: DivOp, to: Lowering) -> Cube:
-    """`A / B = A (1 / B)` for a constant B."""
+    """`A / B = A (1 / B)`; the CPU emulator makes `1 / B` of a computed B."""
+    if to.constant(op.B) is None:
+        inverse = emulated(op.B, -1.0, to)
+        shape, dividend = to.result_shape(op), to.constant(op.A)
+        if dividend is not None:
+            return with_constant(inverse, dividend, PRODUCT, shape, to)
+        return of_cubes(to.cube(op.A), inverse, PRODUCT, shape, to)
     divisor = to.weights(op.B, "the divisor").astype(np.float32, copy=False)
     if not np.all(divisor):
         to.refuse("a divisor that is zero")

@@ -117,21 +117,25 @@ def pool(source: SSAValue, mode: PoolMode, window: Window, to: Lowering) -> SSAV
     )
 
 
-def cascade(source: SSAValue, mode: PoolMode, to: Lowering) -> tuple[SSAValue, float]:
+def cascade(
+    source: SSAValue, mode: PoolMode, to: Lowering, over_rows: bool = True, over_columns: bool = True
+) -> tuple[SSAValue, float]:
     """
-    Pooling over everything: each layer takes up to 8x8 positions, zeros fill up the last window.
+    Pooling over all rows, all columns or both: each layer takes up to 8x8 positions, zeros fill up the last
+    window.
 
     Averages divide by the whole windows, `prod(kernels)` in all: `prod(kernels) / (H W)` times that are the
     means, which is the factor given.
     """
     cube = cube_of(source.type)
-    rows, columns = kernel_cascades(cube.height, cube.width)
+    sizes = cube.height if over_rows else 1, cube.width if over_columns else 1
+    rows, columns = kernel_cascades(*sizes)
     value = source
     for height, width in zip(rows, columns, strict=True):
         here = cube_of(value.type)
         pads = (0, 0, -here.height % height, -here.width % width)
         value = pool(value, mode, Window((height, width), (height, width), pads=pads), to)
-    return value, prod(rows) * prod(columns) / cube.positions if mode is PoolMode.AVERAGE else 1.0
+    return value, prod(rows) * prod(columns) / prod(sizes) if mode is PoolMode.AVERAGE else 1.0
 
 
 def kernel_cascades(height: int, width: int) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -114,7 +114,6 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
         "a product of [1, 1, 3, 4] by a matrix with 4 rows (it lies as [1, 3, 4]",
     ),
     ("y = Div(x, c)", {"weights": {"c": np.array([0.0], np.float32)}}, "a divisor that is zero"),
-    ("y = Div(x, z)", {"inputs": {"x": (1, 3, 2, 2), "z": (1, 3, 2, 2)}}, "the divisor must be a constant"),
     (
         "y = Add(x, z)",
         {"inputs": {"x": (1, 3, 1, 2), "z": (1, 3, 2, 1)}},
@@ -186,6 +185,26 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
             },
         },
         "70 pieces of rows (up to 64)",
+    ),
+    (
+        "r = Reshape(x, s)\ny = ReduceSum(r, k)",
+        {"weights": {"s": np.array([1, 6, 4, 8], np.int64), "k": np.array([1], np.int64)}},
+        "a reduction of [1, 6, 4, 8] to [1, 1, 4, 8] that mixes channels with rows or columns",
+    ),
+    (
+        "y = ReduceMax<axes=[1]>(x)",
+        {"x": (1, 33, 2, 2)},
+        "the extreme of 33 channels (up to 32, compared one after another)",
+    ),
+    (
+        "y = DepthToSpace<blocksize=2>(x)",
+        {"x": (2, 4, 2, 2)},
+        "a batch of 2 (blocks of channels belong to one image); cut the batch",
+    ),
+    (
+        "y = Pow(x, e)",
+        {"weights": {"e": np.array([2, 3, 2], np.float32).reshape(3, 1, 1)}},
+        "3 exponents (the CPU emulator takes one for all)",
     ),
     (
         "y = LRN<size=3>(x)",

@@ -1,0 +1,99 @@
+"""Channels that become squares of pixels, and the other way, in FP16 and in integers."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from xonnc.dialects.dla.attributes import Converter
+from xonnc.dialects.dla.types import cube_of
+from xonnc.dialects.onnx.ops.tensor import DepthToSpaceOp, SpaceToDepthOp
+from xonnc.lowering.onnx_to_dla import integers
+from xonnc.lowering.onnx_to_dla.convolution import channels_of, convolution
+from xonnc.lowering.onnx_to_dla.integers import Integers, Stored
+from xonnc.lowering.onnx_to_dla.lowering import Array, Cube, Lowering, lowers
+from xonnc.lowering.onnx_to_dla.reals import Reals
+from xonnc.lowering.onnx_to_dla.selection import one_hot
+from xonnc.lowering.onnx_to_dla.upsampling import interleaved
+from xonnc.lowering.planning.shapes import Window
+
+
+@lowers(DepthToSpaceOp)
+def depth_to_space(op: DepthToSpaceOp, to: Lowering) -> Cube:
+    """Blocks of channels take turns as rows and columns."""
+    image = ordered(op, to.image(op.input), to)
+    return Cube(squares(image, op.blocksize.value.data, to), to.result_shape(op))
+
+
+@integers.lowers(DepthToSpaceOp)
+def depth_to_space_of_integers(op: DepthToSpaceOp, to: Integers) -> Reals | Stored:
+    """Blocks of channels take turns as rows and columns."""
+    check_one(op, to)
+    return to.moved(
+        op.input,
+        to.result_shape(op),
+        lambda value: squares(ordered(op, value, to), op.blocksize.value.data, to),
+    )
+
+
+def check_one(op: DepthToSpaceOp | SpaceToDepthOp, to: Lowering) -> None:
+    """Gives up a batch of images, whose channels would have to change places."""
+    if (batch := to.result_shape(op)[:1]) != (1,):
+        to.refuse(f"a batch of {batch[0]} (blocks of channels belong to one image); cut the batch")
+
+
+def ordered(op: DepthToSpaceOp, image: SSAValue, to: Lowering) -> SSAValue:
+    """The image with the channels of each place in the squares together, as `mode` DCR has them."""
+    check_one(op, to)
+    if op.mode.data == "DCR":
+        return image
+    channels, size = cube_of(image.type).channels, op.blocksize.value.data
+    places = np.arange(channels).reshape(-1, size * size).T.reshape(-1)
+    return convolved(image, one_hot(places, channels), Window((1, 1)), to)
+
+
+def squares(image: SSAValue, size: int, to: Lowering) -> SSAValue:
+    """Channels in blocks as squares of `size` by `size` pixels."""
+    step = cube_of(image.type).channels // (size * size)
+    made = [
+        [
+            channels_of(image, (row * size + column) * step, (row * size + column + 1) * step, to)
+            for column in range(size)
+        ]
+        for row in range(size)
+    ]
+    return interleaved(made, to)
+
+
+def convolved(image: SSAValue, weights: Array, window: Window, to: Lowering) -> SSAValue:
+    """A convolution whose kernels are ones and zeros: it moves numbers."""
+    if isinstance(to, Integers):
+        return to.requantized(to.conv(image, to.kernels(weights), window), [], Converter())
+    return convolution(image, weights.astype(np.float16), None, window, to)
+
+
+@lowers(SpaceToDepthOp)
+def space_to_depth(op: SpaceToDepthOp, to: Lowering) -> Cube:
+    """A convolution with ones: each pixel of a square has a channel."""
+    check_one(op, to)
+    return Cube(depths(op, to.image(op.input), to), to.result_shape(op))
+
+
+@integers.lowers(SpaceToDepthOp)
+def space_to_depth_of_integers(op: SpaceToDepthOp, to: Integers) -> Reals | Stored:
+    """A convolution with ones: each pixel of a square has a channel."""
+    check_one(op, to)
+    return to.moved(op.input, to.result_shape(op), lambda value: depths(op, value, to))
+
+
+def depths(op: SpaceToDepthOp, image: SSAValue, to: Lowering) -> SSAValue:
+    """Squares of pixels as blocks of channels, in the order that `mode` says."""
+    channels, size = cube_of(image.type).channels, op.blocksize.value.data
+    weights = np.zeros((size, size, channels, channels, size, size), np.int8)
+    for row in range(size):
+        for column in range(size):
+            weights[row, column, :, :, row, column] = np.eye(channels, dtype=np.int8)
+    if op.mode.data == "CRD":
+        weights = np.ascontiguousarray(weights.transpose(2, 0, 1, 3, 4, 5))
+    kernels = weights.reshape(-1, channels, size, size)
+    return convolved(image, kernels, Window((size, size), (size, size)), to)

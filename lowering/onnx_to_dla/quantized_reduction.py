@@ -1,0 +1,62 @@
+"""Sums, means and extremes over dimensions, of integers."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from xonnc.dialects.dla.attributes import Converter, PoolMode
+from xonnc.dialects.dla.types import cube_of
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.lowering.onnx_to_dla.integers import Integers, Kernels, lowers
+from xonnc.lowering.onnx_to_dla.pooling import cascade
+from xonnc.lowering.onnx_to_dla.quantized_convolution import convolution
+from xonnc.lowering.onnx_to_dla.reals import Affine, Reals
+from xonnc.lowering.onnx_to_dla.reduction import (
+    EXTREMES,
+    MEANS,
+    SUMS,
+    extremes,
+    reduction_of,
+    summing,
+)
+from xonnc.lowering.onnx_to_dla.selection import Indices, one_hot
+from xonnc.lowering.planning.shapes import Window
+
+MOST_KERNEL_BYTES = 1 << 16
+"""Kernels of ones that add up exactly; instead of larger ones the PDP makes means, which it rounds."""
+
+
+@lowers(*MEANS, *SUMS)
+def total(op: OnnxOp, to: Integers) -> Reals:
+    """The mean or sum over dimensions: a convolution with ones, or poolings for many rows and columns."""
+    source, here = to.stored_row(op.operands[0])
+    shape, cube = to.result_shape(op), cube_of(source.value.type)
+    found = reduction_of(op, here, cube, to)
+    count, window = found.count(cube), found.window(cube)
+    factor = 1 / count if isinstance(op, MEANS) else 1.0
+    if found.outputs * cube.channels * window[0] * window[1] <= MOST_KERNEL_BYTES and max(window) <= 32:
+        kernels = Kernels(summing(found, cube, np.int8), np.array([factor]))
+        return convolution(source, kernels, None, Window(window), shape, to)
+    if found.outputs < cube.channels:
+        to.refuse(
+            f"{list(here)} to {list(shape)}: a sum over channels as well (the PDP adds up rows and columns)"
+        )
+    pooled, correction = cascade(source.value, PoolMode.AVERAGE, to, found.rows, found.columns)
+    made = to.mean(source, pooled, np.full((1, 1), correction), shape).times(np.array([factor * count]))
+    assert made is not None, "a mean has no steps"
+    return made
+
+
+@lowers(*EXTREMES)
+def extreme(op: OnnxOp, to: Integers) -> Reals:
+    """The greatest or least over dimensions: poolings for rows and columns; channels are compared."""
+    source, here = to.stored_row(op.operands[0])
+    found = reduction_of(op, here, cube_of(source.value.type), to)
+
+    def pick(value: SSAValue, places: Indices) -> SSAValue:
+        sums = to.conv(value, to.kernels(one_hot(places, cube_of(value.type).channels)), Window((1, 1)))
+        return to.requantized(sums, [], Converter())
+
+    value = extremes(source.value, found, EXTREMES[type(op)], pick, to)
+    return Affine.of(value, cube_of(value.type), to.result_shape(op), source.grid)
