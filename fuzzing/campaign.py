@@ -11,11 +11,12 @@ import onnx
 
 from xonnc.errors import XonncError
 from xonnc.formats.replacing import replacing
-from xonnc.fuzzing.differential import Failure, Original, failure_at
+from xonnc.fuzzing.differential import Failure, Original
 from xonnc.fuzzing.edits import Case
 from xonnc.fuzzing.generate import Sample, sample
 from xonnc.fuzzing.levels import LEVELS
 from xonnc.fuzzing.reduction import reduced_failure
+from xonnc.fuzzing.verdict import failure_of
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ def trial(seed: int, levels: Sequence[str] = tuple(LEVELS)) -> Trial:
         original = Original(drawn.model, drawn.feeds)
     except XonncError:
         return Trial(seed, nodes, drawn.motifs, "", ())
-    found = [failure for level in levels if (failure := failure_at(original, level)) is not None]
+    found = [failure for level in levels if (failure := failure_of(original, level)) is not None]
     engine = "reference" if original.engine.by_reference else "onnxruntime"
     return Trial(seed, nodes, drawn.motifs, engine, tuple(found))
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from xonnc.errors import XonncError
-from xonnc.fuzzing.differential import Failure, Original, failure_at
+from xonnc.fuzzing.differential import Failure, Original
 from xonnc.fuzzing.edits import EDITS, Case, Edit
+from xonnc.fuzzing.verdict import failure_of
 
 MOST_TRIES = 3000
 """Candidates tried at most; with what is left after so many, a person goes on."""
@@ -64,6 +65,6 @@ def reduced_failure(case: Case, failure: Failure) -> tuple[Case, Failure]:
 
 def _failure(case: Case, level: str) -> Failure | None:
     try:
-        return failure_at(Original(case.model, case.feeds), level)
+        return failure_of(Original(case.model, case.feeds), level)
     except XonncError:
         return None

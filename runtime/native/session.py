@@ -200,6 +200,11 @@ class Session:
         """What is given, in the model's order."""
         return self._template.program.outputs
 
+    @property
+    def steering(self) -> Sequence[str]:
+        """Inputs whose numbers say how much is computed, which code may be made for."""
+        return self._template.executable.steering
+
     def run(self, names: Sequence[str] | None, feeds: Mapping[str, object]) -> list[Held]:
         """
         The outputs called `names` (`None`: all) for inputs by name.

@@ -31,7 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="how to simplify: a pass, `simplify`, or `round-trip` for not at all; repeat for more",
+        help="how to simplify: a pass, `simplify`, or `round-trip` for not at all; `native` runs code "
+        "for this processor; repeat for more (default: all but `native`)",
     )
     parser.add_argument(
         "--save",
@@ -47,15 +48,16 @@ def run(args: argparse.Namespace) -> int:
     """Searches, reduces and reports; the exit code is 1 if anything failed."""
     from xonnc.fuzzing.campaign import save, trials
     from xonnc.fuzzing.levels import LEVELS
+    from xonnc.fuzzing.verdict import ALL_LEVELS
 
     if args.count < 1:
         raise XonncError(f"--count {args.count}: at least one model is needed")
     if args.seed < 0:
         raise XonncError(f"--seed {args.seed}: seeds are 0 and above")
     for level in args.level:
-        if level not in LEVELS:
+        if level not in ALL_LEVELS:
             raise XonncError(
-                f"--level {level}: no such level{near(level, LEVELS)}; there are {', '.join(LEVELS)}"
+                f"--level {level}: no such level{near(level, ALL_LEVELS)}; there are {', '.join(ALL_LEVELS)}"
             )
     if args.save is not None:
         if not args.save.parent.is_dir():

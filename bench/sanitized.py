@@ -1,0 +1,122 @@
+"""
+Random models as C source under the sanitizers of addresses and undefined behaviour: no report, right outputs.
+
+    python bench/sanitized.py [--count 100] [--seed 0]
+
+Models that need the reference evaluator cannot be C source and are passed over; `--count` counts the others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+if __package__ in (None, ""):
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from xonnc.artifacts import compile_artifact
+from xonnc.errors import RefusalError, XonncError
+from xonnc.fuzzing.agreement import differing
+from xonnc.fuzzing.generate import Feeds, Sample, sample
+from xonnc.native import compile_native
+from xonnc.runtime.native.session import Session
+
+OPTIONS = ("-O1", "-g", "-std=c11", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined")
+
+MAIN = """
+#include <stdio.h>
+#include "model.h"
+
+int main(void)
+{
+    model m;
+    void *data[MODEL_INPUTS + 1];
+    int number;
+    if (model_create(&m, NULL)) return puts(model_error(&m)), 1;
+    for (number = 0; number < MODEL_INPUTS; number++) {
+        const size_t bytes = model_input(number)->bytes;
+        data[number] = malloc(bytes ? bytes : 1);
+        if (fread(data[number], 1, bytes, stdin) != bytes) return 2;
+        if (model_set_input(&m, number, data[number], bytes)) return puts(model_error(&m)), 1;
+    }
+    if (model_run(&m)) return puts(model_error(&m)), 1;
+    for (number = 0; number < MODEL_OUTPUTS; number++)
+        fwrite(model_get_output(&m, number), 1, model_output(number)->bytes, stdout);
+    for (number = 0; number < MODEL_INPUTS; number++) free(data[number]);
+    model_destroy(&m);
+    return 0;
+}
+"""
+
+
+def main() -> int:
+    """The exit code is 1 if a model fails."""
+    parser = argparse.ArgumentParser(description="random models as C source under sanitizers")
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    seed, clean, passed, failed = arguments.seed, 0, 0, 0
+    while clean + failed < arguments.count:
+        said = _tried(sample(seed))
+        if said is None:
+            passed += 1
+        elif said:
+            failed += 1
+            print(f"seed {seed}: {said}", flush=True)
+        else:
+            clean += 1
+        seed += 1
+    print(f"{clean} models clean, {failed} failed; {passed} passed over, which need the reference evaluator")
+    return 1 if failed else 0
+
+
+def _tried(drawn: Sample) -> str | None:
+    """What is wrong, empty for nothing; `None` if the model is passed over."""
+    feeds = drawn.feeds[0]
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        try:
+            session = compile_native(drawn.model, cache=False)
+            if session.steering:
+                return None
+            shapes = {port: array.shape for port, array in feeds.items()}
+            compile_artifact(drawn.model, folder / "model.c", input_shapes=shapes)
+            wanted = session.run(None, feeds)
+        except RefusalError:
+            return None
+        except XonncError as error:
+            return None if "reference evaluator" in str(error) else str(error)
+        (folder / "main.c").write_text(MAIN)
+        command = ["cc", *OPTIONS, "main.c", "model.c", "-lm", "-o", "main"]
+        made = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        if made.returncode:
+            return made.stderr[:500]
+        return _compared(folder, session, feeds, [np.asarray(each) for each in wanted])
+
+
+def _compared(folder: Path, session: Session, feeds: Feeds, wanted: list[np.ndarray]) -> str:
+    data = b"".join(np.ascontiguousarray(feeds[port.name]).tobytes() for port in session.inputs)
+    done = subprocess.run(["./main"], cwd=folder, input=data, capture_output=True, check=False)
+    report = done.stderr.decode(errors="replace")
+    if done.returncode or report:
+        return f"exit {done.returncode}: {done.stdout[:200]!r} {report[:800]}"
+    start = 0
+    for port, array in zip(session.outputs, wanted, strict=True):
+        found = np.frombuffer(done.stdout, array.dtype, array.size, start).reshape(array.shape)
+        start += array.nbytes
+        wrong = differing(array, found)
+        if wrong.any():
+            place = tuple(np.argwhere(wrong)[0])
+            return f"{port.name}{[int(each) for each in place]} is {found[place]}, not {array[place]}"
+    return ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

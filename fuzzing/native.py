@@ -1,0 +1,116 @@
+"""
+Runs a model as native code: outputs are those of the original, wrong inputs are refused, nothing crashes.
+
+Code that ends the process ends the search too; the seed under way is then the one to look at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from xonnc.errors import XonncError
+from xonnc.fuzzing.agreement import disagreement
+from xonnc.fuzzing.differential import CRASHES, DIFFERS, DOES_NOT_RUN, Failure, Original
+from xonnc.fuzzing.engines import Engine, Outputs
+from xonnc.fuzzing.generate import Array, Feeds
+from xonnc.native import compile_native
+from xonnc.runtime.native.session import Session
+
+NATIVE = "native"
+"""The level of code for this processor."""
+
+TAKES_WRONG, LACKS = "takes wrong inputs", "lacks code, and the reference is wrong, for"
+
+REFERENCE_ERRORS = re.compile(r"the reference evaluator fails|Loop\w*: gives .*, the model says ")
+"""What the session says where an operator has no code and the reference evaluator is not up to it."""
+
+
+def native_failure(original: Original) -> Failure | None:
+    """What is wrong with the code of a model, `None` if nothing."""
+    try:
+        session = compile_native(original.model, cache=False)
+        return _difference(session, original) or _carelessness(session, original.runs[0][0])
+    except XonncError as error:
+        kind = LACKS if REFERENCE_ERRORS.search(str(error)) else DOES_NOT_RUN
+        return Failure(NATIVE, kind, str(error))
+    except Exception as error:  # Whatever it is, it is what the search is for.
+        return Failure(NATIVE, CRASHES, f"{type(error).__name__}: {error}")
+
+
+def _outputs(session: Session, feeds: Feeds) -> Outputs:
+    names = [port.name for port in session.outputs]
+    return {name: np.asarray(value) for name, value in zip(names, session.run(None, feeds), strict=True)}
+
+
+def _difference(session: Session, original: Original) -> Failure | None:
+    for feeds, expected in original.runs:
+        for given, said in ((feeds, ""), (_scattered(feeds), "inputs that lie apart: ")):
+            found = _outputs(session, given)
+            wrong = disagreement(expected, found, lambda feeds=feeds: original.nudged(feeds))
+            if wrong and not _as_reference(original, feeds, found):
+                return Failure(NATIVE, DIFFERS, said + wrong)
+    return None
+
+
+def _as_reference(original: Original, feeds: Feeds, found: Outputs) -> bool:
+    """
+    Whether outputs that are not onnxruntime's are those of the ONNX reference.
+
+    Of `Gemm` with `beta` 0, for one, onnxruntime does not read what is no number in C.
+    """
+    if original.engine.by_reference:
+        return False
+    try:
+        expected = Engine(original.model, by_reference=True).run(feeds)
+    except XonncError:
+        return False
+    return not disagreement(expected, found, lambda: original.nudged(feeds))
+
+
+def _carelessness(session: Session, feeds: Feeds) -> Failure | None:
+    """Wrong inputs that are taken, or that end otherwise than with one line."""
+    for what, wrong in _wrong(feeds):
+        try:
+            session.run(None, wrong)
+        except XonncError:
+            continue
+        return Failure(NATIVE, TAKES_WRONG, what)
+    for extreme in _extremes(session, feeds):
+        try:
+            session.run(None, extreme)
+        except XonncError:
+            continue
+    return None
+
+
+def _scattered(feeds: Feeds) -> Feeds:
+    """The same numbers, not one beside the other in memory."""
+    found: dict[str, Array] = {}
+    for name, array in feeds.items():
+        apart = np.zeros((*array.shape, 2), array.dtype)
+        apart[..., 1] = array
+        found[name] = apart[..., 1]
+    return found
+
+
+def _wrong(feeds: Feeds) -> Iterator[tuple[str, Feeds]]:
+    """Inputs that no model takes, and what is wrong with them."""
+    yield "an input of another name", {**feeds, "no such input": np.zeros(1, np.float32)}
+    for name, array in feeds.items():
+        yield "no input", {other: held for other, held in feeds.items() if other != name}
+        yield "an input of another rank", {**feeds, name: array[np.newaxis]}
+        other = np.complex128 if array.dtype != np.complex128 else np.float32
+        yield "an input of another type", {**feeds, name: np.zeros(array.shape, other)}
+
+
+def _extremes(session: Session, feeds: Feeds) -> Iterator[Feeds]:
+    """Integers as large and as small as can be: indices out of range, divisions by 0 and of the smallest."""
+    integers = [name for name, array in feeds.items() if array.dtype.kind in "iu"]
+    for name in integers:
+        if name not in session.steering:
+            limits = np.iinfo(feeds[name].dtype)
+            for number in (limits.max, limits.min, 0, -1 if limits.min else 1):
+                yield {**feeds, name: np.full(feeds[name].shape, number, feeds[name].dtype)}

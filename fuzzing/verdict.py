@@ -1,0 +1,14 @@
+"""What goes wrong with a model at any level: a simplification, or native code."""
+
+from __future__ import annotations
+
+from xonnc.fuzzing.differential import Failure, Original, failure_at
+from xonnc.fuzzing.levels import LEVELS
+from xonnc.fuzzing.native import NATIVE, native_failure
+
+ALL_LEVELS = (*LEVELS, NATIVE)
+
+
+def failure_of(original: Original, level: str) -> Failure | None:
+    """What is wrong with a model at a level, `None` if nothing."""
+    return native_failure(original) if level == NATIVE else failure_at(original, level)
