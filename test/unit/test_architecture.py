@@ -21,7 +21,17 @@ MAY_IMPORT = {
     "formats/package": {"formats"},
     "targets": {"targets"},
     "runtime": {"formats", "targets", "runtime"},
-    "fuzzing": {"compiler", "formats", "fuzzing", "lowering", "runtime", "simplifier", "targets", "tools"},
+    "fuzzing": {
+        "compiler",
+        "formats",
+        "fuzzing",
+        "lowering",
+        "native",
+        "runtime",
+        "simplifier",
+        "targets",
+        "tools",
+    },
 }
 """Rooms and the rooms they may import; every room may import `xonnc.errors`."""
 

@@ -30,6 +30,12 @@ def test_gemm(turned: tuple[int, int], c: Sequence[int] | None):
     check(Node("Gemm", inputs, attributes, rtol=1e-4))
 
 
+def test_gemm_without_its_c_does_not_read_it():
+    check(
+        Node("Gemm", [floats(3, 5), floats(5, 4), np.full(4, np.nan, np.float32)], {"beta": 0.0}, rtol=1e-5)
+    )
+
+
 def test_gemm_of_doubles_and_halves():
     for dtype, rtol in ((np.float64, 1e-6), (np.float16, 2e-3)):
         inputs = [floats(3, 17).astype(dtype), floats(17, 4).astype(dtype), floats(4).astype(dtype)]
