@@ -1,13 +1,17 @@
-"""What ONNX says that functions of one number are."""
+"""Functions of one number as ONNX says they are; the softmax of the CPU emulator (spec/nvdla.md §2.5)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from xonnc.fuzzing.dla_rounding import Array
+from xonnc.fuzzing.dla_affine import Affine, Grid, Stored
+from xonnc.fuzzing.dla_rounding import Array, Integers, half_ties_away
+
+LEAST, LARGEST = -128, 127
 
 
 def _sigmoid(numbers: Array) -> Array:
@@ -51,3 +55,20 @@ def raised(numbers: Array, exponent: float) -> Array:
     """`x^exponent`, 0 where there is no such real number."""
     with np.errstate(all="ignore"):
         return finite(numbers**exponent)
+
+
+@dataclass(frozen=True)
+class Shares:
+    """A softmax of the CPU emulator: from halves to halves, sums in float32; steps are cut off."""
+
+    source: Stored
+
+    def rounded(self, grid: Grid, worst: list[float]) -> Integers:
+        """In steps of a symmetric grid; others take steps of 1/127 first."""
+        step = Grid(float(np.float32(1 / LARGEST)), 0) if grid.zero else grid
+        integers = self.source.integers.reshape(-1).astype(np.float32)
+        numbers = half_ties_away(integers * np.float32(self.source.grid.scale))
+        powers = np.exp(numbers - numbers.max())
+        shares = half_ties_away(powers / np.cumsum(powers, dtype=np.float32)[-1])
+        found = np.clip(np.trunc(shares / np.float32(step.scale)), LEAST, LARGEST).astype(np.int64)
+        return Affine.of(Stored(found.reshape(self.source.integers.shape), step)).rounded(grid, worst)

@@ -32,12 +32,21 @@ from xonnc.fuzzing.dla_affine import (
     side_by_side,
 )
 from xonnc.fuzzing.dla_arithmetic import Extreme, Product, Sloped
-from xonnc.fuzzing.dla_functions import FUNCTIONS, raised
+from xonnc.fuzzing.dla_functions import FUNCTIONS, Shares, raised
 from xonnc.fuzzing.dla_moves import MOVES, moved
 from xonnc.fuzzing.dla_normalization import Normalized
-from xonnc.fuzzing.dla_rounding import Array, Integers, half_ties_away
+from xonnc.fuzzing.dla_rounding import Array, Integers
 from xonnc.fuzzing.dla_upsampling import Spread, dense_kernels
-from xonnc.fuzzing.dla_windows import Frame, averaged, convolved, counted, everywhere, greatest
+from xonnc.fuzzing.dla_windows import (
+    LARGEST_POOL,
+    Frame,
+    averaged,
+    convolved,
+    counted,
+    everywhere,
+    frame_of,
+    greatest,
+)
 
 LEAST, LARGEST = -128, 127
 
@@ -84,6 +93,7 @@ class Reference:
     layers: Layers
     worst: list[float] = field(default_factory=list[float])
     """How far roundings were from the exact numbers of their operands, in steps."""
+    _node: onnx.NodeProto | None = None
     _values: dict[str, Value] = field(default_factory=dict[str, "Value"])
     _inputs: dict[str, Array] = field(default_factory=dict[str, Array])
 
@@ -100,6 +110,7 @@ class Reference:
             if operator is None:
                 raise Unknown(f"{node.name} ({node.op_type}): the reference has no such operator")
             attributes = {one.name: helper.get_attribute_value(one) for one in node.attribute}
+            self._node = node
             self._values[node.output[0]] = operator(self, node.input, attributes)
         return [self._stored_output(output.name) for output in graph.output]
 
@@ -121,6 +132,16 @@ class Reference:
                 return integers
             case _:
                 raise Unknown(f"{name}: no QuantizeLinear rounds this output")
+
+    def rounding_behind(self) -> Grid | None:
+        """The grid of the one QuantizeLinear that reads the node at hand; `None` if something else does."""
+        assert self._node is not None
+        readers = [node for node in self.model.graph.node if self._node.output[0] in node.input]
+        if len(readers) != 1 or readers[0].op_type != "QuantizeLinear":
+            return None
+        scale, zero = (self.number(name) for name in readers[0].input[1:])
+        offset = 128 if zero.dtype == np.uint8 else 0
+        return Grid(float(scale.reshape(())), int(zero.reshape(())) - offset)
 
     def input(self, name: str) -> Array | None:
         """The numbers of an input."""
@@ -303,26 +324,7 @@ def _resize(here: Reference, inputs: Sequence[str], attributes: Attributes) -> V
 def _frame(attributes: Attributes, kernel: Sequence[int], sizes: Sequence[int]) -> Frame:
     if len(kernel) != 2:
         raise Unknown(f"{len(kernel)} dimensions; the reference has images")
-    rows, columns = kernel
-    sy, sx = attributes.get("strides", (1, 1))
-    dy, dx = attributes.get("dilations", (1, 1))
-    pads = tuple(attributes.get("pads", (0, 0, 0, 0)))
-    frame = Frame((rows, columns), (sy, sx), (pads[0], pads[1], pads[2], pads[3]), (dy, dx))
-    auto_pad = attributes.get("auto_pad", b"NOTSET").decode()
-    return frame if auto_pad == "NOTSET" else replace(frame, pads=_auto_pads(auto_pad, frame, sizes))
-
-
-def _auto_pads(auto_pad: str, frame: Frame, sizes: Sequence[int]) -> tuple[int, int, int, int]:
-    if auto_pad == "VALID":
-        return 0, 0, 0, 0
-    totals = [
-        max((-(-size // stride) - 1) * stride + (kernel - 1) * dilation + 1 - size, 0)
-        for size, stride, kernel, dilation in zip(
-            sizes, frame.strides, frame.kernel, frame.dilations, strict=True
-        )
-    ]
-    halves = [total // 2 if auto_pad == "SAME_UPPER" else -(-total // 2) for total in totals]
-    return halves[0], halves[1], totals[0] - halves[0], totals[1] - halves[1]
+    return frame_of(attributes, kernel, sizes)
 
 
 def _gemm(here: Reference, inputs: Sequence[str], attributes: Attributes) -> Value:
@@ -494,7 +496,14 @@ def _average_pool(here: Reference, inputs: Sequence[str], attributes: Attributes
 
 
 def _global_average_pool(here: Reference, inputs: Sequence[str], _: Attributes) -> Value:
-    source = here.stored(inputs[0])
+    source, grid = here.stored(inputs[0]), here.rounding_behind()
+    channels, rows, columns = source.integers.shape[1:]
+    is_small = 1 < rows * columns and max(rows, columns) <= LARGEST_POOL
+    if is_small and grid is not None and source.grid.scale > grid.scale:
+        # Means in coarser steps than the result's would be rounded twice: the sums are exact.
+        sums = source.integers.sum(axis=(2, 3), keepdims=True)
+        ones = np.ones((channels, 1, rows, columns), np.int64)
+        return _products(sums, ones, np.array([1 / (rows * columns)]), np.zeros(1), source.grid)
     means, factor = everywhere(source.integers)
     return _mean(means, source.grid, np.full((1, 1), factor))
 
@@ -574,25 +583,8 @@ def _constant(here: Reference, _: Sequence[str], attributes: Attributes) -> Valu
     return Constant(numpy_helper.to_array(attributes["value"]))
 
 
-@dataclass(frozen=True)
-class _Shares:
-    """A softmax of the CPU emulator: from halves to halves, sums in float32; steps are cut off."""
-
-    source: Stored
-
-    def rounded(self, grid: Grid, worst: list[float]) -> Integers:
-        """In steps of a symmetric grid; others take steps of 1/127 first."""
-        step = Grid(float(np.float32(1 / LARGEST)), 0) if grid.zero else grid
-        integers = self.source.integers.reshape(-1).astype(np.float32)
-        numbers = half_ties_away(integers * np.float32(self.source.grid.scale))
-        powers = np.exp(numbers - numbers.max())
-        shares = half_ties_away(powers / np.cumsum(powers, dtype=np.float32)[-1])
-        found = np.clip(np.trunc(shares / np.float32(step.scale)), LEAST, LARGEST).astype(np.int64)
-        return Affine.of(Stored(found.reshape(self.source.integers.shape), step)).rounded(grid, worst)
-
-
 def _softmax(here: Reference, inputs: Sequence[str], _: Attributes) -> Value:
-    return _Shares(here.stored(inputs[0]))
+    return Shares(here.stored(inputs[0]))
 
 
 OPERATORS: Mapping[str, Operator] = {

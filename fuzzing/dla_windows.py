@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -127,3 +128,27 @@ def everywhere(images: Integers) -> tuple[Integers, float]:
 def _kernels(size: int, steps: int) -> tuple[int, ...]:
     choices = combinations_with_replacement(range(LARGEST_POOL, 0, -1), steps)
     return min((kernels for kernels in choices if prod(kernels) >= size), key=prod)
+
+
+def frame_of(attributes: Mapping[str, Any], kernel: Sequence[int], sizes: Sequence[int]) -> Frame:
+    """The window that an operator's attributes describe, on images of these sizes."""
+    rows, columns = kernel
+    sy, sx = attributes.get("strides", (1, 1))
+    dy, dx = attributes.get("dilations", (1, 1))
+    pads = tuple(attributes.get("pads", (0, 0, 0, 0)))
+    frame = Frame((rows, columns), (sy, sx), (pads[0], pads[1], pads[2], pads[3]), (dy, dx))
+    auto_pad = attributes.get("auto_pad", b"NOTSET").decode()
+    return frame if auto_pad == "NOTSET" else replace(frame, pads=_auto_pads(auto_pad, frame, sizes))
+
+
+def _auto_pads(auto_pad: str, frame: Frame, sizes: Sequence[int]) -> tuple[int, int, int, int]:
+    if auto_pad == "VALID":
+        return 0, 0, 0, 0
+    totals = [
+        max((-(-size // stride) - 1) * stride + (kernel - 1) * dilation + 1 - size, 0)
+        for size, stride, kernel, dilation in zip(
+            sizes, frame.strides, frame.kernel, frame.dilations, strict=True
+        )
+    ]
+    halves = [total // 2 if auto_pad == "SAME_UPPER" else -(-total // 2) for total in totals]
+    return halves[0], halves[1], totals[0] - halves[0], totals[1] - halves[1]

@@ -25,10 +25,12 @@ from xonnc.dialects.onnx.ops.tensor import (
     UnsqueezeV11Op,
 )
 from xonnc.dialects.onnx.types import NONE
+from xonnc.formats.nvdla.geometry import LARGEST_POOL
 from xonnc.formats.nvdla.quantization import LARGEST, Grid
-from xonnc.lowering.onnx_to_dla.integers import Integers, Stored, lowers
+from xonnc.lowering.onnx_to_dla.integers import Integers, Kernels, Stored, lowers
 from xonnc.lowering.onnx_to_dla.lowering import Array, Cube, cube_shape
 from xonnc.lowering.onnx_to_dla.pooling import averages, cascade, check_planar, pool, pool_windows
+from xonnc.lowering.onnx_to_dla.quantized_convolution import grouped
 from xonnc.lowering.onnx_to_dla.quantized_functions import Tabled
 from xonnc.lowering.onnx_to_dla.quantized_products import product_of
 from xonnc.lowering.onnx_to_dla.reals import Affine, Bound, Joined, Limited, Moved, Reals, Sum
@@ -196,21 +198,43 @@ def global_max_pool(op: GlobalMaxPoolOp, to: Integers) -> Reals | Stored:
 
 @lowers(GlobalAveragePoolOp)
 def global_average_pool(op: GlobalAveragePoolOp, to: Integers) -> Reals:
-    """The mean of each channel, in the unit of the source."""
+    """The mean of each channel."""
     check_planar(op, to)
-    source = to.stored_image(op.X)
+    source, shape = to.stored_image(op.X), to.result_shape(op)
+    if (found := _exact_mean(source, op.Y, shape, to)) is not None:
+        return found
     pooled, factor = cascade(source.value, PoolMode.AVERAGE, to)
-    return to.mean(source, pooled, np.full((1, 1), factor), to.result_shape(op))
+    return to.mean(source, pooled, np.full((1, 1), factor), shape)
 
 
 @lowers(AveragePoolOp)
 def average_pool(op: AveragePoolOp, to: Integers) -> Reals:
     """The mean of each window, in the unit of the source."""
-    source = to.stored_image(op.X)
+    source, shape = to.stored_image(op.X), to.result_shape(op)
+    cube = cube_of(source.value.type)
+    window = pool_windows(op, cube, to)[1]
+    if window.kernel == cube[1:] and not any(window.pads):
+        if (found := _exact_mean(source, op.Y, shape, to)) is not None:
+            return found
     pooled, correction = averages(op, source.value, to)
-    if source.grid.zero and any(pool_windows(op, cube_of(source.value.type), to)[1].pads):
+    if source.grid.zero and any(window.pads):
         to.refuse("padding around integers whose zero is not 0; use a symmetric quantisation")
-    return to.mean(source, pooled, correction, to.result_shape(op))
+    return to.mean(source, pooled, correction, shape)
+
+
+def _exact_mean(source: Sum, value: SSAValue, shape: tuple[int, ...], to: Integers) -> Reals | None:
+    """
+    Means of a small image from sums that are exact, where the PDP's would be rounded to steps coarser than
+    those of `value`.
+    """
+    cube, grid = cube_of(source.value.type), _rounding_behind(value, to)
+    if cube.positions == 1 or max(cube.height, cube.width) > LARGEST_POOL:
+        return None
+    if grid is None or source.grid.scale <= grid.scale:
+        return None
+    ones = np.ones((cube.channels, 1, cube.height, cube.width), np.int8)
+    kernels = Kernels(ones, np.array([1 / cube.positions]))
+    return grouped(source, kernels, None, Window((cube.height, cube.width)), cube.channels, shape, to)
 
 
 @lowers(ConcatOp)
@@ -288,10 +312,14 @@ def _softmax(op: SoftmaxOp | SoftmaxV11Op, axis: int, flattens: bool, to: Intege
 
 def _grid_behind(value: SSAValue, to: Integers) -> Grid:
     """The grid of the one QuantizeLinear that reads a softmax, if it is symmetric; else steps of 1/127."""
+    grid = _rounding_behind(value, to)
+    return SOFTMAX_GRID if grid is None or grid.zero else grid
+
+
+def _rounding_behind(value: SSAValue, to: Integers) -> Grid | None:
+    """The grid of the one QuantizeLinear that reads a value; `None` if something else does."""
     readers = [use.operation for use in value.uses]
-    if len(readers) == 1 and isinstance(readers[0], QuantizeLinearOp):
-        reader = readers[0]
-        grid = to.grid(reader.y_scale, reader.y_zero_point, to.offset_of(reader.y))
-        if not grid.zero:
-            return grid
-    return SOFTMAX_GRID
+    if len(readers) != 1 or not isinstance(readers[0], QuantizeLinearOp):
+        return None
+    reader = readers[0]
+    return to.grid(reader.y_scale, reader.y_zero_point, to.offset_of(reader.y))

@@ -47,7 +47,7 @@ def conv(op: ConvOp, to: Integers) -> Reals:
     batch = batch_of(here, to)
     bias = None if bias is None else tiled(bias, batch)
     groups = op.group.value.data * batch
-    return _grouped(source, _tiled(kernels, batch), bias, window, groups, to.result_shape(op), to)
+    return grouped(source, _tiled(kernels, batch), bias, window, groups, to.result_shape(op), to)
 
 
 def _tiled(kernels: Kernels, times: int) -> Kernels:
@@ -109,7 +109,7 @@ def product(
     rows = rows_of(Cube(source.value, here), kernels.array.shape[1], to)
     array = kernels.array.reshape(kernels.array.shape[0], cube.channels // rows, *cube[1:])
     weights = _tiled(Kernels(array, kernels.scales), rows)
-    return _grouped(source, weights, bias, Window((cube.height, cube.width)), rows, shape, to)
+    return grouped(source, weights, bias, Window((cube.height, cube.width)), rows, shape, to)
 
 
 def convolution(
@@ -140,7 +140,7 @@ def convolution(
     return Affine(make, CubeShape(weights.shape[0], rows, columns), shape, scale, given - shift)
 
 
-def _grouped(
+def grouped(
     source: Sum,
     kernels: Kernels,
     bias: Array | None,
@@ -149,6 +149,7 @@ def _grouped(
     shape: tuple[int, ...],
     to: Integers,
 ) -> Reals:
+    """A convolution of groups, one for every few groups that fill whole atoms."""
     if groups == 1:
         return convolution(source, kernels, bias, window, shape, to)
     weights = kernels.array

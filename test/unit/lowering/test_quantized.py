@@ -332,6 +332,23 @@ def test_sums_of_stored_cubes_are_rounded_once(target: str, zero: int, compiled:
     assert np.abs(output.tensor - exact).max() < 0.51
 
 
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("op", ["GlobalAveragePool", "AveragePool"])
+def test_means_in_finer_steps_are_rounded_once(op: str, target: str, compiled: Any):
+    """The PDP would round to steps of the source, ten times as coarse."""
+    net = Net()
+    attributes = {} if op == "GlobalAveragePool" else {"kernel_shape": [7, 5]}
+    model = net.model(net.rounded(net(op, net.rounded("x0", 0.1, -9), **attributes), 0.01, 4), (1, 20, 7, 5))
+    simulator = Simulator(compiled(model, target), load_target(target))
+    (port,) = simulator.inputs
+    integers = np.random.default_rng(2).integers(-25, 10, port.shape).astype(np.int8)
+    (output,) = simulator.run([integers])
+    assert output.grid is not None
+    exact = (integers.astype(np.float64) + 9).mean(axis=(2, 3)) * 0.1
+    places = np.clip(exact / output.grid.scale + output.grid.zero, -128, 127)
+    assert np.abs(output.tensor.reshape(places.shape) - places).max() < 0.51
+
+
 def unquantised(net: Net) -> onnx.ModelProto:
     return net.model(net.rounded(net("Conv", net("Relu", "x0"), net.kernels(4, 4, 1, 1))), (1, 4, 3, 3))
 
