@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 
 import numpy as np
@@ -17,7 +17,7 @@ from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.krnl_to_llvm.emitter import size_of
 from xonnc.lowering.onnx_to_krnl.copies import Along, Side, copy, loop, plain
 from xonnc.lowering.onnx_to_krnl.general_products import general_gemm, general_matmul
-from xonnc.lowering.onnx_to_krnl.kernel import Kernel
+from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering, is_native, lowers
 from xonnc.rewriting.patterns import Array
 
@@ -89,8 +89,15 @@ def product(
 ) -> None:
     """`factor A B + bias` with a constant B, packed in panels as wide as a tile."""
     tile = gemm_tile(to, to.element(result), sizes)
-    _, n, k = sizes
-    width = tile[1]
+    buffers = [a, to.packed(packed_columns(matrix, tile[1], factor))]
+    if bias is not None:
+        buffers.append(to.packed(bias))
+    emit(result, buffers, sizes, tile, {"packed": UnitAttr()}, to)
+
+
+def packed_columns(matrix: Array, width: int, factor: float = 1.0) -> Array:
+    """`factor` times a matrix in panels of `width` columns, zeros behind the last."""
+    k, n = matrix.shape
     packed = np.empty((-(-n // width), k, width), matrix.dtype)
     # Panel by panel, since matrices may be as large as memory allows once.
     for number, panel in enumerate(packed):
@@ -99,10 +106,28 @@ def product(
         panel[:, columns.shape[1] :] = 0
     if factor != 1.0:
         packed *= matrix.dtype.type(factor)
-    buffers = [a, to.packed(packed.reshape(-1))]
-    if bias is not None:
-        buffers.append(to.packed(bias))
-    emit(result, buffers, sizes, tile, {"packed": UnitAttr()}, to)
+    return packed.reshape(-1)
+
+
+def call_gemm(
+    output: SSAValue,
+    buffers: Sequence[SSAValue],
+    sizes: tuple[int, int, int],
+    tile: tuple[int, int],
+    to: Lowering,
+    properties: Mapping[str, Attribute] | None = None,
+) -> None:
+    """One `krnl.gemm` in a kernel; `buffers` are A, B, packed unless `properties` are given, and a bias."""
+    held = dict({"packed": UnitAttr()} if properties is None else properties)
+    for name, size in zip("mnk", sizes, strict=True):
+        held[name] = IntegerAttr(size, i64)
+    held["tile"] = DenseArrayBase.from_list(i64, list(tile))
+    types = [buffer.type for buffer in (output, *buffers)]
+    kernel = Kernel([buffer_type(each.get_shape(), each.element_type) for each in types if is_buffer(each)])
+    c, a, b, *bias = kernel.buffers
+    product = GemmOp(operands=[c, a, b, bias, kernel.take_turns()], properties=held)
+    kernel.block.add_op(product)
+    to.call("gemm", kernel, [output], buffers, product.turns)
 
 
 def plain_product(
@@ -182,16 +207,7 @@ def emit(
         to.absorbed.add(activation)
         held["activation"] = StringAttr("relu")
         result = activation.results[0]
-    for name, size in zip("mnk", sizes, strict=True):
-        held[name] = IntegerAttr(size, i64)
-    held["tile"] = DenseArrayBase.from_list(i64, list(tile))
-    output = to.result(result)
-    types = [buffer.type for buffer in (output, *buffers)]
-    kernel = Kernel([type_ for type_ in types if is_buffer(type_)])
-    c, a, b, *bias = kernel.buffers
-    product = GemmOp(operands=[c, a, b, bias, kernel.take_turns()], properties=held)
-    kernel.block.add_op(product)
-    to.call("gemm", kernel, [output], buffers, product.turns)
+    call_gemm(to.result(result), buffers, sizes, tile, to, held)
 
 
 def following_relu(result: SSAValue, to: Lowering) -> Operation | None:

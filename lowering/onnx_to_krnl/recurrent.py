@@ -19,6 +19,7 @@ from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.copies import Side, copy, fill, loop, plain
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.lstm import is_tiled, tiled_lstm
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 from xonnc.lowering.onnx_to_krnl.sums import Factor, accumulate
 
@@ -66,6 +67,9 @@ def recurrent(op: Recurrent, to: Lowering) -> str | None:
     element = to.element(op.X)
     if element not in (f32, f64):
         return "not of f32 or f64"
+    if isinstance(op, rnn.LSTMOp) and is_tiled(op, to):
+        tiled_lstm(op, to)
+        return None
     shape = to.shape(op.X)
     is_batch_first = bool(op.layout.value.data)
     steps, batch = (shape[1], shape[0]) if is_batch_first else shape[:2]
