@@ -28,7 +28,7 @@ from xdsl.passes import ModulePass
 
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.op import OnnxOp
-from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp
+from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl import (
@@ -73,6 +73,7 @@ from xonnc.lowering.onnx_to_krnl.lowering import (
 )
 from xonnc.lowering.onnx_to_krnl.points import POINTS, PointPlan, lower_points, plan_points
 from xonnc.lowering.onnx_to_krnl.roundings import write_out_roundings
+from xonnc.lowering.session_ops import CONTROL, SESSION_OPS
 from xonnc.targets.cpu import CpuTarget, load_cpu
 
 THEMES = (
@@ -104,7 +105,7 @@ THEMES = (
 )
 """The files whose functions are in the tables."""
 
-KEPT = (ConstantOp, NoValueOp, ReturnOp)
+KEPT = (ConstantOp, NoValueOp, ReturnOp, YieldOp)
 """Ops that compute nothing."""
 
 Reasons = dict[Operation, str]
@@ -142,6 +143,10 @@ def lower_module(module: ModuleOp, target: CpuTarget, pool: DisposablePool) -> R
 
 def _lower(block: Block, to: Lowering) -> Reasons:
     """Lowers the ops of a block in order; what becomes one kernel is decided before, from the last op on."""
+    reasons: Reasons = {}
+    for op in list(block.ops):
+        if isinstance(op, CONTROL):
+            reasons |= _lower_bodies(op, to)
     write_out_batch_norms(block, to.pool)
     write_out_roundings(block, to.pool)
     ops = [op for op in block.ops if isinstance(op, OnnxOp) and not isinstance(op, KEPT)]
@@ -151,7 +156,6 @@ def _lower(block: Block, to: Lowering) -> Reasons:
     to.absorbed |= {added for added, _ in to.biases.values()}
     plans = _plans(ops, to)
     lowered: list[Operation] = []
-    reasons: Reasons = {}
     for op in ops:
         if op not in to.absorbed:
             to.begin(op)
@@ -175,6 +179,15 @@ def _lower(block: Block, to: Lowering) -> Reasons:
     return reasons
 
 
+def _lower_bodies(op: Operation, to: Lowering) -> Reasons:
+    """Lowers what the session runs inside of an op; buffers that are made inside are not known outside."""
+    reasons: Reasons = {}
+    for region in op.regions:
+        with to.inside():
+            reasons |= _lower(region.block, to)
+    return reasons
+
+
 def _plans(ops: Sequence[Operation], to: Lowering) -> dict[Operation, PointPlan | str]:
     plans: dict[Operation, PointPlan | str] = {}
     for op in reversed(ops):
@@ -187,6 +200,8 @@ def _plans(ops: Sequence[Operation], to: Lowering) -> dict[Operation, PointPlan 
 
 
 def _lower_op(op: Operation, to: Lowering) -> str | None:
+    if type(op) in SESSION_OPS:
+        return "the session runs it"
     if type(op) not in LOWERINGS and type(op) not in POINTS:
         return "no kernel for this operator yet"
     values = [value for value in (*op.results, *op.operands) if value.type != NONE]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from xonnc.errors import RefusalError, XonncError
-from xonnc.formats.native.program import HostStep, NativeStep, Place, Port, Program
+from xonnc.formats.native.program import HostStep, NativeStep, Place, Port, Program, SessionStep
 from xonnc.formats.native.weights import Weights
 
 
@@ -61,8 +61,13 @@ def require_whole(program: Program, what: str) -> None:
         raise RefusalError(reasons)
     reasons = [
         f"{step.node or step.operator}: {step.operator} has no native code here ({step.reason})"
-        for step in program.steps
+        for step in program.every_step()
         if isinstance(step, HostStep)
+    ]
+    reasons += [
+        f"{step.node or step.operator}: {step.operator} is run by the session, which is Python"
+        for step in program.every_step()
+        if isinstance(step, SessionStep)
     ]
     if reasons:
         reasons.append(

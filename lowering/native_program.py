@@ -18,14 +18,14 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.func import ReturnOp as FuncReturnOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from xonnc.dialects.krnl.memory import CallOp, GlobalOp
 from xonnc.dialects.krnl.types import is_buffer
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.locations import node_name
-from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp
+from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import (
     ELEMENT_DTYPES,
@@ -35,9 +35,20 @@ from xonnc.dialects.onnx.types import (
     static_shape,
 )
 from xonnc.errors import XonncError
-from xonnc.formats.native.program import Check, HostStep, NativeStep, Place, Port, Program, Value
+from xonnc.formats.native.program import (
+    Body,
+    Check,
+    HostStep,
+    NativeStep,
+    Place,
+    Port,
+    Program,
+    SessionStep,
+    Value,
+)
 from xonnc.lowering.convert_onnx_to_krnl import Reasons
 from xonnc.lowering.onnx_to_krnl.checks import check_of
+from xonnc.lowering.session_ops import SESSION_OPS, settings_of
 from xonnc.transforms.evaluation import captured, program_of_op
 
 ALIGNMENT = 64
@@ -171,8 +182,11 @@ def _read(op: Operation, reading: _Reading) -> None:
             size = sum(reading.program.values[place].size for place in places)
             reading.row.append(KernelCall(op.func_name.data, places, turns, size))
             reading.touched.append(places)
-        case NoValueOp() | ReturnOp() | FuncReturnOp():
+        case NoValueOp() | ReturnOp() | YieldOp() | FuncReturnOp():
             pass
+        case _ if type(op) in SESSION_OPS:
+            reading.end_row()
+            _read_session(op, reading)
         case _:
             reading.end_row()
             _read_host(op, reading)
@@ -204,6 +218,51 @@ def _read_host(op: Operation, reading: _Reading) -> None:
         HostStep(op.name.removeprefix("onnx."), node_name(op) or "", reason, run, reads, writes)
     )
     reading.touched.append([*reads, *writes])
+
+
+def _read_session(op: Operation, reading: _Reading) -> None:
+    bodies = [_read_body(region.block, op, reading) for region in op.regions]
+    reads = [reading.places.get(value) for value in op.operands]
+    writes: list[int | None] = []
+    for result in op.results:
+        made = None
+        if result.type != NONE:
+            value = _value(Place.ARENA, result.type)
+            if value.shape is None or value.dtype is None or value.dtype.hasobject:
+                value.place = Place.HELD
+            made = reading.value(result, value)
+        writes.append(made)
+    kind = op.name.removeprefix("onnx.")
+    step = SessionStep(kind, node_name(op) or "", settings_of(op), reads, writes, bodies)
+    reading.program.steps.append(step)
+    captured_places = [place for body in bodies for place in body.captured]
+    reading.touched.append([place for place in (*reads, *captured_places, *writes) if place is not None])
+
+
+def _read_body(block: Block, op: Operation, outside: _Reading) -> Body:
+    """A body as a program, whose inputs are its arguments and then what it reads from around."""
+    reading = _Reading(outside.reasons, functions=outside.functions)
+    around = list(
+        dict.fromkeys(
+            value
+            for inner in block.walk()
+            for value in inner.operands
+            if not op.is_ancestor(value.owner) and value in outside.places
+        )
+    )
+    inputs = [*block.args, *around]
+    for value in inputs:
+        reading.value(value, _value(Place.INPUT, value.type))
+    reading.program.inputs = _ports(None, inputs, reading)
+    for inner in block.ops:
+        _read(inner, reading)
+    reading.end_row()
+    end = block.last_op
+    assert end is not None
+    reading.program.outputs = _ports(None, end.operands, reading)
+    _place_outputs(reading)
+    _plan_arena(reading)
+    return Body(reading.program, [outside.places[value] for value in around])
 
 
 def _place_outputs(reading: _Reading) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
@@ -12,6 +12,10 @@ import numpy.typing as npt
 
 Held: TypeAlias = "npt.NDArray[np.generic] | tuple[npt.NDArray[np.generic], ...] | None"
 """A tensor, a sequence of tensors, or an optional that is empty."""
+
+
+Setting: TypeAlias = "int | Sequence[int] | None"
+"""An attribute of an operator."""
 
 
 class Place(Enum):
@@ -86,6 +90,30 @@ class HostStep:
 
 
 @dataclass(frozen=True)
+class Body:
+    """A part that a step runs with inputs of its own and then with values `captured` from around."""
+
+    program: Program
+    captured: Sequence[int]
+
+
+@dataclass(frozen=True)
+class SessionStep:
+    """
+    An operator that the session does itself: control flow over bodies, lists of tensors.
+
+    `reads` are its operands in order, `None` where absent.
+    """
+
+    operator: str
+    node: str
+    settings: Mapping[str, Setting]
+    reads: Sequence[int | None]
+    writes: Sequence[int | None]
+    bodies: Sequence[Body] = ()
+
+
+@dataclass(frozen=True)
 class Port:
     """An input or output: its name, its value, and what feeds must be (`None`: anything)."""
 
@@ -100,11 +128,19 @@ class Program:
     """A compiled model."""
 
     values: list[Value] = field(default_factory=list[Value])
-    steps: list[NativeStep | HostStep] = field(default_factory=list["NativeStep | HostStep"])
+    steps: list[Step] = field(default_factory=list["Step"])
     inputs: list[Port] = field(default_factory=list[Port])
     outputs: list[Port] = field(default_factory=list[Port])
     arena: int = 0
     """Bytes."""
+
+    def every_step(self) -> Iterator[Step]:
+        """All steps, those of bodies too."""
+        for step in self.steps:
+            yield step
+            if isinstance(step, SessionStep):
+                for body in step.bodies:
+                    yield from body.program.every_step()
 
     def root_of(self, place: int) -> int:
         """The value whose memory a value is."""
@@ -119,3 +155,6 @@ class Program:
             shift += self.values[place].shift
             place = same
         return shift
+
+
+Step: TypeAlias = NativeStep | HostStep | SessionStep

@@ -29,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xonnc.errors import XonncError
-from xonnc.formats.native.program import Check, HostStep, NativeStep, Place, Port, Program, Value
+from xonnc.formats.native.program import Check, NativeStep, Place, Port, Program, Value
 from xonnc.formats.native.weights import Weights
 from xonnc.formats.replacing import replacing
 
@@ -137,7 +137,7 @@ def _described(stored: Stored, weights: Weights) -> dict[str, object]:
                 [[check.value, check.least, check.most, check.message] for check in step.checks],
             ]
             for step in program.steps
-            if not isinstance(step, HostStep)
+            if isinstance(step, NativeStep)
         ],
         "inputs": [_port(port) for port in program.inputs],
         "outputs": [_port(port) for port in program.outputs],

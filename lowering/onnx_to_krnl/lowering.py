@@ -104,6 +104,13 @@ class Lowering:
         self._globals = 0
         self._place: Operation | None = None
 
+    @contextmanager
+    def inside(self) -> Generator[None]:
+        """For a body: what is made in it is forgotten behind."""
+        known = dict(self._buffers)
+        yield
+        self._buffers = known
+
     def begin(self, op: Operation) -> None:
         """What is added from now on goes before `op`."""
         self._place = op

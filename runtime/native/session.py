@@ -13,8 +13,19 @@ import numpy as np
 import numpy.typing as npt
 
 from xonnc.errors import XonncError, near
-from xonnc.formats.native.program import Check, Held, HostStep, NativeStep, Place, Port, Program
+from xonnc.formats.native.program import (
+    Body,
+    Check,
+    Held,
+    HostStep,
+    NativeStep,
+    Place,
+    Port,
+    Program,
+    SessionStep,
+)
 from xonnc.runtime.native.jit import Entry
+from xonnc.runtime.native.session_steps import Runner, do_step
 
 Array = npt.NDArray[np.generic]
 Shapes = Mapping[str, tuple[int, ...]]
@@ -61,6 +72,14 @@ class Instance:
         self._roots = [program.root_of(place) for place in range(len(program.values))]
         self.seconds = [0.0] * len(program.steps)
         """How long each step took in the last run."""
+        self.bodies: dict[int, list[Instance]] = {}
+        """By step, what the session runs inside of it."""
+        for number, step in enumerate(program.steps):
+            if isinstance(step, SessionStep):
+                self.bodies[number] = [
+                    Instance(Executable(body.program, executable.entries, executable.owner))
+                    for body in step.bodies
+                ]
         for place, value in enumerate(program.values):
             root = program.values[self._roots[place]]
             if root.place is Place.ARENA and value.shape is not None and value.dtype is not None:
@@ -95,6 +114,8 @@ class Instance:
                 self.executable.entries[step.function](self._table.ctypes.data)
                 if step.checks:
                     self._check(step.checks)
+            elif isinstance(step, SessionStep):
+                self._own(number, step)
             else:
                 self._host(step)
             self.seconds[number] = perf_counter() - started
@@ -123,7 +144,34 @@ class Instance:
 
     def _host(self, step: HostStep) -> None:
         results = step.run([self._held[place] for place in step.reads])
-        for place, result in zip(step.writes, results, strict=True):
+        self._write(step, step.writes, results)
+
+    def _own(self, number: int, step: SessionStep) -> None:
+        """A step of the session's own: it is given what it reads, and functions that run its bodies."""
+        held = [None if place is None else self._held[place] for place in step.reads]
+        runners = [
+            self._runner(step, body, instance)
+            for body, instance in zip(step.bodies, self.bodies[number], strict=True)
+        ]
+        results = do_step(step, held, runners)
+        wanted = [place for place in step.writes if place is not None]
+        given = [result for place, result in zip(step.writes, results, strict=True) if place is not None]
+        self._write(step, wanted, given)
+
+    def _runner(self, step: SessionStep, body: Body, instance: Instance) -> Runner:
+        around = [self._held[place] for place in body.captured]
+        ports = body.program.inputs
+
+        def run(inputs: Sequence[Held]) -> Sequence[Held]:
+            feeds: dict[str, Held] = {}
+            for port, held in zip(ports, [*inputs, *around], strict=True):
+                feeds[port.name] = _fed(held, port, step)
+            return instance.run(feeds)
+
+        return run
+
+    def _write(self, step: HostStep | SessionStep, writes: Sequence[int], results: Sequence[Held]) -> None:
+        for place, result in zip(writes, results, strict=True):
             value = self.program.values[place]
             if value.place is Place.HELD:
                 self._held[place] = result
@@ -154,6 +202,24 @@ class Instance:
         return found
 
 
+def _fed(held: Held, port: Port, step: SessionStep) -> Held:
+    """A value that a body is given, as its code can read it."""
+    if not isinstance(held, np.ndarray) or port.dtype is None or port.dtype.hasobject:
+        return held
+    if port.shape == () and held.size == 1:
+        held = held.reshape(())
+    fits = port.shape is None or (
+        len(held.shape) == len(port.shape)
+        and all(wanted in (None, size) for size, wanted in zip(held.shape, port.shape, strict=True))
+    )
+    if held.dtype != port.dtype or not fits:
+        raise XonncError(
+            f"{step.node or step.operator}: its body is given {held.dtype}{list(held.shape)}, "
+            f"the model says {port.dtype}{list(port.shape or ())}"
+        )
+    return np.require(held, None, ["C", "A"])
+
+
 def aligned_empty(size: int) -> npt.NDArray[np.uint8]:
     """Bytes that begin at a multiple of 64."""
     memory = np.empty(size + 64, np.uint8)
@@ -163,7 +229,11 @@ def aligned_empty(size: int) -> npt.NDArray[np.uint8]:
 
 @dataclass(frozen=True)
 class ReportLine:
-    """How one step runs: `native` kernels in a row, or an operator on the `host` and why."""
+    """
+    How one step runs: `native` kernels in a row, an operator by the `session`, or on the `host` and why.
+
+    Behind a step of the session are those of its bodies.
+    """
 
     where: str
     what: str
@@ -171,6 +241,21 @@ class ReportLine:
     reason: str
     seconds: float
     """Of the last run."""
+
+
+def _lines(instance: Instance) -> list[ReportLine]:
+    lines: list[ReportLine] = []
+    for number, (step, seconds) in enumerate(zip(instance.program.steps, instance.seconds, strict=True)):
+        match step:
+            case NativeStep():
+                lines.append(ReportLine("native", " ".join(step.kernels), "", "", seconds))
+            case HostStep():
+                lines.append(ReportLine("host", step.operator, step.node, step.reason, seconds))
+            case SessionStep():
+                lines.append(ReportLine("session", step.operator, step.node, "", seconds))
+                for body in instance.bodies[number]:
+                    lines += _lines(body)
+    return lines
 
 
 class Session:
@@ -251,14 +336,7 @@ class Session:
 
     def report(self) -> list[ReportLine]:
         """The steps of the program of the last run, or of the model as it is before any."""
-        lines: list[ReportLine] = []
-        instance = self._last
-        for step, seconds in zip(instance.program.steps, instance.seconds, strict=True):
-            if isinstance(step, NativeStep):
-                lines.append(ReportLine("native", " ".join(step.kernels), "", "", seconds))
-            else:
-                lines.append(ReportLine("host", step.operator, step.node, step.reason, seconds))
-        return lines
+        return _lines(self._last)
 
     def host_calls(self) -> list[str]:
         """The operators that the last run gave to the reference evaluator."""

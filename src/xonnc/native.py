@@ -130,7 +130,7 @@ def _compiled(module: ModuleOp, processor: CpuTarget, threads: int) -> Stored:
 def _loaded(stored: Stored, threads: int) -> Executable:
     if not stored.code:
         return Executable(stored.program, {}, None, stored.steering)
-    names = {step.function: step for step in stored.program.steps if isinstance(step, NativeStep)}
+    names = {step.function: step for step in stored.program.every_step() if isinstance(step, NativeStep)}
     code = Code(stored.code, names, threads)
     return Executable(stored.program, code.entries, code, stored.steering)
 

@@ -1,0 +1,234 @@
+"""What the session does itself: branches, loops and scans over bodies, lists of tensors, optional values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from xonnc.errors import XonncError
+from xonnc.formats.native.program import Held, Port, SessionStep
+
+Array: TypeAlias = npt.NDArray[np.generic]
+
+Runner: TypeAlias = Callable[[Sequence[Held]], Sequence[Held]]
+"""Runs a body on its inputs; gives its results in arrays of their own."""
+
+
+class _Call:
+    """A step with what it reads."""
+
+    def __init__(self, step: SessionStep, held: Sequence[Held], runners: Sequence[Runner]) -> None:
+        self.step, self.held, self.runners = step, held, runners
+
+    def fail(self, message: str) -> XonncError:
+        """An error that names the node."""
+        return XonncError(f"{self.step.node or self.step.operator}: {message}")
+
+    def is_there(self, number: int) -> bool:
+        """Whether an operand was given."""
+        return number < len(self.step.reads) and self.step.reads[number] is not None
+
+    def array(self, number: int) -> Array:
+        """An operand that is a tensor."""
+        held = self.held[number]
+        if not isinstance(held, np.ndarray):
+            raise self.fail(f"operand {number} is no tensor")
+        return held
+
+    def tensors(self) -> tuple[Array, ...]:
+        """The first operand, a sequence."""
+        held = self.held[0]
+        if not isinstance(held, tuple):
+            raise self.fail("operand 0 is no sequence")
+        return held
+
+    def integer(self, number: int, default: int) -> int:
+        """An operand that is one integer."""
+        return int(self.array(number).reshape(-1)[0]) if self.is_there(number) else default
+
+    def setting(self, name: str, default: int = 0) -> int:
+        """An attribute."""
+        value = self.step.settings.get(name, default)
+        return value if isinstance(value, int) else default
+
+    def settings(self, name: str, count: int) -> list[int]:
+        """An attribute of many integers; zeros where it is not given."""
+        value = self.step.settings.get(name)
+        return [0] * count if value is None or isinstance(value, int) else list(value)
+
+    def place(self, position: int, count: int) -> int:
+        """A position from the start, or below 0 from the end."""
+        found = position + count if position < 0 else position
+        if not 0 <= found < count:
+            raise self.fail(f"position {position} is not among {count} tensors")
+        return found
+
+
+def do_step(step: SessionStep, held: Sequence[Held], runners: Sequence[Runner]) -> Sequence[Held]:
+    """The results of a step, one for each that it may have. Raises `XonncError` for what does not fit."""
+    return STEPS[step.operator](_Call(step, held, runners))
+
+
+def _if(call: _Call) -> Sequence[Held]:
+    is_true = bool(call.array(0).reshape(-1)[0])
+    return call.runners[0 if is_true else 1]([])
+
+
+def _loop(call: _Call) -> Sequence[Held]:
+    turns = call.integer(0, np.iinfo(np.int64).max)
+    goes_on = bool(call.array(1).reshape(-1)[0]) if call.is_there(1) else True
+    carried = list(call.held[2:])
+    scanned: list[list[Array]] = [[] for _ in call.step.writes[len(carried) :]]
+    turn = 0
+    while goes_on and turn < turns:
+        results = call.runners[0]([np.array(turn, np.int64), np.array(True), *carried])
+        condition, carried = results[0], list(results[1 : 1 + len(carried)])
+        goes_on = bool(np.asarray(condition).reshape(-1)[0])
+        _collect(call, scanned, results[1 + len(carried) :])
+        turn += 1
+    ports = call.step.bodies[0].program.outputs[1 + len(carried) :]
+    return [*carried, *(_stacked(each, 0, port) for each, port in zip(scanned, ports, strict=True))]
+
+
+def _collect(call: _Call, scanned: list[list[Array]], results: Sequence[Held]) -> None:
+    for found, result in zip(scanned, results, strict=True):
+        if not isinstance(result, np.ndarray):
+            raise call.fail("a scanned result is no tensor")
+        if found and found[0].shape != result.shape:
+            raise call.fail(f"scanned results of shapes {list(found[0].shape)} and {list(result.shape)}")
+        found.append(result)
+
+
+def _stacked(arrays: Sequence[Array], axis: int, port: Port) -> Array:
+    """Results of all turns along a new axis; without turns one of size 0."""
+    if arrays:
+        return np.stack(arrays, axis)
+    shape = [size or 0 for size in port.shape or ()]
+    shape.insert(axis if axis >= 0 else axis + len(shape) + 1, 0)
+    return np.zeros(shape, port.dtype)
+
+
+def _scan(call: _Call) -> Sequence[Held]:
+    count = call.setting("num_scan_inputs")
+    states = list(call.held[: len(call.held) - count])
+    inputs = [call.array(len(states) + number) for number in range(count)]
+    axes = call.settings("scan_input_axes", count)
+    turned = call.settings("scan_input_directions", count)
+    lengths = {array.shape[axis] for array, axis in zip(inputs, axes, strict=True)}
+    if len(lengths) != 1:
+        raise call.fail(f"scanned inputs of lengths {sorted(lengths)}")
+    length = lengths.pop()
+    scanned: list[list[Array]] = [[] for _ in call.step.writes[len(states) :]]
+    for turn in range(length):
+        parts = [
+            np.take(array, length - 1 - turn if back else turn, axis)
+            for array, axis, back in zip(inputs, axes, turned, strict=True)
+        ]
+        results = call.runners[0]([*states, *(np.asarray(part) for part in parts)])
+        states = list(results[: len(states)])
+        _collect(call, scanned, results[len(states) :])
+    out_axes = call.settings("scan_output_axes", len(scanned))
+    out_turned = call.settings("scan_output_directions", len(scanned))
+    ports = call.step.bodies[0].program.outputs[len(states) :]
+    made: list[Held] = list(states)
+    for found, axis, back, port in zip(scanned, out_axes, out_turned, ports, strict=True):
+        made.append(_stacked(found[::-1] if back else found, axis, port))
+    return made
+
+
+def _construct(call: _Call) -> Sequence[Held]:
+    return [tuple(call.array(number).copy() for number in range(len(call.held)))]
+
+
+def _insert(call: _Call) -> Sequence[Held]:
+    tensors = list(call.tensors())
+    position = call.integer(2, len(tensors))
+    place = len(tensors) if position == len(tensors) else call.place(position, len(tensors))
+    tensors.insert(place, call.array(1).copy())
+    return [tuple(tensors)]
+
+
+def _erase(call: _Call) -> Sequence[Held]:
+    tensors = list(call.tensors())
+    del tensors[call.place(call.integer(1, -1), len(tensors))]
+    return [tuple(tensors)]
+
+
+def _at(call: _Call) -> Sequence[Held]:
+    tensors = call.tensors()
+    return [tensors[call.place(call.integer(1, 0), len(tensors))]]
+
+
+def _length(call: _Call) -> Sequence[Held]:
+    return [np.array(len(call.tensors()), np.int64)]
+
+
+def _concat(call: _Call) -> Sequence[Held]:
+    join = np.stack if call.setting("new_axis") else np.concatenate
+    tensors = call.tensors()
+    if not tensors:
+        raise call.fail("an empty sequence has no shape to be one tensor")
+    try:
+        return [join(tensors, call.setting("axis"))]
+    except ValueError as error:
+        raise call.fail(str(error)) from error
+
+
+def _split(call: _Call) -> Sequence[Held]:
+    array = call.array(0)
+    axis = call.setting("axis") % array.ndim
+    size = array.shape[axis]
+    sizes = [1] * size
+    if call.is_there(1):
+        given = call.array(1)
+        step = int(given.reshape(-1)[0]) if given.size else 0
+        if given.ndim:
+            sizes = [int(each) for each in given.astype(np.int64)]
+        elif step > 0:
+            sizes = [min(step, size - start) for start in range(0, size, step)]
+        if sum(sizes) != size or min(sizes, default=0) < 0 or (not given.ndim and step <= 0):
+            raise call.fail(f"parts {np.asarray(given).tolist()} of an axis of size {size}")
+    parts = np.split(array, np.cumsum(sizes)[:-1], axis) if sizes else []
+    drops = not call.is_there(1) and not call.setting("keepdims", 1)
+    return [tuple(np.squeeze(part, axis) if drops else part.copy() for part in parts)]
+
+
+def _empty(call: _Call) -> Sequence[Held]:
+    return [()]
+
+
+def _optional(call: _Call) -> Sequence[Held]:
+    held = call.held[0] if call.is_there(0) else None
+    return [held.copy() if isinstance(held, np.ndarray) else held]
+
+
+def _element(call: _Call) -> Sequence[Held]:
+    if call.held[0] is None:
+        raise call.fail("the optional value is empty")
+    return [call.held[0]]
+
+
+def _has_element(call: _Call) -> Sequence[Held]:
+    return [np.array(call.is_there(0) and call.held[0] is not None)]
+
+
+STEPS: Mapping[str, Callable[[_Call], Sequence[Held]]] = {
+    "ConcatFromSequence": _concat,
+    "If": _if,
+    "Loop": _loop,
+    "Optional": _optional,
+    "OptionalGetElement": _element,
+    "OptionalHasElement": _has_element,
+    "Scan": _scan,
+    "SequenceAt": _at,
+    "SequenceConstruct": _construct,
+    "SequenceEmpty": _empty,
+    "SequenceErase": _erase,
+    "SequenceInsert": _insert,
+    "SequenceLength": _length,
+    "SplitToSequence": _split,
+}
+"""What each operator does."""

@@ -1,0 +1,186 @@
+"""Branches, loops and lists of tensors that the session runs, their bodies in native code."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import onnx.parser
+import pytest
+
+from xonnc.errors import XonncError
+from xonnc.formats.native.program import Body, Place, Port, Program, SessionStep, Value
+from xonnc.native import compile_native
+from xonnc.runtime.native.session import Executable, Instance, Session
+
+HEAD = '<ir_version: 10, opset_import: ["" : 21]>\n'
+X = np.arange(-3, 3, dtype=np.float32).reshape(2, 3)
+
+
+def session_of(text: str) -> Session:
+    return compile_native(onnx.parser.parse_model(HEAD + text))
+
+
+def numbers(held: object) -> npt.NDArray[np.float64]:
+    return np.asarray(held, np.float64)
+
+
+BRANCHES = """
+model (bool c, float[2,3] x) => (float[2,3] y) {
+  twice = Add(x, x)
+  z = If(c) <
+    then_branch = left () => (float[2,3] a) { a = Mul(twice, x) },
+    else_branch = right () => (float[2,3] b) { t = Constant<value = float[1] {3.0}>() b = Add(twice, t) }
+  >
+  y = Neg(z)
+}
+"""
+
+
+@pytest.mark.parametrize("condition", [True, False])
+def test_a_branch_reads_what_is_around_it(condition: bool):
+    session = session_of(BRANCHES)
+    given = session.run(None, {"c": np.array(condition), "x": X})[0]
+    np.testing.assert_array_equal(numbers(given), -(2 * X * X) if condition else -(2 * X + 3))
+    assert session.host_calls() == []
+    assert [line.where for line in session.report()].count("session") == 1
+
+
+LOOP = """
+model (int64 m, bool c, float[3] x) => (float[3] total, float[n,3] each) {
+  total, each = Loop(m, c, x) <
+    body = turn (int64 i, bool go, float[3] before) => (bool on, float[3] after, float[3] seen) {
+      f = Cast<to = 1>(i)
+      after = Add(before, f)
+      four = Constant<value = int64 {4}>()
+      on = Less(i, four)
+      seen = Mul(after, x)
+    }
+  >
+}
+"""
+
+
+@pytest.mark.parametrize(("turns", "done"), [(3, 3), (100, 5), (0, 0)])
+def test_a_loop_ends_by_its_count_or_its_condition(turns: int, done: int):
+    session = session_of(LOOP)
+    x = np.array([1, 2, 3], np.float32)
+    total, each = session.run(None, {"m": np.array(turns), "c": np.array(True), "x": x})
+    sums = [x + sum(range(turn + 1)) for turn in range(done)]
+    np.testing.assert_array_equal(numbers(total), sums[-1] if sums else x)
+    assert numbers(each).shape == (done, 3)
+    np.testing.assert_array_equal(numbers(each), np.array([total * x for total in sums]).reshape(done, 3))
+    assert session.host_calls() == []
+
+
+def test_a_condition_that_does_not_hold_keeps_a_loop_from_starting():
+    feeds = {"m": np.array(3), "c": np.array(False), "x": np.ones(3, np.float32)}
+    assert numbers(session_of(LOOP).run(None, feeds)[1]).shape == (0, 3)
+
+
+SCAN = """
+model (float[2] s, float[3,4,2] x) => (float[2] last, float[3,2,4] each) {
+  last, each = Scan <num_scan_inputs = 1, scan_input_axes = [1], scan_input_directions = [1],
+                     scan_output_axes = [2], scan_output_directions = [1],
+    body = turn (float[2] before, float[3,2] part) => (float[2] after, float[3,2] seen) {
+      axes = Constant<value = int64[1] {0}>()
+      sum = ReduceSum<keepdims = 0>(part, axes)
+      after = Add(before, sum)
+      seen = Add(part, after)
+    }
+  > (s, x)
+}
+"""
+
+
+def test_a_scan_goes_along_an_axis_backwards():
+    session = session_of(SCAN)
+    s, x = np.array([1, -1], np.float32), np.arange(24, dtype=np.float32).reshape(3, 4, 2)
+    last, each = session.run(None, {"s": s, "x": x})
+    wanted = np.zeros((3, 2, 4), np.float32)
+    for turn in range(3, -1, -1):
+        s = s + x[:, turn].sum(axis=0)
+        wanted[:, :, turn] = x[:, turn] + s
+    np.testing.assert_allclose(numbers(last), s)
+    np.testing.assert_allclose(numbers(each), wanted)
+    assert session.host_calls() == []
+
+
+LISTS = """
+model (float[2,3] x, int64 i) => (float[2,3] y, int64 count, float[4,3] joined) {
+  twice = Add(x, x)
+  list = SequenceConstruct(x, twice)
+  longer = SequenceInsert(list, x, i)
+  shorter = SequenceErase(longer, i)
+  y = SequenceAt(longer, i)
+  count = SequenceLength(longer)
+  joined = ConcatFromSequence<axis = 0>(shorter)
+}
+"""
+
+
+@pytest.mark.parametrize("position", [0, 1, -1])
+def test_lists_of_tensors(position: int):
+    session = session_of(LISTS)
+    y, count, joined = session.run(None, {"x": X, "i": np.array(position)})
+    tensors = [X, 2 * X]
+    tensors.insert(position, X)
+    np.testing.assert_array_equal(numbers(y), tensors[position])
+    assert numbers(count) == 3
+    del tensors[position]
+    np.testing.assert_array_equal(numbers(joined), np.concatenate(tensors))
+    assert session.host_calls() == []
+
+
+def test_a_position_outside_of_a_list_is_refused():
+    with pytest.raises(XonncError, match=r"position 7 is not among 2 tensors"):
+        session_of(LISTS).run(None, {"x": X, "i": np.array(7)})
+
+
+SPLIT = """
+model (float[2,5] x, int64 p) => (int64 count, float[2,n] first) {
+  parts = SplitToSequence<axis = 1>(x, p)
+  zero = Constant<value = int64 {0}>()
+  first = SequenceAt(parts, zero)
+  count = SequenceLength(parts)
+}
+"""
+
+
+def test_parts_of_a_tensor():
+    x = np.arange(10, dtype=np.float32).reshape(2, 5)
+    count, first = session_of(SPLIT).run(None, {"x": x, "p": np.array(2)})
+    assert numbers(count) == 3
+    np.testing.assert_array_equal(numbers(first), x[:, :2])
+
+
+def test_parts_of_no_size_are_refused():
+    with pytest.raises(XonncError, match=r"parts 0 of an axis of size 5"):
+        session_of(SPLIT).run(None, {"x": np.zeros((2, 5), np.float32), "p": np.array(0)})
+
+
+def test_what_grows_from_turn_to_turn_is_of_no_fixed_shape():
+    text = """
+    model (int64 m, float[1] x) => (float[n] y) {
+      y = Loop(m, , x) <
+        body = turn (int64 i, bool go, float[1] before) => (bool go, float[n] after) {
+          after = Concat<axis = 0>(before, before)
+        }
+      >
+    }
+    """
+    session = session_of(text)
+    given = session.run(None, {"m": np.array(3), "x": np.ones(1, np.float32)})[0]
+    np.testing.assert_array_equal(numbers(given), np.ones(8))
+    assert session.host_calls() == ["Concat"]
+
+
+def test_a_body_is_not_given_another_shape_than_its_code_is_for():
+    x = np.zeros((2, 3), np.float32)
+    body = Program(inputs=[Port("0", 0, (3,), x.dtype)], values=[Value(Place.INPUT, (3,), x.dtype)])
+    values = [Value(Place.INPUT, (), np.dtype(bool)), Value(Place.INPUT, (2, 3), x.dtype)]
+    ports = [Port("c", 0, (), np.dtype(bool)), Port("x", 1, (2, 3), x.dtype)]
+    step = SessionStep("If", "choice", {}, [0], [], [Body(body, [1])] * 2)
+    instance = Instance(Executable(Program(values=values, steps=[step], inputs=ports), {}, None))
+    message = r"choice: its body is given float32\[2, 3\], the model says float32\[3\]"
+    with pytest.raises(XonncError, match=message):
+        instance.run({"c": np.array(True), "x": x})
