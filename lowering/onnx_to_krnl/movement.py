@@ -12,6 +12,7 @@ from xonnc.lowering.onnx_to_krnl.blocks import join
 from xonnc.lowering.onnx_to_krnl.copies import Along, Side, copy, loop, plain
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering, moves
 from xonnc.lowering.onnx_to_krnl.points import Point, at_each_point
+from xonnc.lowering.onnx_to_krnl.slicing import slice_where_fed
 from xonnc.rewriting.patterns import Array
 
 
@@ -74,16 +75,19 @@ def slice_(op: tensor.SliceOp, to: Lowering) -> str | None:
     """A part of each axis, in steps that may go backwards."""
     shape, sizes = to.shape(op.data), to.shape(op.output)
     starts, axes, steps = integers_of(op.starts, to), integers_of(op.axes, to), integers_of(op.steps, to)
-    if starts is None or (axes is None and op.axes.type != NONE) or (steps is None and op.steps.type != NONE):
-        return "starts, axes or steps that are no constants"
-    axes = list(range(len(starts))) if axes is None else axes
-    steps = [1] * len(starts) if steps is None else steps
+    if (axes is None and op.axes.type != NONE) or (steps is None and op.steps.type != NONE):
+        return "axes or steps that are no constants"
+    (count,) = to.shape(op.starts)
+    axes = [axis % len(shape) for axis in (range(count) if axes is None else axes)]
+    steps = [1] * count if steps is None else steps
+    if starts is None:
+        return slice_where_fed(op, axes, steps, to)
     places = plain(len(shape))
     for axis, start, step in zip(axes, starts, steps, strict=True):
         size = shape[axis]
         first = start + size if start < 0 else start
         first = min(max(first, 0), size if step > 0 else size - 1)
-        places[axis % len(shape)] = loop(axis % len(shape), step, first)
+        places[axis] = loop(axis, step, first)
     source = to.buffer(op.data)
     target = to.result(op.output)
     copy("slice", sizes, Side(target, sizes, plain(len(shape))), Side(source, shape, places), to)

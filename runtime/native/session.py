@@ -34,7 +34,7 @@ Values = Mapping[str, Array]
 KEPT_PROGRAMS = 16
 """Programs of a model with dynamic sizes that are kept, one for each set of sizes."""
 
-MOST_STEERED = 32
+MOST_STEERED = 8
 """Sets of numbers in a row that a model is compiled for; one that is fed ever new ones runs as it is."""
 
 
@@ -316,7 +316,9 @@ class Session:
             if port.shape is not None and None in port.shape and isinstance(held, np.ndarray):
                 shapes[port.name] = held.shape
         base = self._for(shapes, {}) if shapes else self._template
-        names = base.executable.steering
+        # What runs natively whatever its numbers are needs no code for them.
+        needs = any(isinstance(step, HostStep) for step in base.program.steps)
+        names = base.executable.steering if needs else ()
         values = {name: held for name in names if isinstance(held := feeds[name], np.ndarray)}
         self._last = self._for(shapes, values) if values and self._steered < MOST_STEERED else base
         return self._last

@@ -10,6 +10,10 @@ import numpy.typing as npt
 import pytest
 from native_nodes import Node, check
 
+from xonnc.errors import XonncError
+from xonnc.native import compile_native
+from xonnc.runtime.native.session import MOST_STEERED
+
 Array = npt.NDArray[np.generic]
 
 RANDOM = np.random.default_rng(31)
@@ -49,6 +53,20 @@ def slices() -> Iterator[Node]:
         yield Node("Slice", [x, whole(4, 0), whole(-9, 5), whole(0, 2), whole(-2, 3)], constant=constant)
         yield Node("Slice", [x, whole(-3), whole(2**62), whole(-1)], constant=constant)
         yield Node("Slice", [x, whole(3), whole(3), whole(1)], constant=constant)
+    # Where a slice begins may be known to the run alone.
+    yield Node("Slice", [x, whole(4, -4), whole(-9, 5), whole(0, 2), whole(-2, 3)], constant=(3, 4))
+    yield Node("Slice", [x, whole(-2, 1, -9), whole(99, -1, 2)])
+    yield Node(
+        "Slice",
+        [
+            x,
+            np.array([2], np.int32),
+            np.array([-9], np.int32),
+            np.array([2], np.int32),
+            np.array([-1], np.int32),
+        ],
+        constant=(3, 4),
+    )
     yield Node("Slice", [data(np.complex64, 4, 4), whole(1), whole(4), whole(1)])
 
 
@@ -77,3 +95,30 @@ def arrangements() -> Iterator[Node]:
 @pytest.mark.parametrize("node", [*pads(), *slices(), *arrangements()], ids=str)
 def test_native_nodes_give_what_the_reference_gives(node: Node):
     check(node)
+
+
+def test_a_slice_of_another_size_ends_the_run():
+    x = data(np.float32, 5, 6)
+    session = compile_native(Node("Slice", [x, whole(1), whole(3), whole(1)], constant=(3,)).model())
+    feeds = {"x0": x, "x1": whole(2), "x2": whole(4)}
+    np.testing.assert_array_equal(np.asarray(session.run(None, feeds)[0]), np.asarray(x)[:, 2:4])
+    with pytest.raises(XonncError, match=r"^it: gives 4 elements along axis 1, the model says 2$"):
+        session.run(None, feeds | {"x2": whole(99)})
+    assert session.host_calls() == []
+
+
+def test_a_model_that_is_fed_ever_new_axes_is_compiled_no_more():
+    x = data(np.float32, 3, 3)
+    session = compile_native(Node("CumSum", [x, np.array(0, np.int64)], opset=14).model())
+    fed = [np.array(axis, np.int64) for axis in (0, 1, -1, -2)]
+    for axis in fed:
+        given = np.asarray(session.run(None, {"x0": x, "x1": axis})[0], np.float32)
+        np.testing.assert_allclose(given, np.asarray(x, np.float32).cumsum(int(axis)), rtol=1e-4, atol=1e-4)
+        assert session.host_calls() == []
+    dynamic = Node("Pad", [x, whole(0, 0, 0, 0)], expected=[x]).model()
+    dynamic.graph.output[0].type.tensor_type.shape.dim[0].dim_param = "n"
+    session = compile_native(dynamic)
+    for begin in range(MOST_STEERED + 2):
+        made = np.asarray(session.run(None, {"x0": x, "x1": whole(begin, 0, 0, 0)})[0])
+        assert made.shape == (3 + begin, 3)
+    assert session.host_calls() == ["Pad"]
