@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,6 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--target", help="a target's name or .toml file (default: nv_full, or cpu for native code)"
+    )
+    parser.add_argument(
+        "--iface",
+        choices=("0.11", "0.12"),
+        default="0.12",
+        help="the firmware's interface: 0.11 for drivers from before April 2019 (default: %(default)s)",
     )
     ranges = parser.add_mutually_exclusive_group()
     ranges.add_argument(
@@ -130,8 +136,18 @@ def _run_loadable(args: argparse.Namespace, output: Path) -> int:
         reasons = dict.fromkeys([*refused.reasons, *package.refusals])
         offer = f"{args.model}: the CPU has to run a part; -o {output.with_suffix(SUFFIX)} makes a package"
         raise RefusalError([*reasons, *([] if args.require_dla else [offer])]) from None
+    compilation = _for_firmware(args, compilation)
     written = 0 if args.dry_run else compilation.write(output)
     return _told(args, compilation, output, written)
+
+
+def _for_firmware(args: argparse.Namespace, compilation: Compilation) -> Compilation:
+    """The loadable as the firmware asked for reads it."""
+    if args.iface == "0.12":
+        return compilation
+    from xonnc.formats.nvdla.older import for_older_firmware
+
+    return replace(compilation, loadable=for_older_firmware(compilation.loadable))
 
 
 def _run_package(args: argparse.Namespace, output: Path | None) -> int:
@@ -147,6 +163,7 @@ def _run_package(args: argparse.Namespace, output: Path | None) -> int:
         compilation = Compilation(
             package.imported, package.simplified, package.opset, whole.loadable, whole.report
         )
+        compilation = _for_firmware(args, compilation)
         loadable: Path = args.model.with_suffix(".nvdla")
         return _told(args, compilation, loadable, 0 if args.dry_run else compilation.write(loadable))
     if args.stop_after and args.stop_after != STAGES[-1]:
@@ -154,6 +171,8 @@ def _run_package(args: argparse.Namespace, output: Path | None) -> int:
             f"--stop-after {args.stop_after}: the CPU has a part in the model, so there is no such stage of "
             "all of it; stop after 'simplified'"
         )
+    if args.iface != "0.12":
+        raise XonncError(f"--iface {args.iface}: packages are run by xonnc, which takes 0.12; write a .nvdla")
     path: Path = output or args.model.with_suffix(SUFFIX)
     written = 0 if args.dry_run else package.write(path)
     if args.json:
