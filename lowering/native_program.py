@@ -64,6 +64,8 @@ class KernelCall:
     turns: int
     size: int
     """Bytes of all its buffers."""
+    node: str = ""
+    """The ONNX node whose work it does."""
 
 
 Steps = Sequence[tuple[str, Sequence[KernelCall]]]
@@ -180,7 +182,7 @@ def _read(op: Operation, reading: _Reading) -> None:
             places = [reading.places[value] for value in op.parameters]
             turns = 0 if op.turns is None else op.turns.value.data
             size = sum(reading.program.values[place].size for place in places)
-            reading.row.append(KernelCall(op.func_name.data, places, turns, size))
+            reading.row.append(KernelCall(op.func_name.data, places, turns, size, node_name(op)))
             reading.touched.append(places)
         case NoValueOp() | ReturnOp() | YieldOp() | FuncReturnOp():
             pass

@@ -75,6 +75,8 @@ class NativeStep:
     function: str
     kernels: Sequence[str]
     checks: Sequence[Check] = ()
+    node: str = ""
+    """The ONNX node whose work it does, if that is one."""
 
 
 @dataclass(frozen=True)

@@ -135,6 +135,7 @@ def _described(stored: Stored, weights: Weights) -> dict[str, object]:
                 step.function,
                 list(step.kernels),
                 [[check.value, check.least, check.most, check.message] for check in step.checks],
+                step.node,
             ]
             for step in program.steps
             if isinstance(step, NativeStep)
@@ -159,8 +160,8 @@ def _read(found: Mapping[str, Any], code: bytes, weights: npt.NDArray[np.uint8])
             end = begin + int(np.prod(sizes, dtype=np.int64)) * _dtype(name).itemsize
             value.constant = np.asarray(weights[begin:end]).view(_dtype(name)).reshape(sizes)
         program.values.append(value)
-    for function, kernels, checks in found["steps"]:
-        program.steps.append(NativeStep(function, kernels, [Check(*check) for check in checks]))
+    for function, kernels, checks, node in found["steps"]:
+        program.steps.append(NativeStep(function, kernels, [Check(*check) for check in checks], node))
     for ports, written in ((program.inputs, found["inputs"]), (program.outputs, found["outputs"])):
         for name, value, shape, dtype in written:
             ports.append(Port(name, value, _shape(shape), _dtype(dtype)))

@@ -130,6 +130,7 @@ class Lowering:
         """Adds an op to the model's function; its result."""
         assert self._place is not None
         assert self._place.parent is not None
+        op.location = self._place.location
         self._place.parent.insert_op_before(op, self._place)
         return op.results[0] if op.results else SSAValue.get(op.operands[0])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -248,7 +249,7 @@ def _lines(instance: Instance) -> list[ReportLine]:
     for number, (step, seconds) in enumerate(zip(instance.program.steps, instance.seconds, strict=True)):
         match step:
             case NativeStep():
-                lines.append(ReportLine("native", " ".join(step.kernels), "", "", seconds))
+                lines.append(ReportLine("native", " ".join(step.kernels), step.node, "", seconds))
             case HostStep():
                 lines.append(ReportLine("host", step.operator, step.node, step.reason, seconds))
             case SessionStep():
@@ -256,6 +257,16 @@ def _lines(instance: Instance) -> list[ReportLine]:
                 for body in instance.bodies[number]:
                     lines += _lines(body)
     return lines
+
+
+@dataclass(frozen=True)
+class ProfileLine:
+    """One step of a run: the ONNX node, what computes it, `native` or on the `host`, and how long it took."""
+
+    node: str
+    kernel: str
+    where: str
+    microseconds: float
 
 
 class Session:
@@ -339,6 +350,17 @@ class Session:
     def report(self) -> list[ReportLine]:
         """The steps of the program of the last run, or of the model as it is before any."""
         return _lines(self._last)
+
+    def profile(self) -> list[ProfileLine]:
+        """
+        How long each step of the last run took, in the order of the run.
+
+        Kernels are steps of their own in a session that was compiled with `profile=True`.
+        """
+        return [
+            ProfileLine(line.node, re.sub(r"_\d+$", "", line.what), line.where, line.seconds * 1e6)
+            for line in self.report()
+        ]
 
     def host_calls(self) -> list[str]:
         """The operators that the last run gave to the reference evaluator."""

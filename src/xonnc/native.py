@@ -25,6 +25,7 @@ from xonnc.formats.native.program import NativeStep, Program
 from xonnc.formats.native.stored import Stored, can_store
 from xonnc.lowering.convert_onnx_to_krnl import has_kernel, lower_module
 from xonnc.lowering.krnl_to_llvm.text import llvm_module, llvm_text
+from xonnc.lowering.native_profile import one_by_one
 from xonnc.lowering.native_program import Steps, read_program
 from xonnc.lowering.steering import steering_inputs
 from xonnc.runtime.native.cache import key_of, open_cache
@@ -41,15 +42,21 @@ MOST_THREADS = 256
 
 
 def compile_native(
-    model: str | Path | onnx.ModelProto, target: str = "cpu", threads: int = 1, *, cache: bool = True
+    model: str | Path | onnx.ModelProto,
+    target: str = "cpu",
+    threads: int = 1,
+    *,
+    cache: bool = True,
+    profile: bool = False,
 ) -> Session:
     """
     Compiles the model in a file or in memory for this processor, in this process.
 
     `target` is `cpu`, or a kind of processor (`avx2`) that this one is. Operators without a kernel run
     through the ONNX reference evaluator, which `Session.report` shows. A run is shared out among `threads`
-    threads. With `cache`, what was compiled before is read from disk (`xonnc.runtime.native.cache`). Raises
-    `XonncError` for a file that is no model.
+    threads. With `cache`, what was compiled before is read from disk (`xonnc.runtime.native.cache`). With
+    `profile`, each kernel is a step, which `Session.profile` tells the time of. Raises `XonncError` for a
+    file that is no model.
     """
     processor = processor_of(target)
     if not 1 <= threads <= MOST_THREADS:
@@ -58,7 +65,7 @@ def compile_native(
     kept = open_cache() if cache else None
 
     def compile_for(shapes: Shapes, values: Values) -> Executable:
-        key = None if kept is None else _key(model, shapes, values, f"{processor.name} {threads}")
+        key = None if kept is None else _key(model, shapes, values, f"{processor.name} {threads} {profile}")
         if kept is not None and key is not None and (found := kept.get(key)) is not None:
             return _loaded(found, threads)
         module = simplify(
@@ -68,7 +75,7 @@ def compile_native(
             context = new_context()
             set_input_values(module, values, DisposablePool.of(context))
             Simplify().apply(context, module)
-        stored = _compiled(module, processor, threads)
+        stored = _compiled(module, processor, threads, profile)
         if kept is not None and key is not None and can_store(stored.program):
             kept.put(key, stored)
         return _loaded(stored, threads)
@@ -112,14 +119,16 @@ def processor_of(target: str, needs_host: bool = True) -> CpuTarget:
 
 def executable(module: ModuleOp, processor: CpuTarget, threads: int = 1) -> Executable:
     """Machine code of a simplified module, which is taken apart."""
-    return _loaded(_compiled(module, processor, threads), threads)
+    return _loaded(_compiled(module, processor, threads, False), threads)
 
 
-def _compiled(module: ModuleOp, processor: CpuTarget, threads: int) -> Stored:
+def _compiled(module: ModuleOp, processor: CpuTarget, threads: int, profile: bool) -> Stored:
     context = new_context()
     write_out(module, context, lambda op: not has_kernel(op))
     steering = steering_inputs(module)
     program, steps, kernels = lowered(module, processor, context)
+    if profile:
+        steps = one_by_one(program, steps)
     if not steps:
         return Stored(program, b"", steering)
     with without_cycle_collection():

@@ -318,3 +318,19 @@ def test_the_backend_takes_inputs_in_order():
     with pytest.raises(XonncError, match="no device 'CUDA'; there is CPU"):
         backend.prepare(model, "CUDA")
     assert backend.is_compatible(model)
+
+
+def test_each_kernel_is_timed() -> None:
+    nodes = [
+        helper.make_node("Softmax", ["x"], ["s"], "first"),
+        helper.make_node("MatMul", ["s", "w"], ["m"], "second"),
+        helper.make_node("Tanh", ["m"], ["y"], "third"),
+    ]
+    model = model_of(nodes, [4, 8], {"w": floats(8, 6)})
+    session = compile_native(model, profile=True)
+    x = floats(4, 8)
+    assert np.allclose(first(session, x), reference(model, x), atol=1e-5)
+    lines = session.profile()
+    assert {line.node for line in lines} >= {"first", "second", "third"}
+    assert all(line.microseconds > 0 and line.where == "native" for line in lines)
+    assert len(compile_native(model).profile()) == 1

@@ -1,4 +1,4 @@
-"""`xonnc run`: a package runs on its inputs."""
+"""`xonnc run`: a package, or a model as native code, runs on its inputs."""
 
 from __future__ import annotations
 
@@ -13,15 +13,19 @@ import numpy as np
 import numpy.typing as npt
 
 from xonnc.errors import XonncError, near
+from xonnc.tools.commands.run_model import CompiledModel, report_run
 from xonnc.tools.console import progress, row
 from xonnc.tools.files import read_tensor, require_folder, write_tensor
 
 Array = npt.NDArray[Any]
 
+MODELS = (".onnx", ".onnxtxt", ".json")
+"""What ONNX models are called."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
-    parser.add_argument("package", type=Path, help="the .xpkg file")
+    parser.add_argument("package", type=Path, metavar="MODEL", help="a package (.xpkg), or an ONNX model")
     parser.add_argument(
         "--input",
         action="append",
@@ -34,7 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--target",
-        help="the target to simulate, where it is a .toml file of your own (default: the package's)",
+        help="of a package: the target to simulate, where it is a .toml file of your own (default: the "
+        "package's); of a model: cpu, or a kind of processor (default: cpu)",
     )
     parser.add_argument(
         "--mode",
@@ -42,6 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="fast",
         help="FP16 convolutions with float32 sums, or by the hardware's own rule (default: %(default)s)",
     )
+    parser.add_argument("--profile", action="store_true", help="of a model: tell how long each kernel takes")
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing on success")
 
@@ -51,14 +57,19 @@ def run(args: argparse.Namespace) -> int:
     from xonnc.runtime.package import load_package
 
     begun = time.perf_counter()
-    package = load_package(args.package, args.target, args.mode)
+    model = None
+    if args.package.suffix in MODELS:
+        model = CompiledModel(args.package, args.target or "cpu", args.profile)
+    elif args.profile:
+        raise XonncError(f"{args.package}: --profile is for models ({', '.join(MODELS)})")
+    package = model or load_package(args.package, args.target, args.mode)
     inputs = named_files(args.input, list(package.inputs), f"{args.package}: input")
     files = named_files(args.output, list(package.outputs), f"{args.package}: output")
     for path in files.values():
         require_folder(path)
     feeds = {name: _array(path) for name, path in inputs.items()}
     with progress(f"running {args.package.name}", args.quiet) as step:
-        outputs = package.run(feeds, step)
+        outputs = package.run(feeds) if isinstance(package, CompiledModel) else package.run(feeds, step)
     for name, path in files.items():
         write_tensor(path, _writable(name, outputs[name]), b"")
     seconds = time.perf_counter() - begun
@@ -67,6 +78,8 @@ def run(args: argparse.Namespace) -> int:
     elif not args.quiet:
         for name, value in outputs.items():
             row("output", f"{name} {_described(value)}" + (f", wrote {files[name]}" if name in files else ""))
+        if model is not None:
+            report_run(model.session, args.profile)
         row("time", f"{seconds:.1f} s")
     return 0
 

@@ -118,3 +118,18 @@ def test_files_go_to_names_then_to_what_is_left():
     assert named_files(given, ["a", "b", "c"], "input") == paths
     with pytest.raises(XonncError, match="input 'b' is given twice"):
         named_files(["b=1.npy", "b=2.npy"], ["a", "b"], "input")
+
+
+def test_a_model_runs_as_native_code(sine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    array, result = str(tmp_path / "x.npy"), str(tmp_path / "y.npy")
+    np.save(array, np.zeros((1, 3, 8, 8), np.float32))
+    assert main(["run", str(sine), "--target", "cpu", "--input", array, "--output", result, "--profile"]) == 0
+    said = capsys.readouterr().out
+    assert " us in " in said
+    assert "conv" in said
+    assert np.load(result).shape
+
+
+def test_a_profile_is_of_models(sine: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["run", str(sine.with_suffix(".xpkg")), "--profile"]) == 1
+    assert "--profile is for models (.onnx" in capsys.readouterr().err

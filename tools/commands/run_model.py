@@ -1,0 +1,53 @@
+"""`xonnc run` on a model: native code for this processor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from xonnc.tools.console import plural, row
+
+if TYPE_CHECKING:
+    from xonnc.runtime.native.session import ProfileLine, Session
+
+MOST_LINES = 20
+"""Lines of a profile that are printed."""
+
+
+class CompiledModel:
+    """A model as code, as packages are run."""
+
+    def __init__(self, path: Path, target: str, profile: bool) -> None:
+        """Compiles the model; raises `XonncError` for a file that is none."""
+        from xonnc.native import compile_native
+
+        self.session: Session = compile_native(path, target, profile=profile)
+        self.inputs: Sequence[str] = [port.name for port in self.session.inputs]
+        self.outputs: Sequence[str] = [port.name for port in self.session.outputs]
+
+    def run(self, feeds: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> Mapping[str, Any]:
+        """The outputs by name."""
+        return dict(zip(self.outputs, self.session.run(None, feeds), strict=True))
+
+
+def report_run(session: Session, profile: bool) -> None:
+    """What ran on the host, and the slowest steps."""
+    calls = [line for line in session.report() if line.where == "host"]
+    if calls:
+        row("host", f"{plural(len(calls), 'operator')} by the ONNX reference")
+    for line in calls:
+        row("", f"{line.node or line.what} ({line.what}): {line.reason}")
+    if profile:
+        lines = session.profile()
+        total = sum(line.microseconds for line in lines)
+        for line in sorted(lines, key=_time)[:MOST_LINES]:
+            share = line.microseconds / total if total else 0.0
+            row("profile", f"{line.microseconds:10.1f} us {share:6.1%}  {line.kernel}  {line.node}")
+        row("profile", f"{total:10.1f} us in {plural(len(lines), 'step')}")
+
+
+def _time(line: ProfileLine) -> float:
+    return -line.microseconds
