@@ -132,13 +132,18 @@ define internal ptr @pool_thread(ptr %argument) {
 take:
   %number = call i64 @pool_take()
   %has_worked = icmp eq i64 %number, -1
-  br i1 %has_worked, label %take, label %look
+  br i1 %has_worked, label %take, label %idle
+idle:
+  ; The number may be the one by which the end was published: no other follows it.
+  %ended = load atomic i32, ptr @pool_ends acquire, align 4
+  %is_ended = icmp ne i32 %ended, 0
+  br i1 %is_ended, label %done, label %look
 look:
-  %turn = phi i32 [ 0, %take ], [ %next, %stay ]
+  %turn = phi i32 [ 0, %idle ], [ %next, %stay ]
   %claim = load atomic i64, ptr @pool_claim acquire, align 8
   %found = lshr i64 %claim, 32
   %is_new = icmp ne i64 %found, %number
-  br i1 %is_new, label %check_end, label %stay
+  br i1 %is_new, label %take, label %stay
 stay:
   PAUSE
   %next = add i32 %turn, 1
@@ -159,11 +164,7 @@ doze:
 wake:
   atomicrmw sub ptr @pool_sleepers, i32 1 seq_cst
   call i32 @pthread_mutex_unlock(ptr @pool_lock)
-  br label %check_end
-check_end:
-  %ends = load atomic i32, ptr @pool_ends acquire, align 4
-  %is_end = icmp ne i32 %ends, 0
-  br i1 %is_end, label %done, label %take
+  br label %take
 done:
   ret ptr null
 }

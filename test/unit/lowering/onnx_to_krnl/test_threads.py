@@ -13,6 +13,7 @@ from onnx import numpy_helper
 from onnx import parser as onnx_parser
 
 from xonnc.errors import XonncError
+from xonnc.lowering.krnl_to_llvm.pool import pool_text
 from xonnc.native import compile_native
 from xonnc.runtime.native.jit import Code, machine_code
 from xonnc.runtime.native.session import Session
@@ -63,6 +64,15 @@ def test_threads_end_with_the_session():
     assert len(list(TASKS.iterdir())) == before + 2
     del session
     gc.collect()
+    assert len(list(TASKS.iterdir())) == before
+
+
+@pytest.mark.skipif(not TASKS.is_dir(), reason="counts threads by Linux's folder of them")
+def test_threads_that_have_hardly_begun_end_too():
+    code = machine_code(pool_text([("run_0", [])], 4))
+    before = len(list(TASKS.iterdir()))
+    for _ in range(200):
+        Code(code, {"run_0": None}, 4)
     assert len(list(TASKS.iterdir())) == before
 
 
