@@ -176,6 +176,10 @@ move if each layer read every byte once that it needs, the pieces of a split con
 layer. "One conv + one SDP each" is the pattern of the official compiler: a convolution for each of the
 model's, none split, and one pass of the SDP behind it.
 
+In INT8 the mean behind the last convolution is formed by convolutions with ones, one for the channels of an
+atom or a few: their sums are exact, where the PDP would round to steps of its source, several times as coarse
+as those of the mean.
+
 The published inferences a second (NVDLA primer) come from a spreadsheet with other assumptions
 (spec/nvdla.md §8.1). In its favour: 3x3 convolutions are divided by 2.25 as if all were winograd, the
 weights of the last layer are shared by 16 images, nothing waits for pipelines or for memory to answer.
