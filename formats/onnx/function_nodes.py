@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
 import onnx
 
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.schemas import opsets_of, schema_of
+
+BODIES = "xonnc.bodies"
+"""The domain of functions that stand for bodies while these are inlined."""
+
+
+@runtime_checkable
+class _WithBody(Protocol):
+    """What the package's type stubs do not know of a schema."""
+
+    def get_context_dependent_function_with_opset_version(
+        self, opset: int, node: bytes, types: Sequence[bytes], /
+    ) -> bytes: ...
 
 
 def has_body(domain: str, op_type: str, opset: int) -> bool:
@@ -21,14 +36,49 @@ def written_out(model: onnx.ModelProto, domain: str, op_type: str) -> onnx.Model
 
     full = onnx.ModelProto()
     full.CopyFrom(model)
+    opset = opsets_of(model).get(domain, 1)
+    leaves_out = False
     for node in full.graph.node:
         if node.op_type == op_type and node.domain == domain:
-            _write_defaults(node, opsets_of(model).get(domain, 1))
+            _write_defaults(node, opset)
+            leaves_out |= "" in node.input
     try:
+        if leaves_out:
+            return _by_local_functions(full, domain, op_type, opset)
         return inline_selected_functions(full, [(domain, op_type)], inline_schema_functions=True)
     except (RuntimeError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise XonncError(f"{op_type} cannot be written out: {reason}") from error
+
+
+def _by_local_functions(model: onnx.ModelProto, domain: str, op_type: str, opset: int) -> onnx.ModelProto:
+    """
+    Makes functions of the model of bodies, and inlines those.
+
+    The onnx package asks for the types of inputs that are left out, unless they are at the end; to the
+    bodies themselves none is as good as any.
+    """
+    from onnx.inliner import inline_local_functions
+
+    types = {port.name: port.type.SerializeToString() for port in model.graph.input}
+    schema: object = schema_of(domain, op_type, opset)
+    for number, node in enumerate(model.graph.node):
+        if not isinstance(schema, _WithBody) or (node.domain, node.op_type) != (domain, op_type):
+            continue
+        given = [types.get(name, b"") for name in node.input]
+        body = schema.get_context_dependent_function_with_opset_version(
+            opset, node.SerializeToString(), given
+        )
+        function = onnx.FunctionProto.FromString(body)
+        node.op_type, node.domain = f"{op_type}{number}", BODIES
+        function.name, function.domain = node.op_type, BODIES
+        model.functions.append(function)
+    model.opset_import.add(domain=BODIES, version=1)
+    inlined = inline_local_functions(model)
+    kept = [entry for entry in inlined.opset_import if entry.domain != BODIES]
+    del inlined.opset_import[:]
+    inlined.opset_import.extend(kept)
+    return inlined
 
 
 def _write_defaults(node: onnx.NodeProto, opset: int) -> None:

@@ -72,3 +72,19 @@ def test_operators_without_a_body_stay():
     before = str(module)
     write_out(module, new_context(), lambda op: True)
     assert str(module) == before
+
+
+def test_inputs_may_be_left_out_in_the_middle():
+    shapes = {"x": [1, 2, 5], "w": [2, 1, 3], "past": [1, 2, 2]}
+    feeds = {name: RANDOM.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+    node = helper.make_node("CausalConvWithState", ["x", "w", "", "past"], ["y", "present"], name="it")
+    ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, each) for name, each in shapes.items()]
+    outputs = [helper.make_empty_tensor_value_info(name) for name in ("y", "present")]
+    graph = helper.make_graph([node], "model", ports, outputs)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 27)], ir_version=11)
+    reference: Reference = import_module("onnx.reference").ReferenceEvaluator(model)
+    session = compile_native(model)
+    for given, wanted in zip(session.run(None, feeds), reference.run(None, feeds), strict=True):
+        numbers = np.asarray(given, np.float32), np.asarray(wanted, np.float32)
+        np.testing.assert_allclose(*numbers, rtol=2e-5, atol=1e-6)
+    assert session.host_calls() == []
