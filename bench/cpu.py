@@ -69,16 +69,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"{options.threads} threads, load {os.getloadavg()[0]:.1f}; ratios: median of pairs (of minima)")
     rows: list[Row] = []
     for model in options.models:
-        rows.append(measure(model, peers, options.threads, options.rounds))
+        rows.append(measure(model, path_of(model), peers, options.threads, options.rounds))
         print(line(rows[-1]), flush=True)
     if options.json is not None:
         options.json.write_text(json.dumps([asdict(row) for row in rows], indent=1))
     return conclude(rows)
 
 
-def measure(model: str, peers: Sequence[str], threads: int, rounds: int) -> Row:
+def measure(model: str, path: Path, peers: Sequence[str], threads: int, rounds: int) -> Row:
     """Compiles a model with each peer, compares what they give, then lets them run in turns."""
-    path = path_of(model)
     row = Row(model, size_of(path) / 1e6)
     with tempfile.TemporaryDirectory() as folder:
         feeds = Path(folder, "feeds.npz")

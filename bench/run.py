@@ -22,6 +22,7 @@ BENCHMARKS = {
     "nvdla_sweep": "random layers and networks against exact integers",
     "nvdla_networks": "twelve networks in four configurations against onnxruntime and exact integers",
     "packages": "what of each model goes to the DLA, and what crosses over",
+    "kernels": "kernels of native code against onnxruntime's",
     "cpu": "native code against onnxruntime: latency, compile time and memory",
     "backend": "the onnx package's node tests in native code",
 }

@@ -11,6 +11,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from bench.cpu import Row, conclude, line
+from bench.kernels import CASES, model_of, table
 from bench.racing.feeds import feeds_for, write_feeds
 from bench.racing.figures import pace
 from bench.racing.peers import ANCHOR, OURS
@@ -61,3 +62,14 @@ def test_a_worker_that_fails_says_why(tmp_path: Path) -> None:
     write_feeds(feeds, {})
     with pytest.raises(Failed, match=r"model\.onnx"):
         Worker(OURS, path, feeds, 1)
+
+
+def test_kernels_are_models_and_lines_of_a_table() -> None:
+    assert len({case.name for case in CASES}) == len(CASES)
+    assert [len(model_of(case).graph.node) for case in CASES[:1]] == [1]
+    case = CASES[0]
+    row = Row(case.name, 1.0, paces={ANCHOR: pace([[2e-3]], [[2e-3]]), OURS: pace([[1e-3]], [[2e-3]])})
+    text = table([(case, row), (CASES[1], Row(CASES[1].name, 1.0, failures={OURS: "differs"}))])
+    assert "1000.0 us, onnxruntime    2000.0 us,  0.50 (0.50)    151 GFLOP/s 100%" in text
+    assert "differs" in text
+    assert text.endswith("geometric mean of minima 0.500")
