@@ -1,0 +1,187 @@
+"""Discrete Fourier transforms by their definition, and determinants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import pi, prod
+
+import numpy as np
+from xdsl.dialects.builtin import f32, f64, i64
+from xdsl.ir import Attribute, SSAValue
+
+from xonnc.dialects.onnx.ops import math as onnx
+from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
+from xonnc.lowering.onnx_to_krnl.scales import read_as
+
+
+@lowers(onnx.DFTOp, onnx.DFTV17Op)
+def fourier(op: onnx.DFTOp | onnx.DFTV17Op, to: Lowering) -> str | None:
+    """
+    Along an axis, each number times `e^(∓2πi k t / N)`, added up; the inverse over N.
+
+    The last axis holds real parts, and imaginary ones if there are two. A one-sided inverse is real, its
+    input the first half of numbers that mirror.
+    """
+    element, shape, out = to.element(op.input), to.shape(op.input), to.shape(op.output)
+    axis = _integer(op.axis, to) if isinstance(op, onnx.DFTOp) else op.axis.value.data
+    length = _integer(op.dft_length, to)
+    if isinstance(op, onnx.DFTOp) and op.axis.type == NONE:
+        axis = -2
+    if element not in (f32, f64) or axis is None or (length is None and op.dft_length.type != NONE):
+        return "not of f32 or f64, or along an axis or of a length that is no constant"
+    axis %= len(shape)
+    inverse, onesided = bool(op.inverse.value.data), bool(op.onesided.value.data)
+    if length is None:
+        length = 2 * (shape[axis] - 1) if inverse and onesided else shape[axis]
+    is_mirrored = inverse and onesided
+    terms = min(shape[axis], length // 2 + 1 if is_mirrored else length)
+    sizes = [prod(shape[:axis]), shape[axis], prod(shape[axis + 1 : -1]), shape[-1]]
+    made = [sizes[0], out[axis], sizes[2], out[-1]]
+    waves = _waves(length, 1.0 if inverse else -1.0, element, to)
+    weights = np.full(terms, (2.0 if is_mirrored else 1.0) / (length if inverse else 1))
+    if is_mirrored:
+        # The first number, and that in the middle of an even length, are their own mirrors.
+        weights[0] /= 2
+        if length % 2 == 0 and terms == length // 2 + 1:
+            weights[-1] /= 2
+    dtype = np.float32 if element == f32 else np.float64
+    types = [buffer_type(made, element), buffer_type(sizes, element), buffer_type([length, 2], element)]
+    kernel = Kernel([*types, buffer_type([terms], element)])
+    target, source, wave, weight = kernel.buffers
+    zero = kernel.number(0.0, element)
+    with kernel.loops(made[:3]) as (before, place, after):
+        with kernel.reducing([terms], [zero, zero]) as (inner, held, results):
+            at = [before, inner[0], after]
+            share = Scalar(kernel, kernel.load(weight, inner))
+            real = Scalar(kernel, kernel.load(source, [*at, kernel.index(0)])) * share
+            imaginary = None
+            if shape[-1] == 2:
+                imaginary = Scalar(kernel, kernel.load(source, [*at, kernel.index(1)])) * share
+            results += _turned(kernel, (real, imaginary), place, inner[0], (wave, length), held)
+        for part in range(out[-1]):
+            kernel.store(results[part], target, [before, place, after, kernel.index(part)])
+    buffers = [to.buffer(op.input), waves, to.packed(weights.astype(dtype))]
+    to.call("dft", kernel, [to.result(op.output)], buffers)
+    return None
+
+
+def _integer(value: SSAValue, to: Lowering) -> int | None:
+    if value.type == NONE:
+        return None
+    known = to.constant(value)
+    return None if known is None else int(np.asarray(known, np.int64).reshape(-1)[0])
+
+
+def _waves(length: int, sign: float, element: Attribute, to: Lowering) -> SSAValue:
+    """Cosines and sines of the parts of a circle."""
+    angles = sign * 2 * pi * np.arange(length) / length
+    numbers = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    return to.packed(numbers.astype(np.float32 if element == f32 else np.float64))
+
+
+def _turned(
+    kernel: Kernel,
+    number: tuple[Scalar, Scalar | None],
+    place: SSAValue,
+    term: SSAValue,
+    waves: tuple[SSAValue, int],
+    held: Sequence[SSAValue],
+) -> list[SSAValue]:
+    """Adds a complex number, turned by `place · term` parts of the circle, to sums of both parts."""
+    wave, length = waves
+    angle = (Scalar(kernel, place) * Scalar(kernel, term)) % length
+    cosine, sine = (Scalar(kernel, kernel.load(wave, [angle.value, kernel.index(part)])) for part in range(2))
+    real, imaginary = number
+    sums = [real * cosine, real * sine]
+    if imaginary is not None:
+        sums = [sums[0] - imaginary * sine, sums[1] + imaginary * cosine]
+    return [(Scalar(kernel, before) + part).value for before, part in zip(held, sums, strict=True)]
+
+
+@lowers(onnx.STFTOp)
+def short_time_fourier(op: onnx.STFTOp, to: Lowering) -> str | None:
+    """Transforms of windows of a signal, `frame_step` apart."""
+    element, shape, out = to.element(op.signal), to.shape(op.signal), to.shape(op.output)
+    has_window = op.window.type != NONE
+    length = to.shape(op.window)[0] if has_window else _integer(op.frame_length, to)
+    if element not in (f32, f64) or length is None or len(shape) != 3 or to.element(op.frame_step) != i64:
+        return "not of f32 or f64, or of windows of a length that is no constant"
+    types = [buffer_type(out, element), buffer_type(shape, element), buffer_type([length, 2], element)]
+    types.append(buffer_type([1], i64))
+    if has_window:
+        types.append(buffer_type([length], element))
+    kernel = Kernel(types)
+    target, source, wave, step, *window = kernel.buffers
+    zero = kernel.number(0.0, element)
+    stride = Scalar(kernel, kernel.load(step, [kernel.index(0)])).to(INDEX)
+    with kernel.loops(out[:3]) as (image, frame, place):
+        with kernel.reducing([length], [zero, zero]) as (inner, held, results):
+            at = (Scalar(kernel, frame) * stride + Scalar(kernel, inner[0])).between(0, shape[1] - 1)
+            parts = [
+                Scalar(kernel, kernel.load(source, [image, at.value, kernel.index(part)]))
+                for part in range(shape[2])
+            ]
+            if window:
+                factor = Scalar(kernel, kernel.load(window[0], inner))
+                parts = [part * factor for part in parts]
+            number = parts[0], parts[1] if len(parts) == 2 else None
+            results += _turned(kernel, number, place, inner[0], (wave, length), held)
+        for part in range(2):
+            kernel.store(results[part], target, [image, frame, place, kernel.index(part)])
+    buffers = [to.buffer(op.signal), _waves(length, -1.0, element, to), to.buffer(op.frame_step)]
+    buffers += [to.buffer(op.window)] if has_window else []
+    to.call("stft", kernel, [to.result(op.output)], buffers)
+    return None
+
+
+@lowers(onnx.DetOp)
+def determinant(op: onnx.DetOp, to: Lowering) -> str | None:
+    """The product of the pivots of elimination, the largest of each column, with the sign of their order."""
+    element, shape = to.element(op.X), to.shape(op.X)
+    if element not in (f32, f64):
+        return "not of f32 or f64"
+    size, count = shape[-1], prod(shape[:-2])
+    whole = [count, size, size]
+    types = [buffer_type([count], element), buffer_type(whole, element), buffer_type([count, size], element)]
+    kernel = Kernel([*types, buffer_type(whole, element)])
+    out, rows, factors, source = kernel.buffers
+    zero = kernel.number(0.0, element)
+    with kernel.loops([count]) as (matrix,):
+        with kernel.loops([size, size]) as place:
+            kernel.store(kernel.load(source, [matrix, *place]), rows, [matrix, *place])
+        kernel.store(kernel.number(1.0, element), out, [matrix])
+        with kernel.loops([size]) as (column,):
+            starts = [kernel.number(-1.0, element), column]
+            with kernel.reducing([size], starts) as (inner, held, results):
+                length = read_as(kernel, rows, [matrix, inner[0], column], element, element).abs()
+                is_larger = (Scalar(kernel, inner[0]) >= Scalar(kernel, column)) & (
+                    length > Scalar(kernel, held[0])
+                )
+                results.append(is_larger.choose(length, Scalar(kernel, held[0])).value)
+                results.append(is_larger.choose(Scalar(kernel, inner[0]), Scalar(kernel, held[1])).value)
+            chosen = results[1]
+            with kernel.loops([size]) as (index,):
+                here, there = [matrix, column, index], [matrix, chosen, index]
+                first, second = kernel.load(rows, here), kernel.load(rows, there)
+                kernel.store(second, rows, here)
+                kernel.store(first, rows, there)
+            pivot = Scalar(kernel, kernel.load(rows, [matrix, column, column]))
+            is_turned = Scalar(kernel, chosen).differs(Scalar(kernel, column))
+            before = Scalar(kernel, kernel.load(out, [matrix]))
+            kernel.store((before * is_turned.choose(-pivot, pivot)).value, out, [matrix])
+            with kernel.loops([size]) as (row,):
+                share = Scalar(kernel, kernel.load(rows, [matrix, row, column])) / pivot
+                is_below = (Scalar(kernel, row) > Scalar(kernel, column)) & pivot.differs(0.0)
+                kept = is_below.choose(share, Scalar(kernel, zero))
+                kernel.store(kept.value, factors, [matrix, row])
+            with kernel.loops([size, size]) as (row, index):
+                share = Scalar(kernel, kernel.load(factors, [matrix, row]))
+                taken = share * Scalar(kernel, kernel.load(rows, [matrix, column, index]))
+                x = Scalar(kernel, kernel.load(rows, [matrix, row, index]))
+                kernel.store((x - taken).value, rows, [matrix, row, index])
+    scratch = [to.allocate(whole, element), to.allocate([count, size], element)]
+    to.call("det", kernel, [to.result(op.Y), *scratch], [to.buffer(op.X)])
+    return None

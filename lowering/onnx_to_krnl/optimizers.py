@@ -1,0 +1,111 @@
+"""One step of training: Adagrad, Adam, Momentum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+from xdsl.dialects.builtin import f32, f64
+from xdsl.ir import SSAValue
+
+from xonnc.dialects.onnx.ops import training
+from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.scalars import Scalar
+from xonnc.lowering.onnx_to_krnl.scales import read_as
+
+Optimizer = training.AdagradOp | training.AdamOp | training.MomentumOp
+
+Rate = tuple[Scalar, Scalar]
+"""The learning rate, and the count of updates before."""
+
+Update = Callable[[Rate, Sequence[Scalar]], Sequence[Scalar]]
+"""From a number of each of a group's tensors to those that take their places, the gradient left out."""
+
+
+@lowers(training.AdagradOp)
+def adagrad(op: training.AdagradOp, to: Lowering) -> str | None:
+    """The rate by the root of the sum of all squared gradients."""
+
+    def update(rate: Rate, numbers: Sequence[Scalar]) -> Sequence[Scalar]:
+        x, gradient, squares = numbers
+        step = rate[0] / (rate[1] * op.decay_factor.value.data + 1.0)
+        gradient = x * op.norm_coefficient.value.data + gradient
+        squares = squares + gradient * gradient
+        return x - step * gradient / (squares.sqrt() + op.epsilon.value.data), squares
+
+    return _optimize("adagrad", op, update, 3, to)
+
+
+@lowers(training.AdamOp)
+def adam(op: training.AdamOp, to: Lowering) -> str | None:
+    """Means of gradients by the root of means of their squares, both fading."""
+    alpha, beta = op.alpha.value.data, op.beta.value.data
+
+    def update(rate: Rate, numbers: Sequence[Scalar]) -> Sequence[Scalar]:
+        x, gradient, mean, squares = numbers
+        first, turn = rate
+        gradient = x * op.norm_coefficient.value.data + gradient
+        mean = mean * alpha + gradient * (1 - alpha)
+        squares = squares * beta + gradient * gradient * (1 - beta)
+        grown = first * (1.0 - turn.like(beta).power(turn)).sqrt() / (1.0 - turn.like(alpha).power(turn))
+        step = (turn > 0.0).choose(grown, first)
+        made = x - step * mean / (squares.sqrt() + op.epsilon.value.data)
+        return made * (1 - op.norm_coefficient_post.value.data), mean, squares
+
+    return _optimize("adam", op, update, 4, to)
+
+
+@lowers(training.MomentumOp)
+def momentum(op: training.MomentumOp, to: Lowering) -> str | None:
+    """Gradients that go on for a while; of Nesterov, seen a step ahead."""
+    alpha, beta = op.alpha.value.data, op.beta.value.data
+
+    def update(rate: Rate, numbers: Sequence[Scalar]) -> Sequence[Scalar]:
+        x, gradient, speed = numbers
+        gradient = x * op.norm_coefficient.value.data + gradient
+        share = (rate[1] > 0.0).choose(rate[1].like(beta), 1.0)
+        speed = speed * alpha + share * gradient
+        way = gradient + speed * alpha if op.mode.data == "nesterov" else speed
+        return x - rate[0] * way, speed
+
+    return _optimize("momentum", op, update, 3, to)
+
+
+def _optimize(name: str, op: Optimizer, update: Update, group: int, to: Lowering) -> str | None:
+    """A kernel for each tensor that is trained; those of a kind lie side by side among the operands."""
+    count = len(op.inputs) // group
+    if any(to.element(value) not in (f32, f64) for value in op.inputs):
+        return "not of f32 or f64"
+    for number in range(count):
+        tensors = [op.inputs[place * count + number] for place in range(group)]
+        results = [op.outputs[place * count + number] for place in range(group - 1)]
+        _update(name, op, update, (tensors, results), to)
+    return None
+
+
+def _update(
+    name: str,
+    op: Optimizer,
+    update: Update,
+    values: tuple[Sequence[SSAValue], Sequence[SSAValue]],
+    to: Lowering,
+) -> None:
+    tensors, results = values
+    element, size = to.element(tensors[0]), prod(to.shape(tensors[0]))
+    scalars = [op.R, op.T]
+    types = [buffer_type([size], element)] * (len(results) + len(tensors))
+    kernel = Kernel([*types, *(buffer_type([1], to.element(value)) for value in scalars)])
+    targets = kernel.buffers[: len(results)]
+    sources = kernel.buffers[len(results) : -2]
+    zero = [kernel.index(0)]
+    rate, turn = (
+        read_as(kernel, buffer, zero, to.element(value), element)
+        for buffer, value in zip(kernel.buffers[-2:], scalars, strict=True)
+    )
+    with kernel.loops([size]) as place:
+        numbers = [Scalar(kernel, kernel.load(source, place)) for source in sources]
+        for target, made in zip(targets, update((rate, turn), numbers), strict=True):
+            kernel.store(made.value, target, place)
+    buffers = [to.buffer(value) for value in (*tensors, *scalars)]
+    to.call(name, kernel, [to.result(value) for value in results], buffers)
