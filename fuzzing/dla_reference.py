@@ -185,7 +185,11 @@ class Reference:
         return found
 
     def quantized(self, name: str) -> Quantized:
-        """Integers of the model."""
+        """Integers of the model, or those of an input."""
+        if name in self._inputs and name not in self._values:
+            given = self._inputs[name]
+            offset = 128 if given.dtype == np.uint8 else 0
+            return Quantized(given.astype(np.int64) - offset, offset)
         found = self._values[name]
         assert isinstance(found, Quantized)
         return found

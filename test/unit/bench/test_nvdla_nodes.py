@@ -13,7 +13,7 @@ from onnx import helper
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from bench.backend import cases
-from bench.nvdla_nodes import Outcome, Trial, outcomes_of, page, trial_of, tried
+from bench.nvdla_nodes import Outcome, Trial, difference, outcomes_of, page, trial_of, tried
 from bench.nvdla_zoo import CONFIGURATIONS, Configuration
 
 EVERY = 75
@@ -54,6 +54,22 @@ def test_what_runs_is_compared():
     assert tried(trial("Add"), FULL) == ("DLA", "within the tolerance")
     assert tried(trial("Add", 2.1), FULL) == ("wrong", "error 4.76e-02 of the largest")
     assert tried(trial("Add", 2.1), SMALL) == ("DLA", "bit for bit")
+
+
+def test_a_step_on_the_way_explains_an_error():
+    wanted = np.array([1.0, 0.2], np.float32)
+    assert difference([wanted + np.float32(0.05)], [wanted], SMALL) == "error 5.00e-02 of the largest"
+    assert difference([wanted + np.float32(0.05)], [wanted], SMALL, 0.06) == ""
+    assert difference([wanted + np.float32(0.2)], [wanted], SMALL, 0.3) == "error 2.00e-01 of the largest"
+
+
+def test_roundings_of_halves_may_go_the_other_way():
+    wanted = np.array([7, 8], np.uint8)
+    assert difference([wanted + np.uint8(1)], [wanted], FULL) == ""
+    assert difference([wanted + np.uint8(2)], [wanted], FULL) == "uint8 [2] that differ"
+    assert (
+        difference([wanted.astype(np.int64) + 1], [wanted.astype(np.int64)], FULL) == "int64 [2] that differ"
+    )
 
 
 def test_what_is_refused_has_a_reason():
