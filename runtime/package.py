@@ -37,15 +37,29 @@ Observer = Callable[[int, int, str], None]
 """Is told which step of how many begins, and what runs it."""
 
 
+RunPart = Callable[[Mapping[str, Any]], Sequence[object]]
+"""Runs a part of a model: its outputs for inputs by name."""
+
+Engine = Callable[[bytes, str], "tuple[str, RunPart] | None"]
+"""Makes a part of a model, called so in messages, ready to run, and tells by what; `None` if it cannot."""
+
+
 class LoadedPackage:
     """
     A package ready to run any number of times.
 
     `target` overrides what the package says it is for: a name, or the file of a target of the user's own.
+    Parts for the CPU run by `engine`, where it takes them, else in onnxruntime or the reference evaluator.
     Raises `XonncError` for parts that cannot be loaded.
     """
 
-    def __init__(self, package: Package, target: str | None = None, mode: Mode = "fast"):
+    def __init__(
+        self,
+        package: Package,
+        target: str | None = None,
+        mode: Mode = "fast",
+        engine: Engine | None = None,
+    ):
         self.manifest = package.manifest
         hardware = target or self.manifest.target
         self._steps: list[tuple[str, Run]] = []
@@ -57,7 +71,7 @@ class LoadedPackage:
                 self._steps.append(("simulator", _on_dla(step, simulator, self.manifest.values)))
             else:
                 check_whole(part, name)
-                self._steps.append(_on_cpu(step, part, name))
+                self._steps.append(_on_cpu(step, part, name, engine))
 
     @property
     def inputs(self) -> dict[str, Tensor]:
@@ -95,9 +109,11 @@ class LoadedPackage:
         return values
 
 
-def load_package(path: str | Path, target: str | None = None, mode: Mode = "fast") -> LoadedPackage:
+def load_package(
+    path: str | Path, target: str | None = None, mode: Mode = "fast", engine: Engine | None = None
+) -> LoadedPackage:
     """The package in a file, ready to run; see `LoadedPackage`."""
-    return LoadedPackage(read_package(Path(path)), target, mode)
+    return LoadedPackage(read_package(Path(path)), target, mode, engine)
 
 
 def _check_fits(name: str, value: Any, tensor: Tensor) -> None:
@@ -165,9 +181,10 @@ def _as_said(name: str, numbers: Array, tensor: Tensor, step: Step) -> Array:
     return numbers.reshape(shape).astype(dtype)
 
 
-def _on_cpu(step: Step, part: bytes, name: str) -> tuple[str, Run]:
-    """A step in onnxruntime, else in the reference evaluator; and which of them."""
-    engine, outputs_of = _engine(part, name)
+def _on_cpu(step: Step, part: bytes, name: str, wanted: Engine | None) -> tuple[str, Run]:
+    """A step by the engine wanted, else in onnxruntime or the reference evaluator; and which of them."""
+    made = None if wanted is None else wanted(part, name)
+    engine, outputs_of = made or _engine(part, name)
 
     def run(there: Values) -> None:
         outputs = outputs_of({value: there[value] for value in step.inputs})
@@ -178,7 +195,7 @@ def _on_cpu(step: Step, part: bytes, name: str) -> tuple[str, Run]:
     return engine, run
 
 
-def _engine(part: bytes, name: str) -> tuple[str, Callable[[Mapping[str, Any]], Sequence[object]]]:
+def _engine(part: bytes, name: str) -> tuple[str, RunPart]:
     if find_spec("onnxruntime") is None:
         return "onnx.reference", program(part, name)
     try:

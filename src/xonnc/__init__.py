@@ -11,10 +11,11 @@ if TYPE_CHECKING:
     from xonnc.formats.nvdla.checks.check import read_checked
     from xonnc.formats.nvdla.reader import read_loadable
     from xonnc.native import compile_native as compile
+    from xonnc.package_engine import load_package
     from xonnc.packages import CompiledPackage, compile_package
     from xonnc.runtime.native.session import Session
     from xonnc.runtime.nvdla.simulator import Simulator, simulate
-    from xonnc.runtime.package import LoadedPackage, load_package
+    from xonnc.runtime.package import LoadedPackage
     from xonnc.simplifier import SimplifiedModel, simplify
     from xonnc.targets import load_target
 
@@ -54,7 +55,7 @@ _HOMES = {
     "compile_artifact": "artifacts",
     "compile_model": "compiler",
     "compile_package": "packages",
-    "load_package": "runtime.package",
+    "load_package": "package_engine",
     "load_target": "targets",
     "read_checked": "formats.nvdla.checks.check",
     "read_loadable": "formats.nvdla.reader",

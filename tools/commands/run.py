@@ -47,6 +47,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="fast",
         help="FP16 convolutions with float32 sums, or by the hardware's own rule (default: %(default)s)",
     )
+    parser.add_argument(
+        "--cpu",
+        choices=("native", "onnxruntime"),
+        default="native",
+        help="of a package: what its parts for the CPU run by (default: %(default)s)",
+    )
     parser.add_argument("--profile", action="store_true", help="of a model: tell how long each kernel takes")
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing on success")
@@ -54,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Runs and writes the outputs."""
-    from xonnc.runtime.package import load_package
+    from xonnc.package_engine import load_package
 
     begun = time.perf_counter()
     model = None
@@ -62,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
         model = CompiledModel(args.package, args.target or "cpu", args.profile)
     elif args.profile:
         raise XonncError(f"{args.package}: --profile is for models ({', '.join(MODELS)})")
-    package = model or load_package(args.package, args.target, args.mode)
+    package = model or load_package(args.package, args.target, args.mode, args.cpu)
     inputs = named_files(args.input, list(package.inputs), f"{args.package}: input")
     files = named_files(args.output, list(package.outputs), f"{args.package}: output")
     for path in files.values():
