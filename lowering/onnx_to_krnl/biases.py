@@ -26,8 +26,11 @@ def plan_biases(ops: Sequence[Operation]) -> dict[Operation, tuple[AddOp, SSAVal
 
 
 def _takes(product: MatMulOp, row: SSAValue, total: AddOp) -> bool:
-    shape, matrix, own = (static_shape(value.type) for value in (product.Y, product.B, row))
-    if shape is None or matrix is None or own is None or not shape or 0 in shape or not own:
+    shape, left, matrix, own = (static_shape(value.type) for value in (product.Y, product.A, product.B, row))
+    # What has no kernel cannot take the sum with it.
+    if shape is None or left is None or matrix is None or own is None:
+        return False
+    if not shape or not own or 0 in (*shape, *left):
         return False
     is_row = own[-1] == shape[-1] and not any(size > 1 for size in own[:-1]) and len(own) <= len(shape)
     are_constant = all(isinstance(value.owner, ConstantOp) for value in (product.B, row))

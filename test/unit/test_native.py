@@ -107,6 +107,15 @@ def test_a_constant_row_is_added_by_the_product(rows: int):
     assert [name for name in names if name != "pack"] == ["gemm", "gemm", *(["add"] if rows > 1 else [])]
 
 
+@pytest.mark.parametrize("size", [1, 4])
+def test_a_constant_row_is_added_where_a_product_has_no_kernel_yet(size: int):
+    """Of what the model says the matrix on the left is as wide as nobody knows."""
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["p"]), helper.make_node("Add", ["p", "b"], ["y"])]
+    model = model_of(nodes, [1, 1, "size"], {"w": floats(size, 3), "b": floats(3)})
+    x = floats(1, 1, size)
+    np.testing.assert_allclose(first(compile_native(model), x), reference(model, x), rtol=1e-5)
+
+
 def test_functions_of_numbers_become_one_kernel():
     names = ["Sigmoid", "Tanh", "Erf", "Exp", "Neg", "Abs", "Sqrt"]
     values = ["x", *(f"v{number}" for number in range(len(names) - 1)), "y"]
