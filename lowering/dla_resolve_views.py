@@ -112,9 +112,11 @@ def _is_single(op: SliceOp) -> bool:
 
 
 def _take_out(op: SliceOp) -> None:
-    readers = list(op.result.uses)
+    readers = [use for use in op.result.uses if not isinstance(use.operation, PdpOp)]
     following = op.next_op
     assert following is not None
+    if not readers:
+        return
     taken = _insert(_moved_position(op.result), following)
     for use in readers:
         use.operation.operands[use.index] = taken

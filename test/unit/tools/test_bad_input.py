@@ -140,10 +140,10 @@ REFUSED: dict[str, tuple[Maker, str]] = {
     ),
     "stride": (conv((4, 4, 1, 1), strides=[9, 9]), "conv1 (Conv): stride 9"),
     "dilation": (conv((4, 4, 1, 2), dilations=[1, 33], pads=[0, 31, 0, 31]), "conv1 (Conv): dilation 33"),
-    "batch": (lambda folder: saved(folder, [node("Relu", "x", "y", "act")], shape=(2, 4, 8, 8)), "one image"),
+    "batch": (lambda folder: saved(folder, [node("Relu", "x", "y", "act")], shape=(4096, 4, 8, 8)), "16384"),
     "dynamic": (
         lambda folder: saved(folder, [node("Relu", "x", "y", "act")], shape=("N", 4, 8, 8)),
-        "one image",
+        "the DLA takes tensors whose sizes are known, from 1 on",
     ),
     "shapes": (conv((4, 5, 1, 1)), "conv1: Conv: 4 channels are not 5 of each filter times 1 groups"),
 }
