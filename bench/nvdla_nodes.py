@@ -228,7 +228,8 @@ def _ranges(module: ModuleOp, feeds: Feeds) -> Ranges:
     model.graph.output.extend(info for info in floats if info.name not in there)
     found = program(model.SerializeToString(), "the case")(feeds)
     values = {output.name: value for output, value in zip(model.graph.output, found, strict=True)}
-    arrays = {name: np.asarray(value) for name, value in {**feeds, **values}.items()}
+    there = {**feeds, **values}
+    arrays = {name: np.asarray(value) for name, value in there.items() if not isinstance(value, list)}
     finite = {name: array[np.isfinite(array)] for name, array in arrays.items() if array.dtype.kind == "f"}
     return {
         name: Range(float(array.min(initial=0)), float(array.max(initial=0)))

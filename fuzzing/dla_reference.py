@@ -316,6 +316,8 @@ def _conv_transpose(here: Reference, inputs: Sequence[str], attributes: Attribut
 def _resize(here: Reference, inputs: Sequence[str], attributes: Attributes) -> Value:
     if attributes.get("mode", b"nearest") != b"nearest":
         raise Unknown(f"{inputs[0]}: the reference repeats rows and columns")
+    if attributes.get("axes") or attributes.get("keep_aspect_ratio_policy", b"stretch") != b"stretch":
+        raise Unknown(f"{inputs[0]}: the reference takes a factor or a size for each axis")
 
     def move(images: Integers) -> Integers:
         sizes = here.number(inputs[3]) if len(inputs) > 3 else here.number(inputs[2]) * images.shape
