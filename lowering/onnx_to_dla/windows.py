@@ -4,27 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol
-
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, IntegerType, StringAttr
 
 from xonnc.dialects.dla.types import CubeShape
 from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.windows import WindowOp
 from xonnc.lowering.onnx_to_dla.lowering import Lowering
 from xonnc.lowering.planning.shapes import Window
-
-
-class WindowOp(Protocol):
-    """What convolutions and poolings have in common; ONNX allows each list to be absent."""
-
-    @property
-    def auto_pad(self) -> StringAttr: ...
-    @property
-    def pads(self) -> ArrayAttr[IntegerAttr[IntegerType]] | None: ...
-    @property
-    def strides(self) -> ArrayAttr[IntegerAttr[IntegerType]] | None: ...
-    @property
-    def dilations(self) -> ArrayAttr[IntegerAttr[IntegerType]] | None: ...
 
 
 def window_of(op: WindowOp, kernel: Sequence[int], source: CubeShape, to: Lowering) -> Window:

@@ -4,27 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
-
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, IntegerType, StringAttr
 
 from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.windows import WindowOp
 
 MOST_PLACES = 64
 """Places of a window that are written out one by one."""
-
-
-class WindowOp(Protocol):
-    """What convolutions and pools have in common."""
-
-    @property
-    def auto_pad(self) -> StringAttr: ...
-    @property
-    def pads(self) -> ArrayAttr[IntegerAttr[IntegerType]] | None: ...
-    @property
-    def strides(self) -> ArrayAttr[IntegerAttr[IntegerType]] | None: ...
-    @property
-    def dilations(self) -> ArrayAttr[IntegerAttr[IntegerType]] | None: ...
 
 
 @dataclass(frozen=True)

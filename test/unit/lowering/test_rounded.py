@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import onnx
 import pytest
+from operator_cases import PICKED, case
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
@@ -21,12 +21,7 @@ from bench.nvdla_nodes import Configuration, Trial, tried
 from xonnc.runtime.reference import Reference
 
 Build = Callable[..., onnx.ModelProto]
-Weights = dict[str, npt.NDArray[np.int64]]
 CONFIGURATIONS = (Configuration("nv_small", "INT8"), Configuration("nv_full", "INT8"))
-
-
-def case(name: str, nodes: str, **options: Any) -> Any:
-    return pytest.param(nodes, options, id=name)
 
 
 BATCHES = [
@@ -49,70 +44,6 @@ BATCHES = [
     case("gemm of columns", "y = Gemm<transA=1>(x, w, b)", x=(20, 5), weights={"w": (20, 7), "b": (5, 7)}),
     case("matmul", "y = MatMul(x, w)", x=(1, 6, 20), weights={"w": (20, 7)}),
     case("matmul by a vector", "y = MatMul(x, w)", x=(6, 20), weights={"w": (20,)}),
-]
-
-
-def _slice(starts: list[int], ends: list[int], axes: list[int], steps: list[int] | None = None) -> Weights:
-    lists = {"a": starts, "b": ends, "c": axes, **({} if steps is None else {"d": steps})}
-    return {name: np.array(places, np.int64) for name, places in lists.items()}
-
-
-PICKED = [
-    case("slice of rows", "y = Slice(x, a, b, c)", x=(1, 5, 9, 7), weights=_slice([1], [6], [2])),
-    case(
-        "every other column", "y = Slice(x, a, b, c, d)", x=(1, 5, 9, 7), weights=_slice([0], [7], [3], [2])
-    ),
-    case(
-        "columns backwards", "y = Slice(x, a, b, c, d)", x=(1, 5, 9, 7), weights=_slice([-1], [-9], [3], [-1])
-    ),
-    case("slice of channels", "y = Slice(x, a, b, c)", x=(1, 37, 3, 4), weights=_slice([3], [30], [1])),
-    case(
-        "a row and channels", "y = Slice(x, a, b, c)", x=(2, 5, 4, 6), weights=_slice([1, 2], [4, 3], [1, 2])
-    ),
-    case(
-        "a position",
-        "y = Slice(x, a, b, c)\nz = Relu(y)",
-        x=(1, 5, 4, 6),
-        weights=_slice([1, 2], [2, 3], [2, 3]),
-        outputs=("y", "z"),
-    ),
-    case(
-        "split of channels",
-        "y, z = Split<axis=1>(x, k)",
-        x=(1, 37, 3, 4),
-        weights={"k": np.array([16, 21], np.int64)},
-        outputs=("y", "z"),
-    ),
-    case("split of rows", "y, z = Split<axis=2>(x)", x=(1, 7, 4, 3), outputs=("y", "z")),
-    case(
-        "gather of channels",
-        "y = Gather<axis=1>(x, k)",
-        x=(1, 5, 3, 4),
-        weights={"k": np.array([4, 1, 1], np.int64)},
-    ),
-    case(
-        "gather of a row", "y = Gather<axis=2>(x, k)", x=(1, 5, 3, 4), weights={"k": np.array(-1, np.int64)}
-    ),
-    case("tiles", "y = Tile(x, k)", x=(1, 3, 2, 4), weights={"k": np.array([1, 2, 3, 2], np.int64)}),
-    case("expanded", "y = Expand(x, k)", x=(1, 3, 1, 1), weights={"k": np.array([1, 3, 4, 5], np.int64)}),
-    case(
-        "edges",
-        'y = Pad<mode="edge">(x, k)',
-        x=(1, 3, 4, 5),
-        weights={"k": np.array([0, 0, 1, 2, 0, 0, 0, 3], np.int64)},
-    ),
-    case(
-        "reflection",
-        'y = Pad<mode="reflect">(x, k)',
-        x=(1, 3, 4, 5),
-        weights={"k": np.array([0, 0, 1, 2, 0, 0, 3, 1], np.int64)},
-    ),
-    case(
-        "padding cut",
-        "y = Pad(x, k, v)",
-        x=(1, 3, 4, 5),
-        weights={"k": np.array([0, 1, 1, -2, 0, 2, 0, 1], np.int64), "v": np.array(0.75, np.float32)},
-    ),
 ]
 
 
