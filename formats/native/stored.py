@@ -18,23 +18,21 @@ from __future__ import annotations
 import json
 import struct
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
-import ml_dtypes
 import numpy as np
-import numpy.typing as npt
 
 from xonnc.errors import XonncError
-from xonnc.formats.native.program import Check, NativeStep, Place, Port, Program, Value
+from xonnc.formats.native.description import constants_of, described, program_of
+from xonnc.formats.native.program import Program
 from xonnc.formats.native.weights import Weights
 from xonnc.formats.replacing import replacing
 
 MAGIC = b"XONNCEXE"
-VERSION = 1
+VERSION = 2
 HEADER = 64
 NUMBERS = struct.Struct("<8sIIQQQ")
 
@@ -48,21 +46,11 @@ class Stored:
     steering: Sequence[str]
 
 
-def can_store(program: Program) -> bool:
-    """Whether a program is numbers alone: host calls and strings are Python's."""
-    dtypes = [value.dtype for value in program.values] + [
-        port.dtype for port in (*program.inputs, *program.outputs)
-    ]
-    is_native = all(isinstance(step, NativeStep) for step in program.steps)
-    is_held = any(value.place is Place.HELD for value in program.values)
-    return is_native and not is_held and all(dtype is not None and not dtype.hasobject for dtype in dtypes)
-
-
 def write_stored(path: Path, stored: Stored) -> None:
     """Writes a program that can be stored, through a temporary file."""
-    arrays = [value.constant for value in stored.program.values if value.constant is not None]
-    weights = Weights(arrays)
-    description = json.dumps(_described(stored, weights), separators=(",", ":")).encode()
+    weights = Weights(constants_of(stored.program))
+    content = described(stored.program, iter(weights.offsets)) | {"steering": list(stored.steering)}
+    description = json.dumps(content, separators=(",", ":")).encode()
     sum_ = 0
     for piece in weights.pieces():
         sum_ = zlib.crc32(piece, sum_)
@@ -101,7 +89,8 @@ def read_stored(path: Path) -> Stored:
         raise XonncError(f"{path}: the stored program is damaged")
     if zlib.crc32(weights.data) != sum_:
         raise XonncError(f"{path}: the stored constants are damaged")
-    return _read(json.loads(description), code, weights)
+    found = json.loads(description)
+    return Stored(program_of(found, weights), code, found["steering"])
 
 
 def _digest(*pieces: bytes) -> bytes:
@@ -109,69 +98,3 @@ def _digest(*pieces: bytes) -> bytes:
     for piece in pieces:
         digest.update(piece)
     return digest.digest()[: HEADER - NUMBERS.size]
-
-
-def _described(stored: Stored, weights: Weights) -> dict[str, object]:
-    program = stored.program
-    starts = iter(weights.offsets)
-    return {
-        "arena": program.arena,
-        "values": [
-            [
-                value.place.value,
-                value.shape,
-                str(value.dtype),
-                value.offset,
-                value.same_as,
-                value.shift,
-                None
-                if value.constant is None
-                else [next(starts), value.constant.shape, str(value.constant.dtype)],
-            ]
-            for value in program.values
-        ],
-        "steps": [
-            [
-                step.function,
-                list(step.kernels),
-                [[check.value, check.least, check.most, check.message] for check in step.checks],
-                step.node,
-            ]
-            for step in program.steps
-            if isinstance(step, NativeStep)
-        ],
-        "inputs": [_port(port) for port in program.inputs],
-        "outputs": [_port(port) for port in program.outputs],
-        "steering": list(stored.steering),
-    }
-
-
-def _port(port: Port) -> list[object]:
-    return [port.name, port.value, port.shape, str(port.dtype)]
-
-
-def _read(found: Mapping[str, Any], code: bytes, weights: npt.NDArray[np.uint8]) -> Stored:
-    """The program of a description that is not damaged."""
-    program = Program(arena=found["arena"])
-    for place, shape, dtype, offset, same_as, shift, constant in found["values"]:
-        value = Value(Place(place), _shape(shape), _dtype(dtype), offset, None, same_as, shift)
-        if constant is not None:
-            begin, sizes, name = constant
-            end = begin + int(np.prod(sizes, dtype=np.int64)) * _dtype(name).itemsize
-            value.constant = np.asarray(weights[begin:end]).view(_dtype(name)).reshape(sizes)
-        program.values.append(value)
-    for function, kernels, checks, node in found["steps"]:
-        program.steps.append(NativeStep(function, kernels, [Check(*check) for check in checks], node))
-    for ports, written in ((program.inputs, found["inputs"]), (program.outputs, found["outputs"])):
-        for name, value, shape, dtype in written:
-            ports.append(Port(name, value, _shape(shape), _dtype(dtype)))
-    return Stored(program, code, found["steering"])
-
-
-def _shape(sizes: Sequence[int] | None) -> tuple[int, ...] | None:
-    return None if sizes is None else tuple(sizes)
-
-
-def _dtype(name: str) -> np.dtype[np.generic]:
-    """A type by its name, those of `ml_dtypes` too."""
-    return np.dtype(getattr(ml_dtypes, name, name))

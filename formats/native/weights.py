@@ -26,6 +26,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from xonnc.errors import XonncError
 from xonnc.formats.replacing import replacing
 
 MAGIC = b"XONNCWGT"
@@ -69,10 +70,30 @@ class Weights:
 
     def write(self, path: Path, *, has_header: bool = True) -> int:
         """Writes the file; its bytes."""
-        header = struct.pack("<8sIIQQ", MAGIC, VERSION, HEADER, self.size, self.identity)
         with replacing(path) as file:
             if has_header:
-                file.write(header.ljust(HEADER, b"\0"))
+                file.write(_header(self.size, self.identity))
             for piece in self.pieces():
                 file.write(piece)
         return self.size + (HEADER if has_header else 0)
+
+
+def read_weights(path: Path, size: int, identity: int) -> npt.NDArray[np.uint8]:
+    """
+    The constants in a file, which stay there until they are used.
+
+    Raises `XonncError` unless there are `size` bytes of them that say that they are those of `identity`.
+    """
+    try:
+        held = np.memmap(path, np.uint8, mode="r")
+    except (OSError, ValueError) as error:
+        raise XonncError(f"{path}: cannot be read: {error}") from error
+    if len(held) < HEADER or held[:HEADER].tobytes() != _header(size, identity):
+        raise XonncError(f"{path}: not this program's constants")
+    if len(held) != HEADER + size:
+        raise XonncError(f"{path}: {len(held) - HEADER} bytes of constants, not {size}")
+    return held[HEADER:]
+
+
+def _header(size: int, identity: int) -> bytes:
+    return struct.pack("<8sIIQQ", MAGIC, VERSION, HEADER, size, identity).ljust(HEADER, b"\0")

@@ -6,6 +6,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Lock
 from time import perf_counter
 from typing import TypeGuard
@@ -25,7 +26,8 @@ from xonnc.formats.native.program import (
     Program,
     SessionStep,
 )
-from xonnc.runtime.native.jit import Entry
+from xonnc.formats.native.saved import Saved, write_saved
+from xonnc.runtime.native.jit import Entry, host_identity
 from xonnc.runtime.native.session_steps import Runner, do_step
 
 Array = npt.NDArray[np.generic]
@@ -41,13 +43,15 @@ MOST_STEERED = 8
 
 @dataclass(frozen=True)
 class Executable:
-    """A program and its machine code; `owner` keeps the code alive."""
+    """A program and its machine code, loaded; `owner` keeps what is loaded alive."""
 
     program: Program
     entries: Mapping[str, Entry]
     owner: object
     steering: Sequence[str] = ()
     """Inputs whose numbers say how much is computed, which code may be made for."""
+    code: bytes = b""
+    threads: int = 1
 
 
 Compile = Callable[[Shapes, Values], Executable]
@@ -361,6 +365,16 @@ class Session:
             ProfileLine(line.node, re.sub(r"_\d+$", "", line.what), line.where, line.seconds * 1e6)
             for line in self.report()
         ]
+
+    def save(self, folder: str | Path) -> list[Path]:
+        """
+        Writes what the last run ran, or the model as it is before any, as `formats/native/saved.py` says.
+
+        Gives the files: graph, library and parameters. `xonnc.load` makes a session of them, on a processor
+        like this one. Raises `XonncError` for a model of which not all is native code.
+        """
+        ran = self._last.executable
+        return write_saved(Path(folder), Saved(ran.program, ran.code, host_identity(), ran.threads))
 
     def host_calls(self) -> list[str]:
         """The operators that the last run gave to the reference evaluator."""

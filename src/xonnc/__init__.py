@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from xonnc.formats.nvdla.checks.check import read_checked
     from xonnc.formats.nvdla.reader import read_loadable
     from xonnc.native import compile_native as compile
+    from xonnc.native import load_native as load
     from xonnc.package_engine import load_package
     from xonnc.packages import CompiledPackage, compile_package
     from xonnc.runtime.native.session import Session
@@ -33,6 +34,7 @@ __all__ = [
     "compile_artifact",
     "compile_model",
     "compile_package",
+    "load",
     "load_package",
     "load_target",
     "read_checked",
@@ -55,6 +57,7 @@ _HOMES = {
     "compile_artifact": "artifacts",
     "compile_model": "compiler",
     "compile_package": "packages",
+    "load": "native",
     "load_package": "package_engine",
     "load_target": "targets",
     "read_checked": "formats.nvdla.checks.check",
@@ -63,7 +66,7 @@ _HOMES = {
     "simulate": "runtime.nvdla.simulator",
 }
 
-_NAMES_THERE = {"compile": "compile_native"}
+_NAMES_THERE = {"compile": "compile_native", "load": "load_native"}
 """Public names that are others where they live."""
 
 

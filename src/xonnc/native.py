@@ -21,8 +21,10 @@ from xonnc.compiler import new_context
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.elements.cycles import without_cycle_collection
 from xonnc.errors import XonncError, near
+from xonnc.formats.native.description import can_describe
 from xonnc.formats.native.program import NativeStep, Program
-from xonnc.formats.native.stored import Stored, can_store
+from xonnc.formats.native.saved import read_saved
+from xonnc.formats.native.stored import Stored
 from xonnc.lowering.convert_onnx_to_krnl import has_kernel, lower_module
 from xonnc.lowering.krnl_to_llvm.text import llvm_module, llvm_text
 from xonnc.lowering.native_profile import one_by_one
@@ -76,7 +78,7 @@ def compile_native(
             set_input_values(module, values, DisposablePool.of(context))
             Simplify().apply(context, module)
         stored = _compiled(module, processor, threads, profile)
-        if kept is not None and key is not None and can_store(stored.program):
+        if kept is not None and key is not None and can_describe(stored.program):
             kept.put(key, stored)
         return _loaded(stored, threads)
 
@@ -136,12 +138,33 @@ def _compiled(module: ModuleOp, processor: CpuTarget, threads: int, profile: boo
     return Stored(program, machine_code(text), steering)
 
 
+def load_native(folder: str | Path) -> Session:
+    """
+    The session of what `Session.save` has written to a folder.
+
+    It takes inputs of the sizes that were saved. Raises `XonncError` for files that are missing, damaged, of
+    different programs, or for another processor.
+    """
+    saved = read_saved(Path(folder))
+    if saved.processor != host_identity():
+        raise XonncError(
+            f"{folder}: code for a {saved.processor.split()[0]} processor and its features, which is not "
+            "this one; compile the model here"
+        )
+    loaded = _loaded(Stored(saved.program, saved.code, ()), saved.threads)
+
+    def compile_for(shapes: Shapes, values: Values) -> Executable:
+        return loaded
+
+    return Session(compile_for)
+
+
 def _loaded(stored: Stored, threads: int) -> Executable:
     if not stored.code:
-        return Executable(stored.program, {}, None, stored.steering)
+        return Executable(stored.program, {}, None, stored.steering, threads=threads)
     names = {step.function: step for step in stored.program.every_step() if isinstance(step, NativeStep)}
     code = Code(stored.code, names, threads)
-    return Executable(stored.program, code.entries, code, stored.steering)
+    return Executable(stored.program, code.entries, code, stored.steering, stored.code, threads)
 
 
 def lowered(

@@ -7,13 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnx.parser
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from xonnc import native
 from xonnc.errors import XonncError
-from xonnc.formats.native.program import Place, Port, Program, Value
-from xonnc.formats.native.stored import Stored, can_store, read_stored, write_stored
+from xonnc.formats.native.description import can_describe
+from xonnc.formats.native.program import Body, HostStep, Place, Port, Program, SessionStep, Value
+from xonnc.formats.native.stored import Stored, read_stored, write_stored
 from xonnc.runtime.native.cache import Cache, cache_folder, most_bytes, open_cache
 
 X = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
@@ -115,9 +117,49 @@ def test_a_damaged_program_is_compiled_again(folder: Path, damage: Callable[[byt
 
 
 def test_what_is_pythons_is_not_kept() -> None:
-    assert not can_store(Program(values=[Value(Place.HELD, (1,), np.dtype(np.float32))]))
-    assert not can_store(Program(inputs=[Port("x", 0, (1,), np.dtype(np.object_))]))
-    assert can_store(Program(values=[Value(Place.INPUT, (1,), np.dtype(np.float32))]))
+    assert not can_describe(Program(inputs=[Port("x", 0, (1,), np.dtype(np.object_))]))
+    host = Program(steps=[HostStep("Unique", "u", "", list, [], [])])
+    assert not can_describe(host)
+    assert not can_describe(Program(steps=[SessionStep("If", "i", {}, [], [], [Body(host, [])])]))
+    assert can_describe(Program(values=[Value(Place.INPUT, (1,), np.dtype(np.float32))]))
+
+
+CONTROL = """
+<ir_version: 10, opset_import: ["" : 21]>
+model (bool c, int64 m, float[3, 4] x) => (seq(float[3, 4]) parts, float[3, 4] y) {
+  t = If(c) <
+    then_branch = left () => (float[3, 4] a) { two = Constant<value = float {2.0}>() a = Mul(x, two) },
+    else_branch = right () => (float[3, 4] b) { b = Neg(x) }
+  >
+  y = Loop(m, c, t) <
+    body = turn (int64 i, bool go, float[3, 4] before) => (bool on, float[3, 4] after) {
+      on = Identity(go)
+      step = Constant<value = float[4] {0.5, 1.0, 1.5, 2.0}>()
+      after = Add(before, step)
+    }
+  >
+  parts = SequenceConstruct(t, y)
+}
+"""
+
+
+def test_what_the_session_does_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = onnx.parser.parse_model(CONTROL)
+    feeds = {"c": np.array(True), "m": np.array(3), "x": X}
+    native.compile_native(model).run(None, feeds)
+    forbid(monkeypatch)
+    session = native.compile_native(model)
+    steps = 3 * np.array([0.5, 1, 1.5, 2], np.float32)
+    parts, y = session.run(None, feeds)
+    assert np.array_equal(np.asarray(y), 2 * X + steps)
+    assert isinstance(parts, tuple)
+    assert np.array_equal(parts[0], 2 * X)
+    assert np.array_equal(np.asarray(session.run(["y"], feeds | {"c": np.array(False)})[0]), -X)
+    assert [line.what for line in session.report() if line.where == "session"] == [
+        "If",
+        "Loop",
+        "SequenceConstruct",
+    ]
 
 
 def test_models_with_files_of_constants_are_not_kept(folder: Path, tmp_path: Path) -> None:

@@ -1,0 +1,152 @@
+"""A compiled program as what JSON can hold: all but its machine code and the numbers of its constants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from xonnc.formats.native.program import (
+    Body,
+    Check,
+    HostStep,
+    NativeStep,
+    Place,
+    Port,
+    Program,
+    SessionStep,
+    Step,
+    Value,
+)
+
+
+def can_describe(program: Program) -> bool:
+    """Whether a program is numbers alone: host calls and strings are Python's."""
+    dtypes = [value.dtype for value in program.values] + [
+        port.dtype for port in (*program.inputs, *program.outputs)
+    ]
+    return all(dtype is None or not dtype.hasobject for dtype in dtypes) and all(
+        _can_describe_step(step) for step in program.steps
+    )
+
+
+def _can_describe_step(step: Step) -> bool:
+    match step:
+        case NativeStep():
+            return True
+        case HostStep():
+            return False
+        case SessionStep():
+            return all(can_describe(body.program) for body in step.bodies)
+
+
+def constants_of(program: Program) -> list[npt.NDArray[np.generic]]:
+    """The constants of a program and of the bodies in it, in the order in which they are described."""
+    found = [value.constant for value in program.values if value.constant is not None]
+    for step in program.steps:
+        for body in step.bodies if isinstance(step, SessionStep) else ():
+            found += constants_of(body.program)
+    return found
+
+
+def described(program: Program, offsets: Iterator[int]) -> dict[str, object]:
+    """The description; `offsets` say where each of `constants_of` begins."""
+    return {
+        "arena": program.arena,
+        "values": [_value(value, offsets) for value in program.values],
+        "steps": [_step(step, offsets) for step in program.steps],
+        "inputs": [_port(port) for port in program.inputs],
+        "outputs": [_port(port) for port in program.outputs],
+    }
+
+
+def _value(value: Value, offsets: Iterator[int]) -> list[object]:
+    constant = value.constant
+    held = None if constant is None else [next(offsets), constant.shape, constant.dtype.name]
+    return [
+        value.place.value,
+        value.shape,
+        _name(value.dtype),
+        value.offset,
+        value.same_as,
+        value.shift,
+        held,
+    ]
+
+
+def _step(step: Step, offsets: Iterator[int]) -> dict[str, object]:
+    match step:
+        case NativeStep():
+            checks = [[check.value, check.least, check.most, check.message] for check in step.checks]
+            return {
+                "function": step.function,
+                "kernels": list(step.kernels),
+                "checks": checks,
+                "node": step.node,
+            }
+        case SessionStep():
+            return {
+                "operator": step.operator,
+                "node": step.node,
+                "settings": dict(step.settings),
+                "reads": list(step.reads),
+                "writes": list(step.writes),
+                "bodies": [
+                    {"program": described(body.program, offsets), "captured": list(body.captured)}
+                    for body in step.bodies
+                ],
+            }
+        case HostStep():
+            raise TypeError("a host call is not described")
+
+
+def _port(port: Port) -> list[object]:
+    return [port.name, port.value, port.shape, _name(port.dtype)]
+
+
+def _name(dtype: np.dtype[np.generic] | None) -> str | None:
+    return None if dtype is None else dtype.name
+
+
+def program_of(found: Mapping[str, Any], weights: npt.NDArray[np.uint8]) -> Program:
+    """The program of a description that is not damaged; its constants are parts of `weights`."""
+    program = Program(arena=found["arena"])
+    for place, shape, dtype, offset, same_as, shift, constant in found["values"]:
+        value = Value(Place(place), _shape(shape), _dtype(dtype), offset, None, same_as, shift)
+        if constant is not None:
+            begin, sizes, name = constant
+            type_ = np.dtype(getattr(ml_dtypes, name, name))
+            end = begin + int(np.prod(sizes, dtype=np.int64)) * type_.itemsize
+            value.constant = np.asarray(weights[begin:end]).view(type_).reshape(sizes)
+        program.values.append(value)
+    program.steps = [_read_step(step, weights) for step in found["steps"]]
+    for ports, written in ((program.inputs, found["inputs"]), (program.outputs, found["outputs"])):
+        for name, value, shape, dtype in written:
+            ports.append(Port(name, value, _shape(shape), _dtype(dtype)))
+    return program
+
+
+def _read_step(found: Mapping[str, Any], weights: npt.NDArray[np.uint8]) -> Step:
+    if "function" in found:
+        checks = [Check(*check) for check in found["checks"]]
+        return NativeStep(found["function"], found["kernels"], checks, found["node"])
+    return SessionStep(
+        found["operator"],
+        found["node"],
+        found["settings"],
+        found["reads"],
+        found["writes"],
+        [Body(program_of(body["program"], weights), body["captured"]) for body in found["bodies"]],
+    )
+
+
+def _shape(sizes: Sequence[int] | None) -> tuple[int, ...] | None:
+    return None if sizes is None else tuple(sizes)
+
+
+def _dtype(name: str | None) -> np.dtype[np.generic] | None:
+    """A type by its name, those of `ml_dtypes` too."""
+    return None if name is None else np.dtype(getattr(ml_dtypes, name, name))
