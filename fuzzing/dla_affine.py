@@ -177,6 +177,17 @@ class Joined:
     parts: Sequence[Reals]
     join: Callable[[list[Integers]], Integers]
 
+    def plus(self, added: Stored) -> Joined:
+        """Groups of channels, each with its channels of a stored cube added."""
+        parts: list[Reals] = []
+        begin = 0
+        for part in self.parts:
+            assert isinstance(part, Affine), "a convolution makes them"
+            end = begin + part.source.shape[1]
+            parts.append(part.then(Stored(added.integers[:, begin:end], added.grid)))
+            begin = end
+        return replace(self, parts=parts)
+
     def rounded(self, grid: Grid, worst: list[float]) -> Integers:
         """Each part on the grid, joined."""
         return self.join([part.rounded(grid, worst) for part in self.parts])

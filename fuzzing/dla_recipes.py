@@ -317,9 +317,11 @@ def residual(draft: Draft) -> None:
         other = others[draft.number(0, len(others) - 1)]
         operands = [here.name, other.name]
     else:
-        branch = draft.node(
-            "Conv", here.name, draft.weights(channels, channels, 1, 1), draft.floats(channels)
-        )
+        groups = 1
+        if draft.chance(3):
+            groups = draft.pick([count for count in range(1, channels + 1) if channels % count == 0])
+        weights = draft.weights(channels, channels // groups, 1, 1)
+        branch = draft.node("Conv", here.name, weights, draft.floats(channels), group=groups)
         operands = [branch, here.name]
     draft.generator.shuffle(operands)
     _end(draft, draft.node("Add", *operands), here.shape, 1.4 * here.spread, may_clip=False)

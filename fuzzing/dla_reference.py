@@ -360,6 +360,11 @@ def _product(here: Reference, inputs: Sequence[str], outputs: int, alpha: float,
 
 
 def _add(here: Reference, inputs: Sequence[str], _: Attributes) -> Value:
+    if len(inputs) == 2 and all(here.constant(name) is None for name in inputs):
+        groups, other = (here.reals(name) for name in inputs)
+        groups, other = (groups, other) if isinstance(groups, Joined) else (other, groups)
+        if isinstance(groups, Joined) and isinstance(other, Affine) and other.stored is not None:
+            return groups.plus(other.stored)
     constants = [found.numbers for name in inputs if (found := here.constant(name)) is not None]
     computed = [here.affine(name) for name in inputs if here.constant(name) is None]
     # The sum is formed in the units of what lies in memory: the last of the operands that do.

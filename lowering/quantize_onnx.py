@@ -265,7 +265,7 @@ class _Rounding:
             reader = use.operation
             if isinstance(reader, ConcatOp) or (isinstance(reader, BOUNDS) and use.index == 0):
                 later.add(value)
-            elif isinstance(reader, AddOp | SumOp) and _is_sum(value.op) and reader not in sums:
+            elif isinstance(reader, AddOp | SumOp) and _takes(reader, value.op) and reader not in sums:
                 sums.add(reader)
                 later.add(value)
         return later
@@ -349,9 +349,14 @@ def _elements(value: SSAValue) -> Array | None:
     return elements_array(value.op.value)
 
 
-def _is_sum(op: Operation) -> bool:
-    """Whether an op is one convolution for the engines: with groups it may be several."""
-    return isinstance(op, GemmOp | MatMulOp) or (isinstance(op, ConvOp) and op.group.value.data == 1)
+def _takes(total: Operation, op: Operation) -> bool:
+    """
+    Whether a sum takes what `op` makes before it is rounded. A convolution with groups may be several, each
+    of which can add its part of a cube, but not of constants.
+    """
+    if isinstance(op, ConvOp) and op.group.value.data > 1:
+        return len(total.operands) == 2 and all(_elements(value) is None for value in total.operands)
+    return isinstance(op, ConvOp | GemmOp | MatMulOp)
 
 
 def _source(op: Operation) -> SSAValue | None:

@@ -113,6 +113,8 @@ def sum_(op: SumOp, to: Integers) -> Reals:
 
 def total(operands: Sequence[SSAValue], shape: tuple[int, ...], to: Integers) -> Reals:
     """The sum of constants and at most two cubes, one of them stored."""
+    if (grouped_sum := _sum_of_groups(operands, shape, to)) is not None:
+        return grouped_sum
     constants = [constant for value in operands if (constant := to.real_constant(value)) is not None]
     computed = [to.affine(value) for value in operands if to.real_constant(value) is None]
     if any(part.shape != shape for part in computed):
@@ -133,6 +135,18 @@ def total(operands: Sequence[SSAValue], shape: tuple[int, ...], to: Integers) ->
             to.refuse(f"a sum of cubes that lie differently: {list(found.cube)}, {list(computed[1].cube)}")
         found = found.then(Sum(other.value, other.grid))
     return found
+
+
+def _sum_of_groups(operands: Sequence[SSAValue], shape: tuple[int, ...], to: Integers) -> Reals | None:
+    """A convolution in several layers and a stored cube: each layer adds its channels of the cube."""
+    if len(operands) != 2 or any(to.real_constant(value) is not None for value in operands):
+        return None
+    groups, other = (to.reals(value) for value in operands)
+    if not isinstance(groups, Joined):
+        groups, other = other, groups
+    if not isinstance(groups, Joined) or not isinstance(other, Affine) or other.stored is None:
+        return None
+    return groups.plus(other.stored) if groups.shape == other.shape == shape else None
 
 
 @lowers(MulOp)

@@ -181,4 +181,8 @@ def grouped(
         cube = cube_of(values[0].type)
         return to(ConcatOp(values, 1, to.cube_type(cube._replace(channels=outputs))))
 
-    return Joined(tuple(parts), shape, join)
+    def beside(added: Sum) -> tuple[Sum, ...]:
+        ends = range(step_out, outputs + 1, step_out)
+        return tuple(Sum(channels_of(added.value, end - step_out, end, to), added.grid) for end in ends)
+
+    return Joined(tuple(parts), shape, join, beside)

@@ -23,7 +23,7 @@ from xonnc.dialects.dla.attributes import (
     Stage,
     StageFunction,
 )
-from xonnc.dialects.dla.types import CubeShape
+from xonnc.dialects.dla.types import CubeShape, cube_of
 from xonnc.formats.nvdla.quantization import LARGEST, LEAST, Grid
 from xonnc.lowering.onnx_to_dla.lowering import Array, Lowering, Operand
 from xonnc.lowering.onnx_to_dla.multipliers import Scaled, nearest_factors, nearest_sums
@@ -284,10 +284,23 @@ class Joined:
     parts: tuple[Reals, ...]
     shape: tuple[int, ...]
     join: Callable[[list[SSAValue]], SSAValue]
+    beside: Callable[[Sum], tuple[Sum, ...]] | None = None
+    """What of a stored cube lies at the place of each part, where the parts are groups of channels."""
 
     def over(self, step: Callable[[Reals], Reals]) -> Joined:
         """With a step on each part."""
         return replace(self, parts=tuple(step(part) for part in self.parts))
+
+    def plus(self, added: Sum) -> Joined | None:
+        """With a stored cube added; `None` where no pass can take it in."""
+        parts = [part for part in self.parts if isinstance(part, Affine)]
+        if self.beside is None or len(parts) < len(self.parts):
+            return None
+        whole = parts[0].cube._replace(channels=sum(part.cube.channels for part in parts))
+        if cube_of(added.value.type) != whole:
+            return None
+        sums = self.beside(added)
+        return replace(self, parts=tuple(part.then(one) for part, one in zip(parts, sums, strict=True)))
 
     def rounded(self, grid: Grid, to: Lowering) -> SSAValue:
         """The parts on one grid, joined."""

@@ -14,6 +14,7 @@ from xonnc.dialects.onnx.elements import DisposablePool, elements_array
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.math import AddOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
+from xonnc.dialects.onnx.ops.quantization import QuantizeLinearOp
 from xonnc.formats.nvdla.calibration import Range
 from xonnc.lowering.quantize_onnx import quantize
 
@@ -61,3 +62,23 @@ def test_the_middle_of_scores_becomes_zero(context: Context):
     quantize(module, {"x": Range(0, 1), "s": Range(100, 108), "y": Range(0, 1)}, DisposablePool.of(context))
     (moved,) = (op for op in module.walk() if isinstance(op, AddOp))
     assert held(moved.B) == -104.0
+
+
+@pytest.mark.parametrize(("other", "roundings"), [("%x", 2), ("%c", 3)])
+def test_sums_take_what_groups_make_unless_a_constant_is_added(other: str, roundings: int, context: Context):
+    module = parsed(
+        context,
+        f"""func.func @f(%x: tensor<1x2x1x1xf32> {{onnx.name = "x"}})
+               -> (tensor<1x2x1x1xf32> {{onnx.name = "y"}}) {{
+             %w = onnx.Constant dense<2.0> : tensor<2x1x1x1xf32>
+             %c = onnx.Constant dense<2.0> : tensor<1x2x1x1xf32>
+             %none = "onnx.NoValue"() {{value}} : () -> none
+             %s = "onnx.Conv"(%x, %w, %none) {{group = 2 : si64}}
+                : (tensor<1x2x1x1xf32>, tensor<2x1x1x1xf32>, none) -> tensor<1x2x1x1xf32> loc("s")
+             %y = "onnx.Add"(%s, {other})
+                : (tensor<1x2x1x1xf32>, tensor<1x2x1x1xf32>) -> tensor<1x2x1x1xf32>
+             onnx.Return %y : tensor<1x2x1x1xf32> }}""",
+    )
+    ranges = {"x": Range(-1, 1), "s": Range(-2, 2), "y": Range(-4, 4)}
+    quantize(module, ranges, DisposablePool.of(context))
+    assert sum(isinstance(op, QuantizeLinearOp) for op in module.walk()) == roundings

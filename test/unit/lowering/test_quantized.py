@@ -101,6 +101,15 @@ def residual(net: Net, *, zero: int) -> onnx.ModelProto:
     return net.model(net.rounded(net("Relu", net("Add", left, right)), 0.025, zero), (1, 6, 8, 8))
 
 
+def residual_of_groups(net: Net, *, zero: int) -> onnx.ModelProto:
+    """Layers of a few groups each add their channels of the cube."""
+    x = net.rounded("x0", zero=zero)
+    y = net("Conv", x, net.kernels(64, 8, 3, 3), net.numbers(64), pads=[1] * 4, group=8)
+    z = net.rounded(net("Relu", net("Add", x, y)), 0.025, zero)
+    y = net("Conv", z, net.kernels(64, 1, 1, 1), group=64)
+    return net.model(net.rounded(net("Sum", y, x), 0.03, zero), (1, 64, 5, 6))
+
+
 def depthwise(net: Net) -> onnx.ModelProto:
     x = net.rounded("x0")
     y = net(
@@ -247,6 +256,8 @@ NETWORKS: dict[str, tuple[Make, int]] = {
     "conv of strides that leave rows": (lambda net: conv(net, (1, 70, 31, 31), strides=[2, 2]), 1),
     "residual": (lambda net: residual(net, zero=0), 2),
     "residual with zero points": (lambda net: residual(net, zero=-30), 2),
+    "residual of groups": (lambda net: residual_of_groups(net, zero=0), 2),
+    "residual of groups with zero points": (lambda net: residual_of_groups(net, zero=-30), 2),
     "depthwise": (depthwise, 1),
     "joined": (joined, 1),
     "large kernels": (large_kernels, 2),
