@@ -8,21 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute
 from xdsl.passes import ModulePass
-from xdsl.transforms.common_subexpression_elimination import cse
-from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from xonnc.dialects.onnx.elements import DisposableElementsAttr, elements_array
-from xonnc.dialects.onnx.locations import NODE_NAME
-from xonnc.dialects.onnx.op import OnnxOp
-from xonnc.dialects.onnx.ops.builtin import CustomOp, EntryPointOp, ReturnOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.rewriting.patterns import Array
-
-_APART = "onnx.apart"
-"""Holds a different number for each custom op while equal ops are looked for."""
+from xonnc.transforms.equal_ops import erase_dead, merge_equal
 
 SAMPLES = 8
 """Elements along each of two axes of a constant that are looked at before all of them are."""
@@ -41,26 +34,14 @@ class OnnxCseWithNodeName(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Merges what is equal under `op`."""
-        _share([inner for inner in op.walk() if isinstance(inner, ConstantOp)])
-        nodes = [
-            inner
-            for inner in op.walk()
-            if isinstance(inner, OnnxOp) and not isinstance(inner, EntryPointOp | ReturnOp | ConstantOp)
-        ]
-        names = {node: name for node in nodes if (name := node.attributes.pop(NODE_NAME, None)) is not None}
-        custom = [node for node in nodes if isinstance(node, CustomOp)]
-        for number, node in enumerate(custom):
-            node.attributes[_APART] = IntAttr(number)
-        cse(op)
-        # What only a merged node read is dead now, and xDSL goes through a block once.
-        for node in reversed(list(op.walk())):
-            if is_trivially_dead(node):
-                node.detach()
-                node.erase()
-        for node in custom:
-            del node.attributes[_APART]
-        for node, name in names.items():
-            node.attributes[NODE_NAME] = name
+        merge(op)
+
+
+def merge(module: ModuleOp) -> int:
+    """Erases what nobody reads and merges what is equal; how many ops were merged."""
+    erase_dead(module)
+    _share([op for op in module.walk() if isinstance(op, ConstantOp)])
+    return merge_equal(module)
 
 
 def _share(constants: Iterable[ConstantOp]) -> None:

@@ -96,19 +96,21 @@ class Simplification:
         self.rules, self.last = tables(opsets_of(module), disabled)
         self.settled: Settled = {}
 
-    def run(self) -> None:
-        """Applies the rules until nothing changes."""
-        is_due = True
+    def run(self) -> bool:
+        """Applies the rules until nothing changes; whether anything did."""
+        is_due, changed = True, False
         for _ in range(MOST_ROUNDS):
             learned = self.learn()
             # The rules stopped where no one fits: what they made tells them nothing, but new types may.
             if learned or is_due:
                 is_due = False
                 if self.apply(self.rules) or learned:
+                    changed = True
                     continue
             if not self.apply(self.last):
-                return
-            is_due = True
+                break
+            is_due = changed = True
+        return changed
 
     def learn(self) -> bool:
         """Infers shapes and settles what is computed from them; whether more is known."""

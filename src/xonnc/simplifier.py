@@ -28,7 +28,7 @@ from xonnc.formats.onnx.scope import IS_NODE
 from xonnc.function_bodies import simplify_functions
 from xonnc.signatures import Shapes, Signature, set_input_shapes, set_signature
 from xonnc.summaries import ModelSummary, summary
-from xonnc.transforms.onnx_cse_with_node_name import OnnxCseWithNodeName
+from xonnc.transforms.onnx_cse_with_node_name import merge
 from xonnc.transforms.simplify_onnx import Simplification
 
 
@@ -122,14 +122,14 @@ def _drop_listed(module: ModuleOp) -> None:
 
 def _simplify(module: ModuleOp, context: Context) -> None:
     """Simplifies and merges what is equal, again while merging finds something."""
-    simplification, merge = Simplification(module, context), OnnxCseWithNodeName()
-    is_merged = True
-    while is_merged:
-        simplification.run()
-        size = _size(module)
-        merge.apply(context, module)
-        is_merged = _size(module) < size
+    simplification = Simplification(module, context)
+    simplification.run()
+    while True:
+        merged = merge(module)
         DisposablePool.of(context).collect([module])
+        # Further rounds are for what merging made possible, and end where nothing came of it.
+        if not (merged and simplification.run()):
+            break
     _make_initializers(module)
 
 
@@ -139,7 +139,3 @@ def _make_initializers(module: ModuleOp) -> None:
         if isinstance(op, ConstantOp) and op.value is not None and IS_NODE in op.attributes:
             if not any(use.operation.has_trait(IsTerminator) for use in op.output.uses):
                 del op.attributes[IS_NODE]
-
-
-def _size(module: ModuleOp) -> int:
-    return sum(1 for _ in module.walk())

@@ -119,7 +119,7 @@ class YieldOp(OnnxOp):
 
     assembly_format = "attr-dict ($arguments^ `:` type($arguments))?"
 
-    traits = traits_def(IsTerminator())
+    traits = traits_def(IsTerminator(), Pure())
 
     def __init__(self, *arguments: SSAValue) -> None:
         super().__init__(operands=[arguments])

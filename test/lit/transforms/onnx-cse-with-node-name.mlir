@@ -92,3 +92,69 @@ func.func @dead(%x: tensor<2xf32>) -> tensor<2xf32> {
   %3 = "onnx.Relu"(%x) : (tensor<2xf32>) -> tensor<2xf32>
   onnx.Return %3 : tensor<2xf32>
 }
+
+// -----
+
+// Numbers are equal by their bits in attributes too.
+// CHECK-LABEL: @signs
+// CHECK-COUNT-2: "onnx.LeakyRelu"
+// CHECK-COUNT-2: onnx.Constant
+// CHECK-NOT:     onnx.Constant
+func.func @signs(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<f32>, tensor<f32>, tensor<f32>) {
+  %0 = "onnx.LeakyRelu"(%x) <{alpha = 0.0 : f32}> : (tensor<2xf32>) -> tensor<2xf32>
+  %1 = "onnx.LeakyRelu"(%x) <{alpha = -0.0 : f32}> : (tensor<2xf32>) -> tensor<2xf32>
+  %2 = onnx.Constant {value_float = 0.0 : f32} : tensor<f32>
+  %3 = onnx.Constant {value_float = -0.0 : f32} : tensor<f32>
+  %4 = onnx.Constant {value_float = 0.0 : f32} : tensor<f32>
+  onnx.Return %0, %1, %2, %3, %4 : tensor<2xf32>, tensor<2xf32>, tensor<f32>, tensor<f32>, tensor<f32>
+}
+
+// -----
+
+// Bodies are equal whatever their nodes are called; one that draws random numbers is not merged.
+// CHECK-LABEL: @bodies
+// CHECK-COUNT-3: "onnx.If"
+// CHECK-NOT:     "onnx.If"
+// CHECK:         onnx.Return %[[A:.*]], %[[A]], %{{.*}}, %{{.*}}
+func.func @bodies(%c: tensor<i1>, %x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) {
+  %0 = "onnx.If"(%c) ({
+    %a = "onnx.Abs"(%x) {onnx_node_name = "here"} : (tensor<2xf32>) -> tensor<2xf32>
+    onnx.Yield %a : tensor<2xf32>
+  }, {
+    onnx.Yield %x : tensor<2xf32>
+  }) : (tensor<i1>) -> tensor<2xf32>
+  %1 = "onnx.If"(%c) ({
+    %b = "onnx.Abs"(%x) {onnx_node_name = "there"} : (tensor<2xf32>) -> tensor<2xf32>
+    onnx.Yield %b : tensor<2xf32>
+  }, {
+    onnx.Yield %x : tensor<2xf32>
+  }) : (tensor<i1>) -> tensor<2xf32>
+  %2 = "onnx.If"(%c) ({
+    %d = "onnx.RandomNormal"() <{dtype = 1 : si64, shape = [2]}> : () -> tensor<2xf32>
+    onnx.Yield %d : tensor<2xf32>
+  }, {
+    onnx.Yield %x : tensor<2xf32>
+  }) : (tensor<i1>) -> tensor<2xf32>
+  %3 = "onnx.If"(%c) ({
+    %e = "onnx.RandomNormal"() <{dtype = 1 : si64, shape = [2]}> : () -> tensor<2xf32>
+    onnx.Yield %e : tensor<2xf32>
+  }, {
+    onnx.Yield %x : tensor<2xf32>
+  }) : (tensor<i1>) -> tensor<2xf32>
+  onnx.Return %0, %1, %2, %3 : tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>
+}
+
+// -----
+
+// Two of each kind, told apart by an attribute.
+// CHECK-LABEL: @kinds
+// CHECK-COUNT-2: "onnx.Softmax"
+// CHECK-NOT:     "onnx.Softmax"
+// CHECK:         onnx.Return %[[A:.*]], %[[B:.*]], %[[A]], %[[B]]
+func.func @kinds(%x: tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>) {
+  %0 = "onnx.Softmax"(%x) <{axis = 0 : si64}> : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %1 = "onnx.Softmax"(%x) <{axis = 1 : si64}> : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %2 = "onnx.Softmax"(%x) <{axis = 0 : si64}> : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  %3 = "onnx.Softmax"(%x) <{axis = 1 : si64}> : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  onnx.Return %0, %1, %2, %3 : tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>
+}

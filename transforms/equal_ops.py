@@ -1,0 +1,136 @@
+"""Ops that compute the same become one, and those that nobody reads go."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Generator, Hashable
+from contextlib import contextmanager
+
+from xdsl.dialects.builtin import ArrayAttr, FloatAttr, ModuleOp
+from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.traits import IsolatedFromAbove, is_side_effect_free
+from xdsl.transforms.dead_code_elimination import is_trivially_dead
+from xdsl.utils.hints import isa
+
+from xonnc.dialects.onnx.locations import NODE_NAME
+from xonnc.dialects.onnx.ops.builtin import CustomOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+
+
+def erase_dead(module: ModuleOp) -> None:
+    """Erases what nobody reads, and what only that read."""
+    for op in reversed(list(module.walk())):
+        if is_trivially_dead(op):
+            op.detach()
+            op.erase()
+
+
+def merge_equal(module: ModuleOp) -> int:
+    """
+    Replaces ops by the first that computes the same where it can be read; how many.
+
+    Equal are ops without side effects of one class that read the same values, with the same properties,
+    attributes (node names apart), result types and regions. Two constants are equal that hold the same
+    attribute object. Operators that are not ONNX's never are: nobody knows whether they give the same each
+    time.
+    """
+    return _merge_region(module.body, None)
+
+
+class _Scope:
+    """The ops seen on the way to a place that may stand for a later one there."""
+
+    def __init__(self, outer: _Scope | None):
+        self.outer = outer
+        self._first: dict[Hashable, Operation] = {}
+        # Attributes are costly to hash, and few ops read what another of their class has read.
+        self._spelled: dict[Hashable, defaultdict[Hashable, list[Operation]]] = {}
+
+    def twin(self, op: Operation, reads: Hashable) -> Operation | None:
+        """What gives the same as `op`, here or further out."""
+        scope: _Scope | None = self
+        while scope is not None:
+            if reads in scope._first:
+                for one in scope._alike(reads)[_spelling(op)]:
+                    if _same_regions(one, op):
+                        return one
+            scope = scope.outer
+        return None
+
+    def add(self, op: Operation, reads: Hashable) -> None:
+        """Makes `op` known to those that come after it."""
+        if self._first.setdefault(reads, op) is not op:
+            self._alike(reads)[_spelling(op)].append(op)
+
+    def _alike(self, reads: Hashable) -> defaultdict[Hashable, list[Operation]]:
+        found = self._spelled.get(reads)
+        if found is None:
+            found = self._spelled[reads] = defaultdict(list)
+            first = self._first[reads]
+            found[_spelling(first)].append(first)
+        return found
+
+
+def _merge_region(region: Region, scope: _Scope | None) -> int:
+    return sum(_merge_block(block, _Scope(scope)) for block in region.blocks)
+
+
+def _merge_block(block: Block, scope: _Scope) -> int:
+    merged = 0
+    for op in block.ops:
+        for region in op.regions:
+            merged += _merge_region(region, None if op.has_trait(IsolatedFromAbove) else scope)
+        if not op.results or isinstance(op, CustomOp):
+            continue
+        reads = _reads(op)
+        twin = scope.twin(op, reads)
+        if twin is None:
+            scope.add(op, reads)
+        elif is_side_effect_free(op):
+            for result, same in zip(op.results, twin.results, strict=True):
+                result.replace_all_uses_with(same)
+            op.detach()
+            op.erase()
+            merged += 1
+    return merged
+
+
+def _reads(op: Operation) -> Hashable:
+    if isinstance(op, ConstantOp) and op.value is not None:
+        return id(op.value)
+    return (type(op), *op.operands)
+
+
+def _spelling(op: Operation) -> Hashable:
+    return (
+        op.name,
+        tuple(op.result_types),
+        frozenset((name, _exactly(value)) for name, value in op.properties.items()),
+        frozenset((name, _exactly(value)) for name, value in op.attributes.items() if name != NODE_NAME),
+    )
+
+
+def _exactly(attribute: Attribute) -> Hashable:
+    # To xDSL, 0.0 is -0.0.
+    if isa(attribute, FloatAttr) or isa(attribute, ArrayAttr[Attribute]):
+        return str(attribute)
+    return attribute
+
+
+def _same_regions(one: Operation, other: Operation) -> bool:
+    if not one.regions:
+        return True
+    with _nameless(one), _nameless(other):
+        pairs = zip(one.regions, other.regions, strict=True)
+        return all(a.is_structurally_equivalent(b) for a, b in pairs)
+
+
+@contextmanager
+def _nameless(op: Operation) -> Generator[None]:
+    """The ops inside of `op` have no node names for a while."""
+    names = {inner: inner.attributes.pop(NODE_NAME) for inner in op.walk() if NODE_NAME in inner.attributes}
+    try:
+        yield
+    finally:
+        for inner, name in names.items():
+            inner.attributes[NODE_NAME] = name
