@@ -23,13 +23,14 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnrealizedConversionCastOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.ops.quantization import QuantizeLinearOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl import (
     activations,
@@ -63,6 +64,10 @@ from xonnc.lowering.onnx_to_krnl import (
 from xonnc.lowering.onnx_to_krnl.affine import write_out_batch_norms
 from xonnc.lowering.onnx_to_krnl.biases import plan_biases
 from xonnc.lowering.onnx_to_krnl.blocks import unblocked
+from xonnc.lowering.onnx_to_krnl.byte_chains import plan_bytes
+from xonnc.lowering.onnx_to_krnl.byte_convolution import lower_byte_chain, lower_byte_pool
+from xonnc.lowering.onnx_to_krnl.byte_images import bytes_in_rows, lower_head
+from xonnc.lowering.onnx_to_krnl.byte_moves import leave_as_bytes
 from xonnc.lowering.onnx_to_krnl.convolution import lower_chain
 from xonnc.lowering.onnx_to_krnl.layouts import plan_layouts
 from xonnc.lowering.onnx_to_krnl.lowering import (
@@ -137,12 +142,16 @@ def has_kernel(op: Operation) -> bool:
 def lower_module(module: ModuleOp, target: CpuTarget, pool: DisposablePool) -> Reasons:
     """Lowers the functions of a module, the kernels behind them; gives the ops that stay, and why."""
     reasons: Reasons = {}
-    to = Lowering(target, pool, unblocked)
+    to = Lowering(target, pool, _in_rows)
     for function in [each for each in module.ops if isinstance(each, FuncOp) and each.body.blocks]:
         reasons |= _lower(function.body.block, to)
     for kernel in to.kernels.values():
         module.body.block.add_op(kernel)
     return reasons
+
+
+def _in_rows(value: SSAValue, to: Lowering) -> SSAValue:
+    return bytes_in_rows(value, to) if value in to.images else unblocked(value, to)
 
 
 def _lower(block: Block, to: Lowering) -> Reasons:
@@ -152,19 +161,22 @@ def _lower(block: Block, to: Lowering) -> Reasons:
         if isinstance(op, CONTROL):
             reasons |= _lower_bodies(op, to)
     write_out_batch_norms(block, to.pool)
-    write_out_roundings(block, to.pool)
-    ops = [op for op in block.ops if isinstance(op, OnnxOp) and not isinstance(op, KEPT)]
-    to.layouts = plan_layouts(ops, to.target.vector_bytes // 4, POINTS)
+    leave_as_bytes(block)
+    to.bytes = plan_bytes(_computing(block))
+    write_out_roundings(block, to.pool, to.bytes.planned)
+    ops = _computing(block)
+    to.absorbed |= to.bytes.absorbed
+    others = [op for op in ops if op not in to.bytes.absorbed and op not in to.bytes.chains]
+    to.layouts = plan_layouts(others, to.target.vector_bytes // 4, POINTS)
     to.absorbed |= to.layouts.chained - set(to.layouts.chains)
-    to.biases = plan_biases(ops)
+    to.biases = plan_biases(others)
     to.absorbed |= {added for added, _ in to.biases.values()}
-    plans = _plans(ops, to)
+    plans = _plans(others, to)
     lowered: list[Operation] = []
     for op in ops:
         if op not in to.absorbed:
             to.begin(op)
-            if op in to.layouts.chains:
-                lower_chain(to.layouts.chains[op], to)
+            if _lower_planned(op, to):
                 lowered.append(op)
                 continue
             plan = plans.get(op)
@@ -181,6 +193,25 @@ def _lower(block: Block, to: Lowering) -> Reasons:
             op.detach()
             op.erase()
     return reasons
+
+
+def _computing(block: Block) -> list[OnnxOp]:
+    return [op for op in block.ops if isinstance(op, OnnxOp) and not isinstance(op, KEPT)]
+
+
+def _lower_planned(op: Operation, to: Lowering) -> bool:
+    """Lowers what lies as images, with all that was found to belong to it; whether the op is such."""
+    if op in to.layouts.chains:
+        lower_chain(to.layouts.chains[op], to)
+    elif op in to.bytes.chains:
+        lower_byte_chain(to.bytes.chains[op], to)
+    elif op in to.bytes.pools:
+        lower_byte_pool(op, to.bytes.pools[op], to)
+    elif op in to.bytes.heads and isinstance(op, QuantizeLinearOp):
+        lower_head(op, to)
+    else:
+        return False
+    return True
 
 
 def _lower_bodies(op: Operation, to: Lowering) -> Reasons:

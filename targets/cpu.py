@@ -24,12 +24,19 @@ class CpuTarget:
     """How many vectors code can hold at once."""
     gemm_tile: tuple[int, int]
     """Rows, and vectors in a row, of the part of a product that stays in registers."""
+    byte_products: str = ""
+    """
+    LLVM's function that adds products of four bytes without sign and four with sign to sums of 32 bits.
+
+    Without one, two numbers of 16 bits are multiplied at a time.
+    """
 
 
 def cpu_names() -> list[str]:
     """The kinds of processor there are, the most able first."""
     targets = [load_cpu(path.stem) for path in FOLDER.glob("*.toml")]
-    return [target.name for target in sorted(targets, key=lambda each: -each.vector_bytes)]
+    order = sorted(targets, key=lambda each: (-each.vector_bytes, -len(each.features)))
+    return [target.name for target in order]
 
 
 def load_cpu(name: str) -> CpuTarget:
@@ -46,6 +53,7 @@ def load_cpu(name: str) -> CpuTarget:
         vector_bytes=table["vector_bytes"],
         registers=table["registers"],
         gemm_tile=(rows, vectors),
+        byte_products=table.get("byte_products", ""),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Dialect
 
+from xonnc.dialects.krnl.byte_tiles import ByteConvOp, StoredOp
 from xonnc.dialects.krnl.loops import (
     BlockOp,
     DefineLoopsOp,
@@ -31,6 +32,7 @@ KRNL = Dialect(
     "krnl",
     [
         BlockOp,
+        ByteConvOp,
         CallOp,
         ConvOp,
         DecodeOp,
@@ -48,6 +50,7 @@ KRNL = Dialect(
         ParallelOp,
         PermuteOp,
         RemainderOp,
+        StoredOp,
         StoreOp,
         ToOddOp,
         UnrollOp,

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects import llvm
 from xdsl.dialects.builtin import I64, DenseArrayBase, FloatAttr
 from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.krnl.memory import element_of
 from xonnc.dialects.krnl.tiles import ConvOp
 from xonnc.dialects.krnl.types import is_buffer
+from xonnc.lowering.krnl_to_llvm.conv_tiles import Grid, Place, over_tiles
 from xonnc.lowering.krnl_to_llvm.emitter import Emitter, vector_of
 
 
@@ -81,56 +81,12 @@ def emit_conv(
     bias = rest.pop(0) if op.bias is not None else None
     residual = _image(op.residual, rest[0]) if op.residual is not None else None
     conv = _Conv(to, op, element_of(op.y), _image(op.y, y), _image(op.x, x), w, bias, residual)
-    width = _sizes(op.tile)[1]
-    whole, rest_width = divmod(op.blocks, width)
-    if not rest_width:
-        _rows(conv, turns, 0, whole, width)
-        return
-    # Turns of the panels of full width come first, those of the narrow last one behind.
-    images = op.turns // op.panels // _sizes(op.out)[0]
-    middle = to.number(images * whole * _sizes(op.out)[0])
-    if whole:
-        _rows(conv, (turns[0], to.intrinsic("smin", turns[1], middle)), 0, whole, width)
-    _rows(conv, (to.intrinsic("smax", turns[0], middle), turns[1]), whole, 1, rest_width)
 
+    def tile(place: Place, pixels: int, width: int) -> None:
+        _tile(conv, place, pixels, width)
 
-def _rows(conv: _Conv, turns: tuple[SSAValue, SSAValue], first: int, panels: int, width: int) -> None:
-    """Rows of panels of one width, `first` the first of them."""
-    to, rows = conv.to, _sizes(conv.op.out)[0]
-    images = conv.op.turns // conv.op.panels // rows
-    begin = first * _sizes(conv.op.tile)[1]
-    skipped = to.number(images * first * rows)
-
-    def turn(number: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        number = to.add(llvm.SubOp(number, skipped)) if first else number
-        number, row = to.parts(number, rows)
-        image, panel = to.parts(number, panels) if images > 1 else (to.number(0), number)
-        block = to.plus(to.scaled(panel, width), to.number(begin))
-        _row(conv, image, block, row, width)
-        return []
-
-    to.loop(*turns, 1, [], turn)
-
-
-def _row(conv: _Conv, image: SSAValue, block: SSAValue, row: SSAValue, width: int) -> None:
-    """One row of pixels of `width` blocks of channels from `block` on."""
-    to, (pixels, _), (_, columns) = conv.to, _sizes(conv.op.tile), _sizes(conv.op.out)
-    whole = columns // pixels * pixels
-
-    def tile(column: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
-        _tile(conv, (image, block, row, column), pixels, width)
-        return []
-
-    if whole == pixels:
-        tile(to.number(0), [])
-    elif whole:
-        to.loop(to.number(0), to.number(whole), pixels, [], tile)
-    if columns > whole:
-        _tile(conv, (image, block, row, to.number(whole)), columns - whole, width)
-
-
-Place = tuple[SSAValue, SSAValue, SSAValue, SSAValue]
-"""Image, block of channels, row and column of a result."""
+    grid = Grid(op.turns // op.panels // _sizes(op.out)[0], op.blocks, _sizes(op.out), _sizes(op.tile))
+    over_tiles(to, turns, grid, tile)
 
 
 def _pixel(

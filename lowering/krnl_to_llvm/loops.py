@@ -15,11 +15,13 @@ from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, i64
 from xdsl.ir import Block, Operation, SSAValue
 
+from xonnc.dialects.krnl.byte_tiles import ByteConvOp, StoredOp
 from xonnc.dialects.krnl.loops import DefineLoopsOp, IterateOp, YieldOp
 from xonnc.dialects.krnl.memory import LoadOp, StoreOp, element_of
 from xonnc.dialects.krnl.tiles import ConvOp, GemmOp
 from xonnc.dialects.krnl.types import is_buffer, is_integer
 from xonnc.lowering.krnl_to_llvm import numbers
+from xonnc.lowering.krnl_to_llvm.byte_conv import Rest, emit_byte_conv
 from xonnc.lowering.krnl_to_llvm.conv import emit_conv
 from xonnc.lowering.krnl_to_llvm.emitter import Emitter, lanes_of, vector_of
 from xonnc.lowering.krnl_to_llvm.gemm import emit_gemm
@@ -61,6 +63,8 @@ class BodyEmitter:
                     emit_gemm(self.to, op, self._buffers(op), self._turns_of(op), self.vector_bytes)
                 case ConvOp():
                     emit_conv(self.to, op, self._buffers(op), self._turns_of(op))
+                case ByteConvOp():
+                    emit_byte_conv(self.to, op, self._buffers(op), self._turns_of(op), self._rest_of(op))
                 case DefineLoopsOp():
                     pass
                 case _ if len(op.results) == 1:
@@ -68,10 +72,23 @@ class BodyEmitter:
                 case _:
                     pass
 
-    def _buffers(self, op: GemmOp | ConvOp) -> list[SSAValue]:
+    def _rest_of(self, op: ByteConvOp) -> Rest:
+        """What the region of an op makes of a vector of sums."""
+        body = op.rest.block
+        end = body.last_op
+        assert isinstance(end, StoredOp)
+
+        def rest(vectors: Sequence[SSAValue]) -> SSAValue:
+            self.values.update(zip(body.args, vectors, strict=True))
+            self.block(body)
+            return self.to.splat(self.values[end.value], lanes_of(vectors[0]))
+
+        return rest
+
+    def _buffers(self, op: GemmOp | ConvOp | ByteConvOp) -> list[SSAValue]:
         return [self.values[value] for value in op.operands if is_buffer(value.type)]
 
-    def _turns_of(self, op: GemmOp | ConvOp) -> tuple[SSAValue, SSAValue]:
+    def _turns_of(self, op: GemmOp | ConvOp | ByteConvOp) -> tuple[SSAValue, SSAValue]:
         """The first turn, and the one behind the last."""
         if op.range:
             return self.values[op.range[0]], self.values[op.range[1]]

@@ -127,7 +127,7 @@ def _moved(start: tuple[int, int], by: tuple[int, int]) -> tuple[int, int]:
 
 
 def pair(sizes: Sequence[int]) -> Attribute:
-    """Two sizes."""
+    """Sizes, two for each of what they are of."""
     return DenseArrayBase.from_list(i64, list(sizes))
 
 

@@ -17,6 +17,7 @@ from xonnc.dialects.onnx.elements import DisposablePool, elements_array
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.math import AddOp
 from xonnc.dialects.onnx.types import element_type, element_type_of, static_shape
+from xonnc.lowering.onnx_to_krnl.byte_chains import ByteImage, ByteLayouts
 from xonnc.lowering.onnx_to_krnl.elements import is_computed, is_held
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.layouts import Blocked, Layouts
@@ -83,7 +84,7 @@ class Lowering:
     def __init__(
         self, target: CpuTarget, pool: DisposablePool, unblock: Callable[[SSAValue, Lowering], SSAValue]
     ) -> None:
-        """`unblock` brings images that lie in blocks of channels into rows; gives the buffer."""
+        """`unblock` brings images of blocks of channels, or of bytes, into rows; gives the buffer."""
         self._unblock = unblock
         self.target = target
         self.pool = pool
@@ -95,6 +96,9 @@ class Lowering:
         """Sums that a product starts from, with the row that is added."""
         self.blocks: dict[SSAValue, Blocked] = {}
         """Buffers of images in blocks of channels."""
+        self.bytes = ByteLayouts()
+        self.images: dict[SSAValue, ByteImage] = {}
+        """Buffers of images of bytes."""
         self.filled: set[SSAValue] = set()
         """Images that an op has written, or will have by the time that they are read, in blocks."""
         self._names: dict[str, str] = {}

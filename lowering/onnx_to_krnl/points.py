@@ -91,6 +91,14 @@ class Point:
             self._known[value] = number
         return self._known[value]
 
+    def let(self, value: SSAValue, number: SSAValue) -> None:
+        """Says what the number of a value here is."""
+        self._known[value] = number
+
+    def knows(self, value: SSAValue) -> bool:
+        """Whether the number of a value here was read or computed, or said."""
+        return value in self._known
+
     def compute(self, op: Operation) -> SSAValue:
         """What an op gives here."""
         number = POINTS[type(op)](op, self)

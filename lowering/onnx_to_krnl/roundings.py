@@ -20,16 +20,18 @@ from xonnc.lowering.onnx_to_krnl.scales import integer_range
 from xonnc.rewriting.patterns import Array
 
 
-def write_out_roundings(block: Block, pool: DisposablePool) -> None:
+def write_out_roundings(block: Block, pool: DisposablePool, kept: set[Operation]) -> None:
     """
     DequantizeLinear of a known tensor as that tensor in f32, and of QuantizeLinear as
     `clip(round(x / scale), low - zero, high - zero) scale`, which give the same numbers bit by bit.
 
-    So convolutions have known weights, and roundings join functions of numbers.
+    So convolutions have known weights, and roundings join functions of numbers. What is `kept`, and what
+    reads it, stays.
     """
     for op in list(block.ops):
         if (
             isinstance(op, DequantizeLinearOp)
+            and kept.isdisjoint((op, op.x.owner))
             and element_type(op.y.type) == f32
             and not op.block_size.value.data
         ):

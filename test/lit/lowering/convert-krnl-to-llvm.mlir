@@ -77,3 +77,35 @@ func.func private @conv(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, 
   "krnl.conv"(%y, %x, %w, %i, %n) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 2>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<2304xf32>, index, index) -> ()
   return
 }
+
+// -----
+
+// Products of bytes: each step adds four for each of 6 pixels; what the region makes of a sum is stored.
+// CHECK-LABEL: llvm.func internal @bytes
+// CHECK-COUNT-6: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"
+// CHECK-NOT:     llvm.call_intrinsic
+// CHECK:         llvm.sitofp %{{.*}} : vector<16xi32> to vector<16xf32>
+// CHECK:         llvm.store %{{.*}} : vector<16xf32>
+func.func private @bytes(%y: memref<1x6x6x16xf32>, %x: memref<1x8x8x4xi8>, %w: memref<576xi8>, %s: memref<16xi32>, %i: index, %n: index) {
+  "krnl.byte_conv"(%y, %x, %w, %s, %i, %n) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 2>, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "llvm.x86.avx512.vpdpbusd.512"}> ({
+  ^bb0(%sum: i32):
+    %f = arith.sitofp %sum : i32 to f32
+    krnl.stored %f : f32
+  }) : (memref<1x6x6x16xf32>, memref<1x8x8x4xi8>, memref<576xi8>, memref<16xi32>, index, index) -> ()
+  return
+}
+
+// -----
+
+// Where the processor has no such function, two products of 16 bits are added at a time.
+// CHECK-LABEL: llvm.func internal @pairs
+// CHECK-NOT:     llvm.call_intrinsic
+// CHECK:         llvm.mul %{{.*}} : vector<16xi32>
+// CHECK:         llvm.store %{{.*}} : vector<8xi32>
+func.func private @pairs(%y: memref<1x6x6x8xi32>, %x: memref<1x6x6x2xi8>, %w: memref<16xi16>, %s: memref<8xi32>) {
+  "krnl.byte_conv"(%y, %x, %w, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 8 : i64}> ({
+  ^bb0(%sum: i32):
+    krnl.stored %sum : i32
+  }) : (memref<1x6x6x8xi32>, memref<1x6x6x2xi8>, memref<16xi16>, memref<8xi32>) -> ()
+  return
+}

@@ -44,3 +44,25 @@ func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> {
   %0 = "onnx.Relu"(%x) : (tensor<?xf32>) -> tensor<?xf32>
   onnx.Return %0 : tensor<?xf32>
 }
+
+// -----
+
+// A product of bytes and what is done to its sums are one kernel, from bytes to bytes; AVX2 has no products of
+// bytes, so that weights have 16 bits.
+// CHECK-LABEL: func.func @bytes
+// CHECK:         "krnl.call"({{.*}}funcName = "bytegemm
+// CHECK:         krnl.byte_conv
+// CHECK-SAME:    lanes = 16
+// AVX2:          memref<256xi16>
+func.func @bytes(%x: tensor<2x16xui8>) -> tensor<2x16xui8> {
+  %s = onnx.Constant dense<0.5> : tensor<f32>
+  %z = onnx.Constant dense<7> : tensor<ui8>
+  %w = onnx.Constant dense<3> : tensor<16x16xi8>
+  %n = "onnx.NoValue"() <{value}> : () -> none
+  %0 = "onnx.DequantizeLinear"(%x, %s, %z) : (tensor<2x16xui8>, tensor<f32>, tensor<ui8>) -> tensor<2x16xf32>
+  %1 = "onnx.DequantizeLinear"(%w, %s, %n) : (tensor<16x16xi8>, tensor<f32>, none) -> tensor<16x16xf32>
+  %2 = "onnx.MatMul"(%0, %1) : (tensor<2x16xf32>, tensor<16x16xf32>) -> tensor<2x16xf32>
+  %3 = "onnx.Relu"(%2) : (tensor<2x16xf32>) -> tensor<2x16xf32>
+  %4 = "onnx.QuantizeLinear"(%3, %s, %z) : (tensor<2x16xf32>, tensor<f32>, tensor<ui8>) -> tensor<2x16xui8>
+  onnx.Return %4 : tensor<2x16xui8>
+}

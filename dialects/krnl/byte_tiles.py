@@ -1,0 +1,163 @@
+"""Products of bytes in register tiles."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    StringAttr,
+    i8,
+    i16,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import IsTerminator
+from xdsl.utils.exceptions import VerifyException
+
+from xonnc.dialects.krnl.memory import element_of
+from xonnc.dialects.krnl.types import is_buffer
+
+
+@irdl_op_definition
+class ByteConvOp(IRDLOperation):
+    """
+    A convolution of images of bytes, in tiles that stay in vector registers: `y = rest(x * w + starts, …)`.
+
+    Images lie as `[N][H][W][C]`, all channels of a pixel side by side, and have halos: `start` is where in
+    `x` the first window begins, `out_start` where the first of the `out` rows and columns lies in `y`. The
+    bytes of `x` have no sign, and their channels are a multiple of the terms that are multiplied at a time:
+    four by the function of LLVM that `products` names; without it two, whose weights have 16 bits. `w` is
+    `[panels][kernel][C/terms][channels of a panel][terms]`, a panel `tile[1]` vectors of `lanes` channels,
+    the last as narrow as what is left. `tile` is pixels of a row and vectors of channels. Sums begin at
+    `starts`, one for each channel.
+
+    The region makes of a sum what is stored; it is given the sum, the channel's number in each of `channels`,
+    then the same pixel and channel of each of `images`, whose first pixels lie at `image_starts`. Turns are
+    those of `krnl.conv`.
+
+    ```mlir
+    "krnl.byte_conv"(%y, %x, %w, %starts) ({
+    ^bb0(%sum: i32):
+      krnl.stored %sum : i32
+    }) {kernel = array<i64: 1, 1>, …} : …
+    ```
+    """
+
+    name = "krnl.byte_conv"
+
+    y = operand_def(MemRefType)
+    x = operand_def(MemRefType)
+    w = operand_def(MemRefType)
+    starts = operand_def(MemRefType)
+    channels = var_operand_def(MemRefType)
+    images = var_operand_def(MemRefType)
+    range = var_operand_def(IndexType)
+    rest = region_def("single_block")
+    kernel = prop_def(DenseArrayBase.constr(i64))
+    strides = prop_def(DenseArrayBase.constr(i64))
+    dilations = prop_def(DenseArrayBase.constr(i64))
+    start = prop_def(DenseArrayBase.constr(i64))
+    out = prop_def(DenseArrayBase.constr(i64))
+    out_start = prop_def(DenseArrayBase.constr(i64))
+    image_starts = prop_def(DenseArrayBase.constr(i64))
+    """Row and column of each."""
+    tile = prop_def(DenseArrayBase.constr(i64))
+    lanes = prop_def(IntegerAttr)
+    products = opt_prop_def(StringAttr)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+
+    @property
+    def terms(self) -> int:
+        """Bytes of a pixel that are multiplied at a time."""
+        return 2 if self.products is None else 4
+
+    @property
+    def vectors(self) -> int:
+        """Vectors of channels of a pixel of the result."""
+        return -(-_shape(self.y)[3] // self.lanes.value.data)
+
+    @property
+    def panels(self) -> int:
+        """Groups of vectors of channels that a tile computes together, the last perhaps narrower."""
+        return -(-self.vectors // int(self.tile.get_values()[1]))
+
+    @property
+    def turns(self) -> int:
+        """How many turns there are."""
+        return _shape(self.y)[0] * self.panels * int(self.out.get_values()[0])
+
+    def verify_(self) -> None:
+        """Ranks, pairs of sizes above 0, whole vectors of channels, weights of the width they need."""
+        for name, buffer in (("y", self.y), ("x", self.x)):
+            if len(_shape(buffer)) != 4:
+                raise VerifyException(f"krnl.byte_conv: {name} has 4 axes, found {len(_shape(buffer))}")
+        for name in ("kernel", "strides", "dilations", "out", "tile"):
+            sizes = self.properties[name]
+            values = sizes.get_values() if isinstance(sizes, DenseArrayBase) else ()
+            if len(values) != 2 or min(values) < 1:
+                raise VerifyException(f"krnl.byte_conv: {name} holds two sizes above 0, found {list(values)}")
+        for name, buffer, size in (("y", self.y, self.lanes.value.data), ("x", self.x, self.terms)):
+            if _shape(buffer)[3] % size:
+                raise VerifyException(
+                    f"krnl.byte_conv: channels of {name} are a multiple of {size}, found {_shape(buffer)[3]}"
+                )
+        width = i16 if self.products is None else i8
+        if element_of(self.w) != width or element_of(self.x) != i8:
+            raise VerifyException(f"krnl.byte_conv: x holds i8 and w {width}")
+        if len(self.range) not in (0, 2):
+            raise VerifyException(f"krnl.byte_conv: a range is two numbers, found {len(self.range)}")
+        if len(self.image_starts.get_values()) != 2 * len(self.images):
+            raise VerifyException("krnl.byte_conv: image_starts holds two places for each image")
+        wanted: list[Attribute] = [i32, *(element_of(each) for each in (*self.channels, *self.images))]
+        found = [argument.type for argument in self.rest.block.args]
+        if found != wanted:
+            names = ", ".join(map(str, wanted))
+            raise VerifyException(f"krnl.byte_conv: its region takes {names}")
+        end = self.rest.block.last_op
+        if not isinstance(end, StoredOp) or end.value.type != element_of(self.y):
+            raise VerifyException(
+                f"krnl.byte_conv: its region ends with what is stored, {element_of(self.y)}"
+            )
+
+
+@irdl_op_definition
+class StoredOp(IRDLOperation):
+    """
+    The end of what a tile does with a sum: the element that is stored.
+
+    ```mlir
+    krnl.stored %byte : i8
+    ```
+    """
+
+    name = "krnl.stored"
+
+    value = operand_def()
+
+    traits = traits_def(IsTerminator())
+
+    assembly_format = "$value attr-dict `:` type($value)"
+
+    def __init__(self, value: SSAValue):
+        super().__init__(operands=[value])
+
+
+def _shape(buffer: SSAValue) -> tuple[int, ...]:
+    assert is_buffer(buffer.type)
+    return buffer.type.get_shape()

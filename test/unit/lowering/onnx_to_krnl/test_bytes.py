@@ -1,0 +1,314 @@
+"""Networks in bytes: equal to exact integers with the same rounding, within a step of the ONNX reference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import pytest
+from onnx import numpy_helper
+from onnx import parser as onnx_parser
+
+from xonnc.errors import XonncError
+from xonnc.native import compile_native, processor_of
+
+Array = npt.NDArray[np.generic]
+Floats = npt.NDArray[np.float32]
+Integers = npt.NDArray[np.int64]
+
+RANDOM = np.random.default_rng(21)
+
+
+class Evaluator(Protocol):
+    """The reference evaluator, which has no types."""
+
+    def run(self, output_names: None, feed_inputs: Mapping[str, object]) -> Sequence[object]: ...
+
+
+def is_here(target: str) -> bool:
+    """Whether this processor is of a kind."""
+    try:
+        processor_of(target)
+    except XonncError:
+        return False
+    return True
+
+
+TARGETS = [name for name in ("cpu", "avx512", "avxvnni", "avx2", "portable") if is_here(name)]
+
+
+def model_of(nodes: str, inputs: str, constants: Mapping[str, Array], outputs: str = "y") -> onnx.ModelProto:
+    """A model, its nodes as text."""
+    given = ", ".join(f"uint8[] {name}" for name in outputs.split())
+    text = f'<ir_version: 8, opset_import: ["": 19]> g ({inputs}) => ({given}) {{ {nodes} }}'
+    model = onnx_parser.parse_model(text)
+    for name, array in constants.items():
+        model.graph.initializer.append(numpy_helper.from_array(array, name))
+    for output in model.graph.output:
+        output.type.Clear()
+    return onnx.shape_inference.infer_shapes(model)
+
+
+def run(model: onnx.ModelProto, feeds: Mapping[str, Array], target: str = "cpu") -> tuple[Array, list[str]]:
+    """The first output, and the kernels that ran."""
+    session = compile_native(model, target, cache=False)
+    (given, *_) = session.run(None, feeds)
+    assert session.host_calls() == []
+    assert isinstance(given, np.ndarray)
+    return given, [name.rpartition("_")[0] for line in session.report() for name in line.what.split()]
+
+
+def reference(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> Array:
+    evaluator: Evaluator = import_module("onnx.reference").ReferenceEvaluator(model)
+    return np.asarray(evaluator.run(None, feeds)[0])
+
+
+@dataclass(frozen=True)
+class Step:
+    """How real numbers are rounded to bytes."""
+
+    scale: float
+    zero: int
+    dtype: str = "uint8"
+
+    def constants(self, name: str) -> dict[str, Array]:
+        """Scale and zero point as `NAME_scale` and `NAME_zero`."""
+        return {
+            f"{name}_scale": np.array(self.scale, np.float32),
+            f"{name}_zero": np.array(self.zero, self.dtype),
+        }
+
+    def rounded(self, steps: Floats) -> Integers:
+        """Steps as bytes."""
+        ends = np.iinfo(self.dtype)
+        low, high = np.float32(ends.min - self.zero), np.float32(ends.max - self.zero)
+        return np.rint(np.clip(steps, low, high)).astype(np.int64) + self.zero
+
+    def bytes_of(self, numbers: Floats) -> Integers:
+        """Real numbers as bytes: times one over the scale, as the code does it."""
+        return self.rounded(numbers * (np.float32(1) / np.float32(self.scale)))
+
+    def reals(self, numbers: Integers) -> Floats:
+        """Bytes as real numbers."""
+        return ((numbers - self.zero).astype(np.float32) * np.float32(self.scale)).astype(np.float32)
+
+
+def quantized(name: str, source: str, step: str) -> str:
+    """A pair of QuantizeLinear and DequantizeLinear of `source`, to `NAME`."""
+    return (
+        f"{name}_q = QuantizeLinear({source}, {step}_scale, {step}_zero) "
+        f"{name} = DequantizeLinear({name}_q, {step}_scale, {step}_zero) "
+    )
+
+
+def exact_conv(
+    x: Integers, w: Integers, pads: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+) -> Integers:
+    """The sums of a convolution of integers."""
+    padded = np.pad(x, ((0, 0), (0, 0), (pads[0], pads[2]), (pads[1], pads[3])))
+    rows, columns = (
+        (padded.shape[2 + axis] - (w.shape[2 + axis] - 1) * dilations[axis] - 1) // strides[axis] + 1
+        for axis in range(2)
+    )
+    total = np.zeros((x.shape[0], w.shape[0], rows, columns), np.int64)
+    for i in range(w.shape[2]):
+        for j in range(w.shape[3]):
+            part = padded[:, :, i * dilations[0] :, j * dilations[1] :]
+            part = part[:, :, : rows * strides[0] : strides[0], : columns * strides[1] : strides[1]]
+            total += np.einsum("nchw,oc->nohw", part, w[:, :, i, j])
+    return total
+
+
+SHAPES: dict[str, tuple[int, int, int, str]] = {
+    "one pixel": (16, 32, 1, ""),
+    "few channels": (3, 17, 3, "pads=[1,1,1,1], strides=[2,2]"),
+    "odd channels": (21, 40, 3, "pads=[0,1,2,1], dilations=[2,1]"),
+    "gaps": (8, 16, 3, "pads=[1,2,1,2], dilations=[1,2]"),
+    "strides": (37, 16, 1, "strides=[2,3]"),
+    "narrow": (5, 1, 2, ""),
+}
+
+
+def attribute(text: str, name: str, default: Sequence[int]) -> Sequence[int]:
+    _, found, rest = text.partition(f"{name}=[")
+    return [int(number) for number in rest.partition("]")[0].split(",")] if found else default
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dtypes", [("uint8", "int8"), ("int8", "uint8")])
+@pytest.mark.parametrize("case", SHAPES)
+def test_convolutions_are_those_of_exact_integers(case: str, dtypes: tuple[str, str], target: str):
+    channels, filters, size, attributes = SHAPES[case]
+    is_signed = dtypes[0] == "int8"
+    steps = Step(0.04, -20 if is_signed else 110, dtypes[0]), Step(0.11, 131 if is_signed else 3, dtypes[1])
+    w = RANDOM.integers(-128, 128, (filters, channels, size, size)).astype(np.int8)
+    scales = RANDOM.uniform(0.001, 0.004, filters).astype(np.float32)
+    b = RANDOM.integers(-4000, 4000, filters).astype(np.int32)
+    constants: dict[str, Array] = {**steps[0].constants("a"), **steps[1].constants("c"), "w": w, "b": b}
+    constants |= {"scales": scales, "b_scales": scales * np.float32(0.04)}
+    constants |= {"zeros": np.zeros(filters, np.int8), "b_zeros": np.zeros(filters, np.int32)}
+    said = f"<{attributes}>" if attributes else ""
+    nodes = quantized("d", "x", "a") + (
+        "wd = DequantizeLinear<axis=0>(w, scales, zeros) bd = DequantizeLinear<axis=0>(b, b_scales, b_zeros) "
+        f"s = Conv{said}(d, wd, bd) y = QuantizeLinear(s, c_scale, c_zero)"
+    )
+    x = RANDOM.normal(size=(2, channels, 9, 11)).astype(np.float32) * 2
+    model = model_of(nodes, f"float[{', '.join(map(str, x.shape))}] x", constants)
+    given, kernels = run(model, {"x": x}, target)
+    assert "byteconv" in kernels or "bytegemm" in kernels
+    bytes_ = steps[0].rounded(x / np.float32(0.04))
+    pads, strides, dilations = (
+        attribute(attributes, name, default)
+        for name, default in (("pads", [0] * 4), ("strides", [1, 1]), ("dilations", [1, 1]))
+    )
+    sums = exact_conv(bytes_ - steps[0].zero, w.astype(np.int64), pads, strides, dilations)
+    axes = (-1, 1, 1)
+    reals = sums.astype(np.float32) * (np.float32(0.04) * scales).reshape(axes)
+    reals = reals + (b.astype(np.float32) * constants["b_scales"].astype(np.float32)).reshape(axes)
+    np.testing.assert_array_equal(given, steps[1].bytes_of(reals.astype(np.float32)).astype(dtypes[1]))
+    wanted = reference(model, {"x": x}).astype(np.int64)
+    assert np.abs(given.astype(np.int64) - wanted).max() <= 1
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_what_follows_a_convolution_belongs_to_it(target: str):
+    """Two convolutions whose rounded sums are added and bounded, then a pool: nothing leaves the bytes."""
+    constants: dict[str, Array] = {
+        **Step(0.05, 128).constants("a"),
+        **Step(0.5, 120).constants("s"),
+        **Step(0.25, 3).constants("c"),
+        "w": RANDOM.integers(-127, 128, (32, 16, 3, 3)).astype(np.int8),
+        "v": RANDOM.integers(-127, 128, (32, 32, 1, 1)).astype(np.int8),
+        "u": RANDOM.integers(-127, 128, (32, 16, 1, 1)).astype(np.int8),
+        "k": np.array(0.01037, np.float32),
+    }
+    nodes = quantized("d", "x", "a") + "".join(f"{n}d = DequantizeLinear({n}, k) " for n in "wvu")
+    nodes += "e = Conv<pads=[1,1,1,1]>(d, wd) f = Relu(e) " + quantized("g", "f", "c")
+    nodes += "h = Conv(g, vd) " + quantized("i", "h", "s") + "j = Conv(d, ud) " + quantized("l", "j", "s")
+    nodes += "m = Add(l, i) n = Relu(m) " + quantized("o", "n", "c")
+    nodes += "p = MaxPool<kernel_shape=[3,3], pads=[1,1,1,1], strides=[2,2]>(o) "
+    nodes += "y = QuantizeLinear(p, c_scale, c_zero)"
+    x = RANDOM.normal(size=(1, 16, 7, 9)).astype(np.float32)
+    model = model_of(nodes, "float[1, 16, 7, 9] x", constants)
+    given, kernels = run(model, {"x": x}, target)
+    kept = [name for name in kernels if name != "halo"]
+    assert kept == ["quantizelinear", "byteconv", "bytegemm", "bytegemm", "maxpool", "rows"]
+    wanted = reference(model, {"x": x}).astype(np.int64)
+    far = np.abs(given.astype(np.int64) - wanted)
+    # Where a sum is rounded first, it is worth two steps of the result.
+    assert far.max() <= 2
+    assert (far > 0).mean() < 0.01
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("rows", "depth", "columns"), [(1, 64, 50), (7, 20, 16), (33, 17, 100)])
+def test_products_of_matrices(rows: int, depth: int, columns: int, target: str):
+    w = RANDOM.integers(-127, 128, (depth, columns)).astype(np.int8)
+    scales = RANDOM.uniform(0.001, 0.004, columns).astype(np.float32)
+    bias = RANDOM.normal(size=columns).astype(np.float32)
+    steps = Step(0.03, 100), Step(0.02, -5, "int8")
+    constants: dict[str, Array] = {**steps[0].constants("a"), **steps[1].constants("c"), "w": w}
+    constants |= {"wt": np.ascontiguousarray(w.T), "scales": scales, "bias": bias}
+    x = RANDOM.normal(size=(rows, depth)).astype(np.float32)
+    for nodes, size in (
+        ("wd = DequantizeLinear<axis=1>(w, scales) s = MatMul(d, wd) ", 0.0),
+        ("wd = DequantizeLinear<axis=0>(wt, scales) s = Gemm<transB=1>(d, wd, bias) ", 1.0),
+    ):
+        whole = quantized("d", "x", "a") + nodes + "y = QuantizeLinear(s, c_scale, c_zero)"
+        model = model_of(whole, f"float[{rows}, {depth}] x", constants)
+        given, kernels = run(model, {"x": x}, target)
+        assert "bytegemm" in kernels
+        centred = steps[0].rounded(x / np.float32(0.03)) - 100
+        reals = (centred @ w.astype(np.int64)).astype(np.float32) * (np.float32(0.03) * scales)
+        reals = reals + np.float32(size) * bias if size else reals
+        np.testing.assert_array_equal(given, steps[1].bytes_of(reals.astype(np.float32)).astype(np.int8))
+        wanted = reference(model, {"x": x}).astype(np.int64)
+        assert np.abs(given.astype(np.int64) - wanted).max() <= 1
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_ends_of_all_ranges(target: str):
+    """Sums of the largest products wrap nowhere on the way."""
+    x, w = np.full((4, 64), 255, np.uint8), np.full((64, 16), -128, np.int8)
+    w[:, 8:] = 127
+    constants: dict[str, Array] = {"w": w, "z": np.array(0, np.uint8)}
+    model = model_of("y = MatMulInteger(x, w, z)", "uint8[4, 64] x", constants)
+    given, kernels = run(model, {"x": x}, target)
+    assert "bytegemm" in kernels
+    np.testing.assert_array_equal(given, x.astype(np.int32) @ w.astype(np.int32))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_sums_that_are_results(target: str):
+    x = RANDOM.integers(0, 256, (2, 5, 6, 7)).astype(np.uint8)
+    w = RANDOM.integers(0, 256, (9, 5, 3, 3)).astype(np.uint8)
+    w = np.clip(w, 40, 250)
+    constants: dict[str, Array] = {"w": w, "z": np.array(77, np.uint8), "v": np.array(130, np.uint8)}
+    model = model_of("y = ConvInteger<pads=[1,1,1,1]>(x, w, z, v)", "uint8[2, 5, 6, 7] x", constants)
+    given, kernels = run(model, {"x": x}, target)
+    assert "byteconv" in kernels
+    sums = exact_conv(x.astype(np.int64) - 77, w.astype(np.int64) - 130, [1] * 4, [1, 1], [1, 1])
+    np.testing.assert_array_equal(given, sums)
+
+
+def test_weights_too_far_from_their_zero_point_are_left_to_other_kernels():
+    x, w = RANDOM.integers(0, 256, (3, 8)).astype(np.uint8), RANDOM.integers(0, 256, (8, 4)).astype(np.uint8)
+    w[0, 0] = 255
+    constants: dict[str, Array] = {"w": w, "z": np.array(0, np.uint8)}
+    given, kernels = run(model_of("y = MatMulInteger(x, w, z)", "uint8[3, 8] x", constants), {"x": x})
+    assert "bytegemm" not in kernels
+    np.testing.assert_array_equal(given, x.astype(np.int64) @ w.astype(np.int64))
+
+
+def test_sums_that_could_leave_32_bits_are_left_to_other_kernels():
+    depth = 2**17
+    w = np.full((depth, 16), 127, np.int8)
+    x = np.full((1, depth), 1, np.uint8)
+    given, kernels = run(model_of("y = MatMulInteger(x, w)", f"uint8[1, {depth}] x", {"w": w}), {"x": x})
+    assert "bytegemm" not in kernels
+    np.testing.assert_array_equal(given, np.full((1, 16), 127 * depth))
+
+
+def test_bytes_that_others_read_too_lie_in_rows_as_well():
+    constants: dict[str, Array] = {
+        **Step(0.05, -3, "int8").constants("a"),
+        "w": RANDOM.integers(-127, 128, (16, 3, 3, 3)).astype(np.int8),
+        "k": np.array(0.01037, np.float32),
+    }
+    nodes = quantized("d", "x", "a") + "wd = DequantizeLinear(w, k) e = Conv<pads=[1,1,1,1]>(d, wd) "
+    nodes += quantized("f", "e", "a") + "y = Sin(f) z = Sin(d)"
+    model = model_of(nodes, "float[1, 3, 8, 8] x", constants, "y z")
+    x = RANDOM.normal(size=(1, 3, 8, 8)).astype(np.float32)
+    session = compile_native(model)
+    evaluator: Evaluator = import_module("onnx.reference").ReferenceEvaluator(model)
+    for one, other in zip(session.run(None, {"x": x}), evaluator.run(None, {"x": x}), strict=True):
+        # One step at most, where a sum lies in the middle of two.
+        assert isinstance(one, np.ndarray)
+        assert np.abs(one - np.asarray(other)).max() < 0.051
+        assert (np.abs(one - np.asarray(other)) > 1e-5).mean() < 0.01
+
+
+@pytest.mark.parametrize(
+    "move", ["Transpose<perm=[0,2,3,1]>(d)", "Concat<axis=2>(d, d)", "Reshape(d, shape)"]
+)
+def test_what_moves_bytes_leaves_them_as_they_are(move: str):
+    constants: dict[str, Array] = {**Step(0.05, 7).constants("a"), "shape": np.array([6, 20], np.int64)}
+    nodes = "d = DequantizeLinear(x, a_scale, a_zero) " + f"m = {move} y = QuantizeLinear(m, a_scale, a_zero)"
+    model = model_of(nodes, "uint8[1, 6, 4, 5] x", constants)
+    x = RANDOM.integers(0, 256, (1, 6, 4, 5)).astype(np.uint8)
+    given, kernels = run(model, {"x": x})
+    assert not {"dequantizelinear", "quantizelinear", "mul_fused"} & set(kernels)
+    np.testing.assert_array_equal(given, reference(model, {"x": x}))
+
+
+def test_a_move_between_two_scales_is_rounded():
+    constants: dict[str, Array] = {**Step(0.05, 7).constants("a"), **Step(0.06, 7).constants("b")}
+    nodes = "d = DequantizeLinear(x, a_scale, a_zero) m = Transpose(d) y = QuantizeLinear(m, b_scale, b_zero)"
+    x = np.arange(250, dtype=np.uint8).reshape(5, 50)
+    model = model_of(nodes, "uint8[5, 50] x", constants)
+    np.testing.assert_array_equal(run(model, {"x": x})[0], reference(model, {"x": x}))
