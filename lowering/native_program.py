@@ -49,7 +49,7 @@ from xonnc.formats.native.program import (
 from xonnc.lowering.convert_onnx_to_krnl import Reasons
 from xonnc.lowering.onnx_to_krnl.checks import check_of
 from xonnc.lowering.session_ops import SESSION_OPS, settings_of
-from xonnc.transforms.evaluation import captured, program_of_op
+from xonnc.transforms.evaluation import captured, later_program_of_op
 
 ALIGNMENT = 64
 """Bytes; a line of the cache, and the widest vector."""
@@ -206,7 +206,7 @@ def _shift(op: memref.SubviewOp) -> int:
 def _read_host(op: Operation, reading: _Reading) -> None:
     read = dict.fromkeys((*(value for value in op.operands if value.type != NONE), *captured(op)))
     inputs = [value for value in read if value in reading.places]
-    run = program_of_op(op, inputs)
+    run = later_program_of_op(op, inputs)
     writes: list[int] = []
     for result in op.results:
         if result.type != NONE:

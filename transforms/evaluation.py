@@ -109,12 +109,35 @@ def captured(op: Operation) -> list[SSAValue]:
 
 def program_of_op(op: Operation, inputs: Sequence[SSAValue]) -> Program:
     """What an op computes from `inputs`, its operands, absent ones left out."""
+    return _program(_module_of_op(op, inputs))
+
+
+def later_program_of_op(op: Operation, inputs: Sequence[SSAValue]) -> Program:
+    """What `program_of_op` gives, made when it is first asked for: of what never runs nobody asks."""
+    module = _module_of_op(op, inputs)
+    made: list[Program] = []
+
+    def run(held: Sequence[Held]) -> Sequence[Held]:
+        if not made:
+            made.append(_program(module))
+        return made[0](held)
+
+    return run
+
+
+def _module_of_op(op: Operation, inputs: Sequence[SSAValue]) -> ModuleOp:
     frame = _Frame(inputs)
     made = frame.clone(op)
     for region in made.regions:
         if region.blocks:
             _take_in(made, region)
-    return frame.program([result for result in made.results if result.type != NONE], op)
+    return frame.module([result for result in made.results if result.type != NONE], op)
+
+
+def _program(module: ModuleOp) -> Program:
+    if not _evaluator:
+        raise XonncError("nobody computes operators without a numpy function of ours")
+    return _evaluator[0](module)
 
 
 def _take_in(op: Operation, region: Region) -> None:
@@ -141,7 +164,7 @@ def program_of_body(op: Operation, body: Block, outside: Sequence[SSAValue]) -> 
     for inner in body.ops:
         if inner is not end:
             frame.clone(inner)
-    return frame.program([frame.values.get(result, result) for result in end.operands], op)
+    return _program(frame.module([frame.values.get(result, result) for result in end.operands], op))
 
 
 class _Frame:
@@ -163,16 +186,13 @@ class _Frame:
         self.block.add_op(made)
         return made
 
-    def program(self, results: Sequence[SSAValue], op: Operation) -> Program:
-        """What the block computes, under the opsets of the model around `op`."""
+    def module(self, results: Sequence[SSAValue], op: Operation) -> ModuleOp:
+        """The block as a function of a module, under the opsets of the model around `op`."""
         self.block.add_op(ReturnOp.create(operands=list(results)))
         type_ = FunctionType.from_lists(
             [argument.type for argument in self.block.args], [result.type for result in results]
         )
-        module = ModuleOp([FuncOp("constants", type_, Region(self.block))], _imports(op))
-        if not _evaluator:
-            raise XonncError("nobody computes operators without a numpy function of ours")
-        return _evaluator[0](module)
+        return ModuleOp([FuncOp("constants", type_, Region(self.block))], _imports(op))
 
 
 def _imports(op: Operation) -> dict[str, Attribute]:

@@ -30,7 +30,7 @@ def gemm(op: onnx.GemmOp, to: Lowering) -> str | None:
     """`alpha A B + beta C`: the factors go into a constant B."""
     b, c = to.constant(op.B), None if op.C.type == NONE else to.constant(op.C)
     (m, n), k = to.shape(op.Y), to.shape(op.A)[op.transA.value.data == 0]
-    is_row = c is not None and c.size in (1, n) and (not c.ndim or c.shape[-1] in (1, n))
+    is_row = c is not None and (c.size == 1 or c.size == c.shape[-1] == n)
     is_plain = b is not None and not op.transA.value.data and to.element(op.A) in (f32, f64)
     if b is None or not is_plain or not (op.C.type == NONE or is_row):
         return general_gemm(op, to)

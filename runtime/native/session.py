@@ -148,7 +148,10 @@ class Instance:
         self._give(place, held)
 
     def _host(self, step: HostStep) -> None:
-        results = step.run([self._held[place] for place in step.reads])
+        try:
+            results = step.run([self._held[place] for place in step.reads])
+        except XonncError as error:
+            raise XonncError(f"{step.node or step.operator}: {error}") from error
         self._write(step, step.writes, results)
 
     def _own(self, number: int, step: SessionStep) -> None:

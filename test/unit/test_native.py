@@ -35,7 +35,7 @@ def floats(*shape: int) -> Floats:
 
 def model_of(
     nodes: Sequence[onnx.NodeProto],
-    shape: Sequence[int | str],
+    shape: Sequence[int | str] | None,
     constants: dict[str, npt.NDArray[np.generic]] | None = None,
 ) -> onnx.ModelProto:
     """A model from `x`, f32 of `shape`, to `y`."""
@@ -86,6 +86,12 @@ def test_layers_of_a_perceptron(target: str, rows: int, columns: int):
     session = compile_native(model, target)
     np.testing.assert_allclose(first(session, x), reference(model, x), rtol=1e-4, atol=1e-4)
     assert [line.where for line in session.report()] == ["native"]
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1), (4,), (1, 4), (4, 1), (4, 4)])
+def test_what_a_product_of_as_many_rows_as_columns_adds(shape: Sequence[int]):
+    node = helper.make_node("Gemm", ["x", "w", "c"], ["y"])
+    compare(model_of([node], [4, 3], {"w": floats(3, 4), "c": floats(*shape)}), floats(4, 3))
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 9])
@@ -170,6 +176,22 @@ def test_what_has_no_kernel_is_reported():
     line = session.report()[0]
     assert (line.where, line.what, line.node) == ("host", "RandomUniformLike", "dice")
     assert line.reason == "no kernel for this operator yet"
+
+
+def test_what_the_reference_lacks_is_no_error_unless_it_runs():
+    """Of opset 13 it has no DequantizeLinear; where sizes are known there is a kernel."""
+    cast = helper.make_node("Cast", ["x"], ["i"], to=TensorProto.INT32)
+    node = helper.make_node("DequantizeLinear", ["i", "scale"], ["y"], name="real")
+    x = np.array([4, -3], np.float32)
+    for shape in (["n"], None):
+        model = model_of([cast, node], shape, {"scale": np.array(0.5, np.float32)})
+        model.opset_import[0].version = 13
+        session = compile_native(model)
+        if shape is not None:
+            np.testing.assert_array_equal(first(session, x), [2.0, -1.5])
+            continue
+        with pytest.raises(XonncError, match=r"real: the reference evaluator fails: .*DequantizeLinear"):
+            first(session, x)
 
 
 @pytest.mark.parametrize(
