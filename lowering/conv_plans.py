@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from xonnc.dialects.dla.engines import ConvOp
-from xonnc.dialects.dla.types import cube_of, shape_of
+from xonnc.dialects.dla.types import cube_of, image_of, shape_of
 from xonnc.dialects.onnx.locations import describe
 from xonnc.errors import XonncError
+from xonnc.lowering.extents import pixel_bytes
 from xonnc.lowering.planning.convolution import ConvolutionPlan
 from xonnc.lowering.planning.feasibility import conv_plan
 from xonnc.lowering.planning.shapes import Window
@@ -15,17 +16,15 @@ from xonnc.targets import NvdlaTarget
 
 def window_of(op: ConvOp) -> Window:
     """The window of a convolution."""
-    kernel, strides, dilations = (
-        shape_of(op.weights.type)[2:],
-        op.strides.get_values(),
-        op.dilations.get_values(),
-    )
+    strides, dilations = op.strides.get_values(), op.dilations.get_values()
     top, left, bottom, right = op.pads.get_values()
+    image = image_of(op.source.type)
     return Window(
-        (kernel[0], kernel[1]),
+        op.kernel,
         (strides[0], strides[1]),
         (dilations[0], dilations[1]),
         (top, left, bottom, right),
+        0 if image is None else pixel_bytes(image),
     )
 
 

@@ -28,6 +28,7 @@ from xonnc.dialects.onnx.types import static_shape
 from xonnc.errors import RefusalError
 from xonnc.formats.onnx.opsets import identity_of
 from xonnc.lowering.grids import set_grids
+from xonnc.lowering.images import images_of, settle_images
 from xonnc.lowering.onnx_to_dla import (
     blocks,
     convolution,
@@ -199,6 +200,8 @@ def _convert_function(function: FuncOp, to: Lowering, placements: list[Placement
             Rewriter.erase_op(op)
         function.update_function_type()
         set_grids(function, to.grids)
+        arguments = enumerate(function.body.block.args)
+        settle_images(function, {index: to.pixels[one] for index, one in arguments if one in to.pixels})
     return refusals
 
 
@@ -238,6 +241,7 @@ def title_of(op: Operation) -> str:
 
 def _convert_inputs(function: FuncOp, to: Lowering) -> list[Refusal]:
     refusals: list[Refusal] = []
+    images = images_of(function)
     for index, argument in enumerate(function.body.block.args):
         shape = static_shape(argument.type)
         cube = None if shape is None else cube_shape(shape)
@@ -251,7 +255,11 @@ def _convert_inputs(function: FuncOp, to: Lowering) -> list[Refusal]:
         if (broken := DIMENSION.broken(max(cube))) is not None:
             refusals.append(Refusal(f"input {index}: {broken}", argument))
             continue
-        if (refusal := to.admit(argument, shape, cube)) is not None:
+        if index in images:
+            refusal = to.admit_image(argument, shape, images[index])
+        else:
+            refusal = to.admit(argument, shape, cube)
+        if refusal is not None:
             refusals.append(Refusal(f"input {index}: {refusal}", argument))
     return refusals
 

@@ -24,13 +24,15 @@ from xonnc.dialects.dla.attributes import (
     StageFunction,
 )
 from xonnc.dialects.dla.engines import CdpOp, ConvOp, PdpOp, SdpOp
-from xonnc.dialects.dla.types import FlowType, PackedType, SurfaceType, cube_of, shape_of
+from xonnc.dialects.dla.types import FlowType, PackedType, SurfaceType, cube_of, image_of, shape_of
 from xonnc.dialects.onnx.locations import describe
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla import constants as hw
 from xonnc.formats.nvdla import records
-from xonnc.formats.nvdla.geometry import feature_entries_per_slice, operand_group, surfaces
-from xonnc.lowering.planning.feasibility import column_pieces
+from xonnc.formats.nvdla.geometry import operand_group
+from xonnc.lowering.conv_plans import window_of
+from xonnc.lowering.extents import described_bytes, format_of
+from xonnc.lowering.planning.feasibility import buffer_rows, column_pieces
 from xonnc.lowering.planning.shapes import Window
 from xonnc.lowering.precision import precision_of
 from xonnc.targets import NvdlaTarget
@@ -96,20 +98,23 @@ class DescriptorWriter:
         self._address_of = address_of
 
     def conv(self, op: ConvOp) -> Descriptors:
-        """A direct convolution of a feature cube."""
+        """A direct convolution of a feature cube or an image."""
         assert op.banks is not None, "dla-split gives banks"
         banks: BankPlan = op.banks.data
         source, result = cube_of(op.source.type), cube_of(op.accumulator.type)
         channels, height, width = shape_of(op.weights.type)[1:]
         top, left, bottom, right = op.pads.get_values()
-        precision = precision_of(op.source.type)
+        precision, image = precision_of(op.source.type), image_of(op.source.type)
+        kernels, window = shape_of(op.weights.type)[0], window_of(op)
+        rows = buffer_rows(self._target, precision, source, kernels, window)
+        means = (0, 0, 0, 0) if op.means is None else (*op.means.get_values(), 0, 0, 0)[:4]
         operation = records.ConvOp(
             data_reuse=int(banks.data_reuse),
             weight_reuse=int(banks.weight_reuse),
             skip_data_rls=int(banks.skip_data_release),
             skip_weight_rls=int(banks.skip_weight_release),
-            entry_per_slice=feature_entries_per_slice(self._target, precision, source.width, source.channels),
-            data_format=hw.PixelFormat.FEATURE,
+            entry_per_slice=rows.entries_per_slice,
+            data_format=hw.PixelFormat.FEATURE if image is None else format_of(image),
             fetch_grain=1,
             data_bank=banks.data_banks,
             weight_bank=banks.weight_banks,
@@ -134,7 +139,12 @@ class DescriptorWriter:
             in_precision=precision,
             out_precision=precision,
             pad_val=op.pad_value.value.data,
-            in_cvt=records.CvtParam(scale=1),
+            mean_format=int(op.means is not None),
+            mean_ry=means[0],
+            mean_gu=means[1],
+            mean_bv=means[2],
+            mean_ax=means[3],
+            in_cvt=records.CvtParam(scale=1) if op.in_cvt is None else _converter(op.in_cvt),
             out_cvt=records.CvtParam(scale=1, truncate=op.truncate.value.data, enable=1),
         )
         weights = op.weights.type
@@ -246,7 +256,7 @@ class DescriptorWriter:
         return records.DataCube(
             address=self._address_of(type_.memory.data),
             offset=type_.offset.data,
-            size=surfaces(self._target, precision_of(type_), channels) * type_.surface_stride.data,
+            size=described_bytes(type_, self._target),
             width=width,
             height=height,
             channel=channels,

@@ -21,7 +21,7 @@ from xdsl.rewriter import Rewriter
 from xonnc.dialects.dla.attributes import ConstantLayout, MemoryRole
 from xonnc.dialects.dla.engines import SdpOp
 from xonnc.dialects.dla.storage import ConstantOp, MemoryOp
-from xonnc.dialects.dla.types import PackedType, SurfaceType, cube_of, shape_of, tensor_of
+from xonnc.dialects.dla.types import PackedType, SurfaceType, cube_of, image_of, shape_of, tensor_of
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.geometry import round_up
 from xonnc.lowering.dla_layers import Chain, chains
@@ -235,6 +235,5 @@ def _cubes(block: Block) -> Iterator[SSAValue]:
 
 
 def _surface(value: SSAValue, memory: str, offset: int, line: int, surface: int) -> SurfaceType:
-    return SurfaceType(
-        tensor_of(value.type), StringAttr(memory), IntAttr(offset), IntAttr(line), IntAttr(surface)
-    )
+    held = image_of(value.type) or tensor_of(value.type)
+    return SurfaceType(held, StringAttr(memory), IntAttr(offset), IntAttr(line), IntAttr(surface))

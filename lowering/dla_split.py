@@ -11,15 +11,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from xonnc.dialects.dla.attributes import BankPlan, BankPlanAttr, OperandMode, Stage
 from xonnc.dialects.dla.engines import ConvOp, SdpOp, integers
 from xonnc.dialects.dla.storage import ConcatOp, SliceOp
-from xonnc.dialects.dla.types import FlowType, cube_of, tensor_of
+from xonnc.dialects.dla.types import FlowType, ImageType, cube_of, image_of, tensor_of
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.types import tensor_type
 from xonnc.lowering.conv_plans import plan_of
@@ -77,17 +77,9 @@ def _part(op: ConvOp, reader: SdpOp, plan: ConvolutionPlan, index: int) -> SSAVa
     )
     _, left, _, right = op.pads.get_values()
     source = _rows(op.source, piece.first_input, piece.inputs, reader)
-    conv = ConvOp(
-        source,
-        op.weights,
-        FlowType(_row_type(op.accumulator, piece.outputs)),
-        pads=(piece.pad_top, left, piece.pad_bottom, right),
-        strides=op.strides.get_values(),
-        dilations=op.dilations.get_values(),
-        truncate=op.truncate.value.data,
-        pad_value=op.pad_value.value.data,
-        banks=BankPlanAttr(banks),
-    )
+    sums = FlowType(_row_type(op.accumulator, piece.outputs))
+    pads = (piece.pad_top, left, piece.pad_bottom, right)
+    conv = op.part(source, op.weights, sums, pads, BankPlanAttr(banks))
     stages = [(stage, _operand_rows(stage, operand, piece, reader)) for stage, operand in reader.stages]
     accumulator = _insert(conv, reader)
     result_type = _row_type(reader.result, piece.outputs)
@@ -103,10 +95,13 @@ def _operand_rows(stage: Stage, operand: SSAValue | None, piece: Piece, before: 
 def _rows(value: SSAValue, first: int, count: int, before: Operation):
     if cube_of(value.type).height == count:
         return value
-    return _insert(SliceOp(value, (0, first, 0), _row_type(value, count)), before)
+    rows: TensorType[Attribute] | ImageType = _row_type(value, count)
+    if (image := image_of(value.type)) is not None:
+        rows = ImageType(image.format, rows)
+    return _insert(SliceOp(value, (0, first, 0), rows), before)
 
 
-def _row_type(value: SSAValue, rows: int):
+def _row_type(value: SSAValue, rows: int) -> TensorType[Attribute]:
     cube = cube_of(value.type)
     return tensor_type((1, cube.channels, rows, cube.width), tensor_of(value.type).element_type)
 

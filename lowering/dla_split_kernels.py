@@ -65,19 +65,9 @@ def _split(op: ConvOp, count: int, pool: DisposablePool) -> None:
 
 
 def _part(op: ConvOp, reader: SdpOp, begin: int, end: int, pool: DisposablePool) -> SSAValue:
-    accumulator = _insert(
-        ConvOp(
-            op.source,
-            _elements(op.weights, 0, begin, end, reader, pool),
-            FlowType(_channels_type(op.accumulator, end - begin)),
-            pads=op.pads.get_values(),
-            strides=op.strides.get_values(),
-            dilations=op.dilations.get_values(),
-            truncate=op.truncate.value.data,
-            pad_value=op.pad_value.value.data,
-        ),
-        reader,
-    )
+    weights = _elements(op.weights, 0, begin, end, reader, pool)
+    sums = FlowType(_channels_type(op.accumulator, end - begin))
+    accumulator = _insert(op.part(op.source, weights, sums, op.pads.get_values(), None), reader)
     stages = [(stage, _operand(stage, each, begin, end, reader, pool)) for stage, each in reader.stages]
     result = _channels_type(reader.result, end - begin)
     return _insert(SdpOp(accumulator, stages, result, out_cvt=reader.out_cvt), reader)

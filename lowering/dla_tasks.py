@@ -12,10 +12,10 @@ from xonnc.dialects.dla.engines import CdpOp, ConvOp, PdpOp, PowerOp, SdpOp, Sof
 from xonnc.dialects.dla.types import FlowType, SurfaceType, cube_of
 from xonnc.formats.nvdla import constants as hw
 from xonnc.formats.nvdla import records
-from xonnc.formats.nvdla.geometry import surfaces
 from xonnc.lowering.descriptors import Descriptors, DescriptorWriter, lut_param
 from xonnc.lowering.dla_allocate import CONSTANTS
 from xonnc.lowering.dla_layers import Chain
+from xonnc.lowering.extents import described_bytes, spanned
 from xonnc.lowering.planning.dependencies import Entry, Extent, Layer, dependency_graph, heads
 from xonnc.lowering.precision import precision_of
 from xonnc.targets import NvdlaTarget
@@ -93,11 +93,9 @@ class DlaTaskWriter:
         type_ = value.type
         if not isinstance(type_, SurfaceType) or type_.memory.data == CONSTANTS:
             return ()
-        cube, begin = cube_of(type_), type_.offset.data
-        count = surfaces(self._target, precision_of(type_), cube.channels)
-        rows = (cube.height - 1) * type_.line_stride.data + cube.width * self._target.memory_atom_bytes
+        begin = type_.offset.data
         memory = self._positions[type_.memory.data]
-        return (Extent(memory, begin, begin + (count - 1) * type_.surface_stride.data + rows),)
+        return (Extent(memory, begin, begin + spanned(type_, self._target)),)
 
     def _describe(self, op: Operation, luts: list[Lut]) -> Descriptors:
         match op:
@@ -153,7 +151,7 @@ def _emulator_buffer(
     return records.EmuBufferDesc(
         address_index=positions[type_.memory.data],
         address_index_offset=type_.offset.data,
-        size=surfaces(target, precision, cube.channels) * type_.surface_stride.data,
+        size=described_bytes(type_, target),
         format=formats[precision],
         width=cube.width,
         height=cube.height,

@@ -16,7 +16,7 @@ from xdsl.ir import Block, SSAValue
 
 from xonnc.dialects.dla.attributes import MemoryRole
 from xonnc.dialects.dla.storage import ConstantOp, MemoryOp
-from xonnc.dialects.dla.types import PackedType, SurfaceType, cube_of
+from xonnc.dialects.dla.types import PackedType, SurfaceType, cube_of, image_of
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla import constants as hw
 from xonnc.formats.nvdla.geometry import round_up
@@ -31,10 +31,13 @@ from xonnc.formats.nvdla.loadable import (
     TensorDesc,
     Version,
 )
+from xonnc.formats.nvdla.normalization import Normalization, normalization_blob
 from xonnc.formats.nvdla.quantization import quantization_blob
 from xonnc.lowering.dla_layers import EMULATED_OPS, Chain, chains
 from xonnc.lowering.dla_tasks import DlaTaskWriter, TaskBlobs, emulator_task
+from xonnc.lowering.extents import format_of
 from xonnc.lowering.grids import grids_of
+from xonnc.lowering.images import images_of
 from xonnc.lowering.networks import check_placed, memory_of, network
 from xonnc.lowering.packing import PackedConstant
 from xonnc.lowering.precision import precision_of
@@ -73,6 +76,10 @@ def loadable_of(module: ModuleOp, target: NvdlaTarget) -> Loadable:
     grids |= grids_of(function.res_attrs, _names(function.res_attrs, len(_results(block)), "output"))
     if grids:
         file.blobs.append(quantization_blob(grids))
+    if images := images_of(function):
+        names = _names(function.arg_attrs, len(block.args), "input")
+        pixels = {names[index]: Normalization(one.mean, one.std) for index, one in images.items()}
+        file.blobs.append(normalization_blob(pixels))
     return Loadable(
         tasks=tuple(file.tasks),
         memories=tuple(file.memories),
@@ -203,7 +210,8 @@ def _add_tensor(
     (bind_id,) = bound
     surface = values[bind_id].type
     assert isinstance(surface, SurfaceType), "dla-allocate places cubes"
-    cube, precision = cube_of(surface), precision_of(surface)
+    cube, precision, image = cube_of(surface), precision_of(surface), image_of(surface)
+    feature = FEATURE_FORMATS.get(target.memory_atom_bytes, hw.PixelFormat.FEATURE)
     tensor = len(file.tensors)
     index = file.add_memory(size, hw.MemoryFlags.ALLOC | direction, bind_id=bind_id, tensor_desc_id=tensor)
     file.tensors.append(
@@ -212,10 +220,10 @@ def _add_tensor(
             id=tensor,
             mem_id=index,
             size=size,
-            data_format=hw.DataFormat.NCXHWX,
+            data_format=hw.DataFormat.NCXHWX if image is None else hw.DataFormat.NHWC,
             data_type=TENSOR_TYPES[precision],
-            data_category=hw.DataCategory.FEATURE,
-            pixel_format=FEATURE_FORMATS.get(target.memory_atom_bytes, hw.PixelFormat.FEATURE),
+            data_category=hw.DataCategory.FEATURE if image is None else hw.DataCategory.IMAGE,
+            pixel_format=feature if image is None else format_of(image),
             pixel_mapping=hw.PixelMapping.PITCH_LINEAR,
             n=1,
             c=cube.channels,

@@ -14,8 +14,9 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, SSAValue
 
 from xonnc.dialects.dla.storage import ConcatOp, ConstantOp, ReshapeOp, SliceOp
-from xonnc.dialects.dla.types import cube_of
-from xonnc.formats.nvdla.geometry import channels_per_atom, surfaces
+from xonnc.dialects.dla.types import ImageType, cube_of, image_of
+from xonnc.formats.nvdla.geometry import channels_per_atom
+from xonnc.lowering.extents import dense_bytes, dense_strides, pixel_bytes
 from xonnc.lowering.precision import precision_of
 from xonnc.targets import NvdlaTarget
 
@@ -52,7 +53,7 @@ class Views:
     def of(self, value: SSAValue) -> View:
         """Where `value` lies; a root lies in itself without gaps."""
         if value not in self._views:
-            line, surface = dense_strides(value, self._atom)
+            line, surface = dense_strides(value.type, self._target)
             self._views[value] = View(value, 0, line, surface)
         return self._views[value]
 
@@ -75,25 +76,18 @@ class Views:
 
     def _moved(self, value: SSAValue, view: View, begin: tuple[int, ...]) -> View:
         channel, row, column = begin
+        if (image := image_of(value.type)) is not None:
+            return replace(view, offset=view.offset + row * view.line_stride + column * pixel_bytes(image))
         lanes = channels_per_atom(self._target, precision_of(value.type))
         moved = channel // lanes * view.surface_stride + row * view.line_stride + column * self._atom
         return replace(view, offset=view.offset + moved)
 
 
-def dense_strides(value: SSAValue, atom: int) -> tuple[int, int]:
-    """Line and surface stride in bytes of a cube without gaps."""
-    cube = cube_of(value.type)
-    return cube.width * atom, cube.positions * atom
-
-
 def is_in_memory(value: SSAValue) -> bool:
-    """Whether `value` is a cube that needs a place, neither on its way nor a constant."""
-    return isinstance(value.type, TensorType) and not isinstance(value.owner, ConstantOp)
+    """Whether `value` is a cube or image that needs a place, neither on its way nor a constant."""
+    return isinstance(value.type, TensorType | ImageType) and not isinstance(value.owner, ConstantOp)
 
 
 def root_bytes(value: SSAValue, target: NvdlaTarget) -> int:
-    """Bytes of a cube without gaps."""
-    cube = cube_of(value.type)
-    return (
-        surfaces(target, precision_of(value.type), cube.channels) * cube.positions * target.memory_atom_bytes
-    )
+    """Bytes of a cube or image without gaps."""
+    return dense_bytes(value.type, target)

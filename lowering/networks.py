@@ -13,11 +13,11 @@ from xdsl.ir import Attribute, Block, SSAValue
 
 from xonnc.dialects.dla.engines import ConvOp
 from xonnc.dialects.dla.storage import ConcatOp, ConstantOp, MemoryOp, ReshapeOp, SliceOp
-from xonnc.dialects.dla.types import FlowType, PackedType, SurfaceType, cube_of
+from xonnc.dialects.dla.types import FlowType, ImageType, PackedType, SurfaceType, tensor_of
 from xonnc.errors import XonncError
-from xonnc.formats.nvdla.geometry import surfaces
 from xonnc.lowering.dla_layers import EMULATED_OPS, ENGINE_OPS
-from xonnc.lowering.precision import PRECISIONS, precision_of
+from xonnc.lowering.extents import spanned
+from xonnc.lowering.precision import PRECISIONS
 from xonnc.targets import NvdlaTarget
 
 KNOWN_OPS = (*ENGINE_OPS, *EMULATED_OPS, ConcatOp, ConstantOp, ReshapeOp, SliceOp, ReturnOp)
@@ -52,9 +52,11 @@ def _block(function: FuncOp) -> Block:
 
 
 def _check_elements(name: str, value: SSAValue) -> None:
-    type_ = value.type.tensor if isinstance(value.type, SurfaceType | PackedType) else value.type
+    type_ = value.type
     if isinstance(type_, FlowType):
         return
+    if isinstance(type_, ImageType | SurfaceType | PackedType):
+        type_ = tensor_of(type_)
     element = getattr(type_, "element_type", None)
     if element not in PRECISIONS:
         raise XonncError(f"@{name}: {type_} (the engines hold f16, i16 or i8)")
@@ -86,11 +88,7 @@ def _values(block: Block) -> Iterator[SSAValue]:
 
 
 def _bytes(type_: SurfaceType | PackedType, target: NvdlaTarget) -> int:
-    if isinstance(type_, PackedType):
-        return type_.size.data
-    cube = cube_of(type_)
-    last = (surfaces(target, precision_of(type_), cube.channels) - 1) * type_.surface_stride.data
-    return last + (cube.height - 1) * type_.line_stride.data + cube.width * target.memory_atom_bytes
+    return type_.size.data if isinstance(type_, PackedType) else spanned(type_, target)
 
 
 def memory_of(type_: Attribute) -> str:

@@ -20,12 +20,11 @@ from pathlib import Path
 import numpy as np
 from xdsl.builder import Builder
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, LocationAttr, ModuleOp, StringAttr, f32
+from xdsl.dialects.builtin import LocationAttr, ModuleOp, f32
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint
-from xdsl.utils.hints import isa
 
 from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.elements import DisposablePool, elements_array
@@ -81,6 +80,7 @@ from xonnc.dialects.onnx.types import NONE, element_type, element_type_of, is_ra
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.calibration import Range, Ranges, read_calibration
 from xonnc.formats.nvdla.quantization import LARGEST
+from xonnc.lowering.interface_names import argument_names, given_names
 from xonnc.lowering.onnx_to_dla.integers import nearest_kernels
 from xonnc.lowering.onnx_to_dla.lowering import FLOATS, Array
 from xonnc.lowering.scores import are_scores
@@ -395,23 +395,9 @@ def _interface_names(function: FuncOp) -> dict[SSAValue, str]:
     """What arguments and returned values are called, whatever the ops that make them call them."""
     end = function.body.block.last_op
     returned = end.operands if isinstance(end, ReturnOp) else ()
-    names = zip(returned, _given_names(function.res_attrs, len(returned)), strict=True)
+    names = zip(returned, given_names(function.res_attrs, len(returned)), strict=True)
     found: dict[SSAValue, str] = {}
     for value, name in names:
         if name:
             found.setdefault(value, name)
     return found | dict(zip(function.body.block.args, argument_names(function), strict=True))
-
-
-def argument_names(function: FuncOp) -> list[str]:
-    """The ONNX names of a function's arguments."""
-    given = _given_names(function.arg_attrs, len(function.body.block.args))
-    return [name or f"input_{index}" for index, name in enumerate(given)]
-
-
-def _given_names(attributes: Attribute | None, count: int) -> list[str]:
-    """The names in the attributes of arguments or results; empty for those without one."""
-    given = list(attributes) if isa(attributes, ArrayAttr[DictionaryAttr]) else []
-    names = [entry.data.get("onnx.name") for entry in given]
-    names += [None] * (count - len(names))
-    return [name.data if isinstance(name, StringAttr) else "" for name in names]

@@ -157,11 +157,11 @@ def _on_dla(step: Step, simulator: Simulator, values: Mapping[str, Tensor]) -> R
         bound: list[Array] = []
         for name, tensor in zip(step.inputs, simulator.inputs, strict=True):
             array = np.asarray(there[name])
-            if array.size != prod(tensor.shape):
+            if array.size != prod(tensor.model_shape):
                 raise XonncError(
-                    f"'{name}': shape {list(array.shape)}; {step.file} takes {list(tensor.shape)}"
+                    f"'{name}': shape {list(array.shape)}; {step.file} takes {list(tensor.model_shape)}"
                 )
-            bound.append(array.reshape(tensor.shape))
+            bound.append(array.reshape(tensor.model_shape))
         for name, output in zip(step.outputs, simulator.run(bound), strict=True):
             there[name] = _as_said(name, output.numbers, values[name], step)
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from xonnc.errors import XonncError
 from xonnc.formats.replacing import replacing
+from xonnc.tools.portable_maps import read_portable_map
 
 Array = npt.NDArray[Any]
 
@@ -28,9 +29,14 @@ def stage_file(folder: Path, stages: Sequence[str], stage: str) -> Path:
 
 
 def read_tensor(path: Path) -> Array | bytes:
-    """An input for the simulator: the array in a `.npy` file, or the raw bytes of any other file."""
+    """
+    An input for the simulator: the array in a `.npy` file, the pixels of a `.pgm` or `.ppm` as bytes `HxWxC`,
+    or the raw bytes of any other file.
+    """
     if not path.is_file():
         raise XonncError(f"{path}: no such file")
+    if path.suffix in (".pgm", ".ppm"):
+        return read_portable_map(path)
     if path.suffix != ".npy":
         return path.read_bytes()
     try:
@@ -40,8 +46,13 @@ def read_tensor(path: Path) -> Array | bytes:
 
 
 def as_bound(value: Array | bytes, shape: tuple[int, ...]) -> Array | bytes:
-    """An array with the dimensions of one that a bound tensor has more (or fewer) than the model's."""
-    if isinstance(value, bytes) or value.size != prod(shape):
+    """
+    An array with the dimensions of one that a bound tensor has more (or fewer) than the model's.
+
+    Pixels row by row, `HxWxC`, stay as they are.
+    """
+    is_rows = isinstance(value, np.ndarray) and value.dtype == np.uint8 and value.ndim == 3
+    if isinstance(value, bytes) or is_rows or value.size != prod(shape):
         return value
     return value.reshape(shape)
 

@@ -42,7 +42,17 @@ from xonnc.dialects.dla.attributes import (
     StageAttr,
     StageFunction,
 )
-from xonnc.dialects.dla.types import CONSTANT, CUBE, IN_MEMORY, FlowType, cube_of, shape_of, tensor_of
+from xonnc.dialects.dla.types import (
+    CONSTANT,
+    CUBE,
+    CUBE_OR_IMAGE,
+    IN_MEMORY,
+    FlowType,
+    cube_of,
+    image_of,
+    shape_of,
+    tensor_of,
+)
 
 IntegerArray: TypeAlias = DenseArrayBase[IntegerType]
 """`array<i64: …>`."""
@@ -81,6 +91,10 @@ class ConvOp(IRDLOperation):
     1. `source` is `1xCxHxW`, `weights` are `KxCxRxS`, the accumulator is `1xKxH'xW'`.
     2. `H' = (H + top + bottom - (dilation (R - 1) + 1)) div stride + 1`, `W'` likewise.
     3. The accumulator goes to exactly one `dla.sdp`, as its source.
+    4. Of an image (`!dla.image`) of C channels `weights` are `K x CS x R x 1`: a kernel's columns are folded
+       into its channels, those of the first column first; there is no dilation along the columns.
+    5. `means` are one number for each channel of an image, in place of the offset of `in_cvt`, which converts
+       integers as they are read (spec/nvdla.md §3.3).
 
     ```mlir
     %a = "dla.conv"(%x, %w) <{dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>,
@@ -91,7 +105,7 @@ class ConvOp(IRDLOperation):
 
     name = "dla.conv"
 
-    source = operand_def(IN_MEMORY)
+    source = operand_def(CUBE_OR_IMAGE)
     weights = operand_def(CONSTANT)
     accumulator = result_def(FlowType)
 
@@ -100,6 +114,8 @@ class ConvOp(IRDLOperation):
     dilations = prop_def(DenseArrayBase.constr(i64))
     truncate = prop_def(BaseAttr(IntegerAttr), default_value=IntegerAttr(0, i64))
     pad_value = prop_def(BaseAttr(IntegerAttr), default_value=IntegerAttr(0, i64))
+    in_cvt = opt_prop_def(ConverterAttr)
+    means = opt_prop_def(DenseArrayBase.constr(i64))
     banks = opt_prop_def(BankPlanAttr)
 
     traits = traits_def(Pure())
@@ -115,37 +131,81 @@ class ConvOp(IRDLOperation):
         dilations: Sequence[int] = (1, 1),
         truncate: int = 0,
         pad_value: int = 0,
+        in_cvt: ConverterAttr | None = None,
+        means: Sequence[int] | None = None,
         banks: BankPlanAttr | None = None,
     ):
-        """`pad_value` is what padding holds, in an integer's own unit."""
+        """`pad_value` is what padding holds, in the unit of converted integers."""
         properties: dict[str, Attribute | None] = {
             "pads": integers(pads),
             "strides": integers(strides),
             "dilations": integers(dilations),
             "truncate": IntegerAttr(truncate, i64),
             "pad_value": IntegerAttr(pad_value, i64),
+            "in_cvt": in_cvt,
+            "means": None if means is None else integers(means),
             "banks": banks,
         }
         super().__init__(operands=[source, weights], result_types=[result_type], properties=properties)
+
+    def part(
+        self,
+        source: SSAValue,
+        weights: SSAValue,
+        result_type: FlowType,
+        pads: Sequence[int],
+        banks: BankPlanAttr | None,
+    ) -> ConvOp:
+        """The same convolution of other rows or kernels."""
+        found = ConvOp(source, weights, result_type, pads=pads, banks=banks)
+        kept = {name: value for name, value in self.properties.items() if name not in ("banks", "pads")}
+        found.properties.update(kept)
+        return found
+
+    @property
+    def kernel(self) -> tuple[int, int]:
+        """Rows and columns of a kernel, those that are folded into channels included."""
+        _, channels, rows, columns = shape_of(self.weights.type)
+        if image_of(self.source.type) is None:
+            return rows, columns
+        return rows, channels // cube_of(self.source.type).channels
 
     def verify_(self) -> None:
         top, left, bottom, right = values_of(self.pads, SIDES, "pads", 0)
         strides = values_of(self.strides, PAIR, "strides", 1)
         dilations = values_of(self.dilations, PAIR, "dilations", 1)
-        source, result, weights = (
-            cube_of(self.source.type),
-            cube_of(self.accumulator.type),
-            shape_of(self.weights.type),
-        )
-        if len(weights) != 4 or weights[1] != source.channels:
-            raise VerifyException(f"weights are Kx{source.channels}xRxS, found {'x'.join(map(str, weights))}")
+        source, result = cube_of(self.source.type), cube_of(self.accumulator.type)
+        self._verify_weights()
+        rows, columns = self.kernel
         expected = (
-            weights[0],
-            window_count(source.height, weights[2], strides[0], dilations[0], top, bottom),
-            window_count(source.width, weights[3], strides[1], dilations[1], left, right),
+            shape_of(self.weights.type)[0],
+            window_count(source.height, rows, strides[0], dilations[0], top, bottom),
+            window_count(source.width, columns, strides[1], dilations[1], left, right),
         )
         check_shape("the accumulator", result, expected)
         check_single_reader(self.accumulator, "the accumulator", SdpOp)
+
+    def _verify_weights(self) -> None:
+        channels, weights = cube_of(self.source.type).channels, shape_of(self.weights.type)
+        found = "x".join(map(str, weights))
+        if image_of(self.source.type) is None:
+            if len(weights) != 4 or weights[1] != channels:
+                raise VerifyException(f"weights are Kx{channels}xRxS, found {found}")
+            if self.means is not None:
+                raise VerifyException("means are for images, found a feature cube")
+            return
+        if (
+            len(weights) != 4
+            or weights[1] % channels
+            or weights[3] != 1
+            or self.dilations.get_values()[1] != 1
+        ):
+            raise VerifyException(
+                f"weights over pixels are KxCSxRx1 with CS a multiple of {channels}, columns undilated; "
+                f"found {found} and dilations {self.dilations.get_values()}"
+            )
+        if self.means is not None:
+            values_of(self.means, "RGBA"[:channels], "means", -(1 << 15))
 
 
 @irdl_op_definition

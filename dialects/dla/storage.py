@@ -31,7 +31,15 @@ from xdsl.utils.exceptions import VerifyException
 
 from xonnc.dialects.dla.attributes import ConstantLayout, MemoryRole
 from xonnc.dialects.dla.engines import check_shape, integers, values_of
-from xonnc.dialects.dla.types import CONSTANT, IN_MEMORY, cube_of, shape_of, tensor_of
+from xonnc.dialects.dla.types import (
+    CONSTANT,
+    CUBE_OR_IMAGE,
+    IN_MEMORY,
+    cube_of,
+    image_of,
+    shape_of,
+    tensor_of,
+)
 
 
 @runtime_checkable
@@ -138,9 +146,10 @@ class MemoryOp(IRDLOperation):
 @irdl_op_definition
 class SliceOp(IRDLOperation):
     """
-    Part of a cube, where it lies: from `offsets` (channel, row, column), as large as the result.
+    Part of a cube or image, where it lies: from `offsets` (channel, row, column), as large as the result.
 
     1. The part lies inside the source.
+    2. Part of an image is an image in the same format with all of its channels.
 
     ```mlir
     %r = "dla.slice"(%x) <{offsets = array<i64: 0, 4, 0>}> : (tensor<1x16x8x8xf16>) -> tensor<1x16x4x8xf16>
@@ -149,8 +158,8 @@ class SliceOp(IRDLOperation):
 
     name = "dla.slice"
 
-    source = operand_def(IN_MEMORY)
-    result = result_def(IN_MEMORY)
+    source = operand_def(CUBE_OR_IMAGE)
+    result = result_def(CUBE_OR_IMAGE)
     offsets = prop_def(DenseArrayBase.constr(i64))
 
     traits = traits_def(Pure())
@@ -166,6 +175,13 @@ class SliceOp(IRDLOperation):
         for axis, offset, part, whole in zip(AXES, offsets, result, source, strict=True):
             if offset + part > whole:
                 raise VerifyException(f"{axis} {offset} to {offset + part} lie outside the source's {whole}")
+        whole, part = image_of(self.source.type), image_of(self.result.type)
+        formats = [None if image is None else image.format.data for image in (whole, part)]
+        if formats[0] != formats[1] or (whole is not None and source.channels != result.channels):
+            raise VerifyException(
+                f"part of an image keeps its format and channels; found {formats[0]} of {source.channels} "
+                f"and {formats[1]} of {result.channels}"
+            )
 
 
 @irdl_op_definition

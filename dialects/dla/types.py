@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias, TypeGuard
 
 from xdsl.dialects.builtin import IntAttr, StringAttr, TensorType
 from xdsl.ir import Attribute, ParametrizedAttribute, TypeAttribute
-from xdsl.irdl import BaseAttr, irdl_attr_definition, param_def
+from xdsl.irdl import AnyAttr, BaseAttr, ParamAttrConstraint, irdl_attr_definition, param_def
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
@@ -72,15 +72,42 @@ class FlowType(ParametrizedAttribute, TypeAttribute):
 
 
 @irdl_attr_definition
+class ImageType(ParametrizedAttribute, TypeAttribute):
+    """
+    Rows of pixels, which convolutions alone read: `!dla.image<A8B8G8R8, tensor<1x4x16x16xi8>>` (spec/nvdla.md
+    §3.3).
+
+    The format is called as the hardware calls it. The tensor has the channels that the format delivers, and
+    elements of the type in which the engines compute.
+    """
+
+    name = "dla.image"
+    format: StringAttr = param_def()
+    tensor: TensorType[Attribute] = param_def()
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            name = StringAttr(parser.parse_identifier())
+            parser.parse_punctuation(",")
+            return (name, _parse_tensor(parser))
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(f"{self.format.data}, ")
+            printer.print_attribute(self.tensor)
+
+
+@irdl_attr_definition
 class SurfaceType(ParametrizedAttribute, TypeAttribute):
     """
-    A feature cube at its place in memory (spec/nvdla.md §3.2); offset and strides are bytes.
+    A feature cube or an image at its place in memory (spec/nvdla.md §3.2); offset and strides are bytes.
 
     `!dla.surface<tensor<1x64x56x56xf16>, "activations" at 4096, line 1792, surface 100352>`
     """
 
     name = "dla.surface"
-    tensor: TensorType[Attribute] = param_def()
+    tensor: TensorType[Attribute] | ImageType = param_def()
     memory: StringAttr = param_def()
     offset: IntAttr = param_def()
     line_stride: IntAttr = param_def()
@@ -89,13 +116,16 @@ class SurfaceType(ParametrizedAttribute, TypeAttribute):
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         with parser.in_angle_brackets():
-            tensor, memory, offset = _parse_place(parser)
+            type_ = parser.parse_type()
+            if not isinstance(type_, ImageType) and not is_tensor(type_):
+                parser.raise_error("a tensor or image type expected")
+            memory, offset = _parse_place(parser)
             parser.parse_punctuation(",")
             parser.parse_keyword("line")
             line_stride = IntAttr(parser.parse_integer())
             parser.parse_punctuation(",")
             parser.parse_keyword("surface")
-            return (tensor, memory, offset, line_stride, IntAttr(parser.parse_integer()))
+            return (type_, memory, offset, line_stride, IntAttr(parser.parse_integer()))
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
@@ -125,7 +155,8 @@ class PackedType(ParametrizedAttribute, TypeAttribute):
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         with parser.in_angle_brackets():
-            tensor, memory, offset = _parse_place(parser)
+            tensor = _parse_tensor(parser)
+            memory, offset = _parse_place(parser)
             parser.parse_punctuation(",")
             parser.parse_keyword("size")
             return (tensor, memory, offset, IntAttr(parser.parse_integer()))
@@ -140,25 +171,25 @@ class PackedType(ParametrizedAttribute, TypeAttribute):
             raise VerifyException(f"a place cannot be negative: {min(self.offset.data, self.size.data)}")
 
 
-def _parse_place(parser: AttrParser) -> tuple[TensorType[Attribute], StringAttr, IntAttr]:
-    tensor = _parse_tensor(parser)
+def _parse_place(parser: AttrParser) -> tuple[StringAttr, IntAttr]:
     parser.parse_punctuation(",")
     memory = StringAttr(parser.parse_str_literal())
     parser.parse_keyword("at")
-    return tensor, memory, IntAttr(parser.parse_integer())
+    return memory, IntAttr(parser.parse_integer())
 
 
-def _print_place(
-    printer: Printer, tensor: TensorType[Attribute], memory: StringAttr, offset: IntAttr
-) -> None:
-    printer.print_attribute(tensor)
+def _print_place(printer: Printer, held: Attribute, memory: StringAttr, offset: IntAttr) -> None:
+    printer.print_attribute(held)
     printer.print_string(", ")
     printer.print_string_literal(memory.data)
     printer.print_string(f" at {offset.data}")
 
 
-IN_MEMORY = BaseAttr(TensorType) | BaseAttr(SurfaceType)
-"""A cube in memory, before or after allocation."""
+IN_MEMORY = BaseAttr(TensorType) | ParamAttrConstraint(SurfaceType, (BaseAttr(TensorType), *[AnyAttr()] * 4))
+"""A feature cube in memory, before or after allocation."""
+
+CUBE_OR_IMAGE = BaseAttr(TensorType) | BaseAttr(SurfaceType) | BaseAttr(ImageType)
+"""A feature cube or an image in memory, before or after allocation."""
 
 CUBE = IN_MEMORY | BaseAttr(FlowType)
 """A cube in memory or on its way."""
@@ -171,11 +202,19 @@ Placed: TypeAlias = FlowType | SurfaceType | PackedType
 
 def tensor_of(type_: Attribute) -> TensorType[Attribute]:
     """The tensor that a value of one of this dialect's types holds."""
-    if isinstance(type_, FlowType | SurfaceType | PackedType):
+    if isinstance(type_, SurfaceType):
+        type_ = type_.tensor
+    if isinstance(type_, FlowType | ImageType | PackedType):
         return type_.tensor
     if is_tensor(type_):
         return type_
     raise VerifyException(f"{type_} is no cube")
+
+
+def image_of(type_: Attribute) -> ImageType | None:
+    """The image that a value of this type is, placed or not; `None` for all else."""
+    held = type_.tensor if isinstance(type_, SurfaceType) else type_
+    return held if isinstance(held, ImageType) else None
 
 
 def shape_of(type_: Attribute) -> tuple[int, ...]:

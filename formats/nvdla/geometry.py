@@ -20,6 +20,8 @@ LARGEST_POOL: Final = limits.POOL.most
 LARGEST_POOL_STRIDE: Final = limits.POOL_STRIDE.most
 LARGEST_POOL_PAD: Final = limits.POOL_PAD.most
 LARGEST_CONTRACT_STRIDE: Final = limits.CONTRACT_STRIDE.most
+IMAGE_LINE: Final = 32
+"""Lines of an image are multiples of this many bytes apart (§3.3)."""
 LRN_SIZES: Final = limits.LRN_SIZES
 
 
@@ -62,6 +64,11 @@ def image_entries_per_slice(
 ) -> int:
     """Entries that one row of an image takes; `channels` are those of the pixel format (§3.7)."""
     return ceil_div(padded_width * channels * precision.bytes, target.cbuf_entry_bytes)
+
+
+def image_line_bytes(width: int, pixel_bytes: int) -> int:
+    """Bytes from one line of an image to the next, at least (§3.3)."""
+    return round_up(width * pixel_bytes, IMAGE_LINE)
 
 
 def winograd_entries_per_slice(

@@ -10,6 +10,7 @@ from xdsl.ir import SSAValue
 from xonnc.dialects.dla.attributes import OperandMode, Stage, StageFunction
 from xonnc.dialects.dla.storage import ConcatOp, SliceOp
 from xonnc.dialects.dla.types import cube_of
+from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.dialects.onnx.types import NONE
@@ -18,8 +19,10 @@ from xonnc.lowering.onnx_to_dla.lowering import (
     Cube,
     Lowering,
     Operand,
+    Picture,
     lowers,
 )
+from xonnc.lowering.onnx_to_dla.pictures import check_window, flattened, undilated, window_over
 from xonnc.lowering.onnx_to_dla.windows import counts, exact, window_of
 from xonnc.lowering.planning.feasibility import conv_limits
 from xonnc.lowering.planning.groups import merged_groups
@@ -36,9 +39,11 @@ def conv(op: ConvOp, to: Lowering) -> Cube:
     A convolution and its bias; with groups, one for every few groups that fill whole atoms. The images of a
     batch are groups as well.
     """
-    found = to.unscaled(op.X)
     weights = to.weights(op.W, "the kernels")
     bias = None if op.B.type == NONE else to.weights(op.B, "the bias")
+    if (picture := to.picture(op.X)) is not None:
+        return pictured(op, picture, weights, bias, to)
+    found = to.unscaled(op.X)
     if weights.ndim not in (3, 4):
         to.refuse(f"a convolution over {weights.ndim - 2} dimensions (the core takes 1 or 2)")
     window = window_of(op, weights.shape[2:], found.cube, to)
@@ -53,6 +58,17 @@ def conv(op: ConvOp, to: Lowering) -> Cube:
         return Cube(convolution(found.value, weights, bias, window, to, found.factors), shape)
     source = to.image(op.X)
     return Cube(_grouped(source, weights, bias, window, groups, to), shape)
+
+
+def pictured(op: ConvOp, picture: Picture, weights: Array, bias: Array | None, to: Lowering) -> Cube:
+    """A convolution over pixels of halves and its bias."""
+    window = window_over(op, picture, weights.shape[2:], to)
+    check_window(picture, weights.shape[0], window, to)
+    rows, columns = values_of(op.dilations) or (1, 1)
+    whole = undilated(dense(weights, op.group.value.data), (rows, columns))
+    kernels = to.kernels(flattened(whole, cube_of(picture.value.type).channels))
+    stages: list[Operand] = [] if bias is None else [(PER_CHANNEL_SUM, to.per_kernel(bias))]
+    return Cube(to.sdp(to.conv(picture.value, kernels, window), stages), to.result_shape(op))
 
 
 @lowers(GemmOp)

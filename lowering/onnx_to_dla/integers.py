@@ -20,8 +20,19 @@ from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
 from xonnc.dialects.onnx.types import NONE, element_type, element_type_of
 from xonnc.formats.nvdla.constants import Precision
+from xonnc.formats.nvdla.normalization import Normalization
 from xonnc.formats.nvdla.quantization import LARGEST, LEAST, Grid
-from xonnc.lowering.onnx_to_dla.lowering import FLOATS, Array, Cube, Lowering, NotThere, cube_shape
+from xonnc.lowering.images import ImageInput
+from xonnc.lowering.onnx_to_dla.lowering import (
+    FLOATS,
+    MIDDLE_OF_BYTES,
+    Array,
+    Cube,
+    Lowering,
+    NotThere,
+    Picture,
+    cube_shape,
+)
 from xonnc.lowering.onnx_to_dla.reals import Affine, Moved, Reals, Sum
 from xonnc.targets import NvdlaTarget
 
@@ -105,11 +116,43 @@ class Integers(Lowering):
         """Lowers one operator; constants wait for their readers."""
         if all(self.real_constant(result) is not None for result in op.results):
             return
+        if isinstance(op, QuantizeLinearOp | DequantizeLinearOp):
+            if (picture := self.picture(op.x)) is not None:
+                self.define_picture(op.y, self._rounded_picture(op, picture))
+                return
         lowering = QUANTIZED.get(type(op))
         if lowering is None:
             self.refuse("the DLA has no such operator in integers")
         made = lowering(op, self)
         self._held.update(zip(op.results, made if isinstance(made, list) else [made], strict=False))
+
+    def refused_image(self, argument: SSAValue, image: ImageInput, pixels: Normalization) -> str | None:
+        """Why an input of this type cannot be an image: its pixels are bytes."""
+        element = element_type(argument.type)
+        if element in FLOATS:
+            return None
+        if OFFSETS.get(element) != MIDDLE_OF_BYTES:
+            return f"{argument.type} as {image.format}, which holds bytes; feed floats or uint8"
+        if not pixels.is_identity:
+            return f"{argument.type} with a mean or deviation (its own scale says them); leave them out"
+        return None
+
+    def _rounded_picture(self, op: QuantizeLinearOp | DequantizeLinearOp, picture: Picture) -> Picture:
+        """An image behind the roundings of a model: what is known of its integers."""
+        if isinstance(op, QuantizeLinearOp):
+            grid, offset = self.grid(op.y_scale, op.y_zero_point, self.offset_of(op.y)), self.offset_of(op.y)
+        else:
+            offset = self.offset_of(op.x) if picture.offset is None else picture.offset
+            grid = self.grid(op.x_scale, op.x_zero_point, offset)
+        if picture.grid is None and isinstance(op, DequantizeLinearOp):
+            # Bytes of the model: they mean what their scale and zero point say.
+            mean, std = float(grid.zero + offset), 1 / grid.scale
+            count = picture.pixels.channels
+            pixels = Normalization((mean,) * count, (std,) * count)
+            return replace(picture, pixels=pixels, grid=grid, is_real=True)
+        if picture.grid not in (None, grid) or picture.is_real:
+            self.refuse("an image that is rounded twice; leave out one of the roundings")
+        return replace(picture, grid=grid, is_real=isinstance(op, DequantizeLinearOp))
 
     def returned(self, value: SSAValue) -> SSAValue:
         """The integers of an output; what they mean is in `grids`."""
@@ -151,6 +194,7 @@ class Integers(Lowering):
 
     def found(self, value: SSAValue) -> Reals | Stored:
         """What the model's `value` is."""
+        self.refuse_picture(value)
         if value in self._held:
             return self._held[value]
         if value in self.input_shapes:
@@ -200,6 +244,7 @@ class Integers(Lowering):
         """An input of the network as integers on `grid`, which its first reader decides; else `None`."""
         if not isinstance(value, BlockArgument) or value in self._held:
             return None
+        self.refuse_picture(value)
         if value not in self.input_shapes:
             raise NotThere("an input that the DLA does not take")
         self.grids[value] = grid

@@ -12,7 +12,18 @@ from typing import Any, NoReturn, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 from xdsl.builder import Builder
-from xdsl.dialects.builtin import TensorType, UnrealizedConversionCastOp, bf16, f16, f32, f64, i8, i16, i32
+from xdsl.dialects.builtin import (
+    StringAttr,
+    TensorType,
+    UnrealizedConversionCastOp,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i8,
+    i16,
+    i32,
+)
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -26,14 +37,16 @@ from xonnc.dialects.dla.attributes import (
 )
 from xonnc.dialects.dla.engines import CdpOp, ConvOp, PdpOp, PowerOp, SdpOp, SoftmaxOp
 from xonnc.dialects.dla.storage import ConstantOp
-from xonnc.dialects.dla.types import CubeShape, FlowType, cube_of, is_tensor, shape_of
+from xonnc.dialects.dla.types import CubeShape, FlowType, ImageType, cube_of, is_tensor, shape_of
 from xonnc.dialects.onnx.elements import DisposablePool, elements_array
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp as OnnxConstantOp
 from xonnc.dialects.onnx.types import element_type, static_shape, tensor_type
 from xonnc.formats.nvdla.constants import Precision
+from xonnc.formats.nvdla.normalization import Normalization
 from xonnc.formats.nvdla.quantization import Grid
+from xonnc.lowering.images import ImageInput
 from xonnc.lowering.planning.shapes import Window
 from xonnc.targets import NvdlaTarget
 from xonnc.targets.limits import DIMENSION
@@ -87,6 +100,29 @@ class Cube:
         return cube_of(self.value.type)
 
 
+@dataclass(frozen=True)
+class Picture:
+    """
+    An input that lies as an image, `value`, and what its pixels stand for.
+
+    Of bytes `offset` is by how much they exceed signed ones, and no floats are read. `grid` is that of the
+    QuantizeLinear behind the input; `is_real` once a DequantizeLinear has read that.
+    """
+
+    value: SSAValue
+    shape: tuple[int, ...]
+    pixels: Normalization
+    offset: int | None = None
+    grid: Grid | None = None
+    is_real: bool = False
+
+
+CHANNELS_OF_PIXELS = {1: (1,), 4: (3, 4)}
+"""Channels of the model's inputs, by those that a pixel format delivers: a fourth may be left out."""
+
+MIDDLE_OF_BYTES = 128
+
+
 def cube_shape(shape: Sequence[int]) -> CubeShape | None:
     """
     How a tensor lies: `1xCxHxW` as it is, `1xCxL` with height 1, `1xC` and `C` in one position.
@@ -111,8 +147,11 @@ class Lowering:
         self.precision = precision
         self.grids: dict[SSAValue, Grid] = {}
         """What the integers of inputs and outputs stand for, where they are integers."""
+        self.pixels: dict[SSAValue, Normalization] = {}
+        """What the pixels of inputs stand for, where they are images."""
         self._pool = pool
         self._cubes: dict[SSAValue, Cube] = {}
+        self._pictures: dict[SSAValue, Picture] = {}
         self._at: Operation | None = None
         self._added: set[Operation] = set()
 
@@ -167,6 +206,58 @@ class Lowering:
         self.define(placed, Cube(placed, shape))
         return None
 
+    def admit_image(self, argument: SSAValue, shape: tuple[int, ...], image: ImageInput) -> str | None:
+        """Takes an input that lies as an image; the reason if it cannot."""
+        if len(shape) != 4 or shape[0] != 1 or shape[1] not in CHANNELS_OF_PIXELS[image.channels]:
+            channels = " or ".join(map(str, CHANNELS_OF_PIXELS[image.channels]))
+            return f"{list(shape)} as {image.format} (1xCxHxW of {channels} channels); take another format"
+        if image.precision is not self.precision:
+            return (
+                f"{image.format} where convolutions compute in {self.precision.name.lower()} (its pixels are "
+                f"for {image.precision.name.lower()}); take another format, or calibrate for int8"
+            )
+        if (pixels := image.normalization(shape[1])) is None:
+            return (
+                f"{len(image.mean)} means and {len(image.std)} deviations for {shape[1]} channels; give one "
+                "or one for each"
+            )
+        if (refusal := self.refused_image(argument, image, pixels)) is not None:
+            return refusal
+        is_bytes = element_type(argument.type) not in FLOATS
+        cube = CubeShape(image.channels, shape[2], shape[3])
+        held = ImageType(StringAttr(image.format), self.cube_type(cube))
+        placed = Rewriter.replace_value_with_new_type(argument, held)
+        self.pixels[placed] = pixels
+        self._pictures[placed] = Picture(placed, shape, pixels, offset=MIDDLE_OF_BYTES if is_bytes else None)
+        return None
+
+    def refused_image(self, argument: SSAValue, image: ImageInput, pixels: Normalization) -> str | None:
+        """Why an input of this type cannot be an image; halves pass as they are."""
+        if element_type(argument.type) not in FLOATS:
+            return f"{argument.type} as {image.format}, which holds halves; feed floats"
+        if not pixels.is_identity:
+            return (
+                f"{image.format} with a mean or deviation (halves are read as they are); normalise them "
+                "before, as nvdla_runtime does by --mean and --normalize"
+            )
+        return None
+
+    def picture(self, value: SSAValue) -> Picture | None:
+        """The image that the model's `value` is; `None` for all else."""
+        return self._pictures.get(value)
+
+    def define_picture(self, value: SSAValue, picture: Picture) -> None:
+        """The model's `value` is a picture, rounded perhaps."""
+        self._pictures[value] = picture
+
+    def refuse_picture(self, value: SSAValue) -> None:
+        """Gives up the operator at hand if it reads an image."""
+        if value in self._pictures:
+            self.refuse(
+                "an image format is read by convolutions alone; take the input as a feature cube, or put the "
+                "convolution first"
+            )
+
     def lower(self, op: OnnxOp) -> None:
         """Lowers one operator."""
         lowering = LOWERINGS.get(type(op))
@@ -187,6 +278,7 @@ class Lowering:
 
     def cube(self, value: SSAValue) -> Cube:
         """What the model's `value` has become; a constant becomes a cube in memory."""
+        self.refuse_picture(value)
         if value in self._cubes:
             found = self._cubes[value]
             if found.factors is not None:
@@ -261,8 +353,19 @@ class Lowering:
         """An SDP operand `1xCxHxW` with one number per element."""
         return self._constant(array, ConstantLayout.CUBE)
 
-    def conv(self, source: SSAValue, weights: SSAValue, window: Window, pad_value: int = 0) -> SSAValue:
-        """A convolution's accumulator; `pad_value` is the integer that stands around the source."""
+    def conv(
+        self,
+        source: SSAValue,
+        weights: SSAValue,
+        window: Window,
+        pad_value: int = 0,
+        in_cvt: Converter | None = None,
+        means: Sequence[int] | None = None,
+    ) -> SSAValue:
+        """
+        A convolution's accumulator; `pad_value` is the integer that stands around the source, `in_cvt` and
+        `means` make integers of pixels.
+        """
         rows, columns = window.counts(cube_of(source.type))
         sums = f32 if self.precision is Precision.FP16 else i32
         flow = FlowType(tensor_type((1, shape_of(weights.type)[0], rows, columns), sums))
@@ -275,6 +378,8 @@ class Lowering:
                 strides=window.strides,
                 dilations=window.dilations,
                 pad_value=pad_value,
+                in_cvt=None if in_cvt is None else ConverterAttr(in_cvt),
+                means=means,
             )
         )
 

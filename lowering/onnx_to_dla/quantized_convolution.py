@@ -21,6 +21,7 @@ from xonnc.lowering.onnx_to_dla.convolution import (
 )
 from xonnc.lowering.onnx_to_dla.integers import Integers, Kernels, lowers
 from xonnc.lowering.onnx_to_dla.lowering import Array, Cube
+from xonnc.lowering.onnx_to_dla.quantized_pictures import pictured
 from xonnc.lowering.onnx_to_dla.reals import Affine, Joined, Reals, Sum
 from xonnc.lowering.onnx_to_dla.windows import counts, exact, window_of
 from xonnc.lowering.planning.feasibility import conv_limits, kernels_at_once
@@ -34,6 +35,8 @@ def conv(op: ConvOp, to: Integers) -> Reals:
     A convolution and its bias; with groups, one for every few groups that fill whole atoms. The images of a
     batch are groups as well.
     """
+    if (picture := to.picture(op.X)) is not None:
+        return pictured(op, picture, to)
     source, here = to.stored_image(op.X), to.stored_row(op.X)[1]
     kernels = to.kernels_of(op.W, 0, "the kernels")
     if kernels.array.ndim not in (3, 4):

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from xdsl.builder import Builder
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from xonnc.dialects.onnx.ops.builtin import EntryPointOp, ReturnOp
+from xonnc.lowering.images import IMAGE
 from xonnc.lowering.placement.graph import Graph
 
 MAIN = "main_graph"
@@ -102,13 +103,32 @@ def outline(part: Part, graph: Graph, names: Mapping[SSAValue, str]) -> Outlined
             if (copied := copies.get(value, value)) in readers:
                 readers[copied].append(node)
     builder.insert(ReturnOp(*(copies[value] for value in part.outputs)))
-    function.arg_attrs = _named(part.inputs, names)
+    function.arg_attrs = _with_images(_named(part.inputs, names), part, graph)
     function.res_attrs = _named(part.outputs, names)
     module = ModuleOp([function, EntryPointOp.create(properties={"func": SymbolRefAttr(MAIN)})])
     for key in ABOUT_THE_MODEL:
         if key in source.attributes:
             module.attributes[key] = source.attributes[key]
     return Outlined(module, nodes, readers)
+
+
+def _with_images(
+    attributes: ArrayAttr[DictionaryAttr], part: Part, graph: Graph
+) -> ArrayAttr[DictionaryAttr]:
+    """What is said of the network's inputs that lie as images; the CPU knows nothing of such."""
+    given = graph.function.arg_attrs
+    if given is None or not part.is_dla:
+        return attributes
+    entries = list(attributes)
+    for place, value in enumerate(part.inputs):
+        if (
+            isinstance(value, BlockArgument)
+            and value.index < len(given)
+            and IMAGE in given.data[value.index].data
+        ):
+            image = given.data[value.index].data[IMAGE]
+            entries[place] = DictionaryAttr({**entries[place].data, IMAGE: image})
+    return ArrayAttr(entries)
 
 
 def _fixed_for(values: Sequence[SSAValue], graph: Graph) -> set[Operation]:

@@ -61,17 +61,22 @@ def buffer_rows(
     bpe = precision.bytes
     bytes_per_kernel = source.channels * window.kernel[0] * window.kernel[1] * bpe
     group = min(geometry.kernel_group(target, precision), kernels)
-    atoms = geometry.surfaces(target, precision, source.channels)
+    if window.pixel_bytes:
+        padded = window.pads[1] + source.width + window.pads[3]
+        entries = geometry.image_entries_per_slice(target, precision, padded, source.channels)
+        row_bytes = geometry.image_line_bytes(source.width, window.pixel_bytes)
+    else:
+        entries = geometry.feature_entries_per_slice(target, precision, source.width, source.channels)
+        atoms = geometry.surfaces(target, precision, source.channels)
+        row_bytes = atoms * source.width * target.memory_atom_bytes
     return Rows(
         height=source.height,
         output_height=window.counts(source)[0],
         reach=window.reach[0],
         stride=window.strides[0],
         pad_top=window.pads[0],
-        entries_per_slice=geometry.feature_entries_per_slice(
-            target, precision, source.width, source.channels
-        ),
-        row_bytes=atoms * source.width * target.memory_atom_bytes,
+        entries_per_slice=entries,
+        row_bytes=row_bytes,
         weight_bytes=geometry.weight_bytes(target, kernels, bytes_per_kernel),
         group_bytes=geometry.weight_bytes(target, group, bytes_per_kernel),
     )
@@ -112,10 +117,14 @@ def plan_cycles(
 ) -> float:
     """Cycles of all pieces of a convolution, its results going to memory (`formats/nvdla/cycles.py`)."""
     columns = window.counts(source)[1]
+    kernel = source.channels, *window.kernel
+    if window.pixel_bytes:
+        # The columns of a kernel over pixels are folded into its channels (spec/nvdla.md §3.4).
+        kernel = source.channels * window.kernel[1], window.kernel[0], 1
     written = geometry.surfaces(target, precision, kernels) * columns * target.memory_atom_bytes
     total = 0
     for (outputs, inputs, is_first), times in _alike(plan).items():
-        work = ConvWork(precision, kernels, source.channels, *window.kernel, outputs, columns)
+        work = ConvWork(precision, kernels, *kernel, outputs, columns, is_image=bool(window.pixel_bytes))
         moved = inputs * rows.row_bytes + outputs * written
         if is_first or not plan.weights_stay:
             moved += rows.weight_bytes

@@ -13,12 +13,17 @@ Shape: TypeAlias = CubeShape
 
 @dataclass(frozen=True)
 class Window:
-    """Height and width of kernel, stride and dilation; pads are top, left, bottom, right."""
+    """
+    Height and width of kernel, stride and dilation; pads are top, left, bottom, right.
+
+    `pixel_bytes` are those of a pixel where the source is an image, 0 for a feature cube.
+    """
 
     kernel: tuple[int, int]
     strides: tuple[int, int] = (1, 1)
     dilations: tuple[int, int] = (1, 1)
     pads: tuple[int, int, int, int] = (0, 0, 0, 0)
+    pixel_bytes: int = 0
 
     @property
     def reach(self) -> tuple[int, int]:

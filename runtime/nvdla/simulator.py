@@ -11,6 +11,7 @@ import numpy as np
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.constants import MemoryDomain, MemoryFlags
 from xonnc.formats.nvdla.loadable import Loadable, MemoryEntry, TensorDesc
+from xonnc.formats.nvdla.normalization import normalizations_of
 from xonnc.formats.nvdla.quantization import Grid, quantization_of
 from xonnc.formats.nvdla.tasks import Address, DlaTask, EmuTask, decode_tasks
 from xonnc.runtime.nvdla import emu
@@ -98,6 +99,7 @@ class Simulator:
         _check_submits(loadable)
         self._memory = _load(loadable)
         self._grids = quantization_of(loadable)
+        self._pixels = normalizations_of(loadable)
         self._inputs = self._bindings(MemoryFlags.INPUT, "input")
         self._outputs = self._bindings(MemoryFlags.OUTPUT, "output")
         self._finished = 0
@@ -120,7 +122,8 @@ class Simulator:
         Runs all submits on the inputs in binding order.
 
         An input is an NCHW array of the descriptor's shape, or the raw bytes of its memory object; where the
-        loadable says what its integers stand for, arrays of other types are quantised. Raises
+        loadable says what its integers stand for, arrays of other types are quantised. An image may be bytes
+        `HxWxC` too, or floats where the loadable says what its pixels stand for. Raises
         `XonncError` for inputs that do not fit, accesses outside a memory object, engines or settings that
         the target lacks, and task graphs that hang.
         """
@@ -160,7 +163,13 @@ class Simulator:
             )
         desc = tensors[entry.tensor_desc_id]
         tensor = bound_tensor(desc, entry.size, self._target.memory_atom_bytes)
-        return memory, replace(tensor, grid=self._grids.get(desc.name))
+        pixels = self._pixels.get(desc.name)
+        if pixels is not None and (tensor.pixel is None or pixels.channels > desc.c):
+            raise XonncError(
+                f"{what} {desc.name}: pixels of {pixels.channels} channels are said of a tensor of {desc.c}, "
+                f"{'a feature cube' if tensor.pixel is None else tensor.pixel.name}"
+            )
+        return memory, replace(tensor, grid=self._grids.get(desc.name), pixels=pixels)
 
     def _refill(self) -> None:
         for entry in self._loadable.memories:

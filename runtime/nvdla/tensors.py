@@ -9,6 +9,7 @@ import numpy as np
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.constants import DataCategory, DataType, PixelFormat
 from xonnc.formats.nvdla.loadable import TensorDesc
+from xonnc.formats.nvdla.normalization import Normalization
 from xonnc.formats.nvdla.quantization import Grid
 from xonnc.runtime.nvdla.arrays import I64, U8, AnyArray
 from xonnc.runtime.nvdla.cube import CubeLayout, atoms
@@ -38,13 +39,27 @@ class BoundTensor:
     size: int
     grid: Grid | None = None
     """What the elements stand for, where they are integers and the loadable says."""
+    pixels: Normalization | None = None
+    """What the pixels stand for, where they are an image and the loadable says."""
+
+    @property
+    def model_shape(self) -> tuple[int, int, int, int]:
+        """`1xCxHxW` as the model has it: without a channel that only the pixel format has."""
+        images, channels, height, width = self.shape
+        return images, channels if self.pixels is None else self.pixels.channels, height, width
 
     def pack(self, values: AnyArray, memory: MemoryObject) -> None:
-        """Writes an array of `shape`; the bytes between rows and surfaces stay as they are."""
-        if values.shape != self.shape:
-            raise XonncError(
-                f"input {self.name}: shape {list(values.shape)}; the loadable takes {list(self.shape)}"
-            )
+        """
+        Writes an array of `shape` or `model_shape`; the bytes between rows and surfaces stay as they are.
+
+        An image may also be bytes `HxWxC` (`HxW` of one channel): its pixels.
+        """
+        values = self._planes(values)
+        if values.shape not in (self.shape, self.model_shape):
+            taken = f"{list(self.model_shape)}"
+            if self.pixel is not None:
+                taken += f", or uint8 {[*self.model_shape[2:], self.model_shape[1]]}"
+            raise XonncError(f"input {self.name}: shape {list(values.shape)}; the loadable takes {taken}")
         elements = self._elements(values)
         for image in range(self.shape[0]):
             if self.pixel is None:
@@ -61,7 +76,16 @@ class BoundTensor:
     def _place(self, memory: MemoryObject, image: int) -> Place:
         return Place(memory, self.offset + image * (self.size // self.shape[0]))
 
+    def _planes(self, values: AnyArray) -> AnyArray:
+        """Pixels of bytes, row by row, as `1xCxHxW`."""
+        if self.pixel is None or values.dtype != np.uint8 or values.ndim not in (2, 3):
+            return values
+        rows = values.reshape(*values.shape[:2], -1)
+        return rows.transpose(2, 0, 1)[np.newaxis]
+
     def _elements(self, values: AnyArray) -> AnyArray:
+        if self.pixels is not None and self.dtype == np.int8 and values.dtype.kind == "f":
+            return self.pixels.pixels(values)
         if self.grid is not None and values.dtype != self.dtype and values.dtype.kind in "fiu":
             values = self.grid.stored(values)
         if self.dtype == np.float16:

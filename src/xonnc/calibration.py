@@ -24,7 +24,8 @@ from xonnc.dialects.onnx.types import static_shape
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
-from xonnc.lowering.quantize_onnx import argument_names, name_values
+from xonnc.lowering.interface_names import argument_names
+from xonnc.lowering.quantize_onnx import name_values
 from xonnc.lowering.scores import scores_of
 from xonnc.runtime.calibration import calibrate
 

@@ -7,7 +7,7 @@ From a model file to a loadable: the whole compiler as a table of named stages.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from xonnc.formats.nvdla.writer import write_loadable
 from xonnc.formats.onnx import import_model
 from xonnc.lowering.compile import STAGES as DLA_STAGES
 from xonnc.lowering.compile import compile_to_loadable
+from xonnc.lowering.images import ImageInput, set_images
 from xonnc.lowering.quantize_onnx import is_quantized, quantize
 from xonnc.lowering.report import CompileReport
 from xonnc.summaries import ModelSummary, summary
@@ -76,17 +77,19 @@ def compile_model(
     target: str = "nv_full",
     watch: Watcher | None = None,
     calibrate: Calibrate | None = None,
+    images: Mapping[str, ImageInput] | None = None,
 ) -> Compilation:
     """
     Compiles the model in a file for the target called `target`, or described in that TOML file.
 
-    With `calibrate`, a model of floats is rounded to 8 bits by the ranges that it finds. `watch` sees the
+    With `calibrate`, a model of floats is rounded to 8 bits by the ranges that it finds. Inputs named in
+    `images` lie as pixels (`""`: the only input). `watch` sees the
     module after each stage of `STAGES` but the last, and may raise to stop there. Raises `XonncError` for a
     file that is no model and `RefusalError` with everything the target cannot take. What comes out has
     passed every static check of loadables.
     """
     hardware = load_target(target)
-    front = read_model(path, watch, calibrate)
+    front = read_model(path, watch, calibrate, images)
     compiled = compile_to_loadable(front.module, target, front.context, watch)
     problems = check_loadable(compiled.loadable, hardware)
     if problems:
@@ -107,10 +110,16 @@ class Front:
     """Whether all of its roundings are ours, for the DLA's sake."""
 
 
-def read_model(path: str | Path, watch: Watcher | None = None, calibrate: Calibrate | None = None) -> Front:
+def read_model(
+    path: str | Path,
+    watch: Watcher | None = None,
+    calibrate: Calibrate | None = None,
+    images: Mapping[str, ImageInput] | None = None,
+) -> Front:
     """The stages that every target has, as `compile_model` describes them."""
     context = new_context()
     module = import_model(Path(path), context, inline_functions=True)
+    set_images(module, images or {})
     imported, opset = summary(module), _opset(module)
     seen = watch or _nobody
     seen("onnx", module)

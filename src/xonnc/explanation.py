@@ -28,6 +28,7 @@ from xonnc.formats.onnx.opsets import identity_of
 from xonnc.lowering.compile import STAGES
 from xonnc.lowering.convert_onnx_to_dla import ConvertOnnxToDla, Placement, place
 from xonnc.lowering.dla_to_loadable import tasks
+from xonnc.lowering.images import ImageInput, set_images
 from xonnc.lowering.networks import network
 from xonnc.lowering.quantize_onnx import quantize
 from xonnc.targets import load_target
@@ -77,17 +78,22 @@ class Explanation:
 
 
 def explain_model(
-    path: str | Path, target: str = "nv_full", calibrate: Callable[[ModuleOp], Ranges] | None = None
+    path: str | Path,
+    target: str = "nv_full",
+    calibrate: Callable[[ModuleOp], Ranges] | None = None,
+    images: Mapping[str, ImageInput] | None = None,
 ) -> Explanation:
     """
     What `target`, a name or a TOML file, does with the nodes of the model in a file.
 
-    With `calibrate` a model of floats is rounded to 8 bits first, as in `compile_model`. Raises `XonncError`
+    With `calibrate` a model of floats is rounded to 8 bits first, and inputs named in `images` lie as pixels,
+    as in `compile_model`. Raises `XonncError`
     for a file that is no model; what the target cannot take is in the explanation.
     """
     hardware = load_target(target)
     context = new_context()
     module = import_model(Path(path), context, inline_functions=True)
+    set_images(module, images or {})
     nodes = _named_nodes(module)
     pool = DisposablePool.of(context)
     XONNC_UNIVERSE.all_passes["simplify-onnx"]()().apply(context, module)

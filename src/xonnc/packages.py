@@ -22,6 +22,7 @@ from xonnc.compiler import Calibrate, CompilerBug, Front, Watcher, read_model
 from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import StringType, element_type, is_ranked, is_tensor, numpy_dtype
+from xonnc.errors import XonncError
 from xonnc.formats.nvdla.checks.check import check_loadable
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.quantization import Grid, quantization_of
@@ -33,10 +34,11 @@ from xonnc.formats.onnx.save import write_binary
 from xonnc.formats.package.archive import WritePart, write_package
 from xonnc.formats.package.manifest import Manifest, Port, Step, Tensor
 from xonnc.lowering.compile import CompiledLoadable
+from xonnc.lowering.images import ImageInput, images_of
+from xonnc.lowering.interface_names import argument_names
 from xonnc.lowering.placement.graph import Graph, graph_of
 from xonnc.lowering.placement.place import PlacedPart, Placement, place
 from xonnc.lowering.placement.roundings import drop_roundings
-from xonnc.lowering.quantize_onnx import argument_names
 from xonnc.summaries import ModelSummary
 from xonnc.targets import load_target, target_names
 
@@ -100,20 +102,40 @@ def compile_package(
     target: str = "nv_full",
     watch: Watcher | None = None,
     calibrate: Calibrate | None = None,
+    images: Mapping[str, ImageInput] | None = None,
 ) -> CompiledPackage:
     """
     Compiles the model in a file for `target` as `compile_model` does; nodes that it does not take go to the
     CPU.
 
     `watch` sees the module when it is imported and simplified, and the back end's stages of a model that
-    goes to the DLA as a whole. Raises `XonncError` for a file that
-    is no model or an unknown target.
+    goes to the DLA as a whole. Inputs named in `images` lie as pixels. Raises `XonncError` for a file that
+    is no model or an unknown target, and if an image does not go to the DLA.
     """
-    front = read_model(path, watch, calibrate)
+    front = read_model(path, watch, calibrate, images)
     graph = graph_of(front.module)
     names = _names(graph)
     placement = place(front.module, target, front.context, names, watch)
+    _check_images(placement)
     return _packed(front, placement, target)
+
+
+def _check_images(placement: Placement) -> None:
+    """Whether each image goes to the DLA and nowhere else; `XonncError` says why not."""
+    function = placement.graph.function
+    for index, image in images_of(function).items():
+        argument = function.body.block.args[index]
+        takers = [placed.part for placed in placement.parts if argument in placed.part.inputs]
+        if [part.is_dla for part in takers] == [True]:
+            continue
+        nodes = [
+            node for part in takers if not part.is_dla for node in part.nodes if node in placement.refused
+        ]
+        reason = placement.refused[nodes[0]] if nodes else "the CPU takes it"
+        raise XonncError(
+            f"input '{argument_names(function)[index]}' as {image.format}: convolutions on the DLA alone "
+            f"read pixels; {reason}"
+        )
 
 
 def _packed(front: Front, placement: Placement, target: str) -> CompiledPackage:

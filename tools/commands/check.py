@@ -8,6 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from xonnc.errors import XonncError
 from xonnc.targets import load_target
 from xonnc.tools.commands.simulate import add_machine
@@ -15,8 +17,9 @@ from xonnc.tools.console import plural, progress, row
 from xonnc.tools.files import as_bound
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from xonnc.runtime.nvdla.tensors import BoundTensor
     from xonnc.tools.console import Step
     from xonnc.verification import Agreement, Array
 
@@ -68,10 +71,12 @@ def agree(
         raise XonncError(f"{loadable}: outputs {', '.join(found)}, but the model's are {', '.join(names)}")
     expected: list[list[Array]] = []
     compiled: list[list[Array]] = []
-    for index, feeds in enumerate(random_feeds(reference.inputs(), count, seed)):
+    for index, random in enumerate(random_feeds(reference.inputs(), count, seed)):
         step(index, count)
+        feeds = {**random, **_of_pixels(random, simulator.inputs, (seed, index))}
         expected.append(reference.run(feeds))
-        outputs = simulator.run([as_bound(feeds[tensor.name], tensor.shape) for tensor in simulator.inputs])
+        bound = [as_bound(feeds[tensor.name], tensor.model_shape) for tensor in simulator.inputs]
+        outputs = simulator.run(bound)
         compiled.append(
             [output.numbers.reshape(one.shape) for output, one in zip(outputs, expected[-1], strict=True)]
         )
@@ -79,6 +84,19 @@ def agree(
         compare(name, [row[index] for row in expected], [row[index] for row in compiled])
         for index, name in enumerate(names)
     ]
+
+
+def _of_pixels(
+    feeds: Mapping[str, Array], inputs: Sequence[BoundTensor], seed: tuple[int, int]
+) -> dict[str, Array]:
+    """What random pixels stand for, for inputs that are images of bytes."""
+    found: dict[str, Array] = {}
+    for tensor in inputs:
+        if tensor.pixels is not None and tensor.dtype == np.int8:
+            pixels = np.random.default_rng(seed).integers(0, 256, tensor.model_shape)
+            given = feeds[tensor.name]
+            found[tensor.name] = tensor.pixels.numbers(pixels).astype(given.dtype).reshape(given.shape)
+    return found
 
 
 def described(agreement: Agreement, inputs: int) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from xonnc.errors import RefusalError, XonncError
 from xonnc.formats.replacing import replacing
 from xonnc.runtime.calibration import METHODS
-from xonnc.tools.commands import native_code
+from xonnc.tools.commands import image_options, native_code
 from xonnc.tools.console import plural, progress, quantity, row, size
 from xonnc.tools.files import require_folder, stage_file
 
@@ -74,6 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how samples become ranges (default: %(default)s)",
     )
     parser.add_argument("--save-calib", type=Path, metavar="FILE", help="write the calibration table")
+    image_options.add_arguments(parser)
     parser.add_argument("--dump", type=Path, metavar="DIR", help="write the IR after each stage to DIR")
     parser.add_argument(
         "--stop-after", metavar="STAGE", help="stop after this stage and write its IR to --output"
@@ -127,9 +128,12 @@ def _run_loadable(args: argparse.Namespace, output: Path) -> int:
     from xonnc.packages import SUFFIX, compile_package
 
     options = _Options(args, None if args.dry_run else output)
+    images = image_options.images(args)
     try:
         with options.progress() as step:
-            compilation = compile_model(args.model, args.target, options.watch(step), options.calibrate(step))
+            compilation = compile_model(
+                args.model, args.target, options.watch(step), options.calibrate(step), images
+            )
     except RefusalError as refused:
         with options.progress() as step:
             package = compile_package(args.model, args.target, None, options.calibrate(step))
@@ -157,7 +161,9 @@ def _run_package(args: argparse.Namespace, output: Path | None) -> int:
 
     options = _Options(args, None if args.dry_run else output)
     with options.progress() as step:
-        package = compile_package(args.model, args.target, options.watch(step), options.calibrate(step))
+        package = compile_package(
+            args.model, args.target, options.watch(step), options.calibrate(step), image_options.images(args)
+        )
     whole = package.whole
     if output is None and whole is not None and not args.package:
         compilation = Compilation(

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from xonnc.tools.commands import image_options
 from xonnc.tools.console import plural
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--calib", type=Path, metavar="FILE", help="round a model of floats to 8 bits by this"
     )
+    image_options.add_arguments(parser)
     parser.add_argument("--refused", action="store_true", help="only what is refused")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
@@ -51,7 +53,8 @@ def run(args: argparse.Namespace) -> int:
         name_values(module)
         return ranges
 
-    explanation = explain_model(args.model, args.target, None if ranges is None else calibrate)
+    images = image_options.images(args)
+    explanation = explain_model(args.model, args.target, None if ranges is None else calibrate, images)
     if args.json:
         print(json.dumps(asdict(explanation), indent=2))
     else:

@@ -25,6 +25,7 @@ NOT_FOR_CODE = {
     "save_calib": "--save-calib",
     "dump": "--dump",
     "stop_after": "--stop-after",
+    "input_format": "--input-format",
 }
 """Options that are of the NVDLA."""
 

@@ -30,7 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="an input in binding order: .npy (NCHW), or .bin (the bytes of its surface); repeat for more",
+        help="an input in binding order: .npy (NCHW; an image also uint8 HWC), .pgm or .ppm (an image), or "
+        ".bin (the bytes of its surface); repeat for more",
     )
     parser.add_argument(
         "--output",
@@ -88,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
         if len(args.output) > len(simulator.outputs):
             raise XonncError(f"{args.loadable}: it has only these outputs: {_described(simulator.outputs)}")
         bound = zip(args.input, simulator.inputs, strict=True)
-        outputs = simulator.run([as_bound(read_tensor(path), tensor.shape) for path, tensor in bound])
+        outputs = simulator.run([as_bound(read_tensor(path), tensor.model_shape) for path, tensor in bound])
     for path, output in zip(args.output, outputs, strict=False):
         write_tensor(path, output.numbers, output.raw)
     seconds = time.perf_counter() - begun
@@ -109,7 +110,8 @@ def _dump(folder: Path, result: OpResult) -> None:
 
 
 def _described(tensors: Sequence[BoundTensor]) -> str:
-    return "; ".join(f"{tensor.name} {'x'.join(map(str, tensor.shape))}" for tensor in tensors) or "none"
+    shapes = (f"{tensor.name} {'x'.join(map(str, tensor.model_shape))}" for tensor in tensors)
+    return "; ".join(shapes) or "none"
 
 
 def _report(output: Output, path: Path | None) -> None:

@@ -19,8 +19,6 @@ from xonnc.formats.nvdla.records import ConvOp, ConvSurface, DataCube
 from xonnc.formats.nvdla.tasks import Address, static_bytes
 from xonnc.targets import NvdlaTarget
 
-_IMAGE_LINE = 32
-"""Lines of an image are multiples of this many bytes apart (§3.3)."""
 _WINOGRAD = 4
 """Winograd kernels, and blocks of its output, are this wide and high (§3.4)."""
 
@@ -174,8 +172,8 @@ def image_lines_are_aligned(conv: Conv) -> Iterator[str]:
     if len(PIXELS[conv.op.data_format].plane_bytes) > 1:
         strides["in_line_uv_stride"] = conv.surface.in_line_uv_stride
     for field, stride in strides.items():
-        if stride % _IMAGE_LINE:
-            yield f"{field} {stride}; lines of pixels are multiples of {_IMAGE_LINE} bytes apart"
+        if stride % geometry.IMAGE_LINE:
+            yield f"{field} {stride}; lines of pixels are multiples of {geometry.IMAGE_LINE} bytes apart"
 
 
 def post_extension_fits(conv: Conv) -> Iterator[str]:

@@ -1,0 +1,88 @@
+"""
+What the pixels of a loadable's image inputs stand for.
+
+The format has no place for it, so a blob that no memory object names carries it as JSON, as the scales of
+integers are carried (`formats/nvdla/quantization.py`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from xonnc.errors import XonncError
+from xonnc.formats.nvdla.constants import Interface
+from xonnc.formats.nvdla.loadable import Blob, Loadable
+
+BLOB_NAME = "xonnc-images"
+LARGEST_PIXEL = 255
+
+
+@dataclass(frozen=True)
+class Normalization:
+    """What pixels stand for, one number for each channel of the model: `(pixel - mean) / std`."""
+
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+
+    @property
+    def channels(self) -> int:
+        """The channels of the model's input; a format may have one more."""
+        return len(self.mean)
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether pixels are the model's numbers."""
+        return not any(self.mean) and set(self.std) == {1.0}
+
+    def numbers(self, pixels: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+        """The model's numbers for pixels `[images, channels, height, width]`."""
+        mean, std = self._along(self.mean), self._along(self.std)
+        return ((pixels - mean) / std).astype(np.float32)
+
+    def pixels(self, numbers: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+        """The nearest pixels of 8 bits; what lies outside becomes the nearest end."""
+        places = np.nan_to_num(np.rint(numbers * self._along(self.std) + self._along(self.mean)))
+        return np.clip(places, 0, LARGEST_PIXEL).astype(np.int64)
+
+    def _along(self, numbers: tuple[float, ...]) -> npt.NDArray[np.float64]:
+        return np.array(numbers, np.float64).reshape(1, -1, 1, 1)
+
+
+Normalizations = Mapping[str, Normalization]
+"""By the name of the input."""
+
+
+def normalization_blob(found: Normalizations) -> Blob:
+    """The blob that says them."""
+    table = {name: {"mean": list(one.mean), "std": list(one.std)} for name, one in found.items()}
+    return Blob(name=BLOB_NAME, data=json.dumps(table).encode(), interface=Interface.NONE)
+
+
+def normalizations_of(loadable: Loadable) -> Normalizations:
+    """What a loadable says; empty for one of other compilers. `XonncError` if the blob is damaged."""
+    blob = loadable.by_name.get(BLOB_NAME)
+    if blob is None:
+        return {}
+    try:
+        table = json.loads(bytes(blob.data))
+        return {name: _one(entry) for name, entry in table.items()}
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise XonncError(f"blob '{BLOB_NAME}' is damaged: {error}") from None
+
+
+def _one(entry: Mapping[str, Any]) -> Normalization:
+    mean, std = (tuple(float(number) for number in entry[what]) for what in ("mean", "std"))
+    if not 1 <= len(mean) == len(std) <= 4:
+        raise ValueError(
+            f"{len(mean)} means and {len(std)} deviations; there is one for each of 1 to 4 channels"
+        )
+    if not all(map(isfinite, mean)) or not all(isfinite(number) and number > 0 for number in std):
+        raise ValueError(f"mean {list(mean)}, std {list(std)}; means are finite and deviations above 0")
+    return Normalization(mean, std)

@@ -1,0 +1,22 @@
+"""The ONNX names of a function's arguments and results."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
+
+
+def argument_names(function: FuncOp) -> list[str]:
+    """The ONNX names of a function's arguments."""
+    given = given_names(function.arg_attrs, len(function.body.block.args))
+    return [name or f"input_{index}" for index, name in enumerate(given)]
+
+
+def given_names(attributes: Attribute | None, count: int) -> list[str]:
+    """The names in the attributes of arguments or results; empty for those without one."""
+    given = list(attributes) if isa(attributes, ArrayAttr[DictionaryAttr]) else []
+    names = [entry.data.get("onnx.name") for entry in given]
+    names += [None] * (count - len(names))
+    return [name.data if isinstance(name, StringAttr) else "" for name in names]

@@ -1,0 +1,125 @@
+"""
+How a convolution's input converter makes 8-bit integers of pixels (spec/nvdla.md §3.3).
+
+The converter has one factor for all channels and an offset of its own for each. Where it can make the very
+integers that a model's QuantizeLinear makes of every pixel there is, it does. Else the pixels get steps of
+their own, as fine as 8 bits allow, and the weights take what the steps of the channels differ by.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, floor
+
+import numpy as np
+import numpy.typing as npt
+
+from xonnc.dialects.dla.attributes import Converter
+from xonnc.formats.nvdla.normalization import LARGEST_PIXEL, Normalization
+from xonnc.formats.nvdla.quantization import LARGEST, LEAST, Grid
+from xonnc.lowering.onnx_to_dla.lowering import Array
+
+PIXELS = np.arange(LARGEST_PIXEL + 1)
+"""All that a pixel of 8 bits can be."""
+
+FACTOR_BITS = 14
+"""Factors near 1 keep so many bits behind the point: those of the converter are 16-bit numbers."""
+
+LEAST_FACTOR = 1 / 4
+"""Fewer steps than a quarter of the pixels' would be left where a mean lies far from them all."""
+
+MIDDLE = 128
+
+
+@dataclass(frozen=True)
+class Reading:
+    """
+    Integers `(pixel - offset) scale / 2^truncate`, rounded half away from zero and limited to 8 bits.
+
+    `pad` is the integer around the image.
+    """
+
+    offsets: tuple[int, ...]
+    scale: int
+    truncate: int
+    pad: int
+
+    @property
+    def factor(self) -> float:
+        """How much one step of a pixel is."""
+        return self.scale * 2.0**-self.truncate
+
+    @property
+    def converter(self) -> Converter:
+        """The input converter; its offset counts where all channels have the same."""
+        return Converter(self.scale, self.truncate, self.offsets[0])
+
+    @property
+    def means(self) -> tuple[int, ...] | None:
+        """Offsets of channels, where they differ."""
+        return None if len(set(self.offsets)) == 1 else self.offsets
+
+    def integers(self, channel: int) -> npt.NDArray[np.int64]:
+        """What each pixel becomes."""
+        products = (PIXELS - self.offsets[channel]) * self.scale
+        half = (1 << self.truncate) >> 1
+        shifted = np.sign(products) * ((np.abs(products) + half) >> self.truncate)
+        return np.clip(shifted, LEAST, LARGEST)
+
+
+def exact_reading(pixels: Normalization, grid: Grid) -> Reading | None:
+    """The reading that makes of every pixel the integer that `grid` has for it; `None` if there is none."""
+    every = np.broadcast_to(PIXELS.reshape(-1, 1, 1, 1), (len(PIXELS), pixels.channels, 1, 1))
+    wanted = grid.stored(pixels.numbers(every)).reshape(len(PIXELS), pixels.channels).T
+    factor = 1 / (pixels.std[0] * grid.scale)
+    for truncate in range(FACTOR_BITS + 1):
+        scale = round(factor * 2**truncate)
+        if not 1 <= scale <= np.iinfo(np.int16).max:
+            continue
+        offsets = [
+            _offset(pixels, grid, channel, scale, truncate, table) for channel, table in enumerate(wanted)
+        ]
+        found = tuple(offset for offset in offsets if offset is not None)
+        if len(found) == len(offsets):
+            return Reading(found, scale, truncate, grid.zero)
+    return None
+
+
+def _offset(
+    pixels: Normalization, grid: Grid, channel: int, scale: int, truncate: int, wanted: Array
+) -> int | None:
+    """The offset by which one channel becomes what is wanted."""
+    exact = pixels.mean[channel] - grid.zero * pixels.std[channel] * grid.scale
+    for offset in {floor(exact), ceil(exact)}:
+        reading = Reading((offset,), scale, truncate, grid.zero)
+        if _is_offset(offset) and np.array_equal(reading.integers(0), wanted):
+            return offset
+    return None
+
+
+def _is_offset(offset: int) -> bool:
+    bounds = np.iinfo(np.int16)
+    return bounds.min <= offset <= bounds.max
+
+
+def nearest_reading(pixels: Normalization, *, is_padded: bool) -> Reading | None:
+    """
+    The reading that keeps most of each pixel; `None` where means lie too far from all pixels.
+
+    Around the image every channel holds its own mean, by the same integer: pixels that are not padded all
+    lie around the middle instead, where nothing is lost.
+    """
+    means = [round(mean) if is_padded else MIDDLE for mean in pixels.mean]
+    moved = round((LARGEST_PIXEL - max(means) - min(means)) / 2 + 0.5)
+    offsets = tuple(mean + moved for mean in means)
+    if not all(map(_is_offset, offsets)):
+        return None
+    most, least = max(LARGEST_PIXEL - min(offsets), -moved), max(*offsets, moved)
+    factor = min(1.0, LARGEST / max(most, 1), -LEAST / max(least, 1))
+    if factor < LEAST_FACTOR:
+        return None
+    scale = floor(factor * 2**FACTOR_BITS)
+    truncate = FACTOR_BITS
+    while scale % 2 == 0 and truncate:
+        scale, truncate = scale // 2, truncate - 1
+    return Reading(offsets, scale, truncate, round(-moved * scale * 2.0**-truncate))
