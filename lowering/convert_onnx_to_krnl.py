@@ -80,6 +80,7 @@ from xonnc.lowering.onnx_to_krnl.lowering import (
 )
 from xonnc.lowering.onnx_to_krnl.points import POINTS, PointPlan, lower_points, plan_points
 from xonnc.lowering.onnx_to_krnl.roundings import write_out_roundings
+from xonnc.lowering.onnx_to_krnl.widening import widen
 from xonnc.lowering.session_ops import CONTROL, SESSION_OPS
 from xonnc.targets.cpu import CpuTarget, load_cpu
 
@@ -160,6 +161,7 @@ def _lower(block: Block, to: Lowering) -> Reasons:
     for op in list(block.ops):
         if isinstance(op, CONTROL):
             reasons |= _lower_bodies(op, to)
+    widen(block, to.pool)
     write_out_batch_norms(block, to.pool)
     leave_as_bytes(block)
     to.bytes = plan_bytes(_computing(block))

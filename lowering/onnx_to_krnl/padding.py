@@ -10,18 +10,20 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
+from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.ops import tensor
-from xonnc.dialects.onnx.types import NONE
+from xonnc.dialects.onnx.types import NONE, numpy_dtype
 from xonnc.lowering.onnx_to_krnl.copies import Along, Side, copy, fill, loop, plain
 from xonnc.lowering.onnx_to_krnl.kernel import INDEX, Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering, moves
 from xonnc.lowering.onnx_to_krnl.movement import as_stored, integers_of
 
-Pad = tensor.PadOp | tensor.PadV13Op | tensor.PadV18Op | tensor.PadV19Op
+FedPad = tensor.PadOp | tensor.PadV11Op | tensor.PadV13Op | tensor.PadV18Op | tensor.PadV19Op
+Pad = FedPad | tensor.PadV2Op
 
 
-@moves(tensor.PadOp, tensor.PadV13Op, tensor.PadV18Op, tensor.PadV19Op)
-def pad(op: Pad, to: Lowering) -> str | None:
+@moves(tensor.PadOp, tensor.PadV11Op, tensor.PadV13Op, tensor.PadV18Op, tensor.PadV19Op)
+def pad(op: FedPad, to: Lowering) -> str | None:
     """Elements around the input, or (pads below 0) fewer: a constant, the edge, or the input again."""
     shape = to.shape(op.data)
     pads = _pads(op, len(shape), to)
@@ -42,11 +44,26 @@ def pad(op: Pad, to: Lowering) -> str | None:
     return None
 
 
-def _pads(op: Pad, rank: int, to: Lowering) -> list[tuple[int, int]] | None:
+@moves(tensor.PadV2Op)
+def pad_by_attributes(op: tensor.PadV2Op, to: Lowering) -> str | None:
+    """The same with pads and the constant as attributes."""
+    given, shape = values_of(op.pads), to.shape(op.data)
+    assert given is not None
+    pads = list(zip(given[: len(shape)], given[len(shape) :], strict=True))
+    if op.mode.data != "constant":
+        return _from_input(op, pads, to)
+    source, target, sizes = to.buffer(op.data), to.result(op.output), to.shape(op.output)
+    dtype = numpy_dtype(to.element(op.data))
+    value = as_stored(np.array([op.value.value.data]).astype(dtype))
+    padded(target, sizes, source, shape, [begin for begin, _ in pads], value, to)
+    return None
+
+
+def _pads(op: FedPad, rank: int, to: Lowering) -> list[tuple[int, int]] | None:
     """How many elements come before and behind each axis."""
     given = integers_of(op.pads, to)
     axes: Sequence[int] | None = range(rank)
-    if not isinstance(op, tensor.PadV13Op) and op.axes.type != NONE:
+    if not isinstance(op, tensor.PadV11Op | tensor.PadV13Op) and op.axes.type != NONE:
         axes = integers_of(op.axes, to)
     if given is None or axes is None:
         return None

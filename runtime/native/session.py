@@ -25,6 +25,7 @@ from xonnc.formats.native.program import (
     Port,
     Program,
     SessionStep,
+    Step,
 )
 from xonnc.formats.native.saved import Saved, write_saved
 from xonnc.runtime.native.jit import Entry, host_identity
@@ -346,13 +347,26 @@ class Session:
         key = tuple(sorted(shapes.items())), numbers
         if key not in self._instances:
             self._steered += bool(values)
-            self._instances[key] = Instance(self._compile(shapes, values))
+            self._instances[key] = self._made(shapes, values)
             if len(self._instances) > KEPT_PROGRAMS:
                 self._instances.popitem(last=False)
         elif values:
             self._steered = 0
         self._instances.move_to_end(key)
         return self._instances[key]
+
+    def _made(self, shapes: Shapes, values: Values) -> Instance:
+        try:
+            return Instance(self._compile(shapes, values))
+        except XonncError:
+            # What does not fit may be in a body that never runs: the model as it is finds out.
+            if values or not any(isinstance(step, SessionStep) and step.bodies for step in self._steps):
+                raise
+            return self._template
+
+    @property
+    def _steps(self) -> Sequence[Step]:
+        return self._template.program.steps
 
     def report(self) -> list[ReportLine]:
         """The steps of the program of the last run, or of the model as it is before any."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import ml_dtypes
 import numpy as np
@@ -45,6 +45,25 @@ def pads() -> Iterator[Node]:
         for constant in ((1,), (1, 2)):
             inputs = [data(np.float32, 2, 3).astype(dtype), whole(1, 0, 0, 2), fill]
             yield Node("Pad", inputs, constant=constant)
+
+
+@pytest.mark.parametrize("opset", [8, 11])
+@pytest.mark.parametrize(
+    ("mode", "row"),
+    [
+        ("constant", [1.5, 1.5, 1, 2, 3, 1.5]),
+        ("edge", [1, 1, 1, 2, 3, 3]),
+        ("reflect", [3, 2, 1, 2, 3, 2]),
+    ],
+)
+def test_pads_of_old(opset: int, mode: str, row: Sequence[float]) -> None:
+    x, pads, value = np.array([1, 2, 3], np.float32), [2, 1], 1.5
+    expected = [np.array(row, np.float32)]
+    if opset < 11:
+        check(Node("Pad", [x], {"pads": pads, "value": value, "mode": mode}, opset=8, expected=expected))
+    else:
+        inputs = [x, whole(*pads), np.array(value, np.float32)]
+        check(Node("Pad", inputs, {"mode": mode}, constant=[1, 2], opset=11, expected=expected))
 
 
 def slices() -> Iterator[Node]:

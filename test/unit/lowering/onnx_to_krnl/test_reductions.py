@@ -54,7 +54,22 @@ def nodes() -> Iterator[Node]:
             yield Node(operator, [half], {"axis": axis}, rtol=1e-2)
 
 
-@pytest.mark.parametrize("node", list(nodes()), ids=str)
+def of_integers() -> Iterator[Node]:
+    """Roots and logarithms of integers are those of reals, towards 0: the reference has none or overflows."""
+    for dtype in ("int32", "int64", "uint32"):
+        x = np.array([[70_000, 60_000, 1], [5, 12, 0]]).astype(dtype)
+        reals = np.asarray(x, np.float64)
+        small = np.array([[9, 10, 8], [5, 12, 0]]).astype(dtype)
+        for operator, given, known in (
+            ("ReduceL2", x, np.sqrt((reals**2).sum(1))),
+            ("ReduceLogSum", x, np.log(reals.sum(1))),
+            ("ReduceLogSumExp", small, np.log(np.exp(np.asarray(small, np.float64)).sum(1))),
+        ):
+            wanted = [known.astype(dtype)]
+            yield Node(operator, [given, AXES[1:]], {"keepdims": 0}, opset=18, expected=wanted)
+
+
+@pytest.mark.parametrize("node", [*nodes(), *of_integers()], ids=str)
 def test_native_nodes_give_what_the_reference_gives(node: Node):
     check(node)
 

@@ -45,6 +45,31 @@ def test_a_branch_reads_what_is_around_it(condition: bool):
     assert [line.where for line in session.report()].count("session") == 1
 
 
+FITS_SOMETIMES = """
+model (bool c, float[n,2] x) => (float[n,2] y) {
+  y = If(c) <
+    then_branch = left () => (float[n,2] a) { a = Neg(x) },
+    else_branch = right () => (float[n,2] b) {
+      t = Constant<value = float[3,2] {1, 2, 3, 4, 5, 6}>()
+      [sum] b = Add(x, t)
+    }
+  >
+}
+"""
+
+
+def test_a_branch_that_the_sizes_do_not_fit_is_an_error_only_if_it_is_taken():
+    session = session_of(FITS_SOMETIMES)
+    x = np.ones((2, 2), np.float32)
+    for _ in range(2):
+        given = session.run(None, {"c": np.array(True), "x": x})[0]
+        np.testing.assert_array_equal(numbers(given), -x)
+    with pytest.raises(XonncError, match="sum: "):
+        session.run(None, {"c": np.array(False), "x": x})
+    given = session.run(None, {"c": np.array(False), "x": np.zeros((3, 2), np.float32)})[0]
+    np.testing.assert_array_equal(numbers(given).reshape(-1), range(1, 7))
+
+
 LOOP = """
 model (int64 m, bool c, float[3] x) => (float[3] total, float[n,3] each) {
   total, each = Loop(m, c, x) <

@@ -1,0 +1,94 @@
+"""Operators that have kernels of wider floats alone: their operands widened, their results rounded, once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import bf16, f16, f32, f64
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from xonnc.dialects.krnl.types import is_integer
+from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.dialects.onnx.locations import derived
+from xonnc.dialects.onnx.ops import nn, reduction, rnn
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.ops.extra import BatchNormalizationInferenceModeOp
+from xonnc.dialects.onnx.ops.tensor import CastOp
+from xonnc.dialects.onnx.types import NONE, element_type, numpy_dtype, static_shape, tensor_type
+from xonnc.lowering.onnx_to_krnl.layouts import constant_of
+from xonnc.rewriting.editing import retype
+
+OF_HALVES = (
+    BatchNormalizationInferenceModeOp,
+    nn.ConvOp,
+    nn.ConvTransposeOp,
+    nn.LRNOp,
+    rnn.GRUOp,
+    rnn.LSTMOp,
+    rnn.RNNOp,
+)
+"""What sums up many numbers: of f16 and bf16 in f32."""
+
+OF_INTEGERS = (
+    reduction.ReduceL2Op,
+    reduction.ReduceL2V13Op,
+    reduction.ReduceLogSumOp,
+    reduction.ReduceLogSumV13Op,
+    reduction.ReduceLogSumExpOp,
+    reduction.ReduceLogSumExpV13Op,
+)
+"""Roots and logarithms: of integers in f64, and then towards 0."""
+
+
+def widen(block: Block, pool: DisposablePool) -> None:
+    """Has ops of known shapes compute in floats that there are kernels of."""
+    for op in list(block.ops):
+        if isinstance(op, OF_HALVES):
+            _widen(op, [place for place, value in enumerate(op.operands) if _is_half(value)], f32, pool)
+        elif isinstance(op, OF_INTEGERS) and _is_integer(op.operands[0]):
+            _widen(op, [0], f64, pool)
+
+
+def _is_half(value: SSAValue) -> bool:
+    return element_type(value.type) in (f16, bf16)
+
+
+def _is_integer(value: SSAValue) -> bool:
+    element = element_type(value.type)
+    return element is not None and is_integer(element)
+
+
+def _widen(op: Operation, places: Sequence[int], wide: Attribute, pool: DisposablePool) -> None:
+    """Has an op read the operands at some places, and give results of their type, as `wide` floats."""
+    narrow = {element_type(op.operands[place].type) for place in places}
+    if any(static_shape(value.type) is None for value in (*op.operands, *op.results) if value.type != NONE):
+        return
+    assert op.parent is not None
+    for place in places:
+        made = _widened(op.operands[place], op, wide, pool)
+        op.parent.insert_op_before(made, op)
+        op.operands[place] = made.results[0]
+    for result in op.results:
+        element, shape = element_type(result.type), static_shape(result.type)
+        if shape is not None and element is not None and element in narrow:
+            retype(result, tensor_type(shape, wide))
+            cast = _cast(result, shape, element)
+            cast.location = derived(op.location)
+            op.parent.insert_op_after(cast, op)
+            result.replace_uses_with_if(cast.output, lambda use, cast=cast: use.operation is not cast)
+
+
+def _widened(value: SSAValue, op: Operation, wide: Attribute, pool: DisposablePool) -> Operation:
+    constant, shape = constant_of(value), static_shape(value.type)
+    assert shape is not None
+    if constant is not None:
+        return ConstantOp.from_attr(pool.create(constant.astype(numpy_dtype(wide))), derived(op.location))
+    made = _cast(value, shape, wide)
+    made.location = derived(op.location)
+    return made
+
+
+def _cast(value: SSAValue, shape: tuple[int, ...], element: Attribute) -> CastOp:
+    return CastOp.build(
+        operands=[value], result_types=[tensor_type(shape, element)], properties={"to": element}
+    )

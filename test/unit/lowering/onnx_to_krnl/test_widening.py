@@ -1,0 +1,80 @@
+"""Operators of halves give what they give of f32, rounded once, with constant and fed weights alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+import pytest
+from native_nodes import Node, check
+
+Array = npt.NDArray[np.generic]
+
+RANDOM = np.random.default_rng(23)
+BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+HALF = np.dtype(np.float16)
+ROUNDING = {HALF: 2.0**-10, BFLOAT16: 2.0**-7}
+
+
+def halves(dtype: np.dtype[np.generic], *shape: int) -> Array:
+    return RANDOM.normal(size=shape).astype(np.float32).astype(dtype)
+
+
+def in_f32(
+    operator: str,
+    inputs: Sequence[Array],
+    attributes: Mapping[str, object],
+    dtype: np.dtype[np.generic],
+    constant: Sequence[int],
+    outputs: int = 1,
+    opset: int = 23,
+) -> Node:
+    """A node of halves that is expected to give what its f32 form gives, rounded."""
+    wide = [np.asarray(each, np.float32) for each in inputs]
+    known = Node(operator, wide, attributes, opset=opset, outputs=outputs).wanted()
+    return Node(
+        operator,
+        inputs,
+        attributes,
+        constant,
+        opset,
+        outputs,
+        4 * ROUNDING[dtype],
+        [each.astype(dtype) for each in known],
+    )
+
+
+def nodes() -> Iterator[Node]:
+    for dtype in (HALF, BFLOAT16):
+        for constant in ((), (1, 2)):
+            image = [halves(dtype, 2, 3, 6, 5), halves(dtype, 4, 3, 3, 2), halves(dtype, 4)]
+            yield in_f32("Conv", image, {"pads": [1, 0, 1, 1]}, dtype, constant, opset=22)
+            spread = [halves(dtype, 2, 3, 4, 5), halves(dtype, 3, 2, 3, 2), halves(dtype, 2)]
+            yield in_f32("ConvTranspose", spread, {"strides": [2, 1]}, dtype, constant, opset=22)
+            gates = [halves(dtype, 5, 2, 4), halves(dtype, 1, 12, 4), halves(dtype, 1, 12, 3)]
+            for operator, rows in (("LSTM", 12), ("GRU", 9), ("RNN", 3)):
+                some = [gates[0], gates[1][:, :rows], gates[2][:, :rows]]
+                yield in_f32(operator, some, {"hidden_size": 3}, dtype, constant, 2, opset=22)
+    for constant in ((), (1, 2, 3, 4)):
+        rows = [*(halves(HALF, 3) for _ in range(3)), np.array([0.5, 1, 2], HALF)]
+        yield in_f32("BatchNormalization", [halves(HALF, 2, 3, 5), *rows], {}, HALF, constant, opset=15)
+
+
+@pytest.mark.parametrize("node", list(nodes()), ids=str)
+def test_halves_are_computed_in_f32(node: Node) -> None:
+    check(node)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_batch_norms_of_opset_9_are_not_in_training(dtype: type[np.floating]) -> None:
+    """The reference evaluator takes them to be."""
+    x = RANDOM.normal(size=(2, 3, 4)).astype(dtype)
+    scale, bias, mean, variance = (
+        np.array(row, dtype) for row in ([1, 2, 3], [0, 1, 0], [1, 1, 2], [1, 4, 9])
+    )
+    reals = [np.asarray(each, np.float64).reshape(1, 3, 1) for each in (scale, bias, mean, variance)]
+    known = (x.astype(np.float64) - reals[2]) * reals[0] / np.sqrt(reals[3] + 1e-5) + reals[1]
+    inputs = [x, scale, bias, mean, variance]
+    check(Node("BatchNormalization", inputs, opset=9, rtol=4e-3, expected=[known.astype(dtype)]))
