@@ -98,6 +98,12 @@ class Emitter:
         if not lanes or lanes_of(value):
             return value
         type_ = vector_of(value.type, lanes)
+        if isinstance(owner := value.owner, llvm.ConstantOp):
+            match owner.value:
+                case FloatAttr(value=held) | IntegerAttr(value=held):
+                    return self.number(held.data, type_)
+                case _:
+                    pass
         empty = self.add(llvm.UndefOp(type_))
         first = self.add(llvm.InsertElementOp(empty, value, self.number(0, i32)))
         return self.shuffle(first, [0] * lanes)
