@@ -19,6 +19,7 @@ from typing import IO
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Dialect
 from xdsl.passes import ModulePass
 from xdsl.universe import Universe
 from xdsl.utils.exceptions import DiagnosticException, ParseError
@@ -81,7 +82,18 @@ class PassError(XonncError):
 @cache
 def universe() -> Universe:
     """Dialects, passes and targets of xDSL, ours and all that are installed."""
-    return Universe.get_multiverse()
+    found = Universe.get_multiverse()
+    return Universe(
+        all_dialects={**found.all_dialects, "llvm": _vector_llvm},
+        all_passes=found.all_passes,
+        all_targets=found.all_targets,
+    )
+
+
+def _vector_llvm() -> Dialect:
+    from xonnc.dialects.krnl.vector_llvm import VECTOR_LLVM
+
+    return VECTOR_LLVM
 
 
 def pass_factories() -> dict[str, Callable[[], type[ModulePass]]]:

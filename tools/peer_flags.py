@@ -23,8 +23,7 @@ PASSES: tuple[Tool, ...] = ("onnx-opt", "xonnc emit")
 ALL: tuple[Tool, ...] = ("onnx-opt", "onnx-translate", "xonnc emit")
 SIGNATURE: tuple[Tool, ...] = (*ALL, "xonnc simplify")
 
-NO_CPU = "none, no CPU code is made"
-PROBES = "`--timing` and `--stats` measure passes; compiled models carry no probes"
+PROBES = "`xonnc run --profile` measures the steps of a model, `--timing` and `--stats` passes"
 
 
 @dataclass(frozen=True)
@@ -70,10 +69,18 @@ COMMON = (
         ALL,
         choices=("NONE", "CPU"),
     ),
-    PeerFlag("O0,O1,O2,O3", "common", "accepted; no pass at this level does less or more by it", by=ALL),
-    PeerFlag("mtriple", "common", "accepted without effect: no CPU code is made", "TRIPLE", ALL),
-    PeerFlag("mcpu", "common", "accepted without effect: no CPU code is made", "NAME", ALL),
-    PeerFlag("march", "common", "accepted without effect: no CPU code is made", "NAME", ALL),
+    PeerFlag("O0,O1,O2,O3", "common", "accepted; no pass does less or more by it", by=ALL),
+    PeerFlag(
+        "mtriple", "common", "accepted without effect: code is for systems like this one", "TRIPLE", ALL
+    ),
+    PeerFlag(
+        "mcpu",
+        "common",
+        "the kind of processor that `--EmitLib` and `--EmitObj` are for; no effect on the ONNX level",
+        "NAME",
+        ALL,
+    ),
+    PeerFlag("march", "common", "accepted without effect: `--mcpu` chooses the processor", "NAME", ALL),
     PeerFlag("nnpa-epsilon", "common", "none, it belongs to another accelerator", "NUMBER"),
     PeerFlag("instrument-stage", "common", PROBES, "STAGE"),
     PeerFlag(
@@ -112,17 +119,17 @@ COMMON = (
         "NAMES",
         IMPORT,
     ),
-    PeerFlag("disable-krnl-op-fusion", "common", NO_CPU),
-    PeerFlag("disable-quantization-zero-point", "common", NO_CPU),
-    PeerFlag("enable-krnl-buffer-reuse", "common", "`--dla-allocate` shares the memory of tensors always"),
-    PeerFlag("enable-safe-code-gen", "common", NO_CPU),
+    PeerFlag("disable-krnl-op-fusion", "common", "none, kernels take in what is element-wise always"),
+    PeerFlag("disable-quantization-zero-point", "common", "none, zero points are heeded always"),
+    PeerFlag("enable-krnl-buffer-reuse", "common", "none needed, tensors share memory always"),
+    PeerFlag("enable-safe-code-gen", "common", "none needed, indices are checked always"),
     PeerFlag(
         "shapeInformationUB", "common", "`--shapeInformation` fixes sizes; there are no bounds", "SHAPES"
     ),
     PeerFlag(
         "shapeInformationLB", "common", "`--shapeInformation` fixes sizes; there are no bounds", "SHAPES"
     ),
-    PeerFlag("disable-memref-prefetch", "common", NO_CPU),
+    PeerFlag("disable-memref-prefetch", "common", "none, code prefetches nothing"),
     PeerFlag(
         "decompose-op-in-onnx",
         "common",
@@ -135,7 +142,7 @@ COMMON = (
         ),
     ),
     PeerFlag("linalg-ops", "common", "none, there is no path through linalg", "NAMES"),
-    PeerFlag("disable-eliminate-write-only-alloc", "common", NO_CPU),
+    PeerFlag("disable-eliminate-write-only-alloc", "common", "none, memory has what is read alone"),
     PeerFlag(
         "disable-constant-prop",
         "common",
@@ -143,7 +150,7 @@ COMMON = (
         by=PASSES,
         sets=_folding("disable"),
     ),
-    PeerFlag("disable-count-include-pad", "common", NO_CPU),
+    PeerFlag("disable-count-include-pad", "common", "none, the attribute is heeded always"),
     PeerFlag("j", "common", "accepted without effect: passes run one after the other", "N", ALL),
 )
 
@@ -151,8 +158,8 @@ DRIVER = (
     PeerFlag(
         "EmitONNXBasic,EmitONNXIR,EmitMLIR,EmitLLVMIR,EmitObj,EmitLib,EmitJNI",
         "onnx-mlir",
-        "what to write: the model as imported, or after the passes of the ONNX level;"
-        " the others are code for CPUs and refused",
+        "what to write: the model as imported (onnx-translate knows that alone), after the passes of the ONNX"
+        " level, as kernels, as LLVM IR in MLIR, an object, a library with a C header; nothing for Java",
         by=IMPORT,
     ),
     PeerFlag("disable-recompose", "onnx-mlir", "leaves `recompose-onnx` and its rules out", by=EMIT),
@@ -169,8 +176,12 @@ DRIVER = (
         "do-not-emit-full-mlir-code", "onnx-mlir", "writes only the file with elided constants", by=EMIT
     ),
     PeerFlag("omit-compile-info", "onnx-mlir", "none, files say nothing about the compiler"),
-    PeerFlag("preserveBitcode", "onnx-mlir", NO_CPU),
-    PeerFlag("preserveLLVMIR", "onnx-mlir", NO_CPU),
+    PeerFlag(
+        "preserveBitcode", "onnx-mlir", "`xonnc compile --dump DIR` keeps the IR of each stage, LLVM's too"
+    ),
+    PeerFlag(
+        "preserveLLVMIR", "onnx-mlir", "`xonnc compile --dump DIR` keeps the IR of each stage, LLVM's too"
+    ),
     PeerFlag("preserveMLIR", "onnx-mlir", "`xonnc compile --dump DIR` keeps the IR of each stage"),
     PeerFlag(
         "useOnnxModelTypes",
@@ -207,7 +218,11 @@ DRIVER = (
         ALL,
     ),
     PeerFlag("modelSize", "onnx-mlir", "accepted without effect: there is no limit to choose", "SIZE", EMIT),
-    PeerFlag("store-constants-to-file", "onnx-mlir", "`onnx-translate --external-data=FILE`"),
+    PeerFlag(
+        "store-constants-to-file",
+        "onnx-mlir",
+        "`onnx-translate --external-data=FILE`; code has a `.weight` file",
+    ),
     PeerFlag(
         "constants-to-file-single-threshold", "onnx-mlir", "`onnx-translate --external-data-threshold`", "KB"
     ),
@@ -215,16 +230,36 @@ DRIVER = (
         "constants-to-file-total-threshold", "onnx-mlir", "`onnx-translate --external-data-threshold`", "GB"
     ),
     PeerFlag("v", "onnx-mlir", "tells each pass as it begins", by=PASSES),
-    PeerFlag("Xopt", "onnx-mlir", NO_CPU, "FLAG"),
-    PeerFlag("Xllc", "onnx-mlir", NO_CPU, "FLAG"),
-    PeerFlag("mllvm", "onnx-mlir", NO_CPU, "FLAG"),
+    PeerFlag(
+        "Xopt",
+        "onnx-mlir",
+        "none, LLVM generates code inside the process and optimises nothing before",
+        "FLAG",
+    ),
+    PeerFlag(
+        "Xllc",
+        "onnx-mlir",
+        "none, LLVM generates code inside the process and optimises nothing before",
+        "FLAG",
+    ),
+    PeerFlag(
+        "mllvm",
+        "onnx-mlir",
+        "none, LLVM generates code inside the process and optimises nothing before",
+        "FLAG",
+    ),
     PeerFlag("instrument-ops", "onnx-mlir", PROBES, "OPS"),
     PeerFlag(
         "InstrumentBeforeOp,InstrumentAfterOp,InstrumentReportTime,InstrumentReportMemory",
         "onnx-mlir",
         PROBES,
     ),
-    PeerFlag("parallelize-ops", "onnx-mlir", NO_CPU, "OPS"),
+    PeerFlag(
+        "parallelize-ops",
+        "onnx-mlir",
+        "`xonnc.compile(…, threads=N)` shares out all loops that are worth it",
+        "OPS",
+    ),
     PeerFlag(
         "instrument-signature",
         "onnx-mlir",
@@ -264,9 +299,9 @@ DRIVER = (
         by=PASSES,
         sets=(("onnx-op-transform", "onnx-op-transform-report"),),
     ),
-    PeerFlag("parallel", "onnx-mlir", NO_CPU),
-    PeerFlag("disable-simd", "onnx-mlir", NO_CPU),
-    PeerFlag("enable-fast-math", "onnx-mlir", NO_CPU),
+    PeerFlag("parallel", "onnx-mlir", "`xonnc.compile(…, threads=N)` runs on several threads"),
+    PeerFlag("disable-simd", "onnx-mlir", "none; `--mcpu=portable` has the shortest vectors"),
+    PeerFlag("enable-fast-math", "onnx-mlir", "none, results are those of ONNX to rounding"),
     PeerFlag(
         "simd-data-layout",
         "onnx-mlir",
@@ -277,8 +312,8 @@ DRIVER = (
             ("onnx-op-transform", "onnx-op-transform-simd-data-layout"),
         ),
     ),
-    PeerFlag("ops-for-call", "onnx-mlir", NO_CPU, "OPS"),
-    PeerFlag("verifyInputTensors", "onnx-mlir", "`xonnc simulate` checks its inputs always"),
+    PeerFlag("ops-for-call", "onnx-mlir", "none, every operator is a call of a kernel", "OPS"),
+    PeerFlag("verifyInputTensors", "onnx-mlir", "sessions and `xonnc simulate` check their inputs always"),
     PeerFlag("use-linalg-path", "onnx-mlir", "none, there is no path through linalg"),
     PeerFlag("enable-debug-info", "onnx-mlir", "`--mlir-print-debuginfo` writes locations"),
     PeerFlag(
@@ -304,8 +339,8 @@ DRIVER = (
         "N:REGEX",
         EMIT,
     ),
-    PeerFlag("L", "onnx-mlir", NO_CPU, "DIR"),
-    PeerFlag("l", "onnx-mlir", NO_CPU, "LIBRARY"),
+    PeerFlag("L", "onnx-mlir", "none, code needs libm alone", "DIR"),
+    PeerFlag("l", "onnx-mlir", "none, code needs libm alone", "LIBRARY"),
     PeerFlag(
         "config-file",
         "onnx-mlir",
@@ -318,7 +353,7 @@ DRIVER = (
     PeerFlag("profile-ir-with-sig", "onnx-mlir", PROBES, "LEVEL"),
     PeerFlag("opt-report", "onnx-mlir", "`--stats` tells which rules fired", "Parallel|Simd"),
     PeerFlag("enable-timing", "onnx-mlir", "`--timing`: the time of each pass", by=PASSES),
-    PeerFlag("enable-bound-check", "onnx-mlir", NO_CPU),
+    PeerFlag("enable-bound-check", "onnx-mlir", "none needed, indices are checked always"),
     PeerFlag(
         "append-decoding-strategy",
         "onnx-mlir",

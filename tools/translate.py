@@ -122,7 +122,7 @@ def _work(arguments: Sequence[str]) -> int:
         raise UsageError(
             "--EmitONNXIR: onnx-translate optimises nothing; 'xonnc emit' runs the passes of the ONNX level"
             if emitted == "EmitONNXIR"
-            else f"--{emitted}: no CPU code is made; nearest: 'xonnc emit --EmitONNXIR'"
+            else f"--{emitted}: onnx-translate makes no code; 'xonnc emit' does"
         )
     if emitted and args.target_format is None and _format_of(args.output) is None:
         args.target_format = "mlir"

@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from xonnc.dialects.krnl.types import is_integer, is_vector
+from xonnc.dialects.krnl.vector_llvm import FCmpOp, SelectOp
 
 POINTER = llvm.LLVMPointerType()
 FLOATS = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8}
@@ -135,18 +136,11 @@ class Emitter:
 
     def select(self, condition: SSAValue, a: SSAValue, b: SSAValue) -> SSAValue:
         """`a` where the condition holds, else `b`."""
-        return self.add(llvm.SelectOp(condition, a, b))
+        return self.add(SelectOp(condition, a, b))
 
     def fcmp(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
         """Floats compared."""
-        # xDSL 0.74 builds comparisons of numbers alone; its backend writes those of vectors as well.
-        flag = llvm.FCmpPredicateFlag(predicate).to_int()
-        properties: dict[str, Attribute] = {
-            "predicate": IntegerAttr(flag, i64),
-            "fastmathFlags": llvm.FastMathAttr(None),
-        }
-        result = vector_of(i1, lanes_of(a))
-        return self.add(llvm.FCmpOp.create(operands=[a, b], properties=properties, result_types=[result]))
+        return self.add(FCmpOp(a, b, predicate))
 
     def icmp(self, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
         """Integers compared."""

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 import onnx
 
-from xonnc.compiler import new_context
+from xonnc.compiler import Watcher, new_context, nobody
 from xonnc.errors import XonncError
 from xonnc.formats.native.program import Program
 from xonnc.formats.replacing import replacing
@@ -30,11 +30,15 @@ from xonnc.lowering.native_program import Steps
 from xonnc.native import lowered, processor_of
 from xonnc.runtime.native.jit import object_code
 from xonnc.runtime.native.linker import link
+from xonnc.signatures import Signature
 from xonnc.simplifier import simplify
 from xonnc.standard_functions import write_out
 from xonnc.targets.cpu import load_cpu
 
 SUFFIXES = (".so", ".o", ".ll", ".c")
+
+STAGES = ("simplified", "krnl", "llvm", "emitted")
+"""The stages in order: the ONNX level, kernels and calls of them, functions of LLVM (not for C), files."""
 
 MOST_INSIDE = 1 << 28
 """Bytes of constants that objects hold; more are a file of their own, which processes share."""
@@ -62,14 +66,18 @@ def compile_artifact(
     prefix: str = "model",
     no_malloc: bool = False,
     input_shapes: Mapping[str, Sequence[int]] | None = None,
+    signature: Signature | None = None,
+    watch: Watcher = nobody,
 ) -> Artifact:
     """
     Compiles a model to the file `output`, of the kind that its suffix says, and those beside it.
 
     `target` is `cpu`, this processor, or a kind (`avx2`), which this one need not be; C source is for any.
     What the files define begins with `prefix`. C source made with `no_malloc` has its memory in static
-    arrays. Inputs with dynamic sizes need `input_shapes`. Raises `RefusalError` with every operator that
-    has no native code, `XonncError` for a name or suffix that does not fit.
+    arrays. Inputs with dynamic sizes need `input_shapes`, by their names, or a `signature`, by their places.
+    `watch` is shown the module after each stage of `STAGES` but the last, and may raise to stop there. Raises
+    `RefusalError` with every operator that has no native code, `XonncError` for a name or suffix that does
+    not fit.
     """
     path = Path(output)
     if path.suffix not in SUFFIXES:
@@ -79,10 +87,17 @@ def compile_artifact(
     if no_malloc and path.suffix != ".c":
         raise XonncError(f"{path}: memory in static arrays is for C source; -o {path.with_suffix('.c')}")
     processor = load_cpu("portable") if path.suffix == ".c" else processor_of(target, needs_host=False)
-    module = simplify(model, input_shapes=input_shapes, inline_functions=True, fold_overridable=True).module
+    module = simplify(
+        model,
+        input_shapes=input_shapes,
+        inline_functions=True,
+        signature=signature,
+        fold_overridable=True,
+    ).module
     context = new_context()
     write_out(module, context, lambda op: not has_kernel(op))
-    program, rows, kernels = lowered(module, processor, context)
+    watch("simplified", module)
+    program, rows, kernels = lowered(module, processor, context, watch)
     require_whole(program, path.name)
     layout = layout_of(program)
     steps: Steps = [(f"{prefix}_{name}", row) for name, row in rows]
@@ -95,7 +110,9 @@ def compile_artifact(
             source += f"_Alignas(64) unsigned char {prefix}_arena[{max(64, program.arena)}];\n"
         files[path] = _write(path, source.encode())
     else:
-        text = llvm_text(llvm_module(kernels, steps, processor.vector_bytes))
+        code = llvm_module(kernels, steps, processor.vector_bytes)
+        watch("llvm", code)
+        text = llvm_text(code)
         text += entry_text([name for name, _ in steps], layout, prefix)
         if path.suffix == ".ll":
             files[path] = _write(path, text.encode())

@@ -121,7 +121,7 @@ def read_model(
     module = import_model(Path(path), context, inline_functions=True)
     set_images(module, images or {})
     imported, opset = summary(module), _opset(module)
-    seen = watch or _nobody
+    seen = watch or nobody
     seen("onnx", module)
     for name in ("simplify-onnx", "decompose-quantized-onnx"):
         XONNC_UNIVERSE.all_passes[name]()().apply(context, module)
@@ -143,5 +143,5 @@ def _opset(module: ModuleOp) -> int:
     raise XonncError("the model names no opset of ai.onnx")
 
 
-def _nobody(stage: str, module: ModuleOp) -> None:
+def nobody(stage: str, module: ModuleOp) -> None:
     """Watches nothing."""

@@ -17,7 +17,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from xonnc.compiler import new_context
+from xonnc.compiler import Watcher, new_context, nobody
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.elements.cycles import without_cycle_collection
 from xonnc.errors import XonncError, near
@@ -168,10 +168,11 @@ def _loaded(stored: Stored, threads: int) -> Executable:
 
 
 def lowered(
-    module: ModuleOp, processor: CpuTarget, context: Context
+    module: ModuleOp, processor: CpuTarget, context: Context, watch: Watcher = nobody
 ) -> tuple[Program, Steps, Sequence[FuncOp]]:
-    """A module as a program, the functions of its native steps, and the kernels they call."""
+    """A module as a program, the functions of its native steps, and the kernels; `watch` sees the krnl."""
     with without_cycle_collection():
         reasons = lower_module(module, processor, DisposablePool.of(context))
+    watch("krnl", module)
     program, steps = read_program(module, reasons)
     return program, steps, [op for op in module.ops if isinstance(op, FuncOp)][1:]

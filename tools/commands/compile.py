@@ -6,16 +6,14 @@ import argparse
 import json
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xonnc.errors import RefusalError, XonncError
-from xonnc.formats.replacing import replacing
 from xonnc.runtime.calibration import METHODS
-from xonnc.tools.commands import image_options, native_code
+from xonnc.tools.commands import image_options, native_code, stages
 from xonnc.tools.console import plural, progress, quantity, row, size
-from xonnc.tools.files import require_folder, stage_file
+from xonnc.tools.files import require_folder
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -27,10 +25,6 @@ if TYPE_CHECKING:
     from xonnc.lowering.report import CompileReport
     from xonnc.packages import CompiledPackage
     from xonnc.tools.console import Step
-
-
-class _Stop(Exception):
-    """The stage asked for is reached."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,13 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--save-calib", type=Path, metavar="FILE", help="write the calibration table")
     image_options.add_arguments(parser)
-    parser.add_argument("--dump", type=Path, metavar="DIR", help="write the IR after each stage to DIR")
-    parser.add_argument(
-        "--stop-after", metavar="STAGE", help="stop after this stage and write its IR to --output"
-    )
-    parser.add_argument(
-        "--elide-larger", type=int, metavar="N", help="leave constants of over N elements out of dumped IR"
-    )
+    stages.add_arguments(parser)
     parser.add_argument("--dry-run", action="store_true", help="report only, write nothing")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.add_argument("-v", "--verbose", action="store_true", help="report every layer")
@@ -97,16 +85,11 @@ def run(args: argparse.Namespace) -> int:
     if native_code.is_for_cpu(args):
         return native_code.run(args)
     args.target = args.target or "nv_full"
-    if args.stop_after and args.stop_after not in STAGES:
-        raise XonncError(f"--stop-after {args.stop_after}: no such stage; there are {', '.join(STAGES)}")
-    stops_early = args.stop_after not in (None, STAGES[-1])
     output: Path | None = args.output
-    if stops_early and output is None:
+    if stages.prepare(args, STAGES) and output is None:
         output = args.model.with_suffix(".mlir")
     if not args.dry_run:
         require_folder(output or args.model)
-    if args.dump:
-        args.dump.mkdir(parents=True, exist_ok=True)
     wants_package = args.package or (output is not None and output.suffix == SUFFIX)
     if args.require_dla and wants_package and not args.package:
         raise XonncError(
@@ -116,9 +99,8 @@ def run(args: argparse.Namespace) -> int:
         if wants_package or (output is None and not args.require_dla):
             return _run_package(args, output)
         return _run_loadable(args, output or args.model.with_suffix(".nvdla"))
-    except _Stop:
-        if not args.quiet:
-            print(f"stopped after {args.stop_after}" + ("" if args.dry_run else f", wrote {output}"))
+    except stages.Stopped:
+        stages.tell_stop(args, None if args.dry_run else output)
         return 0
 
 
@@ -215,21 +197,10 @@ class _Options:
         return progress(f"compiling {self._args.model.name}", self._args.quiet)
 
     def watch(self, step: Step) -> Watcher:
-        """Dumps what is asked for; `_Stop` once the last stage wanted is written to the output."""
+        """Dumps what is asked for, and stops after the last stage wanted."""
         from xonnc.compiler import STAGES
 
-        args = self._args
-
-        def watch(stage: str, module: ModuleOp) -> None:
-            step(STAGES.index(stage) + 1, len(STAGES), stage)
-            if args.dump:
-                write_ir(module, stage_file(args.dump, STAGES, stage), args.elide_larger)
-            if stage == args.stop_after:
-                if self._output:
-                    write_ir(module, self._output, args.elide_larger)
-                raise _Stop
-
-        return watch
+        return stages.watcher(self._args, STAGES, self._output, step)
 
     def calibrate(self, step: Step) -> Calibrate | None:
         """Finds the ranges, once, if the model is to be rounded."""
@@ -259,15 +230,6 @@ def _ranges(args: argparse.Namespace, module: ModuleOp, step: Callable[[int, int
     if args.save_calib:
         write_calibration(args.save_calib, found)
     return found
-
-
-def write_ir(module: ModuleOp, path: Path, elide_larger: int | None = None) -> None:
-    """Writes a module with its locations, through a temporary file."""
-    from xonnc.dialects.onnx.assembly import OnnxPrinter
-
-    with replacing(path) as file, TextIOWrapper(file, encoding="utf-8") as text:
-        OnnxPrinter(stream=text, print_debuginfo=True, elide_larger=elide_larger).print_op(module)
-        text.write("\n")
 
 
 def report(model: Path, compilation: Compilation) -> None:

@@ -1,4 +1,4 @@
-"""`xonnc emit`: what onnx-mlir writes for `--EmitONNXBasic` and `--EmitONNXIR`, with its options."""
+"""`xonnc emit`: what onnx-mlir writes for its options `--Emit…`, with the others that it has."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from xonnc.formats.replacing import replacing
+from xonnc.tools.commands.stages import Stopped
 from xonnc.tools.files import require_folder
 from xonnc.tools.pass_flags import ALIASES, UsageError, near
 from xonnc.tools.peer_flags import Tool, peer_flags
@@ -32,6 +33,20 @@ ELIDED_ABOVE = 10
 
 HYBRID = "onnx-hybrid-transform"
 
+CODE = {"EmitObj": ".o", "EmitLib": ".so"}
+"""What is written as code for the CPU, and how its file ends."""
+
+TEXTS = {"EmitMLIR": "krnl", "EmitLLVMIR": "llvm"}
+"""What is written as IR on the way to such code, and the stage it is taken from."""
+
+KINDS = {".o": "Object file", ".so": "Shared library", ".h": "Header", ".weight": "Constants"}
+
+OF_CODE = (
+    *("mcpu", "maccel", "j", "modelSize", "shapeInformation", "dimParams", "preserveLocations", "printIR"),
+    *("do-not-emit-full-mlir-code", "customEnvFlags", "config-file", "save-config-file"),
+)
+"""Options that code for the CPU is made by, or that mean nothing to it."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
@@ -42,7 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         type=Path,
         metavar="BASE",
-        help="writes BASE.onnx.mlir, and BASE.tmp without constants (default: the model's name)",
+        help="writes BASE.onnx.mlir, and BASE.tmp without constants; BASE.o or BASE.so, and BASE.h, for "
+        "--EmitObj and --EmitLib (default: the model's name)",
     )
 
 
@@ -50,10 +66,14 @@ def run(args: argparse.Namespace) -> int:
     """Imports, runs the passes, writes and tells what was written."""
     peer: PeerSettings = args.peer
     emitted = peer.chosen(peer_flags()["EmitONNXIR"].spellings) or "EmitONNXIR"
-    if emitted not in ("EmitONNXBasic", "EmitONNXIR"):
-        raise UsageError(f"--{emitted}: no CPU code is made; nearest: --EmitONNXIR")
+    if emitted == "EmitJNI":
+        raise UsageError(
+            f"--{emitted}: nothing is made for Java; nearest: --EmitLib, which has a C interface"
+        )
     base: Path = args.output or args.model.with_suffix("")
     require_folder(base)
+    if emitted in (*CODE, *TEXTS):
+        return _compile(args.model, base, emitted, peer)
     passes = list(_passes(peer)) if emitted == "EmitONNXIR" else []
     signature = signature_of(peer)
     ctx, module = _imported(args.model, peer)
@@ -68,6 +88,35 @@ def run(args: argparse.Namespace) -> int:
     if peer.on("printIR"):
         _print(module, sys.stdout, peer, None)
     _write(module, base, peer)
+    return 0
+
+
+def _compile(model: Path, base: Path, emitted: str, peer: PeerSettings) -> int:
+    """Compiles for the CPU, writes code or the IR of the stage asked for, and tells what was written."""
+    from xonnc.artifacts import compile_artifact
+
+    chosen = (*peer_flags()["EmitONNXIR"].spellings, *peer_flags()["O3"].spellings, *OF_CODE)
+    unused = next((name for name in peer.values if name not in chosen), None)
+    if unused is not None:
+        raise UsageError(
+            f"--{unused} is for --EmitONNXIR; with --{emitted} the model goes through 'xonnc simplify'"
+        )
+
+    def watch(stage: str, module: ModuleOp) -> None:
+        if stage == TEXTS.get(emitted):
+            if peer.on("printIR"):
+                _print(module, sys.stdout, peer, None)
+            _write(module, base, peer)
+            raise Stopped
+
+    output = base.with_name(base.name + CODE.get(emitted, ".ll"))
+    signature, target = signature_of(peer), peer.text("mcpu") or "cpu"
+    try:
+        artifact = compile_artifact(model, output, target, signature=signature, watch=watch)
+    except Stopped:
+        return 0
+    for path in artifact.files:
+        print(f"{KINDS[path.suffix]} written to:\n\t{path}\n")
     return 0
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xonnc.errors import XonncError
+from xonnc.tools.commands import stages
 from xonnc.tools.commands.simplify import named_shape
 from xonnc.tools.console import plural, progress, row, size
 from xonnc.tools.files import require_folder
@@ -23,8 +24,6 @@ NOT_FOR_CODE = {
     "calibrate": "--calibrate",
     "calib": "--calib",
     "save_calib": "--save-calib",
-    "dump": "--dump",
-    "stop_after": "--stop-after",
     "input_format": "--input-format",
 }
 """Options that are of the NVDLA."""
@@ -57,12 +56,13 @@ def is_for_cpu(args: argparse.Namespace) -> bool:
 
     targets = ("cpu", *cpu_names())
     is_code = args.output is not None and args.output.suffix in SUFFIXES
+    is_text = args.stop_after is not None and args.target in targets
     if not is_code and args.target not in targets:
         if args.no_malloc or args.input_shape:
             option = "--no-malloc" if args.no_malloc else "--input-shape"
             raise XonncError(f"{option} is for native code: -o model{' or -o model'.join(SUFFIXES)}")
         return False
-    if not is_code and args.output is not None:
+    if not is_code and not is_text and args.output is not None:
         raise XonncError(f"{args.output}: native code is written to {', '.join(SUFFIXES)}")
     if args.target not in (None, *targets):
         raise XonncError(f"{args.output}: code for {args.target}; targets of it are {', '.join(targets)}")
@@ -74,21 +74,27 @@ def is_for_cpu(args: argparse.Namespace) -> bool:
 
 def run(args: argparse.Namespace) -> int:
     """Compiles, writes and reports."""
-    from xonnc.artifacts import compile_artifact
+    from xonnc.artifacts import STAGES, compile_artifact
 
-    output: Path = args.output or args.model.with_suffix(".so")
     if args.dry_run:
         raise XonncError("--dry-run is for NVDLA targets, not for native code")
+    is_text = stages.prepare(args, STAGES)
+    output: Path = args.output or args.model.with_suffix(".mlir" if is_text else ".so")
     require_folder(output)
-    with progress(f"compiling {args.model.name}", args.quiet):
-        artifact = compile_artifact(
-            args.model,
-            output,
-            args.target or "cpu",
-            prefix=args.prefix,
-            no_malloc=args.no_malloc,
-            input_shapes=dict(args.input_shape) or None,
-        )
+    try:
+        with progress(f"compiling {args.model.name}", args.quiet) as step:
+            artifact = compile_artifact(
+                args.model,
+                output.with_suffix(".ll") if is_text else output,
+                args.target or "cpu",
+                prefix=args.prefix,
+                no_malloc=args.no_malloc,
+                input_shapes=dict(args.input_shape) or None,
+                watch=stages.watcher(args, STAGES, output, step),
+            )
+    except stages.Stopped:
+        stages.tell_stop(args, output)
+        return 0
     if args.json:
         print(json.dumps(_as_json(args.model, artifact), indent=2))
     elif not args.quiet:

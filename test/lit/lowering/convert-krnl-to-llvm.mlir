@@ -109,3 +109,21 @@ func.func private @pairs(%y: memref<1x6x6x8xi32>, %x: memref<1x6x6x2xi8>, %w: me
   }) : (memref<1x6x6x8xi32>, memref<1x6x6x2xi8>, memref<16xi16>, memref<8xi32>) -> ()
   return
 }
+
+// -----
+
+// Elements are chosen by vectors of bits.
+// CHECK-LABEL: llvm.func internal @relu
+// CHECK:         %[[C:.*]] = llvm.fcmp "olt" %{{.*}}, %{{.*}} : vector<16xf32>
+// CHECK:         llvm.select %[[C]], %{{.*}}, %{{.*}} : vector<16xi1>, vector<16xf32>
+func.func private @relu(%y: memref<16xf32>, %x: memref<16xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %l = krnl.define_loops 1
+  krnl.iterate(%l) with (%l -> %i = 0 to 16) {
+    %0 = krnl.load %x[%i] : memref<16xf32>
+    %1 = arith.cmpf olt, %0, %zero : f32
+    %2 = arith.select %1, %zero, %0 : f32
+    krnl.store %2, %y[%i] : memref<16xf32>
+  }
+  return
+}

@@ -11,14 +11,14 @@
 // RUN: not onnx-opt %s --opt-report=Simd 2>&1 | filecheck %s --check-prefix=REPORT
 // RUN: not onnx-opt %s --EmitLib 2>&1 | filecheck %s --check-prefix=EMIT
 
-// Options of onnx-mlir about code for CPUs change nothing here, or are refused with the nearest there is.
+// Options of onnx-mlir about code change nothing here, or are refused with the nearest there is.
 
 // CHECK:    module {
 // CHECK:      "onnx.Relu"(%arg0)
 
 // NNPA:     onnx-opt: option '--maccel' takes NONE, CPU, found 'NNPA'
 // VALUE:    onnx-opt: option '--mcpu' needs a value: NAME
-// PARALLEL: onnx-opt: option '--parallel' of onnx-mlir is not taken; nearest: none, no CPU code is made
+// PARALLEL: onnx-opt: option '--parallel' of onnx-mlir is not taken; nearest: `xonnc.compile(…, threads=N)` runs on several threads
 // REPORT:   onnx-opt: option '--opt-report' of onnx-mlir is not taken; nearest: `--stats` tells which rules fired
 // EMIT:     onnx-opt: option '--EmitLib' of onnx-mlir is for onnx-translate and xonnc emit
 func.func @one(%x: tensor<4xf32>) -> tensor<4xf32> {

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from xonnc.tools.driver import COMMANDS, main
+from xonnc.tools.opt import run_opt
 
 SmallModel = Callable[..., Path]
 
@@ -70,6 +71,30 @@ def test_every_stage_is_dumped(model: Path, tmp_path: Path):
         "05-allocated.mlir",
     ]
     assert 'loc("conv1")' in (tmp_path / "dump" / "05-allocated.mlir").read_text()
+
+
+def test_every_stage_of_native_code_is_dumped_and_read_again(model: Path, tmp_path: Path):
+    output, folder = str(tmp_path / "m.so"), tmp_path / "dump"
+    assert main(["compile", str(model), "-o", output, "--dump", str(folder), "-q"]) == 0
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "01-simplified.mlir",
+        "02-krnl.mlir",
+        "03-llvm.mlir",
+    ]
+    code, text = run_opt([str(folder / "02-krnl.mlir"), "--convert-krnl-to-llvm"])[:2]
+    assert code == 0
+    assert "llvm.func internal @conv" in text
+    assert run_opt([str(folder / "03-llvm.mlir")])[0] == 0
+
+
+def test_native_code_stops_after_a_stage(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    output = tmp_path / "stopped.mlir"
+    command = ["compile", str(model), "--target", "cpu", "-o", str(output)]
+    assert main([*command, "--stop-after", "krnl"]) == 0
+    assert f"stopped after krnl, wrote {output}" in capsys.readouterr().out
+    assert '"krnl.call"' in output.read_text()
+    assert main([*command, "--stop-after", "allocated"]) == 1
+    assert "no such stage; there are simplified, krnl, llvm, emitted" in capsys.readouterr().err
 
 
 def test_compiling_stops_after_a_stage(model: Path, tmp_path: Path):

@@ -128,10 +128,33 @@ def test_the_flags_of_a_run_are_kept_and_read(model: Path, tmp_path: Path):
     assert 'loc("gelu")' in emitted(model, f"--config-file={file}", "-o", str(model.with_name("m")))
 
 
+def test_code_and_the_stages_before_it(model: Path, capsys: pytest.CaptureFixture[str]):
+    assert '"krnl.call"' in emitted(model, "--EmitMLIR")
+    assert "llvm.func" in emitted(model, "--EmitLLVMIR", "-O3", "--mcpu=portable")
+    for option, suffix, start in (("--EmitObj", ".o", b"\x7fELF"), ("--EmitLib", ".so", b"\x7fELF")):
+        assert main(["emit", str(model), option]) == 0
+        file = model.with_suffix(suffix)
+        assert f"written to:\n\t{file}" in capsys.readouterr().out
+        assert file.read_bytes().startswith(start)
+    assert "model_run" in model.with_suffix(".h").read_text()
+
+
+def test_sizes_of_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    model = tmp_path / "open.onnx"
+    text = '<ir_version: 8, opset_import: ["" : 17]> g (float[n, 4] x) => (float[n, 4] y) { y = Relu(x) }'
+    model.write_bytes(onnx.parser.parse_model(text).SerializeToString())
+    assert main(["emit", str(model), "--EmitLib"]) == 1
+    assert "a size of [?, 4] is not known" in capsys.readouterr().err
+    assert main(["emit", str(model), "--EmitLib", "--shapeInformation=0:3x4"]) == 0
+    assert "3, 4" in model.with_suffix(".h").read_text()
+
+
 @pytest.mark.parametrize(
     ("options", "code", "problem"),
     [
-        (["--EmitLib"], 2, "--EmitLib: no CPU code is made; nearest: --EmitONNXIR; see"),
+        (["--EmitJNI"], 2, "--EmitJNI: nothing is made for Java; nearest: --EmitLib"),
+        (["--EmitLib", "--disable-recompose"], 2, "--disable-recompose is for --EmitONNXIR; with --EmitLib"),
+        (["--EmitObj", "--mcpu=z16"], 1, "z16"),
         (["--parallel"], 2, "option '--parallel' of onnx-mlir is not taken; nearest: "),
         (["--report-heap-before=csee"], 2, "no pass 'csee'; did you mean 'cse'?"),
         (

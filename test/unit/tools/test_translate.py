@@ -241,7 +241,7 @@ def test_options_of_onnx_mlir(
     [
         ("--allowSorting=false", 1, "second: the node stands before one that it reads"),
         ("--EmitONNXIR", 2, "'xonnc emit' runs the passes of the ONNX level"),
-        ("--EmitLib", 2, "--EmitLib: no CPU code is made; nearest: 'xonnc emit --EmitONNXIR'"),
+        ("--EmitLib", 2, "--EmitLib: onnx-translate makes no code; 'xonnc emit' does"),
         ("--parallel", 2, "option '--parallel' of onnx-mlir is not taken; nearest: "),
         ("--onnx-op-stats=TXT", 2, "option '--onnx-op-stats' of onnx-mlir is for onnx-opt and xonnc emit"),
     ],

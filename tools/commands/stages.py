@@ -1,0 +1,76 @@
+"""What `xonnc compile` shows of the stages of a compilation: IR that is dumped, and where it stops."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from io import TextIOWrapper
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xonnc.errors import XonncError, near
+from xonnc.formats.replacing import replacing
+from xonnc.tools.files import stage_file
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from xonnc.compiler import Watcher
+    from xonnc.tools.console import Step
+
+
+class Stopped(Exception):
+    """The stage asked for is reached, and its IR written."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options about stages."""
+    parser.add_argument("--dump", type=Path, metavar="DIR", help="write the IR after each stage to DIR")
+    parser.add_argument(
+        "--stop-after", metavar="STAGE", help="stop after this stage and write its IR to --output"
+    )
+    parser.add_argument(
+        "--elide-larger", type=int, metavar="N", help="leave constants of over N elements out of dumped IR"
+    )
+
+
+def prepare(args: argparse.Namespace, stages: Sequence[str]) -> bool:
+    """Makes the folder of dumps; whether compiling stops early. Unknown stages are refused."""
+    if args.stop_after and args.stop_after not in stages:
+        hint = near(args.stop_after, stages)
+        raise XonncError(
+            f"--stop-after {args.stop_after}: no such stage{hint}; there are {', '.join(stages)}"
+        )
+    if args.dump:
+        args.dump.mkdir(parents=True, exist_ok=True)
+    return args.stop_after not in (None, stages[-1])
+
+
+def watcher(args: argparse.Namespace, stages: Sequence[str], output: Path | None, step: Step) -> Watcher:
+    """Dumps what is asked for; `Stopped` once the last stage wanted is written to the output."""
+
+    def watch(stage: str, module: ModuleOp) -> None:
+        step(stages.index(stage) + 1, len(stages), stage)
+        if args.dump:
+            write_ir(module, stage_file(args.dump, stages, stage), args.elide_larger)
+        if stage == args.stop_after:
+            if output:
+                write_ir(module, output, args.elide_larger)
+            raise Stopped
+
+    return watch
+
+
+def tell_stop(args: argparse.Namespace, output: Path | None) -> None:
+    """What became of a compilation that stopped."""
+    if not args.quiet:
+        print(f"stopped after {args.stop_after}" + (f", wrote {output}" if output else ""))
+
+
+def write_ir(module: ModuleOp, path: Path, elide_larger: int | None = None) -> None:
+    """Writes a module with its locations, through a temporary file."""
+    from xonnc.dialects.onnx.assembly import OnnxPrinter
+
+    with replacing(path) as file, TextIOWrapper(file, encoding="utf-8") as text:
+        OnnxPrinter(stream=text, print_debuginfo=True, elide_larger=elide_larger).print_op(module)
+        text.write("\n")
