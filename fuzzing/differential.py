@@ -59,6 +59,15 @@ class Original:
         if not self.runs:
             raise reasons[0] if reasons else XonncError("no inputs to run the model on")
 
+    def by_reference(self, feeds: Feeds) -> Outputs | None:
+        """What the reference evaluator gives, if it was onnxruntime that was asked and both run the model."""
+        if self.engine.by_reference:
+            return None
+        try:
+            return Engine(self.model, by_reference=True).run(feeds)
+        except XonncError:
+            return None
+
     def nudged(self, feeds: Feeds) -> list[Outputs]:
         """Outputs for inputs, and with constants, that are a few roundings away."""
         generator = np.random.default_rng(0)
@@ -107,9 +116,25 @@ def _difference(original: Original, made: onnx.ModelProto, level: str) -> Failur
         except XonncError as error:
             return Failure(level, DOES_NOT_RUN, str(error))
         wrong = disagreement(expected, found, lambda feeds=feeds: original.nudged(feeds))
-        if wrong:
+        if wrong and not _same_by_reference(original, made, feeds):
             return Failure(level, DIFFERS, wrong)
     return None
+
+
+def _same_by_reference(original: Original, made: onnx.ModelProto, feeds: Feeds) -> bool:
+    """
+    Whether the reference evaluator, unlike onnxruntime, finds no difference.
+
+    Kernels of onnxruntime for the same maths differ where numbers overflow on the way, or in a zero's sign.
+    """
+    expected = original.by_reference(feeds)
+    if expected is None:
+        return False
+    try:
+        found = Engine(made, by_reference=True).run(feeds)
+    except XonncError:
+        return False
+    return not disagreement(expected, found, lambda: original.nudged(feeds))
 
 
 def _interface_change(before: onnx.ModelProto, after: onnx.ModelProto) -> str:
