@@ -82,7 +82,7 @@ def calibration(name: str, images: int) -> Callable[[ModuleOp], Ranges]:
     """Finds a network's ranges: those kept from before, else those of generated images, which are kept."""
 
     def ranges(module: ModuleOp) -> Ranges:
-        table = folder() / name / f"calibration_{images}.json"
+        table = folder() / name / f"channels_{images}.json"
         if table.exists():
             name_values(module)
             return read_calibration(table)

@@ -7,8 +7,9 @@
 ```
 gets one pair on `%x` and one behind `%r`: what happens between two roundings is one pass of the engines.
 
-Weights are left to the lowering. What rounding them adds to every result on average, the mean of each channel
-of the input being known, is taken from the bias (Nagel et al., 2019, §4.2).
+Channels are scaled first where the table tells their extremes (`lowering/equalization.py`). Weights are left
+to the lowering. What rounding them adds to every result on average, the mean of each channel of the input
+being known, is taken from the bias (Nagel et al., 2019, §4.2).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from xdsl.rewriter import InsertPoint
 
 from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.elements import DisposablePool, elements_array
-from xonnc.dialects.onnx.locations import UNKNOWN, derived, describe, node_location, node_name, output_names
+from xonnc.dialects.onnx.locations import UNKNOWN, derived, node_location, node_name, output_names
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
@@ -80,10 +81,11 @@ from xonnc.dialects.onnx.types import NONE, element_type, element_type_of, is_ra
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.calibration import Range, Ranges, read_calibration
 from xonnc.formats.nvdla.quantization import LARGEST
-from xonnc.lowering.interface_names import argument_names, given_names
+from xonnc.lowering.equalization import equalize
 from xonnc.lowering.onnx_to_dla.integers import nearest_kernels
 from xonnc.lowering.onnx_to_dla.lowering import FLOATS, Array
 from xonnc.lowering.scores import are_scores
+from xonnc.lowering.value_ranges import ValueRanges
 
 BOUNDS = (ClipOp, ReluOp)
 """Ops that are part of the rounding behind them."""
@@ -152,13 +154,23 @@ def quantize(module: ModuleOp, ranges: Ranges, pool: DisposablePool) -> None:
         return
     missing: list[str] = []
     for function in [op for op in module.walk() if isinstance(op, FuncOp)]:
-        missing += _Rounding(function, ranges, pool).run()
+        known = ValueRanges(function, ranges)
+        equalize(function, known, pool)
+        missing += _Rounding(function, known, pool).run()
     if missing:
         raise XonncError(
             f"no range in the calibration table for {', '.join(missing[:8])}"
             + (f" and {len(missing) - 8} more" if len(missing) > 8 else "")
             + "; calibrate with this model"
         )
+
+
+def equalized(module: ModuleOp, ranges: Ranges) -> ModuleOp:
+    """A copy of `module` as `quantize` rounds it: its channels scaled, its biases as they were."""
+    twin = module.clone()
+    for function in [op for op in twin.walk() if isinstance(op, FuncOp)]:
+        equalize(function, ValueRanges(function, ranges), DisposablePool())
+    return twin
 
 
 def is_quantized(module: ModuleOp) -> bool:
@@ -199,9 +211,8 @@ class Pair:
 class _Rounding:
     """The pairs of one function."""
 
-    def __init__(self, function: FuncOp, ranges: Ranges, pool: DisposablePool):
+    def __init__(self, function: FuncOp, ranges: ValueRanges, pool: DisposablePool):
         self._block: Block = function.body.block
-        self._names = _interface_names(function)
         self._ranges = ranges
         self._pool = pool
         self._pairs: dict[SSAValue | None, Pair] = {}
@@ -218,7 +229,7 @@ class _Rounding:
             if value not in later:
                 self._round(value)
         for op, bias in biases:
-            constant = self._constant(bias, op.location)
+            constant = self._constant(bias, derived(op.location))
             Builder(InsertPoint.before(op)).insert(constant)
             op.operands[2] = constant.output
         return self._missing
@@ -228,7 +239,7 @@ class _Rounding:
         if not isinstance(op, ConvOp | GemmOp):
             return None
         weights, given = _elements(op.operands[1]), _elements(op.operands[2])
-        found = self._range(op.operands[0])
+        found = self._ranges.of(op.operands[0])
         if weights is None or found is None or (given is None and op.operands[2].type != NONE):
             return None
         rows = weights.T if isinstance(op, GemmOp) and not op.transB.value.data else weights
@@ -275,7 +286,7 @@ class _Rounding:
         if pair is None:
             self._unknown.add(value)
             if not (isinstance(value, OpResult) and _source(value.op) in self._unknown):
-                self._missing.append(f"'{self._name(value)}'")
+                self._missing.append(f"'{self._ranges.name(value)}'")
             return
         dtype = np.uint8 if pair.is_unsigned else np.int8
         if isinstance(value, OpResult):
@@ -315,14 +326,11 @@ class _Rounding:
             location=location,
         )
 
-    def _range(self, value: SSAValue) -> Range | None:
-        return self._ranges.get(self._name(value)) or self._ranges.get(self._node(value))
-
     def _pair(self, value: SSAValue) -> Pair | None:
         if isinstance(value, OpResult):
             if (source := _source(value.op)) in self._pairs:
                 return self._pairs[source]
-        found = self._range(value)
+        found = self._ranges.of(value)
         if isinstance(value, OpResult) and isinstance(value.op, SoftmaxOp | SoftmaxV11Op):
             # The emulator's integers are not shifted: shares use the positive ones.
             return Pair(min(found.largest if found else 1.0, 1.0) / LARGEST, False)
@@ -331,15 +339,6 @@ class _Rounding:
             reach = (found.largest - found.least) / 2
             return Pair((reach or 1.0) / LARGEST, False, (found.largest + found.least) / 2)
         return None if found is None else _nearest(found, _meets_padding(value) or _multiplies(value))
-
-    def _name(self, value: SSAValue) -> str:
-        if value in self._names or not isinstance(value, OpResult):
-            return self._names[value]
-        names = output_names(value.op)
-        return names[value.index] if value.index < len(names) else describe(value.op)
-
-    def _node(self, value: SSAValue) -> str:
-        return node_name(value.op) if isinstance(value, OpResult) else ""
 
 
 def _elements(value: SSAValue) -> Array | None:
@@ -389,15 +388,3 @@ def _multiplies(value: SSAValue) -> bool:
 
 def _pads(op: AveragePoolOp) -> bool:
     return any(values_of(op.pads) or ()) or op.ceil_mode.value.data == 1
-
-
-def _interface_names(function: FuncOp) -> dict[SSAValue, str]:
-    """What arguments and returned values are called, whatever the ops that make them call them."""
-    end = function.body.block.last_op
-    returned = end.operands if isinstance(end, ReturnOp) else ()
-    names = zip(returned, given_names(function.res_attrs, len(returned)), strict=True)
-    found: dict[SSAValue, str] = {}
-    for value, name in names:
-        if name:
-            found.setdefault(value, name)
-    return found | dict(zip(function.body.block.args, argument_names(function), strict=True))

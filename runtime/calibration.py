@@ -5,7 +5,7 @@ Ranges of a model's values, from running it on samples with onnxruntime.
 the distribution of the rounded numbers is nearest to that of the exact ones (Kullback-Leibler divergence);
 `mse` where the mean square of what changes is the least.
 Scores of a softmax reach from the greatest of all down to where the lowest of the samples' greatest ones
-leaves them no share, whatever the method. The mean of each channel is noted as well.
+leaves them no share, whatever the method. Mean and extremes of each channel are noted as well.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ METHODS = ("minmax", "percentile", "entropy", "mse")
 BINS = 2048
 KEPT = 0.9999
 """The share of numbers that `percentile` covers."""
+MOST_BEYOND = 1e-3
+"""The share of numbers that `entropy` leaves out at most."""
 LEVELS = 128
 """Steps of symmetric integers on one side of zero."""
 
@@ -36,33 +38,33 @@ LEVELS = 128
 class Histogram:
     """How often magnitudes fall into equal bins up to the largest."""
 
-    least: float
-    largest: float
+    range: Range
     counts: npt.NDArray[np.float64]
-    means: tuple[float, ...] = ()
 
     @staticmethod
     def of(found: Range) -> Histogram:
         """An empty one for numbers in a range."""
-        return Histogram(found.least, found.largest, np.zeros(BINS, np.float64), found.means)
+        return Histogram(found, np.zeros(BINS, np.float64))
 
     def add(self, numbers: Array) -> None:
         """Counts numbers."""
-        reach = max(abs(self.least), abs(self.largest)) or 1.0
+        reach = self.range.magnitude or 1.0
         self.counts += np.histogram(np.abs(numbers), bins=BINS, range=(0.0, reach))[0]
 
     def cut(self, method: str) -> Range:
         """The range that a method chooses."""
-        reach = max(abs(self.least), abs(self.largest)) or 1.0
+        levels = 2 * LEVELS if self.range.least >= 0 else LEVELS
         match method:
             case "percentile":
                 last = _percentile(self.counts)
             case "entropy":
-                last = _least_divergence(self.counts)
+                last = _least_divergence(self.counts, levels)
             case _:
-                last = _least_error(self.counts, 2 * LEVELS if self.least >= 0 else LEVELS)
-        limit = reach * last / BINS
-        return Range(max(self.least, -limit), min(self.largest, limit), self.means)
+                last = _least_error(self.counts, levels)
+        limit = (self.range.magnitude or 1.0) * last / BINS
+        return replace(
+            self.range, least=max(self.range.least, -limit), largest=min(self.range.largest, limit)
+        )
 
 
 def _percentile(counts: Array) -> int:
@@ -71,15 +73,18 @@ def _percentile(counts: Array) -> int:
     return int((below < KEPT * below[-1]).sum()) + 1
 
 
-def _least_divergence(counts: Array) -> int:
+def _least_divergence(counts: Array, levels: int) -> int:
     """How many bins to keep so that rounding them to the levels loses the least information."""
     counts = counts.copy()
     # The bin of zero says nothing about where to cut: ReLUs fill it.
     counts[0] = counts[1]
     if not counts.any():
         return BINS
-    ends = range(LEVELS, BINS + 1, LEVELS // 8)
-    return min(ends, key=lambda end: _divergence(counts, end))
+    beyond: Array = 1 - np.cumsum(counts) / counts.sum()
+    # It says nothing of how far off numbers are that are cut off: those of quiet channels, heaps in a few
+    # bins, would have it cut off the others.
+    ends = [end for end in range(levels, BINS + 1, levels // 8) if beyond[end - 1] <= MOST_BEYOND]
+    return min(ends, key=lambda end: _divergence(counts, end, levels))
 
 
 def _least_error(counts: Array, levels: int) -> int:
@@ -97,20 +102,55 @@ def _least_error(counts: Array, levels: int) -> int:
     return int(min(ends, key=lambda end: error(int(end))))
 
 
-def _divergence(counts: Array, end: int) -> float:
+def _divergence(counts: Array, end: int, count: int) -> float:
     kept = counts[:end].copy()
     kept[-1] += counts[end:].sum()
-    levels = (np.arange(end) * LEVELS) // end
+    levels = (np.arange(end) * count) // end
     filled = counts[:end] > 0
-    sums = np.bincount(levels, counts[:end], LEVELS)
-    holders = np.bincount(levels, filled, LEVELS)
+    sums = np.bincount(levels, counts[:end], count)
+    holders = np.bincount(levels, filled, count)
     rounded = np.where(filled, (sums / np.maximum(holders, 1))[levels], 0.0)
-    if not rounded.sum():
-        return np.inf
-    exact, rounded = kept / kept.sum(), rounded / rounded.sum()
+    # In parts of all numbers on both sides: where most of them are cut off, the last level has but few.
+    exact, rounded = kept / counts.sum(), rounded / counts.sum()
     there = exact > 0
     # What falls on an empty level counts as lost.
-    return float(np.sum(exact[there] * np.log(exact[there] / np.maximum(rounded[there], 1e-9))))
+    found = float(np.sum(exact[there] * np.log(exact[there] / np.maximum(rounded[there], 1e-9))))
+    # Bins of one level that hold the same share differ by chance, the more the fewer numbers there are:
+    # without that, few numbers would be cut to where each bin is a level (Miller and Madow, 1955).
+    return found - (int(filled.sum()) - int((holders > 0).sum())) / (2 * float(counts.sum()))
+
+
+@dataclass
+class _Channels:
+    """Sums of the means of each channel, and its extremes."""
+
+    totals: npt.NDArray[np.float64]
+    lows: npt.NDArray[np.float64]
+    highs: npt.NDArray[np.float64]
+
+    @staticmethod
+    def of(numbers: Array) -> _Channels | None:
+        """Those of one image; `None` for what has no channels or is not finite."""
+        if numbers.ndim < 2 or numbers.shape[0] != 1 or not numbers.size or not np.all(np.isfinite(numbers)):
+            return None
+        others = (0, *range(2, numbers.ndim))
+        low, high = (function(numbers, axis=others).astype(np.float64) for function in (np.min, np.max))
+        return _Channels(numbers.mean(axis=others, dtype=np.float64), low, high)
+
+    def with_image(self, other: _Channels) -> _Channels:
+        """Those of both."""
+        return _Channels(
+            self.totals + other.totals,
+            np.minimum(self.lows, other.lows),
+            np.maximum(self.highs, other.highs),
+        )
+
+    def noted(self, found: Range, images: int) -> Range:
+        """A range that says them."""
+        means, lows, highs = (
+            tuple(numbers.tolist()) for numbers in (self.totals / images, self.lows, self.highs)
+        )
+        return replace(found, means=means, lows=lows, highs=highs)
 
 
 def calibrate(
@@ -133,7 +173,7 @@ def calibrate(
     names = [port.name for port in reference.outputs()]
     runs = len(samples) * (1 if method == "minmax" else 2)
     extremes: dict[str, Range] = {}
-    totals: dict[str, Array] = {}
+    channels: dict[str, _Channels] = {}
     lowest: dict[str, float] = dict.fromkeys(scores or {}, np.inf)
     for number, sample in enumerate(samples, 1):
         for name, numbers in _values(reference, names, sample):
@@ -141,14 +181,14 @@ def calibrate(
             extremes[name] = Range(
                 min(found.least, _extreme(np.min, numbers)), max(found.largest, _extreme(np.max, numbers))
             )
-            if (means := _channel_means(numbers)) is not None:
-                totals[name] = totals[name] + means if name in totals else means
+            if (one := _Channels.of(numbers)) is not None:
+                channels[name] = channels[name].with_image(one) if name in channels else one
             if name in lowest:
                 lowest[name] = min(lowest[name], _extreme(np.max, numbers))
         if step is not None:
             step(number, runs, "ranges")
-    for name, total in totals.items():
-        extremes[name] = replace(extremes[name], means=tuple((total / len(samples)).tolist()))
+    for name, found in channels.items():
+        extremes[name] = found.noted(extremes[name], len(samples))
     counting = {
         name: _of_scores(extremes[name], lowest[name], depth)
         for name, depth in (scores or {}).items()
@@ -179,13 +219,6 @@ def _of_scores(found: Range, lowest: float, depth: float) -> Range:
     """
     largest = found.largest + (found.largest - lowest) / 2
     return replace(found, least=max(found.least, lowest - depth), largest=largest)
-
-
-def _channel_means(numbers: Array) -> npt.NDArray[np.float64] | None:
-    """The mean of each channel of one image; `None` for what has none."""
-    if numbers.ndim < 2 or numbers.shape[0] != 1 or not np.all(np.isfinite(numbers)):
-        return None
-    return numbers.mean(axis=(0, *range(2, numbers.ndim)), dtype=np.float64)
 
 
 def _extreme(function: Callable[[Array], Any], numbers: Array) -> float:

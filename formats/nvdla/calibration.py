@@ -2,8 +2,9 @@
 Ranges of a network's values in the form that NVDLA's compiler reads: JSON, one entry for each value.
 
 `{"conv1": {"scale": 0.0078, "min": 0, "max": 0, "offset": 0}}` means `scale * (q - offset)` for q from -127
-to 127; with `min` and `max`, those say the range. (nvdla/sw: umd/utils/calibdata.) `means`, one for each
-channel, is ours: what rounding weights adds on average is taken from biases again.
+to 127; with `min` and `max`, those say the range. (nvdla/sw: umd/utils/calibdata.) Ours are `means`, `lows`
+and `highs`, one for each channel: what rounding weights adds on average is taken from biases again, and
+channels come to use the steps of 8 bits alike.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,10 @@ class Range:
     largest: float
     means: tuple[float, ...] = ()
     """Of each channel; empty where they are not known."""
+    lows: tuple[float, ...] = ()
+    """The least of each channel."""
+    highs: tuple[float, ...] = ()
+    """The largest of each channel."""
 
     @property
     def magnitude(self) -> float:
@@ -58,14 +63,18 @@ def _range(path: Path, name: str, entry: Any) -> Range:
     try:
         scale, offset = float(entry.get("scale", 0)), float(entry.get("offset", 0))
         least, largest = float(entry.get("min", 0)), float(entry.get("max", 0))
-        means = tuple(float(mean) for mean in entry.get("means", ()))
+        means, lows, highs = (
+            tuple(float(one) for one in entry.get(key, ())) for key in ("means", "lows", "highs")
+        )
     except (AttributeError, TypeError, ValueError):
         raise XonncError(f"{path}: '{name}': {entry!r}; it is an object of scale, or min and max") from None
-    found = Range(least, largest, means)
+    found = Range(least, largest, means, lows, highs)
     if least == largest == 0:
-        found = Range((-LARGEST - offset) * scale + 0.0, (LARGEST - offset) * scale, means)
+        found = Range((-LARGEST - offset) * scale + 0.0, (LARGEST - offset) * scale, means, lows, highs)
     if not all(isfinite(mean) for mean in means):
         raise XonncError(f"{path}: '{name}': means that are no finite numbers")
+    if len(lows) != len(highs) or not all(-inf < a <= b < inf for a, b in zip(lows, highs, strict=True)):
+        raise XonncError(f"{path}: '{name}': lows and highs that are no ranges of channels")
     if not (isfinite(found.least) and isfinite(found.largest) and found.least < found.largest):
         raise XonncError(f"{path}: '{name}': from {found.least:g} to {found.largest:g} is no range")
     return found
@@ -80,6 +89,7 @@ def write_calibration(path: Path, ranges: Ranges) -> None:
             "max": found.largest,
             "offset": 0,
             **({"means": list(found.means)} if found.means else {}),
+            **({"lows": list(found.lows), "highs": list(found.highs)} if found.lows else {}),
         }
         for name, found in ranges.items()
     }

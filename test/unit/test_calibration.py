@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 from onnx import numpy_helper, parser
@@ -114,6 +115,11 @@ def test_values_without_a_range_are_named(network: Path, capsys: pytest.CaptureF
         ('{"x": {"scale": 0}}', "'x': from 0 to 0 is no range"),
         ('{"x": {"min": 0, "max": 1, "means": 3}}', "it is an object of scale, or min and max"),
         ('{"x": {"min": 0, "max": 1, "means": [1e999]}}', "'x': means that are no finite numbers"),
+        (
+            '{"x": {"min": 0, "max": 1, "lows": [0, 1], "highs": [1]}}',
+            "'x': lows and highs that are no ranges",
+        ),
+        ('{"x": {"min": 0, "max": 1, "lows": [2], "highs": [1]}}', "'x': lows and highs that are no ranges"),
         ('{"x": {"min": 2, "max": 1}}', "'x': from 2 to 1 is no range"),
     ],
 )
@@ -216,14 +222,14 @@ DOUBLED = """<ir_version: 8, opset_import: ["" : 17]>
     doubled (float[1, 2, 2] x) => (float[1, 2, 2] y) { y = Add (x, x) }"""
 
 
-def test_means_of_channels(tmp_path: Path):
+def test_means_and_extremes_of_channels(tmp_path: Path):
     samples = [
         {"x": np.array([[[1, 3], [0, 0]]], np.float32)},
         {"x": np.array([[[4, 4], [-2, 0]]], np.float32)},
     ]
     found = values(tmp_path, DOUBLED, samples)
-    assert found["x"] == Range(-2, 4, (3.0, -0.5))
-    assert found["y"] == Range(-4, 8, (6.0, -1.0))
+    assert found["x"] == Range(-2, 4, (3.0, -0.5), (1.0, -2.0), (4.0, 0.0))
+    assert found["y"] == Range(-4, 8, (6.0, -1.0), (2.0, -4.0), (8.0, 0.0))
     write_calibration(tmp_path / "table.json", found)
     assert read_calibration(tmp_path / "table.json") == found
 
@@ -235,6 +241,21 @@ def test_scores_reach_from_above_the_greatest_to_where_they_do_not_count(tmp_pat
     for method in METHODS:
         found = values(tmp_path, DOUBLED, samples, method=method, scores={"y": 3.0})
         assert (found["y"].least, found["y"].largest) == (5.0, 20.0)
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        np.concatenate([[19.98], np.full(1000, 30.0), np.linspace(31, 64, 4000)]),
+        np.concatenate([np.repeat(np.arange(8.0, 9.0, 0.25), 1000), np.linspace(0, 60, 1000)]),
+    ],
+)
+def test_entropy_cuts_off_few(numbers: npt.NDArray[np.float64], tmp_path: Path):
+    """The lowest number alone is like itself; heaps of quiet channels are exact where bins are levels."""
+    text = DOUBLED.replace("1, 2, 2", f"1, 1, {numbers.size}")
+    signed = numbers.astype(np.float32).reshape(1, 1, -1) * np.float32(-1)
+    found = values(tmp_path, text, [{"x": signed}], method="entropy")["y"]
+    assert (2 * signed < found.least).mean() <= 1e-3
 
 
 def test_the_least_error_cuts_what_is_rare(tmp_path: Path):

@@ -98,7 +98,7 @@ class _Rounding:
         from xonnc.calibration import calibrate_module
         from xonnc.formats.nvdla.calibration import read_calibration
         from xonnc.formats.onnx.exporter import export_proto
-        from xonnc.lowering.quantize_onnx import is_quantized, name_values
+        from xonnc.lowering.quantize_onnx import equalized, is_quantized, name_values
 
         if self._args.calib:
             name_values(module)
@@ -106,7 +106,7 @@ class _Rounding:
         else:
             found = calibrate_module(module, self._read(module))
         if self._args.calibrate and not is_quantized(module):
-            self._floats = export_proto(module)
+            self._floats = export_proto(equalized(module, found))
         return found
 
     def watch(self, stage: str, module: ModuleOp) -> None:
