@@ -29,20 +29,24 @@ SPREAD = 64
 Truth = npt.NDArray[np.bool_]
 
 
-def differing(expected: Array, found: Array) -> Truth:
-    """Which elements differ by more than roundings; both of one type and shape."""
+def differing(expected: Array, found: Array, range_: float = 0.0) -> Truth:
+    """
+    Which elements differ by more than roundings; both of one type and shape.
+
+    Roundings are those of the largest number, or of `range_` if numbers as large were computed with.
+    """
     if expected.dtype.kind not in "f":
         return np.asarray(expected != found)
     a, b = expected.astype(np.float64), found.astype(np.float64)
     finite = np.isfinite(a) & np.isfinite(b)
     same = (a == b) | (np.isnan(a) & np.isnan(b))
     with np.errstate(invalid="ignore"):
-        near = finite & (np.abs(a - b) <= _allowed(expected, a))
+        near = finite & (np.abs(a - b) <= _allowed(expected, a, range_))
     return np.asarray(~(same | near))
 
 
-def _allowed(expected: Array, numbers: Array) -> float:
-    largest = float(np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0))
+def _allowed(expected: Array, numbers: Array, range_: float) -> float:
+    largest = float(np.abs(numbers[np.isfinite(numbers)]).max(initial=range_))
     limits = np.finfo(expected.dtype)
     # The largest number of a type cannot be told from infinity: a rounding away it is.
     return ROUNDINGS.get(expected.dtype.name, 256) * float(limits.eps) * largest + float(limits.tiny)

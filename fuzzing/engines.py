@@ -10,6 +10,7 @@ import onnx
 from onnx.reference import ReferenceEvaluator
 
 from xonnc.errors import XonncError
+from xonnc.fuzzing.ancestry import every_node
 from xonnc.fuzzing.generate import Array, Feeds
 from xonnc.runtime.reference import open_session
 
@@ -59,17 +60,40 @@ REFERENCE_FAULTS = (
     ("ConvTranspose", ALWAYS, "is wrong about groups"),
     ("GlobalMaxPool", ALWAYS, "takes the maximum over two axes, however many there are"),
     ("Loop", ALWAYS, "gives the body of a loop the number of the turn as a list"),
+    ("LpPool", ALWAYS, "takes what is no number to be padding"),
     ("MaxPool", ALWAYS, "finds too many windows between uneven pads"),
     ("ReduceSumSquare", ALWAYS, "sums integers of 32 bits into integers of 64"),
 )
 """Operators, the opset from which on the reference evaluator is right, and what is wrong before."""
 
 
+RECURRENT = ("GRU", "LSTM", "RNN")
+LENGTHS = 4
+"""The operand of recurrent operators that says how long each sequence is."""
+
+NAN_FAULTS = {
+    False: ("LpPool", "MaxPool", "ReduceMax", "ReduceMin"),
+    True: ("Gemm",),
+}
+"""
+Operators that give what is no number or something else by where it lies, in onnxruntime and (`True`) in the
+reference evaluator.
+
+For onnxruntime `MaxPool` of [1, NaN] and of [NaN, 1] is 1, but of [[2, NaN], [1, NaN]] NaN; `ReduceMax` of
+[1, NaN, 2] is 2, of [NaN, 1, 2] NaN. Numpy's `dot` of [[inf]] and [[0]] is [[0]], of [[inf, 1]] and
+[[0], [0]] it is [[NaN]].
+"""
+
+
 def _evaluator(model: onnx.ModelProto) -> ReferenceEvaluator:
-    used = {node.op_type for node in model.graph.node}
+    nodes = list(every_node(model))
+    used = {node.op_type for node in nodes}
     for op_type, before, fault in REFERENCE_FAULTS:
         if op_type in used and _opset(model) < before:
             raise XonncError(f"the reference evaluator {fault}")
+    for node in nodes:
+        if node.op_type in RECURRENT and len(node.input) > LENGTHS and node.input[LENGTHS]:
+            raise XonncError("the reference evaluator takes all sequences to be of one length")
     try:
         return ReferenceEvaluator(model)
     except REFERENCE_ERRORS as error:

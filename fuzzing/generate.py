@@ -11,6 +11,7 @@ import numpy.typing as npt
 import onnx
 from onnx import helper
 
+from xonnc.fuzzing.ancestry import names_read
 from xonnc.fuzzing.draft import BOOL, Draft, Input, Shape, Value, new_draft
 from xonnc.fuzzing.themes import (
     casts,
@@ -130,7 +131,7 @@ def _symbols(draft: Draft) -> Symbols:
 
 def _finished(draft: Draft, symbols: Symbols) -> onnx.ModelProto:
     """The model of a draft: what nothing reads is an output, and now and then what is read too."""
-    read = {name for node in draft.nodes for name in _read(node)}
+    read = {name for node in draft.nodes for name in names_read(node)}
     outputs = [
         one for one in draft.values if not one.is_sequence and (one.name not in read or draft.chance(0.15))
     ]
@@ -172,13 +173,6 @@ def _forget_names(model: onnx.ModelProto) -> None:
     for info in model.graph.value_info:
         for dimension in info.type.tensor_type.shape.dim:
             dimension.ClearField("dim_param")
-
-
-def _read(node: onnx.NodeProto) -> list[str]:
-    """The names that a node and the graphs in it read."""
-    graphs = [attribute.g for attribute in node.attribute if attribute.HasField("g")]
-    inner = [name for graph in graphs for one in graph.node for name in _read(one)]
-    return [*node.input, *inner, *(output.name for graph in graphs for output in graph.output)]
 
 
 def _input(one: Input, symbols: Symbols) -> onnx.ValueInfoProto:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import copysign, isinf, isnan
 
+import numpy as np
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
@@ -136,9 +137,11 @@ def literal(value: complex | tuple[object, ...], type_: Attribute) -> str:
         width = type_.width.data
         number = value & ((1 << width) - 1)
         return f"UINT64_C({number})" if width == 64 else f"{number}u"
-    if not isinstance(value, float | int) or type_ == f16:
+    if not isinstance(value, float | int):
         raise XonncError(f"C has no constant {value} of type {type_}")
     number = float(value)
+    if type_ == f16:
+        return f"{int(np.float16(number).view(np.uint16))}u"
     if isnan(number):
         return "NAN"
     if isinf(number):

@@ -38,6 +38,7 @@ class _Writer:
         }
         """Blocks that loops begin with."""
         self._open: set[Block] = set()
+        self._dead = _dead(function)
 
     def text(self) -> str:
         arguments = self._function.body.block.args if len(self._function.body.blocks) == 1 else None
@@ -46,7 +47,7 @@ class _Writer:
         for number, each in enumerate(arguments):
             self._names[each] = [f"a{number}"]
         for number, each in enumerate(arguments):
-            if not each.uses.get_length():
+            if all(use.operation in self._dead for use in each.uses):
                 self._line(f"(void)a{number};")
         self._block(self._function.body.blocks[0])
         head = f"static void {self._function.sym_name.data}({', '.join(parameters)})"
@@ -134,7 +135,7 @@ class _Writer:
         return self._names[value]
 
     def _op(self, op: Operation) -> None:
-        if op.results and not op.results[0].uses.get_length():
+        if op in self._dead:
             return
         match op:
             case llvm.ConstantOp():
@@ -193,3 +194,13 @@ class _Writer:
         pointer = self._values(op.ptr)[0]
         for lane, value in enumerate(self._values(op.value)):
             self._line(f"((xonnc_{type_} *){pointer})[{lane}] = {value};")
+
+
+def _dead(function: llvm.FuncOp) -> set[Operation]:
+    """Ops whose results nobody reads, or only such ops: C compilers warn of variables that are not read."""
+    dead: set[Operation] = set()
+    for block in reversed(list(function.body.blocks)):
+        for op in reversed(list(block.ops)):
+            if op.results and all(use.operation in dead for result in op.results for use in result.uses):
+                dead.add(op)
+    return dead

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -135,6 +135,25 @@ def integers() -> onnx.ModelProto:
     return model_of(nodes, [4, 7], {"three": np.array([3], np.int64)}, outputs)
 
 
+def recurrences() -> onnx.ModelProto:
+    """LSTMs, one with lengths, a GRU of whose results the last is read, and halves that are known."""
+    weights: dict[str, Array] = {"lengths": np.array([3, 2], np.int32)}
+    nodes: list[onnx.NodeProto] = []
+    for name, operator, rows, given in (
+        ("lstm", "LSTM", 20, [""]),
+        ("short", "LSTM", 20, ["", "lengths"]),
+        ("gru", "GRU", 15, [""]),
+    ):
+        weights |= {f"{name}_w": floats(1, rows, 4), f"{name}_r": floats(1, rows, 5)}
+        inputs = ["x", f"{name}_w", f"{name}_r", *given]
+        outputs = ["", "gru_last"] if operator == "GRU" else [name, f"{name}_last"]
+        nodes.append(helper.make_node(operator, inputs, outputs, hidden_size=5))
+    nodes.append(helper.make_node("Cast", ["x"], ["half"], to=TensorProto.FLOAT16))
+    nodes.append(helper.make_node("Pad", ["half", "pads", "one"], ["padded"]))
+    weights |= {"pads": np.array([0, 1, 0, 0, 0, 2], np.int64), "one": np.array(1, np.float16)}
+    return model_of(nodes, [3, 2, 4], weights, ["lstm", "lstm_last", "short", "gru_last", "padded"])
+
+
 def run_c(folder: Path, files: Sequence[str], data: bytes, source: str = MAIN, *arguments: str) -> bytes:
     """What a program made of `source` and the files writes."""
     (folder / "main.c").write_text(source)
@@ -150,9 +169,9 @@ def run_c(folder: Path, files: Sequence[str], data: bytes, source: str = MAIN, *
 
 
 @pytest.mark.parametrize("suffix", ["so", "o", "c"])
-@pytest.mark.parametrize("make", [network, integers])
-def test_runs_from_c(tmp_path: Path, suffix: str, make: object) -> None:
-    model = network() if make is network else integers()
+@pytest.mark.parametrize("make", [network, integers, recurrences])
+def test_runs_from_c(tmp_path: Path, suffix: str, make: Callable[[], onnx.ModelProto]) -> None:
+    model = make()
     compile_artifact(model, tmp_path / f"net.{suffix}", prefix="net")
     session = compile_native(model)
     x = 9 * floats(*(size or 0 for size in session.inputs[0].shape or ()))

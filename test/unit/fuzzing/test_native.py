@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+import onnx
+import onnx.parser
 import pytest
 
 from xonnc.errors import XonncError
 from xonnc.fuzzing.campaign import trial
 from xonnc.fuzzing.differential import CRASHES, DIFFERS, DOES_NOT_RUN, Original
-from xonnc.fuzzing.generate import sample
+from xonnc.fuzzing.generate import Feeds, sample
+from xonnc.fuzzing.judging import is_explained
 from xonnc.fuzzing.native import LACKS, NATIVE, TAKES_WRONG, native_failure
 from xonnc.native import compile_native
 from xonnc.runtime.native.session import Session
 
-SEEDS = 48
-PARTS = 4
+SEEDS = 200
+PARTS = 8
 
 SEED = 0
 """A model without failures, to plant some in."""
@@ -29,6 +32,53 @@ def test_nothing_differs_and_nothing_crashes(part: int) -> None:
     wrong = [(one.seed, failure) for one in found for failure in one.failures if failure.kind != LACKS]
     assert not [f"seed {seed}: {failure}" for seed, failure in wrong]
     assert sum(not one.failures for one in found) > 0.6 * len(found)
+
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
+
+
+def original_of(text: str, *feeds: Feeds) -> Original:
+    return Original(onnx.parser.parse_model(HEAD + text), feeds)
+
+
+def test_what_is_no_number_may_be_lost_by_onnxruntime_but_not_by_us() -> None:
+    """Its `ReduceMax` of [1, NaN] is 1."""
+    text = """
+    m (float[1,2] x) => (float[1,1] y) { y = ReduceMax<axes=[1]>(x) }
+    """
+    original = original_of(text, {"x": np.array([[1, np.nan]], np.float32)})
+    assert original.runs[0][1]["y"] == 1
+    assert native_failure(original) is None
+
+
+def test_the_rest_of_a_gate_may_differ_by_a_rounding_of_one() -> None:
+    text = "m (float[1] x) => (float[1] y) { t = Sigmoid(x) y = Identity(t) }"
+    original = original_of(text, {"x": np.zeros(1, np.float32)})
+    expected, found = np.array([1e-4], np.float32), np.array([1e-4 + 5e-8], np.float32)
+    assert not is_explained(original, {"x": np.zeros(1, np.float32)}, "y", expected, found)
+    gru = onnx.parser.parse_model(HEAD + "m (float[1] x) => (float[1] y) { y = GRU(x) }")
+    original.model = gru
+    assert is_explained(original, {}, "y", expected, found)
+    assert not is_explained(original, {}, "y", expected, np.array([2e-4], np.float32))
+
+
+CONTRADICTS = """
+m (bool c, float[n] x) => (float[n] y) {
+  y = If(c) <
+    then_branch = left () => (float[2] a) { a = Neg(x) },
+    else_branch = right () => (float[2] b) { b = Abs(x) }
+  >
+}
+"""
+
+
+def test_inputs_that_a_body_contradicts_may_be_refused() -> None:
+    fits = {"c": np.array(True), "x": np.ones(2, np.float32)}
+    larger = {"c": np.array(True), "x": np.ones(3, np.float32)}
+    assert native_failure(original_of(CONTRADICTS, fits, larger)) is None
+    session = compile_native(onnx.parser.parse_model(HEAD + CONTRADICTS))
+    with pytest.raises(XonncError, match="the model says"):
+        session.run(None, larger)
 
 
 def plant(monkeypatch: pytest.MonkeyPatch, run: Callable[..., object]) -> None:

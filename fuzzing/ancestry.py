@@ -1,0 +1,47 @@
+"""Which nodes of a model an output is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import onnx
+
+
+def part_for(model: onnx.ModelProto, output: str) -> onnx.ModelProto:
+    """The model with one output and the nodes that it is made of; the inputs are the same."""
+    part = onnx.ModelProto()
+    part.CopyFrom(model)
+    wanted = {output}
+    kept: list[onnx.NodeProto] = []
+    for node in reversed(model.graph.node):
+        if not wanted.isdisjoint(node.output):
+            kept.append(node)
+            wanted.update(names_read(node))
+    del part.graph.node[:]
+    part.graph.node.extend(reversed(kept))
+    outputs = [port for port in model.graph.output if port.name == output]
+    del part.graph.output[:]
+    part.graph.output.extend(outputs)
+    return part
+
+
+def names_read(node: onnx.NodeProto) -> list[str]:
+    """The names that a node and the graphs in it read."""
+    graphs = [attribute.g for attribute in node.attribute if attribute.HasField("g")]
+    inner = [name for graph in graphs for one in graph.node for name in names_read(one)]
+    return [*node.input, *inner, *(output.name for graph in graphs for output in graph.output)]
+
+
+def every_node(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
+    """All nodes, those in graphs of nodes and in functions too."""
+    yield from _every(model.graph.node)
+    for function in model.functions:
+        yield from _every(function.node)
+
+
+def _every(nodes: Sequence[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
+    for node in nodes:
+        yield node
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield from _every(attribute.g.node)

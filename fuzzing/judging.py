@@ -1,0 +1,87 @@
+"""Differences of native code that are no mistakes of it: what engines do with NaN, what models contradict."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from xonnc.errors import XonncError
+from xonnc.fuzzing.agreement import differing, disagreement
+from xonnc.fuzzing.ancestry import every_node, part_for
+from xonnc.fuzzing.differential import Original
+from xonnc.fuzzing.engines import NAN_FAULTS, Engine, Outputs
+from xonnc.fuzzing.generate import Array, Feeds
+
+SHAPE_ERRORS = re.compile(r"do not broadcast|the model says|is said to be")
+
+
+class Once:
+    """Outputs that are computed when they are first asked for."""
+
+    def __init__(self, compute: Callable[[], Sequence[Outputs]]) -> None:
+        self._compute = compute
+        self._found: Sequence[Outputs] | None = None
+
+    def __call__(self) -> Sequence[Outputs]:
+        if self._found is None:
+            self._found = self._compute()
+        return self._found
+
+
+def contradicts(original: Original, feeds: Feeds, error: str) -> bool:
+    """
+    Whether inputs contradict the shapes that bodies of the model are said to have.
+
+    Models are drafted for the shapes of the first inputs, with which their bodies are written. What a body
+    says is believed; onnxruntime finds out in a run, if the body runs.
+    """
+    drafted = original.runs[0][0]
+    is_other = any(array.shape != drafted[name].shape for name, array in feeds.items())
+    has_bodies = any(
+        attribute.HasField("g") for node in original.model.graph.node for attribute in node.attribute
+    )
+    return is_other and has_bodies and SHAPE_ERRORS.search(error) is not None
+
+
+def is_explained(original: Original, feeds: Feeds, name: str, expected: Array, found: Array) -> bool:
+    """
+    Whether an output that is not what the engine gives is right all the same.
+
+    It follows from what is no number by an operator with which the engine gives one or the other; it is the
+    small rest of a gate, `1 - z` of a GRU, whose rounding is one of 1; it is the logarithm of a negative
+    number as an integer; or it is what the ONNX reference gives (of `Gemm` with `beta` 0, for one,
+    onnxruntime does not read what is no number in C).
+    """
+    if (expected.dtype, expected.shape) != (found.dtype, found.shape):
+        return False
+    part, by_reference = part_for(original.model, name), original.engine.by_reference
+    used = {node.op_type for node in every_node(part)}
+    if not used.isdisjoint(NAN_FAULTS[by_reference]) and not all(map(_is_finite, (expected, found))):
+        return True
+    if "GRU" in used and not differing(expected, found, 1.0).any():
+        return True
+    if "ReduceLogSum" in used and _is_no_number(expected, found):
+        return True
+    if by_reference:
+        return False
+    try:
+        outputs = Engine(part, by_reference=True).run(feeds)
+    except XonncError:
+        return False
+    nudged = Once(lambda: Original(part, [feeds]).nudged(feeds))
+    return not disagreement(outputs, {name: found}, nudged)
+
+
+def _is_no_number(expected: Array, found: Array) -> bool:
+    """Whether integers differ where what is no number is 0 for the one, the least of all for the other."""
+    if expected.dtype.kind != "i":
+        return False
+    wrong = expected != found
+    least = np.iinfo(expected.dtype).min
+    return bool((expected[wrong] == least).all() and (found[wrong] == 0).all())
+
+
+def _is_finite(array: Array) -> bool:
+    return array.dtype.kind != "f" or bool(np.isfinite(array).all())

@@ -1,0 +1,32 @@
+"""An output's own part of a model has the nodes that it is made of, and no others."""
+
+from __future__ import annotations
+
+import onnx.parser
+import pytest
+
+from xonnc.fuzzing.ancestry import every_node, part_for
+
+MODEL = """
+<ir_version: 8, opset_import: ["" : 17]>
+m (bool c, float[2] x) => (float[2] y, float[2] z) {
+  a = Neg(x)
+  b = Abs(x)
+  y = If(c) <
+    then_branch = left () => (float[2] p) { p = Exp(a) },
+    else_branch = right () => (float[2] q) { q = Identity(x) }
+  >
+  z = Sqrt(b)
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("output", "wanted"),
+    [("y", ["Neg", "If", "Identity", "Exp"]), ("z", ["Abs", "Sqrt"])],
+)
+def test_a_part_has_what_its_output_is_made_of(output: str, wanted: list[str]) -> None:
+    part = part_for(onnx.parser.parse_model(MODEL), output)
+    assert sorted(node.op_type for node in every_node(part)) == sorted(wanted)
+    assert [port.name for port in part.graph.output] == [output]
+    assert [port.name for port in part.graph.input] == ["c", "x"]
