@@ -23,6 +23,9 @@ def reduced(draft: Draft, op_type: str, x: Value, axes: list[int] | None, keepdi
     if op_type == "ReduceLogSumExp" and not x.is_bounded:
         # Of nothing but minus infinities it is that again, or NaN: ONNX does not say.
         raise Unfit
+    if op_type == "ReduceLogSum" and x.dtype.kind in "iu":
+        # The logarithm of a negative number is no integer.
+        raise Unfit
     if op_type in ("ReduceSumSquare", "ReduceL2") and x.dtype.kind in "iu":
         # Where squares of integers overflow, onnxruntime gives something else for each shape.
         if draft.opset < MOD_SINCE:
