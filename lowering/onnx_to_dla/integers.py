@@ -51,7 +51,11 @@ class Stored:
 
 @dataclass(frozen=True)
 class Kernels:
-    """Weights as 8-bit integers, outputs first, and the scale of each output, or one for all."""
+    """
+    Weights as integers, outputs first, and the scale of each output, or one for all.
+
+    Integers of 8 bits less a zero point of their own take 9 bits: those are held in 16.
+    """
 
     array: Array
     scales: Array
@@ -363,10 +367,10 @@ class Integers(Lowering):
 
     def kernels_of(self, value: SSAValue, outputs: int, what: str) -> Kernels:
         """
-        Constant weights in 8 bits, axis `outputs` brought to the front.
+        Constant weights as integers, axis `outputs` brought to the front.
 
-        As the model has them where their zero is 0 and scales belong to the outputs; any others are rounded
-        anew, each output's largest weight to 127.
+        As the model has them where scales belong to the outputs; any others are rounded anew, each output's
+        largest weight to 127.
         """
         as_given = self._given_kernels(value, outputs)
         if as_given is not None:
@@ -387,11 +391,9 @@ class Integers(Lowering):
         if scales.size > 1 and axis != outputs:
             return None
         centred = integers.astype(np.int64) - _along(self._zeros(op), axis, integers.ndim)
-        if centred.min(initial=0) < -LARGEST - 1 or centred.max(initial=0) > LARGEST:
-            return None
-        return Kernels(
-            np.moveaxis(centred, outputs, 0).astype(np.int8), scales.reshape(-1).astype(np.float64)
-        )
+        is_wide = centred.min(initial=0) < LEAST or centred.max(initial=0) > LARGEST
+        held = np.moveaxis(centred, outputs, 0).astype(np.int16 if is_wide else np.int8)
+        return Kernels(held, scales.reshape(-1).astype(np.float64))
 
     def per_channel(self, constant: Array, source: Affine, shape: tuple[int, ...]) -> Array:
         """A constant operand as one number, or one for each channel."""

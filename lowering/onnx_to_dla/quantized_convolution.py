@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from xdsl.ir import SSAValue
 
@@ -10,7 +12,8 @@ from xonnc.dialects.dla.types import CubeShape, cube_of
 from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.dialects.onnx.types import NONE
-from xonnc.formats.nvdla.quantization import LARGEST
+from xonnc.formats.nvdla.geometry import channels_per_atom, round_up
+from xonnc.formats.nvdla.quantization import LARGEST, LEAST
 from xonnc.lowering.onnx_to_dla.convolution import (
     across_rows,
     batch_of,
@@ -125,6 +128,9 @@ def convolution(
     cube, weights = cube_of(source.value.type), kernels.array
     if weights.shape[1] != cube.channels:
         to.refuse(f"kernels for {weights.shape[1]} channels on an input of {cube.channels}")
+    if weights.dtype != np.int8:
+        source, weights = _in_parts(source, weights, to)
+        cube = cube_of(source.value.type)
     rows, columns = counts(window, cube, to)
     window = exact(window, cube)
     to.check(conv_limits(cube, weights.shape[0], window))
@@ -141,6 +147,26 @@ def convolution(
 
     given = np.zeros(1) if bias is None else bias.astype(np.float64).reshape(-1)
     return Affine(make, CubeShape(weights.shape[0], rows, columns), shape, scale, given - shift)
+
+
+def _in_parts(source: Sum, weights: Array, to: Integers) -> tuple[Sum, Array]:
+    """
+    Weights of more than 8 bits as sums of such of 8, and the source once for each of them: all products meet
+    in the same sums. Between whole atoms weights are 0, whatever lies there.
+    """
+    cube = cube_of(source.value.type)
+    parts: list[Array] = []
+    while np.any(weights):
+        parts.append(np.clip(weights, LEAST, LARGEST))
+        weights = weights - parts[-1]
+    lanes = channels_per_atom(to.target, to.precision)
+    step = round_up(cube.channels, lanes)
+    spread = np.zeros((len(weights), step * (len(parts) - 1) + cube.channels, *weights.shape[2:]), np.int8)
+    for index, part in enumerate(parts):
+        spread[:, index * step : index * step + cube.channels] = part
+    whole = to.cube_type(cube._replace(channels=spread.shape[1]))
+    value = to(ConcatOp([source.value] * len(parts), 1, whole, alignment=lanes))
+    return replace(source, value=value), spread
 
 
 def grouped(

@@ -30,6 +30,10 @@ def pictured(op: ConvOp, picture: Picture, to: Integers) -> Affine:
     if picture.grid is None or not picture.is_real:
         to.refuse("an image that no pair of Quantize- and DequantizeLinear rounds; put one behind the input")
     given = to.kernels_of(op.W, 0, "the kernels")
+    if given.array.dtype != np.int8:
+        to.refuse(
+            "kernels whose zero point takes them beyond 8 bits, over pixels; take the input as a feature cube"
+        )
     groups = op.group.value.data
     dilations = _pair(values_of(op.dilations) or (1, 1))
     window = window_over(op, picture, given.array.shape[2:], to)

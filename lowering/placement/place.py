@@ -22,8 +22,10 @@ from xonnc.lowering.convert_onnx_to_dla import TABLES, refusal_of, rule_of
 from xonnc.lowering.onnx_to_dla.selection import SELECTIONS
 from xonnc.lowering.placement.graph import Graph, graph_of
 from xonnc.lowering.placement.outline import Outlined, Part, outline, part_of
+from xonnc.lowering.placement.overflow import overflows
 from xonnc.lowering.placement.sides import nodes_on_dla
 from xonnc.lowering.placement.turns import turns
+from xonnc.lowering.quantize_onnx import is_quantized
 from xonnc.targets import NvdlaTarget, load_target
 
 WORTH_A_CROSSING = frozenset(("CONV", "PDP", "CDP"))
@@ -96,10 +98,11 @@ class _Placing:
         self._names = names
         self._graph = graph_of(module)
         hardware = load_target(target)
+        beyond = {} if is_quantized(module) else overflows(self._graph.nodes)
         self._refused = {
             node: refusal_of(op, reason)
             for node, op in enumerate(self._graph.nodes)
-            if (reason := impossible(op, hardware)) is not None
+            if (reason := impossible(op, hardware) or beyond.get(op)) is not None
         }
         self._engines: dict[int, str] = {}
         self._done: dict[Part, PlacedPart] = {}

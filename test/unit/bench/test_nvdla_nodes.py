@@ -58,18 +58,24 @@ def test_what_runs_is_compared():
 
 def test_a_step_on_the_way_explains_an_error():
     wanted = np.array([1.0, 0.2], np.float32)
-    assert difference([wanted + np.float32(0.05)], [wanted], SMALL) == "error 5.00e-02 of the largest"
-    assert difference([wanted + np.float32(0.05)], [wanted], SMALL, 0.06) == ""
-    assert difference([wanted + np.float32(0.2)], [wanted], SMALL, 0.3) == "error 2.00e-01 of the largest"
+    assert (
+        difference([wanted + np.float32(0.05)], [wanted], SMALL, rounds=True)
+        == "error 5.00e-02 of the largest"
+    )
+    assert difference([wanted + np.float32(0.05)], [wanted], SMALL, 0.06, rounds=True) == ""
+    assert (
+        difference([wanted + np.float32(0.2)], [wanted], SMALL, 0.3, rounds=True)
+        == "error 2.00e-01 of the largest"
+    )
 
 
 def test_roundings_of_halves_may_go_the_other_way():
     wanted = np.array([7, 8], np.uint8)
-    assert difference([wanted + np.uint8(1)], [wanted], FULL) == ""
-    assert difference([wanted + np.uint8(2)], [wanted], FULL) == "uint8 [2] that differ"
-    assert (
-        difference([wanted.astype(np.int64) + 1], [wanted.astype(np.int64)], FULL) == "int64 [2] that differ"
-    )
+    assert difference([wanted + np.uint8(1)], [wanted], FULL, rounds=True) == ""
+    assert difference([wanted + np.uint8(1)], [wanted], FULL, rounds=False) == "uint8 [2] that differ"
+    assert difference([wanted + np.uint8(2)], [wanted], FULL, rounds=True) == "uint8 [2] that differ"
+    wide = wanted.astype(np.int64)
+    assert difference([wide + 1], [wide], FULL, rounds=True) == "int64 [2] that differ"
 
 
 def test_what_is_refused_has_a_reason():

@@ -1,0 +1,63 @@
+"""Exponentials beyond halves: which arguments are shown to be small, and which nodes go to the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import onnx
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+from xonnc.dialects.onnx.ops.math import ExpOp
+from xonnc.lowering.placement.graph import graph_of
+from xonnc.lowering.placement.overflow import overflows, upper_bound
+
+Simplified = Callable[[onnx.ModelProto], ModuleOp]
+Build = Callable[..., onnx.ModelProto]
+TWO = np.array(2, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "bound"),
+    [
+        ("e = Exp(x)", np.inf),
+        ("a = Clip(x, low, two)\ne = Exp(a)", 2.0),
+        ("a = Min(x, two)\ne = Exp(a)", 2.0),
+        ("m = ReduceMax<axes=[1], keepdims=1>(x)\na = Sub(x, m)\ne = Exp(a)", 0.0),
+        ("m = ReduceMax<axes=[1], keepdims=1>(x)\na = Sub(z, m)\ne = Exp(a)", np.inf),
+        ("r = Abs(x)\na = Neg(r)\ne = Exp(a)", 0.0),
+        ("a = Neg(x)\ne = Exp(a)", np.inf),
+        ("s = Sigmoid(x)\na = Mul(s, two)\ne = Exp(a)", 2.0),
+        ("r = Relu(x)\nn = Neg(two)\na = Mul(r, n)\ne = Exp(a)", 0.0),
+        ("s = Tanh(x)\na = Add(s, two)\ne = Exp(a)", 3.0),
+        ("s = Tanh(x)\na = Sub(s, two)\ne = Exp(a)", -1.0),
+        ("s = Tanh(x)\nr = Relu(s)\na = Mul(r, x)\ne = Exp(a)", np.inf),
+    ],
+)
+def test_bounds(nodes: str, bound: float, build: Build, simplified: Simplified):
+    model = build(
+        nodes + "\ny = Identity(e)",
+        weights={"two": TWO, "low": np.array(-9, np.float32)},
+        inputs={"x": (1, 3, 4, 4), "z": (1, 3, 4, 4)},
+    )
+    (op,) = (op for op in simplified(model).walk() if isinstance(op, ExpOp))
+    assert upper_bound(op.input) == bound
+
+
+@pytest.mark.parametrize(
+    ("nodes", "beyond"),
+    [
+        ("e = Exp(x)\ns = ReduceSum<axes=[1]>(e)\ny = Log(s)", {"Exp", "ReduceSum"}),
+        ("e = Exp(x)\ns = ReduceSum<axes=[1]>(e)\ny = Div(e, s)", {"Exp", "ReduceSum"}),
+        ("e = Exp(x)\ny = Relu(e)", set[str]()),
+        ("t = Tanh(x)\ne = Exp(t)\ns = ReduceSum<axes=[1]>(e)\ny = Log(s)", set[str]()),
+        ("e = Sigmoid(x)\ny = Log(e)", set[str]()),
+    ],
+)
+def test_what_goes_to_the_cpu(nodes: str, beyond: set[str], build: Build, simplified: Simplified):
+    graph = graph_of(simplified(build(nodes, opset=11)))
+    found = overflows(graph.nodes)
+    assert {op.name.removeprefix("onnx.").removesuffix("V11") for op in found} == beyond
+    for reason in found.values():
+        assert "the exponential of numbers that may exceed 11.1 (halves end at 65504) goes into a" in reason
