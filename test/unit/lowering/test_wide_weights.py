@@ -34,7 +34,7 @@ def saved(
     **attributes: Any,
 ) -> Path:
     """`op` between roundings, with weights of a zero point."""
-    weight_axis = {"axis": 0} if zero.ndim else {}
+    weight_axis: dict[str, Any] = {"axis": 0} if zero.ndim else {}
     nodes = [
         helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"], "first"),
         helper.make_node("DequantizeLinear", ["q", "s", "z"], ["d"], "read"),
