@@ -184,6 +184,26 @@ class Emitter:
         found = self.add(llvm.LoadOp(pointer, vector_of(stored, lanes), alignment=size_of(element)))
         return self.icmp("ne", found, self.number(0, found.type)) if element == i1 else found
 
+    def load_apart(self, pointer: SSAValue, element: Attribute, lanes: int, step: int) -> SSAValue:
+        """As many elements as lanes, `step` apart: all between are loaded too, none behind the last."""
+        found = self.load(pointer, element, lanes)
+        for number in range(1, step):
+            # The last part ends with the last element.
+            first = min(number * lanes, (step - 1) * (lanes - 1))
+            part = self.load(self.address(pointer, first, element), element, lanes)
+            mask: list[int] = []
+            for lane in range(lanes):
+                place = lane * step
+                before = min(place, lanes - 1) if number == 1 else lane
+                mask.append(lanes + place - first if first <= place < first + lanes else before)
+            found = self.merge(found, part, mask)
+        return found
+
+    def merge(self, a: SSAValue, b: SSAValue, lanes: Sequence[int]) -> SSAValue:
+        """These lanes of two vectors one behind the other, in this order."""
+        mask = DenseArrayBase.from_list(i32, list(lanes))
+        return self.add(llvm.ShuffleVectorOp(a, b, mask, vector_of(element_of(a), len(lanes))))
+
     def store(self, value: SSAValue, pointer: SSAValue) -> None:
         """The opposite of `load`."""
         element = element_of(value)

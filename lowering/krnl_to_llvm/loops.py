@@ -52,10 +52,14 @@ class BodyEmitter:
                 case IterateOp():
                     self.iterate(op)
                 case LoadOp():
-                    moves = steps is not None and step_of(op.memref, op.indices, steps) == 1
+                    step = 0 if steps is None else step_of(op.memref, op.indices, steps)
                     place = self.place(op.memref, op.indices)
                     element = element_of(op.memref)
-                    self.values[op.result] = self.to.load(place, element, lanes if moves else 0)
+                    self.values[op.result] = (
+                        self.to.load_apart(place, element, lanes, step)
+                        if step
+                        else self.to.load(place, element)
+                    )
                 case StoreOp():
                     value = self.to.splat(self.values[op.value], lanes)
                     self.to.store(value, self.place(op.memref, op.indices))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith, llvm, math
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f32, i1
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.krnl.math import DecodeOp, EncodeOp, ErfOp, RemainderOp, ToOddOp
@@ -82,6 +83,11 @@ TO_INTEGER: dict[type[Operation], str] = {arith.FPToSIOp: "fptosi.sat", arith.FP
 """Out of range, the nearest; plain casts leave open what they give."""
 
 
+FLOAT_ORDERS = "_false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno".split()
+INTEGER_ORDERS = "eq ne slt sle sgt sge ult ule ugt uge".split()
+"""What llvm calls comparisons, by their number."""
+
+
 def is_known(op: Operation) -> bool:
     """Whether `emit` takes an op, in vectors too."""
     kind = type(op)
@@ -112,29 +118,13 @@ def emit(to: Emitter, op: Operation, operands: list[SSAValue]) -> SSAValue:
         case arith.ConstantOp(value=FloatAttr(value=value)):
             return to.number(value.data, op.result.type)
         case arith.CmpfOp(predicate=predicate):
-            flag = (
-                "_false",
-                "oeq",
-                "ogt",
-                "oge",
-                "olt",
-                "ole",
-                "one",
-                "ord",
-                "ueq",
-                "ugt",
-                "uge",
-                "ult",
-                "ule",
-                "une",
-                "uno",
-            )
-            return to.fcmp(flag[predicate.value.data], *values)
+            return to.fcmp(FLOAT_ORDERS[predicate.value.data], *values)
         case arith.CmpiOp(predicate=predicate):
-            flag = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
-            return to.icmp(flag[predicate.value.data], *values)
+            return to.icmp(INTEGER_ORDERS[predicate.value.data], *values)
         case arith.SelectOp():
             return to.select(*values)
+        case math.ExpOp() | arith.MaximumfOp() | arith.MinimumfOp() if op.fastmath.data:
+            return _quick(to, op, values)
         case DecodeOp() | EncodeOp() | ToOddOp():
             return _rounded(to, op, values[0])
         case _ if kind in BINARY:
@@ -148,6 +138,22 @@ def emit(to: Emitter, op: Operation, operands: list[SSAValue]) -> SSAValue:
         case _:
             result = vector_of(op.results[0].type, lanes)
             return to.intrinsic(TO_INTEGER[kind], values[0], result=result)
+
+
+def _quick(
+    to: Emitter, op: math.ExpOp | arith.MaximumfOp | arith.MinimumfOp, values: Sequence[SSAValue]
+) -> SSAValue:
+    """
+    Powers that need not be right below the least normal number (`afn`), extremes of numbers (`nnan`).
+
+    An extreme is one instruction then; to take care of what is no number takes six.
+    """
+    if isinstance(op, math.ExpOp):
+        assert FastMathFlag.APPROX_FUNC in op.fastmath.data
+        return functions.quick_exp(to, values[0])
+    assert FastMathFlag.NO_NANS in op.fastmath.data
+    a, b = values
+    return to.select(to.fcmp("ogt" if isinstance(op, arith.MaximumfOp) else "olt", a, b), a, b)
 
 
 def _rounded(to: Emitter, op: DecodeOp | EncodeOp | ToOddOp, value: SSAValue) -> SSAValue:

@@ -30,6 +30,10 @@ REDUCTIONS: tuple[type[Operation], ...] = (
 """Ops whose order does not matter (of floats: up to rounding), so that lanes may do their part each."""
 
 
+MOST_APART = 4
+"""Elements from one that is read to the next, so that it is worth to load what lies between."""
+
+
 def strides_of(buffer: SSAValue) -> list[int]:
     """How many elements lie between neighbours, by axis."""
     assert is_buffer(buffer.type)
@@ -53,7 +57,7 @@ def lanes_for(op: IterateOp, vector_bytes: int) -> int:
         match inner:
             case LoadOp() | StoreOp():
                 step = step_of(inner.memref, inner.indices, steps)
-                if step != 1 and (step != 0 or isinstance(inner, StoreOp)):
+                if step is None or not _is_near(inner, step):
                     return 0
                 widest = max(widest, size_of(element_of(inner.memref)))
             case YieldOp():
@@ -67,6 +71,13 @@ def lanes_for(op: IterateOp, vector_bytes: int) -> int:
             case _:
                 return 0
     return vector_bytes // widest if widest else 0
+
+
+def _is_near(access: LoadOp | StoreOp, step: int) -> bool:
+    """Whether turns read the same element or those a few apart, or write side by side."""
+    if isinstance(access, StoreOp):
+        return step == 1
+    return step in (0, 1) or (2 <= step <= MOST_APART and element_of(access.memref) != i1)
 
 
 def index_steps(body: Block, index: SSAValue) -> dict[SSAValue, int]:

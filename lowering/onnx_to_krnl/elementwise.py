@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import f32, i1
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.krnl.math import ErfOp as KrnlErfOp
@@ -186,7 +187,9 @@ def sigmoid(op: onnx.SigmoidOp, at: Point) -> Made:
 def logistic(at: Point, x: SSAValue) -> SSAValue:
     """`1 / (1 + e^-x)`"""
     one = at.number(1, x)
-    power = at.add(math.ExpOp(at.add(arith.SubfOp(at.number(-0.0, x), x))))
+    # Added to 1, powers too small for a normal number do not matter.
+    quick = arith.FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
+    power = at.add(math.ExpOp(at.add(arith.SubfOp(at.number(-0.0, x), x)), quick))
     return at.add(arith.DivfOp(one, at.add(arith.AddfOp(one, power))))
 
 

@@ -9,6 +9,7 @@ from math import inf, prod
 import numpy as np
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import IntegerType, MemRefType, f32, i1
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.krnl.types import is_integer
@@ -25,6 +26,12 @@ from xonnc.lowering.onnx_to_krnl.norms import general_layer_normalization
 
 Map = Callable[[Kernel, SSAValue], SSAValue]
 
+
+NUMBERS = arith.FastMathFlagsAttr([FastMathFlag.NO_NANS])
+"""Says that both are numbers, or that it does not matter which is taken."""
+
+QUICK = arith.FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
+"""Of powers that are summed up with 1, so that those below the least normal number do not matter."""
 
 Softmax = onnx.SoftmaxOp | onnx.LogSoftmaxOp | onnx.SoftmaxV11Op | onnx.LogSoftmaxV11Op
 
@@ -315,14 +322,15 @@ def softmax(op: Softmax, to: Lowering) -> str | None:
     with kernel.loops([sizes[0], sizes[2]]) as (before, after):
         with kernel.reducing([sizes[1]], [kernel.number(-inf, number)]) as (inner, held, results):
             x = kernel.read(source, [before, inner[0], after], element)
-            results.append(kernel.add(arith.MaximumfOp(held[0], x)))
+            # A row with what is no number is all none behind the sum, whatever is its largest.
+            results.append(kernel.add(arith.MaximumfOp(held[0], x, NUMBERS)))
         largest = results[0]
         # What lies in the result meanwhile must not be rounded to less than is computed with.
         is_kept = number == element
         with kernel.reducing([sizes[1]], [kernel.number(0.0, number)]) as (inner, held, results):
             place = [before, inner[0], after]
             x = kernel.add(arith.SubfOp(kernel.read(source, place, element), largest))
-            power = kernel.add(math.ExpOp(x))
+            power = kernel.add(math.ExpOp(x, QUICK))
             if is_kept:
                 kernel.store(x if is_log else power, out, place)
             results.append(kernel.add(arith.AddfOp(held[0], power)))
@@ -335,7 +343,7 @@ def softmax(op: Softmax, to: Lowering) -> str | None:
                 x = kernel.load(out, place)
             else:
                 x = kernel.add(arith.SubfOp(kernel.read(source, place, element), largest))
-                x = x if is_log else kernel.add(math.ExpOp(x))
+                x = x if is_log else kernel.add(math.ExpOp(x, QUICK))
             kernel.write(
                 kernel.add((arith.SubfOp if is_log else arith.MulfOp)(x, total)), out, place, element
             )

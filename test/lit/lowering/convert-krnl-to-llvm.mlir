@@ -21,15 +21,15 @@ func.func private @double(%y: memref<19xf32>, %x: memref<19xf32>) {
 
 // -----
 
-// Elements that do not lie side by side are read one by one.
+// Elements that lie far apart are read one by one.
 // CHECK-LABEL: llvm.func internal @transpose
 // CHECK:         llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr -> f32
 // CHECK-NOT:     vector<
-func.func private @transpose(%y: memref<3x32xf32>, %x: memref<32x3xf32>) {
+func.func private @transpose(%y: memref<5x32xf32>, %x: memref<32x5xf32>) {
   %l:2 = krnl.define_loops 2
-  krnl.iterate(%l#0, %l#1) with (%l#0 -> %i = 0 to 3, %l#1 -> %j = 0 to 32) {
-    %0 = krnl.load %x[%j, %i] : memref<32x3xf32>
-    krnl.store %0, %y[%i, %j] : memref<3x32xf32>
+  krnl.iterate(%l#0, %l#1) with (%l#0 -> %i = 0 to 5, %l#1 -> %j = 0 to 32) {
+    %0 = krnl.load %x[%j, %i] : memref<32x5xf32>
+    krnl.store %0, %y[%i, %j] : memref<5x32xf32>
   }
   return
 }
@@ -124,6 +124,41 @@ func.func private @relu(%y: memref<16xf32>, %x: memref<16xf32>) {
     %1 = arith.cmpf olt, %0, %zero : f32
     %2 = arith.select %1, %zero, %0 : f32
     krnl.store %2, %y[%i] : memref<16xf32>
+  }
+  return
+}
+
+// -----
+
+// Every second element: all are loaded, none behind the last, and the odd ones left out.
+// CHECK-LABEL: llvm.func internal @halved
+// CHECK-COUNT-2: llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr -> vector<16xf32>
+// CHECK-NEXT:    llvm.shufflevector %{{.*}} [0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31] : vector<16xf32>
+// CHECK:         llvm.store %{{.*}} : vector<16xf32>
+func.func private @halved(%y: memref<16xf32>, %x: memref<31xf32>) {
+  %c2 = arith.constant 2 : index
+  %l = krnl.define_loops 1
+  krnl.iterate(%l) with (%l -> %i = 0 to 16) {
+    %j = arith.muli %i, %c2 : index
+    %v = krnl.load %x[%j] : memref<31xf32>
+    krnl.store %v, %y[%i] : memref<16xf32>
+  }
+  return
+}
+
+// -----
+
+// The largest of what are numbers is one comparison.
+// CHECK-LABEL: llvm.func internal @largest
+// CHECK-NOT:     llvm.maximum
+// CHECK:         llvm.fcmp "ogt"
+func.func private @largest(%y: memref<1xf32>, %x: memref<1xf32>) {
+  %l = krnl.define_loops 1
+  krnl.iterate(%l) with (%l -> %i = 0 to 1) {
+    %a = krnl.load %x[%i] : memref<1xf32>
+    %b = krnl.load %y[%i] : memref<1xf32>
+    %v = arith.maximumf %a, %b fastmath<nnan> : f32
+    krnl.store %v, %y[%i] : memref<1xf32>
   }
   return
 }

@@ -72,6 +72,15 @@ def slices() -> Iterator[Node]:
         yield Node("Slice", [x, whole(4, 0), whole(-9, 5), whole(0, 2), whole(-2, 3)], constant=constant)
         yield Node("Slice", [x, whole(-3), whole(2**62), whole(-1)], constant=constant)
         yield Node("Slice", [x, whole(3), whole(3), whole(1)], constant=constant)
+    # Elements a few apart are read in vectors, of any length.
+    for size in (2, 5, 9, 16, 17, 33, 47):
+        for step in (2, 3, 4, 5):
+            for dtype in (np.float32, np.int8, np.bool_):
+                numbers = RANDOM.integers(-2, 3, (2, (size - 1) * step + 1))
+                row = numbers.astype(dtype)
+                yield Node(
+                    "Slice", [row, whole(0), whole(2**31), whole(1), whole(step)], constant=(1, 2, 3, 4)
+                )
     # Where a slice begins may be known to the run alone.
     yield Node("Slice", [x, whole(4, -4), whole(-9, 5), whole(0, 2), whole(-2, 3)], constant=(3, 4))
     yield Node("Slice", [x, whole(-2, 1, -9), whole(99, -1, 2)])
