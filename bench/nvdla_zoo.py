@@ -22,6 +22,7 @@ from xonnc.compiler import Compilation, Watcher, compile_model
 from xonnc.formats.nvdla.calibration import Ranges, read_calibration, write_calibration
 from xonnc.formats.onnx.light import light_names
 from xonnc.lowering.quantize_onnx import name_values
+from xonnc.runtime.calibration import DEFAULT_METHOD
 
 Array = npt.NDArray[Any]
 
@@ -82,7 +83,7 @@ def calibration(name: str, images: int) -> Callable[[ModuleOp], Ranges]:
     """Finds a network's ranges: those kept from before, else those of generated images, which are kept."""
 
     def ranges(module: ModuleOp) -> Ranges:
-        table = folder() / name / f"channels_{images}.json"
+        table = folder() / name / f"{DEFAULT_METHOD}_{images}.json"
         if table.exists():
             name_values(module)
             return read_calibration(table)

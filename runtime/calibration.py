@@ -24,7 +24,8 @@ from xonnc.runtime.reference import Reference
 
 Array = npt.NDArray[Any]
 
-METHODS = ("minmax", "percentile", "entropy", "mse")
+METHODS = ("mse", "minmax", "percentile", "entropy")
+DEFAULT_METHOD = METHODS[0]
 BINS = 2048
 KEPT = 0.9999
 """The share of numbers that `percentile` covers."""
@@ -156,7 +157,7 @@ class _Channels:
 def calibrate(
     model: Path,
     samples: Sequence[Mapping[str, Array]],
-    method: str = "minmax",
+    method: str = DEFAULT_METHOD,
     step: Callable[[int, int, str], None] | None = None,
     scores: Mapping[str, float] | None = None,
 ) -> Ranges:

@@ -27,7 +27,7 @@ from xonnc.formats.onnx.exporter import export_proto
 from xonnc.lowering.interface_names import argument_names
 from xonnc.lowering.quantize_onnx import name_values
 from xonnc.lowering.scores import scores_of
-from xonnc.runtime.calibration import calibrate
+from xonnc.runtime.calibration import DEFAULT_METHOD, calibrate
 
 Array = npt.NDArray[Any]
 Sample = Mapping[str, Array]
@@ -37,13 +37,13 @@ FLOATS = (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOU
 def calibrate_module(
     module: ModuleOp,
     samples: Sequence[Sample],
-    method: str = "minmax",
+    method: str = DEFAULT_METHOD,
     step: Callable[[int, int, str], None] | None = None,
 ) -> Ranges:
     """
     The range of every float that `module` computes, over all samples; values without a name get one.
 
-    `method` is `minmax`, `percentile` or `entropy`; `step` is told how far it is. Raises `XonncError` where
+    `method` is one of `runtime.calibration.METHODS`; `step` is told how far it is. Raises `XonncError` where
     onnxruntime does not run the model.
     """
     name_values(module)

@@ -197,7 +197,7 @@ def test_values_that_are_no_floats_have_no_range(tmp_path: Path):
         }
     """
     path.write_bytes(parser.parse_model(text).SerializeToString())
-    ranges = calibrate(path, [{"s": np.array(["a", "b"]), "x": np.array([-1, 2], np.float32)}])
+    ranges = calibrate(path, [{"s": np.array(["a", "b"]), "x": np.array([-1, 2], np.float32)}], "minmax")
     assert ranges == {"x": Range(-1, 2), "y": Range(0, 2)}
 
 
@@ -227,7 +227,7 @@ def test_means_and_extremes_of_channels(tmp_path: Path):
         {"x": np.array([[[1, 3], [0, 0]]], np.float32)},
         {"x": np.array([[[4, 4], [-2, 0]]], np.float32)},
     ]
-    found = values(tmp_path, DOUBLED, samples)
+    found = values(tmp_path, DOUBLED, samples, method="minmax")
     assert found["x"] == Range(-2, 4, (3.0, -0.5), (1.0, -2.0), (4.0, 0.0))
     assert found["y"] == Range(-4, 8, (6.0, -1.0), (2.0, -4.0), (8.0, 0.0))
     write_calibration(tmp_path / "table.json", found)

@@ -93,7 +93,7 @@ class Rounded:
         self.protos["rounded"] = export_proto(read_model(path, None, self._calibrate).module)
 
     def _calibrate(self, module: ModuleOp) -> Ranges:
-        found = calibrate_module(module, self._samples)
+        found = calibrate_module(module, self._samples, "minmax")
         if not self._tells:
             found = {name: Range(one.least, one.largest, one.means) for name, one in found.items()}
         self.ranges = found
