@@ -407,6 +407,19 @@ def nearest(draft: Draft) -> None:
     draft.becomes(name, (1, channels, height * rows, width * columns), draft.here.spread)
 
 
+def linear(draft: Draft) -> None:
+    """Rows and columns on lines between those there are."""
+    channels, height, width = draft.image()
+    rows, columns = draft.number(1, 3), draft.number(1, 3)
+    if height * rows > 28 or width * columns > 28 or channels > 24:
+        return
+    factors = draft.constant(np.array([1, 1, rows, columns], np.float32))
+    coordinates = ("half_pixel", "asymmetric")[draft.number(0, 1)]
+    attributes = {"mode": "linear", "coordinate_transformation_mode": coordinates}
+    name = draft.node("Resize", draft.here.name, "", factors, **attributes)
+    _end(draft, name, (1, channels, height * rows, width * columns), draft.here.spread)
+
+
 def unary(draft: Draft) -> None:
     """A function of every number by itself."""
     calls: tuple[tuple[str, dict[str, float]], ...] = (
@@ -465,6 +478,7 @@ LAYERS: dict[str, Add] = {
     "batch_normalized": batch_normalized,
     "bound": bound,
     "normalized": normalized,
+    "linear": linear,
     "nearest": nearest,
     "shuffle": shuffle,
     "transposed": transposed,

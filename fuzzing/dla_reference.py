@@ -33,6 +33,7 @@ from xonnc.fuzzing.dla_affine import (
 )
 from xonnc.fuzzing.dla_arithmetic import Extreme, Product, Sloped
 from xonnc.fuzzing.dla_functions import FUNCTIONS, Shares, raised
+from xonnc.fuzzing.dla_interpolation import phases
 from xonnc.fuzzing.dla_moves import MOVES, moved
 from xonnc.fuzzing.dla_normalization import Normalized
 from xonnc.fuzzing.dla_rounding import Array, Integers
@@ -314,14 +315,31 @@ def _conv_transpose(here: Reference, inputs: Sequence[str], attributes: Attribut
 
 
 def _resize(here: Reference, inputs: Sequence[str], attributes: Attributes) -> Value:
-    if attributes.get("mode", b"nearest") != b"nearest":
-        raise Unknown(f"{inputs[0]}: the reference repeats rows and columns")
+    mode = attributes.get("mode", b"nearest")
+    if mode not in (b"nearest", b"linear"):
+        raise Unknown(f"{inputs[0]}: the reference repeats rows and columns, or draws lines between them")
     if attributes.get("axes") or attributes.get("keep_aspect_ratio_policy", b"stretch") != b"stretch":
         raise Unknown(f"{inputs[0]}: the reference takes a factor or a size for each axis")
 
-    def move(images: Integers) -> Integers:
+    def counts(images: Integers) -> tuple[int, int]:
         sizes = here.number(inputs[3]) if len(inputs) > 3 else here.number(inputs[2]) * images.shape
         rows, columns = (int(sizes[axis]) // images.shape[axis] for axis in (2, 3))
+        return rows, columns
+
+    if mode == b"linear":
+        source = here.stored(inputs[0])
+        height, width = source.integers.shape[2:]
+        if height * width > 1:
+            factors = counts(source.integers)
+            coordinates = attributes.get("coordinate_transformation_mode", b"half_pixel").decode()
+            sums, unit = phases(source.integers, factors, coordinates)
+            scale = np.array([source.grid.scale / unit])
+            bias = -source.grid.zero * source.grid.scale * np.ones(1)
+            spread = Spread(factors, (0, 0), (height * factors[0], width * factors[1]))
+            return Joined([Affine(one, scale, bias, is_fine=True) for one in sums], spread.interleaved)
+
+    def move(images: Integers) -> Integers:
+        rows, columns = counts(images)
         return images.repeat(rows, axis=2).repeat(columns, axis=3)
 
     return Moved(here.reals(inputs[0]), move)

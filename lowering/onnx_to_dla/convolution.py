@@ -57,7 +57,7 @@ def conv(op: ConvOp, to: Lowering) -> Cube:
         to.check_image(found)
         return Cube(convolution(found.value, weights, bias, window, to, found.factors), shape)
     source = to.image(op.X)
-    return Cube(_grouped(source, weights, bias, window, groups, to), shape)
+    return Cube(grouped(source, weights, bias, window, groups, to), shape)
 
 
 def pictured(op: ConvOp, picture: Picture, weights: Array, bias: Array | None, to: Lowering) -> Cube:
@@ -107,7 +107,7 @@ def product(
     rows = rows_of(found, matrix.shape[1], to)
     weights = matrix.reshape(matrix.shape[0], found.cube.channels // rows, *found.cube[1:])
     window = Window((found.cube.height, found.cube.width))
-    value = _grouped(found.value, tiled(weights, rows), bias, window, rows, to)
+    value = grouped(found.value, tiled(weights, rows), bias, window, rows, to)
     return Cube(value, shape)
 
 
@@ -210,9 +210,10 @@ def channels_of(source: SSAValue, begin: int, end: int, to: Lowering) -> SSAValu
     return to(SliceOp(source, (begin, 0, 0), to.cube_type(cube._replace(channels=end - begin))))
 
 
-def _grouped(
+def grouped(
     source: SSAValue, weights: Array, bias: Array | None, window: Window, groups: int, to: Lowering
 ) -> SSAValue:
+    """A convolution of groups, one for every few groups that fill whole atoms."""
     if groups == 1:
         return convolution(source, weights, bias, window, to)
     inputs, outputs = cube_of(source.type).channels, weights.shape[0]

@@ -1,4 +1,4 @@
-"""Larger images of integers: transposed convolutions and nearest neighbours."""
+"""Larger images of integers: transposed convolutions."""
 
 from __future__ import annotations
 
@@ -7,18 +7,14 @@ from xdsl.ir import SSAValue
 from xonnc.dialects.dla.types import cube_of
 from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.ops.nn import ConvTransposeOp
-from xonnc.dialects.onnx.ops.tensor import ResizeOp, ResizeV13Op, ResizeV18Op
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_dla.convolution import batch_of, tiled
-from xonnc.lowering.onnx_to_dla.integers import Integers, Kernels, Stored, lowers
-from xonnc.lowering.onnx_to_dla.lowering import cube_shape
+from xonnc.lowering.onnx_to_dla.integers import Integers, Kernels, lowers
 from xonnc.lowering.onnx_to_dla.quantized_convolution import convolution
 from xonnc.lowering.onnx_to_dla.reals import Joined, Reals, Sum
 from xonnc.lowering.onnx_to_dla.upsampling import (
     cropped,
-    factors,
     interleaved,
-    repeated,
     spread,
     taps_of,
     transposed,
@@ -63,16 +59,3 @@ def conv_transpose(op: ConvTransposeOp, to: Integers) -> Reals:
         return cropped(interleaved(made, to), plan.height, plan.width, to)
 
     return Joined(tuple(parts), shape, join)
-
-
-@lowers(ResizeOp, ResizeV18Op, ResizeV13Op)
-def resize(op: ResizeOp | ResizeV18Op | ResizeV13Op, to: Integers) -> Reals | Stored:
-    """The nearest neighbours, by integer factors: copies that take turns."""
-    cube = cube_shape(to.reals(op.X).shape)
-    assert cube is not None, "the source has elements"
-    factors(op, cube, to)
-
-    def move(value: SSAValue) -> SSAValue:
-        return repeated(value, factors(op, cube_of(value.type), to), to)
-
-    return to.moved(op.X, to.result_shape(op), move)

@@ -1,5 +1,5 @@
 """
-Larger images: transposed convolutions, nearest neighbours, blocks of channels.
+Larger images: transposed convolutions, and what takes turns.
 
 Every `stride`-th row and column of such an image is an image of its own, a *phase*. The phases are made by
 ordinary operations and take turns in memory: rows by doubled strides, columns likewise on a view that has one
@@ -8,9 +8,9 @@ column.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, floor
+from math import ceil
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -20,22 +20,13 @@ from xonnc.dialects.dla.storage import ConcatOp, ReshapeOp, SliceOp
 from xonnc.dialects.dla.types import CubeShape, cube_of
 from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.ops.nn import ConvTransposeOp
-from xonnc.dialects.onnx.ops.tensor import ResizeOp, ResizeV13Op, ResizeV18Op
 from xonnc.dialects.onnx.types import NONE
 from xonnc.formats.nvdla.geometry import LARGEST_DIMENSION
 from xonnc.lowering.onnx_to_dla.convolution import batch_of, convolution, tiled
-from xonnc.lowering.onnx_to_dla.lowering import Array, Cube, Lowering, cube_shape, lowers
+from xonnc.lowering.onnx_to_dla.lowering import Array, Cube, Lowering, lowers
 from xonnc.lowering.onnx_to_dla.pooling import pool
 from xonnc.lowering.planning.shapes import Window
 from xonnc.targets import limits
-
-NEAREST: Mapping[str, Callable[[float], int]] = {
-    "floor": floor,
-    "ceil": ceil,
-    "round_prefer_floor": lambda x: ceil(x - 0.5),
-    "round_prefer_ceil": lambda x: floor(x + 0.5),
-}
-"""ONNX's `nearest_mode`s."""
 
 
 @dataclass(frozen=True)
@@ -152,37 +143,6 @@ def conv_transpose(op: ConvTransposeOp, to: Lowering) -> Cube:
         for row in plan.rows
     ]
     return Cube(cropped(interleaved(made, to), plan.height, plan.width, to), to.result_shape(op))
-
-
-@lowers(ResizeOp, ResizeV18Op, ResizeV13Op)
-def resize(op: ResizeOp | ResizeV18Op | ResizeV13Op, to: Lowering) -> Cube:
-    """The nearest neighbours, by integer factors: copies that take turns."""
-    image, shape = to.image(op.X), to.result_shape(op)
-    return Cube(repeated(image, factors(op, cube_of(image.type), to), to), shape)
-
-
-def factors(op: ResizeOp | ResizeV18Op | ResizeV13Op, cube: CubeShape, to: Lowering) -> tuple[int, int]:
-    """How often each row and column is repeated; gives up on other resampling."""
-    after = cube_shape(to.result_shape(op))
-    if op.mode.data != "nearest":
-        to.refuse(f"mode {op.mode.data} (the engines repeat rows and columns); use nearest")
-    if after is None or after.channels != cube.channels or after.height % cube.height:
-        to.refuse("a factor that is no integer (the engines repeat rows and columns)")
-    if after.width % cube.width:
-        to.refuse("a factor that is no integer (the engines repeat rows and columns)")
-    found = after.height // cube.height, after.width // cube.width
-    coordinates, rounding = op.coordinate_transformation_mode.data, op.nearest_mode.data
-    if not all(_repeats(factor, coordinates, rounding) for factor in found):
-        to.refuse(f"{coordinates} with {rounding} at factors {found} is no plain repetition")
-    return found
-
-
-def _repeats(factor: int, coordinates: str, rounding: str) -> bool:
-    """Whether `factor` places in a row have one nearest neighbour."""
-    if coordinates not in ("asymmetric", "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel"):
-        return factor == 1
-    shift = 0.0 if coordinates == "asymmetric" else 0.5
-    return all(NEAREST[rounding]((place + shift) / factor - shift) == 0 for place in range(factor))
 
 
 def repeated(image: SSAValue, counts: tuple[int, int], to: Lowering) -> SSAValue:

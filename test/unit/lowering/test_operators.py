@@ -47,6 +47,24 @@ ENLARGED = [
     )
 ]
 
+LINES = [
+    case(
+        f"lines {scales} of {x}",
+        f'y = Resize<mode="linear"{attributes}>(x, , s)',
+        weights={"s": np.array(scales, np.float32)},
+        x=x,
+    )
+    for attributes, scales, x in (
+        ("", [1, 1, 2, 2], (1, 18, 5, 4)),
+        (', coordinate_transformation_mode="asymmetric"', [1, 1, 3, 2], (1, 3, 5, 4)),
+        (', coordinate_transformation_mode="pytorch_half_pixel"', [1, 1, 1, 4], (1, 40, 3, 6)),
+        ("", [1, 1, 2, 3], (1, 5, 1, 4)),
+        ("", [1, 1, 2, 3], (1, 5, 4, 1)),
+        ("", [1, 1, 2, 3], (2, 5, 1, 1)),
+        ("", [1, 1, 2, 2], (2, 3, 4, 5)),
+    )
+]
+
 FUNCTIONS = [
     case(f"{name} {attributes}".strip(), f"y = {name}{attributes}(x)", x=(1, 5, 6, 7), opset=20)
     for name, attributes in (
@@ -370,6 +388,7 @@ ALL = (
     + EMULATED
     + BATCHES
     + ENLARGED
+    + LINES
     + FUNCTIONS
     + CONVOLUTIONS
     + PRODUCTS

@@ -23,9 +23,19 @@ Simplified = Callable[[onnx.ModelProto], ModuleOp]
 
 CASES: list[tuple[str, dict[str, Any], str]] = [
     (
-        'y = Resize<mode="linear">(x, , s)',
+        'y = Resize<mode="cubic">(x, , s)',
         {"weights": {"s": np.array([1, 1, 2, 2], np.float32)}},
-        "mode linear (the engines repeat rows and columns); use nearest",
+        "mode cubic (the engines do nearest and linear); use one of these",
+    ),
+    (
+        'y = Resize<mode="linear", coordinate_transformation_mode="align_corners">(x, , s)',
+        {"weights": {"s": np.array([1, 1, 2, 2], np.float32)}},
+        "linear with align_corners (the engines take half_pixel and asymmetric); use one of these",
+    ),
+    (
+        'y = Resize<coordinate_transformation_mode="asymmetric", nearest_mode="floor">(x, , s)',
+        {"x": (1, 2, 2, 2), "weights": {"s": np.array([1, 1, 2.4, 2], np.float32)}},
+        "factors 2.4 and 2 (the engines repeat rows and columns); use integers",
     ),
     (
         "y = Resize(x, , s)",
