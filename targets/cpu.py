@@ -17,6 +17,9 @@ class CpuTarget:
     """One kind of processor (spec/cpu-performance.md §4)."""
 
     name: str
+    description: str
+    triple: str
+    """What LLVM calls the architecture and system that code is for; empty for those of this machine."""
     features: tuple[str, ...]
     """What LLVM calls the features that code for it needs."""
     vector_bytes: int
@@ -49,6 +52,8 @@ def load_cpu(name: str) -> CpuTarget:
     rows, vectors = table["gemm_tile"]
     return CpuTarget(
         name=name,
+        description=table["description"],
+        triple=table.get("triple", ""),
         features=tuple(table["features"]),
         vector_bytes=table["vector_bytes"],
         registers=table["registers"],

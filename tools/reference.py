@@ -20,6 +20,7 @@ from xonnc.formats.onnx.schemas import newest_opset
 from xonnc.lowering.convert_onnx_to_dla import TABLES
 from xonnc.lowering.convert_onnx_to_krnl import LOWERINGS, MOVES, POINTS
 from xonnc.targets import NvdlaTarget, limits, load_target, target_names
+from xonnc.targets.cpu import cpu_names, load_cpu
 from xonnc.tools.peer_flags import PEER_FLAGS, spelled
 from xonnc.tools.refusals import refusals
 from xonnc.tools.universe import XONNC_UNIVERSE
@@ -290,8 +291,12 @@ def _targets() -> str:
     lines = [
         "# Targets",
         "",
-        "Written by `python -m xonnc.tools.reference` from `targets/*.toml`. `--target` takes one of these",
-        "names or the path of a TOML file of your own with the same properties.",
+        "Written by `python -m xonnc.tools.reference`.",
+        "",
+        "## NVDLA",
+        "",
+        "From `targets/*.toml`. `--target` takes one of these names, or the path of a TOML file of your own",
+        "with the same properties.",
         "",
         f"| property | {' | '.join(target.name for target in targets)} |",
         f"|---|{'---|' * len(targets)}",
@@ -300,6 +305,20 @@ def _targets() -> str:
         if field.name not in ("name", "description"):
             values = [_value(getattr(target, field.name)) for target in targets]
             lines.append(f"| `{field.name}` | {' | '.join(values)} |")
+    lines += [
+        "",
+        "## Native code",
+        "",
+        "From `targets/processors/*.toml`. `--target cpu` takes the first of these that this processor is.",
+        "Code for another architecture has its constants in a `.weight` file; C source is for any.",
+        "",
+        "| target | for | LLVM's features | vectors |",
+        "|---|---|---|---|",
+    ]
+    for processor in map(load_cpu, cpu_names()):
+        needs = ", ".join(f"`{feature}`" for feature in processor.features) or "none"
+        vectors = f"{processor.registers} of {processor.vector_bytes} bytes"
+        lines.append(f"| `{processor.name}` | {processor.description} | {needs} | {vectors} |")
     return "\n".join(lines) + "\n"
 
 

@@ -24,7 +24,7 @@ def llvm_module(kernels: Iterable[FuncOp], steps: Steps, vector_bytes: int, thre
     return ModuleOp([*functions])
 
 
-def llvm_text(module: ModuleOp, steps: Steps = (), threads: int = 1) -> str:
+def llvm_text(module: ModuleOp, steps: Steps = (), threads: int = 1, triple: str = "") -> str:
     """A module of the llvm dialect as LLVM IR; with several threads, the pool and its steps behind it."""
-    text = str(convert_module(module, fallback_target_triple=None))
+    text = str(convert_module(module, fallback_target_triple=triple or None))
     return text if threads == 1 else f"{text}\n{pool_text(steps, threads)}"

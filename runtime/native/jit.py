@@ -38,6 +38,7 @@ class _Engine(Protocol):
 
 class _TargetClass(Protocol):
     def from_default_triple(self) -> _Target: ...
+    def from_triple(self, triple: str) -> _Target: ...
 
 
 class _ObjectFileClass(Protocol):
@@ -52,6 +53,9 @@ class _Binding(Protocol):
     def initialize_native_target(self) -> None: ...
     def initialize_native_asmprinter(self) -> None: ...
     def initialize_native_asmparser(self) -> None: ...
+    def initialize_all_targets(self) -> None: ...
+    def initialize_all_asmprinters(self) -> None: ...
+    def get_default_triple(self) -> str: ...
     def get_host_cpu_name(self) -> str: ...
     def get_host_cpu_features(self) -> _Features: ...
     def parse_assembly(self, text: str) -> object: ...
@@ -75,15 +79,27 @@ def host_features() -> frozenset[str]:
     return frozenset(name for name, has in _binding().get_host_cpu_features().items() if has)
 
 
-def object_code(text: str, features: Sequence[str] | None) -> bytes:
+def is_foreign(triple: str) -> bool:
+    """Whether code for `triple` is for another architecture than this machine's."""
+    return bool(triple) and triple.split("-")[0] != _binding().get_default_triple().split("-")[0]
+
+
+def object_code(text: str, features: Sequence[str] | None, triple: str = "") -> bytes:
     """
     LLVM IR as an object file that may be moved in memory.
 
-    For this processor, or any of its kind that has `features`. Assembly in the text is read.
+    For this processor, or any of its kind that has `features`; for another architecture if `triple` names
+    one. Assembly in the text is read, if it is this machine's.
     """
     binding = _binding()
-    binding.initialize_native_asmparser()
-    machine = binding.Target.from_default_triple().create_target_machine(
+    if is_foreign(triple):
+        binding.initialize_all_targets()
+        binding.initialize_all_asmprinters()
+        target = binding.Target.from_triple(triple)
+    else:
+        binding.initialize_native_asmparser()
+        target = binding.Target.from_default_triple()
+    machine = target.create_target_machine(
         cpu=binding.get_host_cpu_name() if features is None else "",
         features=binding.get_host_cpu_features().flatten()
         if features is None

@@ -4,48 +4,56 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
 
 from xonnc.errors import XonncError
 
-LINKERS = {
-    "cc": ("-shared", "-o"),
-    "gcc": ("-shared", "-o"),
-    "clang": ("-shared", "-o"),
-    "ld": ("-shared", "-o"),
-    "ld.lld": ("-shared", "-o"),
-}
-"""Programs that link, the best first, with what they are told in front of the library's name."""
+LINKERS = ("cc", "gcc", "clang", "ld", "ld.lld")
+"""Programs that link for this machine, the best first."""
 
 
-def linker() -> str | None:
-    """The linker there is, by its full path."""
-    return next(filter(None, map(which, LINKERS)), None)
-
-
-def link(objects: Path, library: Path) -> None:
+def linker(triple: str = "") -> list[str] | None:
     """
-    Makes a shared library of an object file.
+    The command of a linker there is for this machine, or for another that `triple` names.
+
+    The last to be asked is the one of the ziglang package (`pip install 'xonnc[link]'`), which links for any.
+    """
+    architecture, system = (triple.split("-")[0], "linux-gnu") if triple else ("", "")
+    names = (f"{architecture}-{system}-gcc", "ld.lld") if triple else LINKERS
+    found = next(filter(None, map(which, names)), None)
+    if found is not None:
+        return [found]
+    if find_spec("ziglang") is None:
+        return None
+    machine = ["-target", f"{architecture}-{system}"] if triple else []
+    return [sys.executable, "-m", "ziglang", "cc", *machine]
+
+
+def link(objects: Path, library: Path, triple: str = "") -> None:
+    """
+    Makes a shared library of an object file, for this machine or the one that `triple` names.
 
     Raises `XonncError` where there is no linker, or with what it says if it fails.
     """
-    program = linker()
+    program = linker(triple)
     if program is None:
+        names = f"{triple.split('-')[0]}-linux-gnu-gcc, ld.lld" if triple else ", ".join(LINKERS)
         raise XonncError(
-            f"{library}: none of {', '.join(LINKERS)} is there to make a shared library; -o "
-            f"{library.with_suffix('.o')} makes an object file, which any linker makes one of"
+            f"{library}: none of {names} is there to make a shared library; pip install 'xonnc[link]' brings "
+            f"one, and -o {library.with_suffix('.o')} makes an object file"
         )
     temporary = library.with_name(f".{library.name}.{os.getpid()}.tmp")
-    # Programs of the C library's own functions, such as the floats' functions in libm.
-    needs = ["-lm"] if Path(program).name in ("cc", "gcc", "clang") else []
-    options = LINKERS[Path(program).name]
-    command = [program, *options, str(temporary), str(objects), *needs]
+    # Of the C library, code needs functions of floats.
+    needs = [] if Path(program[0]).name in ("ld", "ld.lld") else ["-lm"]
+    command = [*program, "-shared", "-o", str(temporary), str(objects), *needs]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             said = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
-            raise XonncError(f"{library}: {program} fails: {said}")
+            raise XonncError(f"{library}: {Path(program[0]).name} fails: {said}")
         os.replace(temporary, library)
     finally:
         temporary.unlink(missing_ok=True)

@@ -28,12 +28,12 @@ from xonnc.lowering.native_header import Holding, c_header
 from xonnc.lowering.native_layout import Layout, layout_of, require_whole
 from xonnc.lowering.native_program import Steps
 from xonnc.native import lowered, processor_of
-from xonnc.runtime.native.jit import object_code
+from xonnc.runtime.native.jit import is_foreign, object_code
 from xonnc.runtime.native.linker import link
 from xonnc.signatures import Signature
 from xonnc.simplifier import simplify
 from xonnc.standard_functions import write_out
-from xonnc.targets.cpu import load_cpu
+from xonnc.targets.cpu import CpuTarget, load_cpu
 
 SUFFIXES = (".so", ".o", ".ll", ".c")
 
@@ -103,7 +103,8 @@ def compile_artifact(
     steps: Steps = [(f"{prefix}_{name}", row) for name, row in rows]
     header, weight_file = path.with_suffix(".h"), path.with_suffix(".weight")
     files: dict[Path, int] = {}
-    inside = path.suffix in (".so", ".o") and 0 < layout.weights.size <= MOST_INSIDE
+    fits = 0 < layout.weights.size <= MOST_INSIDE
+    inside = path.suffix in (".so", ".o") and fits and not is_foreign(processor.triple)
     if path.suffix == ".c":
         source = c_source(kernels, steps, layout, prefix, header.name)
         if no_malloc:
@@ -112,13 +113,14 @@ def compile_artifact(
     else:
         code = llvm_module(kernels, steps, processor.vector_bytes)
         watch("llvm", code)
-        text = llvm_text(code)
+        text = llvm_text(code, triple=processor.triple)
         text += entry_text([name for name, _ in steps], layout, prefix)
         if path.suffix == ".ll":
             files[path] = _write(path, text.encode())
         else:
-            features = None if target == "cpu" else processor.features
-            files[path] = _write_code(path, text, layout, prefix, inside, features)
+            files[path] = _write_code(
+                path, text, layout, prefix, inside, None if target == "cpu" else processor
+            )
     if not inside:
         files[weight_file] = layout.weights.write(weight_file)
     where = "inside" if inside else "caller" if no_malloc else "file"
@@ -136,18 +138,19 @@ def _write(path: Path, content: bytes) -> int:
 
 
 def _write_code(
-    path: Path, text: str, layout: Layout, prefix: str, inside: bool, features: Sequence[str] | None
+    path: Path, text: str, layout: Layout, prefix: str, inside: bool, processor: CpuTarget | None
 ) -> int:
-    """An object file or a shared library; its bytes."""
+    """An object file or a shared library, for a kind of processor or this one; its bytes."""
+    features, triple = (None, "") if processor is None else (processor.features, processor.triple)
     with TemporaryDirectory(dir=path.parent) as folder:
         if inside:
             constants = Path(folder).resolve() / "weights"
             layout.weights.write(constants, has_header=False)
             text += weights_text(constants, prefix)
-        code = object_code(text, features)
+        code = object_code(text, features, triple)
         if path.suffix == ".o":
             return _write(path, code)
         objects = Path(folder) / "model.o"
         _write(objects, code)
-        link(objects, path)
+        link(objects, path, triple if is_foreign(triple) else "")
     return path.stat().st_size

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from shutil import which
 
 import numpy as np
 import numpy.typing as npt
@@ -154,16 +156,25 @@ def recurrences() -> onnx.ModelProto:
     return model_of(nodes, [3, 2, 4], weights, ["lstm", "lstm_last", "short", "gru_last", "padded"])
 
 
-def run_c(folder: Path, files: Sequence[str], data: bytes, source: str = MAIN, *arguments: str) -> bytes:
-    """What a program made of `source` and the files writes."""
+def run_c(
+    folder: Path,
+    files: Sequence[str],
+    data: bytes,
+    source: str = MAIN,
+    *arguments: str,
+    cc: str = "cc",
+    by: Sequence[str] = (),
+) -> bytes:
+    """What a program made of `source` and the files writes; `by` runs it if it is for another machine."""
     (folder / "main.c").write_text(source)
     program = folder / "main"
     subprocess.run(
-        ["cc", "-O1", *WARNINGS, "main.c", *files, "-Wl,-rpath,.", "-lm", "-o", program],
+        [cc, "-O1", *WARNINGS, "main.c", *files, "-Wl,-rpath,.", "-lm", "-o", program],
         cwd=folder,
         check=True,
     )
-    done = subprocess.run([program, *arguments], input=data, capture_output=True, cwd=folder, check=False)
+    command = [*by, program, *arguments]
+    done = subprocess.run(command, input=data, capture_output=True, cwd=folder, check=False)
     assert done.returncode == 0, (done.returncode, done.stdout[:200])
     return done.stdout
 
@@ -175,13 +186,45 @@ def test_runs_from_c(tmp_path: Path, suffix: str, make: Callable[[], onnx.ModelP
     compile_artifact(model, tmp_path / f"net.{suffix}", prefix="net")
     session = compile_native(model)
     x = 9 * floats(*(size or 0 for size in session.inputs[0].shape or ()))
-    found = run_c(tmp_path, [f"./net.{suffix}"], x.tobytes())
-    for wanted in session.run(None, {"x": x}):
+    assert_same(run_c(tmp_path, [f"./net.{suffix}"], x.tobytes()), session.run(None, {"x": x}))
+
+
+def assert_same(found: bytes, expected: Sequence[object]) -> None:
+    for wanted in expected:
         assert isinstance(wanted, np.ndarray)
         given = np.frombuffer(found[: wanted.nbytes], wanted.dtype).reshape(wanted.shape)
         found = found[wanted.nbytes :]
         assert np.allclose(given.astype(np.float64), wanted.astype(np.float64), 1e-5, 1e-6)
     assert not found
+
+
+ARM_CC, ARM_RUN = "aarch64-linux-gnu-gcc", "qemu-aarch64"
+
+
+@pytest.mark.skipif(not (which(ARM_CC) and which(ARM_RUN)), reason=f"needs {ARM_CC} and {ARM_RUN}")
+@pytest.mark.parametrize("suffix", ["so", "o"])
+@pytest.mark.parametrize("make", [network, integers, recurrences])
+def test_runs_on_another_architecture(
+    tmp_path: Path, suffix: str, make: Callable[[], onnx.ModelProto]
+) -> None:
+    artifact = compile_artifact(make(), tmp_path / f"net.{suffix}", "aarch64", prefix="net")
+    assert tmp_path / "net.weight" in artifact.files
+    session = compile_native(make())
+    x = 9 * floats(*(size or 0 for size in session.inputs[0].shape or ()))
+    emulated = (ARM_RUN, "-L", "/usr/aarch64-linux-gnu")
+    found = run_c(tmp_path, [f"./net.{suffix}"], x.tobytes(), cc=ARM_CC, by=emulated)
+    assert_same(found, session.run(None, {"x": x}))
+
+
+AARCH64 = 183
+"""What the header of an ELF file says of 64-bit Arm."""
+
+
+def test_objects_for_another_architecture(tmp_path: Path) -> None:
+    compile_artifact(network(), tmp_path / "net.o", "aarch64", prefix="net")
+    assert int.from_bytes((tmp_path / "net.o").read_bytes()[18:20], "little") == AARCH64
+    compile_artifact(network(), tmp_path / "net.ll", "aarch64", prefix="net")
+    assert 'target triple = "aarch64-unknown-linux-gnu"' in (tmp_path / "net.ll").read_text()
 
 
 def test_without_malloc(tmp_path: Path) -> None:
@@ -260,7 +303,9 @@ def test_open_sizes_are_refused_unless_given(tmp_path: Path) -> None:
 
 def test_no_linker_names_the_way_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(XonncError, match=r"none of cc, .* is there .*; -o .*net\.o makes an object file"):
+    with pytest.raises(
+        XonncError, match=r"none of cc, .* is there .*; pip install .*net\.o makes an object file"
+    ):
         compile_artifact(network(), tmp_path / "net.so")
 
 
@@ -269,6 +314,15 @@ def test_what_a_linker_says_is_told(tmp_path: Path) -> None:
     with pytest.raises(XonncError, match=r"net\.so: .* fails: "):
         linker.link(tmp_path / "bad.o", tmp_path / "net.so")
     assert {path.name for path in tmp_path.iterdir()} == {"bad.o"}
+
+
+def test_the_ziglang_package_links_for_any_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert linker.linker() is None
+    monkeypatch.setattr(linker, "find_spec", {"ziglang": object()}.get)
+    assert linker.linker() == [sys.executable, "-m", "ziglang", "cc"]
+    foreign = linker.linker("aarch64-unknown-linux-gnu")
+    assert foreign == [sys.executable, "-m", "ziglang", "cc", "-target", "aarch64-linux-gnu"]
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ import argparse
 import json
 from dataclasses import asdict
 
-from xonnc.targets import load_target, target_names
+from xonnc.targets import NvdlaTarget, load_target, target_names
+from xonnc.targets.cpu import CpuTarget, cpu_names, load_cpu
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,16 +18,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Lists the targets."""
-    targets = [load_target(name) for name in args.target or target_names()]
+    targets = [_load(name) for name in args.target or (*target_names(), *cpu_names())]
     if args.json:
-        print(json.dumps([asdict(target) for target in targets], indent=2))
+        print(json.dumps([{"kind": _kind(target), **asdict(target)} for target in targets], indent=2))
         return 0
     width = max(len(target.name) for target in targets)
     for target in targets:
         print(f"{target.name:<{width}}  {target.description}")
-        precisions = ", ".join(target.precisions)
-        print(
-            f"{'':<{width}}  {precisions}; {target.atomic_c} x {target.atomic_k} multipliers, "
-            f"{target.cbuf_bytes >> 10} KiB convolution buffer, {target.memory_atom_bytes}-byte atoms"
-        )
+        print(f"{'':<{width}}  {_described(target)}")
+    if not args.target:
+        print(f"{'cpu':<{width}}  the most able of these kinds of processor that this one is")
     return 0
+
+
+def _load(name: str) -> NvdlaTarget | CpuTarget:
+    return load_cpu(name) if name in cpu_names() else load_target(name)
+
+
+def _kind(target: NvdlaTarget | CpuTarget) -> str:
+    return "cpu" if isinstance(target, CpuTarget) else "nvdla"
+
+
+def _described(target: NvdlaTarget | CpuTarget) -> str:
+    if isinstance(target, CpuTarget):
+        return f"native code: {target.registers} vectors of {target.vector_bytes} bytes"
+    return (
+        f"{', '.join(target.precisions)}; {target.atomic_c} x {target.atomic_k} multipliers, "
+        f"{target.cbuf_bytes >> 10} KiB convolution buffer, {target.memory_atom_bytes}-byte atoms"
+    )

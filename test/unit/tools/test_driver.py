@@ -233,6 +233,16 @@ def test_ops_of_the_cpu_come_with_how_they_run(capsys: pytest.CaptureFixture[str
     assert lines[2] == "StringConcat   not taken"
 
 
+def test_processors_are_targets_too(capsys: pytest.CaptureFixture[str]):
+    assert main(["targets"]) == 0
+    text = capsys.readouterr().out
+    assert "nv_small" in text
+    assert "native code: 32 vectors of 64 bytes" in text
+    assert main(["targets", "aarch64", "nv_small", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [(each["kind"], each["name"]) for each in listed] == [("cpu", "aarch64"), ("nvdla", "nv_small")]
+
+
 def test_targets_take_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = tmp_path / "mine.toml"
     path.write_text('precisions = ["int4"]\natomic_c = 8\n')
