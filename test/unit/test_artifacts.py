@@ -16,6 +16,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from xonnc.artifacts import compile_artifact
 from xonnc.errors import RefusalError, XonncError
+from xonnc.formats.native.program import Held
 from xonnc.native import compile_native
 from xonnc.runtime.native import linker
 from xonnc.tools.driver import main
@@ -189,7 +190,7 @@ def test_runs_from_c(tmp_path: Path, suffix: str, make: Callable[[], onnx.ModelP
     assert_same(run_c(tmp_path, [f"./net.{suffix}"], x.tobytes()), session.run(None, {"x": x}))
 
 
-def assert_same(found: bytes, expected: Sequence[object]) -> None:
+def assert_same(found: bytes, expected: Sequence[Held]) -> None:
     for wanted in expected:
         assert isinstance(wanted, np.ndarray)
         given = np.frombuffer(found[: wanted.nbytes], wanted.dtype).reshape(wanted.shape)
