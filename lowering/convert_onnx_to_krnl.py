@@ -78,6 +78,7 @@ from xonnc.lowering.onnx_to_krnl.lowering import (
     is_movable,
     is_native,
 )
+from xonnc.lowering.onnx_to_krnl.packings import Packings
 from xonnc.lowering.onnx_to_krnl.points import POINTS, PointPlan, lower_points, plan_points
 from xonnc.lowering.onnx_to_krnl.roundings import write_out_roundings
 from xonnc.lowering.onnx_to_krnl.widening import widen
@@ -140,10 +141,16 @@ def has_kernel(op: Operation) -> bool:
     return type(op) in LOWERINGS or type(op) in POINTS or isinstance(op, KEPT)
 
 
-def lower_module(module: ModuleOp, target: CpuTarget, pool: DisposablePool) -> Reasons:
-    """Lowers the functions of a module, the kernels behind them; gives the ops that stay, and why."""
+def lower_module(
+    module: ModuleOp, target: CpuTarget, pool: DisposablePool, packings: Packings | None = None
+) -> Reasons:
+    """
+    Lowers the functions of a module, the kernels behind them; gives the ops that stay, and why.
+
+    Constants that were laid out before, for other shapes of the same model, are in `packings`.
+    """
     reasons: Reasons = {}
-    to = Lowering(target, pool, _in_rows)
+    to = Lowering(target, pool, _in_rows, packings or Packings())
     for function in [each for each in module.ops if isinstance(each, FuncOp) and each.body.blocks]:
         reasons |= _lower(function.body.block, to)
     for kernel in to.kernels.values():

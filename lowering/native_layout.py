@@ -56,7 +56,12 @@ class Layout:
 
 def require_whole(program: Program, what: str) -> None:
     """Raises `RefusalError` with every operator and input that code without Python cannot have."""
-    reasons = _not_plain("input", program.inputs)
+    reasons = _not_plain("input", [port for port in program.inputs if not _is_open(port)])
+    if any(map(_is_open, program.inputs)):
+        options = " ".join(
+            f"--input-shape {port.name}:{_sizes(port)}" for port in program.inputs if _is_open(port)
+        )
+        reasons.append(f"{what}: code is for sizes that are known; pass {options} with a number for each ?")
     if reasons:
         raise RefusalError(reasons)
     reasons = [
@@ -80,11 +85,17 @@ def require_whole(program: Program, what: str) -> None:
 
 
 def _not_plain(kind: str, ports: Sequence[Port]) -> list[str]:
-    return [
-        f"{kind} '{port.name}': {_described(port)}; give the shapes of inputs with --input-shape"
-        for port in ports
-        if not is_plain(port)
-    ]
+    return [f"{kind} '{port.name}': {_described(port)}" for port in ports if not is_plain(port)]
+
+
+def _is_open(port: Port) -> bool:
+    """Whether it is a tensor of numbers of which the model leaves sizes open."""
+    is_numbers = port.dtype is not None and not port.dtype.hasobject
+    return is_numbers and port.shape is not None and None in port.shape
+
+
+def _sizes(port: Port) -> str:
+    return ",".join("?" if size is None else str(size) for size in port.shape or ())
 
 
 def is_plain(port: Port) -> bool:
@@ -96,8 +107,9 @@ def is_plain(port: Port) -> bool:
 def _described(port: Port) -> str:
     if port.dtype is None or port.dtype.hasobject:
         return "not a tensor of numbers"
-    shape = port.shape or ()
-    return f"a size of [{', '.join('?' if size is None else str(size) for size in shape)}] is not known"
+    if port.shape is None:
+        return "how many axes it has is not known"
+    return f"a size of [{_sizes(port)}] is not known"
 
 
 def layout_of(program: Program) -> Layout:

@@ -113,13 +113,12 @@ def program_of_op(op: Operation, inputs: Sequence[SSAValue]) -> Program:
 
 
 def later_program_of_op(op: Operation, inputs: Sequence[SSAValue]) -> Program:
-    """What `program_of_op` gives, made when it is first asked for: of what never runs nobody asks."""
-    module = _module_of_op(op, inputs)
+    """What `program_of_op` gives, made when it is first asked for, of the op as it is then."""
     made: list[Program] = []
 
     def run(held: Sequence[Held]) -> Sequence[Held]:
         if not made:
-            made.append(_program(module))
+            made.append(program_of_op(op, inputs))
         return made[0](held)
 
     return run

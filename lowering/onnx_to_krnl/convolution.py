@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, UnitAt
 from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.krnl.tiles import ConvOp
+from xonnc.dialects.krnl.types import is_buffer
 from xonnc.dialects.onnx.ops.nn import ConvTransposeOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.blocks import blocked, channel_numbers, result_in_blocks
@@ -79,16 +80,21 @@ def _lower_phase(
     source, target, bias, residual = images
     lanes, blocks = to.layouts.lanes, target.shape[1]
     tile = conv_tile(phase.out[1], blocks, to.target.registers, chain.is_depthwise)
-    used = weights[:, :, list(phase.rows)][:, :, :, list(phase.columns)]
-    if not used.size:
-        used = np.zeros((*weights.shape[:2], *phase.kernel), weights.dtype)
-    if chain.is_depthwise:
-        packed = depthwise_weights(used, lanes)
-    else:
-        packed = conv_weights(used, lanes, tile[1], source.step)
+
+    def pack() -> Array:
+        used = weights[:, :, list(phase.rows)][:, :, :, list(phase.columns)]
+        if not used.size:
+            used = np.zeros((*weights.shape[:2], *phase.kernel), weights.dtype)
+        if chain.is_depthwise:
+            return depthwise_weights(used, lanes)
+        return conv_weights(used, lanes, tile[1], source.step)
+
+    used = tuple(phase.rows), tuple(phase.columns), phase.kernel
+    how = ("windows", used, chain.is_depthwise, lanes, tile[1], source.step)
+    packed = to.packed_once(weights, how, pack)
     window = chain.window
     properties: dict[str, Attribute] = {
-        "depth": IntegerAttr(used.shape[1], i64),
+        "depth": IntegerAttr(weights.shape[1], i64),
         "kernel": pair(phase.kernel),
         "strides": pair((1, 1) if window is None else window.strides),
         "dilations": pair((1, 1) if window is None else window.dilations),
@@ -103,8 +109,9 @@ def _lower_phase(
     for name, bound in (("low", chain.low), ("high", chain.high)):
         if bound is not None:
             properties[name] = FloatAttr(bound, f32)
-    buffers = [target.buffer, source.buffer, to.packed(packed)]
-    types = [buffer_type(shape, f32) for shape in (target.shape, source.shape, packed.shape)]
+    buffers = [target.buffer, source.buffer, packed]
+    assert is_buffer(packed.type)
+    types = [buffer_type(shape, f32) for shape in (target.shape, source.shape, packed.type.get_shape())]
     if bias is not None:
         buffers.append(bias)
         types.append(buffer_type([blocks, lanes], f32))

@@ -89,10 +89,15 @@ def product(
 ) -> None:
     """`factor A B + bias` with a constant B, packed in panels as wide as a tile."""
     tile = gemm_tile(to, to.element(result), sizes)
-    buffers = [a, to.packed(packed_columns(matrix, tile[1], factor))]
+    buffers = [a, pack_columns(matrix, tile[1], to, factor)]
     if bias is not None:
         buffers.append(to.packed(bias))
     emit(result, buffers, sizes, tile, {"packed": UnitAttr()}, to)
+
+
+def pack_columns(matrix: Array, width: int, to: Lowering, factor: float = 1.0) -> SSAValue:
+    """A buffer of `packed_columns`."""
+    return to.packed_once(matrix, ("columns", width, factor), lambda: packed_columns(matrix, width, factor))
 
 
 def packed_columns(matrix: Array, width: int, factor: float = 1.0) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias, TypeVar
 
@@ -21,6 +21,7 @@ from xonnc.lowering.onnx_to_krnl.byte_chains import ByteImage, ByteLayouts
 from xonnc.lowering.onnx_to_krnl.elements import is_computed, is_held
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.layouts import Blocked, Layouts
+from xonnc.lowering.onnx_to_krnl.packings import Packings
 from xonnc.lowering.onnx_to_krnl.turns import take_range
 from xonnc.rewriting.patterns import Array
 from xonnc.targets.cpu import CpuTarget
@@ -82,12 +83,17 @@ class Lowering:
     """Writes kernels beside the model's function and calls of them into it."""
 
     def __init__(
-        self, target: CpuTarget, pool: DisposablePool, unblock: Callable[[SSAValue, Lowering], SSAValue]
+        self,
+        target: CpuTarget,
+        pool: DisposablePool,
+        unblock: Callable[[SSAValue, Lowering], SSAValue],
+        packings: Packings,
     ) -> None:
         """`unblock` brings images of blocks of channels, or of bytes, into rows; gives the buffer."""
         self._unblock = unblock
         self.target = target
         self.pool = pool
+        self._packings = packings
         self.kernels: dict[str, FuncOp] = {}
         self.absorbed: set[Operation] = set()
         """Ops whose work another op's kernel does."""
@@ -176,6 +182,10 @@ class Lowering:
                 made = cast.results[0]
             self._buffers[value] = made
         return self._buffers[value]
+
+    def packed_once(self, source: Array, how: Hashable, make: Callable[[], Array]) -> SSAValue:
+        """What `make` makes of a constant, in a buffer; `how` tells it from what else is made of that."""
+        return self.packed(self._packings.of(source, how, make))
 
     def packed(self, array: Array) -> SSAValue:
         """A constant of our own making, in a buffer."""

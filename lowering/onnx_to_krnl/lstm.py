@@ -14,7 +14,7 @@ from xonnc.dialects.onnx.ops.rnn import LSTMOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.copies import Side, copy, fill, loop
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.linear import call_gemm, gemm_tile, packed_columns
+from xonnc.lowering.onnx_to_krnl.linear import call_gemm, gemm_tile, pack_columns
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 
@@ -55,13 +55,13 @@ def tiled_lstm(op: LSTMOp, to: Lowering) -> None:
     sizes = steps * batch, rows, inputs
     tile = gemm_tile(to, f32, sizes)
     projected = to.allocate([steps, batch, rows], f32)
-    packed = to.packed(packed_columns(weights[0].T, tile[1]))
+    packed = pack_columns(weights[0].T, tile[1], to)
     call_gemm(projected, [to.buffer(op.X), packed, *numbers], sizes, tile, to)
     every, sums = to.allocate([steps, batch, hidden], f32), to.allocate([batch, rows], f32)
     state, cell = (_first(start, (batch, hidden), to) for start in (op.initial_h, op.initial_c))
     sizes = batch, rows, hidden
     tile = gemm_tile(to, f32, sizes)
-    packed = to.packed(packed_columns(recurrence[0].T, tile[1]))
+    packed = pack_columns(recurrence[0].T, tile[1], to)
     order = range(steps) if op.direction.data == "forward" else reversed(range(steps))
     for step in order:
         call_gemm(sums, [state, packed], sizes, tile, to)

@@ -8,6 +8,7 @@ From a model to native code that runs in this process.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from importlib.metadata import version
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -29,12 +30,13 @@ from xonnc.lowering.convert_onnx_to_krnl import has_kernel, lower_module
 from xonnc.lowering.krnl_to_llvm.text import llvm_module, llvm_text
 from xonnc.lowering.native_profile import one_by_one
 from xonnc.lowering.native_program import Steps, read_program
+from xonnc.lowering.onnx_to_krnl.packings import Packings
 from xonnc.lowering.steering import steering_inputs
-from xonnc.runtime.native.cache import key_of, open_cache
+from xonnc.runtime.native.cache import Cache, key_of, open_cache
 from xonnc.runtime.native.jit import Code, host_features, host_identity, machine_code
 from xonnc.runtime.native.session import Executable, Session, Shapes, Values
 from xonnc.signatures import set_input_values
-from xonnc.simplifier import simplify
+from xonnc.simplifier import respecialized, simplify
 from xonnc.standard_functions import write_out
 from xonnc.targets.cpu import CpuTarget, best_cpu, cpu_names, load_cpu
 from xonnc.transforms.simplify_onnx import Simplify
@@ -64,25 +66,55 @@ def compile_native(
     if not 1 <= threads <= MOST_THREADS:
         raise XonncError(f"threads: {threads}; 1 to {MOST_THREADS} can share a run")
 
-    kept = open_cache() if cache else None
+    return Session(_Compiler(model, processor, threads, profile, open_cache() if cache else None))
 
-    def compile_for(shapes: Shapes, values: Values) -> Executable:
-        key = None if kept is None else _key(model, shapes, values, f"{processor.name} {threads} {profile}")
-        if kept is not None and key is not None and (found := kept.get(key)) is not None:
-            return _loaded(found, threads)
-        module = simplify(
-            model, input_shapes=shapes or None, inline_functions=True, fold_overridable=True
-        ).module
+
+class _Compiler:
+    """
+    Compiles a model for shapes of its inputs, and numbers that steer it.
+
+    What the model is whatever its inputs are is found out once: the model is simplified as it is, and copies
+    of that for shapes; constants that kernels read in another order are shared by all programs.
+    """
+
+    def __init__(
+        self,
+        model: str | Path | onnx.ModelProto,
+        processor: CpuTarget,
+        threads: int,
+        profile: bool,
+        cache: Cache | None,
+    ) -> None:
+        self._model = model
+        self._processor = processor
+        self._threads = threads
+        self._profile = profile
+        self._cache = cache
+        self._packings = Packings()
+
+    def __call__(self, shapes: Shapes, values: Values) -> Executable:
+        if self._cache is None:
+            return _loaded(self._compiled(shapes, values), self._threads)
+        key = _key(self._model, shapes, values, f"{self._processor.name} {self._threads} {self._profile}")
+        found = None if key is None else self._cache.get(key)
+        if found is None:
+            found = self._compiled(shapes, values)
+            if key is not None and can_describe(found.program):
+                self._cache.put(key, found)
+        return _loaded(found, self._threads)
+
+    def _compiled(self, shapes: Shapes, values: Values) -> Stored:
+        module = respecialized(self._simplified, shapes) if shapes else self._simplified.clone()
         if values:
             context = new_context()
             set_input_values(module, values, DisposablePool.of(context))
             Simplify().apply(context, module)
-        stored = _compiled(module, processor, threads, profile)
-        if kept is not None and key is not None and can_describe(stored.program):
-            kept.put(key, stored)
-        return _loaded(stored, threads)
+        return _compiled(module, self._processor, self._threads, self._profile, self._packings)
 
-    return Session(compile_for)
+    @cached_property
+    def _simplified(self) -> ModuleOp:
+        """The model as it is."""
+        return simplify(self._model, inline_functions=True, fold_overridable=True).module
 
 
 def _key(model: str | Path | onnx.ModelProto, shapes: Shapes, values: Values, options: str) -> str | None:
@@ -121,14 +153,16 @@ def processor_of(target: str, needs_host: bool = True) -> CpuTarget:
 
 def executable(module: ModuleOp, processor: CpuTarget, threads: int = 1) -> Executable:
     """Machine code of a simplified module, which is taken apart."""
-    return _loaded(_compiled(module, processor, threads, False), threads)
+    return _loaded(_compiled(module, processor, threads, False, Packings()), threads)
 
 
-def _compiled(module: ModuleOp, processor: CpuTarget, threads: int, profile: bool) -> Stored:
+def _compiled(
+    module: ModuleOp, processor: CpuTarget, threads: int, profile: bool, packings: Packings
+) -> Stored:
     context = new_context()
     write_out(module, context, lambda op: not has_kernel(op))
     steering = steering_inputs(module)
-    program, steps, kernels = lowered(module, processor, context)
+    program, steps, kernels = lowered(module, processor, context, packings=packings)
     if profile:
         steps = one_by_one(program, steps)
     if not steps:
@@ -168,11 +202,15 @@ def _loaded(stored: Stored, threads: int) -> Executable:
 
 
 def lowered(
-    module: ModuleOp, processor: CpuTarget, context: Context, watch: Watcher = nobody
+    module: ModuleOp,
+    processor: CpuTarget,
+    context: Context,
+    watch: Watcher = nobody,
+    packings: Packings | None = None,
 ) -> tuple[Program, Steps, Sequence[FuncOp]]:
     """A module as a program, the functions of its native steps, and the kernels; `watch` sees the krnl."""
     with without_cycle_collection():
-        reasons = lower_module(module, processor, DisposablePool.of(context))
+        reasons = lower_module(module, processor, DisposablePool.of(context), packings)
     watch("krnl", module)
     program, steps = read_program(module, reasons)
     return program, steps, [op for op in module.ops if isinstance(op, FuncOp)][1:]

@@ -80,6 +80,15 @@ def simplify(
         return _simplified(model, input_shapes, inline_functions, signature, fold_overridable)
 
 
+def respecialized(module: ModuleOp, input_shapes: Shapes) -> ModuleOp:
+    """A copy of a simplified module, simplified for other shapes of its inputs; constants are shared."""
+    context, copy = new_context(), module.clone()
+    with without_cycle_collection():
+        set_input_shapes(copy, input_shapes)
+        _simplify(copy, context)
+    return copy
+
+
 def _simplified(
     model: str | Path | onnx.ModelProto,
     input_shapes: Shapes | None,
