@@ -130,6 +130,8 @@ class Affine:
 
     @property
     def _is_exact(self) -> bool:
+        if not np.all(self.scale):
+            return False
         units = self.bias / self.scale
         return self.is_fine or bool(np.all(np.abs(units - np.rint(units)) < NEGLIGIBLE))
 

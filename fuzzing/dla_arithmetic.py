@@ -47,12 +47,12 @@ class Sloped:
 
 @dataclass(frozen=True)
 class Product:
-    """`a b`, the integers of `b` without a zero."""
+    """`a b`."""
 
     a: Stored
     b: Stored
 
     def rounded(self, grid: Grid, worst: list[float]) -> Integers:
         """On a grid."""
-        products = (self.a.integers - self.a.grid.zero) * self.b.integers
+        products = (self.a.integers - self.a.grid.zero) * (self.b.integers - self.b.grid.zero)
         return saturated(converted(products, self.a.grid.scale * self.b.grid.scale, grid), 8)

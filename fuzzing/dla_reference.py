@@ -404,8 +404,6 @@ def _mul(here: Reference, inputs: Sequence[str], _: Attributes) -> Value:
         a, b = here.stored(first), here.stored(second)
         if a.integers.ndim != b.integers.ndim or (a.integers.size, b.grid.zero) < (b.integers.size, 1):
             a, b = b, a
-        if b.grid.zero:
-            raise Unknown(f"{second}: the reference needs one factor without a zero")
         return Product(a, b)
     return here.affine(first).times(here.number(second).reshape(-1).astype(np.float64))
 

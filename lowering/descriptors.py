@@ -343,6 +343,9 @@ def _stage(
     if stage == Stage():
         return records.SdpSubOp()
     number = bits if processed is hw.Precision.FP16 else int
+    offset = records.CvtParam()
+    if stage.mul_offset:
+        offset = records.CvtParam(scale=1, enable=1, offset=stage.mul_offset)
     per_layer = stage.mode is OperandMode.PER_LAYER
     return records.SdpSubOp(
         enable=1,
@@ -355,4 +358,5 @@ def _stage(
         precision=processed if operand is None else precision_of(operand.type),
         alu_operand=number(stage.alu_operand) if per_layer else 0,
         mul_operand=number(stage.mul_operand) if per_layer else 0,
+        mul_cvt=offset,
     )

@@ -97,7 +97,7 @@ class Stage:
     are the
     numbers of `per_layer`; `shift_value` (left, on the ALU's operand) and `truncate` (right, on the product)
     are for
-    integers only (spec/nvdla.md §4.2).
+    integers only (spec/nvdla.md §4.2). From factors in memory Y takes `mul_offset` away first.
     """
 
     type: StageFunction = StageFunction.NONE
@@ -108,6 +108,7 @@ class Stage:
     mul_operand: float = 0.0
     shift_value: int = 0
     truncate: int = 0
+    mul_offset: int = 0
 
     @property
     def reads_memory(self) -> bool:

@@ -219,6 +219,7 @@ class SdpOp(IRDLOperation):
     3. The operand of a `per_kernel` stage is `C`, a cube `1xCx1x1`, or `Cx2` (ALU, MUL) for `both`; of a
        `per_point` stage a cube of the source's shape.
     4. A result that is a flow goes to exactly one `dla.pdp`.
+    5. A stage with a `mul_offset` is Y, and reads memory.
 
     ```mlir
     %y = "dla.sdp"(%a, %bias) <{operandSegmentSizes = array<i32: 1, 1, 0, 0>,
@@ -282,6 +283,10 @@ class SdpOp(IRDLOperation):
             if stage.reads_memory != (operand is not None):
                 found = "one" if operand is not None else "none"
                 raise VerifyException(f"{name} has an operand if its stage reads memory, found {found}")
+            if stage.mul_offset and (name != "y" or operand is None):
+                raise VerifyException(
+                    f"a mul_offset is for operands of y in memory, found {stage.mul_offset} at {name}"
+                )
             if operand is None:
                 continue
             shape = shape_of(operand.type)

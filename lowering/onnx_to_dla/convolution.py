@@ -92,7 +92,11 @@ def gemm(op: GemmOp, to: Lowering) -> Cube:
 @lowers(MatMulOp)
 def matmul(op: MatMulOp, to: Lowering) -> Cube:
     """Rows times a constant matrix; of several, each is a group of a convolution."""
-    matrix = to.weights(op.B, "the second factor")
+    matrix = to.constant(op.B)
+    if matrix is None:
+        to.refuse(
+            "a second factor that is computed (the core reads weights in an order in which no engine writes)"
+        )
     if matrix.ndim > 2:
         to.refuse(f"a second factor of rank {matrix.ndim} (the core takes one matrix)")
     columns = matrix.reshape(matrix.shape[0], -1)

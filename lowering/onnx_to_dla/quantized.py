@@ -161,8 +161,8 @@ def mul(op: MulOp, to: Integers) -> Reals:
         return product_of(op.A, op.B, to.result_shape(op), to)
     source = to.affine(first)
     scaled = source.times(to.per_channel(factor, source, to.result_shape(op)))
-    if scaled is None or not np.all(factor):
-        to.refuse("a factor of zero or behind a bound; put a QuantizeLinear in between")
+    if scaled is None:
+        to.refuse("a factor behind a bound; put a QuantizeLinear in between")
     return scaled
 
 
@@ -176,9 +176,9 @@ def batch_normalization(op: BatchNormalizationInferenceModeOp, to: Integers) -> 
     )
     factor = scale / np.sqrt(variance + op.epsilon.value.data)
     scaled = source.times(factor)
-    moved = None if scaled is None or not np.all(factor) else scaled.plus(shift - factor * mean)
+    moved = None if scaled is None else scaled.plus(shift - factor * mean)
     if moved is None:
-        to.refuse("a scale of zero or a source behind a bound; put a QuantizeLinear in between")
+        to.refuse("a normalisation behind a bound; put a QuantizeLinear in between")
     return moved
 
 

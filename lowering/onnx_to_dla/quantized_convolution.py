@@ -90,9 +90,13 @@ def gemm(op: GemmOp, to: Integers) -> Reals:
 def matmul(op: MatMulOp, to: Integers) -> Reals:
     """Rows times a constant matrix; of several, each is a group of a convolution."""
     factor = to.real_constant(op.B)
-    if factor is not None and factor.ndim > 2:
+    if factor is None:
+        to.refuse(
+            "a second factor that is computed (the core reads weights in an order in which no engine writes)"
+        )
+    if factor.ndim > 2:
         to.refuse(f"a second factor of rank {factor.ndim} (the core takes one matrix)")
-    is_vector = factor is not None and factor.ndim == 1
+    is_vector = factor.ndim == 1
     kernels = to.kernels_of(op.B, 0 if is_vector else 1, "the second factor")
     return product(op.A, _one_output(kernels) if is_vector else kernels, None, to.result_shape(op), to)
 

@@ -149,6 +149,8 @@ class Affine:
     @property
     def _sums_exactly(self) -> bool:
         """Whether the bias loses nothing in the source's unit: sums of a convolution are fine enough."""
+        if not np.all(self.scale):
+            return False
         units = self.bias / self.scale
         return self.is_fine or bool(np.all(np.abs(units - np.rint(units)) < NEGLIGIBLE))
 
@@ -174,6 +176,8 @@ class Affine:
 
     def _first(self, unit: float, added: Sum | None, before: list[Bound], to: Lowering) -> Operand:
         """X1: factor and, unless X2 adds it, bias of each channel; a ReLU where one comes before a sum."""
+        if added is not None and not np.all(self.scale):
+            to.refuse("a factor of zero before a sum; put a QuantizeLinear in between")
         bias = self._own_bias(added) - self._rest(added)
         is_rectified = bool(before)
         if is_rectified and (before != [Bound(0.0, True)] or (added is not None and added.grid.zero)):

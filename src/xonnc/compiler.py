@@ -27,6 +27,7 @@ from xonnc.lowering.compile import compile_to_loadable
 from xonnc.lowering.images import ImageInput, set_images
 from xonnc.lowering.quantize_onnx import is_quantized, quantize
 from xonnc.lowering.report import CompileReport
+from xonnc.lowering.split_sums import split_sums
 from xonnc.summaries import ModelSummary, summary
 from xonnc.targets import load_target
 from xonnc.tools.universe import XONNC_UNIVERSE, ask_onnx
@@ -128,6 +129,8 @@ def read_model(
     DisposablePool.of(context).collect([module])
     simplified = summary(module)
     is_rounded = calibrate is not None and not is_quantized(module)
+    if is_rounded:
+        split_sums(module, DisposablePool.of(context))
     if calibrate is not None:
         quantize(module, calibrate(module), DisposablePool.of(context))
     seen("simplified", module)

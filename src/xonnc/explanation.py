@@ -30,7 +30,8 @@ from xonnc.lowering.convert_onnx_to_dla import ConvertOnnxToDla, Placement, plac
 from xonnc.lowering.dla_to_loadable import tasks
 from xonnc.lowering.images import ImageInput, set_images
 from xonnc.lowering.networks import network
-from xonnc.lowering.quantize_onnx import quantize
+from xonnc.lowering.quantize_onnx import is_quantized, quantize
+from xonnc.lowering.split_sums import split_sums
 from xonnc.targets import load_target
 from xonnc.tools.universe import XONNC_UNIVERSE
 
@@ -99,6 +100,8 @@ def explain_model(
     XONNC_UNIVERSE.all_passes["simplify-onnx"]()().apply(context, module)
     pool.collect([module])
     if calibrate is not None:
+        if not is_quantized(module):
+            split_sums(module, pool)
         quantize(module, calibrate(module), pool)
     merged = {name: node_name(op) for op in _ops(module) for name in node_names(op)}
     placements, refusals = place(module, hardware, pool)

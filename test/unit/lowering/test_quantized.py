@@ -419,7 +419,7 @@ def product(net: Net) -> onnx.ModelProto:
         ),
         (two_sums, "a sum of more than one chain of operators; put a QuantizeLinear behind all but one"),
         (cumulated, "(CumSum): the DLA has no such operator in integers; in a package"),
-        (product, "a product of integers whose zeros are not 0; use a symmetric quantisation for one factor"),
+        (product, "a product of integers whose zeros are not 0 (the third stage of the SDP takes such)"),
     ],
 )
 def test_refusals(make: Make, message: str, compiled: Any):

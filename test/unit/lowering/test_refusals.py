@@ -23,6 +23,11 @@ Simplified = Callable[[onnx.ModelProto], ModuleOp]
 
 CASES: list[tuple[str, dict[str, Any], str]] = [
     (
+        "y = MatMul(x, z)",
+        {"inputs": {"x": (2, 3), "z": (3, 4)}},
+        "a second factor that is computed (the core reads weights in an order in which no engine writes)",
+    ),
+    (
         'y = Resize<mode="cubic">(x, , s)',
         {"weights": {"s": np.array([1, 1, 2, 2], np.float32)}},
         "mode cubic (the engines do nearest and linear); use one of these",

@@ -67,3 +67,12 @@ func.func @flow(%x: tensor<1x8x4x4xf16>) {
   %y = "dla.sdp"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (tensor<1x8x4x4xf16>) -> !dla.flow<tensor<1x8x4x4xf16>>
   func.return
 }
+
+// -----
+
+func.func @offset(%x: tensor<1x16x8x8xi8>) -> tensor<1x16x8x8xi8> {
+  // expected-error @+1 {{a mul_offset is for operands of y in memory, found 3 at x1}}
+  %y = "dla.sdp"(%x, %x) <{operandSegmentSizes = array<i32: 1, 1, 0, 0>, x1_stage = #dla.stage<type = mul, mode = per_point, mul_offset = 3>}>
+     : (tensor<1x16x8x8xi8>, tensor<1x16x8x8xi8>) -> tensor<1x16x8x8xi8>
+  func.return %y : tensor<1x16x8x8xi8>
+}

@@ -1,0 +1,66 @@
+"""Sums and means of three and more tensors as sums of two, each of which is rounded by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.builder import Builder
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
+from xonnc.dialects.onnx.locations import derived
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.ops.math import AddOp, MeanOp, MulOp, SumOp
+from xonnc.dialects.onnx.types import element_type, numpy_dtype, static_shape, tensor_type
+
+MOST_ADDED = 2
+"""Tensors that one pass of the SDP adds up."""
+
+
+def split_sums(module: ModuleOp, pool: DisposablePool) -> None:
+    """
+    Rewrites every Sum and Mean in `module` of more than two tensors whose shapes are known.
+
+    The SDP rounds to 8 bits behind each sum of two, so that each needs a range of its own.
+    """
+    for op in [op for op in module.walk() if isinstance(op, SumOp | MeanOp)]:
+        operands = list(op.data_0)
+        if len(operands) > MOST_ADDED and all(static_shape(value.type) is not None for value in operands):
+            _split(op, operands, pool)
+
+
+def _split(op: SumOp | MeanOp, operands: Sequence[SSAValue], pool: DisposablePool) -> None:
+    added = operands[0]
+    for operand in operands[1:]:
+        added = _insert(AddOp, (added, operand), op)
+    if isinstance(op, MeanOp):
+        element = element_type(added.type)
+        assert element is not None
+        share = np.array(1 / len(operands), numpy_dtype(element))
+        constant = ConstantOp.create(
+            properties={"value": pool.create(share)}, result_types=[tensor_type((), element)]
+        )
+        Builder(InsertPoint.before(op)).insert(constant)
+        added = _insert(MulOp, (added, constant.output), op)
+    last = added.owner
+    assert isinstance(last, Operation)
+    # What the model calls the result is what the last sum makes.
+    last.location = op.location
+    drop_attributes(op)
+    Rewriter.replace_op(op, [], [added])
+
+
+def _insert(kind: type[AddOp | MulOp], operands: tuple[SSAValue, SSAValue], before: Operation) -> SSAValue:
+    shapes = [static_shape(value.type) or () for value in operands]
+    element = element_type(operands[0].type)
+    assert element is not None
+    made = kind.create(
+        operands=operands,
+        result_types=[tensor_type(np.broadcast_shapes(*shapes), element)],
+        location=derived(before.location),
+    )
+    Builder(InsertPoint.before(before)).insert(made)
+    return made.results[0]
