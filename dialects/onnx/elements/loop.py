@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from xonnc.dialects.onnx.elements.blocks import block_indices, block_of, narrow
 from xonnc.dialects.onnx.elements.buffers import Array, Buffer, let_go
 
 DType: TypeAlias = np.dtype[np.generic]
+
+Places: TypeAlias = npt.NDArray[np.signedinteger[Any]]
 ElementwiseFunction: TypeAlias = Callable[..., Array]
 """Takes arrays that broadcast together; each element of its result comes from the operands' at that place."""
 
@@ -23,6 +26,10 @@ class Operand(Protocol):
 
     def sample(self, index: tuple[slice, ...]) -> Array:
         """The elements at `index`."""
+        ...
+
+    def pick(self, places: Places) -> Array:
+        """The elements at `places`, counted in row-major order."""
         ...
 
     def array(self) -> Array:

@@ -9,7 +9,7 @@ operands. Expressions are short: operands that would make one longer than `MAX_S
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -23,7 +23,7 @@ from xonnc.dialects.onnx.elements.blocks import (
     same_elements,
 )
 from xonnc.dialects.onnx.elements.buffers import Array, Buffer, Buffers, owned_bytes, owner_of
-from xonnc.dialects.onnx.elements.loop import DType, Elementwise, ElementwiseFunction, Loop
+from xonnc.dialects.onnx.elements.loop import DType, Elementwise, ElementwiseFunction, Loop, Places
 
 MAX_STEPS = 16
 """Functions and views in one pending expression."""
@@ -45,6 +45,12 @@ class Seen:
     source: Payload
     view: Callable[[Array], Array]
     steps: int
+
+    def places(self) -> Places:
+        """Where each element is in the source, counted in row-major order."""
+        size = prod(self.source.shape)
+        numbers = np.arange(size, dtype=np.int32 if size < 1 << 31 else np.int64)
+        return self.view(numbers.reshape(self.source.shape))
 
 
 class Payload:
@@ -124,13 +130,29 @@ class Payload:
 
         An axis of length one is taken whole, as broadcasting takes it.
         """
+        if isinstance(self._pending, Seen):
+            return self._pending.source.pick(self._pending.places()[index])
         if not isinstance(self._pending, Elementwise):
             return block_of(self.array(), index)
         operands = self._pending.operands
-        aligned = (operand.sample(index[len(index) - len(operand.shape) :]) for operand in operands)
+        return self._computed(
+            operand.sample(index[len(index) - len(operand.shape) :]) for operand in operands
+        )
+
+    def pick(self, places: Places) -> Array:
+        """The elements at places counted in row-major order; element-wise work is done for these alone."""
+        if isinstance(self._pending, Seen):
+            return self._pending.source.pick(self._pending.places().reshape(-1)[places])
+        if not isinstance(self._pending, Elementwise):
+            return self.array()[np.unravel_index(places, self.shape)]
+        operands = self._pending.operands
+        indices = np.unravel_index(places, self.shape)
+        return self._computed(operand.pick(_places_within(indices, operand.shape)) for operand in operands)
+
+    def _computed(self, operands: Iterable[Array]) -> Array:
+        assert isinstance(self._pending, Elementwise)
         with np.errstate(all="ignore"):
-            found = np.asarray(self._pending.function(*aligned))
-        return found.astype(self.dtype, copy=False)
+            return np.asarray(self._pending.function(*operands)).astype(self.dtype, copy=False)
 
     def is_splat(self) -> bool:
         """Whether all elements are the same, bit for bit; if so, only one stays stored."""
@@ -200,6 +222,12 @@ class Payload:
             return False
         self._settle(np.broadcast_to(first, array.shape))
         return True
+
+
+def _places_within(indices: Sequence[Places], shape: tuple[int, ...]) -> Places:
+    """Places in an operand that is repeated to more or longer axes, whose indices are given."""
+    last = indices[len(indices) - len(shape) :]
+    return np.ravel_multi_index([one * (size > 1) for one, size in zip(last, shape, strict=True)], shape)
 
 
 def _cut_loose(array: Array) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import tracemalloc
+from collections.abc import Callable
 from math import prod
 from pathlib import Path
 
@@ -266,6 +267,39 @@ def test_a_sample_is_computed_alone_and_says_what_the_whole_says():
     np.testing.assert_array_equal(
         table.transpose((1, 0)).sample((slice(3, 4), slice(0, 9, 4))), table.array().T[3:4, 0:9:4]
     )
+
+
+Elements = DisposableElementsAttr
+
+
+def transposed(table: Elements) -> Elements:
+    return table.transpose((1, 0))
+
+
+def transposed_anew(table: Elements) -> Elements:
+    return table.reshape((200, 2000)).transpose((1, 0))
+
+
+def sliced(table: Elements) -> Elements:
+    return table.slice((slice(None, None, -3), slice(10, 500)))
+
+
+def expanded(table: Elements) -> Elements:
+    return table.reshape((1, 400, 1000)).expand((5, 400, 1000)).map(np.negative)
+
+
+@pytest.mark.parametrize("view", [transposed, transposed_anew, sliced, expanded])
+def test_a_sample_of_a_view_is_computed_alone(view: Callable[[Elements], Elements]):
+    pool, work = DisposablePool(), Counted()
+    rows = constant(pool, np.arange(400, dtype=np.float32).reshape(400, 1))
+    columns = constant(pool, np.arange(1000, dtype=np.float32))
+    table = disposable(pool.combine(np.multiply, rows, columns)).map(work)
+    seen = view(table)
+    index = tuple(slice(None, None, max(1, size // 3)) for size in seen.shape)
+    found = seen.sample(index)
+    assert work.elements <= 5**3
+    assert seen.payload.is_pending
+    np.testing.assert_array_equal(found, seen.array()[index])
 
 
 def test_a_sample_of_what_repeats_or_is_empty():
