@@ -24,6 +24,7 @@ from xonnc.dialects.krnl.memory import (
     MemcpyOp,
     MemsetOp,
     StoreOp,
+    TransposeOp,
 )
 from xonnc.dialects.krnl.tiles import ConvOp, GemmOp
 from xonnc.dialects.krnl.types import LoopType
@@ -53,6 +54,7 @@ KRNL = Dialect(
         StoredOp,
         StoreOp,
         ToOddOp,
+        TransposeOp,
         UnrollOp,
         YieldOp,
     ],

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import (
     AnySignlessIntegerType,
     ArrayAttr,
     BoolAttr,
+    DenseArrayBase,
     IndexType,
     IntegerAttr,
     IntegerType,
@@ -20,6 +21,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
+    AttrSizedOperandSegments,
     IRDLOperation,
     ParsePropInAttrDict,
     irdl_op_definition,
@@ -168,6 +170,42 @@ def _print_place(printer: Printer, buffer: SSAValue, indices: Sequence[SSAValue]
     printer.print_ssa_value(buffer)
     with printer.in_square_brackets():
         printer.print_list(indices, printer.print_ssa_value)
+
+
+@irdl_op_definition
+class TransposeOp(IRDLOperation):
+    """
+    A square of elements turned: `dest[j · strides[0] + i] = src[i · strides[1] + j]` from the places on.
+
+    Both strides are in elements; the square has `size` rows of as many elements that lie side by side.
+
+    ```mlir
+    "krnl.transpose"(%d, %s, %i, %j, %j, %i) {size = 8, strides = array<i64: 64, 32>} : …
+    ```
+    """
+
+    name = "krnl.transpose"
+
+    dest = operand_def(MemRefType)
+    src = operand_def(MemRefType)
+    dest_indices = var_operand_def(IndexType)
+    src_indices = var_operand_def(IndexType)
+    size = prop_def(IntegerAttr.constr(i64))
+    strides = prop_def(DenseArrayBase.constr(i64))
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+
+    def verify_(self) -> None:
+        """As many indices as dimensions, one element type, a power of two, two strides."""
+        _check_indices(self, self.dest, self.dest_indices)
+        _check_indices(self, self.src, self.src_indices)
+        size = self.size.value.data
+        if size < 2 or size & (size - 1):
+            raise VerifyException(f"krnl.transpose: size is a power of two above 1, found {size}")
+        if len(self.strides.get_values()) != 2:
+            raise VerifyException("krnl.transpose: strides holds two numbers")
+        if element_of(self.dest) != element_of(self.src):
+            raise VerifyException("element type of 'src' matches element type of 'dest'")
 
 
 @irdl_op_definition

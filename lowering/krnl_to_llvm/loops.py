@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import arith, llvm
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, i64
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, i1, i64
 from xdsl.ir import Block, Operation, SSAValue
 
 from xonnc.dialects.krnl.byte_tiles import ByteConvOp, StoredOp
 from xonnc.dialects.krnl.loops import DefineLoopsOp, IterateOp, YieldOp
-from xonnc.dialects.krnl.memory import LoadOp, StoreOp, element_of
+from xonnc.dialects.krnl.memory import LoadOp, StoreOp, TransposeOp, element_of
 from xonnc.dialects.krnl.tiles import ConvOp, GemmOp
 from xonnc.dialects.krnl.types import is_buffer, is_integer
 from xonnc.lowering.krnl_to_llvm import numbers
@@ -25,6 +25,7 @@ from xonnc.lowering.krnl_to_llvm.byte_conv import Rest, emit_byte_conv
 from xonnc.lowering.krnl_to_llvm.conv import emit_conv
 from xonnc.lowering.krnl_to_llvm.emitter import Emitter, lanes_of, vector_of
 from xonnc.lowering.krnl_to_llvm.gemm import emit_gemm
+from xonnc.lowering.krnl_to_llvm.transposition import transposed
 from xonnc.lowering.krnl_to_llvm.vectors import (
     index_steps,
     lanes_for,
@@ -69,12 +70,27 @@ class BodyEmitter:
                     emit_conv(self.to, op, self._buffers(op), self._turns_of(op))
                 case ByteConvOp():
                     emit_byte_conv(self.to, op, self._buffers(op), self._turns_of(op), self._rest_of(op))
+                case TransposeOp():
+                    self.transpose(op)
                 case DefineLoopsOp():
                     pass
                 case _ if len(op.results) == 1:
                     self.values[op.results[0]] = self.number(op)
                 case _:
                     pass
+
+    def transpose(self, op: TransposeOp) -> None:
+        """A square of elements, in as many vectors as it has rows."""
+        element = element_of(op.dest)
+        element = IntegerType(8) if element == i1 else element
+        size = op.size.value.data
+        target, source = self.place(op.dest, op.dest_indices), self.place(op.src, op.src_indices)
+        after, before = (int(stride) for stride in op.strides.get_values())
+        rows = [
+            self.to.load(self.to.address(source, row * before, element), element, size) for row in range(size)
+        ]
+        for number, column in enumerate(transposed(self.to, rows)):
+            self.to.store(column, self.to.address(target, number * after, element))
 
     def _rest_of(self, op: ByteConvOp) -> Rest:
         """What the region of an op makes of a vector of sums."""

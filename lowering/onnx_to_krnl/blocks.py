@@ -89,12 +89,17 @@ def _copy(buffer: SSAValue, image: Blocked, to: Lowering, is_blocking: bool) -> 
     images, channels, rows, columns = image.sizes
     lanes = image.shape[-1]
     whole, rest = divmod(channels, lanes)
+    shape = image.shape
+    if not any(image.halo):
+        # All pixels of a channel are one row.
+        rows, columns = 1, rows * columns
+        shape = (*shape[:2], rows, columns, lanes)
     for first, count, size in ((0, whole, lanes), (whole, 1, rest)):
         if not count or not size:
             continue
         sizes = [images, count, rows, size, columns]
         channel = Along(((1, lanes), (3, 1)), first * lanes)
-        in_rows = Side(buffer, image.sizes, [loop(0), channel, loop(2), loop(4)])
+        in_rows = Side(buffer, (images, channels, rows, columns), [loop(0), channel, loop(2), loop(4)])
         places = [
             loop(0),
             loop(1, offset=first),
@@ -102,7 +107,7 @@ def _copy(buffer: SSAValue, image: Blocked, to: Lowering, is_blocking: bool) -> 
             loop(4, offset=image.halo.left),
             loop(3),
         ]
-        in_blocks = Side(image.buffer, image.shape, places)
+        in_blocks = Side(image.buffer, shape, places)
         if is_blocking:
             copy("block", sizes, in_blocks, in_rows, to)
         else:

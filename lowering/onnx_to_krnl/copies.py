@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, MemRefType, i64
 from xdsl.ir import SSAValue
 
-from xonnc.dialects.krnl.memory import element_of
+from xonnc.dialects.krnl.memory import TransposeOp, element_of
+from xonnc.lowering.krnl_to_llvm.emitter import size_of
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering
 
@@ -54,9 +55,101 @@ class Side:
         """The buffer's type in the shape."""
         return buffer_type(self.shape, element_of(self.buffer))
 
+    def strides(self, count: int) -> list[int]:
+        """How many elements each of so many loops moves on in a turn."""
+        found = [0] * count
+        step = 1
+        for size, place in zip(reversed(self.shape), reversed(self.places), strict=True):
+            for number, factor in place.terms:
+                found[number] += factor * step
+            step *= size
+        return found
+
+    def part(self, starts: Mapping[int, int], steps: Mapping[int, int]) -> Side:
+        """The side where some loops begin later, or move in steps."""
+        places = [
+            Along(
+                tuple((number, factor * steps.get(number, 1)) for number, factor in place.terms),
+                place.offset + sum(factor * starts.get(number, 0) for number, factor in place.terms),
+            )
+            for place in self.places
+        ]
+        return Side(self.buffer, self.shape, places)
+
+
+MOST_TURNED = 16
+"""Elements in a row of a square that is turned in registers, at most."""
+LEAST_TURNED = 4
+"""And at least."""
+
 
 def copy(name: str, sizes: Sequence[int], target: Side, source: Side, to: Lowering) -> None:
-    """Copies one element a turn of the loops `sizes`."""
+    """
+    Copies one element a turn of the loops `sizes`.
+
+    Where elements lie side by side along one loop before and along another behind, squares of them are turned
+    in registers.
+    """
+    after, before = target.strides(len(sizes)), source.strides(len(sizes))
+    rows = [number for number, size in enumerate(sizes) if after[number] == 1 and size > 1]
+    columns = [number for number, size in enumerate(sizes) if before[number] == 1 and size > 1]
+    if len(rows) == len(columns) == 1 and rows != columns:
+        size = min(to.target.vector_bytes // size_of(element_of(source.buffer)), MOST_TURNED)
+        _copy_turned(name, sizes, (target, source), (rows[0], columns[0]), size, to)
+    else:
+        _copy(name, sizes, target, source, to)
+
+
+def _copy_turned(
+    name: str,
+    sizes: Sequence[int],
+    sides: tuple[Side, Side],
+    loops: tuple[int, int],
+    size: int,
+    to: Lowering,
+) -> None:
+    """In squares of `size` along two loops, what is left behind the last in smaller ones."""
+    if size < LEAST_TURNED:
+        _copy(name, sizes, *sides, to)
+        return
+    whole = {number: sizes[number] // size for number in loops}
+    if not all(whole.values()):
+        _copy_turned(name, sizes, sides, loops, size // 2, to)
+        return
+    _turn(name, [whole.get(number, count) for number, count in enumerate(sizes)], sides, loops, size, to)
+    counts = list(sizes)
+    for number, count in whole.items():
+        done = count * size
+        if sizes[number] > done:
+            rest = list(counts)
+            rest[number] -= done
+            target, source = (side.part({number: done}, {}) for side in sides)
+            _copy_turned(name, rest, (target, source), loops, size // 2, to)
+        counts[number] = done
+
+
+def _turn(
+    name: str,
+    counts: Sequence[int],
+    sides: tuple[Side, Side],
+    loops: tuple[int, int],
+    size: int,
+    to: Lowering,
+) -> None:
+    """Squares of elements along two loops."""
+    row, column = loops
+    target, source = (side.part({}, {row: size, column: size}) for side in sides)
+    strides = sides[0].strides(len(counts))[column], sides[1].strides(len(counts))[row]
+    kernel = Kernel([target.type_like(), source.type_like()])
+    out, read = kernel.buffers
+    with kernel.loops(counts) as indices:
+        places = [[place.emit(kernel, indices) for place in side.places] for side in (target, source)]
+        properties = {"size": IntegerAttr(size, i64), "strides": DenseArrayBase.from_list(i64, list(strides))}
+        kernel.block.add_op(TransposeOp(operands=[out, read, *places], properties=properties))
+    to.call(name, kernel, [target.buffer], [source.buffer])
+
+
+def _copy(name: str, sizes: Sequence[int], target: Side, source: Side, to: Lowering) -> None:
     kernel = Kernel([target.type_like(), source.type_like()])
     out, read = kernel.buffers
     with kernel.loops(sizes) as loops:

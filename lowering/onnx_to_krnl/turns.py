@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, Region, SSAValue
 
 from xonnc.dialects.krnl.loops import DefineLoopsOp, IterateOp
-from xonnc.dialects.krnl.memory import LoadOp, StoreOp
+from xonnc.dialects.krnl.memory import LoadOp, StoreOp, TransposeOp
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel
 
 
@@ -54,10 +55,24 @@ def _has_loops(nest: IterateOp) -> bool:
     return any(isinstance(op, IterateOp) for op in nest.body.block.ops)
 
 
-def _accesses(region: Region) -> Iterator[LoadOp | StoreOp]:
+class _Access(NamedTuple):
+    """Where a buffer is read or written."""
+
+    buffer: SSAValue
+    indices: Sequence[SSAValue]
+    is_write: bool
+
+
+def _accesses(region: Region) -> Iterator[_Access]:
     for op in region.walk():
-        if isinstance(op, LoadOp | StoreOp):
-            yield op
+        match op:
+            case LoadOp() | StoreOp():
+                yield _Access(op.memref, op.indices, isinstance(op, StoreOp))
+            case TransposeOp():
+                yield _Access(op.dest, op.dest_indices, True)
+                yield _Access(op.src, op.src_indices, False)
+            case _:
+                pass
 
 
 def _is_apart(nest: IterateOp, index: SSAValue) -> bool:
@@ -67,11 +82,11 @@ def _is_apart(nest: IterateOp, index: SSAValue) -> bool:
     They do where, on one axis, each access lies at the same multiple of the index, no other added.
     """
     accesses = list(_accesses(nest.body))
-    for buffer in {access.memref for access in accesses if isinstance(access, StoreOp)}:
+    for buffer in {access.buffer for access in accesses if access.is_write}:
         axes: set[int] | None = None
         factors: set[tuple[int, int]] = set()
         for access in accesses:
-            if access.memref is buffer:
+            if access.buffer is buffer:
                 found = {axis: _multiple(place, index) for axis, place in enumerate(access.indices)}
                 own = {axis for axis, multiple in found.items() if multiple is not None}
                 axes = own if axes is None else axes & own

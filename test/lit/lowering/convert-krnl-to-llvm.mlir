@@ -162,3 +162,16 @@ func.func private @largest(%y: memref<1xf32>, %x: memref<1xf32>) {
   }
   return
 }
+
+// -----
+
+// A square is turned by exchanging lanes of neighbours, then of rows two apart.
+// CHECK-LABEL: llvm.func internal @turned
+// CHECK-COUNT-4: llvm.load %{{.*}} -> vector<4xf32>
+// CHECK-COUNT-2: llvm.shufflevector %{{.*}} [0, 4, 2, 6] : vector<4xf32>
+// CHECK:         llvm.shufflevector %{{.*}} [0, 1, 4, 5] : vector<4xf32>
+// CHECK-COUNT-4: llvm.store %{{.*}} : vector<4xf32>
+func.func private @turned(%d: memref<8x4xf32>, %s: memref<4x8xf32>, %i: index, %j: index) {
+  "krnl.transpose"(%d, %s, %i, %j, %j, %i) <{operandSegmentSizes = array<i32: 1, 1, 2, 2>, size = 4 : i64, strides = array<i64: 4, 8>}> : (memref<8x4xf32>, memref<4x8xf32>, index, index, index, index) -> ()
+  return
+}

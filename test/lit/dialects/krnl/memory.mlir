@@ -27,3 +27,11 @@ func.func @memory(%m: memref<4xf32>, %v: f32, %n: i64, %i: index, %w: f64) {
 
 // CHECK: "krnl.entry_point"() <{func = @memory, numInputs = 1 : i32, numOutputs = 1 : i32, signature = ""}> : () -> ()
 "krnl.entry_point"() <{func = @memory, numInputs = 1 : i32, numOutputs = 1 : i32, signature = ""}> : () -> ()
+
+// A square of 4 rows of 4 elements, turned.
+// CHECK-LABEL: @turned
+func.func @turned(%d: memref<8x4xf32>, %s: memref<4x8xf32>, %i: index, %j: index) {
+  // CHECK-NEXT: "krnl.transpose"(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) <{operandSegmentSizes = array<i32: 1, 1, 2, 2>, size = 4 : i64, strides = array<i64: 4, 8>}> : (memref<8x4xf32>, memref<4x8xf32>, index, index, index, index) -> ()
+  "krnl.transpose"(%d, %s, %i, %j, %j, %i) <{operandSegmentSizes = array<i32: 1, 1, 2, 2>, size = 4 : i64, strides = array<i64: 4, 8>}> : (memref<8x4xf32>, memref<4x8xf32>, index, index, index, index) -> ()
+  return
+}

@@ -194,7 +194,7 @@ def test_outputs_and_other_readers_get_rows():
         t = Transpose<perm=[0,2,3,1]>(z)
         y = Conv<pads=[1,1,1,1]>(z, v)
     """
-    x = [1, 16, 5, 7]
+    x = [1, 16, 4, 8]
     model = model_of(nodes, x, {"w": [24, 16, 3, 3], "v": [16, 24, 3, 3]}, "y z t")
     assert check(model, x).count("unblock") == 3
 

@@ -66,6 +66,18 @@ def test_pads_of_old(opset: int, mode: str, row: Sequence[float]) -> None:
         check(Node("Pad", inputs, {"mode": mode}, constant=[1, 2], opset=11, expected=expected))
 
 
+@pytest.mark.parametrize("target", ["cpu", "portable"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16, np.int8, np.bool_, np.int64, np.complex64])
+def test_squares_are_turned_in_registers(dtype: type[np.generic], target: str) -> None:
+    """Rows and columns that fill squares, and that leave some for smaller ones or for none."""
+    for shape in ((32, 48), (33, 21), (5, 64), (16, 3), (2, 31, 27)):
+        x = RANDOM.integers(-99, 99, shape).astype(dtype)
+        order = [*range(len(shape) - 2), len(shape) - 1, len(shape) - 2]
+        node = Node("Transpose", [x], {"perm": order})
+        (given,) = compile_native(node.model(), target).run(None, node.feeds)
+        np.testing.assert_array_equal(np.asarray(given), x.transpose(order))
+
+
 def slices() -> Iterator[Node]:
     x = data(np.float32, 5, 6, 7)
     for constant in ((), (1, 2, 3, 4)):
