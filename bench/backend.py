@@ -22,6 +22,9 @@ from onnx import numpy_helper
 from xonnc.backend import prepare
 from xonnc.errors import XonncError
 
+KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator", "real")
+"""Of the cases; `real` are the light models."""
+
 
 class Case(Protocol):
     """What is used of a test case of onnx, which has no types."""
@@ -31,6 +34,8 @@ class Case(Protocol):
     data_sets: Sequence[tuple[Sequence[object], Sequence[object]]] | None
     model_dir: str | None
     """Where the case lies if it is not in memory."""
+    url: str | None
+    """Where a case comes from that lies nowhere."""
     rtol: float
     atol: float
 
@@ -70,19 +75,42 @@ def contents(
 ) -> tuple[onnx.ModelProto, Sequence[tuple[Sequence[object], Sequence[object]]]]:
     if case.model is not None and case.data_sets is not None:
         return case.model, case.data_sets
-    folder = Path(case.model_dir or "")
+    if case.model_dir is None:
+        return _light(case)
+    folder = Path(case.model_dir)
     model = onnx.ModelProto.FromString((folder / "model.onnx").read_bytes())
     data_sets: list[tuple[Sequence[object], Sequence[object]]] = []
     for data in sorted(folder.glob("test_data_set_*")):
-        inputs = [_read(data / f"input_{i}.pb", port) for i, port in enumerate(model.graph.input)]
-        outputs = [_read(data / f"output_{i}.pb", port) for i, port in enumerate(model.graph.output)]
-        data_sets.append((inputs, outputs))
+        inputs = _read_all(data, "input", model.graph.input)
+        data_sets.append((inputs, _read_all(data, "output", model.graph.output)))
     return model, data_sets
+
+
+def _light(case: Case) -> tuple[onnx.ModelProto, Sequence[tuple[Sequence[object], Sequence[object]]]]:
+    """A well-known network with weights of one number each; its input is what onnx's own runner feeds."""
+    name = (case.url or "").rpartition("/")[2]
+    folder = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
+    model = onnx.ModelProto.FromString((folder / name).read_bytes())
+    outputs = [onnx.TensorProto.FromString((folder / f"{name[:-5]}_output_0.pb").read_bytes())]
+    initialised = {tensor.name for tensor in model.graph.initializer}
+    inputs: list[object] = []
+    for port in model.graph.input:
+        if port.name not in initialised:
+            shape = [size.dim_value or 1 for size in port.type.tensor_type.shape.dim]
+            count = int(np.prod(shape))
+            inputs.append((np.arange(count).reshape(shape) / count).astype(np.float32))
+    return model, [(inputs, outputs)]
 
 
 def array_of(value: object) -> object:
     """Types that numpy lacks come as messages."""
     return numpy_helper.to_array(value) if isinstance(value, onnx.TensorProto) else value
+
+
+def _read_all(folder: Path, kind: str, ports: Sequence[onnx.ValueInfoProto]) -> list[object]:
+    """What files of a data set hold; the last inputs may be initializers, and have none."""
+    paths = [folder / f"{kind}_{number}.pb" for number in range(len(ports))]
+    return [_read(path, port) for path, port in zip(paths, ports, strict=True) if path.exists()]
 
 
 def _read(path: Path, port: onnx.ValueInfoProto) -> object:
@@ -134,7 +162,7 @@ def _compare_arrays(one: npt.NDArray[np.generic], other: npt.NDArray[np.generic]
 def main(arguments: Sequence[str] | None = None) -> None:
     """Prints the shares."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[1])
-    parser.add_argument("--kind", default="node", choices=["node", "simple", "pytorch-converted", "real"])
+    parser.add_argument("--kind", default="node", choices=KINDS)
     parser.add_argument("--match", default="", help="cases whose name contains this")
     parser.add_argument("--every", type=int, default=1, help="one case of so many")
     parser.add_argument("--list", action="store_true", help="names what fails and what runs on the host")

@@ -72,7 +72,7 @@ LENGTHS = 4
 """The operand of recurrent operators that says how long each sequence is."""
 
 NAN_FAULTS = {
-    False: ("LpPool", "MaxPool", "ReduceMax", "ReduceMin"),
+    False: ("LpPool", "MaxPool", "ReduceMax", "ReduceMin", *RECURRENT),
     True: ("Gemm",),
 }
 """
@@ -80,7 +80,8 @@ Operators that give what is no number or something else by where it lies, in onn
 reference evaluator.
 
 For onnxruntime `MaxPool` of [1, NaN] and of [NaN, 1] is 1, but of [[2, NaN], [1, NaN]] NaN; `ReduceMax` of
-[1, NaN, 2] is 2, of [NaN, 1, 2] NaN. Numpy's `dot` of [[inf]] and [[0]] is [[0]], of [[inf, 1]] and
+[1, NaN, 2] is 2, of [NaN, 1, 2] NaN; gates of recurrences are bounded, so that what is no number
+becomes 1. Numpy's `dot` of [[inf]] and [[0]] is [[0]], of [[inf, 1]] and
 [[0], [0]] it is [[NaN]].
 """
 

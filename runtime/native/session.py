@@ -26,7 +26,6 @@ from xonnc.formats.native.program import (
     Port,
     Program,
     SessionStep,
-    Step,
 )
 from xonnc.formats.native.saved import Saved, write_saved
 from xonnc.runtime.native.jit import Entry, host_identity
@@ -226,6 +225,25 @@ class Instance:
         return found
 
 
+class _Unfit(Instance):
+    """
+    A model as it is, run on sizes for which it could not be compiled.
+
+    What does not fit may be in a body that never runs; if it runs, the compiler has said best what is wrong.
+    """
+
+    def __init__(self, executable: Executable, error: XonncError) -> None:
+        super().__init__(executable)
+        self._error = error
+
+    def run(self, feeds: Mapping[str, Held]) -> list[Held]:
+        """The outputs for checked inputs."""
+        try:
+            return super().run(feeds)
+        except XonncError:
+            raise self._error from None
+
+
 def _fed(held: Held, port: Port, step: SessionStep) -> Held:
     """A value that a body is given, as its code can read it."""
     if not isinstance(held, np.ndarray) or port.dtype is None or port.dtype.hasobject:
@@ -381,15 +399,11 @@ class Session:
     def _made(self, shapes: Shapes, values: Values) -> Instance:
         try:
             return Instance(self._compile(shapes, values))
-        except XonncError:
-            # What does not fit may be in a body that never runs: the model as it is finds out.
-            if values or not any(isinstance(step, SessionStep) and step.bodies for step in self._steps):
+        except XonncError as error:
+            steps = self._template.program.steps
+            if values or not any(isinstance(step, SessionStep) and step.bodies for step in steps):
                 raise
-            return self._template
-
-    @property
-    def _steps(self) -> Sequence[Step]:
-        return self._template.program.steps
+            return _Unfit(self._template.executable, error)
 
     def report(self) -> list[ReportLine]:
         """The steps of the program of the last run, or of the model as it is before any."""

@@ -62,6 +62,21 @@ def test_the_rest_of_a_gate_may_differ_by_a_rounding_of_one() -> None:
     assert not is_explained(original, {}, "y", expected, np.array([2e-4], np.float32))
 
 
+def test_integers_of_logarithms_may_be_of_what_is_no_number_or_one_apart() -> None:
+    text = "m (int64[2] x) => (int64[1] y) {{ y = {}<axes=[0]>(x) }}"
+    feeds = {"x": np.array([1, 2])}
+    least = np.array([np.iinfo(np.int64).min])
+    for operator, expected, found, is_right in (
+        ("ReduceLogSum", least, np.array([0]), True),
+        ("ReduceLogSum", least, np.array([1]), False),
+        ("ReduceLogSumExp", np.array([-13]), np.array([-12]), True),
+        ("ReduceLogSumExp", np.array([-13]), np.array([-11]), False),
+    ):
+        original = original_of("m (int64[2] x) => (int64[2] y) { y = Neg(x) }", feeds)
+        original.model = onnx.parser.parse_model(HEAD + text.format(operator))
+        assert is_explained(original, feeds, "y", expected, found) is is_right
+
+
 CONTRADICTS = """
 m (bool c, float[n] x) => (float[n] y) {
   y = If(c) <
@@ -77,7 +92,7 @@ def test_inputs_that_a_body_contradicts_may_be_refused() -> None:
     larger = {"c": np.array(True), "x": np.ones(3, np.float32)}
     assert native_failure(original_of(CONTRADICTS, fits, larger)) is None
     session = compile_native(onnx.parser.parse_model(HEAD + CONTRADICTS))
-    with pytest.raises(XonncError, match="the model says"):
+    with pytest.raises(XonncError, match="is said to be"):
         session.run(None, larger)
 
 
