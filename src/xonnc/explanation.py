@@ -30,10 +30,17 @@ from xonnc.lowering.convert_onnx_to_dla import ConvertOnnxToDla, Placement, plac
 from xonnc.lowering.dla_to_loadable import tasks
 from xonnc.lowering.images import ImageInput, set_images
 from xonnc.lowering.networks import network
+from xonnc.lowering.placement.graph import graph_of
+from xonnc.lowering.placement.place import Placement as Partition
+from xonnc.lowering.placement.place import place as partition
 from xonnc.lowering.quantize_onnx import is_quantized, quantize
 from xonnc.lowering.split_sums import split_sums
+from xonnc.packages import check_images, names_of
 from xonnc.targets import load_target
 from xonnc.tools.universe import XONNC_UNIVERSE
+
+CPU = "CPU"
+"""The engine of nodes that a package leaves to the CPU."""
 
 VIEWS = frozenset(
     "Concat DequantizeLinear Dropout Flatten Identity QuantizeLinear Reshape Slice Split Squeeze Transpose "
@@ -52,8 +59,8 @@ class NodeExplanation:
     One node: the engine that does it, the hardware layers it is in and the nodes it shares them with.
 
     `engine` is `CONV`, `SDP`, `PDP`, `CDP` or `EMU`; `view` where nothing has to be done, `gone` where the
-    simplifier had no need of it, `refused` with the `reason`. Where another node does its work that node's
-    engine stands here.
+    simplifier had no need of it, `refused` with the `reason`; in a package `CPU` with it. Where another
+    node does its work that node's engine stands here.
     """
 
     node: str
@@ -65,17 +72,29 @@ class NodeExplanation:
 
 
 @dataclass(frozen=True)
+class PartExplanation:
+    """A part of a package, `dla` or `cpu`: its nodes, the values it takes and gives, its hardware layers."""
+
+    kind: str
+    nodes: tuple[str, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    layers: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Explanation:
     """
     All nodes of a model in its order, the hardware layers as engines, and every refusal of the whole.
 
-    With refusals there are no layers: the compiler does not get that far.
+    With refusals there are no layers but those of a package's `parts`: the compiler does not get that far.
     """
 
     target: str
     nodes: tuple[NodeExplanation, ...]
     layers: tuple[tuple[str, ...], ...]
     refusals: tuple[str, ...]
+    parts: tuple[PartExplanation, ...] = ()
 
 
 def explain_model(
@@ -92,27 +111,109 @@ def explain_model(
     for a file that is no model; what the target cannot take is in the explanation.
     """
     hardware = load_target(target)
+    read = _read(path, calibrate, images)
+    placements, refusals = place(read.module, hardware, DisposablePool.of(read.context))
+    layers = [] if refusals else _layers(read.module, target, read.context)
+    explain = _Explainer(_by_node(placements), read.merged, [names for names, _ in layers])
+    return Explanation(
+        hardware.name,
+        tuple(_with_company([explain(node, operator) for node, operator in read.nodes])),
+        tuple(engines for _, engines in layers),
+        tuple(refusal.reason for refusal in refusals),
+    )
+
+
+def explain_package(
+    path: str | Path,
+    target: str = "nv_full",
+    calibrate: Callable[[ModuleOp], Ranges] | None = None,
+    images: Mapping[str, ImageInput] | None = None,
+) -> Explanation:
+    """
+    What becomes of the nodes of the model in a file in the package that `compile_package` makes of it.
+
+    A node is in layers of the DLA, or its engine is `CPU` with the reason; `parts` says what runs in turns,
+    and `refusals` what the DLA does not take. Layers count through all parts. Raises `XonncError` as
+    `compile_package` does.
+    """
+    hardware = load_target(target)
+    read = _read(path, calibrate, images)
+    graph = graph_of(read.module)
+    placed = partition(read.module, target, read.context, names_of(graph))
+    check_images(placed)
+    layers: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
+    parts: list[PartExplanation] = []
+    for one in placed.parts:
+        begin = len(layers)
+        if one.compiled is not None:
+            layers += _chains(one.outlined.module)
+        parts.append(
+            PartExplanation(
+                "dla" if one.part.is_dla else "cpu",
+                tuple(describe(graph.nodes[node]) for node in one.part.nodes),
+                tuple(placed.names[value] for value in one.part.inputs),
+                tuple(placed.names[value] for value in one.part.outputs),
+                tuple(range(begin, len(layers))),
+            )
+        )
+    placements = _placements(placed)
+    explain = _Explainer(_by_node(placements), read.merged, [names for names, _ in layers])
+    return Explanation(
+        hardware.name,
+        tuple(_with_company([explain(node, operator) for node, operator in read.nodes])),
+        tuple(engines for _, engines in layers),
+        tuple(line for _, line in sorted(placed.refused.items())),
+        tuple(parts),
+    )
+
+
+def _placements(placed: Partition) -> list[Placement]:
+    """What became of each node of a network in parts."""
+    on_cpu = placed.on_cpu
+    engines: dict[int, str] = {}
+    for one in placed.parts:
+        if one.compiled is not None:
+            engines |= {node: one.compiled.engines.get(op, "view") for op, node in one.outlined.nodes.items()}
+    found: list[Placement] = []
+    for node, op in enumerate(placed.graph.nodes):
+        identity = identity_of(op) if isinstance(op, OnnxOp) else None
+        uses = [use.operation for use in op.results[0].uses] if op.results else []
+        readers = tuple(describe(reader) for reader in uses if not isinstance(reader, ReturnOp))
+        operator = op.name if identity is None else identity.op_type
+        engine = engines.get(node, CPU)
+        found.append(Placement(op, describe(op), operator, engine, on_cpu.get(node), readers))
+    return found
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A model as the back end gets it, its nodes as they were, and in which node each of them is now."""
+
+    module: ModuleOp
+    context: Context
+    nodes: Sequence[tuple[str, str]]
+    merged: Mapping[str, str]
+
+
+def _read(
+    path: str | Path,
+    calibrate: Callable[[ModuleOp], Ranges] | None,
+    images: Mapping[str, ImageInput] | None,
+) -> _Read:
     context = new_context()
     module = import_model(Path(path), context, inline_functions=True)
     set_images(module, images or {})
     nodes = _named_nodes(module)
     pool = DisposablePool.of(context)
-    XONNC_UNIVERSE.all_passes["simplify-onnx"]()().apply(context, module)
+    for name in ("simplify-onnx", "decompose-quantized-onnx"):
+        XONNC_UNIVERSE.all_passes[name]()().apply(context, module)
     pool.collect([module])
     if calibrate is not None:
         if not is_quantized(module):
             split_sums(module, pool)
         quantize(module, calibrate(module), pool)
     merged = {name: node_name(op) for op in _ops(module) for name in node_names(op)}
-    placements, refusals = place(module, hardware, pool)
-    layers = [] if refusals else _layers(module, target, context)
-    explain = _Explainer(_by_node(placements), merged, [names for names, _ in layers])
-    return Explanation(
-        hardware.name,
-        tuple(_with_company([explain(node, operator) for node, operator in nodes])),
-        tuple(engines for _, engines in layers),
-        tuple(refusal.reason for refusal in refusals),
-    )
+    return _Read(module, context, nodes, merged)
 
 
 def _named_nodes(module: ModuleOp) -> list[tuple[str, str]]:
@@ -140,6 +241,11 @@ def _layers(module: ModuleOp, target: str, context: Context) -> list[tuple[tuple
             if pass_type is not ConvertOnnxToDla:
                 pass_type(target=target).apply(context, module)
                 DisposablePool.of(context).collect([module])
+    return _chains(module)
+
+
+def _chains(module: ModuleOp) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """The hardware layers of a network that has been placed in memory."""
     function, _ = network(module)
     return [
         (_names(chain.ops), tuple(op.name.removeprefix("dla.").upper() for op in chain.ops))
@@ -193,7 +299,7 @@ class _Explainer:
         if placement is None:
             return self._simplified(node, operator)
         if placement.reason is not None:
-            return NodeExplanation(node, operator, "refused", reason=placement.reason)
+            return NodeExplanation(node, operator, placement.engine or "refused", reason=placement.reason)
         layers = self._layers_of(node)
         if layers or placement.engine != "view" or operator in VIEWS:
             return NodeExplanation(node, operator, placement.engine, layers)

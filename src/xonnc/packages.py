@@ -114,13 +114,13 @@ def compile_package(
     """
     front = read_model(path, watch, calibrate, images)
     graph = graph_of(front.module)
-    names = _names(graph)
+    names = names_of(graph)
     placement = place(front.module, target, front.context, names, watch)
-    _check_images(placement)
+    check_images(placement)
     return _packed(front, placement, target)
 
 
-def _check_images(placement: Placement) -> None:
+def check_images(placement: Placement) -> None:
     """Whether each image goes to the DLA and nowhere else; `XonncError` says why not."""
     function = placement.graph.function
     for index, image in images_of(function).items():
@@ -215,7 +215,7 @@ def _operator(op: Operation) -> str:
     return op.name if identity is None else identity.op_type
 
 
-def _names(graph: Graph) -> dict[SSAValue, str]:
+def names_of(graph: Graph) -> dict[SSAValue, str]:
     """A name for each value, no two the same: the one it came with where it can be."""
     names = Names()
     block = graph.function.body.block

@@ -36,13 +36,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--calib", type=Path, metavar="FILE", help="round a model of floats to 8 bits by this"
     )
     image_options.add_arguments(parser)
+    parser.add_argument(
+        "--package",
+        action="store_true",
+        help="where each node runs in a package: what the DLA does not take is on the CPU, and no error",
+    )
     parser.add_argument("--refused", action="store_true", help="only what is refused")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Explains; the exit code is 1 if the target refuses anything."""
-    from xonnc.explanation import explain_model
+    """Explains; the exit code is 1 if the target refuses anything that no package is to take."""
+    from xonnc.explanation import explain_model, explain_package
     from xonnc.formats.nvdla.calibration import read_calibration
     from xonnc.lowering.quantize_onnx import name_values
 
@@ -54,20 +59,25 @@ def run(args: argparse.Namespace) -> int:
         return ranges
 
     images = image_options.images(args)
-    explanation = explain_model(args.model, args.target, None if ranges is None else calibrate, images)
+    explain = explain_package if args.package else explain_model
+    explanation = explain(args.model, args.target, None if ranges is None else calibrate, images)
     if args.json:
         print(json.dumps(asdict(explanation), indent=2))
     else:
         _print(args.model, explanation, args.refused)
-    return 1 if explanation.refusals else 0
+    return 1 if explanation.refusals and not args.package else 0
 
 
 def _print(model: Path, explanation: Explanation, only_refused: bool) -> None:
     counts = Counter(node.engine for node in explanation.nodes)
     shown = ", ".join(f"{engine} {count}" for engine, count in counts.most_common())
     print(f"{model.name} on {explanation.target}: {plural(len(explanation.nodes), 'node')} ({shown})")
-    if not explanation.refusals:
+    if explanation.parts or not explanation.refusals:
         print(f"  {plural(len(explanation.layers), 'hardware layer')}")
+    for part in explanation.parts:
+        side = part.kind.upper()
+        taken, given = (_some(list(names)) or "nothing" for names in (part.inputs, part.outputs))
+        print(f"  {side}: {plural(len(part.nodes), 'node')}, {taken} to {given}")
     nodes = [node for node in explanation.nodes if node.reason or not only_refused]
     quiet = {node.node for node in explanation.nodes if node.operator in QUIET}
     rows = [
@@ -79,7 +89,7 @@ def _print(model: Path, explanation: Explanation, only_refused: bool) -> None:
     for row in rows:
         cells = "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=False))
         print(f"{cells}  {row[4]}".rstrip())
-    if explanation.refusals:
+    if explanation.refusals and not explanation.parts:
         print(f"\n{plural(len(explanation.refusals), 'refusal')}, all of them:")
         for refusal in explanation.refusals:
             print(f"  {refusal}")

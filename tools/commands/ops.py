@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Collection
+from dataclasses import asdict
 
 from xonnc.errors import XonncError, near
+from xonnc.formats.nvdla.constants import Precision
+from xonnc.formats.nvdla.geometry import pdp_line_width
 from xonnc.lowering.convert_onnx_to_dla import TABLES
-from xonnc.targets import NvdlaTarget, load_target
+from xonnc.lowering.images import FORMATS, ImageInput
+from xonnc.targets import NvdlaTarget, limits, load_target
 from xonnc.targets.cpu import cpu_names
 from xonnc.tools.reference import dla_operators, limit_rows, native_operators, operators
 
@@ -34,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         rows = {name: ", ".join(known[name]) for name in wanted}
     if args.json:
-        print(json.dumps(rows, indent=2))
+        print(json.dumps(rows if target is None else _as_json(target, wanted), indent=2))
         return 0
     width = max(map(len, rows))
     for name, text in rows.items():
@@ -42,6 +47,35 @@ def run(args: argparse.Namespace) -> int:
     if target is not None:
         _limits(target)
     return 0
+
+
+def _as_json(target: NvdlaTarget, wanted: Collection[str]) -> dict[str, object]:
+    """How a target runs operators, by precision, and all of its limits."""
+    tables = {precision: dla_operators(precision) for precision in target.precisions if precision in TABLES}
+    names = sorted({name for table in tables.values() for name in table if name in wanted})
+    precisions = [each for each in Precision if each.name.lower() in target.precisions]
+    return {
+        "target": target.name,
+        "precisions": list(target.precisions),
+        "operators": {
+            name: {precision: table[name] for precision, table in tables.items() if name in table}
+            for name in names
+        },
+        "limits": [asdict(limit) for limit in limits.LIMITS],
+        "features": {name: limits.lacks(target, name) is None for name in limits.FEATURES}
+        | {"softmax": limits.lacks_emulator(target) is None},
+        "lrn_sizes": list(limits.LRN_SIZES),
+        "images_at_once": target.batch,
+        "convolution_buffer": {"banks": target.cbuf_banks, "bytes": target.cbuf_bytes},
+        "widest_pooled_row": {
+            each.name.lower(): {kernel: pdp_line_width(target, each, kernel, 1) for kernel in (1, 2, 4, 8)}
+            for each in precisions
+        },
+        "image_formats": {
+            each.name.lower(): [name for name in FORMATS if ImageInput(name).precision is each]
+            for each in precisions
+        },
+    }
 
 
 def _limits(target: NvdlaTarget) -> None:

@@ -192,6 +192,25 @@ def test_lists(command: str, capsys: pytest.CaptureFixture[str]):
     assert json.loads(capsys.readouterr().out)
 
 
+def test_operators_and_limits_as_data(capsys: pytest.CaptureFixture[str]):
+    assert main(["ops", "Conv", "Sin", "StringConcat", "--target", "nv_full", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {name: sorted(how) for name, how in found["operators"].items()} == {
+        "Conv": ["fp16", "int8"],
+        "Sin": ["int8"],
+    }
+    (stride,) = (limit for limit in found["limits"] if (limit["engine"], limit["what"]) == ("core", "stride"))
+    assert (stride["least"], stride["most"]) == (1, 8)
+    assert found["features"]["winograd"] is True
+    assert found["convolution_buffer"] == {"banks": 16, "bytes": 524288}
+    assert "R16_F" in found["image_formats"]["fp16"]
+    assert main(["ops", "--target", "nv_small", "--json"]) == 0
+    small = json.loads(capsys.readouterr().out)
+    assert small["features"]["sdp_y"] is False
+    assert small["widest_pooled_row"] == {"int8": {"1": 512, "2": 256, "4": 128, "8": 64}}
+    assert len(small["operators"]) > 50
+
+
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 def test_help(command: str, capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit) as end:

@@ -41,6 +41,36 @@ def test_json(model: Path, capsys: pytest.CaptureFixture[str]):
     assert found["layers"][0] == ["CONV", "SDP", "PDP"]
 
 
+def test_a_package(model: Path, capsys: pytest.CaptureFixture[str]):
+    # Floats are nothing for this target: all of it is on the CPU.
+    assert main(["explain", str(model), "--target", "nv_medium_512", "--package"]) == 0
+    assert "(CPU 6)" in capsys.readouterr().out
+    table = model.parent / "table.json"
+    ranges = {name: {"scale": 0.05, "min": 0, "max": 0, "offset": 0} for name in "xcrpfgy"}
+    table.write_text(json.dumps(ranges))
+    command = ["explain", str(model), "--target", "nv_medium_512", "--calib", str(table), "--package"]
+    assert main(command) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("small.onnx on nv_medium_512: 6 nodes (")
+    assert lines[1] == "  2 hardware layers"
+    assert lines[2].startswith("  DLA: ")
+    assert lines[3].startswith("  CPU: ")
+    rows = {line.split()[0]: line.split()[1:3] for line in lines[5:]}
+    assert (rows["conv1"], rows["act1"], rows["prob"]) == (
+        ["Conv", "CONV"],
+        ["Relu", "SDP"],
+        ["Softmax", "CPU"],
+    )
+    assert "refusal" not in lines[-2]
+    assert main([*command, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [part["kind"] for part in found["parts"]] == ["dla", "cpu"]
+    assert found["parts"][0]["layers"] == [0, 1]
+    (prob,) = (node for node in found["nodes"] if node["node"] == "prob")
+    assert prob["engine"] == "CPU"
+    assert prob["reason"]
+
+
 def test_by_a_calibration_table(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     table = tmp_path / "table.json"
     ranges = {name: {"scale": 0.05, "min": 0, "max": 0, "offset": 0} for name in "xcrpfgy"}
