@@ -13,7 +13,7 @@ The mean of an image is a sum of products as well, with one weight.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, prod
 from typing import Any
 
@@ -111,12 +111,13 @@ class _Change:
             for numbers in (found.means, found.lows, found.highs)
         )
         least, largest = _ends(found, self.spare)
-        return Range(
-            float(((least - middles) * factors).min()),
-            float(((largest - middles) * factors).max()),
-            tuple(means.tolist()),
-            tuple(lows.tolist()),
-            tuple(highs.tolist()),
+        return replace(
+            found,
+            least=float(((least - middles) * factors).min()),
+            largest=float(((largest - middles) * factors).max()),
+            means=tuple(means.tolist()),
+            lows=tuple(lows.tolist()),
+            highs=tuple(highs.tolist()),
         )
 
 

@@ -8,8 +8,9 @@
 gets one pair on `%x` and one behind `%r`: what happens between two roundings is one pass of the engines.
 
 Channels are scaled first where the table tells their extremes (`lowering/equalization.py`). Weights are left
-to the lowering. What rounding them adds to every result on average, the mean of each channel of the input
-being known, is taken from the bias (Nagel et al., 2019, §4.2).
+to the lowering. What roundings add to every result on average is taken from the bias: as it was measured, if
+the table says, else what rounding weights adds where the mean of each channel of the input is known (Nagel et
+al., 2019, §4.2).
 """
 
 from __future__ import annotations
@@ -250,6 +251,9 @@ class _Rounding:
         if given is not None and given.size != rows.shape[0]:
             return None
         bias = np.zeros(rows.shape[0], np.float32) if given is None else given.reshape(-1)
+        made = self._ranges.of(op.results[0])
+        if made is not None and len(made.drifts) == bias.size:
+            return (bias - np.array(made.drifts)).astype(np.float32)
         change = nearest_kernels(rows).numbers - rows
         taps = change.reshape(groups, rows.shape[0] // groups, rows.shape[1], -1).sum(axis=3)
         means = np.array(found.means).reshape(groups, rows.shape[1], 1)

@@ -2,8 +2,8 @@
 Ranges of a network's values in the form that NVDLA's compiler reads: JSON, one entry for each value.
 
 `{"conv1": {"scale": 0.0078, "min": 0, "max": 0, "offset": 0}}` means `scale * (q - offset)` for q from -127
-to 127; with `min` and `max`, those say the range. (nvdla/sw: umd/utils/calibdata.) Ours are `means`, `lows`
-and `highs`, one for each channel: what rounding weights adds on average is taken from biases again, and
+to 127; with `min` and `max`, those say the range. (nvdla/sw: umd/utils/calibdata.) Ours are `means`, `lows`,
+`highs` and `drifts`, one for each channel: what rounding adds on average is taken from biases again, and
 channels come to use the steps of 8 bits alike.
 """
 
@@ -33,6 +33,8 @@ class Range:
     """The least of each channel."""
     highs: tuple[float, ...] = ()
     """The largest of each channel."""
+    drifts: tuple[float, ...] = ()
+    """What rounding adds to each channel of a sum of products on average: its bias takes it away."""
 
     @property
     def magnitude(self) -> float:
@@ -63,16 +65,17 @@ def _range(path: Path, name: str, entry: Any) -> Range:
     try:
         scale, offset = float(entry.get("scale", 0)), float(entry.get("offset", 0))
         least, largest = float(entry.get("min", 0)), float(entry.get("max", 0))
-        means, lows, highs = (
-            tuple(float(one) for one in entry.get(key, ())) for key in ("means", "lows", "highs")
+        means, lows, highs, drifts = (
+            tuple(float(one) for one in entry.get(key, ())) for key in ("means", "lows", "highs", "drifts")
         )
     except (AttributeError, TypeError, ValueError):
         raise XonncError(f"{path}: '{name}': {entry!r}; it is an object of scale, or min and max") from None
-    found = Range(least, largest, means, lows, highs)
     if least == largest == 0:
-        found = Range((-LARGEST - offset) * scale + 0.0, (LARGEST - offset) * scale, means, lows, highs)
-    if not all(isfinite(mean) for mean in means):
-        raise XonncError(f"{path}: '{name}': means that are no finite numbers")
+        least, largest = (-LARGEST - offset) * scale + 0.0, (LARGEST - offset) * scale
+    found = Range(least, largest, means, lows, highs, drifts)
+    for key, numbers in (("means", means), ("drifts", drifts)):
+        if not all(isfinite(number) for number in numbers):
+            raise XonncError(f"{path}: '{name}': {key} that are no finite numbers")
     if len(lows) != len(highs) or not all(-inf < a <= b < inf for a, b in zip(lows, highs, strict=True)):
         raise XonncError(f"{path}: '{name}': lows and highs that are no ranges of channels")
     if not (isfinite(found.least) and isfinite(found.largest) and found.least < found.largest):
@@ -90,6 +93,7 @@ def write_calibration(path: Path, ranges: Ranges) -> None:
             "offset": 0,
             **({"means": list(found.means)} if found.means else {}),
             **({"lows": list(found.lows), "highs": list(found.highs)} if found.lows else {}),
+            **({"drifts": list(found.drifts)} if found.drifts else {}),
         }
         for name, found in ranges.items()
     }

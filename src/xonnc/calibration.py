@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,12 @@ from xdsl.ir import OpResult
 
 from xonnc.dialects.onnx.locations import output_names
 from xonnc.dialects.onnx.types import static_shape
+from xonnc.drifts import drifts
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.lowering.interface_names import argument_names
-from xonnc.lowering.quantize_onnx import name_values
+from xonnc.lowering.quantize_onnx import is_quantized, name_values
 from xonnc.lowering.scores import scores_of
 from xonnc.runtime.calibration import DEFAULT_METHOD, calibrate
 
@@ -55,7 +57,12 @@ def calibrate_module(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.onnx"
         path.write_bytes(model.SerializeToString())
-        return calibrate(path, samples, method, step, _scores(module))
+        found = dict(calibrate(path, samples, method, step, _scores(module)))
+    if not is_quantized(module):
+        for name, numbers in drifts(module, found, samples).items():
+            if name in found:
+                found[name] = replace(found[name], drifts=numbers)
+    return found
 
 
 def _scores(module: ModuleOp) -> dict[str, float]:

@@ -115,7 +115,7 @@ def measured(
     with tempfile.TemporaryDirectory() as folder:
         exact = _Run(exact_model, [pair.floats for pair in pairs], Path(folder) / "floats.onnx")
         names = [name for pair in pairs for name in (pair.before, pair.behind)]
-        rounded = _Run(_with_rounded_weights(quantized), names, Path(folder) / "rounded.onnx")
+        rounded = _Run(with_rounded_weights(quantized), names, Path(folder) / "rounded.onnx")
         for sample in samples:
             one, other = exact(sample), rounded(sample)
             for pair, tally in zip(pairs, tallies, strict=True):
@@ -210,7 +210,7 @@ def _without_pairs(quantized: onnx.ModelProto) -> onnx.ModelProto:
     return own
 
 
-def _with_rounded_weights(quantized: onnx.ModelProto) -> onnx.ModelProto:
+def with_rounded_weights(quantized: onnx.ModelProto) -> onnx.ModelProto:
     """Weights of floats as the 8-bit integers that the engines are given."""
     own = onnx.ModelProto()
     own.CopyFrom(quantized)

@@ -120,6 +120,7 @@ def test_values_without_a_range_are_named(network: Path, capsys: pytest.CaptureF
             "'x': lows and highs that are no ranges",
         ),
         ('{"x": {"min": 0, "max": 1, "lows": [2], "highs": [1]}}', "'x': lows and highs that are no ranges"),
+        ('{"x": {"min": 0, "max": 1, "drifts": [1e999]}}', "'x': drifts that are no finite numbers"),
         ('{"x": {"min": 2, "max": 1}}', "'x': from 2 to 1 is no range"),
     ],
 )

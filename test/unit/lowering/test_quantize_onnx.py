@@ -82,3 +82,20 @@ def test_sums_take_what_groups_make_unless_a_constant_is_added(other: str, round
     ranges = {"x": Range(-1, 1), "s": Range(-2, 2), "y": Range(-4, 4)}
     quantize(module, ranges, DisposablePool.of(context))
     assert sum(isinstance(op, QuantizeLinearOp) for op in module.walk()) == roundings
+
+
+def test_biases_take_away_what_was_measured(context: Context):
+    module = parsed(
+        context,
+        """func.func @f(%x: tensor<1x1x1x1xf32> {onnx.name = "x"})
+               -> (tensor<1x2x1x1xf32> {onnx.name = "y"}) {
+             %w = onnx.Constant dense<0.3> : tensor<2x1x1x1xf32>
+             %b = onnx.Constant dense<0.5> : tensor<2xf32>
+             %y = "onnx.Conv"(%x, %w, %b) : (tensor<1x1x1x1xf32>, tensor<2x1x1x1xf32>, tensor<2xf32>)
+                -> tensor<1x2x1x1xf32>
+             onnx.Return %y : tensor<1x2x1x1xf32> }""",
+    )
+    ranges = {"x": Range(0, 40, (20.0,)), "y": Range(-1, 1, drifts=(0.25, -1.0))}
+    quantize(module, ranges, DisposablePool.of(context))
+    (conv,) = (op for op in module.walk() if isinstance(op, ConvOp))
+    assert held(conv.B).tolist() == pytest.approx([0.25, 1.5])

@@ -1,0 +1,189 @@
+"""
+What rounding to 8 bits adds on average to each channel of each sum of products, measured on samples.
+
+Roundings, ends of grids and weights shift means, a ReLU behind turns noise into more of it, and at the edge
+of an image kernels see zeros: little at each place, but the same for every image. The rounded model runs part
+by part, each up to a sum; its bias takes away what the samples show before the next part runs (Nagel et al.,
+2019, appendix D). The engines' own roundings are not among it: they are fair.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+from onnx import helper, numpy_helper
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+
+from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.dialects.onnx.ops.math import GemmOp
+from xonnc.dialects.onnx.ops.nn import ConvOp
+from xonnc.formats.nvdla.calibration import Ranges
+from xonnc.formats.onnx.exporter import export_proto
+from xonnc.lowering.quantize_onnx import equalized, quantize
+from xonnc.lowering.value_ranges import ValueRanges
+from xonnc.roundings import with_rounded_weights
+from xonnc.runtime.reference import Reference, open_session
+
+Array = npt.NDArray[Any]
+Sample = Mapping[str, Array]
+
+SUMS = ("Conv", "Gemm")
+
+FEWEST_SAMPLES = 8
+"""Of fewer, what one image shows by chance would be taken for what all have."""
+
+MOST_SAMPLES = 16
+"""More images tell little more, and all of them are held at once."""
+
+
+def drifts(module: ModuleOp, ranges: Ranges, samples: Sequence[Sample]) -> dict[str, tuple[float, ...]]:
+    """
+    What the bias of each convolution and Gemm in `module` must take away, in units of channels as `ranges`
+    scale them: a number for each output, by the name of the result.
+
+    `module` stays as it is. Empty for fewer samples than `FEWEST_SAMPLES`, or for several functions. Raises
+    `XonncError` if onnxruntime does not run the model.
+    """
+    functions = [op for op in module.walk() if isinstance(op, FuncOp)]
+    if len(samples) < FEWEST_SAMPLES or len(functions) != 1:
+        return {}
+    samples = samples[:MOST_SAMPLES]
+    exact = equalized(module, ranges)
+    (function,) = (op for op in exact.walk() if isinstance(op, FuncOp))
+    known = ValueRanges(function, ranges)
+    names = [known.name(op.Y) for op in exact.walk() if isinstance(op, ConvOp | GemmOp)]
+    if not names:
+        return {}
+    floats = export_proto(exact)
+    rounded = module.clone()
+    quantize(rounded, ranges, DisposablePool())
+    corrected = _Corrected(with_rounded_weights(export_proto(rounded)), samples)
+    corrected.run(_means(floats, samples))
+    given = [_bias(node, _initializers(floats)) for node in _sums(floats)]
+    return {
+        name: tuple((before - after).tolist())
+        for name, before, after in zip(names, given, corrected.biases, strict=True)
+        if before is not None and after is not None
+    }
+
+
+def _sums(model: onnx.ModelProto) -> list[onnx.NodeProto]:
+    return [node for node in model.graph.node if node.op_type in SUMS]
+
+
+def _initializers(model: onnx.ModelProto) -> dict[str, onnx.TensorProto]:
+    return {one.name: one for one in model.graph.initializer}
+
+
+def _bias(node: onnx.NodeProto, initializers: Mapping[str, onnx.TensorProto]) -> Array | None:
+    """The bias of a sum with constant weights; `None` for others."""
+    if node.input[1] not in initializers:
+        return None
+    if len(node.input) < 3 or not node.input[2]:
+        return np.zeros(1)
+    held = initializers.get(node.input[2])
+    return None if held is None else numpy_helper.to_array(held).astype(np.float64).reshape(-1)
+
+
+def _means(model: onnx.ModelProto, samples: Sequence[Sample]) -> list[Array]:
+    """The mean of each channel of each sum over all samples."""
+    own = onnx.ModelProto()
+    own.CopyFrom(model)
+    del own.graph.output[:]
+    own.graph.output.extend(onnx.ValueInfoProto(name=node.output[0]) for node in _sums(own))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "floats.onnx"
+        path.write_bytes(own.SerializeToString())
+        reference = Reference(path)
+        found = [[_channels(one) for one in reference.run(sample)] for sample in samples]
+    return [np.mean(each, axis=0) for each in zip(*found, strict=True)]
+
+
+def _channels(numbers: Array) -> Array:
+    """The mean of each channel."""
+    return numbers.mean(axis=tuple(axis for axis in range(numbers.ndim) if axis != 1), dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Nodes up to a sum, what they read of parts before, and what parts behind them read."""
+
+    nodes: tuple[onnx.NodeProto, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+class _Corrected:
+    """A rounded model that is run on all samples part by part."""
+
+    def __init__(self, model: onnx.ModelProto, samples: Sequence[Sample]):
+        self.biases: list[Array | None] = []
+        """Of each sum, as corrected; `None` where it has no constant one."""
+        self._model = model
+        self._initializers = _initializers(model)
+        self._values: list[dict[str, Array]] = [dict(sample) for sample in samples]
+
+    def run(self, means: Sequence[Array]) -> None:
+        """Runs all sums so that their channels have these means."""
+        for part, mean in zip(self._parts(), means, strict=True):
+            self._run(part)
+            sum_ = part.nodes[-1]
+            found = np.mean([_channels(values[sum_.output[0]]) for values in self._values], axis=0)
+            bias = _bias(sum_, self._initializers)
+            self.biases.append(None if bias is None else bias - (found - mean))
+            for values in self._values if bias is not None else ():
+                numbers = values[sum_.output[0]]
+                change = (found - mean).astype(numbers.dtype)
+                values[sum_.output[0]] = numbers - change.reshape(-1, *(1,) * (numbers.ndim - 2))
+            self._forget(part)
+
+    def _parts(self) -> Iterator[_Part]:
+        nodes = list(self._model.graph.node)
+        ends = [place + 1 for place, node in enumerate(nodes) if node.op_type in SUMS]
+        last = {name: place for place, node in enumerate(nodes) for name in node.input}
+        for begin, end in zip([0, *ends], ends, strict=False):
+            made = dict.fromkeys(name for node in nodes[begin:end] for name in node.output if name)
+            read = dict.fromkeys(name for node in nodes[begin:end] for name in node.input if name)
+            yield _Part(
+                tuple(nodes[begin:end]),
+                tuple(name for name in read if name not in made and name not in self._initializers),
+                tuple(name for name in made if last.get(name, end) >= end),
+            )
+
+    def _run(self, part: _Part) -> None:
+        held = {name for node in part.nodes for name in node.input if name in self._initializers}
+        first = self._values[0]
+        inputs = [
+            helper.make_tensor_value_info(
+                name, helper.np_dtype_to_tensor_dtype(first[name].dtype), first[name].shape
+            )
+            for name in part.inputs
+        ]
+        outputs = [onnx.ValueInfoProto(name=name) for name in part.outputs]
+        graph = helper.make_graph(
+            part.nodes, "part", inputs, outputs, [self._initializers[name] for name in sorted(held)]
+        )
+        model = helper.make_model(
+            graph, opset_imports=self._model.opset_import, ir_version=self._model.ir_version
+        )
+        session, _ = open_session(model.SerializeToString(), part.nodes[-1].name)
+        for values in self._values:
+            feeds = {name: values[name] for name in part.inputs}
+            values.update(zip(part.outputs, session.run(None, feeds), strict=True))
+
+    def _forget(self, part: _Part) -> None:
+        """Drops what no later part reads."""
+        nodes = list(self._model.graph.node)
+        place = next(index for index, node in enumerate(nodes) if node is part.nodes[-1])
+        wanted = {name for node in nodes[place + 1 :] for name in node.input}
+        self._values = [
+            {name: one for name, one in values.items() if name in wanted} for values in self._values
+        ]

@@ -1,0 +1,111 @@
+"""What rounding adds to means of channels, and biases that take it away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from onnx import numpy_helper, parser
+from xdsl.dialects.builtin import ModuleOp
+
+from xonnc.calibration import calibrate_module
+from xonnc.compiler import read_model
+from xonnc.drifts import FEWEST_SAMPLES, drifts
+from xonnc.formats.nvdla.calibration import Ranges
+from xonnc.formats.onnx.exporter import export_proto
+from xonnc.roundings import with_rounded_weights
+from xonnc.runtime.reference import Reference
+
+Array = npt.NDArray[Any]
+Sample = Mapping[str, Array]
+
+NETWORK = """
+    <ir_version: 8, opset_import: ["" : 17]>
+    network (float[1, 2, 8, 8] x) => (float[1, 5, 8, 8] y) {
+      a = Conv <pads = [1, 1, 1, 1]> (x, w1, b1)
+      b = Relu (a)
+      c = Conv <pads = [1, 1, 1, 1], group = 2> (b, w2)
+      d = Add (c, b)
+      e = Relu (d)
+      y = Conv <pads = [1, 1, 1, 1]> (e, w3)
+    }
+"""
+SHAPES = {"w1": (4, 2, 3, 3), "b1": (4,), "w2": (4, 2, 3, 3), "w3": (5, 4, 3, 3)}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    model = parser.parse_model(NETWORK)
+    generator = np.random.default_rng(0)
+    for name, shape in SHAPES.items():
+        array = generator.standard_normal(shape).astype(np.float32)
+        model.graph.initializer.append(numpy_helper.from_array(array, name))
+    found = tmp_path / "model.onnx"
+    found.write_bytes(model.SerializeToString())
+    return found
+
+
+def images(count: int) -> list[Sample]:
+    """Images far from zero, so that its edges differ from their middle."""
+    generator = np.random.default_rng(1)
+    return [{"x": 3 + generator.standard_normal((1, 2, 8, 8)).astype(np.float32)} for _ in range(count)]
+
+
+def shift(path: Path, samples: list[Sample], *, measured: bool) -> float:
+    """How far means of the output's channels are off at most, with biases as measured or not."""
+
+    def calibrate(module: ModuleOp) -> Ranges:
+        found = calibrate_module(module, samples, "percentile")
+        return found if measured else {name: replace(one, drifts=()) for name, one in found.items()}
+
+    rounded = path.with_name("rounded.onnx")
+    model = with_rounded_weights(export_proto(read_model(path, None, calibrate).module))
+    # Of the last rounding only what comes before is looked at: it is fair.
+    last = next(node for node in reversed(model.graph.node) if node.op_type == "Conv")
+    del model.graph.output[:]
+    model.graph.output.add(name=last.output[0])
+    rounded.write_bytes(model.SerializeToString())
+    exact, other = Reference(path), Reference(rounded)
+    errors = [other.run(sample)[0] - exact.run(sample)[0] for sample in samples]
+    return float(np.abs(np.mean(errors, axis=(0, 1, 3, 4))).max())
+
+
+def test_means_are_what_they_were(path: Path):
+    samples = images(12)
+    assert shift(path, samples, measured=True) < 0.1 * shift(path, samples, measured=False)
+
+
+def test_few_samples_tell_nothing(path: Path):
+    found: list[tuple[Ranges, ModuleOp]] = []
+
+    def calibrate(module: ModuleOp) -> Ranges:
+        ranges = calibrate_module(module, images(FEWEST_SAMPLES - 1))
+        found.append((ranges, module.clone()))
+        return ranges
+
+    read_model(path, None, calibrate)
+    ((ranges, module),) = found
+    assert not any(one.drifts for one in ranges.values())
+    assert drifts(module, ranges, images(FEWEST_SAMPLES - 1)) == {}
+    measured = drifts(module, ranges, images(FEWEST_SAMPLES))
+    assert {name: len(each) for name, each in measured.items()} == {"a": 4, "c": 4, "y": 5}
+
+
+def test_networks_without_sums_have_none(tmp_path: Path):
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+        network (float[1, 2, 8, 8] x) => (float[1, 2, 8, 8] y) { y = Relu (x) }"""
+    path = tmp_path / "relu.onnx"
+    path.write_bytes(parser.parse_model(text).SerializeToString())
+    found: list[Ranges] = []
+
+    def calibrate(module: ModuleOp) -> Ranges:
+        found.append(calibrate_module(module, images(FEWEST_SAMPLES)))
+        return found[0]
+
+    read_model(path, None, calibrate)
+    assert not any(one.drifts for one in found[0].values())
