@@ -1,0 +1,152 @@
+"""Convolutions and products with constant matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from xonnc.fuzzing.dla_affine import (
+    Affine,
+    Grid,
+    Joined,
+    Moved,
+    Reals,
+    side_by_side,
+)
+from xonnc.fuzzing.dla_network import (
+    LARGEST,
+    Attributes,
+    Constant,
+    Network,
+    Operator,
+    Unknown,
+    Value,
+)
+from xonnc.fuzzing.dla_rounding import Array, Integers
+from xonnc.fuzzing.dla_upsampling import Spread, dense_kernels
+from xonnc.fuzzing.dla_windows import (
+    Frame,
+    convolved,
+    frame_of,
+)
+
+
+def kernels(constant: Constant, outputs: int) -> tuple[Integers, Array]:
+    """Weights with the outputs first, and their scales: as given, or each output's largest to 127."""
+    given, scales = constant.integers, constant.scales
+    if given is not None and scales is not None and (scales.size == 1 or constant.axis == outputs):
+        return np.moveaxis(given, outputs, 0), scales
+    rows = np.moveaxis(constant.numbers, outputs, 0).astype(np.float64)
+    largest = np.abs(rows).max(axis=tuple(range(1, rows.ndim)))
+    scales = np.where(largest > 0, largest, 1.0) / LARGEST
+    return np.rint(rows / scales.reshape(-1, *(1,) * (rows.ndim - 1))).astype(np.int64), scales
+
+
+def _conv(here: Network, inputs: Sequence[str], attributes: Attributes) -> Value:
+    source = here.stored(inputs[0])
+    constant = here.constant(inputs[1])
+    if constant is None:
+        raise Unknown(f"{inputs[1]}: the reference needs constant kernels")
+    weights, scales = kernels(constant, 0)
+    bias = here.number(inputs[2]).astype(np.float64) if len(inputs) > 2 else np.zeros(1)
+    frame = window(attributes, weights.shape[2:], source.integers.shape[2:])
+    batch = len(source.integers)
+    if batch > 1:
+        # The images of a batch are groups of channels.
+        scales, bias = (one if one.size == 1 else np.tile(one, batch) for one in (scales, bias))
+        weights = np.tile(weights, (batch, 1, 1, 1))
+    images = source.integers.reshape(1, -1, *source.integers.shape[2:])
+    groups: int = attributes.get("group", 1) * batch
+    sums = convolved(images, weights, frame, groups, source.grid.zero)
+    per_group = sums.shape[1] // groups
+    merged = here.layers.groups_at_once(images.shape[1:], sums.shape[1], frame, groups)
+    step = merged * per_group
+    parts: list[Reals] = [
+        products(sums[:, rows], weights[rows], _part(scales, rows), _part(bias, rows), source.grid)
+        for rows in (slice(begin, begin + step) for begin in range(0, sums.shape[1], step))
+    ]
+    found = parts[0] if len(parts) == 1 else side_by_side(parts, 1)
+    return found if batch == 1 else Moved(found, lambda y: y.reshape(batch, -1, *y.shape[2:]))
+
+
+def _part(numbers: Array, rows: slice) -> Array:
+    return numbers if numbers.size == 1 else numbers[rows]
+
+
+def products(sums: Integers, weights: Integers, scales: Array, bias: Array, grid: Grid) -> Affine:
+    """Sums of products, each of whose sources lies `zero` above what it means."""
+    scale = grid.scale * scales
+    shift = scale * (grid.zero * weights.sum(axis=tuple(range(1, weights.ndim))))
+    return Affine(sums, scale, bias - shift, is_fine=True)
+
+
+def _conv_transpose(here: Network, inputs: Sequence[str], attributes: Attributes) -> Value:
+    source, constant = here.stored(inputs[0]), here.constant(inputs[1])
+    if (
+        constant is None
+        or len(source.integers) > 1
+        or attributes.get("output_shape")
+        or attributes.get("auto_pad", b"NOTSET") != b"NOTSET"
+    ):
+        raise Unknown(f"{inputs[1]}: the reference needs constant kernels and pads")
+    given, scales = kernels(constant, 1)
+    bias = here.number(inputs[2]).astype(np.float64) if len(inputs) > 2 else np.zeros(1)
+    groups: int = attributes.get("group", 1)
+    weights = dense_kernels(given, groups, attributes.get("dilations", (1, 1)))
+    sy, sx = attributes.get("strides", (1, 1))
+    pads, extra = attributes.get("pads", (0, 0, 0, 0)), attributes.get("output_padding", (0, 0))
+    height, width = (
+        (size - 1) * stride + reach + more - before - after
+        for size, stride, reach, more, before, after in zip(
+            source.integers.shape[2:], (sy, sx), weights.shape[2:], extra, pads[:2], pads[2:], strict=True
+        )
+    )
+    # A single row or column is one layer, whatever the stride.
+    rows, columns = source.integers.shape[2:]
+    spread = Spread((sy if rows > 1 else 1, sx if columns > 1 else 1), (pads[0], pads[1]), (height, width))
+    phases = spread.phases(source.integers, weights, source.grid.zero)
+    return Joined(
+        [products(sums, kernels, scales, bias, source.grid) for sums, kernels in phases], spread.interleaved
+    )
+
+
+def window(attributes: Attributes, kernel: Sequence[int], sizes: Sequence[int]) -> Frame:
+    """The windows of an operator over images of `sizes`."""
+    if len(kernel) != 2:
+        raise Unknown(f"{len(kernel)} dimensions; the reference has images")
+    return frame_of(attributes, kernel, sizes)
+
+
+def _gemm(here: Network, inputs: Sequence[str], attributes: Attributes) -> Value:
+    bias = here.number(inputs[2]) if len(inputs) > 2 else np.zeros(1, np.float32)
+    bias = bias.reshape(-1) * np.float32(attributes.get("beta", 1.0))
+    outputs = 0 if attributes.get("transB", 0) else 1
+    if attributes.get("transA", 0):
+        raise Unknown(f"{inputs[0]}: the reference multiplies rows")
+    return _product(here, inputs, outputs, attributes.get("alpha", 1.0), bias)
+
+
+def _matmul(here: Network, inputs: Sequence[str], _: Attributes) -> Value:
+    return _product(here, inputs, 1, 1.0, np.zeros(1))
+
+
+def _product(here: Network, inputs: Sequence[str], outputs: int, alpha: float, bias: Array) -> Value:
+    source, constant = here.stored(inputs[0]), here.constant(inputs[1])
+    if constant is None or constant.numbers.ndim != 2:
+        raise Unknown(f"{inputs[1]}: the reference needs a constant matrix")
+    weights, scales = kernels(constant, outputs)
+    if weights.ndim != 2 or bias.size not in (1, len(weights)):
+        raise Unknown(f"{inputs[1]}: the reference needs a matrix, and one bias for each column")
+    sums = source.integers.reshape(-1, weights.shape[1]) @ weights.T
+    found = products(sums, weights, scales * alpha, bias.astype(np.float64), source.grid)
+    shape = (*source.integers.shape[:-1], len(weights))
+    return found if sums.shape == shape else Moved(found, lambda y: y.reshape(shape))
+
+
+OPERATORS: Mapping[str, Operator] = {
+    "Conv": _conv,
+    "ConvTranspose": _conv_transpose,
+    "Gemm": _gemm,
+    "MatMul": _matmul,
+}
