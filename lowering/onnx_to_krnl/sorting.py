@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.onnx.ops import math
+from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.along_axis import Rows, is_before
 from xonnc.lowering.onnx_to_krnl.kernel import INDEX, Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
@@ -102,7 +103,8 @@ def top_k(op: math.TopKOp, to: Lowering) -> str | None:
     if to.constant(op.K) is None:
         return "a K that is no constant"
     rows, element = Rows.of(to.shape(op.X), op.axis.value.data), to.element(op.X)
-    count = Rows.of(to.shape(op.Values), op.axis.value.data).size
+    known = op.Indices if op.Values.type == NONE else op.Values
+    count = Rows.of(to.shape(known), op.axis.value.data).size
     source = to.buffer(op.X)
     places = sorted_places(source, rows, element, bool(op.largest.value.data), to)
     sizes = [rows.before, count, rows.after]
@@ -121,5 +123,10 @@ def top_k(op: math.TopKOp, to: Lowering) -> str | None:
         at = kernel.add(arith.IndexCastOp(place, INDEX))
         kernel.store(kernel.load(read, [before, at, after]), values, [before, index, after])
         kernel.store(place, indices, [before, index, after])
-    to.call("topk", kernel, [to.result(op.Values), to.result(op.Indices)], [source, places])
+    # Either may be left out.
+    made = [
+        to.allocate(sizes, kind) if result.type == NONE else to.result(result)
+        for result, kind in ((op.Values, element), (op.Indices, i64))
+    ]
+    to.call("topk", kernel, made, [source, places])
     return None

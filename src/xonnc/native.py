@@ -32,6 +32,7 @@ from xonnc.lowering.native_profile import one_by_one
 from xonnc.lowering.native_program import Steps, read_program
 from xonnc.lowering.onnx_to_krnl.packings import Packings
 from xonnc.lowering.steering import steering_inputs
+from xonnc.rewriting.driver import apply_rules
 from xonnc.runtime.native.cache import Cache, key_of, open_cache
 from xonnc.runtime.native.jit import Code, host_features, host_identity, machine_code
 from xonnc.runtime.native.session import Executable, Session, Shapes, Values
@@ -39,6 +40,8 @@ from xonnc.signatures import set_input_values
 from xonnc.simplifier import respecialized, simplify
 from xonnc.standard_functions import write_out
 from xonnc.targets.cpu import CpuTarget, best_cpu, cpu_names, load_cpu
+from xonnc.transforms.rules import native_versions
+from xonnc.transforms.shape_inference_onnx import infer_shapes
 from xonnc.transforms.simplify_onnx import Simplify
 
 MOST_THREADS = 256
@@ -210,6 +213,8 @@ def lowered(
 ) -> tuple[Program, Steps, Sequence[FuncOp]]:
     """A module as a program, the functions of its native steps, and the kernels; `watch` sees the krnl."""
     with without_cycle_collection():
+        if apply_rules(module, context, native_versions.RULES, pass_name="convert-onnx-to-krnl").fired:
+            infer_shapes(module)
         reasons = lower_module(module, processor, DisposablePool.of(context), packings)
     watch("krnl", module)
     program, steps = read_program(module, reasons)
