@@ -24,6 +24,7 @@ BENCHMARKS = {
     "packages": "what of each model goes to the DLA, and what crosses over",
     "kernels": "kernels of native code against onnxruntime's",
     "cpu": "native code against onnxruntime: latency, compile time and memory",
+    "aot": "models as libraries and C source, run from C: sizes, and outputs as in Python",
     "backend": "the onnx package's node tests in native code",
 }
 

@@ -11,6 +11,7 @@ from shutil import which
 import numpy as np
 import numpy.typing as npt
 import onnx
+import onnx.parser
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -292,6 +293,29 @@ def test_what_needs_python_is_refused_at_once(tmp_path: Path) -> None:
     with pytest.raises(RefusalError, match=r"first: Unique(.|\n)*second: NonZero(.|\n)*xonnc run"):
         compile_artifact(model_of(nodes, [4], {}, ["u", "z"]), tmp_path / "net.so")
     assert not list(tmp_path.iterdir())
+
+
+BRANCHES = """
+<ir_version: 8, opset_import: ["" : 17]>
+model (bool c, float[3] x) => (float[3] y) {
+  [choice] y = If(c) <
+    then_branch = left () => (float[3] a) { a = Neg(x) },
+    else_branch = right () => (float[3] b) { b = Abs(x) }
+  >
+}
+"""
+
+
+def test_what_the_session_runs_is_refused_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = onnx.parser.parse_model(BRANCHES)
+    said = "choice: If is run by the session, which is Python"
+    with pytest.raises(RefusalError, match=said):
+        compile_artifact(model, tmp_path / "net.so")
+    (tmp_path / "net.onnx").write_bytes(model.SerializeToString())
+    assert main(["compile", str(tmp_path / "net.onnx"), "-o", str(tmp_path / "net.c")]) == 1
+    assert sum(said in line for line in capsys.readouterr().err.splitlines()) == 1
 
 
 def test_open_sizes_are_refused_unless_given(tmp_path: Path) -> None:

@@ -1,0 +1,194 @@
+"""
+Models as shared libraries and as C source, built and run from a C program without Python: sizes, and outputs
+that are those of the session.
+
+    python bench/aot.py [--models squeezenet resnet50 lstm] [--forms so c] [--json FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import numpy.typing as npt
+
+if __package__ in (None, ""):
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from bench.models import NETWORKS, path_of, size_of
+from bench.racing.feeds import feeds_for
+from xonnc.artifacts import compile_artifact
+from xonnc.native import compile_native
+
+Array = npt.NDArray[np.generic]
+
+MODELS = ("light_squeezenet", "resnet50", "lstm")
+FORMS = ("so", "c")
+
+OPTIONS: Mapping[str, Sequence[str]] = {
+    "so": ("-Wl,-rpath,.",),
+    "c": ("-O3", "-march=native", "-std=c11", "-Wall", "-Wextra", "-Werror"),
+}
+"""What the C compiler is told, by the form of the model."""
+
+TOLERANCE = 2e-4
+"""Largest difference of outputs, relative to the largest number: sums may be in another order."""
+
+MAIN = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include "model.h"
+
+int main(void)
+{
+    model m;
+    int number, run;
+    double best = 1e9;
+    if (model_create(&m, NULL)) return puts(model_error(&m)), 1;
+    for (number = 0; number < MODEL_INPUTS; number++) {
+        const size_t bytes = model_input(number)->bytes;
+        void *data = malloc(bytes ? bytes : 1);
+        if (fread(data, 1, bytes, stdin) != bytes) return 2;
+        if (model_set_input(&m, number, data, bytes)) return puts(model_error(&m)), 1;
+    }
+    for (run = 0; run < RUNS; run++) {
+        struct timespec start, end;
+        timespec_get(&start, TIME_UTC);
+        if (model_run(&m)) return puts(model_error(&m)), 1;
+        timespec_get(&end, TIME_UTC);
+        const double took = difftime(end.tv_sec, start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
+        if (took < best) best = took;
+    }
+    fprintf(stderr, "%.9f", best);
+    for (number = 0; number < MODEL_OUTPUTS; number++)
+        fwrite(model_get_output(&m, number), 1, model_output(number)->bytes, stdout);
+    model_destroy(&m);
+    return 0;
+}
+"""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What was found of a model in one form; sizes in bytes, times in seconds."""
+
+    model: str
+    form: str
+    model_bytes: int
+    files: dict[str, int]
+    program_bytes: int
+    compiled: float
+    built: float
+    run: float
+    session: float
+    """One run in Python, of the code that is compiled there."""
+    difference: float
+    """The largest of outputs to the session's, relative to the largest number."""
+
+
+def measure(model: str, form: str, runs: int = 5) -> Row:
+    """Compiles, builds and runs a model in one form; raises `RuntimeError` with what a program says."""
+    path = path_of(model)
+    feeds = feeds_for(path)
+    session = compile_native(path, cache=False)
+    wanted = [np.asarray(each) for each in session.run(None, feeds)]
+    times: list[float] = []
+    for _ in range(runs):
+        start = time.perf_counter()
+        session.run(None, feeds)
+        times.append(time.perf_counter() - start)
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        start = time.perf_counter()
+        shapes = {port: array.shape for port, array in feeds.items()}
+        artifact = compile_artifact(path, folder / f"model.{form}", input_shapes=shapes)
+        compiled = time.perf_counter() - start
+        (folder / "main.c").write_text(MAIN.replace("RUNS", str(runs)))
+        start = time.perf_counter()
+        program = folder / "main"
+        _command(["cc", *OPTIONS[form], "-o", program, "main.c", f"./model.{form}", "-lm"], folder)
+        built = time.perf_counter() - start
+        data = b"".join(np.ascontiguousarray(feeds[port.name]).tobytes() for port in session.inputs)
+        # Nothing of Python's is there: no variables, and files of this folder alone.
+        found, said = _command([program], folder, data, {})
+        return Row(
+            model,
+            form,
+            size_of(path),
+            {file.name: size for file, size in artifact.files.items()},
+            program.stat().st_size,
+            compiled,
+            built,
+            float(said),
+            min(times),
+            _difference(found, wanted),
+        )
+
+
+def _command(
+    command: Sequence[str | Path], folder: Path, data: bytes = b"", variables: Mapping[str, str] | None = None
+) -> tuple[bytes, str]:
+    """What a program writes, and what it says."""
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        input=data,
+        capture_output=True,
+        env=dict(os.environ if variables is None else variables),
+        check=False,
+    )
+    said = done.stderr.decode(errors="replace")
+    if done.returncode:
+        raise RuntimeError(f"{command[0]}: exit code {done.returncode}: {done.stdout[:200]!r} {said[:500]}")
+    return done.stdout, said
+
+
+def _difference(found: bytes, wanted: Sequence[Array]) -> float:
+    largest, start = 0.0, 0
+    for array in wanted:
+        given = np.frombuffer(found, array.dtype, array.size, start).reshape(array.shape).astype(np.float64)
+        start += array.nbytes
+        numbers = array.astype(np.float64)
+        largest = max(largest, float(np.abs(given - numbers).max() / max(np.abs(numbers).max(), 1e-30)))
+    return largest if start == len(found) else float("inf")
+
+
+def line(row: Row) -> str:
+    """A row as text."""
+    files = ", ".join(f"{name} {size / 1e6:.2f}" for name, size in row.files.items())
+    return (
+        f"{row.model:<18} .{row.form:<3} model {row.model_bytes / 1e6:.2f} MB -> {files}, program "
+        f"{row.program_bytes / 1e6:.2f} MB; compile {row.compiled:.2f} s, cc {row.built:.2f} s; run "
+        f"{row.run * 1e3:.2f} ms, session {row.session * 1e3:.2f} ms; difference {row.difference:.1e}"
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Prints a table; exit 1 if outputs differ."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[1])
+    parser.add_argument("--models", nargs="+", default=list(MODELS), metavar="NAME", choices=list(NETWORKS))
+    parser.add_argument("--forms", nargs="+", default=list(FORMS), choices=FORMS)
+    parser.add_argument("--json", type=Path, help="writes all figures to a file")
+    options = parser.parse_args(arguments)
+    rows: list[Row] = []
+    for model in options.models:
+        for form in options.forms:
+            rows.append(measure(model, form))
+            print(line(rows[-1]), flush=True)
+    if options.json is not None:
+        options.json.write_text(json.dumps([asdict(row) for row in rows], indent=1))
+    return 1 if any(row.difference > TOLERANCE for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
