@@ -4,6 +4,7 @@
 // RUN: not onnx-opt %s --dla-resolve-views='target=nv_smal' 2>&1 | filecheck %s
 // RUN: not onnx-opt %s --dla-schedule='target=nv_smal' 2>&1 | filecheck %s
 // RUN: not onnx-opt %s --dla-split='target=nv_smal' 2>&1 | filecheck %s
+// RUN: not onnx-opt %s --dla-split-kernels='target=nv_smal' 2>&1 | filecheck %s
 
 // Each stage of the back end asks for the hardware it is for.
 
