@@ -2,7 +2,7 @@
 Memory of the twelve networks in the four configurations: the activations' peak beside its live-set bound,
 and all of DRAM beside one buffer for each tensor.
 
-    python bench/nvdla_memory.py [NAME …] [--target nv_small]
+    python bench/nvdla_memory.py [NAME …] [--target nv_small] [--markdown]
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Memory of networks on the NVDLA.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NETWORKS)}; all if none")
     parser.add_argument("--target", default="", help="the configurations of this target alone")
+    parser.add_argument("--markdown", action="store_true", help="as in docs/nvdla-accuracy.md")
     args = parser.parse_args()
     wanted = [one for one in CONFIGURATIONS if args.target in ("", one.target)]
     rows: list[Row] = []
@@ -59,7 +60,10 @@ def main() -> int:
             print(f"\r{name} on {configuration}\x1b[K", end="", file=sys.stderr, flush=True)
     print("\r\x1b[K", end="", file=sys.stderr)
     console = Console(width=118)
-    console.print(as_table(rows))
+    if args.markdown:
+        print("\n".join(as_markdown(rows)))
+    else:
+        console.print(as_table(rows))
     for configuration in wanted:
         console.print(verdict([row for row in rows if row.configuration == configuration], configuration))
     return 1 if any(row.above > MOST_ABOVE for row in rows) else 0
@@ -100,6 +104,25 @@ def as_table(rows: Sequence[Row]) -> Table:
             f"{1 - row.dram / row.apart:.0%}",
         )
     return table
+
+
+def as_markdown(rows: Sequence[Row]) -> list[str]:
+    """Networks down, configurations across: the peak, then DRAM, and that with a buffer for each tensor."""
+    across = list(dict.fromkeys(str(row.configuration) for row in rows))
+    cells = {(row.network, str(row.configuration)): _cell(row) for row in rows}
+    lines = [f"| network | {' | '.join(across)} |", f"|---|{'---|' * len(across)}"]
+    for network in dict.fromkeys(row.network for row in rows):
+        found = (cells.get((network, configuration), "") for configuration in across)
+        lines.append(f"| {network} | {' | '.join(found)} |")
+    return lines
+
+
+def _cell(row: Row) -> str:
+    if row.refusal:
+        return row.refusal
+    peak = f"{row.peak / 1024:.0f} KB"
+    above = "" if row.peak == row.bound else f" (**{row.above:.1%} above**)"
+    return f"{peak}{above}; {row.dram / 1e6:.1f} of {row.apart / 1e6:.1f} MB"
 
 
 def verdict(rows: Sequence[Row], configuration: Configuration) -> str:

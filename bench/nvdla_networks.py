@@ -3,7 +3,7 @@ Twelve networks in the four configurations: compiled, checked, simulated. In FP1
 onnxruntime; in INT8 against the integer reference of the same quantised graph, bit for bit, and against the
 model of floats.
 
-    python bench/nvdla_networks.py [NAME …] [--target nv_small] [--precision INT8] [-n 10]
+    python bench/nvdla_networks.py [NAME …] [--target nv_small] [--precision INT8] [-n 10] [--markdown]
 """
 
 from __future__ import annotations
@@ -81,6 +81,7 @@ def main() -> int:
     parser.add_argument("--target", default="", help="the configurations of this target alone")
     parser.add_argument("--precision", default="", help="INT8 or FP16 alone")
     parser.add_argument("-n", "--inputs", type=int, default=10)
+    parser.add_argument("--markdown", action="store_true", help="as in docs/nvdla-accuracy.md")
     args = parser.parse_args()
     rows: list[Row] = []
     for name in args.names or NETWORKS:
@@ -88,7 +89,10 @@ def main() -> int:
             if args.target in ("", configuration.target) and args.precision in ("", configuration.precision):
                 rows.append(measured(name, configuration, args.inputs))
                 print(f"{name} on {configuration}: {_told(rows[-1])}", file=sys.stderr, flush=True)
-    Console(width=150).print(as_table(rows))
+    if args.markdown:
+        print("\n".join(as_markdown(rows)))
+    else:
+        Console(width=150).print(as_table(rows))
     taken = [row for row in rows if not row.refusal]
     print(f"{sum(row.passed for row in rows)} of {len(rows)} agree, {len(rows) - len(taken)} do not compile")
     return 0 if all(row.passed for row in taken) else 1
@@ -206,6 +210,25 @@ def as_table(rows: Sequence[Row]) -> Table:
             f"{row.simulate_seconds:.1f}",
         )
     return table
+
+
+def as_markdown(rows: Sequence[Row]) -> list[str]:
+    """Networks down, configurations across: cosine and top-1."""
+    across = list(dict.fromkeys(str(row.configuration) for row in rows))
+    cells = {(row.network, str(row.configuration)): _cell(row) for row in rows}
+    lines = [f"| network | {' | '.join(across)} |", f"|---|{'---|' * len(across)}"]
+    for network in dict.fromkeys(row.network for row in rows):
+        found = (cells.get((network, configuration), "") for configuration in across)
+        lines.append(f"| {network} | {' | '.join(found)} |")
+    return lines
+
+
+def _cell(row: Row) -> str:
+    """The least cosine, and of clear highest scores those in their place; bold where something misses."""
+    if row.refusal:
+        return row.refusal
+    text = f"{row.cosine:.5f}" + (f", {row.same}/{row.clear}" if row.clear else "")
+    return text if row.passed else f"**{text}**"
 
 
 if __name__ == "__main__":

@@ -1,0 +1,37 @@
+"""Tables of networks on the NVDLA as the page on accuracy has them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+
+from bench import nvdla_memory, nvdla_networks
+from bench.nvdla_zoo import Configuration
+
+SMALL, FULL = Configuration("nv_small", "INT8"), Configuration("nv_full", "FP16")
+
+
+def test_accuracy():
+    rows = [
+        nvdla_networks.Row("a", FULL, cosine=0.99995, integers="", clear=9, same=9),
+        nvdla_networks.Row("a", SMALL, cosine=0.97, integers="equal", clear=10, same=9),
+        nvdla_networks.Row("b", SMALL, cosine=0.99, integers="3 of 10 differ"),
+    ]
+    assert nvdla_networks.as_markdown(rows) == [
+        "| network | nv_full FP16 | nv_small INT8 |",
+        "|---|---|---|",
+        "| a | 0.99995, 9/9 | **0.97000, 9/10** |",
+        "| b |  | **0.99000** |",
+    ]
+
+
+def test_memory():
+    rows = [
+        nvdla_memory.Row("a", FULL, 2048, 2048, 3_000_000, 4_000_000),
+        nvdla_memory.Row("a", SMALL, 2048, 2000, 3_000_000, 4_000_000),
+    ]
+    assert nvdla_memory.as_markdown(rows)[2:] == [
+        "| a | 2 KB; 3.0 of 4.0 MB | 2 KB (**2.4% above**); 3.0 of 4.0 MB |"
+    ]
