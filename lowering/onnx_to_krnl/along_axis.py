@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-from xdsl.dialects import arith, math
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops import math as onnx
-from xonnc.dialects.onnx.ops import nn, reduction
-from xonnc.lowering.onnx_to_krnl.elements import is_unsigned_element, wide
+from xonnc.dialects.onnx.ops import reduction
+from xonnc.lowering.onnx_to_krnl.elements import is_unsigned_element
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
 from xonnc.lowering.onnx_to_krnl.reductions import PRODUCT, SUM, Reduction
@@ -88,25 +88,6 @@ def arg_extreme(op: reduction.ArgMaxOp | reduction.ArgMinOp, to: Lowering) -> st
     return None
 
 
-@lowers(onnx.HardmaxOp)
-def hardmax(op: onnx.HardmaxOp, to: Lowering) -> str | None:
-    """1 where the largest along `axis` is, the first of equal ones, else 0."""
-    shape, element = to.shape(op.input), to.element(op.input)
-    rows = Rows.of(shape, op.axis.value.data)
-    kernel = Kernel([buffer_type(rows.sizes, element)] * 2)
-    out, source = kernel.buffers
-    one, zero = (kernel.number(each, wide(element)) for each in (1, 0))
-    with kernel.loops([rows.before, rows.after]) as outer:
-        best = _best(kernel, source, outer, rows, element, "largest")
-        with kernel.loops([rows.size]) as (index,):
-            place = kernel.add(arith.IndexCastOp(index, i64))
-            is_best = kernel.add(arith.CmpiOp(place, best, "eq"))
-            made = kernel.add(arith.SelectOp(is_best, one, zero))
-            kernel.write(made, out, [outer[0], index, outer[1]], element)
-    to.call("hardmax", kernel, [to.result(op.output)], [to.buffer(op.input)])
-    return None
-
-
 @lowers(onnx.CumSumOp, onnx.CumProdOp)
 def running(op: onnx.CumSumOp | onnx.CumProdOp, to: Lowering) -> str | None:
     """Sums or products of all elements so far; `exclusive` leaves the own one out, `reverse` goes back."""
@@ -128,28 +109,4 @@ def running(op: onnx.CumSumOp | onnx.CumProdOp, to: Lowering) -> str | None:
             kernel.write(held[0] if op.exclusive.value.data else total, out, place, element)
             results.append(total)
     to.call(name, kernel, [to.result(op.y)], [to.buffer(op.x)])
-    return None
-
-
-@lowers(nn.LpNormalizationOp)
-def lp_normalization(op: nn.LpNormalizationOp, to: Lowering) -> str | None:
-    """Each element over the norm along `axis`; 0 where that is 0."""
-    rows, element = Rows.of(to.shape(op.input), op.axis.value.data), to.element(op.input)
-    kernel = Kernel([buffer_type(rows.sizes, element)] * 2)
-    out, source = kernel.buffers
-    is_square = op.p.value.data == 2
-    zero = kernel.number(0, wide(element))
-    with kernel.loops([rows.before, rows.after]) as (before, after):
-        with kernel.reducing([rows.size], [zero]) as ((index,), held, results):
-            x = kernel.read(source, [before, index, after], element)
-            size = kernel.add(arith.MulfOp(x, x) if is_square else math.AbsFOp(x))
-            results.append(kernel.add(arith.AddfOp(held[0], size)))
-        norm = kernel.add(math.SqrtOp(results[0])) if is_square else results[0]
-        is_none = kernel.add(arith.CmpfOp(norm, zero, "oeq"))
-        norm = kernel.add(arith.SelectOp(is_none, kernel.number(1, norm.type), norm))
-        with kernel.loops([rows.size]) as (index,):
-            place = [before, index, after]
-            x = kernel.read(source, place, element)
-            kernel.write(kernel.add(arith.DivfOp(x, norm)), out, place, element)
-    to.call("lpnormalization", kernel, [to.result(op.output)], [to.buffer(op.input)])
     return None

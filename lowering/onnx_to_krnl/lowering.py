@@ -62,6 +62,7 @@ def lowers(
                 assert isinstance(op, kind)
                 return function(op, to)
 
+            assert kind not in LOWERINGS, f"{kind.name} is lowered twice"
             checked.__doc__ = function.__doc__
             LOWERINGS[kind] = checked
         return function
