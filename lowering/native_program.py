@@ -204,7 +204,9 @@ def _shift(op: memref.SubviewOp) -> int:
 
 
 def _read_host(op: Operation, reading: _Reading) -> None:
-    read = dict.fromkeys((*(value for value in op.operands if value.type != NONE), *captured(op)))
+    # Constants that a body reads are copied into it: not every operator looks around itself.
+    around = [value for value in captured(op) if not isinstance(value.owner, ConstantOp)]
+    read = dict.fromkeys((*(value for value in op.operands if value.type != NONE), *around))
     inputs = [value for value in read if value in reading.places]
     run = later_program_of_op(op, inputs)
     writes: list[int] = []

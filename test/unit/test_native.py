@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 import onnx
+import onnx.parser
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -167,6 +168,26 @@ def test_dynamic_sizes_are_compiled_for_what_is_fed():
         x = floats(rows, 3)
         np.testing.assert_array_equal(first(session, x), np.maximum(x, 0))
         assert session.host_calls() == []
+
+
+SCORES = """
+<ir_version: 13, opset_import: ["" : 26, "ai.onnx.preview" : 1]>
+m (float[1,1,3,2] x) => (float[1,1,3,2] y) {
+  y = ai.onnx.preview.FlexAttention<score_mod = more (float[B,H,L,S] s) => (float[B,H,L,S] t) {
+    c = Constant<value = float {0.5}>()
+    t = Mul(s, c)
+  }>(x, x, x)
+}
+"""
+
+
+def test_a_body_on_the_host_has_its_constants():
+    x = floats(1, 1, 3, 2)
+    powers = np.exp(x[0, 0] @ x[0, 0].T / np.sqrt(2) * 0.5)
+    wanted = powers / powers.sum(1, keepdims=True) @ x[0, 0]
+    session = compile_native(onnx.parser.parse_model(SCORES))
+    np.testing.assert_allclose(first(session, x)[0, 0], wanted, rtol=1e-4)
+    assert session.host_calls() == ["FlexAttention"]
 
 
 def test_what_has_no_kernel_is_reported():
