@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from ctypes import addressof, c_char
 from dataclasses import dataclass
 from pathlib import Path
@@ -330,7 +331,8 @@ class Session:
     def __init__(self, compile_for: Compile) -> None:
         self._compile = compile_for
         self._lock = Lock()
-        self._template = Instance(compile_for({}, {}))
+        with _in_memory():
+            self._template = Instance(compile_for({}, {}))
         self._instances: OrderedDict[_Key, Instance] = OrderedDict()
         self._steered = 0
         self._last = self._template
@@ -362,7 +364,7 @@ class Session:
             if name not in known:
                 raise XonncError(f"no output '{name}'{near(name, known)}; there are {', '.join(known)}")
         checked = check_feeds(self.inputs, feeds)
-        with self._lock:
+        with self._lock, _in_memory():
             results = self._instance(checked).run(checked)
         if names is None:
             return results
@@ -435,12 +437,23 @@ class Session:
         return [line.what for line in self.report() if line.where == "host"]
 
 
+@contextmanager
+def _in_memory() -> Generator[None]:
+    """Where arrays are made that may not fit."""
+    try:
+        yield
+    except MemoryError as error:
+        raise XonncError(f"there is not enough memory: {error}") from error
+
+
 def check_feeds(ports: Sequence[Port], feeds: Mapping[str, object]) -> dict[str, Held]:
     """Inputs as code can read them; `XonncError` for what does not fit."""
     known = [port.name for port in ports]
     for name in feeds:
         if name not in known:
-            raise XonncError(f"no input '{name}'{near(name, known)}; there are {', '.join(known) or 'none'}")
+            raise XonncError(
+                f"no input '{name}'{near(str(name), known)}; there are {', '.join(known) or 'none'}"
+            )
     missing = [name for name in known if name not in feeds]
     if missing:
         raise XonncError(f"input '{missing[0]}' is missing; {len(known)} must be fed")

@@ -27,6 +27,7 @@ from xonnc.lowering.llvm_to_c.program import c_source
 from xonnc.lowering.native_header import Holding, c_header
 from xonnc.lowering.native_layout import Layout, layout_of, require_whole
 from xonnc.lowering.native_program import Steps
+from xonnc.lowering.native_sizes import require_sizes
 from xonnc.native import lowered, processor_of
 from xonnc.runtime.native.jit import is_foreign, object_code
 from xonnc.runtime.native.linker import link
@@ -95,6 +96,7 @@ def compile_artifact(
         fold_overridable=True,
     ).module
     context = new_context()
+    require_sizes(module)
     write_out(module, context, lambda op: not has_kernel(op))
     watch("simplified", module)
     program, rows, kernels = lowered(module, processor, context, watch)

@@ -30,6 +30,7 @@ from xonnc.lowering.convert_onnx_to_krnl import has_kernel, lower_module
 from xonnc.lowering.krnl_to_llvm.text import llvm_module, llvm_text
 from xonnc.lowering.native_profile import one_by_one
 from xonnc.lowering.native_program import Steps, read_program
+from xonnc.lowering.native_sizes import require_sizes
 from xonnc.lowering.onnx_to_krnl.packings import Packings
 from xonnc.lowering.steering import steering_inputs
 from xonnc.rewriting.driver import apply_rules
@@ -163,6 +164,7 @@ def _compiled(
     module: ModuleOp, processor: CpuTarget, threads: int, profile: bool, packings: Packings
 ) -> Stored:
     context = new_context()
+    require_sizes(module)
     write_out(module, context, lambda op: not has_kernel(op))
     steering = steering_inputs(module)
     program, steps, kernels = lowered(module, processor, context, packings=packings)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -220,17 +220,41 @@ def test_what_the_reference_lacks_is_no_error_unless_it_runs():
     [
         ({}, "input 'x' is missing; 1 must be fed"),
         ({"x": floats(2, 3), "z": floats(1)}, "no input 'z'; there are x"),
+        ({7: floats(2, 3)}, "no input '7'; there are x"),
         ({"x": floats(2, 4)}, "input 'x': the shape [2, 4] was fed, the model takes [2, 3]"),
         ({"x": floats(6)}, "input 'x': the shape [6] was fed, the model takes [2, 3]"),
         ({"x": np.zeros((2, 3))}, "input 'x': float64 was fed, the model takes float32"),
         ({"x": None}, "input 'x': a NoneType is no array"),
     ],
 )
-def test_wrong_feeds_are_refused(feeds: dict[str, object], message: str):
+def test_wrong_feeds_are_refused(feeds: Mapping[Any, object], message: str):
     session = compile_native(model_of([helper.make_node("Relu", ["x"], ["y"])], [2, 3]))
     with pytest.raises(XonncError) as caught:
         session.run(None, feeds)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        ([-1, 3], r"big: a result of shape \[-1, 3\] is asked for, but sizes are not below 0"),
+        ([2**40, 2**40], r"big: a result of shape .* is asked for, which takes more than 128 TiB"),
+        ([2**20, 2**24], r"there is not enough memory: .* 64.0 TiB"),
+    ],
+)
+def test_sizes_that_no_memory_has_are_refused(sizes: Sequence[int], said: str):
+    """Fed, or known to the model."""
+    text = """
+    <ir_version: 8, opset_import: ["" : 17]>
+    m (float[1] x, int64[2] s) => (float[a,b] y) { [big] y = Expand(x, s) }
+    """
+    feeds = {"x": np.ones(1, np.float32), "s": np.array(sizes)}
+    model = onnx.parser.parse_model(text)
+    with pytest.raises(XonncError, match=said):
+        compile_native(model).run(None, feeds)
+    model.graph.initializer.append(numpy_helper.from_array(feeds["s"], "s"))
+    with pytest.raises(XonncError, match=said):
+        compile_native(model).run(None, {"x": feeds["x"]})
 
 
 def test_unknown_outputs_and_targets_are_refused():

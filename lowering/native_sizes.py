@@ -1,0 +1,36 @@
+"""Sizes that no memory has: what an input asks for is refused before anything of that size is made."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+
+from xonnc.dialects.onnx.locations import describe
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.types import element_type, numpy_dtype, static_shape
+from xonnc.errors import XonncError
+
+MOST_BYTES = 1 << 47
+"""Of one tensor: as much as programs have addresses on most processors."""
+
+
+def require_sizes(module: ModuleOp) -> None:
+    """Raises `XonncError`, with the node, for a tensor with a size below 0 or of more bytes than can be."""
+    for op in module.walk():
+        if isinstance(op, OnnxOp):
+            for result in op.results:
+                if (problem := _problem(result)) is not None:
+                    raise XonncError(f"{describe(op)}: {problem}")
+
+
+def _problem(value: SSAValue) -> str | None:
+    shape, element = static_shape(value.type), element_type(value.type)
+    if shape is None or element is None:
+        return None
+    if min(shape, default=0) < 0:
+        return f"a result of shape {list(shape)} is asked for, but sizes are not below 0"
+    if prod(shape) * numpy_dtype(element).itemsize > MOST_BYTES:
+        return f"a result of shape {list(shape)} is asked for, which takes more than {MOST_BYTES >> 40} TiB"
+    return None
