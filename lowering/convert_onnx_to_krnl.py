@@ -65,9 +65,10 @@ from xonnc.lowering.onnx_to_krnl.affine import write_out_batch_norms
 from xonnc.lowering.onnx_to_krnl.biases import plan_biases
 from xonnc.lowering.onnx_to_krnl.blocks import unblocked
 from xonnc.lowering.onnx_to_krnl.byte_chains import plan_bytes
-from xonnc.lowering.onnx_to_krnl.byte_convolution import lower_byte_chain, lower_byte_pool
+from xonnc.lowering.onnx_to_krnl.byte_convolution import lower_byte_chain
 from xonnc.lowering.onnx_to_krnl.byte_images import bytes_in_rows, lower_head
 from xonnc.lowering.onnx_to_krnl.byte_moves import leave_as_bytes
+from xonnc.lowering.onnx_to_krnl.byte_points import lower_byte_points, lower_byte_pool
 from xonnc.lowering.onnx_to_krnl.convolution import lower_chain
 from xonnc.lowering.onnx_to_krnl.layouts import plan_layouts
 from xonnc.lowering.onnx_to_krnl.lowering import (
@@ -213,7 +214,8 @@ def _lower_planned(op: Operation, to: Lowering) -> bool:
     if op in to.layouts.chains:
         lower_chain(to.layouts.chains[op], to)
     elif op in to.bytes.chains:
-        lower_byte_chain(to.bytes.chains[op], to)
+        chain = to.bytes.chains[op]
+        (lower_byte_chain if chain.is_dense else lower_byte_points)(chain, to)
     elif op in to.bytes.pools:
         lower_byte_pool(op, to.bytes.pools[op], to)
     elif op in to.bytes.heads and isinstance(op, QuantizeLinearOp):

@@ -8,7 +8,7 @@ of the operators one by one where a number lies in the middle of two steps, and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -56,23 +56,33 @@ JOINED: tuple[type[Operation], ...] = (
 
 @dataclass(frozen=True)
 class ByteChain:
-    """A product and what is done to its sums, the last op last."""
+    """A product, if there is one, and what is done to its sums or to bytes, the last op last."""
 
-    product: Product
+    product: Product | None
     ops: Sequence[Operation]
     """Behind the product."""
     images: Sequence[SSAValue]
     """Bytes that are read at the same place."""
+    channels: Sequence[SSAValue]
+    """Constants with a number for each channel."""
 
     @property
     def last(self) -> Operation:
         """The op whose result is stored."""
-        return self.ops[-1] if self.ops else self.product.op
+        if self.ops:
+            return self.ops[-1]
+        assert self.product is not None
+        return self.product.op
 
     @property
     def result(self) -> SSAValue:
         """What is stored."""
-        return self.ops[-1].results[0] if self.ops else self.product.result
+        return self.last.results[0]
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether channels are summed up."""
+        return self.product is not None and not self.product.is_depthwise
 
 
 @dataclass(frozen=True)
@@ -137,26 +147,37 @@ def plan_bytes(ops: Sequence[Operation]) -> ByteLayouts:
     layouts = ByteLayouts()
     claimed: set[Operation] = set()
     for op in ops:
-        if type(op) in READS and op not in claimed:
-            product = READS[type(op)](op)
-            chain = None if product is None else _chain(product, claimed)
-            if chain is not None and _ask_halo(chain.product, layouts):
-                claimed |= {op, *chain.ops}
-                layouts.chains[chain.last] = chain
-                layouts.made.add(chain.result)
-                layouts.wide |= set(chain.images)
-        elif isinstance(op, nn.MaxPoolOp | MaxPoolSingleOutOp):
+        if isinstance(op, nn.MaxPoolOp | MaxPoolSingleOutOp):
             _pool(op, layouts)
+        elif op not in claimed and (chain := _chain_of(op, claimed, layouts)) is not None:
+            claimed |= {chain.last, *chain.ops}
+            layouts.chains[chain.last] = chain
+            layouts.made.add(chain.result)
+            layouts.wide |= set(chain.images)
+            if chain.product is not None:
+                claimed.add(chain.product.op)
+                layouts.wide |= {chain.product.x} if chain.product.is_depthwise else set()
     layouts.absorbed = claimed - set(layouts.chains)
-    for op in ops:
+    # Real numbers that chains have as bytes, and known weights times others.
+    for op in reversed(ops):
         users = [use.operation for result in op.results for use in result.uses]
-        if isinstance(op, DequantizeLinearOp) and users and claimed.issuperset(users):
-            layouts.absorbed.add(op)
+        if isinstance(op, DequantizeLinearOp | onnx.MulOp) and users and op not in claimed:
+            if (claimed | layouts.absorbed).issuperset(users):
+                layouts.absorbed.add(op)
     for chain in layouts.chains.values():
-        for value in (chain.product.x, *chain.images):
-            if isinstance(value.owner, QuantizeLinearOp) and value.owner not in claimed:
-                layouts.heads.add(value.owner)
+        read = chain.images if chain.product is None else (chain.product.x, *chain.images)
+        owners = [value.owner for value in read]
+        layouts.heads |= {op for op in owners if isinstance(op, QuantizeLinearOp)} - claimed
     return layouts
+
+
+def _chain_of(op: Operation, claimed: set[Operation], layouts: ByteLayouts) -> ByteChain | None:
+    """The chain that begins with a product, or ends with a QuantizeLinear."""
+    if isinstance(op, QuantizeLinearOp):
+        return _points(op, claimed, layouts)
+    product = READS[type(op)](op) if type(op) in READS else None
+    chain = None if product is None else _chain(product, claimed)
+    return chain if chain is not None and product is not None and _ask_halo(product, layouts) else None
 
 
 def _ask_halo(product: Product, layouts: ByteLayouts) -> bool:
@@ -174,8 +195,8 @@ def _ask_halo(product: Product, layouts: ByteLayouts) -> bool:
 def _chain(product: Product, claimed: set[Operation]) -> ByteChain | None:
     """The chain from a product to the last QuantizeLinear behind it; None if there is none."""
     if product.scales is None or product.rounding is not None:
-        return ByteChain(product, [], [])
-    value, ops, images = product.result, list[Operation](), list[SSAValue]()
+        return ByteChain(product, [], [], [])
+    value, ops, read = product.result, list[Operation](), _Read()
     found: ByteChain | None = None
     while True:
         op = _only_user(value)
@@ -186,18 +207,16 @@ def _chain(product: Product, claimed: set[Operation]) -> ByteChain | None:
             if rounding is None:
                 return found
             ops.append(op)
-            found = ByteChain(product, list(ops), list(images))
+            found = ByteChain(product, list(ops), list(read.images), list(read.channels))
             back = _only_user(op.y)
             if not isinstance(back, DequantizeLinearOp) or rounding_of(back) != rounding:
                 return found
             ops.append(back)
             value = back.y
             continue
-        others = _others(op, value)
-        if others is None:
+        if not read.take(op, {value}) or op.results[0].type != value.type:
             return found
         ops.append(op)
-        images += [image for image in others if image not in images]
         value = op.results[0]
 
 
@@ -206,21 +225,66 @@ def _only_user(value: SSAValue) -> Operation | None:
     return uses[0].operation if len(uses) == 1 else None
 
 
-def _others(op: Operation, value: SSAValue) -> list[SSAValue] | None:
-    """The bytes that an op reads besides a value; None where it cannot be done to a sum."""
-    if not isinstance(op, JOINED) or op.results[0].type != value.type:
+@dataclass
+class _Read:
+    """What functions of numbers read besides each other's results."""
+
+    images: dict[SSAValue, None] = field(default_factory=dict[SSAValue, None])
+    channels: dict[SSAValue, None] = field(default_factory=dict[SSAValue, None])
+
+    def take(self, op: Operation, known: Container[SSAValue]) -> bool:
+        """Takes what an op reads besides the known; whether it is such a function, and reads what it may."""
+        if not isinstance(op, JOINED):
+            return False
+        images, channels = list[SSAValue](), list[SSAValue]()
+        for operand in op.operands:
+            if operand in known or operand.type == NONE:
+                continue
+            array, behind = constant_of(operand), bytes_behind(operand)
+            if array is not None and element_type(operand.type) == f32:
+                if array.size != 1 and not _is_of_channels(array.shape, op.results[0]):
+                    return False
+                channels += [operand] if array.size != 1 else []
+            elif behind is not None and operand.type == op.results[0].type:
+                images.append(behind[0])
+            else:
+                return False
+        self.images |= dict.fromkeys(images)
+        self.channels |= dict.fromkeys(channels)
+        return True
+
+
+def _is_of_channels(shape: Sequence[int], result: SSAValue) -> bool:
+    """Whether a constant has one number for each channel of a result."""
+    whole = static_shape(result.type)
+    if whole is None or len(shape) > len(whole):
+        return False
+    own = [1] * (len(whole) - len(shape)) + list(shape)
+    axis = 1 if len(whole) == 4 else len(whole) - 1
+    return own == [size if number == axis else 1 for number, size in enumerate(whole)]
+
+
+def _points(quantize: QuantizeLinearOp, claimed: set[Operation], layouts: ByteLayouts) -> ByteChain | None:
+    """The functions of bytes that lie as images already, whose result is rounded."""
+    block = quantize.parent
+    if rounding_of(quantize) is None or block is None or not is_bytes(quantize.y):
         return None
-    found: list[SSAValue] = []
-    for operand in op.operands:
-        if operand is value or operand.type == NONE:
+    found: dict[Operation, None] = {}
+    waiting: list[SSAValue] = [quantize.x]
+    while waiting:
+        op = waiting.pop().owner
+        if not isinstance(op, JOINED) or op in claimed or op in found or op.parent is not block:
             continue
-        array, behind = constant_of(operand), bytes_behind(operand)
-        if array is not None and array.size == 1 and element_type(operand.type) == f32:
-            continue
-        if behind is None or operand.type != value.type or static_shape(operand.type) is None:
-            return None
-        found.append(behind[0])
-    return found
+        if op.results[0].type == quantize.x.type and _only_user(op.results[0]) in (quantize, *found):
+            found[op] = None
+            waiting += op.operands
+    ops = sorted(found, key=block.get_operation_index)
+    read, known = _Read(), {op.results[0] for op in ops}
+    if quantize.x not in known or not all(read.take(op, known) for op in ops):
+        return None
+    if not read.images or not layouts.made.issuperset(read.images):
+        return None
+    return ByteChain(None, [*ops, quantize], list(read.images), list(read.channels))
 
 
 def _pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, layouts: ByteLayouts) -> None:

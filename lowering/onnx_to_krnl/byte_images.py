@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import MemRefType, f32, i8, i32
+from xdsl.dialects.builtin import f32, i8, i32
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.krnl.memory import element_of
@@ -13,6 +14,7 @@ from xonnc.dialects.onnx.ops.quantization import QuantizeLinearOp
 from xonnc.lowering.onnx_to_krnl.blocks import blocked
 from xonnc.lowering.onnx_to_krnl.byte_chains import ByteImage
 from xonnc.lowering.onnx_to_krnl.byte_products import SIGN, Rounding, has_sign, rounding_of, sizes_of
+from xonnc.lowering.onnx_to_krnl.copies import Side, copy, loop, plain
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
@@ -60,51 +62,95 @@ def byte_image(value: SSAValue, to: Lowering) -> ByteImage:
     source = to.buffer(value)
     with to.behind(value, source):
         made = result_in_bytes(value, to)
-        sign = SIGN if has_sign(value) else 0
-
-        def read(kernel: Kernel, buffer: SSAValue, place: Sequence[SSAValue]) -> SSAValue:
-            number = kernel.load(buffer, place)
-            return kernel.add(arith.XOrIOp(number, kernel.number(sign, i8))) if sign else number
-
-        _fill("bytes", made, (value, source, buffer_type(to.shape(value), i8)), read, to)
+        _fill("bytes", made, (value, source), _turned_sign if has_sign(value) else _plain, to)
     return made
 
 
-Read = Callable[[Kernel, SSAValue, Sequence[SSAValue]], SSAValue]
-"""The byte that becomes of an element of a buffer."""
+Read = Callable[[Kernel, SSAValue], SSAValue]
+"""The byte that becomes of an element."""
 
 
-def _fill(
-    name: str, image: ByteImage, source: tuple[SSAValue, SSAValue, MemRefType], read: Read, to: Lowering
-) -> None:
-    """Writes an image from a tensor in rows: four channels of a pixel at once where it has no more."""
-    value, buffer, type_ = source
+def _plain(_: Kernel, number: SSAValue) -> SSAValue:
+    return number
+
+
+def _turned_sign(kernel: Kernel, number: SSAValue) -> SSAValue:
+    """A byte with sign as one without, or back."""
+    return kernel.add(arith.XOrIOp(number, kernel.number(SIGN, i8)))
+
+
+def _fill(name: str, image: ByteImage, source: tuple[SSAValue, SSAValue], read: Read, to: Lowering) -> None:
+    """Writes an image from a tensor in rows, the value and its buffer."""
+    value, buffer = source
     images, channels, rows, columns = sizes_of(value)
-    depth = image.shape[-1]
-    is_matrix = len(type_.get_shape()) != 4
-    if depth == 4 and not is_matrix:
-        kernel = Kernel([buffer_type(image.shape[:3], i32), type_])
-        with kernel.loops([images, rows, columns]) as (number, row, column):
-            total: SSAValue | None = None
-            for channel in range(channels):
-                place = [number, kernel.index(channel), row, column]
-                byte = kernel.add(arith.ExtUIOp(read(kernel, kernel.buffers[1], place), i32))
-                if channel:
-                    byte = kernel.add(arith.ShLIOp(byte, kernel.number(8 * channel, i32)))
-                total = byte if total is None else kernel.add(arith.OrIOp(total, byte))
-            assert total is not None
-            kernel.store(total, kernel.buffers[0], _inside(kernel, image, (number, row, column)))
+    if len(to.shape(value)) != 4:
+        kernel = Kernel([buffer_type(image.shape, i8), buffer_type([columns, channels], element_of(buffer))])
+        with kernel.loops([columns, channels]) as (column, channel):
+            byte = read(kernel, kernel.load(kernel.buffers[1], [column, channel]))
+            place = inside(kernel, image, (kernel.index(0), kernel.index(0), column))
+            kernel.store(byte, kernel.buffers[0], [*place, channel])
+        to.call(name, kernel, [image.buffer], [buffer])
+    elif image.shape[-1] == 4:
+        _fill_few(name, image, source, read, to)
     else:
-        matrix = buffer_type([columns, channels], type_.element_type) if is_matrix else type_
-        kernel = Kernel([buffer_type(image.shape, i8), matrix])
-        with kernel.loops([images, rows, columns, channels]) as (number, row, column, channel):
-            place = [column, channel] if is_matrix else [number, channel, row, column]
-            byte = read(kernel, kernel.buffers[1], place)
-            kernel.store(byte, kernel.buffers[0], [*_inside(kernel, image, (number, row, column)), channel])
+        # In rows first, since that can be done in vectors; then squares of bytes are turned.
+        if read is not _plain:
+            made = to.allocate([images, channels, rows, columns], i8)
+            _map(name, made, buffer, images * channels * rows * columns, read, to)
+            buffer = made
+        copy(name, *_sides(image, buffer, value), to)
+
+
+def _fill_few(
+    name: str, image: ByteImage, source: tuple[SSAValue, SSAValue], read: Read, to: Lowering
+) -> None:
+    """All channels of a pixel at once, which are four with what is not used."""
+    value, buffer = source
+    images, channels, rows, columns = sizes_of(value)
+    kernel = Kernel(
+        [
+            buffer_type(image.shape[:3], i32),
+            buffer_type([images, channels, rows, columns], element_of(buffer)),
+        ]
+    )
+    with kernel.loops([images, rows, columns]) as (number, row, column):
+        total: SSAValue | None = None
+        for channel in range(channels):
+            held = kernel.load(kernel.buffers[1], [number, kernel.index(channel), row, column])
+            byte = kernel.add(arith.ExtUIOp(read(kernel, held), i32))
+            if channel:
+                byte = kernel.add(arith.ShLIOp(byte, kernel.number(8 * channel, i32)))
+            total = byte if total is None else kernel.add(arith.OrIOp(total, byte))
+        assert total is not None
+        kernel.store(total, kernel.buffers[0], inside(kernel, image, (number, row, column)))
     to.call(name, kernel, [image.buffer], [buffer])
 
 
-def _inside(kernel: Kernel, image: ByteImage, pixel: Sequence[SSAValue]) -> list[SSAValue]:
+def _map(name: str, target: SSAValue, source: SSAValue, count: int, read: Read, to: Lowering) -> None:
+    """What becomes of each element of a buffer, in another or the same."""
+    is_same = target is source
+    types = [buffer_type([count], element_of(buffer)) for buffer in (target, source)]
+    kernel = Kernel(types[:1] if is_same else types)
+    with kernel.loops([count]) as (place,):
+        byte = read(kernel, kernel.load(kernel.buffers[-1], [place]))
+        kernel.store(byte, kernel.buffers[0], [place])
+    to.call(name, kernel, [target], [] if is_same else [source])
+
+
+def _sides(image: ByteImage, buffer: SSAValue, value: SSAValue) -> tuple[list[int], Side, Side]:
+    """Loops over an image without its halo, and the places there and in rows."""
+    images, channels, rows, columns = sizes_of(value)
+    shape, (top, left) = image.shape, image.start
+    if not any(image.halo):
+        # All pixels are one row.
+        shape, rows, columns = (images, 1, rows * columns, shape[3]), 1, rows * columns
+    in_image = Side(image.buffer, shape, [loop(0), loop(1, offset=top), loop(2, offset=left), loop(3)])
+    in_rows = Side(buffer, (images, channels, rows, columns), [loop(0), loop(3), loop(1), loop(2)])
+    return [images, rows, columns, channels], in_image, in_rows
+
+
+def inside(kernel: Kernel, image: ByteImage, pixel: Sequence[SSAValue]) -> list[SSAValue]:
+    """The indices of a pixel in the buffer of its image."""
     number, row, column = pixel
     top, left = image.start
     return [number, kernel.scaled(row, 1, top), kernel.scaled(column, 1, left)]
@@ -114,26 +160,22 @@ def bytes_in_rows(value: SSAValue, to: Lowering) -> SSAValue:
     """The buffer of a value in rows, copied from an image behind the op that makes it."""
     image = to.images[value]
     with to.behind(value, image.buffer):
-        return in_rows(value, image, SIGN if has_sign(value) else 0, to)
+        buffer = image_in_rows(value, image, to)
+        if has_sign(value):
+            _map("rows", buffer, buffer, prod(to.shape(value)), _turned_sign, to)
+    return buffer
 
 
-def in_rows(value: SSAValue, image: ByteImage, sign: int, to: Lowering) -> SSAValue:
+def image_in_rows(value: SSAValue, image: ByteImage, to: Lowering) -> SSAValue:
     """Copies an image into the buffer of a value, without the channels behind the last."""
-    images, channels, rows, columns = sizes_of(value)
-    is_matrix = len(to.shape(value)) != 4
-    element = element_of(image.buffer)
     buffer = to.result(value)
-    shape = [columns, channels] if is_matrix else [images, channels, rows, columns]
-    kernel = Kernel([buffer_type(shape, element), buffer_type(image.shape, element)])
-    order = [images, rows, columns, channels] if is_matrix else [images, channels, rows, columns]
-    with kernel.loops(order) as indices:
-        number, *rest = indices
-        row, column, channel = rest if is_matrix else (rest[1], rest[2], rest[0])
-        held = kernel.load(kernel.buffers[1], [*_inside(kernel, image, (number, row, column)), channel])
-        held = kernel.add(arith.XOrIOp(held, kernel.number(sign, element))) if sign else held
-        place = [column, channel] if is_matrix else [number, channel, row, column]
-        kernel.store(held, kernel.buffers[0], place)
-    to.call("rows", kernel, [buffer], [image.buffer])
+    if len(to.shape(value)) == 4:
+        sizes, in_image, in_rows = _sides(image, buffer, value)
+        copy("rows", sizes, in_rows, in_image, to)
+        return buffer
+    _, channels, _, columns = sizes_of(value)
+    in_image = Side(image.buffer, [columns, image.shape[3]], plain(2))
+    copy("rows", [columns, channels], Side(buffer, [columns, channels], plain(2)), in_image, to)
     return buffer
 
 
@@ -156,14 +198,13 @@ def lower_head(op: QuantizeLinearOp, to: Lowering) -> None:
     rounding = rounding_of(op)
     assert rounding is not None
 
-    def read(kernel: Kernel, buffer: SSAValue, place: Sequence[SSAValue]) -> SSAValue:
-        steps = Scalar(kernel, kernel.load(buffer, place)) / rounding.scale
-        return rounded(kernel, steps, rounding)[1].to(i8).value
+    def read(kernel: Kernel, number: SSAValue) -> SSAValue:
+        return rounded(kernel, Scalar(kernel, number) / rounding.scale, rounding)[1].to(i8).value
 
     if op.x in to.filled and op.x in to.blocks:
         _from_blocks(op, read, to)
         return
-    source = op.x, to.buffer(op.x), buffer_type(to.shape(op.x), f32)
+    source = op.x, to.buffer(op.x)
     _fill("quantizelinear", result_in_bytes(op.y, to), source, read, to)
 
 
@@ -177,7 +218,7 @@ def _from_blocks(op: QuantizeLinearOp, read: Read, to: Lowering) -> None:
     top, left = source.start
     with kernel.loops([images, blocks, rows, columns, depth]) as (number, block, row, column, lane):
         place = [number, block, kernel.scaled(row, 1, top), kernel.scaled(column, 1, left), lane]
-        byte = read(kernel, kernel.buffers[1], place)
+        byte = read(kernel, kernel.load(kernel.buffers[1], place))
         channel = kernel.plus(kernel.scaled(block, lanes), lane)
-        kernel.store(byte, kernel.buffers[0], [*_inside(kernel, image, (number, row, column)), channel])
+        kernel.store(byte, kernel.buffers[0], [*inside(kernel, image, (number, row, column)), channel])
     to.call("quantizelinear", kernel, [image.buffer], [source.buffer])

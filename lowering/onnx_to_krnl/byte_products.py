@@ -19,7 +19,7 @@ from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLin
 from xonnc.dialects.onnx.types import NONE, element_type, static_shape
 from xonnc.lowering.onnx_to_krnl.elements import is_unsigned_element
 from xonnc.lowering.onnx_to_krnl.layouts import constant_of
-from xonnc.lowering.onnx_to_krnl.window import Window, window_of
+from xonnc.lowering.onnx_to_krnl.window import MOST_PLACES, Window, window_of
 from xonnc.rewriting.patterns import Array
 
 SIGN = 128
@@ -54,6 +54,8 @@ class Product:
     bias: npt.NDArray[np.float32] | None = None
     rounding: Rounding | None = None
     """Of a result in bytes."""
+    is_depthwise: bool = False
+    """Whether each channel is by itself."""
 
 
 Read: TypeAlias = Callable[[Operation], Product | None]
@@ -130,8 +132,15 @@ class _Weights(NamedTuple):
 
 
 def _dequantized(value: SSAValue, axis: int) -> _Weights | None:
-    """The bytes behind a known tensor, with scales of an axis or one."""
+    """The bytes behind a known tensor, with scales of an axis or one, perhaps times known numbers."""
     op = value.owner
+    if isinstance(op, onnx.MulOp):
+        for factor, other in ((op.A, op.B), (op.B, op.A)):
+            numbers, found = constant_of(factor), _dequantized(other, axis)
+            if numbers is not None and found is not None and _is_along(numbers, found.numbers.ndim, axis):
+                scales = (found.scales * numbers.reshape(-1)).astype(np.float32)
+                return _Weights(found.numbers, scales)
+        return None
     if not isinstance(op, DequantizeLinearOp) or op.block_size.value.data or element_type(value.type) != f32:
         return None
     numbers = constant_of(op.x)
@@ -140,6 +149,14 @@ def _dequantized(value: SSAValue, axis: int) -> _Weights | None:
     if (op.axis.value.data - axis) % numbers.ndim and not _is_one(op.x_scale, op.x_zero_point):
         return None
     return _weights(numbers, op.x_scale, op.x_zero_point, axis)
+
+
+def _is_along(numbers: Array, rank: int, axis: int) -> bool:
+    """Whether a tensor that is multiplied has one number, or one for each place of an axis."""
+    if numbers.dtype != np.float32 or numbers.ndim > rank:
+        return False
+    shape = (1,) * (rank - numbers.ndim) + numbers.shape
+    return all(size == 1 for place, size in enumerate(shape) if place != axis)
 
 
 def _is_one(*values: SSAValue) -> bool:
@@ -191,7 +208,17 @@ def _finished(
         begin = begin + starts.astype(np.int64).reshape(-1)
     if (np.abs(by_row).sum(axis=1, dtype=np.int64) * 255 + np.abs(begin)).max() > MOST:
         return None
-    return Product(op, result, x, zero, weights.astype(np.int8), begin.astype(np.int32), window)
+    is_depthwise = shape[1] > 1 and len(shape) == 4 and weights.shape[1] == 1
+    return Product(
+        op,
+        result,
+        x,
+        zero,
+        weights.astype(np.int8),
+        begin.astype(np.int32),
+        window,
+        is_depthwise=is_depthwise,
+    )
 
 
 def _bias(value: SSAValue, count: int) -> npt.NDArray[np.float32] | None:
@@ -242,6 +269,7 @@ def _scaled(
         factors,
         added,
         rounding,
+        product.is_depthwise,
     )
 
 
@@ -250,9 +278,13 @@ def _conv_window(
 ) -> Window | None:
     shape, out = static_shape(x.type), static_shape(y.type)
     weights = static_shape((op.W if isinstance(op, nn.ConvOp) else op.w).type)
-    if shape is None or out is None or weights is None or op.group.value.data != 1:
+    if shape is None or out is None or weights is None:
         return None
     if not len(shape) == len(out) == len(weights) == 4 or 0 in (*shape, *out, *weights):
+        return None
+    if op.group.value.data != 1 and not op.group.value.data == shape[1] == out[1]:
+        return None
+    if op.group.value.data != 1 and (prod(weights[2:]) > MOST_PLACES or isinstance(op, nn.ConvIntegerOp)):
         return None
     return window_of(op, weights[2:], shape[2:], out[2:])
 

@@ -26,7 +26,8 @@ def conv(site: Site) -> Types:
         )
     kernel = site.integers("kernel_shape") or filters[2:]
     sizes = windows(site, data[2:], kernel)
-    element = i32 if site.name == "ConvInteger" else site.element()
+    elements = {"ConvInteger": i32, "QLinearConv": site.element(7 if weight == 3 else 0)}
+    element = elements.get(site.name, site.element())
     return typed((data[0], filters[0], *sizes), element)
 
 
