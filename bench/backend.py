@@ -1,7 +1,7 @@
 """
 Runs the cases of onnx.backend.test: how many pass, and how many without a call of the reference evaluator.
 
-    python bench/backend.py [--kind node] [--match relu] [--list]
+    python bench/backend.py [--kind node] [--match relu] [--dynamic] [--list]
     python bench/backend.py --write docs/native-nodes.md       all kinds, as a page
 """
 
@@ -72,11 +72,13 @@ def cases(kind: str) -> Iterator[Case]:
     return iter(found)
 
 
-def run(case: Case) -> Outcome:
-    """Compiles a case and runs its data sets."""
+def run(case: Case, is_dynamic: bool = False) -> Outcome:
+    """Compiles a case, with the sizes of its inputs left open if it `is_dynamic`, and runs its data sets."""
     host: Sequence[tuple[str, str]] = ()
     try:
         model, data_sets = contents(case)
+        if is_dynamic:
+            model = opened(model)
         prepared = prepare(model)
         for inputs, wanted in data_sets:
             given = prepared.run([array_of(each) for each in inputs])
@@ -87,6 +89,29 @@ def run(case: Case) -> Outcome:
     except (XonncError, AssertionError, ValueError) as error:
         return Outcome(case.name, " ".join(str(error).split())[:150] or type(error).__name__, host)
     return Outcome(case.name, "", host)
+
+
+def opened(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The model with a name for each size of its inputs, and no size of what follows from them."""
+    found = onnx.ModelProto()
+    found.CopyFrom(model)
+    for port in found.graph.input:
+        for axis, size in enumerate(_tensor_type(port.type).shape.dim):
+            size.dim_param = f"{port.name}_{axis}"
+    for port in found.graph.output:
+        for size in _tensor_type(port.type).shape.dim:
+            size.Clear()
+    del found.graph.value_info[:]
+    return found
+
+
+def _tensor_type(type_: onnx.TypeProto) -> onnx.TypeProto.Tensor:
+    """The type of the tensors in a type."""
+    if type_.HasField("sequence_type"):
+        return _tensor_type(type_.sequence_type.elem_type)
+    if type_.HasField("optional_type"):
+        return _tensor_type(type_.optional_type.elem_type)
+    return type_.tensor_type
 
 
 def contents(
@@ -217,6 +242,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--kind", default="node", choices=KINDS)
     parser.add_argument("--match", default="", help="cases whose name contains this")
     parser.add_argument("--every", type=int, default=1, help="one case of so many")
+    parser.add_argument("--dynamic", action="store_true", help="leave the sizes of inputs open")
     parser.add_argument("--list", action="store_true", help="names what fails and what runs on the host")
     parser.add_argument("--write", type=Path, help="runs all kinds, and writes a page of documentation")
     options = parser.parse_args(arguments)
@@ -225,7 +251,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         chosen = [case for case in cases(kind) if options.match in case.name][:: options.every]
         outcomes = found[kind] = []
         for case in chosen:
-            outcomes.append(run(case))
+            outcomes.append(run(case, options.dynamic))
             if options.list and (outcomes[-1].failure or outcomes[-1].host):
                 print(line(outcomes[-1]), flush=True)
         passed = [each for each in outcomes if not each.failure]

@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.ops.constant import ConstantOp
-from xonnc.dialects.onnx.types import NONE, element_type, static_shape
+from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shape, tensor_type
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.export_nodes import export_node
 from xonnc.formats.onnx.names import Names
@@ -68,12 +68,30 @@ def infer_results(op: Operation, integers: Integers) -> Sequence[Attribute | Non
         # The op has fewer operands or results than its schema wants: nothing follows from what there is.
         return unknown
     except onnx.shape_inference.InferenceError as error:
+        if any(_sizes(value.type) == (DYNAMIC_INDEX,) for value in op.operands):
+            # The package takes a list of unknown length for an empty one (Resize, 1.23).
+            return unknown
         raise XonncError(f"{describe(op)}: {op.name}: {str(error).strip().splitlines()[-1]}") from error
     types = [
         to_type(found[names[result]], describe(op)) if result in names and names[result] in found else NONE
         for result in op.results
     ]
+    sizes = {size for value in op.operands for size in _sizes(value.type)}
+    if DYNAMIC_INDEX in sizes and 0 not in sizes:
+        types = [_without_zeros(type_) for type_ in types]
     return [None if type_ == NONE else type_ for type_ in types]
+
+
+def _without_zeros(type_: Attribute) -> Attribute:
+    """Sizes of 0 made unknown: the package computes with unknown ones as if they were 0 (Attention, 1.23)."""
+    if not is_ranked(type_) or 0 not in type_.get_shape():
+        return type_
+    return tensor_type(tuple(size or DYNAMIC_INDEX for size in type_.get_shape()), type_.element_type)
+
+
+def _sizes(type_: Attribute) -> tuple[int, ...]:
+    """The sizes of a tensor, unknown ones included; none without a rank."""
+    return type_.get_shape() if is_ranked(type_) else ()
 
 
 def _schema(node: onnx.NodeProto, opsets: Mapping[str, int]) -> onnx.defs.OpSchema | None:

@@ -8,6 +8,7 @@ from functools import cache
 
 import onnx
 import onnx.backend.test.loader
+import onnx.parser
 import pytest
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, Builtin, ModuleOp, TensorType, f32
@@ -189,3 +190,26 @@ def test_what_is_settled_keeps_no_tensor_in_memory():
     )
     learn_shapes(module, settled)
     assert [op.name for op in settled] == ["onnx.Relu"]
+
+
+@pytest.mark.parametrize(
+    ("graph", "shape"),
+    [
+        (
+            "(float[1, 1, a, b] x, int64[n] s) => (float[i, j, k, l] y) { y = Resize (x, , , s) }",
+            [DYNAMIC_INDEX] * 4,
+        ),
+        (
+            "(float[2, q, 24] x, float[2, k, 24] w, float[v, k, h] z) => (float[i, j, l] y)"
+            "{ y = Attention <q_num_heads = 3, kv_num_heads = 3> (x, w, z) }",
+            [2, DYNAMIC_INDEX, DYNAMIC_INDEX],
+        ),
+    ],
+)
+def test_what_the_onnx_package_takes_for_empty_is_unknown(graph: str, shape: list[int]):
+    text = f'<ir_version: 11, opset_import: ["" : 24]> g {graph}'
+    module = imported(onnx.parser.parse_model(text))
+    infer_shapes(module)
+    found = next(op for op in module.walk() if op.name in ("onnx.Resize", "onnx.Attention")).results[0].type
+    assert is_ranked(found)
+    assert list(found.get_shape()) == shape
