@@ -211,27 +211,23 @@ def test_tiles_fit_the_registers(columns: int, blocks: int, registers: int):
 
 
 @pytest.mark.parametrize("kind", ["uint8", "int8"])
-def test_channels_by_themselves_are_rounded_in_blocks(kind: str):
+def test_roundings_around_weights_of_floats_are_done_in_blocks(kind: str):
     nodes = f"""
         zero = Constant<value = {kind} {{7}}>()
-        zeros = Constant<value = int8[16] {{{", ".join(["0"] * 16)}}}>()
         step = Constant<value = float {{0.0625}}>()
         q = QuantizeLinear(x, step, zero)
         d = DequantizeLinear(q, step, zero)
-        wd = DequantizeLinear<axis=0>(w, steps, zeros)
-        c = Conv<group=16, pads=[1,1,1,1]>(d, wd)
+        c = Conv<pads=[1,1,1,1]>(d, w)
         r = Relu(c)
         p = QuantizeLinear(r, step, zero)
         y = DequantizeLinear(p, step, zero)
     """
     x = [1, 16, 5, 6]
-    model = model_of(nodes, x, {"steps": np.full(16, 0.03125, np.float32)})
-    weights = np.random.default_rng(1).integers(-127, 128, (16, 1, 3, 3)).astype(np.int8)
-    model.graph.initializer.append(numpy_helper.from_array(weights, "w"))
-    kernels = check(onnx.shape_inference.infer_shapes(model), x)
+    weights = (np.random.default_rng(1).integers(-127, 128, (16, 16, 3, 3)) / 32).astype(np.float32)
+    kernels = check(model_of(nodes, x, {"w": weights}), x)
     assert [name for name in kernels if name not in ("halo", "block", "unblock")] == [
         "mul_fused",
-        "depthwise",
+        "conv",
         "mul_fused",
     ]
 
