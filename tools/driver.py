@@ -15,10 +15,10 @@ from xonnc.tools.peer_flags import Tool
 from xonnc.tools.process import Exit, run
 
 COMMANDS = {
-    "compile": "compiles an ONNX model for a target",
-    "run": "runs a package: the DLA's parts on the simulator, the rest on the CPU",
+    "compile": "compiles an ONNX model for NVDLA, or to native code",
+    "run": "runs a model as native code, or a package, the DLA's parts on the simulator",
     "simulate": "runs a loadable on the NVDLA simulator",
-    "emit": "writes an ONNX model as IR, as onnx-mlir does",
+    "emit": "writes an ONNX model as IR or code, as onnx-mlir does",
     "simplify": "makes an ONNX model simpler, its outputs the same",
     "fuzz": "simplifies random models and compares their outputs",
     "reduce": "makes a model that fails smaller while it still fails",
@@ -122,7 +122,7 @@ def _overview() -> str:
         [
             "usage: xonnc COMMAND [options]",
             "",
-            "Compiles ONNX models: to NVDLA loadables, checked on a bit-exact simulator.",
+            "Compiles ONNX models: to native code, and to NVDLA loadables, checked on a bit-exact simulator.",
             "",
             *rows,
             "",
