@@ -50,7 +50,9 @@ class Histogram:
     def add(self, numbers: Array) -> None:
         """Counts numbers."""
         reach = self.range.magnitude or 1.0
-        self.counts += np.histogram(np.abs(numbers), bins=BINS, range=(0.0, reach))[0]
+        # Not in their own type: bins of halves would be narrower than halves are apart.
+        magnitudes = np.abs(numbers.astype(np.float64))
+        self.counts += np.histogram(magnitudes, bins=BINS, range=(0.0, reach))[0]
 
     def cut(self, method: str) -> Range:
         """The range that a method chooses."""

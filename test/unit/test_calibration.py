@@ -259,6 +259,17 @@ def test_entropy_cuts_off_few(numbers: npt.NDArray[np.float64], tmp_path: Path):
     assert (2 * signed < found.least).mean() <= 1e-3
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_halves_that_lie_close_together(method: str, tmp_path: Path):
+    """Bins of halves would be narrower than halves are apart."""
+    text = '<ir_version: 8, opset_import: ["" : 17]> g (float16[64] x) => (float16[64] y) { y = Relu(x) }'
+    path = tmp_path / "g.onnx"
+    path.write_bytes(parser.parse_model(text).SerializeToString())
+    numbers = np.linspace(0.5, 0.502, 64).astype(np.float16)
+    found = calibrate(path, [{"x": numbers}], method)
+    assert 0.4 < found["y"].largest <= 0.51
+
+
 def test_the_least_error_cuts_what_is_rare(tmp_path: Path):
     numbers = np.random.default_rng(0).standard_normal((1, 2, 5000)).astype(np.float32)
     numbers[0, 0, 0] = 40
