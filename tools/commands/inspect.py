@@ -13,7 +13,8 @@ from xonnc.targets import load_target
 from xonnc.tools.console import plural, row, size
 
 if TYPE_CHECKING:
-    from xonnc.formats.nvdla.loadable import Loadable
+    from xonnc.formats.nvdla.loadable import Loadable, TensorDesc
+    from xonnc.formats.nvdla.normalization import Normalization
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,6 +48,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _summary(path: Path, loadable: Loadable) -> None:
     from xonnc.formats.nvdla.constants import MemoryFlags
+    from xonnc.formats.nvdla.normalization import normalizations_of
     from xonnc.formats.nvdla.tasks import DlaTask, decode_tasks, interface_layout
 
     engines: Counter[str] = Counter()
@@ -67,4 +69,20 @@ def _summary(path: Path, loadable: Loadable) -> None:
             if memory.flags & flag and memory.tensor_desc_id < len(loadable.tensors):
                 tensor = loadable.tensors[memory.tensor_desc_id]
                 shape = f"{tensor.n}x{tensor.c}x{tensor.h}x{tensor.w}"
-                row((flag.name or "").lower(), f"{memory.bind_id}: {tensor.name} {shape}")
+                lies = _lies(tensor, normalizations_of(loadable).get(tensor.name))
+                row((flag.name or "").lower(), f"{memory.bind_id}: {tensor.name} {shape}, {lies}")
+
+
+def _lies(tensor: TensorDesc, pixels: Normalization | None) -> str:
+    """How a bound tensor lies in memory, and what its pixels stand for."""
+    from xonnc.formats.nvdla.constants import PixelFormat
+    from xonnc.formats.nvdla.pixels import PIXELS
+
+    lines = f"lines of {tensor.stride_1} bytes"
+    if tensor.pixel_format not in PIXELS:
+        return f"a feature cube, {lines}, surfaces of {tensor.stride_2}"
+    meaning = ""
+    if pixels is not None and not pixels.is_identity:
+        mean, std = (", ".join(f"{number:g}" for number in each) for each in (pixels.mean, pixels.std))
+        meaning = f", less {mean} and divided by {std}"
+    return f"{PixelFormat(tensor.pixel_format).name} pixels, {lines}{meaning}"

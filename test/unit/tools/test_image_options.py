@@ -59,7 +59,12 @@ def test_from_a_model_to_an_image(tmp_path: Path, pixels: Path, capsys: pytest.C
     rounding = ["--calibrate", str(tmp_path / "samples.npy"), "--save-calib", table]
     small = ["--target", "nv_small"]
     assert main(["compile", model, *small, *rounding, *OPTIONS, "-o", loadable, "-q"]) == 0
+    capsys.readouterr()
     assert main(["inspect", loadable, *small]) == 0
+    listed = capsys.readouterr().out
+    pixels_of = "A8B8G8R8 pixels, lines of 64 bytes, less 124, 116, 104 and divided by 58.5, 57, 57.5"
+    assert f"0: x0 1x4x10x12, {pixels_of}" in listed
+    assert "0: y 1x8x10x12, a feature cube, lines of 96 bytes, surfaces of 960" in listed
     for name in ("x.ppm", "rows.npy", "x.npy"):
         out = str(tmp_path / f"{name}.out.npy")
         given = ["--input", str(tmp_path / name), "--output", out]
