@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import ml_dtypes
@@ -21,6 +21,19 @@ from xonnc.formats.native.program import (
     Step,
     Value,
 )
+
+Weigh = Callable[[int | str, int], npt.NDArray[np.uint8]]
+"""The bytes of a constant, by where it begins or which file it is, and how many there are."""
+
+
+def weights_in(held: npt.NDArray[np.uint8]) -> Weigh:
+    """Constants that lie one behind the other."""
+
+    def weigh(begin: int | str, size: int) -> npt.NDArray[np.uint8]:
+        assert isinstance(begin, int)
+        return held[begin : begin + size]
+
+    return weigh
 
 
 def can_describe(program: Program) -> bool:
@@ -52,8 +65,8 @@ def constants_of(program: Program) -> list[npt.NDArray[np.generic]]:
     return found
 
 
-def described(program: Program, offsets: Iterator[int]) -> dict[str, object]:
-    """The description; `offsets` say where each of `constants_of` begins."""
+def described(program: Program, offsets: Iterator[int | str]) -> dict[str, object]:
+    """The description; `offsets` say where each of `constants_of` begins, or which file it is."""
     return {
         "arena": program.arena,
         "values": [_value(value, offsets) for value in program.values],
@@ -63,7 +76,7 @@ def described(program: Program, offsets: Iterator[int]) -> dict[str, object]:
     }
 
 
-def _value(value: Value, offsets: Iterator[int]) -> list[object]:
+def _value(value: Value, offsets: Iterator[int | str]) -> list[object]:
     constant = value.constant
     held = None if constant is None else [next(offsets), constant.shape, constant.dtype.name]
     return [
@@ -77,7 +90,7 @@ def _value(value: Value, offsets: Iterator[int]) -> list[object]:
     ]
 
 
-def _step(step: Step, offsets: Iterator[int]) -> dict[str, object]:
+def _step(step: Step, offsets: Iterator[int | str]) -> dict[str, object]:
     match step:
         case NativeStep():
             checks = [[check.value, check.least, check.most, check.message] for check in step.checks]
@@ -111,16 +124,16 @@ def _name(dtype: np.dtype[np.generic] | None) -> str | None:
     return None if dtype is None else dtype.name
 
 
-def program_of(found: Mapping[str, Any], weights: npt.NDArray[np.uint8]) -> Program:
-    """The program of a description that is not damaged; its constants are parts of `weights`."""
+def program_of(found: Mapping[str, Any], weights: Weigh) -> Program:
+    """The program of a description that is not damaged; `weights` gives the bytes of its constants."""
     program = Program(arena=found["arena"])
     for place, shape, dtype, offset, same_as, shift, constant in found["values"]:
         value = Value(Place(place), _shape(shape), _dtype(dtype), offset, None, same_as, shift)
         if constant is not None:
             begin, sizes, name = constant
             type_ = np.dtype(getattr(ml_dtypes, name, name))
-            end = begin + int(np.prod(sizes, dtype=np.int64)) * type_.itemsize
-            value.constant = np.asarray(weights[begin:end]).view(type_).reshape(sizes)
+            size = int(np.prod(sizes, dtype=np.int64)) * type_.itemsize
+            value.constant = np.asarray(weights(begin, size)).view(type_).reshape(sizes)
         program.values.append(value)
     program.steps = [_read_step(step, weights) for step in found["steps"]]
     for ports, written in ((program.inputs, found["inputs"]), (program.outputs, found["outputs"])):
@@ -129,7 +142,7 @@ def program_of(found: Mapping[str, Any], weights: npt.NDArray[np.uint8]) -> Prog
     return program
 
 
-def _read_step(found: Mapping[str, Any], weights: npt.NDArray[np.uint8]) -> Step:
+def _read_step(found: Mapping[str, Any], weights: Weigh) -> Step:
     if "function" in found:
         checks = [Check(*check) for check in found["checks"]]
         return NativeStep(found["function"], found["kernels"], checks, found["node"])

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from xonnc.errors import XonncError
-from xonnc.formats.native.description import can_describe, constants_of, described, program_of
+from xonnc.formats.native.description import can_describe, constants_of, described, program_of, weights_in
 from xonnc.formats.native.program import HostStep, Program
 from xonnc.formats.native.weights import Weights, read_weights
 from xonnc.formats.replacing import replacing
@@ -87,7 +87,9 @@ def read_saved(folder: Path) -> Saved:
         raise XonncError(f"{library}: damaged, or not the one that {GRAPH} was saved with")
     parameters = found["parameters"]
     weights = read_weights(folder / PARAMETERS, parameters["bytes"], int(parameters["identity"], 16))
-    return Saved(program_of(found["program"], weights), code, found["processor"], found["threads"])
+    return Saved(
+        program_of(found["program"], weights_in(weights)), code, found["processor"], found["threads"]
+    )
 
 
 def _graph(path: Path) -> dict[str, Any]:

@@ -10,6 +10,8 @@ A compiled program with its machine code and constants as one file.
 | 40 | the first 24 bytes of the SHA-256 of bytes 0 to 39, description and code |
 | 64 | the description, JSON; the machine code; from the next multiple of 64 on the constants |
 
+Constants may be in files of their own, which many programs have in common (`Apart`).
+
 What is read is checked before it is used: machine code that is damaged must not run.
 """
 
@@ -22,17 +24,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from xonnc.errors import XonncError
-from xonnc.formats.native.description import constants_of, described, program_of
+from xonnc.formats.native.description import constants_of, described, program_of, weights_in
 from xonnc.formats.native.program import Program
 from xonnc.formats.native.weights import Weights
 from xonnc.formats.replacing import replacing
 
 MAGIC = b"XONNCEXE"
-VERSION = 2
+VERSION = 3
 HEADER = 64
 NUMBERS = struct.Struct("<8sIIQQQ")
 
@@ -46,10 +50,39 @@ class Stored:
     steering: Sequence[str]
 
 
-def write_stored(path: Path, stored: Stored) -> None:
-    """Writes a program that can be stored, through a temporary file."""
-    weights = Weights(constants_of(stored.program))
-    content = described(stored.program, iter(weights.offsets)) | {"steering": list(stored.steering)}
+class Apart(Protocol):
+    """Constants in files of their own."""
+
+    def write(self, array: npt.NDArray[np.generic]) -> str | None:
+        """Writes a constant, if it is to be apart; the name of its file."""
+        ...
+
+    def read(self, name: str, size: int) -> npt.NDArray[np.uint8]:
+        """The bytes of a file, of which there have to be `size`; raises `XonncError` if it is damaged."""
+        ...
+
+
+class Nothing:
+    """No constant is apart."""
+
+    def write(self, array: npt.NDArray[np.generic]) -> str | None:
+        """None is."""
+        return None
+
+    def read(self, name: str, size: int) -> npt.NDArray[np.uint8]:
+        """None is there."""
+        raise XonncError(f"{name}: no such constants")
+
+
+def write_stored(path: Path, stored: Stored, apart: Apart | None = None) -> None:
+    """Writes a program that can be stored, through a temporary file; some constants may be `apart`."""
+    apart = apart or Nothing()
+    arrays = constants_of(stored.program)
+    names = [apart.write(array) for array in arrays]
+    weights = Weights([array for array, name in zip(arrays, names, strict=True) if name is None])
+    starts = iter(weights.offsets)
+    places = [next(starts) if name is None else name for name in names]
+    content = described(stored.program, iter(places)) | {"steering": list(stored.steering)}
     description = json.dumps(content, separators=(",", ":")).encode()
     sum_ = 0
     for piece in weights.pieces():
@@ -64,7 +97,7 @@ def write_stored(path: Path, stored: Stored) -> None:
             file.write(piece)
 
 
-def read_stored(path: Path) -> Stored:
+def read_stored(path: Path, apart: Apart | None = None) -> Stored:
     """
     Reads what `write_stored` writes; constants stay in the file until they are used.
 
@@ -90,7 +123,12 @@ def read_stored(path: Path) -> Stored:
     if zlib.crc32(weights.data) != sum_:
         raise XonncError(f"{path}: the stored constants are damaged")
     found = json.loads(description)
-    return Stored(program_of(found, weights), code, found["steering"])
+    inside, others = weights_in(weights), apart or Nothing()
+
+    def weigh(begin: int | str, size: int) -> npt.NDArray[np.uint8]:
+        return inside(begin, size) if isinstance(begin, int) else others.read(begin, size)
+
+    return Stored(program_of(found, weigh), code, found["steering"])
 
 
 def _digest(*pieces: bytes) -> bytes:

@@ -10,18 +10,28 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from hashlib import sha256
 from mmap import mmap
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from xonnc import errors
 from xonnc.errors import XonncError
 from xonnc.formats.native.stored import Stored, read_stored, write_stored
+from xonnc.formats.replacing import replacing
+
+Array = npt.NDArray[np.generic]
 
 DEFAULT_SIZE = 4_000_000_000
-SUFFIX = ".xonnc"
+SUFFIX, CONSTANTS = ".xonnc", ".constants"
+
+APART = 1 << 20
+"""Bytes of a constant from which on it is a file of its own, which programs for all shapes read."""
+
 UNITS = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}
 
 
@@ -45,6 +55,60 @@ def most_bytes() -> int:
     return int(int(match[1]) * UNITS[match[2]])
 
 
+@dataclass
+class Constants:
+    """
+    Constants in files of a folder, named by what is in them, which programs have in common.
+
+    What was written or found whole before is not looked at again.
+    """
+
+    folder: Path
+    used: set[Path] = field(default_factory=set[Path])
+    """Files that were written or read since this was made empty."""
+    _names: dict[tuple[int, int], tuple[Array, str]] = field(
+        default_factory=dict[tuple[int, int], "tuple[Array, str]"]
+    )
+    _whole: set[tuple[str, int]] = field(default_factory=set[tuple[str, int]])
+
+    def write(self, array: Array) -> str | None:
+        """Writes a constant if it is large and not there; the name of its file."""
+        if array.nbytes < APART:
+            return None
+        held = np.ascontiguousarray(array)
+        key = held.ctypes.data, held.nbytes
+        if key not in self._names:
+            content = held.reshape(-1).view(np.uint8).data
+            # The array is kept so that no other comes to lie in its place.
+            self._names[key] = held, sha256(content).hexdigest()
+        name = self._names[key][1]
+        path = self._path(name)
+        if not path.is_file() or path.stat().st_size != held.nbytes:
+            with replacing(path) as file:
+                file.write(held.reshape(-1).view(np.uint8).data)
+        self.used.add(path)
+        return name
+
+    def read(self, name: str, size: int) -> npt.NDArray[np.uint8]:
+        """The bytes of a file, which stay there; raises `XonncError` if it is damaged."""
+        path = self._path(name)
+        try:
+            held = np.memmap(path, np.uint8, mode="r")
+        except (OSError, ValueError) as error:
+            raise XonncError(f"{path}: cannot be read: {error}") from error
+        state = name, path.stat().st_mtime_ns
+        if len(held) != size or (state not in self._whole and sha256(held.data).hexdigest() != name):
+            path.unlink(missing_ok=True)
+            raise XonncError(f"{path}: the constants are damaged")
+        os.utime(path)
+        self._whole.add((name, path.stat().st_mtime_ns))
+        self.used.add(path)
+        return held
+
+    def _path(self, name: str) -> Path:
+        return self.folder / f"{name}{CONSTANTS}"
+
+
 @dataclass(frozen=True)
 class Cache:
     """Programs by key in a folder, which is made when something is kept."""
@@ -52,13 +116,18 @@ class Cache:
     folder: Path
     limit: int
 
+    @cached_property
+    def constants(self) -> Constants:
+        """Those that are files of their own."""
+        return Constants(self.folder)
+
     def get(self, key: str) -> Stored | None:
         """The program of a key; one that is damaged is removed."""
         path = self.folder / f"{key}{SUFFIX}"
         if not path.is_file():
             return None
         try:
-            found = read_stored(path)
+            found = read_stored(path, self.constants)
             # The time tells which were used least recently.
             os.utime(path)
         except XonncError:
@@ -73,23 +142,24 @@ class Cache:
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             path = self.folder / f"{key}{SUFFIX}"
-            write_stored(path, stored)
-            self._make_room(path)
+            self.constants.used.clear()
+            write_stored(path, stored, self.constants)
+            self._make_room({path, *self.constants.used})
         except (OSError, XonncError):
             return
 
-    def _make_room(self, newest: Path) -> None:
+    def _make_room(self, newest: set[Path]) -> None:
         found = [(path.stat().st_mtime_ns, path.stat().st_size, path) for path in self._files()]
         total = sum(size for _, size, _ in found)
-        # The newest is last, and goes only if it is too large by itself.
-        for _, size, path in sorted(found, key=lambda each: (each[2] == newest, each[0])):
+        # The newest are last, and go only if they are too large by themselves.
+        for _, size, path in sorted(found, key=lambda each: (each[2] in newest, each[0])):
             if total <= self.limit:
                 return
             path.unlink(missing_ok=True)
             total -= size
 
     def _files(self) -> Iterable[Path]:
-        return self.folder.glob(f"*{SUFFIX}")
+        return (path for suffix in (SUFFIX, CONSTANTS) for path in self.folder.glob(f"*{suffix}"))
 
 
 def open_cache() -> Cache | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from hashlib import sha256
 from importlib.metadata import version
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -95,15 +96,19 @@ class _Compiler:
         self._profile = profile
         self._cache = cache
         self._packings = Packings()
+        self._digest = None if cache is None else _digest(model)
+        self._state = _state(model)
 
     def __call__(self, shapes: Shapes, values: Values) -> Executable:
-        if self._cache is None:
+        if self._cache is None or self._digest is None:
             return _loaded(self._compiled(shapes, values), self._threads)
-        key = _key(self._model, shapes, values, f"{self._processor.name} {self._threads} {self._profile}")
-        found = None if key is None else self._cache.get(key)
+        options = f"{self._processor.name} {self._threads} {self._profile}"
+        key = _key(self._digest, shapes, values, options)
+        found = self._cache.get(key)
         if found is None:
             found = self._compiled(shapes, values)
-            if key is not None and can_describe(found.program):
+            # A file that has changed since is another model.
+            if can_describe(found.program) and _state(self._model) == self._state:
                 self._cache.put(key, found)
         return _loaded(found, self._threads)
 
@@ -121,18 +126,32 @@ class _Compiler:
         return simplify(self._model, inline_functions=True, fold_overridable=True).module
 
 
-def _key(model: str | Path | onnx.ModelProto, shapes: Shapes, values: Values, options: str) -> str | None:
-    """What a compilation depends on; `None` for models that are not all in one place."""
+def _key(digest: str, shapes: Shapes, values: Values, options: str) -> str:
+    """What a compilation depends on."""
     numbers = repr({name: (str(value.dtype), value.tobytes()) for name, value in values.items()})
-    parts = (version("xonnc"), host_identity(), options, repr(sorted(shapes.items())), numbers)
-    texts = [part.encode() for part in parts]
+    parts = (version("xonnc"), host_identity(), options, repr(sorted(shapes.items())), numbers, digest)
+    return key_of(part.encode() for part in parts)
+
+
+def _digest(model: str | Path | onnx.ModelProto) -> str | None:
+    """What tells a model from others; `None` for models that are not all in one place."""
     if isinstance(model, onnx.ModelProto):
         content = model.SerializeToString(deterministic=True)
-        return None if _is_scattered(content) else key_of([*texts, content])
+        return None if _is_scattered(content) else sha256(content).hexdigest()
     if not Path(model).is_file() or not Path(model).stat().st_size:
         return None
     with Path(model).open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as held:
-        return None if _is_scattered(held) else key_of([*texts, held])
+        return None if _is_scattered(held) else sha256(held).hexdigest()
+
+
+def _state(model: str | Path | onnx.ModelProto) -> tuple[int, int] | None:
+    """What changes when a model does."""
+    if isinstance(model, onnx.ModelProto):
+        return model.ByteSize(), 0
+    if not Path(model).is_file():
+        return None
+    state = Path(model).stat()
+    return state.st_mtime_ns, state.st_size
 
 
 def _is_scattered(content: bytes | mmap) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import onnx.parser
 import pytest
@@ -191,6 +193,61 @@ def test_a_folder_that_cannot_be_written_keeps_nothing(tmp_path: Path) -> None:
     cache = Cache(tmp_path / "file" / "cache", 1000)
     cache.put("a", Stored(Program(), b"", []))
     assert cache.get("a") is None
+
+
+LARGE = """
+<ir_version: 8, opset_import: ["" : 17]>
+m (float[n,520] x) => (float[n,520] y) { t = MatMul(x, w) y = Tanh(t) }
+"""
+
+
+def large_model() -> onnx.ModelProto:
+    """A model of open size with a constant of more than a megabyte."""
+    model = onnx.parser.parse_model(LARGE)
+    weights = np.random.default_rng(1).normal(size=(520, 520)).astype(np.float32)
+    model.graph.initializer.append(numpy_helper.from_array(weights, "w"))
+    return model
+
+
+def rows(model: onnx.ModelProto, *counts: int) -> list[npt.NDArray[np.float32]]:
+    session = native.compile_native(model)
+    given = [session.run(None, {"x": np.full((count, 520), 0.01, np.float32)})[0] for count in counts]
+    return [np.asarray(each, np.float32) for each in given]
+
+
+def test_programs_for_all_shapes_have_their_large_constants_in_common(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = rows(large_model(), 20, 30, 40)
+    assert [len(list(folder.glob(f"*{suffix}"))) for suffix in (".xonnc", ".constants")] == [3, 1]
+    assert max(path.stat().st_size for path in folder.glob("*.xonnc")) < 1 << 20
+    forbid(monkeypatch)
+    for found, known in zip(rows(large_model(), 20, 30, 40), wanted, strict=True):
+        assert np.array_equal(found, known)
+
+
+@pytest.mark.parametrize("damage", [flip(1000), cut(-4), cut(0), None])
+def test_a_damaged_file_of_constants_is_written_again(
+    folder: Path, damage: Callable[[bytes], bytes] | None
+) -> None:
+    wanted = rows(large_model(), 20)
+    (kept,) = folder.glob("*.constants")
+    whole = kept.read_bytes()
+    if damage is None:
+        kept.unlink()
+    else:
+        kept.write_bytes(damage(whole))
+    assert np.array_equal(rows(large_model(), 20), wanted)
+    assert kept.read_bytes() == whole
+
+
+def test_a_file_that_changes_meanwhile_is_not_kept(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    path.write_bytes(large_model().SerializeToString())
+    session = native.compile_native(path)
+    os.utime(path, ns=(0, 0))
+    session.run(None, {"x": np.zeros((3, 520), np.float32)})
+    assert not list(folder.glob("*.xonnc"))
 
 
 def test_small_floats_are_stored(tmp_path: Path) -> None:
