@@ -54,6 +54,14 @@ def test_the_first_of_the_largest(axis: int, dtype: type[np.generic]):
     check(Node("Hardmax", [x], {"axis": axis}))
 
 
+@pytest.mark.parametrize("shape", [(4, 3, 5), (2, 3, 4, 5), (6, 3)])
+@pytest.mark.parametrize("momentum", [0.9, 0.25])
+def test_batches_are_normalised_by_their_own_numbers_in_training(shape: tuple[int, ...], momentum: float):
+    rows = [np.array(row, np.float32) for row in ([1, 2, 3], [0, 1, -1], [1, 0, 2], [1, 4, 9])]
+    inputs = [np.asarray(RANDOM.normal(size=shape), np.float32), *rows]
+    check(Node("BatchNormalization", inputs, {"training_mode": 1, "momentum": momentum}, outputs=3))
+
+
 def test_before_opset_13_all_axes_from_there_on_are_one():
     x = floats(2, 3, 4)
     wanted = np.zeros((2, 12), np.float32)

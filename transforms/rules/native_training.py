@@ -1,0 +1,67 @@
+"""Operators in training as simpler ones that native code has kernels of."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation, SSAValue
+
+from xonnc.dialects.onnx.types import NONE, element_type, static_shape
+from xonnc.rewriting.onnx import (
+    Add,
+    BatchNormalization,
+    BatchNormalizationInferenceMode,
+    Mul,
+    ReduceMean,
+    Reshape,
+    Sub,
+)
+from xonnc.rewriting.patterns import Declined, Outcome, Part, absent, attr, value
+from xonnc.rewriting.rules import rule, rules
+from xonnc.transforms.rules.decompose_versions import like_data, listed
+
+
+@rule(
+    BatchNormalization(
+        value.x,
+        value.scale,
+        value.bias,
+        value.mean,
+        value.variance,
+        epsilon=attr.epsilon,
+        momentum=attr.momentum,
+        training_mode=attr.training,
+    )
+)
+def batch_normalization(
+    root: Operation,
+    x: SSAValue,
+    scale: SSAValue,
+    bias: SSAValue,
+    mean: SSAValue,
+    variance: SSAValue,
+    epsilon: float,
+    momentum: float,
+    training: int,
+) -> Outcome:
+    """
+    y = (x - m) scale / sqrt(v + epsilon) + bias with the mean m and variance v of x itself by channel; the
+    mean kept is momentum mean + (1 - momentum) m, and so is the variance
+    """
+    shape = static_shape(x.type)
+    if not training or shape is None or len(shape) < 2:
+        return Declined("it is not in training, or the shape is not known")
+    if len({element_type(operand.type) for operand in root.operands}) > 1:
+        return Declined("its operands are of several types")
+    axes = listed([axis for axis in range(len(shape)) if axis != 1])
+    own_mean = ReduceMean(x, axes, keepdims=0, noop_with_empty_axes=0)
+    apart = Sub(x, Reshape(own_mean, listed([1, shape[1], *[1] * (len(shape) - 2)])))
+    own_variance = ReduceMean(Mul(apart, apart), axes, keepdims=0, noop_with_empty_axes=0)
+    made: list[Part] = [
+        BatchNormalizationInferenceMode(x, scale, bias, own_mean, own_variance, epsilon=epsilon)
+    ]
+    share, rest = like_data(root, momentum), like_data(root, 1 - momentum)
+    for result, kept, own in zip(root.results[1:], (mean, variance), (own_mean, own_variance), strict=True):
+        made.append(absent if result.type == NONE else Add(Mul(kept, share), Mul(own, rest)))
+    return made
+
+
+RULES = rules(BatchNormalization=batch_normalization)
