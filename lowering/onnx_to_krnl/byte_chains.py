@@ -166,8 +166,8 @@ def plan_bytes(ops: Sequence[Operation]) -> ByteLayouts:
                 layouts.absorbed.add(op)
     for chain in layouts.chains.values():
         read = chain.images if chain.product is None else (chain.product.x, *chain.images)
-        owners = [value.owner for value in read]
-        layouts.heads |= {op for op in owners if isinstance(op, QuantizeLinearOp)} - claimed
+        heads = [op for value in read if isinstance(op := value.owner, QuantizeLinearOp)]
+        layouts.heads |= {op for op in heads if op not in claimed and rounding_of(op) is not None}
     return layouts
 
 

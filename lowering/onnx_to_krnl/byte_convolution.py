@@ -19,6 +19,8 @@ from xonnc.lowering.onnx_to_krnl.convolution import conv_tile, pair
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.layouts import Halo, constant_of
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering
+from xonnc.lowering.onnx_to_krnl.scalars import Scalar
+from xonnc.lowering.onnx_to_krnl.scales import read_as
 from xonnc.lowering.onnx_to_krnl.window import Window
 
 
@@ -45,8 +47,9 @@ def lower_byte_chain(chain: ByteChain, to: Lowering) -> None:
         for array in (product.starts, product.scales, product.bias, *map(constant_of, chain.channels))
         if array is not None
     ]
-    for array in numbers:
-        buffers.append(to.packed(array))
+    for number, array in enumerate(numbers):
+        moved = None if number else product.moved
+        buffers.append(to.packed(array) if moved is None else _moved_starts(product, array, moved, to))
         types.append(buffer_type(array.shape, i32 if array.dtype == np.int32 else f32))
     for image, shape in zip(others, shapes[2:], strict=True):
         buffers.append(image.buffer)
@@ -78,6 +81,24 @@ def lower_byte_chain(chain: ByteChain, to: Lowering) -> None:
     )
     if product.scales is None:
         image_in_rows(chain.result, target, to)
+
+
+def _moved_starts(
+    product: Product, starts: npt.NDArray[np.generic], zero: SSAValue, to: Lowering
+) -> SSAValue:
+    """The starts less the zero point times the sums of the weights, computed in the run."""
+    sums = by_channel(product.weight_sums, len(starts))
+    made = to.allocate(starts.shape, i32)
+    types = [buffer_type(starts.shape, i32)] * 3
+    kernel = Kernel([*types, buffer_type([1], i8)])
+    out, first, factors, held = kernel.buffers
+    with kernel.loops(starts.shape) as (channel,):
+        offset = read_as(kernel, held, [kernel.index(0)], to.element(zero), i32)
+        total = Scalar(kernel, kernel.load(first, [channel]))
+        total = total - offset * Scalar(kernel, kernel.load(factors, [channel]))
+        kernel.store(total.value, out, [channel])
+    to.call("starts", kernel, [made], [to.packed(starts), to.packed(sums), to.buffer(zero)])
+    return made
 
 
 def _target(chain: ByteChain, product: Product, to: Lowering) -> ByteImage:

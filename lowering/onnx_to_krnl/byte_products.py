@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import NamedTuple, TypeAlias
 
@@ -44,7 +44,7 @@ class Product:
     result: SSAValue
     x: SSAValue
     zero: int
-    """The byte that stands for 0 in `x`."""
+    """The byte that stands for 0 in `x`, less what is `moved`."""
     weights: npt.NDArray[np.int8]
     """By channel of the result, channel of the input, row and column of the window."""
     starts: npt.NDArray[np.int32]
@@ -56,6 +56,14 @@ class Product:
     """Of a result in bytes."""
     is_depthwise: bool = False
     """Whether each channel is by itself."""
+    moved: SSAValue | None = None
+    """The zero point of `x` where the run alone knows it; the starts are without it."""
+
+    @property
+    def weight_sums(self) -> npt.NDArray[np.int32]:
+        """The sum of the weights of each channel of the result."""
+        by_row = self.weights.reshape(self.weights.shape[0], -1)
+        return by_row.sum(axis=1, dtype=np.int32)
 
 
 Read: TypeAlias = Callable[[Operation], Product | None]
@@ -202,11 +210,10 @@ def _finished(
         return None
     if len(shape) < 2:
         return None
-    by_row = weights.reshape(weights.shape[0], -1)
-    begin = -zero * by_row.sum(axis=1, dtype=np.int64)
+    begin = -zero * weights.reshape(weights.shape[0], -1).sum(axis=1, dtype=np.int64)
     if starts is not None:
         begin = begin + starts.astype(np.int64).reshape(-1)
-    if (np.abs(by_row).sum(axis=1, dtype=np.int64) * 255 + np.abs(begin)).max() > MOST:
+    if _reach(weights, begin) > MOST:
         return None
     is_depthwise = shape[1] > 1 and len(shape) == 4 and weights.shape[1] == 1
     return Product(
@@ -219,6 +226,12 @@ def _finished(
         window,
         is_depthwise=is_depthwise,
     )
+
+
+def _reach(weights: npt.NDArray[np.int16], starts: Array | None = None) -> int:
+    """How large a sum can become."""
+    sums = np.abs(weights.reshape(weights.shape[0], -1)).sum(axis=1, dtype=np.int64) * 255
+    return int((sums if starts is None else sums + np.abs(starts.astype(np.int64))).max())
 
 
 def _bias(value: SSAValue, count: int) -> npt.NDArray[np.float32] | None:
@@ -258,19 +271,7 @@ def _scaled(
         if added is None:
             return None
     factors = (np.float32(step) * scales).astype(np.float32)
-    return Product(
-        product.op,
-        product.result,
-        product.x,
-        product.zero,
-        product.weights,
-        product.starts,
-        product.window,
-        factors,
-        added,
-        rounding,
-        product.is_depthwise,
-    )
+    return replace(product, scales=factors, bias=added, rounding=rounding)
 
 
 def _conv_window(
@@ -353,6 +354,14 @@ def _matmul_integer(op: Operation) -> Product | None:
     if weights is None:
         return None
     matrix = _as_conv(weights.numbers.T)
+    shape = static_shape(op.a_zero_point.type)
+    if constant_of(op.a_zero_point) is None and shape is not None and is_bytes(op.A) and prod(shape) == 1:
+        # Of DynamicQuantizeLinear, say.
+        sign = SIGN if has_sign(op.A) else 0
+        product = _finished(op, (op.A, op.Y), sign, matrix, ONE)
+        if product is None or _reach(matrix, product.starts) + 255 * _reach(matrix) > MOST:
+            return None
+        return replace(product, moved=op.a_zero_point)
     return _finished(op, (op.A, op.Y), _zero(op.A, op.a_zero_point), matrix, ONE)
 
 

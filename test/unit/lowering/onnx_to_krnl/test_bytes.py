@@ -257,6 +257,31 @@ def test_sums_that_are_results(target: str):
     np.testing.assert_array_equal(given, sums)
 
 
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dtype", ["uint8", "int8"])
+def test_zero_points_that_the_run_alone_knows(dtype: str, target: str):
+    ends = np.iinfo(dtype)
+    x = RANDOM.integers(ends.min, ends.max + 1, (7, 40)).astype(dtype)
+    w = RANDOM.integers(-128, 128, (40, 19)).astype(np.int8)
+    model = model_of("y = MatMulInteger(x, w, z)", f"{dtype}[7, 40] x, {dtype} z", {"w": w})
+    for zero in (ends.min, 3, ends.max):
+        feeds: dict[str, Array] = {"x": x, "z": np.array(zero, dtype)}
+        given, kernels = run(model, feeds, target)
+        assert "bytegemm" in kernels
+        np.testing.assert_array_equal(given, (x.astype(np.int64) - int(zero)) @ w.astype(np.int64))
+
+
+def test_scales_that_the_run_alone_knows():
+    constants: dict[str, Array] = {"w": RANDOM.integers(-128, 128, (40, 19)).astype(np.int8)}
+    nodes = "q, s, z = DynamicQuantizeLinear(x) i = MatMulInteger(q, w, z) f = Cast<to=1>(i) y = Mul(f, s)"
+    x = RANDOM.normal(size=(6, 40)).astype(np.float32)
+    model = model_of(nodes, "float[6, 40] x", constants)
+    given, kernels = run(model, {"x": x})
+    assert "bytegemm" in kernels
+    wanted = reference(model, {"x": x}).astype(np.float32)
+    np.testing.assert_allclose(given.astype(np.float32), wanted, rtol=1e-5, atol=1e-4)
+
+
 def test_weights_too_far_from_their_zero_point_are_left_to_other_kernels():
     x, w = RANDOM.integers(0, 256, (3, 8)).astype(np.uint8), RANDOM.integers(0, 256, (8, 4)).astype(np.uint8)
     w[0, 0] = 255
