@@ -9,21 +9,24 @@ from math import inf, prod
 import numpy as np
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import UnitAttr, f32, f64
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.krnl.memory import element_of
+from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.ops import nn
 from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.blocks import blocked, result_in_blocks
 from xonnc.lowering.onnx_to_krnl.copies import Along, Side, copy, loop, plain
+from xonnc.lowering.onnx_to_krnl.elements import is_unsigned_element, stored
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.layouts import Blocked
 from xonnc.lowering.onnx_to_krnl.linear import plain_product
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
 from xonnc.lowering.onnx_to_krnl.padding import padded
 from xonnc.lowering.onnx_to_krnl.pools import general_average_pool, general_max_pool
+from xonnc.lowering.onnx_to_krnl.scales import integer_range
 from xonnc.lowering.onnx_to_krnl.window import MOST_PLACES, Window, window_of
 
 
@@ -162,14 +165,24 @@ def _depthwise(op: nn.ConvOp, source: SSAValue, window: Window, to: Lowering) ->
 @lowers(nn.MaxPoolOp, MaxPoolSingleOutOp)
 def max_pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, to: Lowering) -> str | None:
     """The largest number of each window."""
+    element = to.element(op.operands[0])
     has_places = isinstance(op, nn.MaxPoolOp) and op.Indices.type != NONE
-    if has_places or not _is_written_out(op.operands[0], values_of(op.kernel_shape) or (), to):
+    is_long = prod(values_of(op.kernel_shape) or ()) > MOST_PLACES
+    if has_places or is_long or (element != f32 and not _is_byte(element)):
         return general_max_pool(op, to)
+    largest: type[arith.MaximumfOp | arith.MaxUIOp | arith.MaxSIOp] = arith.MaximumfOp
+    if _is_byte(element):
+        largest = arith.MaxUIOp if is_unsigned_element(element) else arith.MaxSIOp
+    least = -inf if element == f32 else integer_range(element)[0]
 
     def combine(kernel: Kernel, total: SSAValue, x: SSAValue, _: int) -> SSAValue:
-        return kernel.add(arith.MaximumfOp(total, x))
+        return kernel.add(largest(total, x))
 
-    return _pool("maxpool", op, op.operands[0], op.results[0], -inf, combine, None, to)
+    return _pool("maxpool", op, op.operands[0], op.results[0], least, combine, None, to)
+
+
+def _is_byte(element: Attribute) -> bool:
+    return is_integer(element) and element.width.data == 8
 
 
 @lowers(nn.AveragePoolOp)
@@ -231,7 +244,7 @@ def _pool(
     types = [buffer_type(out, element), buffer_type([*shape[:2], *window.padded], element)]
     kernel = Kernel([*types, buffer_type(out[2:], element)] if shares is not None else types)
     with kernel.loops(out) as indices:
-        number = kernel.number(start, element)
+        number = kernel.number(start, stored(element))
         total = _over_window(kernel, window, indices, kernel.buffers[1], number, combine)
         if shares is not None:
             total = kernel.add(arith.MulfOp(total, kernel.load(kernel.buffers[2], indices[2:])))
