@@ -62,14 +62,19 @@ def infer_results(op: Operation, integers: Integers) -> Sequence[Attribute | Non
         names[value]: found for value in op.operands if (found := _constant(value, integers)) is not None
     }
     imports = [onnx.helper.make_opsetid(domain, version) for domain, version in opsets.items()]
+
+    def ask(operands: Mapping[str, onnx.TypeProto]) -> Mapping[str, onnx.TypeProto]:
+        return onnx.shape_inference.infer_node_outputs(
+            schema, node, dict(operands), constants, opset_imports=imports
+        )
+
     try:
-        found = onnx.shape_inference.infer_node_outputs(schema, node, known, constants, opset_imports=imports)
+        found = ask(known)
     except onnx.checker.ValidationError:
         # The op has fewer operands or results than its schema wants: nothing follows from what there is.
         return unknown
     except onnx.shape_inference.InferenceError as error:
-        if any(_sizes(value.type) == (DYNAMIC_INDEX,) for value in op.operands):
-            # The package takes a list of unknown length for an empty one (Resize, 1.23).
+        if _is_about_unknown_sizes(ask, known):
             return unknown
         raise XonncError(f"{describe(op)}: {op.name}: {str(error).strip().splitlines()[-1]}") from error
     types = [
@@ -80,6 +85,33 @@ def infer_results(op: Operation, integers: Integers) -> Sequence[Attribute | Non
     if DYNAMIC_INDEX in sizes and 0 not in sizes:
         types = [_without_zeros(type_) for type_ in types]
     return [None if type_ == NONE else type_ for type_ in types]
+
+
+def _is_about_unknown_sizes(
+    ask: Callable[[Mapping[str, onnx.TypeProto]], object], known: Mapping[str, onnx.TypeProto]
+) -> bool:
+    """
+    Whether what the package finds wrong is a size that it does not know.
+
+    It takes lists of unknown length for empty ones (Resize), and other sizes for 0 (StringNormalizer).
+    """
+    shapes = {name: type_.tensor_type.shape.dim for name, type_ in known.items()}
+    if any(len(sizes) == 1 and not sizes[0].HasField("dim_value") for sizes in shapes.values()):
+        return True
+    guessed = {name: onnx.TypeProto.FromString(type_.SerializeToString()) for name, type_ in known.items()}
+    unknown = [
+        size
+        for type_ in guessed.values()
+        for size in type_.tensor_type.shape.dim
+        if not size.HasField("dim_value")
+    ]
+    for size in unknown:
+        size.dim_value = 1
+    try:
+        ask(guessed)
+    except onnx.shape_inference.InferenceError:
+        return False
+    return bool(unknown)
 
 
 def _without_zeros(type_: Attribute) -> Attribute:
