@@ -59,6 +59,7 @@ REFERENCE_FAULTS = (
     ("BatchNormalization", 14, "takes older batch normalisations to be in training"),
     ("ConvTranspose", ALWAYS, "is wrong about groups"),
     ("GlobalMaxPool", ALWAYS, "takes the maximum over two axes, however many there are"),
+    ("LogSoftmax", ALWAYS, "takes logarithms of shares that are too small to be exact"),
     ("Loop", ALWAYS, "gives the body of a loop the number of the turn as a list"),
     ("LpPool", ALWAYS, "takes what is no number to be padding"),
     ("MaxPool", ALWAYS, "finds too many windows between uneven pads"),
@@ -72,7 +73,7 @@ LENGTHS = 4
 """The operand of recurrent operators that says how long each sequence is."""
 
 NAN_FAULTS = {
-    False: ("LpPool", "MaxPool", "ReduceMax", "ReduceMin", *RECURRENT),
+    False: ("LRN", "LpPool", "MaxPool", "ReduceMax", "ReduceMin", *RECURRENT),
     True: ("Gemm",),
 }
 """
@@ -80,7 +81,8 @@ Operators that give what is no number or something else by where it lies, in onn
 reference evaluator.
 
 For onnxruntime `MaxPool` of [1, NaN] and of [NaN, 1] is 1, but of [[2, NaN], [1, NaN]] NaN; `ReduceMax` of
-[1, NaN, 2] is 2, of [NaN, 1, 2] NaN; gates of recurrences are bounded, so that what is no number
+[1, NaN, 2] is 2, of [NaN, 1, 2] NaN; `LRN` takes from its sums what leaves a window, and from inf on all
+are NaN; gates of recurrences are bounded, so that what is no number
 becomes 1. Numpy's `dot` of [[inf]] and [[0]] is [[0]], of [[inf, 1]] and
 [[0], [0]] it is [[NaN]].
 """
