@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
 from xonnc.fuzzing.draft import F16, F32, F64, Attribute, Draft, Unfit, Value
@@ -35,6 +37,18 @@ def window(draft: Draft, spatial: int) -> dict[str, Attribute]:
     return found
 
 
+def require_windows(x: Value, kernel: Sequence[int], attributes: Mapping[str, Attribute]) -> None:
+    """`Unfit` where no window fits: rounded towards zero, the sizes that onnx computes hide that."""
+    if str(attributes.get("auto_pad")).startswith("SAME"):
+        return
+    pads, apart = attributes.get("pads"), attributes.get("dilations")
+    for axis, (size, taps) in enumerate(zip(x.shape[2:], kernel, strict=True)):
+        border = sum(map(int, pads[axis :: len(kernel)])) if isinstance(pads, list) else 0
+        step = int(apart[axis]) if isinstance(apart, list) else 1
+        if size + border < (taps - 1) * step + 1:
+            raise Unfit
+
+
 def convolved(draft: Draft, x: Value) -> Value:
     """A convolution with constant weights, and in part biases that are constant or an input."""
     spatial = x.rank - 2
@@ -49,6 +63,7 @@ def convolved(draft: Draft, x: Value) -> Value:
     attributes = window(draft, spatial)
     if draft.chance(0.2) and attributes.get("auto_pad", "NOTSET") == "NOTSET":
         attributes["dilations"] = [draft.random.choice((1, 2)) for _ in range(spatial)]
+    require_windows(x, kernel, attributes)
     made = draft.node(
         "Conv",
         x,
@@ -161,6 +176,7 @@ def pool(draft: Draft) -> None:
         attributes["ceil_mode"] = draft.random.choice((None, None, 0, 1))
     if draft.chance(0.2) and op_type == "MaxPool":
         value = draft.node("Relu", value)
+    require_windows(value, kernel, attributes)
     value = draft.node(op_type, value, kernel_shape=kernel, given=attributes)
     if min(value.shape) < 1:
         raise Unfit
