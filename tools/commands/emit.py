@@ -9,6 +9,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from xonnc.errors import RefusalError
 from xonnc.formats.replacing import replacing
 from xonnc.tools.commands.stages import Stopped
 from xonnc.tools.files import require_folder
@@ -115,6 +116,11 @@ def _compile(model: Path, base: Path, emitted: str, peer: PeerSettings) -> int:
         artifact = compile_artifact(model, output, target, signature=signature, watch=watch)
     except Stopped:
         return 0
+    except RefusalError as refused:
+        if not any("--input-shape" in reason for reason in refused.reasons):
+            raise
+        hint = "xonnc emit takes sizes by the inputs' places: --shapeInformation=0:1x3x224x224"
+        raise RefusalError([*refused.reasons, hint]) from None
     for path in artifact.files:
         print(f"{KINDS[path.suffix]} written to:\n\t{path}\n")
     return 0
