@@ -19,7 +19,7 @@ from rich.table import Table
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from bench.nvdla_zoo import CONFIGURATIONS, NETWORKS, Configuration, compiled
+from bench.nvdla_zoo import CONFIGURATIONS, NETWORKS, Configuration, compiled, markdown
 from xonnc.errors import XonncError
 
 MOST_ABOVE = 0.03
@@ -61,7 +61,7 @@ def main() -> int:
     print("\r\x1b[K", end="", file=sys.stderr)
     console = Console(width=118)
     if args.markdown:
-        print("\n".join(as_markdown(rows)))
+        print("\n".join(markdown({(row.network, str(row.configuration)): _cell(row) for row in rows})))
     else:
         console.print(as_table(rows))
     for configuration in wanted:
@@ -104,17 +104,6 @@ def as_table(rows: Sequence[Row]) -> Table:
             f"{1 - row.dram / row.apart:.0%}",
         )
     return table
-
-
-def as_markdown(rows: Sequence[Row]) -> list[str]:
-    """Networks down, configurations across: the peak, then DRAM, and that with a buffer for each tensor."""
-    across = list(dict.fromkeys(str(row.configuration) for row in rows))
-    cells = {(row.network, str(row.configuration)): _cell(row) for row in rows}
-    lines = [f"| network | {' | '.join(across)} |", f"|---|{'---|' * len(across)}"]
-    for network in dict.fromkeys(row.network for row in rows):
-        found = (cells.get((network, configuration), "") for configuration in across)
-        lines.append(f"| {network} | {' | '.join(found)} |")
-    return lines
 
 
 def _cell(row: Row) -> str:

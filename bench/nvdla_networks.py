@@ -25,7 +25,16 @@ from xdsl.dialects.builtin import ModuleOp
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from bench.nvdla_zoo import CONFIGURATIONS, NETWORKS, Array, Configuration, compiled, image, model_of
+from bench.nvdla_zoo import (
+    CONFIGURATIONS,
+    NETWORKS,
+    Array,
+    Configuration,
+    compiled,
+    image,
+    markdown,
+    model_of,
+)
 from xonnc.errors import RefusalError
 from xonnc.formats.nvdla.checks.check import check_loadable
 from xonnc.formats.nvdla.loadable import Loadable
@@ -90,7 +99,7 @@ def main() -> int:
                 rows.append(measured(name, configuration, args.inputs))
                 print(f"{name} on {configuration}: {_told(rows[-1])}", file=sys.stderr, flush=True)
     if args.markdown:
-        print("\n".join(as_markdown(rows)))
+        print("\n".join(markdown({(row.network, str(row.configuration)): _cell(row) for row in rows})))
     else:
         Console(width=150).print(as_table(rows))
     taken = [row for row in rows if not row.refusal]
@@ -210,17 +219,6 @@ def as_table(rows: Sequence[Row]) -> Table:
             f"{row.simulate_seconds:.1f}",
         )
     return table
-
-
-def as_markdown(rows: Sequence[Row]) -> list[str]:
-    """Networks down, configurations across: cosine and top-1."""
-    across = list(dict.fromkeys(str(row.configuration) for row in rows))
-    cells = {(row.network, str(row.configuration)): _cell(row) for row in rows}
-    lines = [f"| network | {' | '.join(across)} |", f"|---|{'---|' * len(across)}"]
-    for network in dict.fromkeys(row.network for row in rows):
-        found = (cells.get((network, configuration), "") for configuration in across)
-        lines.append(f"| {network} | {' | '.join(found)} |")
-    return lines
 
 
 def _cell(row: Row) -> str:

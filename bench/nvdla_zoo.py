@@ -102,3 +102,13 @@ def image(shapes: Mapping[str, tuple[int, ...]], seed: int, index: int) -> dict[
     """One seeded input of standard normal numbers."""
     generator = np.random.default_rng((seed, index))
     return {name: generator.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
+
+
+def markdown(cells: Mapping[tuple[str, str], str]) -> list[str]:
+    """A table of texts by network and configuration: networks down, configurations across."""
+    networks, across = (list(dict.fromkeys(names)) for names in zip(*cells, strict=True))
+    lines = [f"| network | {' | '.join(across)} |", f"|---|{'---|' * len(across)}"]
+    for network in networks:
+        found = (cells.get((network, configuration), "") for configuration in across)
+        lines.append(f"| {network} | {' | '.join(found)} |")
+    return lines

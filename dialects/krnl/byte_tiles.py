@@ -29,8 +29,8 @@ from xdsl.irdl import (
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import VerifyException
 
-from xonnc.dialects.krnl.memory import element_of
-from xonnc.dialects.krnl.types import is_buffer
+from xonnc.dialects.krnl.memory import element_of, shape_of
+from xonnc.dialects.krnl.verification import require_pairs, require_range
 
 
 @irdl_op_definition
@@ -90,7 +90,7 @@ class ByteConvOp(IRDLOperation):
     @property
     def vectors(self) -> int:
         """Vectors of channels of a pixel of the result."""
-        return -(-_shape(self.y)[3] // self.lanes.value.data)
+        return -(-shape_of(self.y)[3] // self.lanes.value.data)
 
     @property
     def panels(self) -> int:
@@ -100,28 +100,23 @@ class ByteConvOp(IRDLOperation):
     @property
     def turns(self) -> int:
         """How many turns there are."""
-        return _shape(self.y)[0] * self.panels * int(self.out.get_values()[0])
+        return shape_of(self.y)[0] * self.panels * int(self.out.get_values()[0])
 
     def verify_(self) -> None:
         """Ranks, pairs of sizes above 0, whole vectors of channels, weights of the width they need."""
         for name, buffer in (("y", self.y), ("x", self.x)):
-            if len(_shape(buffer)) != 4:
-                raise VerifyException(f"krnl.byte_conv: {name} has 4 axes, found {len(_shape(buffer))}")
-        for name in ("kernel", "strides", "dilations", "out", "tile"):
-            sizes = self.properties[name]
-            values = sizes.get_values() if isinstance(sizes, DenseArrayBase) else ()
-            if len(values) != 2 or min(values) < 1:
-                raise VerifyException(f"krnl.byte_conv: {name} holds two sizes above 0, found {list(values)}")
+            if len(shape_of(buffer)) != 4:
+                raise VerifyException(f"krnl.byte_conv: {name} has 4 axes, found {len(shape_of(buffer))}")
+        require_pairs(self, ("kernel", "strides", "dilations", "out", "tile"))
         for name, buffer, size in (("y", self.y, self.lanes.value.data), ("x", self.x, self.terms)):
-            if _shape(buffer)[3] % size:
+            if shape_of(buffer)[3] % size:
                 raise VerifyException(
-                    f"krnl.byte_conv: channels of {name} are a multiple of {size}, found {_shape(buffer)[3]}"
+                    f"krnl.byte_conv: {name} has a multiple of {size} channels, found {shape_of(buffer)[3]}"
                 )
         width = i16 if self.products is None else i8
         if element_of(self.w) != width or element_of(self.x) != i8:
             raise VerifyException(f"krnl.byte_conv: x holds i8 and w {width}")
-        if len(self.range) not in (0, 2):
-            raise VerifyException(f"krnl.byte_conv: a range is two numbers, found {len(self.range)}")
+        require_range(self, self.range)
         if len(self.image_starts.get_values()) != 2 * len(self.images):
             raise VerifyException("krnl.byte_conv: image_starts holds two places for each image")
         wanted: list[Attribute] = [i32, *(element_of(each) for each in (*self.channels, *self.images))]
@@ -156,8 +151,3 @@ class StoredOp(IRDLOperation):
 
     def __init__(self, value: SSAValue):
         super().__init__(operands=[value])
-
-
-def _shape(buffer: SSAValue) -> tuple[int, ...]:
-    assert is_buffer(buffer.type)
-    return buffer.type.get_shape()

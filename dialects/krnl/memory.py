@@ -50,6 +50,12 @@ def element_of(buffer: SSAValue) -> Attribute:
     return buffer.type.element_type
 
 
+def shape_of(buffer: SSAValue) -> tuple[int, ...]:
+    """The sizes of a buffer."""
+    assert is_buffer(buffer.type)
+    return buffer.type.get_shape()
+
+
 def _check_indices(op: IRDLOperation, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
     assert is_buffer(buffer.type)
     if len(indices) != buffer.type.get_num_dims():

@@ -14,7 +14,6 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i64,
 )
-from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -28,7 +27,8 @@ from xdsl.irdl import (
 )
 from xdsl.utils.exceptions import VerifyException
 
-from xonnc.dialects.krnl.types import is_buffer
+from xonnc.dialects.krnl.memory import shape_of
+from xonnc.dialects.krnl.verification import require_pairs, require_range
 
 MANY_PANELS = 8
 """So many panels of columns are shared out well among threads; each stays in a cache meanwhile."""
@@ -98,8 +98,7 @@ class GemmOp(IRDLOperation):
             raise VerifyException(f"krnl.gemm: tile holds two sizes above 0, found {list(tile)}")
         if self.activation is not None and self.activation.data not in ACTIVATIONS:
             raise VerifyException(f"krnl.gemm: activation is one of {', '.join(ACTIVATIONS)}")
-        if len(self.range) not in (0, 2):
-            raise VerifyException(f"krnl.gemm: a range is two numbers, found {len(self.range)}")
+        require_range(self, self.range)
         starts = [len(held.get_values()) if held else 1 for held in (self.batch_a, self.batch_b)]
         if starts[0] != starts[1]:
             raise VerifyException(f"krnl.gemm: {starts[0]} matrices of A, {starts[1]} of B")
@@ -158,35 +157,25 @@ class ConvOp(IRDLOperation):
     @property
     def blocks(self) -> int:
         """Blocks of channels of the result."""
-        return _shape(self.y)[1]
+        return shape_of(self.y)[1]
 
     @property
     def turns(self) -> int:
         """How many turns there are."""
-        return _shape(self.y)[0] * self.panels * int(self.out.get_values()[0])
+        return shape_of(self.y)[0] * self.panels * int(self.out.get_values()[0])
 
     def verify_(self) -> None:
         """Ranks, pairs of sizes above 0, a range of two, places of a residual where there is one."""
-        if len(_shape(self.y)) != 5 or len(_shape(self.x)) not in (4, 5):
+        if len(shape_of(self.y)) != 5 or len(shape_of(self.x)) not in (4, 5):
             raise VerifyException("krnl.conv: y has 5 axes, x 4 or 5")
-        for name in ("kernel", "strides", "dilations", "out", "out_strides", "tile"):
-            sizes = self.properties[name]
-            values = sizes.get_values() if isinstance(sizes, DenseArrayBase) else ()
-            if len(values) != 2 or min(values) < 1:
-                raise VerifyException(f"krnl.conv: {name} holds two sizes above 0, found {list(values)}")
-        if len(self.range) not in (0, 2):
-            raise VerifyException(f"krnl.conv: a range is two numbers, found {len(self.range)}")
+        require_pairs(self, ("kernel", "strides", "dilations", "out", "out_strides", "tile"))
+        require_range(self, self.range)
         if (self.residual is None) != (self.residual_start is None):
             raise VerifyException("krnl.conv: a residual and where it starts come together")
-        if self.depthwise is not None and (len(_shape(self.x)) != 5 or self.tile.get_values()[1] != 1):
+        if self.depthwise is not None and (len(shape_of(self.x)) != 5 or self.tile.get_values()[1] != 1):
             raise VerifyException("krnl.conv: depthwise takes x in blocks, and tiles of one block")
 
 
 def is_regular(starts: Sequence[int]) -> bool:
     """Whether matrices lie at equal distances, the first at 0."""
     return len(starts) < 2 or all(place == number * starts[1] for number, place in enumerate(starts))
-
-
-def _shape(buffer: SSAValue) -> tuple[int, ...]:
-    assert is_buffer(buffer.type)
-    return buffer.type.get_shape()

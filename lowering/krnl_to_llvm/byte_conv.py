@@ -11,8 +11,7 @@ from xdsl.dialects.builtin import I64, DenseArrayBase, i8, i16, i32
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.krnl.byte_tiles import ByteConvOp
-from xonnc.dialects.krnl.memory import element_of
-from xonnc.dialects.krnl.types import is_buffer
+from xonnc.dialects.krnl.memory import element_of, shape_of
 from xonnc.lowering.krnl_to_llvm.conv_tiles import Grid, Place, over_tiles
 from xonnc.lowering.krnl_to_llvm.emitter import Emitter, lanes_of, vector_of
 
@@ -48,7 +47,7 @@ def emit_byte_conv(
     def tile(place: Place, pixels: int, width: int) -> None:
         _store(conv, place, _sums(conv, place, pixels, width), width)
 
-    grid = Grid(_shape(op.y)[0], op.vectors, _pair(op.out), _pair(op.tile))
+    grid = Grid(shape_of(op.y)[0], op.vectors, _pair(op.out), _pair(op.tile))
     over_tiles(to, turns, grid, tile)
 
 
@@ -57,17 +56,12 @@ def _pair(attribute: DenseArrayBase[I64]) -> tuple[int, int]:
     return int(first), int(second)
 
 
-def _shape(buffer: SSAValue) -> tuple[int, ...]:
-    assert is_buffer(buffer.type)
-    return buffer.type.get_shape()
-
-
 def _offset(
     conv: _Conv, buffer: SSAValue, place: Place, start: tuple[int, int], strides: tuple[int, int]
 ) -> SSAValue:
     """How many elements lie before the pixel at `start` plus row and column times `strides`."""
     to = conv.to
-    _, rows, columns, channels = _shape(buffer)
+    _, rows, columns, channels = shape_of(buffer)
     image, _, row, column = place
     offset = to.scaled(image, rows * columns * channels)
     offset = to.plus(offset, to.scaled(row, strides[0] * columns * channels))
@@ -81,7 +75,7 @@ def _sums(conv: _Conv, place: Place, pixels: int, width: int) -> Sequence[SSAVal
     to, op = conv.to, conv.op
     (_, x, w, starts), lanes = conv.pointers, conv.lanes
     kernel, dilations, strides = _pair(op.kernel), _pair(op.dilations), _pair(op.strides)
-    _, _, columns, depth = _shape(op.x)
+    _, _, columns, depth = shape_of(op.x)
     channel = to.scaled(place[1], lanes)
     first = to.address(starts, channel, i32)
     begin = [to.load(to.address(first, each * lanes, i32), i32, lanes) for each in range(width)]
@@ -124,7 +118,7 @@ def _terms(
         to.load(to.address(weights, each * lanes * terms, element), element, lanes * terms)
         for each in range(width)
     ]
-    distance = _pair(op.strides)[1] * _shape(op.x)[3]
+    distance = _pair(op.strides)[1] * shape_of(op.x)[3]
     results: list[SSAValue] = []
     for pixel in range(len(sums) // width):
         here = to.address(pointer, pixel * distance, i8)
@@ -186,7 +180,7 @@ def _store(conv: _Conv, place: Place, sums: Sequence[SSAValue], width: int) -> N
     for number, total in enumerate(sums):
         pixel, each = divmod(number, width)
         places = [
-            to.address(corner, pixel * _shape(buffer)[3] + each * lanes, element_of(buffer))
+            to.address(corner, pixel * shape_of(buffer)[3] + each * lanes, element_of(buffer))
             for buffer, corner in zip(buffers, corners, strict=True)
         ]
         others = [

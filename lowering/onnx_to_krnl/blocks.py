@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 
 from xonnc.dialects.krnl.types import is_buffer
 from xonnc.lowering.onnx_to_krnl.copies import Along, Side, copy, loop
-from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.halos import fill_halo
 from xonnc.lowering.onnx_to_krnl.layouts import Blocked, images_of
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering
 from xonnc.rewriting.patterns import Array
@@ -53,23 +53,8 @@ def _allocate(value: SSAValue, to: Lowering) -> Blocked:
 
 def _clear_halo(image: Blocked, to: Lowering) -> None:
     """Zeros around each block of each image."""
-    images, blocks, rows, columns, lanes = image.shape
-    top, left, bottom, right = image.halo
-    type_ = buffer_type([images * blocks, rows, columns * lanes], f32)
-    kernel = Kernel([type_])
-    (out,) = kernel.buffers
-    with kernel.loops([images * blocks]) as (block,):
-        zero = kernel.number(0.0, f32)
-        for first, count in ((0, top), (rows - bottom, bottom)):
-            if count:
-                with kernel.loops([count, columns * lanes]) as (row, place):
-                    kernel.store(zero, out, [block, kernel.scaled(row, 1, first), place])
-        for first, count in ((0, left), (columns - right, right)):
-            if count:
-                with kernel.loops([rows - top - bottom, count * lanes]) as (row, place):
-                    places = [block, kernel.scaled(row, 1, top), kernel.scaled(place, 1, first * lanes)]
-                    kernel.store(zero, out, places)
-    to.call("halo", kernel, [image.buffer], [])
+    images, blocks, *sizes = image.shape
+    fill_halo(image, (images * blocks, *sizes), f32, 0.0, to)
 
 
 def blocked(value: SSAValue, to: Lowering) -> Blocked:

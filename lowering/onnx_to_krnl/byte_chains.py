@@ -15,7 +15,6 @@ from math import prod
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
-from xonnc.dialects.krnl.types import is_buffer
 from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.ops import nn
@@ -30,7 +29,7 @@ from xonnc.lowering.onnx_to_krnl.byte_products import (
     rounding_of,
     sizes_of,
 )
-from xonnc.lowering.onnx_to_krnl.layouts import Halo, constant_of
+from xonnc.lowering.onnx_to_krnl.layouts import Halo, Images, constant_of
 from xonnc.lowering.onnx_to_krnl.window import MOST_PLACES, Window, window_of
 
 FEW_CHANNELS = 8
@@ -85,23 +84,8 @@ class ByteChain:
         return self.product is not None and not self.product.is_depthwise
 
 
-@dataclass(frozen=True)
-class ByteImage:
-    """A buffer `[N][H][W][C]` with a halo; channels behind the last are part of it."""
-
-    buffer: SSAValue
-    halo: Halo
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The buffer's shape."""
-        assert is_buffer(self.buffer.type)
-        return self.buffer.type.get_shape()
-
-    @property
-    def start(self) -> tuple[int, int]:
-        """Row and column of the first pixel."""
-        return self.halo.top, self.halo.left
+class ByteImage(Images):
+    """A buffer `[N][H][W][C]`; channels behind the last are part of it."""
 
 
 @dataclass

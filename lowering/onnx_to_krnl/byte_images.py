@@ -15,6 +15,7 @@ from xonnc.lowering.onnx_to_krnl.blocks import blocked
 from xonnc.lowering.onnx_to_krnl.byte_chains import ByteImage
 from xonnc.lowering.onnx_to_krnl.byte_products import SIGN, Rounding, has_sign, rounding_of, sizes_of
 from xonnc.lowering.onnx_to_krnl.copies import Side, copy, loop, plain
+from xonnc.lowering.onnx_to_krnl.halos import fill_halo
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
@@ -29,30 +30,11 @@ def result_in_bytes(value: SSAValue, to: Lowering) -> ByteImage:
     layouts = to.bytes
     image = ByteImage(to.allocate(layouts.shape(value), i8), layouts.halo(value))
     if any(image.halo):
-        _fill_halo(image, layouts.zeros[value], to)
+        fill_halo(image, image.shape, i8, layouts.zeros[value], to)
     to.images[value] = image
     to.filled.add(value)
     to.made.add(value)
     return image
-
-
-def _fill_halo(image: ByteImage, byte: int, to: Lowering) -> None:
-    images, rows, columns, channels = image.shape
-    top, left, bottom, right = image.halo
-    kernel = Kernel([buffer_type([images, rows, columns * channels], i8)])
-    (out,) = kernel.buffers
-    with kernel.loops([images]) as (number,):
-        zero = kernel.number(byte, i8)
-        for first, count in ((0, top), (rows - bottom, bottom)):
-            if count:
-                with kernel.loops([count, columns * channels]) as (row, place):
-                    kernel.store(zero, out, [number, kernel.scaled(row, 1, first), place])
-        for first, count in ((0, left), (columns - right, right)):
-            if count:
-                with kernel.loops([rows - top - bottom, count * channels]) as (row, place):
-                    places = [number, kernel.scaled(row, 1, top), kernel.scaled(place, 1, first * channels)]
-                    kernel.store(zero, out, places)
-    to.call("halo", kernel, [image.buffer], [])
 
 
 def byte_image(value: SSAValue, to: Lowering) -> ByteImage:

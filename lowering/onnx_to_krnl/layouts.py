@@ -16,7 +16,7 @@ from typing import NamedTuple
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
 
-from xonnc.dialects.krnl.types import is_buffer
+from xonnc.dialects.krnl.memory import shape_of
 from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.ops import math as onnx
@@ -42,25 +42,30 @@ class Halo(NamedTuple):
         return Halo(*map(max, self, other))
 
 
-class Blocked:
-    """Images in blocks: a buffer `[N][C/L][H][W][L]` with a halo."""
+@dataclass(frozen=True)
+class Images:
+    """A buffer of images with a halo."""
 
-    def __init__(self, buffer: SSAValue, halo: Halo, sizes: tuple[int, int, int, int]) -> None:
-        self.buffer = buffer
-        self.halo = halo
-        self.sizes = sizes
-        """Images, channels, rows and columns without the halo."""
+    buffer: SSAValue
+    halo: Halo
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The buffer's shape."""
-        assert is_buffer(self.buffer.type)
-        return self.buffer.type.get_shape()
+        return shape_of(self.buffer)
 
     @property
     def start(self) -> tuple[int, int]:
         """Row and column of the first pixel."""
         return self.halo.top, self.halo.left
+
+
+@dataclass(frozen=True)
+class Blocked(Images):
+    """Images in blocks: a buffer `[N][C/L][H][W][L]`."""
+
+    sizes: tuple[int, int, int, int]
+    """Images, channels, rows and columns without the halo."""
 
 
 @dataclass

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from operator_cases import PICKED, case
+from operator_cases import PICKED, REDUCED, case
 
 Build = Callable[..., onnx.ModelProto]
 Deviation = Callable[[onnx.ModelProto], float]
@@ -336,27 +336,6 @@ BATCHES = [
     case("gemm of flat images", "f = Flatten(x)\ny = Gemm(f, w)", x=(3, 4, 2, 3), weights={"w": (24, 7)}),
     case("matmul of rows", "y = MatMul(x, w)", x=(1, 6, 20), weights={"w": (20, 7)}),
     case("matmul by a vector", "y = MatMul(x, w)", x=(6, 20), weights={"w": (20,)}),
-]
-
-
-REDUCED = [
-    case("mean over space", "y = ReduceMean<axes=[2,3]>(x)", x=(1, 5, 9, 7)),
-    case("mean over columns", "y = ReduceMean<axes=[3], keepdims=0>(x)", x=(2, 5, 3, 7)),
-    case("mean over channels", "y = ReduceMean<axes=[1]>(x)", x=(2, 5, 3, 7)),
-    case("sum over all", "y = ReduceSum(x)", x=(2, 5, 3, 2)),
-    case(
-        "sum over rows and channels",
-        "y = ReduceSum(x, k)",
-        x=(1, 5, 3, 7),
-        weights={"k": np.array([1, 2], np.int64)},
-    ),
-    case("sum over nothing", "y = ReduceSum<noop_with_empty_axes=1>(x)", x=(1, 5, 3, 7)),
-    case("greatest of space", "y = ReduceMax<axes=[2,3]>(x)", x=(1, 5, 9, 11)),
-    case("greatest of channels", "y = ReduceMax<axes=[1], keepdims=0>(x)", x=(2, 5, 3, 4)),
-    case("least of rows", "y = ReduceMin<axes=[2]>(x)", x=(1, 5, 9, 4)),
-    case("depth to space", "y = DepthToSpace<blocksize=2>(x)", x=(1, 20, 3, 4)),
-    case("depth to space by columns", 'y = DepthToSpace<blocksize=2, mode="CRD">(x)', x=(1, 20, 3, 4)),
-    case("space to depth", "y = SpaceToDepth<blocksize=2>(x)", x=(1, 5, 6, 4)),
 ]
 
 

@@ -1,0 +1,35 @@
+"""What lies around images in memory, so that windows at their edges need no special case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Attribute
+
+from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.layouts import Images
+from xonnc.lowering.onnx_to_krnl.lowering import Lowering
+
+
+def fill_halo(images: Images, shape: Sequence[int], element: Attribute, number: float, to: Lowering) -> None:
+    """
+    Fills the halo of images with a number.
+
+    `shape` is that of their buffer with four axes: planes, rows, columns, and what lies side by side.
+    """
+    planes, rows, columns, lanes = shape
+    top, left, bottom, right = images.halo
+    kernel = Kernel([buffer_type([planes, rows, columns * lanes], element)])
+    (out,) = kernel.buffers
+    with kernel.loops([planes]) as (plane,):
+        held = kernel.number(number, element)
+        for first, count in ((0, top), (rows - bottom, bottom)):
+            if count:
+                with kernel.loops([count, columns * lanes]) as (row, place):
+                    kernel.store(held, out, [plane, kernel.scaled(row, 1, first), place])
+        for first, count in ((0, left), (columns - right, right)):
+            if count:
+                with kernel.loops([rows - top - bottom, count * lanes]) as (row, place):
+                    places = [plane, kernel.scaled(row, 1, top), kernel.scaled(place, 1, first * lanes)]
+                    kernel.store(held, out, places)
+    to.call("halo", kernel, [images.buffer], [])
