@@ -23,9 +23,9 @@ from onnx import numpy_helper, parser
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from bench.cpu import Row, measure
 from bench.racing.figures import geometric_mean
 from bench.racing.peers import ANCHOR, OURS
+from bench.racing.race import Row, measure
 
 
 @dataclass(frozen=True)

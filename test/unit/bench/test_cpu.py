@@ -10,11 +10,14 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from bench.cpu import Row, conclude, line
+from bench.cpu import conclude, page
 from bench.kernels import CASES, model_of, table
 from bench.racing.feeds import feeds_for, write_feeds
 from bench.racing.figures import pace
-from bench.racing.peers import ANCHOR, OURS
+from bench.racing.peers import ANCHOR, OURS, Peer
+from bench.racing.race import Row
+from bench.racing.runs import Run, Task
+from bench.racing.tables import line
 from bench.racing.worker import Failed, Ready, Worker
 from bench.zoo.convolutional import mnist_cnn
 
@@ -47,7 +50,7 @@ def test_a_worker_compiles_runs_and_writes(tmp_path: Path) -> None:
     path, feeds = tmp_path / "model.onnx", tmp_path / "feeds.npz"
     path.write_bytes(mnist_cnn().SerializeToString())
     write_feeds(feeds, feeds_for(path))
-    worker = Worker(OURS, path, feeds, 1)
+    worker = Worker(OURS, path, feeds, 1, tmp_path)
     assert worker.ready.seconds > 0
     assert len(worker.run(3)) == 3
     (output,) = worker.outputs(tmp_path / "out.npz")
@@ -61,7 +64,40 @@ def test_a_worker_that_fails_says_why(tmp_path: Path) -> None:
     path.write_bytes(b"no model")
     write_feeds(feeds, {})
     with pytest.raises(Failed, match=r"model\.onnx"):
-        Worker(OURS, path, feeds, 1)
+        Worker(OURS, path, feeds, 1, tmp_path)
+
+
+def test_a_worker_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+    path, feeds = tmp_path / "model.onnx", tmp_path / "feeds.npz"
+    path.write_bytes(mnist_cnn().SerializeToString())
+    write_feeds(feeds, feeds_for(path))
+    with pytest.raises(Failed, match="no answer within 0 s"):
+        Worker(OURS, path, feeds, 1, tmp_path, patience=0.01)
+
+
+def test_peers_that_are_not_installed_are_not_there() -> None:
+    def never(task: Task) -> Run:
+        raise AssertionError(task)
+
+    assert not Peer("none", ["no_such_package.part"], never).is_there()
+    assert not Peer("none", ["numpy", "no_such_package"], never).is_there()
+    assert Peer("numpy", ["numpy"], never).is_there()
+
+
+def test_tables_have_a_dash_and_a_reason_for_what_did_not_run() -> None:
+    row = Row("lstm", 14.0, {name: Ready(2.0, 50.0) for name in (ANCHOR, OURS)}, {OURS: Ready(0.5, 9.0)})
+    row.paces = {ANCHOR: pace([[0.002]], [[0.002]]), OURS: pace([[0.001]], [[0.002]])}
+    other = Row("unet", 7.0, dict(row.ready), {}, dict(row.paces))
+    other.ready["tvm"], other.paces["tvm"] = Ready(3.0, 70.0), pace([[0.004]], [[0.002]])
+    row.failures = {"tvm": "no LSTM"}
+    text = page([row, other])
+    assert "| model | onnxruntime | xonnc | tvm |" in text
+    assert "| lstm | 2.00 ms | 0.50 (0.50) | – |" in text
+    assert "| unet | 2.00 ms | 0.50 (0.50) | 2.00 (2.00) |" in text
+    assert "| geometric mean |  | 0.50 (0.50) of 2 | 2.00 (2.00) of 1 |" in text
+    assert "| lstm | 2.00 | 2.00 (0.50) | – |" in text
+    assert "| unet | 7 | 50 | 50 | 70 |" in text
+    assert text.endswith("Not run\n\n* lstm, tvm: no LSTM\n")
 
 
 def test_kernels_are_models_and_lines_of_a_table() -> None:
