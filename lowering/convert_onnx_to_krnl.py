@@ -31,10 +31,11 @@ from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.quantization import QuantizeLinearOp
-from xonnc.dialects.onnx.types import NONE
+from xonnc.dialects.onnx.types import NONE, static_shape
 from xonnc.lowering.onnx_to_krnl import (
     activations,
     along_axis,
+    boxes,
     casts,
     einsum,
     elementwise,
@@ -72,6 +73,7 @@ from xonnc.lowering.onnx_to_krnl.byte_points import lower_byte_points, lower_byt
 from xonnc.lowering.onnx_to_krnl.convolution import lower_chain
 from xonnc.lowering.onnx_to_krnl.layouts import plan_layouts
 from xonnc.lowering.onnx_to_krnl.lowering import (
+    FINDS,
     LOWERINGS,
     MOVES,
     TAKES_EMPTY,
@@ -89,6 +91,7 @@ from xonnc.targets.cpu import CpuTarget, load_cpu
 THEMES = (
     activations,
     along_axis,
+    boxes,
     casts,
     einsum,
     elementwise,
@@ -102,8 +105,8 @@ THEMES = (
     linear,
     movement,
     normalization,
-    optimizers,
     norms,
+    optimizers,
     padding,
     recurrent,
     reductions,
@@ -252,18 +255,26 @@ def _lower_op(op: Operation, to: Lowering) -> str | None:
         return "no kernel for this operator yet"
     values = [value for value in (*op.results, *op.operands) if value.type != NONE]
     takes = is_movable if type(op) in MOVES else is_native
-    if not all(map(takes, values)) or type(op) not in LOWERINGS:
+    needed = [value for value in values if type(op) not in FINDS or not _is_open(value, op)]
+    if not all(map(takes, needed)) or type(op) not in LOWERINGS:
         return "a tensor is dynamic or of a type that code does not compute with"
-    if any(0 in to.shape(result) for result in op.results if result.type != NONE):
+    if any(0 in to.shape(result) for result in op.results if result in needed):
         return _lower_empty(op, to)
-    if any(0 in to.shape(value) for value in values) and type(op) not in (TAKES_EMPTY | MOVES):
+    if any(0 in to.shape(value) for value in needed) and type(op) not in (TAKES_EMPTY | MOVES):
         return "an operand is empty"
     return LOWERINGS[type(op)](op, to)
+
+
+def _is_open(value: SSAValue, op: Operation) -> bool:
+    """Whether it is a result of a size that is not known."""
+    return value.owner is op and static_shape(value.type) is None
 
 
 def _lower_empty(op: Operation, to: Lowering) -> str | None:
     """Nothing needs to be computed, if no result has elements."""
     results = [result for result in op.results if result.type != NONE]
+    if any(map(lambda result: _is_open(result, op), results)):
+        return "a result is empty"
     if any(0 not in to.shape(result) for result in results) and type(op) not in MOVES:
         return "a result is empty"
     if any(0 not in to.shape(result) for result in results):
@@ -278,6 +289,8 @@ def _drop(lowered: Sequence[Operation], to: Lowering) -> None:
     for op in reversed(lowered):
         assert op.parent is not None
         for result in op.results:
+            if result in to.kept:
+                result.replace_all_uses_with(to.kept[result])
             buffer = to.holds(result) if result.uses.get_length() else None
             if buffer is not None:
                 cast = UnrealizedConversionCastOp.get([buffer], [result.type])

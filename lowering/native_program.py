@@ -21,7 +21,7 @@ from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.hints import isa
 
-from xonnc.dialects.krnl.memory import CallOp, GlobalOp
+from xonnc.dialects.krnl.memory import CallOp, GlobalOp, KeepOp
 from xonnc.dialects.krnl.types import is_buffer
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.locations import node_name
@@ -44,6 +44,7 @@ from xonnc.formats.native.program import (
     Port,
     Program,
     SessionStep,
+    Setting,
     Value,
 )
 from xonnc.lowering.convert_onnx_to_krnl import Reasons
@@ -186,6 +187,9 @@ def _read(op: Operation, reading: _Reading) -> None:
             reading.touched.append(places)
         case NoValueOp() | ReturnOp() | YieldOp() | FuncReturnOp():
             pass
+        case KeepOp():
+            reading.end_row()
+            _read_keep(op, reading)
         case _ if type(op) in SESSION_OPS:
             reading.end_row()
             _read_session(op, reading)
@@ -241,6 +245,15 @@ def _read_session(op: Operation, reading: _Reading) -> None:
     reading.program.steps.append(step)
     captured_places = [place for body in bodies for place in body.captured]
     reading.touched.append([place for place in (*reads, *captured_places, *writes) if place is not None])
+
+
+def _read_keep(op: KeepOp, reading: _Reading) -> None:
+    """A tensor cut to the size that a run has found."""
+    made = reading.value(op.result, _value(Place.HELD, op.result.type))
+    reads = [reading.places[op.source], reading.places[op.count]]
+    settings: dict[str, Setting] = {"axis": op.axis.value.data}
+    reading.program.steps.append(SessionStep("Keep", node_name(op) or "", settings, reads, [made]))
+    reading.touched.append(reads)
 
 
 def _read_body(block: Block, op: Operation, outside: _Reading) -> Body:

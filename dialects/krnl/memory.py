@@ -13,9 +13,11 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     MemRefType,
+    ShapedType,
     Signedness,
     StringAttr,
     SymbolRefAttr,
+    TensorType,
     i32,
     i64,
 )
@@ -345,6 +347,38 @@ class CallOp(IRDLOperation):
             },
             result_types=[[]],
         )
+
+
+@irdl_op_definition
+class KeepOp(IRDLOperation):
+    """
+    As much of a tensor along an axis as a run has counted: the first of the two numbers of `count`.
+
+    ```mlir
+    %y = "krnl.keep"(%x, %n) {axis = 1 : i64} : (tensor<3x60xi64>, memref<2xi64>) -> tensor<3x?xi64>
+    ```
+    """
+
+    name = "krnl.keep"
+
+    source = operand_def(TensorType)
+    count = operand_def(MemRefType)
+    axis = prop_def(IntegerAttr.constr(i64))
+    result = result_def()
+
+    def __init__(self, source: SSAValue, count: SSAValue, axis: int, type_: Attribute):
+        super().__init__(
+            operands=[source, count], properties={"axis": IntegerAttr(axis, i64)}, result_types=[type_]
+        )
+
+    def verify_(self) -> None:
+        """Two numbers of 64 bits, an axis of the tensor."""
+        assert isinstance(self.source.type, ShapedType)
+        rank, axis = self.source.type.get_num_dims(), self.axis.value.data
+        if not 0 <= axis < rank:
+            raise VerifyException(f"krnl.keep: axis {axis} of a tensor of rank {rank}")
+        if shape_of(self.count) != (2,) or element_of(self.count) != i64:
+            raise VerifyException(f"krnl.keep: count is memref<2xi64>, found {self.count.type}")
 
 
 @irdl_op_definition

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
     f16,
     f32,
     f64,
+    i64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -146,8 +147,8 @@ class Kernel:
         return self.plus(a, self.index(offset)) if offset else a
 
     @contextmanager
-    def loops(self, sizes: Sequence[int]) -> Generator[Sequence[SSAValue]]:
-        """Loops over all places of a shape; gives the indices."""
+    def loops(self, sizes: Sequence[int | SSAValue]) -> Generator[Sequence[SSAValue]]:
+        """Loops over all places of a shape; gives the indices. A size may be an index that the run knows."""
         op, indices = self._begin(sizes, [])
         outside, self.block = self.block, op.body.block
         yield indices
@@ -155,8 +156,15 @@ class Kernel:
         self.block = outside
 
     @contextmanager
+    def when(self, condition: SSAValue) -> Generator[None]:
+        """What is added meanwhile is done where a truth value holds."""
+        turns = self.add(arith.IndexCastOp(self.add(arith.ExtUIOp(condition, i64)), INDEX))
+        with self.loops([turns]):
+            yield
+
+    @contextmanager
     def reducing(
-        self, sizes: Sequence[int], starts: Sequence[SSAValue]
+        self, sizes: Sequence[int | SSAValue], starts: Sequence[SSAValue]
     ) -> Generator[tuple[Sequence[SSAValue], Sequence[SSAValue], list[SSAValue]]]:
         """
         Loops that carry values from turn to turn.
@@ -173,7 +181,7 @@ class Kernel:
         results[:] = op.returned
 
     def _begin(
-        self, sizes: Sequence[int], starts: Sequence[SSAValue]
+        self, sizes: Sequence[int | SSAValue], starts: Sequence[SSAValue]
     ) -> tuple[IterateOp, Sequence[SSAValue]]:
         sizes = sizes or (1,)
         loops = DefineLoopsOp(len(sizes))

@@ -41,6 +41,9 @@ MOVES: set[type[Operation]] = set()
 TAKES_EMPTY: set[type[Operation]] = set()
 """Kinds of op that compute from tensors without elements too."""
 
+FINDS: set[type[Operation]] = set()
+"""Kinds of op whose results may have as many elements as a run finds."""
+
 
 def moves(
     *kinds: type[OpT],
@@ -112,6 +115,8 @@ class Lowering:
         self._buffers: dict[SSAValue, SSAValue] = {}
         self.made: set[SSAValue] = set()
         """Results of ops that have kernels."""
+        self.kept: dict[SSAValue, SSAValue] = {}
+        """Results of sizes that a run finds, and the tensors that are cut to them."""
         self._globals = 0
         self._place: Operation | None = None
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i64
@@ -13,6 +14,10 @@ from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.along_axis import Rows, is_before
 from xonnc.lowering.onnx_to_krnl.kernel import INDEX, Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.scalars import Scalar
+
+IsBefore: TypeAlias = Callable[[Scalar, Scalar], SSAValue]
+"""Writes whether what is at the first of two places, indices, comes before what is at the second."""
 
 
 def sorted_places(source: SSAValue, rows: Rows, element: Attribute, largest: bool, to: Lowering) -> SSAValue:
@@ -28,12 +33,15 @@ def sorted_places(source: SSAValue, rows: Rows, element: Attribute, largest: boo
     )
     held, read = kernel.buffers
     with kernel.loops([rows.before, rows.after]) as outer:
+
+        def is_sooner(a: Scalar, b: Scalar) -> SSAValue:
+            numbers = [kernel.read(read, [outer[0], at.value, outer[1]], element) for at in (a, b)]
+            return is_before(kernel, element, largest, *numbers)
+
         with kernel.loops([rows.size]) as (index,):
             start = kernel.add(arith.IndexCastOp(index, i64))
             kernel.store(start, held, [kernel.index(0), *outer, index])
-        with kernel.reducing([passes(rows.size)], [kernel.number(1, i64)]) as ((turn,), width, grown):
-            _merge(kernel, (held, read), (turn, width[0]), outer, rows, element, largest)
-            grown.append(kernel.add(arith.AddiOp(width[0], width[0])))
+        sort_places(kernel, held, outer, kernel.index(rows.size), rows.size, is_sooner)
     to.call("sort", kernel, [places], [source])
     return places
 
@@ -43,58 +51,42 @@ def passes(size: int) -> int:
     return max(size - 1, 0).bit_length()
 
 
-def _merge(
-    kernel: Kernel,
-    buffers: tuple[SSAValue, SSAValue],
-    at: tuple[SSAValue, SSAValue],
-    outer: Sequence[SSAValue],
-    rows: Rows,
-    element: Attribute,
-    largest: bool,
+def sort_places(
+    kernel: Kernel, held: SSAValue, outer: Sequence[SSAValue], size: SSAValue, most: int, is_before: IsBefore
 ) -> None:
-    """One pass over a row: neighbouring runs of a width become one each, from one half to the other."""
-    held, read = buffers
-    turn, width = at
-    one, zero, size = (kernel.number(each, i64) for each in (1, 0, rows.size))
-    parity = kernel.add(arith.AndIOp(kernel.add(arith.IndexCastOp(turn, i64)), one))
-    source = kernel.add(arith.IndexCastOp(parity, INDEX))
-    target = kernel.add(arith.IndexCastOp(kernel.add(arith.XOrIOp(parity, one)), INDEX))
-    last = kernel.number(rows.size - 1, i64)
+    """
+    Sorts the first `size` of i64[2, *outer, most], of which the first half holds places.
 
-    def least(a: SSAValue, b: SSAValue) -> SSAValue:
-        return kernel.add(arith.MinSIOp(a, b))
+    They are in the half `passes(most) % 2` then; what neither comes before the other stays in order.
+    """
+    zero, one = Scalar(kernel, kernel.number(0, i64)), Scalar(kernel, kernel.number(1, i64))
+    count = Scalar(kernel, size).to(i64)
+    with kernel.reducing([passes(most)], [one.value]) as ((turn,), carried, grown):
+        width = Scalar(kernel, carried[0])
+        parity = Scalar(kernel, turn).to(i64) & one
+        source, target = parity.to(INDEX).value, (one - parity).to(INDEX).value
 
-    def place_at(number: SSAValue) -> SSAValue:
-        index = kernel.add(arith.IndexCastOp(least(number, last), INDEX))
-        return kernel.load(held, [source, *outer, index])
+        def place_at(number: Scalar) -> Scalar:
+            index = number.at_most(count - 1).to(INDEX)
+            return Scalar(kernel, kernel.load(held, [source, *outer, index.value]))
 
-    with kernel.reducing([rows.size], [zero, zero, zero]) as ((index,), carried, results):
-        # `middle` is where the right run of a pair begins; both runs are read on from `left` and `right`.
-        left, right, middle = carried
-        place = kernel.add(arith.IndexCastOp(index, i64))
-        is_new = kernel.add(arith.CmpiOp(place, kernel.add(arith.AddiOp(middle, width)), "sge"))
-        is_first = kernel.add(arith.CmpiOp(place, zero, "eq"))
-        is_new = kernel.add(arith.OrIOp(is_new, is_first))
-        fresh = least(kernel.add(arith.AddiOp(place, width)), size)
-        left = kernel.add(arith.SelectOp(is_new, place, left))
-        right = kernel.add(arith.SelectOp(is_new, fresh, right))
-        middle = kernel.add(arith.SelectOp(is_new, fresh, middle))
-        end = least(kernel.add(arith.AddiOp(middle, width)), size)
-        a, b = place_at(left), place_at(right)
-        numbers = [
-            kernel.read(read, [outer[0], kernel.add(arith.IndexCastOp(each, INDEX)), outer[1]], element)
-            for each in (a, b)
-        ]
-        has_right = kernel.add(arith.CmpiOp(right, end, "slt"))
-        is_right = kernel.add(
-            arith.AndIOp(has_right, is_before(kernel, element, largest, numbers[1], numbers[0]))
-        )
-        no_left = kernel.add(arith.CmpiOp(left, middle, "sge"))
-        is_right = kernel.add(arith.OrIOp(is_right, no_left))
-        kernel.store(kernel.add(arith.SelectOp(is_right, b, a)), held, [target, *outer, index])
-        results.append(kernel.add(arith.SelectOp(is_right, left, kernel.add(arith.AddiOp(left, one)))))
-        results.append(kernel.add(arith.SelectOp(is_right, kernel.add(arith.AddiOp(right, one)), right)))
-        results.append(middle)
+        with kernel.reducing([size], [zero.value] * 3) as ((index,), runs, results):
+            # `middle` is where the right run of a pair begins; both runs are read on from `left` and `right`.
+            left, right, middle = (Scalar(kernel, each) for each in runs)
+            place = Scalar(kernel, index).to(i64)
+            is_new = (place >= middle + width) | place.equals(0)
+            fresh = (place + width).at_most(count)
+            left, right = is_new.choose(place, left), is_new.choose(fresh, right)
+            middle = is_new.choose(fresh, middle)
+            end = (middle + width).at_most(count)
+            a, b = place_at(left), place_at(right)
+            is_sooner = Scalar(kernel, is_before(b.to(INDEX), a.to(INDEX)))
+            is_right = ((right < end) & is_sooner) | (left >= middle)
+            kernel.store(is_right.choose(b, a).value, held, [target, *outer, index])
+            results.append(is_right.choose(left, left + 1).value)
+            results.append(is_right.choose(right + 1, right).value)
+            results.append(middle.value)
+        grown.append((width + width).value)
 
 
 @lowers(math.TopKOp)

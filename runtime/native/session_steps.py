@@ -215,9 +215,17 @@ def _has_element(call: _Call) -> Sequence[Held]:
     return [np.array(call.is_there(0) and call.held[0] is not None)]
 
 
+def _keep(call: _Call) -> Sequence[Held]:
+    """What a kernel has found, of the size that it tells behind."""
+    found, axis = call.array(0), call.setting("axis")
+    part = (slice(None),) * axis + (slice(0, call.integer(1, 0)),)
+    return [found[part].copy()]
+
+
 STEPS: Mapping[str, Callable[[_Call], Sequence[Held]]] = {
     "ConcatFromSequence": _concat,
     "If": _if,
+    "Keep": _keep,
     "Loop": _loop,
     "Optional": _optional,
     "OptionalGetElement": _element,

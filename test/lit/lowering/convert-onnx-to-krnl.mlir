@@ -66,3 +66,17 @@ func.func @bytes(%x: tensor<2x16xui8>) -> tensor<2x16xui8> {
   %4 = "onnx.QuantizeLinear"(%3, %s, %z) : (tensor<2x16xf32>, tensor<f32>, tensor<ui8>) -> tensor<2x16xui8>
   onnx.Return %4 : tensor<2x16xui8>
 }
+
+// -----
+
+// How many there are, the run tells: room for all, of which the session keeps some.
+// CHECK-LABEL: @found
+func.func @found(%x: tensor<2x3xf32>) -> tensor<2x?xi64> {
+  // CHECK:       funcName = "listed_0"
+  // CHECK:       funcName = "nonzero_1"
+  // CHECK-NEXT:  %[[MOST:.*]] = builtin.unrealized_conversion_cast %{{.*}} : memref<2x6xi64> to tensor<2x6xi64>
+  // CHECK-NEXT:  %[[Y:.*]] = "krnl.keep"(%[[MOST]], %{{.*}}) <{axis = 1 : i64}> : (tensor<2x6xi64>, memref<2xi64>) -> tensor<2x?xi64>
+  // CHECK-NEXT:  return %[[Y]]
+  %y = "onnx.NonZero"(%x) : (tensor<2x3xf32>) -> tensor<2x?xi64>
+  return %y : tensor<2x?xi64>
+}

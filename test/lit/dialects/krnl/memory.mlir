@@ -35,3 +35,11 @@ func.func @turned(%d: memref<8x4xf32>, %s: memref<4x8xf32>, %i: index, %j: index
   "krnl.transpose"(%d, %s, %i, %j, %j, %i) <{operandSegmentSizes = array<i32: 1, 1, 2, 2>, size = 4 : i64, strides = array<i64: 4, 8>}> : (memref<8x4xf32>, memref<4x8xf32>, index, index, index, index) -> ()
   return
 }
+
+// As many columns of three as there are.
+// CHECK-LABEL: @kept
+func.func @kept(%x: tensor<3x60xi64>, %n: memref<2xi64>) -> tensor<3x?xi64> {
+  // CHECK-NEXT: "krnl.keep"(%{{.*}}, %{{.*}}) <{axis = 1 : i64}> : (tensor<3x60xi64>, memref<2xi64>) -> tensor<3x?xi64>
+  %y = "krnl.keep"(%x, %n) <{axis = 1 : i64}> : (tensor<3x60xi64>, memref<2xi64>) -> tensor<3x?xi64>
+  return %y : tensor<3x?xi64>
+}

@@ -93,3 +93,19 @@ func.func @f(%d: memref<8x4xf32>, %s: memref<4x8xf32>, %i: index) {
   "krnl.transpose"(%d, %s, %i, %i, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 2>, size = 4 : i64, strides = array<i64: 4, 8>}> : (memref<8x4xf32>, memref<4x8xf32>, index, index, index) -> ()
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<3x60xi64>, %n: memref<2xi64>) {
+  // expected-error @+1 {{krnl.keep: axis 2 of a tensor of rank 2}}
+  %y = "krnl.keep"(%x, %n) <{axis = 2 : i64}> : (tensor<3x60xi64>, memref<2xi64>) -> tensor<3x?xi64>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x60xi64>, %n: memref<1xi64>) {
+  // expected-error @+1 {{krnl.keep: count is memref<2xi64>, found memref<1xi64>}}
+  %y = "krnl.keep"(%x, %n) <{axis = 1 : i64}> : (tensor<3x60xi64>, memref<1xi64>) -> tensor<3x?xi64>
+  return
+}

@@ -1,4 +1,4 @@
-"""Operators that keep some elements, as many as the model says."""
+"""Operators that keep some elements: as many as the model says, or as there are."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import ml_dtypes
 import numpy as np
 import pytest
-from native_nodes import Node, check
+from native_nodes import Node, check, opened
 
 from xonnc.errors import XonncError
 from xonnc.native import compile_native
@@ -31,6 +31,7 @@ def nodes() -> Iterator[Node]:
 @pytest.mark.parametrize("node", list(nodes()), ids=str)
 def test_native_nodes_give_what_the_reference_gives(node: Node):
     check(node)
+    check(node, opened(node))
 
 
 @pytest.mark.parametrize("kept", [0, 1, 4])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import numpy.typing as npt
 import onnx.parser
@@ -9,10 +11,11 @@ import pytest
 
 from xonnc.errors import XonncError
 from xonnc.formats.native.program import Body, Place, Port, Program, SessionStep, Value
-from xonnc.native import compile_native
+from xonnc.native import compile_native, load_native
 from xonnc.runtime.native.session import Executable, Instance, Session
 
 HEAD = '<ir_version: 10, opset_import: ["" : 21]>\n'
+X12 = np.eye(3, 4, dtype=np.float32)
 X = np.arange(-3, 3, dtype=np.float32).reshape(2, 3)
 
 
@@ -209,3 +212,26 @@ def test_a_body_is_not_given_another_shape_than_its_code_is_for():
     message = r"choice: its body is given float32\[2, 3\], the model says float32\[3\]"
     with pytest.raises(XonncError, match=message):
         instance.run({"c": np.array(True), "x": x})
+
+
+FINDS = """
+model (float[3,4] x) => (int64[2,n] y, int64[2,n] z) {
+  y = NonZero(x)
+  w = Relu(x)
+  z = NonZero(w)
+}
+"""
+
+
+def test_what_is_found_is_cut_to_what_there_is(tmp_path: Path):
+    session = session_of(FINDS)
+    for shift in (0, 3, -9):
+        x = np.arange(12, dtype=np.float32).reshape(3, 4) - 5 + shift
+        first, second = session.run(None, {"x": x})
+        np.testing.assert_array_equal(numbers(first), np.nonzero(x))
+        np.testing.assert_array_equal(numbers(second), np.nonzero(x > 0))
+    assert session.host_calls() == []
+    assert [line.what for line in session.report() if line.where == "session"] == ["Keep"] * 2
+    session.save(tmp_path)
+    loaded = load_native(tmp_path)
+    np.testing.assert_array_equal(numbers(loaded.run(["y"], {"x": X12})[0]), np.nonzero(X12))
