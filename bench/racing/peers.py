@@ -89,7 +89,7 @@ def _open_openvino(task: Task) -> Run:
 PEERS = {
     peer.name: peer
     for peer in (
-        Peer(OURS, ["xonnc"], _open_xonnc, keeps=True),
+        Peer(OURS, ["xonnc.native"], _open_xonnc, keeps=True),
         Peer(ANCHOR, ["onnxruntime"], _open_onnxruntime),
         Peer("openvino", ["openvino"], _open_openvino),
         Peer("iree", ["iree.compiler.api", "iree.runtime"], open_iree, keeps=True),
