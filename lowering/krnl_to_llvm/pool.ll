@@ -1,10 +1,13 @@
 ; Threads that share out the turns of kernels (spec/cpu-performance.md §4, Threads).
 ;
-; A step is published as one number: the step's own number above, BIAS and the parts that nobody has taken yet
-; below. Who subtracts 1 and finds more than BIAS has taken a part, and the step cannot end before it is done.
-; Who finishes the last part does the steps that are for one thread and publishes the next. So nobody waits for
-; a thread that the system has put aside, unless it has a part. Without parts to take, threads look out for
-; some time, then sleep.
+; A step is published as one number: the step's own number from bit 32 on, from bit 16 on the parts that were
+; taken from the end, below BIAS and the parts that nobody has taken yet. Who subtracts 1 and finds more than
+; BIAS has taken a part, and the step cannot end before it is done. Who finishes the last part does the steps
+; that are for one thread and publishes the next. So nobody waits for a thread that the system has put aside,
+; unless it has a part. Without parts to take, threads look out for some time, then sleep.
+;
+; Every other thread takes parts from the end, so that two threads do the same parts of a step in each run, and
+; find weights in the caches of their own cores.
 
 %step = type { ptr, i64, i64, i64 } ; function, turns, turns of a part, parts (0: for one thread)
 
@@ -86,10 +89,11 @@ over:
   ret void
 }
 
-; Takes a part and does it; gives the number of the step if there was none to take, else -1.
-define internal i64 @pool_take() {
-  %claim = atomicrmw sub ptr @pool_claim, i64 1 acq_rel
-  %low = and i64 %claim, 4294967295
+; Takes a part and does it; gives the number of the step if there was none to take, else -1. %taken is what is
+; added to what was published: -1, or 65535 to take from the end.
+define internal i64 @pool_take(i64 %taken) {
+  %claim = atomicrmw add ptr @pool_claim, i64 %taken acq_rel
+  %low = and i64 %claim, 65535
   %left = sub i64 %low, BIAS
   %is_mine = icmp sgt i64 %left, 0
   br i1 %is_mine, label %work, label %none
@@ -108,7 +112,14 @@ work:
   %turns = load i64, ptr %turns_at
   %size = load i64, ptr %size_at
   %parts = load i64, ptr %parts_at
-  %part = sub i64 %parts, %left
+  %shifted = lshr i64 %claim, 16
+  %behind = and i64 %shifted, 65535
+  %before_left = sub i64 %parts, %left
+  %ahead = sub i64 %before_left, %behind
+  %above_behind = sub i64 %parts, %behind
+  %from_end = sub i64 %above_behind, 1
+  %is_ahead = icmp slt i64 %taken, 0
+  %part = select i1 %is_ahead, i64 %ahead, i64 %from_end
   %first = mul i64 %part, %size
   %beyond = add i64 %first, %size
   %fits = icmp slt i64 %beyond, %turns
@@ -128,9 +139,10 @@ done:
 
 ; What a thread does from its start to its end.
 define internal ptr @pool_thread(ptr %argument) {
+  %taken = ptrtoint ptr %argument to i64
   br label %take
 take:
-  %number = call i64 @pool_take()
+  %number = call i64 @pool_take(i64 %taken)
   %has_worked = icmp eq i64 %number, -1
   br i1 %has_worked, label %take, label %idle
 idle:
@@ -182,7 +194,7 @@ check:
   %is_over = icmp ne i32 %over, 0
   br i1 %is_over, label %done, label %take
 take:
-  %number = call i64 @pool_take()
+  %number = call i64 @pool_take(i64 -1)
   %has_worked = icmp eq i64 %number, -1
   br i1 %has_worked, label %check, label %look
 look:
@@ -220,7 +232,11 @@ head:
   br i1 %is_over, label %done, label %make
 make:
   %handle = getelementptr ptr, ptr @pool_handles, i64 %id
-  %error = call i32 @pthread_create(ptr %handle, ptr null, ptr @pool_thread, ptr null)
+  %odd = and i64 %id, 1
+  %end = shl i64 %odd, 16
+  %taken = sub i64 %end, 1
+  %argument = inttoptr i64 %taken to ptr
+  %error = call i32 @pthread_create(ptr %handle, ptr null, ptr @pool_thread, ptr %argument)
   %is_bad = icmp ne i32 %error, 0
   br i1 %is_bad, label %done, label %made
 made:

@@ -13,8 +13,8 @@ TEXT = Path(__file__).with_name("pool.ll")
 SPINS = 20_000
 """How often a thread looks for a next run before it sleeps: about a millisecond."""
 
-BIAS = 1 << 20
-"""More than there are threads, so that no number of parts left falls below zero."""
+BIAS = 1 << 15
+"""More than there are threads, so that no number of parts left falls below zero; half of 16 bits."""
 
 PARTS = 4
 """Parts of a step for each thread: those that are held up leave the rest to others."""

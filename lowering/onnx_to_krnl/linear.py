@@ -184,15 +184,25 @@ def _packed(
 FEW_ROWS_SUMS = 12
 """Vectors of sums of a product with few rows: as many as hide how long a multiplication takes."""
 
+LEAST_SUMS = 4
+"""Vectors of sums that are enough where B comes from the second cache, which gives one in a cycle."""
+
+SHARED_BYTES = 1 << 17
+"""Size of B from which on products with few rows are shared out: more than is in the first cache."""
+
 
 def gemm_tile(to: Lowering, element: Attribute, sizes: tuple[int, int, int]) -> tuple[int, int]:
     """Rows and columns of the tile that fills the registers: few of the one leave room for the other."""
     lanes = to.target.vector_bytes // size_of(element)
     rows, vectors = to.target.gemm_tile
-    m, n, _ = sizes
+    m, n, k = sizes
     needed = -(-n // lanes)
     if m * vectors < min(FEW_ROWS_SUMS, rows * vectors):
-        return m, min(FEW_ROWS_SUMS // m, to.target.registers // 2, needed) * lanes
+        most = min(FEW_ROWS_SUMS // m, to.target.registers // 2, needed)
+        panels = -(-needed // most)
+        is_shared = n * k * size_of(element) >= SHARED_BYTES and needed >= 2 * LEAST_SUMS
+        # An even number of panels of one width, so that two threads have the same to do.
+        return m, -(-needed // (panels + panels % 2)) * lanes if is_shared else most * lanes
     wanted = min(vectors, needed)
     return rows * vectors // wanted if wanted < vectors else rows, wanted * lanes
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from ctypes import addressof, c_char
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from time import perf_counter
+from types import TracebackType
 from typing import TypeGuard
 
 import numpy as np
@@ -331,7 +331,7 @@ class Session:
     def __init__(self, compile_for: Compile) -> None:
         self._compile = compile_for
         self._lock = Lock()
-        with _in_memory():
+        with _IN_MEMORY:
             self._template = Instance(compile_for({}, {}))
         self._instances: OrderedDict[_Key, Instance] = OrderedDict()
         self._steered = 0
@@ -364,7 +364,7 @@ class Session:
             if name not in known:
                 raise XonncError(f"no output '{name}'{near(name, known)}; there are {', '.join(known)}")
         checked = check_feeds(self.inputs, feeds)
-        with self._lock, _in_memory():
+        with self._lock, _IN_MEMORY:
             results = self._instance(checked).run(checked)
         if names is None:
             return results
@@ -437,13 +437,20 @@ class Session:
         return [line.what for line in self.report() if line.where == "host"]
 
 
-@contextmanager
-def _in_memory() -> Generator[None]:
+class _InMemory:
     """Where arrays are made that may not fit."""
-    try:
-        yield
-    except MemoryError as error:
-        raise XonncError(f"there is not enough memory: {error}") from error
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, MemoryError):
+            raise XonncError(f"there is not enough memory: {error}") from error
+
+
+_IN_MEMORY = _InMemory()
 
 
 def check_feeds(ports: Sequence[Port], feeds: Mapping[str, object]) -> dict[str, Held]:
@@ -489,6 +496,9 @@ def _is_list(given: object) -> TypeGuard[Sequence[object]]:
 
 
 def _array(given: object) -> Array | None:
+    # What is one already first, since looking for the others takes as long as small layers.
+    if type(given) is np.ndarray:
+        return given
     return (
         np.asarray(given) if isinstance(given, np.ndarray | np.generic | int | float | bool | list) else None
     )

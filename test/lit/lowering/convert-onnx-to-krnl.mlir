@@ -37,6 +37,22 @@ func.func @product(%a: tensor<16x8xf32>, %b: tensor<8x96xf32>) -> tensor<16x96xf
 
 // -----
 
+// A row times a matrix that is more than a first cache holds: two panels, for two threads. What is less is one.
+// CHECK-LABEL: @row
+// CHECK:         krnl.gemm
+// CHECK-SAME:    k = 512
+// CHECK-SAME:    tile = array<i64: 1, 64>
+// CHECK:         krnl.gemm
+// CHECK-SAME:    k = 128
+// CHECK-SAME:    tile = array<i64: 1, 128>
+func.func @row(%a: tensor<1x512xf32>, %b: tensor<512x128xf32>, %c: tensor<128x128xf32>) -> tensor<1x128xf32> {
+  %0 = "onnx.MatMul"(%a, %b) : (tensor<1x512xf32>, tensor<512x128xf32>) -> tensor<1x128xf32>
+  %1 = "onnx.MatMul"(%0, %c) : (tensor<1x128xf32>, tensor<128x128xf32>) -> tensor<1x128xf32>
+  onnx.Return %1 : tensor<1x128xf32>
+}
+
+// -----
+
 // What has a dynamic size stays.
 // CHECK-LABEL: @dynamic
 // CHECK:         "onnx.Relu"

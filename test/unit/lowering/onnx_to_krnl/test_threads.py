@@ -13,7 +13,8 @@ from onnx import numpy_helper
 from onnx import parser as onnx_parser
 
 from xonnc.errors import XonncError
-from xonnc.lowering.krnl_to_llvm.pool import pool_text
+from xonnc.lowering.krnl_to_llvm.pool import SMALLEST, pool_text
+from xonnc.lowering.native_program import KernelCall
 from xonnc.native import compile_native
 from xonnc.runtime.native.jit import Code, machine_code
 from xonnc.runtime.native.session import Session
@@ -74,6 +75,42 @@ def test_threads_that_have_hardly_begun_end_too():
     for _ in range(200):
         Code(code, {"run_0": None}, 4)
     assert len(list(TASKS.iterdir())) == before
+
+
+COUNTING = """
+    define void @run_0_step_{place}(ptr %table, i64 %first, i64 %last) {{
+      %start = getelementptr i64, ptr %table, i64 {start}
+      br label %head
+    head:
+      %at = phi i64 [ %first, %0 ], [ %next, %turn ]
+      %more = icmp slt i64 %at, %last
+      br i1 %more, label %turn, label %done
+    turn:
+      %cell = getelementptr i64, ptr %start, i64 %at
+      %old = load i64, ptr %cell
+      %new = add i64 %old, 1
+      store i64 %new, ptr %cell
+      %next = add i64 %at, 1
+      br label %head
+    done:
+      ret void
+    }}
+"""
+"""A step that counts how often each of its turns was done."""
+
+
+@pytest.mark.parametrize("threads", [2, 3, 8])
+def test_each_turn_is_done_once_in_a_run(threads: int):
+    turns, runs = (1, 2, 7, 64, 1001), 300
+    row = [KernelCall("count", [], count, SMALLEST) for count in turns]
+    steps = [COUNTING.format(place=place, start=1024 * place) for place in range(len(turns))]
+    text = "\n".join([pool_text([("run_0", row)], threads), *steps])
+    code = Code(machine_code(text), {"run_0": None}, threads)
+    counts = np.zeros((len(turns), 1024), np.int64)
+    for _ in range(runs):
+        code.entries["run_0"](counts.ctypes.data)
+    for place, count in enumerate(turns):
+        assert counts[place].tolist() == [runs] * count + [0] * (1024 - count)
 
 
 @pytest.mark.parametrize("threads", [0, 257])
