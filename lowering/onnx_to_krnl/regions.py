@@ -1,0 +1,250 @@
+"""Regions of interest of images brought to one size: RoiAlign, MaxRoiPool."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+
+from xdsl.dialects.builtin import i64
+from xdsl.ir import Attribute, SSAValue
+
+from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.ops.nn import MaxRoiPoolOp
+from xonnc.dialects.onnx.ops.object_detection import RoiAlignOp, RoiAlignV10Op
+from xonnc.lowering.onnx_to_krnl.checks import check_indices, checked, index_in
+from xonnc.lowering.onnx_to_krnl.counts import tell
+from xonnc.lowering.onnx_to_krnl.elements import wide
+from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
+from xonnc.lowering.onnx_to_krnl.scales import read_as
+
+MOST_SAMPLES = 1 << 14
+"""Samples of a cell along one axis; images have no more pixels."""
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """A region along one axis: where it begins, how large its cells are, and how many samples each has."""
+
+    start: Scalar
+    size: Scalar
+    samples: Scalar
+
+    def place(self, cell: SSAValue, sample: SSAValue) -> Scalar:
+        """Where a sample of a cell is."""
+        kind = self.size.type
+        number, part, share = (
+            Scalar(self.size.kernel, each).to(kind) for each in (cell, sample, self.samples.value)
+        )
+        return self.start + number * self.size + (part + 0.5) * self.size / share
+
+
+@dataclass(frozen=True)
+class _Regions:
+    """How regions lie in images; a row of them holds x1, y1, x2, y2."""
+
+    count: int
+    element: Attribute
+    number: Attribute
+    scale: float
+    cells: tuple[int, int]
+    samples: int
+    """Of each cell along an axis; 0 is one a pixel."""
+    is_half_pixel: bool
+
+    def along(self, kernel: Kernel, held: SSAValue, roi: SSAValue, axis: int) -> _Cells:
+        """The cells of a region along y (0) or x (1)."""
+        start, end = (
+            read_as(kernel, held, [roi, kernel.index(place)], self.element, self.number) * self.scale
+            - (0.5 if self.is_half_pixel else 0.0)
+            for place in (1 - axis, 3 - axis)
+        )
+        length = end - start
+        if not self.is_half_pixel:
+            length = (length > 1.0).choose(length, 1.0)
+        size = length / float(self.cells[axis])
+        samples = Scalar(kernel, kernel.index(self.samples))
+        if self.samples <= 0:
+            samples = size.ceil().between(0.0, MOST_SAMPLES + 1.0).to(INDEX)
+        return _Cells(start, size, samples)
+
+
+@lowers(RoiAlignOp, RoiAlignV10Op)
+def roi_align(op: RoiAlignOp | RoiAlignV10Op, to: Lowering) -> str | None:
+    """The mean, or the largest, of samples between the pixels of each cell of a region."""
+    shape, out = to.shape(op.X), to.shape(op.Y)
+    element = to.element(op.X)
+    regions = _Regions(
+        out[0],
+        to.element(op.rois),
+        wide(element),
+        float(op.spatial_scale.value.data),
+        (out[2], out[3]),
+        op.sampling_ratio.value.data,
+        isinstance(op, RoiAlignOp) and op.coordinate_transformation_mode.data == "half_pixel",
+    )
+    operands = op.X, op.rois, op.batch_indices
+    buffers = [to.buffer(value) for value in operands]
+    check_indices(op, op.batch_indices, [shape[0]], 0, to)
+    if regions.samples <= 0:
+        _check_samples(op, regions, buffers[1], to)
+    types = [buffer_type(to.shape(value), to.element(value)) for value in operands]
+    kernel = Kernel([buffer_type(out, element), *types])
+    target, source, held, images = kernel.buffers
+    with kernel.loops([out[0]]) as (roi,):
+        image = index_in(kernel, kernel.load(images, [roi]), shape[0])
+        rows, columns = (regions.along(kernel, held, roi, axis) for axis in range(2))
+        with kernel.loops(out[1:]) as (channel, row, column):
+            plane = _Plane(kernel, source, element, (image, channel), shape[2:])
+            made = plane.pooled(rows, columns, (row, column), op.mode.data == "max")
+            kernel.write(made.value, target, [roi, channel, row, column], element)
+    to.call("roialign", kernel, [to.result(op.Y)], buffers)
+    return None
+
+
+def _check_samples(op: RoiAlignOp | RoiAlignV10Op, regions: _Regions, rois: SSAValue, to: Lowering) -> None:
+    """Has a run fail if a region is so large that its cells have too many samples."""
+    message = f"a region has {{}} samples a cell along an axis; at most {MOST_SAMPLES} are taken"
+    cell = checked(op, 0, MOST_SAMPLES, message, to)
+    kernel = Kernel([buffer_type([2], i64), buffer_type([regions.count, 4], regions.element)])
+    out, held = kernel.buffers
+    with kernel.reducing([regions.count], [kernel.number(0, i64)]) as ((roi,), carried, results):
+        most = Scalar(kernel, carried[0])
+        for axis in range(2):
+            most = most.at_least(regions.along(kernel, held, roi, axis).samples.to(i64))
+        results.append(most.value)
+    tell(kernel, results[0], out)
+    to.call("samples", kernel, [cell], [rois])
+
+
+@dataclass(frozen=True)
+class _Tap:
+    """The pixels on both sides of a place on an axis, how much of each there is, and whether it is inside."""
+
+    pixels: tuple[Scalar, Scalar]
+    shares: tuple[Scalar, Scalar]
+    is_inside: Scalar
+
+
+def _tap(place: Scalar, size: int) -> _Tap:
+    is_inside = (place >= -1.0) & (place <= float(size))
+    place = place.at_least(0.0).at_most(float(size - 1))
+    low = place.to(INDEX).between(0, size - 1)
+    share = place - low.to(place.type)
+    return _Tap((low, (low + 1).at_most(size - 1)), (1.0 - share, share), is_inside)
+
+
+@dataclass(frozen=True)
+class _Plane:
+    """One channel of an image, `[image, channel]` of a buffer, of `sizes` pixels."""
+
+    kernel: Kernel
+    source: SSAValue
+    element: Attribute
+    at: tuple[SSAValue, SSAValue]
+    sizes: Sequence[int]
+
+    def pooled(self, rows: _Cells, columns: _Cells, cell: tuple[SSAValue, SSAValue], is_max: bool) -> Scalar:
+        """What the samples of a cell are together."""
+        kernel, number = self.kernel, rows.size.type
+        first = kernel.number(-inf if is_max else 0.0, number)
+        with kernel.reducing([rows.samples.value], [first]) as ((y,), held, ends):
+            row = _tap(rows.place(cell[0], y), self.sizes[0])
+            with kernel.reducing([columns.samples.value], [held[0]]) as ((x,), carried, results):
+                column = _tap(columns.place(cell[1], x), self.sizes[1])
+                total = Scalar(kernel, carried[0])
+                results.append(self._with(total, row, column, is_max).value)
+            ends.append(results[0])
+        made, count = Scalar(kernel, ends[0]), rows.samples * columns.samples
+        if is_max:
+            return (count > 0).choose(made, 0.0)
+        return made / count.at_least(1).to(number)
+
+    def _with(self, total: Scalar, row: _Tap, column: _Tap, is_max: bool) -> Scalar:
+        parts: list[Scalar] = []
+        is_inside = row.is_inside & column.is_inside
+        for y, height in zip(row.pixels, row.shares, strict=True):
+            for x, width in zip(column.pixels, column.shares, strict=True):
+                pixel = self.kernel.read(self.source, [*self.at, y.value, x.value], self.element)
+                parts.append(Scalar(self.kernel, pixel) * (height * width))
+        if is_max:
+            largest = parts[0].at_least(parts[1]).at_least(parts[2].at_least(parts[3]))
+            return total.at_least(is_inside.choose(largest, 0.0))
+        return total + is_inside.choose(parts[0] + parts[1] + parts[2] + parts[3], 0.0)
+
+
+@lowers(MaxRoiPoolOp)
+def max_roi_pool(op: MaxRoiPoolOp, to: Lowering) -> str | None:
+    """The largest pixel of each cell of a region, its corners rounded to pixels; 0 where there is none."""
+    shape, out = to.shape(op.X), to.shape(op.Y)
+    element, kind = to.element(op.X), to.element(op.rois)
+    number = wide(element)
+    scale, cells = float(op.spatial_scale.value.data), values_of(op.pooled_shape) or ()
+    images = to.allocate([out[0]], i64)
+    _check_images(op, images, shape[0], to)
+    kernel = Kernel(
+        [
+            buffer_type(out, element),
+            buffer_type(shape, element),
+            buffer_type([out[0], 5], kind),
+            buffer_type([out[0]], i64),
+        ]
+    )
+    target, source, rois, numbers = kernel.buffers
+    with kernel.loops([out[0]]) as (roi,):
+        image = index_in(kernel, kernel.load(numbers, [roi]), shape[0], wraps=False)
+        corners = [
+            _rounded(read_as(kernel, rois, [roi, kernel.index(place)], kind, number) * scale)
+            for place in range(1, 5)
+        ]
+        with kernel.loops(out[1:]) as (channel, row, column):
+            spans: list[tuple[Scalar, Scalar]] = []
+            for axis, cell in enumerate((row, column)):
+                start, end = corners[1 - axis], corners[3 - axis]
+                size = (end - start + 1).at_least(1).to(number) / float(cells[axis])
+                place = Scalar(kernel, cell).to(number)
+                first = (place * size).floor().to(i64) + start
+                behind = ((place + 1.0) * size).ceil().to(i64) + start
+                spans.append((first.between(0, shape[2 + axis]), behind.between(0, shape[2 + axis])))
+            counts = [(behind - first).at_least(0).to(INDEX) for first, behind in spans]
+            with kernel.reducing([count.value for count in counts], [kernel.number(-inf, number)]) as (
+                steps,
+                held,
+                results,
+            ):
+                at = [
+                    (first.to(INDEX) + Scalar(kernel, step)).value
+                    for (first, _), step in zip(spans, steps, strict=True)
+                ]
+                pixel = Scalar(kernel, kernel.read(source, [image, channel, *at], element))
+                results.append(Scalar(kernel, held[0]).at_least(pixel).value)
+            has_pixels = (counts[0] > 0) & (counts[1] > 0)
+            made = has_pixels.choose(Scalar(kernel, results[0]), 0.0)
+            kernel.write(made.value, target, [roi, channel, row, column], element)
+    to.call("maxroipool", kernel, [to.result(op.Y)], [to.buffer(op.X), to.buffer(op.rois), images])
+    return None
+
+
+def _rounded(number: Scalar) -> Scalar:
+    """The nearest integer, of two the one farther from 0."""
+    is_below = number < 0.0
+    return is_below.choose((number - 0.5).ceil(), (number + 0.5).floor()).to(i64)
+
+
+def _check_images(op: MaxRoiPoolOp, images: SSAValue, count: int, to: Lowering) -> None:
+    """The images that regions are of, their first numbers; a run fails if there is no such image."""
+    (rows, _), kind = to.shape(op.rois), to.element(op.rois)
+    cell = checked(op, 0, count - 1, f"a region is of image {{}}, of {count} images", to)
+    kernel = Kernel([buffer_type([rows], i64), buffer_type([2], i64), buffer_type([rows, 5], kind)])
+    out, ends, rois = kernel.buffers
+    zero = kernel.number(0, i64)
+    with kernel.reducing([rows], [zero, zero]) as ((roi,), held, results):
+        image = read_as(kernel, rois, [roi, kernel.index(0)], kind, wide(kind)).to(i64)
+        kernel.store(image.value, out, [roi])
+        results.append(Scalar(kernel, held[0]).at_most(image).value)
+        results.append(Scalar(kernel, held[1]).at_least(image).value)
+    for place, value in enumerate(results):
+        kernel.store(value, ends, [kernel.index(place)])
+    to.call("images", kernel, [images, cell], [to.buffer(op.rois)])
