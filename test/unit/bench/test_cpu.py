@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,11 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from bench.cpu import conclude, page
-from bench.kernels import CASES, model_of, table
+from bench.kernels import CASES, Found, model_of, table
+from bench.kernels import line as line_of_kernel
 from bench.racing.feeds import feeds_for, write_feeds
 from bench.racing.figures import pace
+from bench.racing.peak import bytes_a_second, products_a_second
 from bench.racing.peers import ANCHOR, OURS, Peer
 from bench.racing.race import Row
 from bench.racing.runs import Run, Task
@@ -105,7 +108,21 @@ def test_kernels_are_models_and_lines_of_a_table() -> None:
     assert [len(model_of(case).graph.node) for case in CASES[:1]] == [1]
     case = CASES[0]
     row = Row(case.name, 1.0, paces={ANCHOR: pace([[2e-3]], [[2e-3]]), OURS: pace([[1e-3]], [[2e-3]])})
-    text = table([(case, row), (CASES[1], Row(CASES[1].name, 1.0, failures={OURS: "differs"}))])
-    assert "1000.0 us, onnxruntime    2000.0 us,  0.50 (0.50)    151 GFLOP/s 100%" in text
-    assert "differs" in text
-    assert text.endswith("geometric mean of minima 0.500")
+    found = Found(case, row, 5e-4)
+    assert line_of_kernel(found).endswith(
+        "1000.0 us, onnxruntime    2000.0 us,  0.50 (0.50)  151 GFLOP/s  50%"
+    )
+    moved = Found(replace(case, work=0, numbers=1_000_000), row, 1e-4)
+    other = Found(CASES[1], Row(CASES[1].name, 1.0, failures={OURS: "differs"}), 1.0)
+    assert "differs" in line_of_kernel(other)
+    lines = table([found, moved, other]).splitlines()
+    assert lines[2] == f"| {case.name} | 1000.0 | 2000.0 | 0.50 (0.50) | 151 GFLOP/s | 50% |"
+    assert lines[3].endswith("| 4 GB/s | 10% |")
+    assert lines[4] == f"| {CASES[1].name} | differs |" + "  |" * 4
+
+
+def test_peaks_are_measured_by_loops_that_run() -> None:
+    assert products_a_second(1) > 1e8
+    assert bytes_a_second(1 << 16, 2, writes=True) > 1e8
+    assert bytes_a_second(1 << 16, 1, writes=False) > 1e8
+    assert CASES[0].bound(1) > 0

@@ -1,0 +1,174 @@
+"""
+What this processor can do at most: products and sums, and bytes moved, by loops of a few instructions.
+
+Times of kernels are held against these (spec/cpu-performance.md §4), at the size of what they read and write.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from threading import Barrier
+
+import numpy as np
+
+from xonnc.native import processor_of
+from xonnc.runtime.native.jit import Code, machine_code
+from xonnc.runtime.native.session import aligned_empty
+
+SUMS = 20
+"""Sums at once: enough to hide how long an instruction takes, few enough for registers."""
+
+MOST_SUMS = 12
+"""The same where a processor has 16 registers."""
+
+AT_ONCE = 8
+"""Vectors that a turn of a loop moves."""
+
+SECONDS, TRIES = 0.004, 9
+"""How long a loop runs, and how often: the fastest counts."""
+
+ENDS = """
+define void @{name}(ptr %table) {{
+  %count = load i64, ptr %table
+  %source_at = getelementptr i64, ptr %table, i64 1
+  %source = load ptr, ptr %source_at
+  %target_at = getelementptr i64, ptr %table, i64 2
+  %target = load ptr, ptr %target_at
+  %size_at = getelementptr i64, ptr %table, i64 3
+  %size = load i64, ptr %size_at
+{body}
+  ret void
+}}
+"""
+
+
+def _products(vector: str, sums: int) -> str:
+    """`count` turns of `sums` vectors multiplied and added each."""
+    phis = [f"%s{i} = phi {vector} [ %first, %0 ], [ %r{i}, %turn ]" for i in range(sums)]
+    steps = [
+        f"%r{i} = call {vector} @llvm.fma({vector} %s{i}, {vector} %factor, {vector} %first)"
+        for i in range(sums)
+    ]
+    stores = [
+        f"%p{i} = getelementptr {vector}, ptr %target, i64 {i}\n  store {vector} %r{i}, ptr %p{i}"
+        for i in range(sums)
+    ]
+    lines = [
+        f"%factor = load {vector}, ptr %source",
+        f"%second = getelementptr {vector}, ptr %source, i64 1",
+        f"%first = load {vector}, ptr %second",
+        "br label %turn",
+        "turn:",
+        "%at = phi i64 [ 0, %0 ], [ %next, %turn ]",
+        *phis,
+        *steps,
+        "%next = add i64 %at, 1",
+        "%more = icmp slt i64 %next, %count",
+        "br i1 %more, label %turn, label %done",
+        "done:",
+        *stores,
+    ]
+    return ENDS.format(name="products", body="\n".join(f"  {line}" for line in lines))
+
+
+def _moves(name: str, vector: str, moved: Sequence[str]) -> str:
+    """`count` times over `size` bytes, of which each turn moves some vectors, as `moved` says of one."""
+    lines = [
+        "br label %pass",
+        "pass:",
+        "%number = phi i64 [ 0, %0 ], [ %following, %passed ]",
+        "br label %turn",
+        "turn:",
+        "%at = phi i64 [ 0, %pass ], [ %next, %turn ]",
+        "%from = getelementptr i8, ptr %source, i64 %at",
+        "%to = getelementptr i8, ptr %target, i64 %at",
+        *(line.format(i=i) for i in range(AT_ONCE) for line in moved),
+        f"%end = getelementptr {vector}, ptr null, i64 {AT_ONCE}",
+        "%step = ptrtoint ptr %end to i64",
+        "%next = add i64 %at, %step",
+        "%more = icmp slt i64 %next, %size",
+        "br i1 %more, label %turn, label %passed",
+        "passed:",
+        "%following = add i64 %number, 1",
+        "%again = icmp slt i64 %following, %count",
+        "br i1 %again, label %pass, label %done",
+        "done:",
+    ]
+    return ENDS.format(name=name, body="\n".join(f"  {line}" for line in lines))
+
+
+@cache
+def _code() -> tuple[Code, int, int]:
+    """The loops, floats in a vector, and sums at once."""
+    processor = processor_of("cpu")
+    lanes = processor.vector_bytes // 4
+    sums = SUMS if processor.registers >= 32 else MOST_SUMS
+    vector = f"<{lanes} x float>"
+    read = [
+        f"%a{{i}} = getelementptr {vector}, ptr %from, i64 {{i}}",
+        f"%v{{i}} = load volatile {vector}, ptr %a{{i}}",
+    ]
+    write = [
+        f"%b{{i}} = getelementptr {vector}, ptr %to, i64 {{i}}",
+        f"store volatile {vector} %v{{i}}, ptr %b{{i}}",
+    ]
+    texts = [
+        f"declare {vector} @llvm.fma.v{lanes}f32({vector}, {vector}, {vector})",
+        _products(vector, sums).replace("@llvm.fma(", f"@llvm.fma.v{lanes}f32("),
+        _moves("reading", vector, read),
+        _moves("copying", vector, [*read, *write]),
+    ]
+    names = {"products": None, "reading": None, "copying": None}
+    return Code(machine_code("\n".join(texts)), names), lanes, sums
+
+
+@cache
+def products_a_second(threads: int) -> float:
+    """Multiplications and additions of f32 in a second."""
+    code, lanes, sums = _code()
+    return _fastest(code.entries["products"], 4096, 2 * lanes * sums, threads)
+
+
+@cache
+def bytes_a_second(size: int, threads: int, *, writes: bool) -> float:
+    """Bytes read and written in a second by loops over `size` bytes: half of them copied, or all read."""
+    code, lanes, _ = _code()
+    turn = 4 * lanes * AT_ONCE
+    parts = 2 * threads if writes else threads
+    held = max(1, size // parts // turn) * turn
+    entry = code.entries["copying" if writes else "reading"]
+    return _fastest(entry, held, 2 * held if writes else held, threads)
+
+
+def _fastest(entry: Callable[[int], None], held: int, work: float, threads: int) -> float:
+    """Work a second of all threads together; each has memory of its own, `held` bytes to read and write."""
+    barrier = Barrier(threads)
+
+    def one(_: int) -> float:
+        source, target = aligned_empty(held), aligned_empty(held)
+        source[:] = 0
+        target[:] = 0
+        table = np.asarray([1, source.ctypes.data, target.ctypes.data, held], np.int64)
+        count = 1
+        while _seconds(entry, table, count) < SECONDS:
+            count *= 2
+        best = 0.0
+        for _ in range(TRIES):
+            barrier.wait()
+            best = max(best, work * count / _seconds(entry, table, count))
+        return best
+
+    with ThreadPoolExecutor(threads) as pool:
+        return sum(pool.map(one, range(threads)))
+
+
+def _seconds(
+    entry: Callable[[int], None], table: np.ndarray[tuple[int], np.dtype[np.int64]], count: int
+) -> float:
+    table[0] = count
+    begun = time.perf_counter()
+    entry(table.ctypes.data)
+    return time.perf_counter() - begun
