@@ -43,6 +43,16 @@ class Bounds:
     message: str
 
 
+def _done_by_session(operator: str) -> str:
+    match operator:
+        case "Keep":
+            return "the number of elements is for the run to find, and its result is cut"
+        case "Seed":
+            return "draws other numbers in each run (a seed would say which), which are seeded"
+        case _:
+            return f"{operator} is run"
+
+
 @dataclass(frozen=True)
 class Layout:
     """Where everything lies."""
@@ -70,7 +80,7 @@ def require_whole(program: Program, what: str) -> None:
         if isinstance(step, HostStep)
     ]
     reasons += [
-        f"{step.node or step.operator}: {step.operator} is run by the session, which is Python"
+        f"{step.node or step.operator}: {_done_by_session(step.operator)} by the session, which is Python"
         for step in program.every_step()
         if isinstance(step, SessionStep)
     ]

@@ -21,7 +21,7 @@ from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.hints import isa
 
-from xonnc.dialects.krnl.memory import CallOp, GlobalOp, KeepOp
+from xonnc.dialects.krnl.memory import CallOp, GlobalOp, KeepOp, SeedOp
 from xonnc.dialects.krnl.types import is_buffer
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.locations import node_name
@@ -190,6 +190,11 @@ def _read(op: Operation, reading: _Reading) -> None:
         case KeepOp():
             reading.end_row()
             _read_keep(op, reading)
+        case SeedOp():
+            reading.end_row()
+            made = reading.value(op.result, _value(Place.ARENA, op.result.type))
+            reading.program.steps.append(SessionStep("Seed", node_name(op) or "", {}, [], [made]))
+            reading.touched.append([made])
         case _ if type(op) in SESSION_OPS:
             reading.end_row()
             _read_session(op, reading)

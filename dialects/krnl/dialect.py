@@ -24,6 +24,7 @@ from xonnc.dialects.krnl.memory import (
     LoadOp,
     MemcpyOp,
     MemsetOp,
+    SeedOp,
     StoreOp,
     TransposeOp,
 )
@@ -53,6 +54,7 @@ KRNL = Dialect(
         ParallelOp,
         PermuteOp,
         RemainderOp,
+        SeedOp,
         StoredOp,
         StoreOp,
         ToOddOp,

@@ -382,6 +382,29 @@ class KeepOp(IRDLOperation):
 
 
 @irdl_op_definition
+class SeedOp(IRDLOperation):
+    """
+    A number that is another one in each run.
+
+    ```mlir
+    %s = "krnl.seed"() : () -> memref<1xi64>
+    ```
+    """
+
+    name = "krnl.seed"
+
+    result = result_def(MemRefType)
+
+    def __init__(self):
+        super().__init__(result_types=[MemRefType(i64, [1])])
+
+    def verify_(self) -> None:
+        """One number of 64 bits."""
+        if shape_of(self.result) != (1,) or element_of(self.result) != i64:
+            raise VerifyException(f"krnl.seed gives memref<1xi64>, found {self.result.type}")
+
+
+@irdl_op_definition
 class EntryPointOp(IRDLOperation):
     """
     Says which function is the model.

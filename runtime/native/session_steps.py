@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from secrets import randbits
 from typing import TypeAlias
 
 import numpy as np
@@ -222,6 +223,11 @@ def _keep(call: _Call) -> Sequence[Held]:
     return [found[part].copy()]
 
 
+def _seed(call: _Call) -> Sequence[Held]:
+    """A number to draw others from."""
+    return [np.array([randbits(32)], np.int64)]
+
+
 STEPS: Mapping[str, Callable[[_Call], Sequence[Held]]] = {
     "ConcatFromSequence": _concat,
     "If": _if,
@@ -231,6 +237,7 @@ STEPS: Mapping[str, Callable[[_Call], Sequence[Held]]] = {
     "OptionalGetElement": _element,
     "OptionalHasElement": _has_element,
     "Scan": _scan,
+    "Seed": _seed,
     "SequenceAt": _at,
     "SequenceConstruct": _construct,
     "SequenceEmpty": _empty,

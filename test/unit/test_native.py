@@ -191,11 +191,14 @@ def test_a_body_on_the_host_has_its_constants():
 
 
 def test_what_has_no_kernel_is_reported():
-    model = model_of([helper.make_node("RandomUniformLike", ["x"], ["y"], name="dice")], [4])
+    node = helper.make_node("StringNormalizer", ["x"], ["y"], name="words", case_change_action="UPPER")
+    model = model_of([node], [4])
+    for port in (*model.graph.input, *model.graph.output):
+        port.type.tensor_type.elem_type = onnx.TensorProto.STRING
     session = compile_native(model)
-    session.run(None, {"x": floats(4)})
+    session.run(None, {"x": np.array(["a", "b", "c", "d"], np.object_)})
     line = session.report()[0]
-    assert (line.where, line.what, line.node) == ("host", "RandomUniformLike", "dice")
+    assert (line.where, line.what, line.node) == ("host", "StringNormalizer", "words")
     assert line.reason == "no kernel for this operator yet"
 
 

@@ -43,3 +43,10 @@ func.func @kept(%x: tensor<3x60xi64>, %n: memref<2xi64>) -> tensor<3x?xi64> {
   %y = "krnl.keep"(%x, %n) <{axis = 1 : i64}> : (tensor<3x60xi64>, memref<2xi64>) -> tensor<3x?xi64>
   return %y : tensor<3x?xi64>
 }
+
+// CHECK-LABEL: @drawn
+func.func @drawn() -> memref<1xi64> {
+  // CHECK-NEXT: "krnl.seed"() : () -> memref<1xi64>
+  %s = "krnl.seed"() : () -> memref<1xi64>
+  return %s : memref<1xi64>
+}

@@ -109,3 +109,11 @@ func.func @f(%x: tensor<3x60xi64>, %n: memref<1xi64>) {
   %y = "krnl.keep"(%x, %n) <{axis = 1 : i64}> : (tensor<3x60xi64>, memref<1xi64>) -> tensor<3x?xi64>
   return
 }
+
+// -----
+
+func.func @f() {
+  // expected-error @+1 {{krnl.seed gives memref<1xi64>, found memref<2xi64>}}
+  %s = "krnl.seed"() : () -> memref<2xi64>
+  return
+}
