@@ -160,6 +160,10 @@ for _kinds, _reduction in (
 TAKES_EMPTY.update(REDUCTIONS)
 
 
+LEAST_COLUMNS, MOST_COLUMNS = 16, 256
+"""Results that are computed at once where elements side by side belong to different ones."""
+
+
 @dataclass(frozen=True)
 class Reduced:
     """A tensor with neighbouring axes taken together, those that are reduced and those that are kept."""
@@ -176,6 +180,12 @@ class Reduced:
     def reduced(self) -> list[int]:
         """Sizes of what is reduced."""
         return [size for size, (_, is_reduced) in zip(self.sizes, self.groups, strict=True) if is_reduced]
+
+    @property
+    def is_in_columns(self) -> bool:
+        """Whether elements side by side belong to different results."""
+        is_kept_last = bool(self.groups) and not self.groups[-1][1]
+        return is_kept_last and self.sizes[-1] >= LEAST_COLUMNS and prod(self.reduced) > 1
 
     def places(self, outer: Sequence[SSAValue], inner: Sequence[SSAValue]) -> list[SSAValue]:
         """Indices into the tensor."""
@@ -205,6 +215,14 @@ def reduce_(op: Operation, to: Lowering) -> str | None:
         return None
     whole = reduced_along(shape, axes)
     kernel = Kernel([buffer_type(whole.kept or [1], element), buffer_type(whole.sizes, element)])
+    is_in_columns = whole.is_in_columns and wide(element) == element and element != i1
+    (_reduce_columns if is_in_columns else _reduce_rows)(kernel, kind, whole, element)
+    to.call(kind.name, kernel, [to.result(op.results[0])], [to.buffer(value)])
+    return None
+
+
+def _reduce_rows(kernel: Kernel, kind: Reduction, whole: Reduced, element: Attribute) -> None:
+    """For each element of the result, all that it is made of."""
     out, source = kernel.buffers
     with kernel.loops(whole.kept) as outer:
         with kernel.reducing(whole.reduced, [kind.start(kernel, element)]) as (inner, held, results):
@@ -212,8 +230,34 @@ def reduce_(op: Operation, to: Lowering) -> str | None:
             results.append(kind.both(kernel, element, held[0], kind.each(kernel, number)))
         total = kind.mean(kernel, element, kind.whole(kernel, results[0]), prod(whole.reduced))
         kernel.write(total, out, outer, element)
-    to.call(kind.name, kernel, [to.result(op.results[0])], [to.buffer(value)])
-    return None
+
+
+def _reduce_columns(kernel: Kernel, kind: Reduction, whole: Reduced, element: Attribute) -> None:
+    """
+    Row after row brought together with the result, some columns at a time, which stay in the cache.
+
+    So elements that lie side by side are read, in vectors.
+    """
+    out, source = kernel.buffers
+    *before, columns = whole.kept
+    width = max(size for size in range(1, min(columns, MOST_COLUMNS) + 1) if columns % size == 0)
+    width = width if width >= LEAST_COLUMNS else columns
+    with kernel.loops([*before, columns // width]) as (*outer, block):
+
+        def place(column: SSAValue) -> list[SSAValue]:
+            return [*outer, kernel.plus(kernel.scaled(block, width), column)]
+
+        with kernel.loops([width]) as (column,):
+            kernel.store(kind.start(kernel, element), out, place(column))
+        with kernel.loops([*whole.reduced, width]) as (*inner, column):
+            kept = place(column)
+            number = kind.each(kernel, kernel.load(source, whole.places(kept, inner)))
+            kernel.store(kind.both(kernel, element, kernel.load(out, kept), number), out, kept)
+        if kind.is_mean or kind.is_of_floats:
+            with kernel.loops([width]) as (column,):
+                total = kind.whole(kernel, kernel.load(out, place(column)))
+                total = kind.mean(kernel, element, total, prod(whole.reduced))
+                kernel.store(total, out, place(column))
 
 
 @lowers(reduction.ReduceLogSumExpOp, reduction.ReduceLogSumExpV13Op)

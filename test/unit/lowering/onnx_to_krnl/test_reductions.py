@@ -48,10 +48,36 @@ def nodes() -> Iterator[Node]:
     for operator in ("ReduceSum", "ReduceProd", "ReduceL2", "ReduceLogSumExp"):
         yield Node(operator, [none, np.array([1], np.int64)], constant=[1])
     yield Node("ReduceSum", [numbers("float32", 2, 3), np.zeros(0, np.int64)], {"noop_with_empty_axes": 1})
+    yield from in_columns()
     for operator in ("Softmax", "LogSoftmax"):
         for axis in (0, -1):
             half = numbers("float16", 5, 11)
             yield Node(operator, [half], {"axis": axis}, rtol=1e-2)
+
+
+def in_columns() -> Iterator[Node]:
+    """Of elements side by side each belongs to another result: a prime number of them, many, and few."""
+    for shape, axes in (
+        ((5, 17), [0]),
+        ((3, 600), [0]),
+        ((2, 3, 4, 20), [0, 2]),
+        ((4, 7, 16), [1]),
+        ((9, 3), [0]),
+    ):
+        along = np.array(axes, np.int64)
+        for operator in ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2"):
+            yield Node(
+                operator, [numbers("float32", *shape), along], {"keepdims": 0}, constant=[1], rtol=2e-5
+            )
+        yield Node("ReduceProd", [numbers("float64", *shape), along], constant=[1], rtol=1e-6)
+        yield Node("ReduceMean", [numbers("int64", *shape), along], constant=[1])
+        yield Node("ReduceMax", [numbers("int8", *shape), along], constant=[1])
+        yield Node("ReduceMax", [numbers("float16", *shape), along], constant=[1])
+        yield Node("ReduceMax", [RANDOM.random(shape) < 0.2, along], constant=[1], opset=20)
+        special = numbers("float32", *shape)
+        special[0, ..., 1], special[-1, ..., 2], special[0, ..., 0] = np.nan, np.inf, -np.inf
+        yield Node("ReduceMin", [special, along], constant=[1])
+        yield Node("ReduceMax", [special, along], constant=[1])
 
 
 def of_integers() -> Iterator[Node]:
