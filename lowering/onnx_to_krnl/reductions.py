@@ -232,6 +232,12 @@ def _reduce_rows(kernel: Kernel, kind: Reduction, whole: Reduced, element: Attri
         kernel.write(total, out, outer, element)
 
 
+def columns_at_once(columns: int) -> int:
+    """How many of them: a share, or all if there is none of a good size."""
+    width = max(size for size in range(1, min(columns, MOST_COLUMNS) + 1) if columns % size == 0)
+    return width if width >= LEAST_COLUMNS else columns
+
+
 def _reduce_columns(kernel: Kernel, kind: Reduction, whole: Reduced, element: Attribute) -> None:
     """
     Row after row brought together with the result, some columns at a time, which stay in the cache.
@@ -240,8 +246,7 @@ def _reduce_columns(kernel: Kernel, kind: Reduction, whole: Reduced, element: At
     """
     out, source = kernel.buffers
     *before, columns = whole.kept
-    width = max(size for size in range(1, min(columns, MOST_COLUMNS) + 1) if columns % size == 0)
-    width = width if width >= LEAST_COLUMNS else columns
+    width = columns_at_once(columns)
     with kernel.loops([*before, columns // width]) as (*outer, block):
 
         def place(column: SSAValue) -> list[SSAValue]:
@@ -360,9 +365,12 @@ def softmax(op: Softmax, to: Lowering) -> str | None:
     # Before opset 13 all axes from `axis` on are one.
     sizes = [prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])]
     sizes = [sizes[0], sizes[1] * sizes[2], 1] if is_flat else sizes
+    is_log = isinstance(op, onnx.LogSoftmaxOp | onnx.LogSoftmaxV11Op)
+    if number == element and sizes[1] > 1 and sizes[2] >= LEAST_COLUMNS:
+        _softmax_of_columns(op, sizes, is_log, to)
+        return None
     kernel = Kernel([buffer_type(sizes, element)] * 2)
     out, source = kernel.buffers
-    is_log = isinstance(op, onnx.LogSoftmaxOp | onnx.LogSoftmaxV11Op)
     with kernel.loops([sizes[0], sizes[2]]) as (before, after):
         with kernel.reducing([sizes[1]], [kernel.number(-inf, number)]) as (inner, held, results):
             x = kernel.read(source, [before, inner[0], after], element)
@@ -393,6 +401,51 @@ def softmax(op: Softmax, to: Lowering) -> str | None:
             )
     to.call("logsoftmax" if is_log else "softmax", kernel, [to.result(op.output)], [to.buffer(op.input)])
     return None
+
+
+def _softmax_of_columns(op: Softmax, sizes: Sequence[int], is_log: bool, to: Lowering) -> None:
+    """Row after row, some columns at a time, so that elements side by side are read, in vectors."""
+    element = to.element(op.input)
+    count, rows, columns = sizes
+    kernel = Kernel(
+        [buffer_type(each, element) for each in (sizes, [count, columns], [count, columns], sizes)]
+    )
+    out, largest, totals, source = kernel.buffers
+    width = columns_at_once(columns)
+    with kernel.loops([count, columns // width]) as (before, block):
+
+        def at(column: SSAValue) -> list[SSAValue]:
+            return [before, kernel.plus(kernel.scaled(block, width), column)]
+
+        with kernel.loops([width]) as (column,):
+            kernel.store(kernel.number(-inf, element), largest, at(column))
+            kernel.store(kernel.number(0.0, element), totals, at(column))
+        with kernel.loops([rows, width]) as (row, column):
+            place = at(column)
+            x = kernel.load(source, [before, row, place[1]])
+            kernel.store(
+                kernel.add(arith.MaximumfOp(kernel.load(largest, place), x, NUMBERS)), largest, place
+            )
+        with kernel.loops([rows, width]) as (row, column):
+            place = at(column)
+            x = kernel.load(source, [before, row, place[1]])
+            x = kernel.add(arith.SubfOp(x, kernel.load(largest, place)))
+            power = kernel.add(math.ExpOp(x, QUICK))
+            kernel.store(x if is_log else power, out, [before, row, place[1]])
+            kernel.store(kernel.add(arith.AddfOp(kernel.load(totals, place), power)), totals, place)
+        with kernel.loops([width]) as (column,):
+            total = kernel.load(totals, at(column))
+            one = kernel.number(1.0, element)
+            whole = kernel.add(math.LogOp(total) if is_log else arith.DivfOp(one, total))
+            kernel.store(whole, totals, at(column))
+        with kernel.loops([rows, width]) as (row, column):
+            place = at(column)
+            x, total = kernel.load(out, [before, row, place[1]]), kernel.load(totals, place)
+            made = kernel.add((arith.SubfOp if is_log else arith.MulfOp)(x, total))
+            kernel.store(made, out, [before, row, place[1]])
+    scratch = [to.allocate([count, columns], element) for _ in range(2)]
+    name = "logsoftmax" if is_log else "softmax"
+    to.call(name, kernel, [to.result(op.output), *scratch], [to.buffer(op.input)])
 
 
 @lowers(nn.LayerNormalizationOp)

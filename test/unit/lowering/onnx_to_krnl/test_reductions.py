@@ -53,6 +53,11 @@ def nodes() -> Iterator[Node]:
         for axis in (0, -1):
             half = numbers("float16", 5, 11)
             yield Node(operator, [half], {"axis": axis}, rtol=1e-2)
+        for shape, axis in (((5, 17), 0), ((3, 600), 0), ((2, 7, 4, 9), 1), ((2, 3, 16), -2)):
+            special = numbers("float32", *shape)
+            special[0, ..., 1], special[-1, ..., 2], special[0, ..., 0] = np.nan, np.inf, -np.inf
+            for x in (numbers("float64", *shape), numbers("float32", *shape), special):
+                yield Node(operator, [x], {"axis": axis}, rtol=2e-5)
 
 
 def in_columns() -> Iterator[Node]:
