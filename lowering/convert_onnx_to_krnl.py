@@ -137,15 +137,20 @@ Reasons = dict[Operation, str]
 
 @dataclass(frozen=True)
 class ConvertOnnxToKrnl(ModulePass):
-    """Lowers ONNX operators to kernels of loops, and calls them on buffers."""
+    """
+    Lowers ONNX operators to kernels of loops, and calls them on buffers.
+
+    With `unsafe`, nothing tells of indices that are out of range.
+    """
 
     name = "convert-onnx-to-krnl"
 
     processor: str = "avx512"
+    unsafe: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Lowers every function that is a model."""
-        lower_module(op, load_cpu(self.processor), DisposablePool.of(ctx))
+        lower_module(op, load_cpu(self.processor), DisposablePool.of(ctx), unsafe=self.unsafe)
 
 
 def has_kernel(op: Operation) -> bool:
@@ -154,15 +159,20 @@ def has_kernel(op: Operation) -> bool:
 
 
 def lower_module(
-    module: ModuleOp, target: CpuTarget, pool: DisposablePool, packings: Packings | None = None
+    module: ModuleOp,
+    target: CpuTarget,
+    pool: DisposablePool,
+    packings: Packings | None = None,
+    unsafe: bool = False,
 ) -> Reasons:
     """
     Lowers the functions of a module, the kernels behind them; gives the ops that stay, and why.
 
-    Constants that were laid out before, for other shapes of the same model, are in `packings`.
+    Constants that were laid out before, for other shapes of the same model, are in `packings`. `unsafe`
+    leaves out what looks for indices out of range.
     """
     reasons: Reasons = {}
-    to = Lowering(target, pool, _in_rows, packings or Packings())
+    to = Lowering(target, pool, _in_rows, packings or Packings(), not unsafe)
     for function in [each for each in module.ops if isinstance(each, FuncOp) and each.body.blocks]:
         reasons |= _lower(function.body.block, to)
     for kernel in to.kernels.values():

@@ -122,7 +122,7 @@ COMMON = (
     PeerFlag("disable-krnl-op-fusion", "common", "none, kernels take in what is element-wise always"),
     PeerFlag("disable-quantization-zero-point", "common", "none, zero points are heeded always"),
     PeerFlag("enable-krnl-buffer-reuse", "common", "none needed, tensors share memory always"),
-    PeerFlag("enable-safe-code-gen", "common", "none needed, indices are checked always"),
+    PeerFlag("enable-safe-code-gen", "common", "none needed, indices are checked unless `--unsafe` is given"),
     PeerFlag(
         "shapeInformationUB", "common", "`--shapeInformation` fixes sizes; there are no bounds", "SHAPES"
     ),
@@ -353,7 +353,9 @@ DRIVER = (
     PeerFlag("profile-ir-with-sig", "onnx-mlir", PROBES, "LEVEL"),
     PeerFlag("opt-report", "onnx-mlir", "`--stats` tells which rules fired", "Parallel|Simd"),
     PeerFlag("enable-timing", "onnx-mlir", "`--timing`: the time of each pass", by=PASSES),
-    PeerFlag("enable-bound-check", "onnx-mlir", "none needed, indices are checked always"),
+    PeerFlag(
+        "enable-bound-check", "onnx-mlir", "none needed, indices are checked unless `--unsafe` is given"
+    ),
     PeerFlag(
         "append-decoding-strategy",
         "onnx-mlir",

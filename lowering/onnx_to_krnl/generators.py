@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from xdsl.dialects import arith, math
@@ -34,15 +35,8 @@ def range_(op: generator.RangeOp, to: Lowering) -> str | None:
     """`start + i delta`; a run whose limit asks for another count fails."""
     (count,), element = to.shape(op.output), to.element(op.output)
     operands = [to.buffer(value) for value in (op.start, op.limit, op.delta)]
-    cell = checked(op, count, count, f"gives {{}} elements, the model says {count}", to)
-    kernel = Kernel([buffer_type([2], i64), *[buffer_type([], element)] * 3])
-    out, *numbers = kernel.buffers
-    start, limit, delta = (_double(kernel, kernel.read(each, [], element), element) for each in numbers)
-    steps = kernel.add(arith.DivfOp(kernel.add(arith.SubfOp(limit, start)), delta))
-    whole = kernel.add(arith.MaximumfOp(kernel.add(math.CeilOp(steps)), kernel.number(0, f64)))
-    for place in range(2):
-        kernel.store(kernel.add(arith.FPToSIOp(whole, i64)), out, [kernel.index(place)])
-    to.call("rangecount", kernel, [cell], operands)
+    if to.is_checked:
+        _check_count(op, operands, count, element, to)
     kernel = Kernel([buffer_type([count], element), buffer_type([], element), buffer_type([], element)])
     target, *numbers = kernel.buffers
     start, delta = (kernel.read(each, [], element) for each in numbers)
@@ -57,6 +51,21 @@ def range_(op: generator.RangeOp, to: Lowering) -> str | None:
         kernel.write(made, target, [index], element)
     to.call("range", kernel, [to.result(op.output)], [operands[0], operands[2]])
     return None
+
+
+def _check_count(
+    op: generator.RangeOp, operands: Sequence[SSAValue], count: int, element: Attribute, to: Lowering
+) -> None:
+    """Has a run fail whose limit asks for another count."""
+    cell = checked(op, count, count, f"gives {{}} elements, the model says {count}", to)
+    kernel = Kernel([buffer_type([2], i64), *[buffer_type([], element)] * 3])
+    out, *numbers = kernel.buffers
+    start, limit, delta = (_double(kernel, kernel.read(each, [], element), element) for each in numbers)
+    steps = kernel.add(arith.DivfOp(kernel.add(arith.SubfOp(limit, start)), delta))
+    whole = kernel.add(arith.MaximumfOp(kernel.add(math.CeilOp(steps)), kernel.number(0, f64)))
+    for place in range(2):
+        kernel.store(kernel.add(arith.FPToSIOp(whole, i64)), out, [kernel.index(place)])
+    to.call("rangecount", kernel, [cell], operands)
 
 
 def _double(kernel: Kernel, number: SSAValue, element: Attribute) -> SSAValue:

@@ -92,10 +92,13 @@ class Lowering:
         pool: DisposablePool,
         unblock: Callable[[SSAValue, Lowering], SSAValue],
         packings: Packings,
+        is_checked: bool = True,
     ) -> None:
         """`unblock` brings images of blocks of channels, or of bytes, into rows; gives the buffer."""
         self._unblock = unblock
         self.target = target
+        self.is_checked = is_checked
+        """Whether a run ends where a number that only it knows is out of bounds (`checks.py`)."""
         self.pool = pool
         self._packings = packings
         self.kernels: dict[str, FuncOp] = {}

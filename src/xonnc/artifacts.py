@@ -66,6 +66,7 @@ def compile_artifact(
     *,
     prefix: str = "model",
     no_malloc: bool = False,
+    unsafe: bool = False,
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     signature: Signature | None = None,
     watch: Watcher = nobody,
@@ -75,10 +76,10 @@ def compile_artifact(
 
     `target` is `cpu`, this processor, or a kind (`avx2`), which this one need not be; C source is for any.
     What the files define begins with `prefix`. C source made with `no_malloc` has its memory in static
-    arrays. Inputs with dynamic sizes need `input_shapes`, by their names, or a `signature`, by their places.
-    `watch` is shown the module after each stage of `STAGES` but the last, and may raise to stop there. Raises
-    `RefusalError` with every operator that has no native code, `XonncError` for a name or suffix that does
-    not fit.
+    arrays. `unsafe` leaves out the checks of indices and counts. Inputs with dynamic sizes need
+    `input_shapes`, by their names, or a `signature`, by their places. `watch` is shown the module after each
+    stage of `STAGES` but the last, and may raise to stop there. Raises `RefusalError` with every operator
+    that has no native code, `XonncError` for a name or suffix that does not fit.
     """
     path = Path(output)
     if path.suffix not in SUFFIXES:
@@ -99,7 +100,7 @@ def compile_artifact(
     require_sizes(module)
     write_out(module, context, lambda op: not has_kernel(op))
     watch("simplified", module)
-    program, rows, kernels = lowered(module, processor, context, watch)
+    program, rows, kernels = lowered(module, processor, context, watch, unsafe=unsafe)
     require_whole(program, path.name)
     layout = layout_of(program)
     steps: Steps = [(f"{prefix}_{name}", row) for name, row in rows]

@@ -61,6 +61,7 @@ def compile_native(
     *,
     cache: bool = True,
     profile: bool = False,
+    unsafe: bool = False,
 ) -> Session:
     """
     Compiles the model in a file or in memory for this processor, in this process.
@@ -68,14 +69,15 @@ def compile_native(
     `target` is `cpu`, or a kind of processor (`avx2`) that this one is. Operators without a kernel run
     through the ONNX reference evaluator, which `Session.report` shows. A run is shared out among `threads`
     threads. With `cache`, what was compiled before is read from disk (`xonnc.runtime.native.cache`). With
-    `profile`, each kernel is a step, which `Session.profile` tells the time of. Raises `XonncError` for a
-    file that is no model.
+    `profile`, each kernel is a step, which `Session.profile` tells the time of. `unsafe` leaves out the
+    checks of indices and counts: a run goes on where one is out of range, what it gives then is not defined.
+    Raises `XonncError` for a file that is no model.
     """
     processor = processor_of(target)
     if not 1 <= threads <= MOST_THREADS:
         raise XonncError(f"threads: {threads}; 1 to {MOST_THREADS} can share a run")
 
-    return Session(_Compiler(model, processor, threads, profile, open_cache() if cache else None))
+    return Session(_Compiler(model, processor, threads, profile, unsafe, open_cache() if cache else None))
 
 
 class _Compiler:
@@ -92,12 +94,14 @@ class _Compiler:
         processor: CpuTarget,
         threads: int,
         profile: bool,
+        unsafe: bool,
         cache: Cache | None,
     ) -> None:
         self._model = model
         self._processor = processor
         self._threads = threads
         self._profile = profile
+        self._unsafe = unsafe
         self._cache = cache
         self._packings = Packings()
         self._digest = None if cache is None else _digest(model)
@@ -106,7 +110,7 @@ class _Compiler:
     def __call__(self, shapes: Shapes, values: Values) -> Executable:
         if self._cache is None or self._digest is None:
             return _loaded(self._compiled(shapes, values), self._threads)
-        options = f"{self._processor.name} {self._threads} {self._profile}"
+        options = f"{self._processor.name} {self._threads} {self._profile} {self._unsafe}"
         key = _key(self._digest, shapes, values, options)
         found = self._cache.get(key)
         if found is None:
@@ -122,7 +126,7 @@ class _Compiler:
             context = new_context()
             set_input_values(module, values, DisposablePool.of(context))
             Simplify().apply(context, module)
-        return _compiled(module, self._processor, self._threads, self._profile, self._packings)
+        return _compiled(module, self._processor, self._threads, self._profile, self._packings, self._unsafe)
 
     @cached_property
     def _simplified(self) -> ModuleOp:
@@ -184,13 +188,18 @@ def executable(module: ModuleOp, processor: CpuTarget, threads: int = 1) -> Exec
 
 
 def _compiled(
-    module: ModuleOp, processor: CpuTarget, threads: int, profile: bool, packings: Packings
+    module: ModuleOp,
+    processor: CpuTarget,
+    threads: int,
+    profile: bool,
+    packings: Packings,
+    unsafe: bool = False,
 ) -> Stored:
     context = new_context()
     require_sizes(module)
     write_out(module, context, lambda op: not has_kernel(op))
     steering = steering_inputs(module)
-    program, steps, kernels = lowered(module, processor, context, packings=packings)
+    program, steps, kernels = lowered(module, processor, context, packings=packings, unsafe=unsafe)
     if profile:
         steps = one_by_one(program, steps)
     if not steps:
@@ -235,12 +244,13 @@ def lowered(
     context: Context,
     watch: Watcher = nobody,
     packings: Packings | None = None,
+    unsafe: bool = False,
 ) -> tuple[Program, Steps, Sequence[FuncOp]]:
     """A module as a program, the functions of its native steps, and the kernels; `watch` sees the krnl."""
     with without_cycle_collection():
         if apply_rules(module, context, FORMS, pass_name="convert-onnx-to-krnl").fired:
             infer_shapes(module)
-        reasons = lower_module(module, processor, DisposablePool.of(context), packings)
+        reasons = lower_module(module, processor, DisposablePool.of(context), packings, unsafe)
     watch("krnl", module)
     program, steps = read_program(module, reasons)
     return program, steps, [op for op in module.ops if isinstance(op, FuncOp)][1:]

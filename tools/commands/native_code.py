@@ -41,6 +41,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="C source whose memory is in static arrays; the caller has the weights",
     )
     group.add_argument(
+        "--unsafe", action="store_true", help="no checks of indices and counts that only a run knows"
+    )
+    group.add_argument(
         "--input-shape",
         type=named_shape,
         action="append",
@@ -58,8 +61,8 @@ def is_for_cpu(args: argparse.Namespace) -> bool:
     is_code = args.output is not None and args.output.suffix in SUFFIXES
     is_text = args.stop_after is not None and args.target in targets
     if not is_code and args.target not in targets:
-        if args.no_malloc or args.input_shape:
-            option = "--no-malloc" if args.no_malloc else "--input-shape"
+        given = {"--no-malloc": args.no_malloc, "--unsafe": args.unsafe, "--input-shape": args.input_shape}
+        for option in [name for name, value in given.items() if value]:
             raise XonncError(f"{option} is for native code: -o model{' or -o model'.join(SUFFIXES)}")
         return False
     if not is_code and not is_text and args.output is not None:
@@ -89,6 +92,7 @@ def run(args: argparse.Namespace) -> int:
                 args.target or "cpu",
                 prefix=args.prefix,
                 no_malloc=args.no_malloc,
+                unsafe=args.unsafe,
                 input_shapes=dict(args.input_shape) or None,
                 watch=stages.watcher(args, STAGES, output, step),
             )

@@ -54,6 +54,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of a package: what its parts for the CPU run by (default: %(default)s)",
     )
     parser.add_argument("--profile", action="store_true", help="of a model: tell how long each kernel takes")
+    parser.add_argument(
+        "--unsafe",
+        action="store_true",
+        help="of a model: no checks of indices and counts that only a run knows",
+    )
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing on success")
 
@@ -65,9 +70,10 @@ def run(args: argparse.Namespace) -> int:
     begun = time.perf_counter()
     model = None
     if args.package.suffix in MODELS:
-        model = CompiledModel(args.package, args.target or "cpu", args.profile)
-    elif args.profile:
-        raise XonncError(f"{args.package}: --profile is for models ({', '.join(MODELS)})")
+        model = CompiledModel(args.package, args.target or "cpu", args.profile, args.unsafe)
+    elif args.profile or args.unsafe:
+        option = "--profile" if args.profile else "--unsafe"
+        raise XonncError(f"{args.package}: {option} is for models ({', '.join(MODELS)})")
     package = model or load_package(args.package, args.target, args.mode, args.cpu)
     inputs = named_files(args.input, list(package.inputs), f"{args.package}: input")
     files = named_files(args.output, list(package.outputs), f"{args.package}: output")

@@ -1,5 +1,6 @@
 // RUN: onnx-opt %s --convert-onnx-to-krnl --split-input-file | filecheck %s
 // RUN: onnx-opt %s --convert-onnx-to-krnl="processor=avx2" --split-input-file | filecheck %s --check-prefix=AVX2
+// RUN: onnx-opt %s --convert-onnx-to-krnl="unsafe=true" --split-input-file | filecheck %s --check-prefix=UNSAFE
 
 // Functions of numbers become one kernel; the axis along which nothing is broadcast is a loop of its own,
 // whose turns may run in parts.
@@ -95,4 +96,19 @@ func.func @found(%x: tensor<2x3xf32>) -> tensor<2x?xi64> {
   // CHECK-NEXT:  return %[[Y]]
   %y = "onnx.NonZero"(%x) : (tensor<2x3xf32>) -> tensor<2x?xi64>
   return %y : tensor<2x?xi64>
+}
+
+// -----
+
+// Indices are looked at by a kernel of its own, which has the run fail; or not.
+// CHECK-LABEL:  func.func @looked_up
+// CHECK:         memref.alloc() {krnl.check = {least = -5 : i64, message = "onnx.Gather: index {} is out of range: axis 0 has 5 elements", most = 4 : i64}}
+// CHECK:         funcName = "bounds_0"
+// CHECK:         funcName = "gather_1"
+// UNSAFE-LABEL: func.func @looked_up
+// UNSAFE-NOT:    bounds
+// UNSAFE:        funcName = "gather_0"
+func.func @looked_up(%x: tensor<5xf32>, %i: tensor<3xi64>) -> tensor<3xf32> {
+  %y = "onnx.Gather"(%x, %i) {axis = 0 : si64} : (tensor<5xf32>, tensor<3xi64>) -> tensor<3xf32>
+  return %y : tensor<3xf32>
 }
