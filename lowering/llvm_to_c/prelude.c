@@ -5,9 +5,66 @@
 #if defined(__GNUC__)
 #define XONNC_ALIAS __attribute__((may_alias))
 #define XONNC_MAYBE_UNUSED __attribute__((unused))
+#define XONNC_INLINE __attribute__((always_inline, unused)) static inline
+#define XONNC_KERNEL __attribute__((noinline)) static
 #else
 #define XONNC_ALIAS
 #define XONNC_MAYBE_UNUSED
+#define XONNC_INLINE static inline
+#define XONNC_KERNEL static
+#endif
+
+/* A loop whose body fills the registers; several turns of it at a time would not fit. */
+#if defined(__GNUC__) && __GNUC__ >= 8 && !defined(__clang__)
+#define XONNC_ROLLED _Pragma("GCC unroll 1")
+#else
+#define XONNC_ROLLED
+#endif
+
+/* Bytes of the longest vectors that compiler and processor have; 0: none, all is done number by number. */
+#ifndef XONNC_VECTOR_BYTES
+#if !defined(__GNUC__)
+#define XONNC_VECTOR_BYTES 0
+#elif defined(__AVX512F__)
+#define XONNC_VECTOR_BYTES 64
+#elif defined(__AVX__)
+#define XONNC_VECTOR_BYTES 32
+#elif defined(__SSE2__) || defined(__ARM_NEON) || defined(__VSX__) || defined(__wasm_simd128__)
+#define XONNC_VECTOR_BYTES 16
+#else
+#define XONNC_VECTOR_BYTES 0
+#endif
+#endif
+
+#if XONNC_VECTOR_BYTES && defined(__has_builtin)
+#if __has_builtin(__builtin_convertvector)
+#define XONNC_CONVERT
+#endif
+#if __has_builtin(__builtin_shufflevector)
+#define XONNC_SHUFFLE
+#endif
+#endif
+
+/* a * b + c, rounded once where the processor does that in one instruction. */
+#if XONNC_VECTOR_BYTES && defined(__FMA__)
+#include <immintrin.h>
+#define XONNC_FMA_f32x4(a, b, c) _mm_fmadd_ps(a, b, c)
+#define XONNC_FMA_f64x2(a, b, c) _mm_fmadd_pd(a, b, c)
+#define XONNC_FMA_f32x8(a, b, c) _mm256_fmadd_ps(a, b, c)
+#define XONNC_FMA_f64x4(a, b, c) _mm256_fmadd_pd(a, b, c)
+#define XONNC_FMA_f32x16(a, b, c) _mm512_fmadd_ps(a, b, c)
+#define XONNC_FMA_f64x8(a, b, c) _mm512_fmadd_pd(a, b, c)
+#elif XONNC_VECTOR_BYTES && defined(__aarch64__)
+#include <arm_neon.h>
+#define XONNC_FMA_f32x4(a, b, c) vfmaq_f32(c, a, b)
+#define XONNC_FMA_f64x2(a, b, c) vfmaq_f64(c, a, b)
+#else
+#define XONNC_FMA_f32x4(a, b, c) ((a) * (b) + (c))
+#define XONNC_FMA_f64x2(a, b, c) ((a) * (b) + (c))
+#define XONNC_FMA_f32x8(a, b, c) ((a) * (b) + (c))
+#define XONNC_FMA_f64x4(a, b, c) ((a) * (b) + (c))
+#define XONNC_FMA_f32x16(a, b, c) ((a) * (b) + (c))
+#define XONNC_FMA_f64x8(a, b, c) ((a) * (b) + (c))
 #endif
 
 /* Memory is used for elements of any type, one after the other. */

@@ -9,21 +9,21 @@ from xdsl.dialects.func import FuncOp
 
 from xonnc.lowering.krnl_to_llvm.kernels import emit_kernel
 from xonnc.lowering.llvm_to_c.functions import c_function
+from xonnc.lowering.llvm_to_c.vectors import VectorFunctions
 from xonnc.lowering.native_layout import Layout, Spot
 from xonnc.lowering.native_program import Steps
 
 PRELUDE = Path(__file__).parent / "prelude.c"
 
-ONE = 1
-"""Bytes of a vector, which no number fits in: loops are plain, for the C compiler to find vectors in."""
 
-
-def c_source(kernels: Iterable[FuncOp], steps: Steps, layout: Layout, prefix: str, header: str) -> str:
-    """The source; `header` is the name of the file that declares what it defines."""
-    functions = [c_function(emit_kernel(kernel, ONE)) for kernel in kernels]
-    return "\n".join(
-        [f'#include "{header}"', "", PRELUDE.read_text(), *functions, _main(steps, layout, prefix)]
-    )
+def c_source(
+    kernels: Iterable[FuncOp], steps: Steps, layout: Layout, prefix: str, header: str, vector_bytes: int
+) -> str:
+    """The source, of vectors of so many bytes; `header` is the file that declares what it defines."""
+    vectors = VectorFunctions()
+    functions = [c_function(emit_kernel(kernel, vector_bytes), vectors) for kernel in kernels]
+    parts = [f'#include "{header}"', "", PRELUDE.read_text(), vectors.text()]
+    return "\n".join([*parts, *functions, _main(steps, layout, prefix)])
 
 
 def _main(steps: Steps, layout: Layout, prefix: str) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -34,7 +34,7 @@ from xonnc.runtime.native.linker import link
 from xonnc.signatures import Signature
 from xonnc.simplifier import simplify
 from xonnc.standard_functions import write_out
-from xonnc.targets.cpu import CpuTarget, load_cpu
+from xonnc.targets.cpu import CpuTarget
 
 SUFFIXES = (".so", ".o", ".ll", ".c")
 
@@ -88,7 +88,9 @@ def compile_artifact(
         raise XonncError(f"prefix '{prefix}': names in C begin so, of letters, digits and _")
     if no_malloc and path.suffix != ".c":
         raise XonncError(f"{path}: memory in static arrays is for C source; -o {path.with_suffix('.c')}")
-    processor = load_cpu("portable") if path.suffix == ".c" else processor_of(target, needs_host=False)
+    processor = processor_of(target, needs_host=False)
+    if path.suffix == ".c":
+        processor = replace(processor, byte_products="")
     module = simplify(
         model,
         input_shapes=input_shapes,
@@ -109,7 +111,7 @@ def compile_artifact(
     fits = 0 < layout.weights.size <= MOST_INSIDE
     inside = path.suffix in (".so", ".o") and fits and not is_foreign(processor.triple)
     if path.suffix == ".c":
-        source = c_source(kernels, steps, layout, prefix, header.name)
+        source = c_source(kernels, steps, layout, prefix, header.name, processor.vector_bytes)
         if no_malloc:
             source += f"_Alignas(64) unsigned char {prefix}_arena[{max(64, program.arena)}];\n"
         files[path] = _write(path, source.encode())

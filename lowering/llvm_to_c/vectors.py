@@ -1,0 +1,182 @@
+"""The functions of vectors that a program calls, each written once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from xonnc.lowering.llvm_to_c.vector_forms import Form
+from xonnc.lowering.llvm_to_c.vector_types import LEAST_BYTES, Vector, declared, inline, is_native
+
+PARAMETERS = "abc"
+
+Lane: TypeAlias = Callable[[Sequence[str]], str]
+"""One number of a result, made of the text of one number of each operand."""
+
+
+class VectorFunctions:
+    """
+    Types of vectors and functions of them.
+
+    A function is written for vectors of GNU C's, else by those of the halves, in the end number by number.
+    """
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+        self._numbered: dict[tuple[str, str, str], str] = {}
+
+    def text(self) -> str:
+        """All definitions, what is needed first."""
+        return "\n\n".join(self._texts.values()) + "\n"
+
+    def use(self, vector: Vector) -> Vector:
+        """The same, after its definition."""
+        if vector.name not in self._texts:
+            if vector.lanes >= 4:
+                self.use(vector.half)
+            self._texts[vector.name] = declared(vector)
+            self.use(vector.bits)
+        return vector
+
+    def load(self, vector: Vector, count: int) -> str:
+        """The function that loads so many numbers."""
+        name = f"xonnc_load_{self.use(vector).suffix}"
+        if count == vector.lanes:
+            return name
+        body = (
+            f"{vector.number} l[{vector.lanes}] = {{0}};\n"
+            f"    memcpy(l, p, {count} * sizeof *l);\n"
+            f"    return {name}((xonnc_bytes)l);"
+        )
+        return self._part(vector.name, f"{name}_{count}", "xonnc_bytes p", body)
+
+    def store(self, vector: Vector, count: int) -> str:
+        """The function that stores the first of its numbers."""
+        name = f"xonnc_store_{self.use(vector).suffix}"
+        if count == vector.lanes:
+            return name
+        body = (
+            f"{vector.number} l[{vector.lanes}];\n"
+            f"    {name}((xonnc_bytes)l, v);\n"
+            f"    memcpy(p, l, {count} * sizeof *l);"
+        )
+        return self._part("void", f"{name}_{count}", f"xonnc_bytes p, {vector.name} v", body)
+
+    def _part(self, result: str, name: str, parameters: str, body: str) -> str:
+        self._texts.setdefault(name, inline(result, name, parameters, body))
+        return name
+
+    def whole(self, form: Form, result: Vector, operands: Sequence[Vector], lane: Lane) -> str:
+        """The function of an op on whole vectors."""
+        others = [each.suffix for each in operands if each != result]
+        name = "_".join(["xonnc", form.stem, result.suffix, *dict.fromkeys(others)])
+        if name in self._texts:
+            return name
+        types = [self.use(each) for each in (result, *operands)]
+        if max(each.bytes for each in types) > LEAST_BYTES:
+            halves = [each.half for each in types]
+            half = self.whole(form, halves[0], halves[1:], lane)
+            low, high = (
+                ", ".join(
+                    f"xonnc_{part}_{each.suffix}({letter})"
+                    for each, letter in zip(operands, PARAMETERS, strict=False)
+                )
+                for part in ("low", "high")
+            )
+            other = f"return xonnc_join_{result.suffix}({half}({low}), {half}({high}));"
+        else:
+            other = _number_by_number(result, operands, lane, result.lanes, is_array=not form.needs)
+        condition = is_native(*types) + (f" && {form.needs}" if form.needs else "")
+        parameters = _parameters(operands)
+        self._texts[name] = "\n".join(
+            [
+                f"#if {condition}",
+                inline(result.name, name, parameters, form.body(result, operands)),
+                "#else",
+                inline(result.name, name, parameters, other),
+                "#endif",
+            ]
+        )
+        return name
+
+    def number_by_number(
+        self, stem: str, result: Vector, operands: Sequence[Vector], lane: Lane, count: int
+    ) -> str:
+        """The function of an op whose first `count` numbers are made one after the other."""
+        self.use(result)
+        for each in operands:
+            self.use(each)
+        return self._numbered_as(
+            stem, result.name, _parameters(operands), _number_by_number(result, operands, lane, count)
+        )
+
+    def pick(self, result: Vector | str, operands: tuple[Vector, Vector], lanes: Sequence[int]) -> str:
+        """The function that gives these lanes of two vectors one behind the other; one lane is a number."""
+        first, second = map(self.use, operands)
+        arrays = (
+            f"{first.number} l[{first.lanes + second.lanes}];\n"
+            f"    xonnc_store_{first.suffix}((xonnc_bytes)l, a);\n"
+            f"    xonnc_store_{second.suffix}((xonnc_bytes)(l + {first.lanes}), b);\n"
+        )
+        parameters = _parameters(operands)
+        if isinstance(result, str):
+            return self._numbered_as("lane", result, parameters, f"{arrays}    return l[{lanes[0]}];")
+        self.use(result)
+        # Lanes behind those that are asked for are never read.
+        places = [*lanes, *[lanes[-1]] * (result.lanes - len(lanes))]
+        listed = ", ".join(f"l[{place}]" for place in places)
+        body = (
+            f"{arrays}    const {result.number} picked[{result.lanes}] = {{{listed}}};\n"
+            f"    return xonnc_load_{result.suffix}((xonnc_bytes)picked);"
+        )
+        if first != second:
+            return self._numbered_as("pick", result.name, parameters, body)
+        shuffle = f"return __builtin_shufflevector(a, b, {', '.join(map(str, places))});"
+        condition = f"{is_native(result, first)} && defined(XONNC_SHUFFLE)"
+        return self._numbered_as("pick", result.name, parameters, body, (condition, shuffle))
+
+    def _numbered_as(
+        self, stem: str, result: str, parameters: str, body: str, native: tuple[str, str] | None = None
+    ) -> str:
+        """A function that is known by what it does."""
+        key = stem, f"{result}({parameters})", body
+        name = self._numbered.setdefault(key, f"xonnc_{stem}_{len(self._numbered)}")
+        if name not in self._texts:
+            text = inline(result, name, parameters, body)
+            if native is not None:
+                condition, other = native
+                text = f"#if {condition}\n{inline(result, name, parameters, other)}\n#else\n{text}\n#endif"
+            self._texts[name] = text
+        return name
+
+
+def _parameters(operands: Sequence[Vector]) -> str:
+    return ", ".join(f"{each.name} {letter}" for each, letter in zip(operands, PARAMETERS, strict=False))
+
+
+def _number_by_number(
+    result: Vector, operands: Sequence[Vector], lane: Lane, count: int, is_array: bool = False
+) -> str:
+    """A loop over the numbers of vectors, which are stored for it where they are not known to be arrays."""
+    letters = PARAMETERS[: len(operands)]
+    if is_array:
+        return (
+            f"{result.name} r;\n    int i;\n"
+            f"    for (i = 0; i < {count}; i++) r.l[i] = {lane([f'{letter}.l[i]' for letter in letters])};\n"
+            "    return r;"
+        )
+    lines: list[str] = []
+    for each, letter in zip(operands, letters, strict=True):
+        lines += [
+            f"{each.number} {letter}_[{each.lanes}];",
+            f"xonnc_store_{each.suffix}((xonnc_bytes){letter}_, {letter});",
+        ]
+    return "\n    ".join(
+        [
+            f"{result.number} r[{result.lanes}] = {{0}};",
+            "int i;",
+            *lines,
+            f"for (i = 0; i < {count}; i++) r[i] = {lane([f'{letter}_[i]' for letter in letters])};",
+            f"return xonnc_load_{result.suffix}((xonnc_bytes)r);",
+        ]
+    )

@@ -1,0 +1,70 @@
+"""Functions of the llvm dialect that are not written as C are refused."""
+
+from __future__ import annotations
+
+import pytest
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import f32, i32
+from xdsl.ir import Attribute, Block, Region
+
+from xonnc.errors import XonncError
+from xonnc.lowering.krnl_to_llvm.emitter import POINTER, Emitter
+from xonnc.lowering.llvm_to_c.functions import c_function
+from xonnc.lowering.llvm_to_c.vectors import VectorFunctions
+
+
+class Kernel:
+    """A function of pointers, which `to` writes."""
+
+    def __init__(self) -> None:
+        self.region = Region(Block(arg_types=[POINTER, POINTER]))
+        self.to = Emitter(self.region)
+        self.source, self.target = self.region.block.args
+
+    def text(self) -> str:
+        """The function in C, and those of vectors before it."""
+        self.to.do(llvm.ReturnOp())
+        types: list[Attribute] = [POINTER, POINTER]
+        vectors = VectorFunctions()
+        text = c_function(llvm.FuncOp("kernel", llvm.LLVMFunctionType(types), body=self.region), vectors)
+        return vectors.text() + text
+
+
+@pytest.fixture
+def kernel() -> Kernel:
+    return Kernel()
+
+
+def test_vectors_are_loaded_added_and_stored(kernel: Kernel) -> None:
+    to = kernel.to
+    loaded = to.load(kernel.source, f32, 5)
+    to.store(to.fadd(loaded, to.number(1.0, loaded.type)), kernel.target)
+    text = kernel.text()
+    assert "const xonnc_f32x8 v1 = xonnc_load_f32x8_5(a0);" in text
+    assert "const xonnc_f32x8 v2 = xonnc_add_f32x8(v1, xonnc_splat_f32x8(0x1.0000000000000p+0f));" in text
+    assert "xonnc_store_f32x8_5(a1, v2);" in text
+
+
+def test_a_function_is_written_once(kernel: Kernel) -> None:
+    to = kernel.to
+    loaded = to.load(kernel.source, f32, 4)
+    to.store(to.fadd(to.fadd(loaded, loaded), loaded), kernel.target)
+    assert (
+        kernel.text().count("xonnc_add_f32x4(xonnc_f32x4 a, xonnc_f32x4 b)\n") == 2
+    )  # as vector and as array
+
+
+def test_inserting_into_a_vector_is_refused(kernel: Kernel) -> None:
+    to = kernel.to
+    loaded, number = to.load(kernel.source, f32, 4), to.load(kernel.source, f32)
+    to.store(to.add(llvm.InsertElementOp(loaded, number, to.number(0, i32))), kernel.target)
+    with pytest.raises(XonncError, match=r"C has no llvm.insertelement into a vector; a shared library"):
+        kernel.text()
+
+
+def test_vectors_of_single_numbers_are_refused(kernel: Kernel) -> None:
+    to = kernel.to
+    first, second = to.load(kernel.source, f32, 1), to.load(kernel.target, f32, 1)
+    to.store(to.merge(first, second, [0, 1]), kernel.target)
+    with pytest.raises(XonncError, match=r"C has no llvm.shufflevector of numbers; a shared library"):
+        kernel.text()
