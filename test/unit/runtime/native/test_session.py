@@ -33,3 +33,26 @@ def test_arrays_that_differ_from_run_to_run():
         fed = np.asarray(given, np.float32) if isinstance(given, list) else given
         (result,) = session.run(None, {"x": fed})
         np.testing.assert_array_equal(np.asarray(result), -np.asarray(given, np.float32))
+
+
+def test_what_lies_where_inputs_and_outputs_do_moves_with_them():
+    session = compile_native(
+        parser.parse_model("""
+            <ir_version: 8, opset_import: ["": 17]> g (float[2, 3] x) => (float[6] y, float[2, 3] z, float[3, 2] w)
+            <int64[1] flat = {6}, int64[2] back = {2, 3}, int64[2] turned = {3, 2}> {
+                r = Reshape(x, flat)
+                y = Neg(r)
+                z = Reshape(y, back)
+                w = Reshape(x, turned)
+            }
+        """)
+    )
+    runs = [np.random.default_rng(seed).normal(size=(2, 3)).astype(np.float32) for seed in range(4)]
+    results = [session.run(None, {"x": x}) for x in runs]
+    for x, (y, z, w) in zip(runs, results, strict=True):
+        np.testing.assert_array_equal(np.asarray(y), -x.reshape(6))
+        np.testing.assert_array_equal(np.asarray(z), -x)
+        np.testing.assert_array_equal(np.asarray(w), x.reshape(3, 2))
+        assert not any(
+            np.shares_memory(np.asarray(one), np.asarray(other)) for one, other in ((y, z), (w, x))
+        )
