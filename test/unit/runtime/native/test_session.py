@@ -38,7 +38,8 @@ def test_arrays_that_differ_from_run_to_run():
 def test_what_lies_where_inputs_and_outputs_do_moves_with_them():
     session = compile_native(
         parser.parse_model("""
-            <ir_version: 8, opset_import: ["": 17]> g (float[2, 3] x) => (float[6] y, float[2, 3] z, float[3, 2] w)
+            <ir_version: 8, opset_import: ["": 17]>
+            g (float[2, 3] x) => (float[6] y, float[2, 3] z, float[3, 2] w)
             <int64[1] flat = {6}, int64[2] back = {2, 3}, int64[2] turned = {3, 2}> {
                 r = Reshape(x, flat)
                 y = Neg(r)
