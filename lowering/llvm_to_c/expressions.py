@@ -220,6 +220,8 @@ def _intrinsic(full: str, result: Attribute, source: Attribute, operands: Sequen
             assert is_integer(result)
             sign = "i" if name == "fptosi.sat" else "u"
             return f"({c_type(result)})xonnc_to_{sign}64({operands[0]}, {result.width.data})"
+        case "x86" if names[2] == "vpdpbusd":
+            return _byte_products(operands)
         case "abs" if is_integer(source):
             return (
                 f"{signed(operands[0], source)} < 0 ? ({c_type(result)})(0u - {operands[0]}) : {operands[0]}"
@@ -228,6 +230,14 @@ def _intrinsic(full: str, result: Attribute, source: Attribute, operands: Sequen
             return _call(MATHS[name], result, operands)
         case _:
             raise XonncError(f"C has no function '{full}'; a shared library (.so) has")
+
+
+def _byte_products(operands: Sequence[str]) -> str:
+    """A sum and four products of bytes, which lie where four times as many are for each sum."""
+    total, *arrays = (text.removesuffix("[i]") for text in operands)
+    bytes_, factors = arrays
+    products = [f"{bytes_}[4 * i + {place}] * (int8_t){factors}[4 * i + {place}]" for place in range(4)]
+    return f"{total}[i] + (uint32_t)({' + '.join(products)})"
 
 
 def _cast(op: Operation, source: Attribute, result: Attribute, value: str) -> str:
@@ -270,4 +280,7 @@ def _bits(source: Attribute, result: Attribute, value: str) -> str:
         return f"xonnc_bits_of_{names[source]}({value})"
     if result in names and is_integer(source):
         return f"xonnc_{names[result]}_of_bits({value})"
+    if c_type(result) == "uint8_t":
+        # Bytes of each number lie as in memory.
+        return f"((const unsigned char *){value.removesuffix('[i]')})[i]"
     raise XonncError(f"C has no bits of {source} as {result}; a shared library (.so) has")

@@ -9,11 +9,17 @@ from xdsl.dialects.func import FuncOp
 
 from xonnc.lowering.krnl_to_llvm.kernels import emit_kernel
 from xonnc.lowering.llvm_to_c.functions import c_function
+from xonnc.lowering.llvm_to_c.vector_forms import BYTE_PRODUCTS
 from xonnc.lowering.llvm_to_c.vectors import VectorFunctions
 from xonnc.lowering.native_layout import Layout, Spot
 from xonnc.lowering.native_program import Steps
 
-PRELUDE = Path(__file__).parent / "prelude.c"
+PRELUDE, PRODUCTS = (Path(__file__).parent / f"{name}.c" for name in ("prelude", BYTE_PRODUCTS))
+
+
+def byte_products(vector_bytes: int) -> str:
+    """The function of products of bytes in vectors of so many, which C has on any processor."""
+    return f"llvm.x86.avx512.vpdpbusd.{8 * vector_bytes}"
 
 
 def c_source(
@@ -23,6 +29,8 @@ def c_source(
     vectors = VectorFunctions()
     functions = [c_function(emit_kernel(kernel, vector_bytes), vectors) for kernel in kernels]
     parts = [f'#include "{header}"', "", PRELUDE.read_text(), vectors.text()]
+    if BYTE_PRODUCTS in vectors.stems:
+        parts.insert(3, PRODUCTS.read_text())
     return "\n".join([*parts, *functions, _main(steps, layout, prefix)])
 
 

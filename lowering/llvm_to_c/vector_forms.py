@@ -16,6 +16,9 @@ from xonnc.lowering.llvm_to_c.vector_types import LEAST_BYTES, Vector
 CONVERT = "defined(XONNC_CONVERT)"
 """Whether the compiler has `__builtin_convertvector`."""
 
+BYTE_PRODUCTS = "byte_products"
+"""The op that `byte_products.c` has the instructions for."""
+
 Body: TypeAlias = Callable[[Vector, Sequence[Vector]], str]
 """The text for a result and operands of these types, which may be halves of those of the op."""
 
@@ -174,6 +177,8 @@ def _intrinsic(full: str, result: Vector, source: Vector) -> Form | None:
             return Form(
                 "abs", lambda to, _: f"return {_either(to, f'(({to.signed})a < 0)', '(0 - a)', 'a')};"
             )
+        case "x86" if names[2] == "vpdpbusd":
+            return Form(BYTE_PRODUCTS, _byte_products)
         case "fptosi" if source.kind == "f32" and result.width == 32:
             return Form("to_signed", _saturated, CONVERT)
         case _:
@@ -217,6 +222,31 @@ def _fabs(to: Vector, _: Sequence[Vector]) -> str:
 def _copysign(to: Vector, _: Sequence[Vector]) -> str:
     bits, sign = to.bits.name, _sign(to)
     return f"return ({to.name})((({bits})a & ~{sign}) | (({bits})b & {sign}));"
+
+
+def _byte_products(to: Vector, operands: Sequence[Vector]) -> str:
+    """
+    Four products in each lane: by one instruction, or by pairs of 16 bits, the even and the odd bytes.
+
+    Without either, bytes are taken out of their lanes one by one.
+    """
+    pairs = Vector("u16", to.lanes * 2)
+    bytes_, signed = f"({pairs.name})b", f"({pairs.signed})c"
+    u, s = to.name, to.signed
+    words = [
+        f"((({u})b >> {8 * place} & 255) * ({u})(({s})(({u})c << {24 - 8 * place}) >> 24))"
+        for place in range(4)
+    ]
+    return (
+        f"\n#if defined(XONNC_DOT_{to.suffix})\n"
+        f"    return XONNC_DOT_{to.suffix}(a, b, c);\n"
+        f"#elif defined(XONNC_PAIRS_{to.suffix})\n"
+        f"    const {to.name} even = XONNC_PAIRS_{to.suffix}({bytes_} & 255, {signed} << 8 >> 8);\n"
+        f"    return a + even + XONNC_PAIRS_{to.suffix}({bytes_} >> 8, {signed} >> 8);\n"
+        "#else\n"
+        f"    return a + {' + '.join(words)};\n"
+        "#endif"
+    )
 
 
 def _saturated(to: Vector, operands: Sequence[Vector]) -> str:

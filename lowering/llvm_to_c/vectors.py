@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from xonnc.lowering.llvm_to_c.vector_forms import Form
+from xonnc.lowering.llvm_to_c.vector_forms import BYTE_PRODUCTS, Form
 from xonnc.lowering.llvm_to_c.vector_types import LEAST_BYTES, Vector, declared, inline, is_native
 
 PARAMETERS = "abc"
@@ -23,6 +23,8 @@ class VectorFunctions:
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
+        self.stems: set[str] = set()
+        """The ops that there are functions of."""
         self._numbered: dict[tuple[str, str, str], str] = {}
 
     def text(self) -> str:
@@ -73,6 +75,9 @@ class VectorFunctions:
         if name in self._texts:
             return name
         types = [self.use(each) for each in (result, *operands)]
+        self.stems.add(form.stem)
+        if form.stem == BYTE_PRODUCTS:
+            self.use(Vector("u16", 2 * result.lanes))
         if max(each.bytes for each in types) > LEAST_BYTES:
             halves = [each.half for each in types]
             half = self.whole(form, halves[0], halves[1:], lane)

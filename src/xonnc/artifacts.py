@@ -23,7 +23,7 @@ from xonnc.formats.replacing import replacing
 from xonnc.lowering.convert_onnx_to_krnl import has_kernel
 from xonnc.lowering.krnl_to_llvm.entry import entry_text, weights_text
 from xonnc.lowering.krnl_to_llvm.text import llvm_module, llvm_text
-from xonnc.lowering.llvm_to_c.program import c_source
+from xonnc.lowering.llvm_to_c.program import byte_products, c_source
 from xonnc.lowering.native_header import Holding, c_header
 from xonnc.lowering.native_layout import Layout, layout_of, require_whole
 from xonnc.lowering.native_program import Steps
@@ -90,7 +90,7 @@ def compile_artifact(
         raise XonncError(f"{path}: memory in static arrays is for C source; -o {path.with_suffix('.c')}")
     processor = processor_of(target, needs_host=False)
     if path.suffix == ".c":
-        processor = replace(processor, byte_products="")
+        processor = replace(processor, byte_products=byte_products(processor.vector_bytes))
     module = simplify(
         model,
         input_shapes=input_shapes,

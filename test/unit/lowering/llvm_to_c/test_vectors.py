@@ -260,6 +260,20 @@ def test_any_target(tmp_path: Path, model: str, target: str, flags: Sequence[str
     built_and_run(tmp_path, MODELS[model], target, flags)
 
 
+WITHOUT = ("-mno-avx512vnni", "-mno-avxvnni", "-mno-avx512bw", "-mno-avx512f", "-mno-avx2", "-mno-sse4.2")
+
+
+@pytest.mark.skipif(machine() != "x86_64", reason="these are instructions of x86")
+@pytest.mark.parametrize("count", range(2, len(WITHOUT) + 1))
+def test_bytes_on_processors_that_lack_instructions(tmp_path: Path, count: int) -> None:
+    built_and_run(tmp_path, MODELS["quantized"], "avx512", WITHOUT[:count])
+
+
+def test_bytes_without_instructions_for_them(tmp_path: Path) -> None:
+    lacking = ("XONNC_VECTOR_BYTES && defined(__SSE2__)",)
+    built_and_run(tmp_path, MODELS["quantized"], "cpu", [], lacking)
+
+
 def test_compilers_that_do_not_shuffle_or_convert(tmp_path: Path) -> None:
     lacking = ("__has_builtin(__builtin_convertvector)", "__has_builtin(__builtin_shufflevector)")
     for model in ("truths", "places"):
