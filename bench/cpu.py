@@ -1,7 +1,8 @@
 """
 Native code against onnxruntime and other peers: latency, compile time and memory, model by model.
 
-    python bench/cpu.py [--models resnet50 lstm …] [--threads 1] [--rounds 7] [--json FILE] [--markdown FILE]
+    python bench/cpu.py [--models resnet50 lstm …] [--threads 1] [--rounds 7] [--json FILE]
+    python bench/cpu.py --read FILE … --page docs/native-performance.md      what was measured before
 
 The method is that of spec/cpu-performance.md §7: each peer in a process of its own, at its defaults; outputs
 are compared first; turns alternate, ABBA; what counts are ratios of neighbouring turns. Peers that are not
@@ -23,9 +24,10 @@ if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench.models import NETWORKS, path_of
-from bench.racing.figures import GEOMETRIC_MEAN, LARGEST, geometric_mean
+from bench.racing.figures import AGAIN, FIRST, GEOMETRIC_MEAN, LARGEST, geometric_mean, most_memory
+from bench.racing.page import heading, replace_section
 from bench.racing.peers import ANCHOR, OURS, PEERS
-from bench.racing.race import Row, measure
+from bench.racing.race import Row, measure, rows_of
 from bench.racing.tables import compile_table, latency_table, line, memory_table, reasons
 
 
@@ -36,7 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--json", type=Path, help="writes all figures to a file")
-    parser.add_argument("--markdown", type=Path, help="writes tables to a file")
+    parser.add_argument("--read", nargs="+", type=Path, default=[], help="takes figures from files of --json")
+    parser.add_argument("--page", type=Path, help="writes tables to their section of a page")
     parser.add_argument("--peers", nargs="+", default=list(PEERS), choices=list(PEERS))
     options = parser.parse_args(arguments)
     if unknown := [name for name in options.models if name not in NETWORKS]:
@@ -45,24 +48,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if ANCHOR not in peers or OURS not in peers:
         parser.error(f"{ANCHOR} and {OURS} must be there")
     print(f"{options.threads} threads, load {os.getloadavg()[0]:.1f}; ratios: median of pairs (of minima)")
-    rows: list[Row] = []
-    for model in options.models:
+    rows = [row for path in options.read for row in rows_of(json.loads(path.read_text()))]
+    for row in rows:
+        print(line(row))
+    for model in () if options.read else options.models:
         rows.append(measure(model, path_of(model), peers, options.threads, options.rounds, again=True))
         print(line(rows[-1]), flush=True)
     if options.json is not None:
         options.json.write_text(json.dumps([asdict(row) for row in rows], indent=1))
-    if options.markdown is not None:
-        options.markdown.write_text(page(rows))
+    if options.page is not None:
+        replace_section(options.page, heading("Models", options.threads), section(rows))
     return conclude(rows)
 
 
-def page(rows: Sequence[Row]) -> str:
+def section(rows: Sequence[Row]) -> str:
     """The tables, and under them who did not run what."""
     parts = (
-        ("Latency as a multiple of onnxruntime's: median of pairs (of minima; * noisy)", latency_table(rows)),
-        ("Seconds to the first answer (the second time)", compile_table(rows)),
-        ("Peak memory in MB", memory_table(rows)),
-        ("Not run", reasons(rows)),
+        (
+            "Latency as a multiple of onnxruntime's: median of pairs (of minima); \\* if they differ by "
+            "more than a tenth.",
+            latency_table(rows),
+        ),
+        (
+            "Seconds to the first answer, in brackets the second time if they keep what they compiled.",
+            compile_table(rows),
+        ),
+        ("Megabytes of memory at most until then, beyond what the packages need.", memory_table(rows)),
+        ("What did not run, with the last line that was said:", reasons(rows)),
     )
     return "\n".join(f"{title}\n\n{text}\n" for title, text in parts if text)
 
@@ -82,7 +94,24 @@ def conclude(rows: Sequence[Row]) -> int:
         print(f"above {LARGEST}: {', '.join(slow)}")
     failed = [row.model for row in rows if OURS in row.failures]
     mean = geometric_mean([found.minimum for found in own.values()]) if own else float("inf")
-    return 1 if slow or failed or mean > GEOMETRIC_MEAN else 0
+    costly = _costly([row for row in rows if OURS in row.paces])
+    for text in costly:
+        print(text)
+    return 1 if slow or failed or costly or mean > GEOMETRIC_MEAN else 0
+
+
+def _costly(rows: Sequence[Row]) -> list[str]:
+    """What took more than is promised to compile."""
+    found: list[str] = []
+    for row in rows:
+        ready, again = row.ready[OURS], row.again.get(OURS)
+        if ready.seconds > FIRST:
+            found.append(f"{row.model}: {ready.seconds:.1f} s to the first answer (at most {FIRST:.0f})")
+        if again is not None and again.seconds > AGAIN:
+            found.append(f"{row.model}: {again.seconds:.1f} s the second time (at most {AGAIN:.0f})")
+        if ready.peak > most_memory(row.megabytes):
+            found.append(f"{row.model}: {ready.peak:.0f} MB (at most {most_memory(row.megabytes):.0f})")
+    return found
 
 
 if __name__ == "__main__":

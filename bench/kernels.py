@@ -1,7 +1,7 @@
 """
 Kernels of native code against onnxruntime's: products, convolutions, chains and movement, one model each.
 
-    python bench/kernels.py [--threads 1] [--rounds 5] [--match conv] [--markdown FILE]
+    python bench/kernels.py [--threads 1] [--rounds 5] [--match conv] [--page docs/native-performance.md]
 
 The last column is the share of the machine's peak: how long the processor takes for as many products and
 sums, or to move as many bytes, whichever is longer (`bench/racing/peak.py` measures both), over how long we
@@ -26,6 +26,7 @@ if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench.racing.figures import geometric_mean
+from bench.racing.page import heading, replace_section
 from bench.racing.peak import bytes_a_second, products_a_second
 from bench.racing.peers import ANCHOR, OURS
 from bench.racing.race import Row, measure
@@ -185,7 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--threads", type=int, default=1)
     options.add_argument("--rounds", type=int, default=5)
     options.add_argument("--match", default="", help="kernels whose name contains this")
-    options.add_argument("--markdown", type=Path, help="writes the table to a file")
+    options.add_argument("--page", type=Path, help="writes the table to its section of a page")
     given = options.parse_args(arguments)
     found: list[Found] = []
     with tempfile.TemporaryDirectory() as folder:
@@ -199,8 +200,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     minima = [each.row.paces[OURS].minimum for each in found if OURS in each.row.paces]
     if minima:
         print(f"geometric mean of minima {geometric_mean(minima):.3f}")
-    if given.markdown is not None:
-        given.markdown.write_text(table(found))
+    if given.page is not None:
+        replace_section(given.page, heading("Kernels", given.threads), table(found))
     return 1 if any(each.row.failures for each in found) else 0
 
 
@@ -227,7 +228,7 @@ def table(found: Sequence[Found]) -> str:
             lines.append(f"| {each.row.model} | {'; '.join(each.row.failures.values())} |" + "  |" * 4)
             continue
         own, anchor = each.row.paces[OURS], each.row.paces[ANCHOR]
-        noise = "*" if own.is_noisy else ""
+        noise = "\\*" if own.is_noisy else ""
         lines.append(
             f"| {each.row.model} | {own.best * 1e6:.1f} | {anchor.best * 1e6:.1f} "
             f"| {own.median:.2f} ({own.minimum:.2f}){noise} | {each.speed} | {each.share:.0%} |"

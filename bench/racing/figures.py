@@ -14,6 +14,15 @@ GEOMETRIC_MEAN, LARGEST = 1.05, 1.25
 """Latency against onnxruntime's that is promised for all models together, and for each (issue 5)."""
 
 
+FIRST, AGAIN = 15.0, 1.0
+"""Seconds of one core to a model's first answer that are promised, and the second time."""
+
+
+def most_memory(megabytes: float) -> float:
+    """Megabytes that compiling a model of a size takes at most, by the promise."""
+    return 2 * megabytes + 200
+
+
 @dataclass(frozen=True)
 class Pace:
     """One peer's latency on one model: seconds at best, and against the anchor's (below 1: faster)."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -41,6 +42,25 @@ class Row:
     """The same in a second process, of those that keep what they compiled."""
     paces: dict[str, Pace] = field(default_factory=dict[str, Pace])
     failures: dict[str, str] = field(default_factory=dict[str, str])
+
+
+def rows_of(held: Sequence[Mapping[str, Any]]) -> list[Row]:
+    """Rows that were written as JSON."""
+
+    def ready(row: Mapping[str, Any], name: str) -> dict[str, Ready]:
+        return {peer: Ready(**each) for peer, each in row[name].items()}
+
+    return [
+        Row(
+            row["model"],
+            row["megabytes"],
+            ready(row, "ready"),
+            ready(row, "again"),
+            {peer: Pace(**each) for peer, each in row["paces"].items()},
+            row["failures"],
+        )
+        for row in held
+    ]
 
 
 def measure(

@@ -39,7 +39,7 @@ def latency_table(rows: Sequence[Row]) -> str:
         found = row.paces.get(name)
         if found is None:
             return NOTHING
-        noise = "*" if found.is_noisy else ""
+        noise = "\\*" if found.is_noisy else ""
         return (
             f"{found.best * 1e3:.2f} ms"
             if name == ANCHOR

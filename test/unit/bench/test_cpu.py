@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -11,14 +12,15 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from bench.cpu import conclude, page
+from bench.cpu import conclude, section
 from bench.kernels import CASES, Found, model_of, table
 from bench.kernels import line as line_of_kernel
 from bench.racing.feeds import feeds_for, write_feeds
 from bench.racing.figures import pace
+from bench.racing.page import heading, replace_section
 from bench.racing.peak import bytes_a_second, products_a_second
 from bench.racing.peers import ANCHOR, OURS, Peer
-from bench.racing.race import Row
+from bench.racing.race import Row, rows_of
 from bench.racing.runs import Run, Task
 from bench.racing.tables import line
 from bench.racing.worker import Failed, Ready, Worker
@@ -93,14 +95,49 @@ def test_tables_have_a_dash_and_a_reason_for_what_did_not_run() -> None:
     other = Row("unet", 7.0, dict(row.ready), {}, dict(row.paces))
     other.ready["tvm"], other.paces["tvm"] = Ready(3.0, 70.0), pace([[0.004]], [[0.002]])
     row.failures = {"tvm": "no LSTM"}
-    text = page([row, other])
+    text = section([row, other])
     assert "| model | onnxruntime | xonnc | tvm |" in text
     assert "| lstm | 2.00 ms | 0.50 (0.50) | – |" in text
     assert "| unet | 2.00 ms | 0.50 (0.50) | 2.00 (2.00) |" in text
     assert "| geometric mean |  | 0.50 (0.50) of 2 | 2.00 (2.00) of 1 |" in text
     assert "| lstm | 2.00 | 2.00 (0.50) | – |" in text
     assert "| unet | 7 | 50 | 50 | 70 |" in text
-    assert text.endswith("Not run\n\n* lstm, tvm: no LSTM\n")
+    assert text.endswith("was said:\n\n* lstm, tvm: no LSTM\n")
+
+
+def test_rows_are_read_as_they_were_written() -> None:
+    row = Row("lstm", 14.0, {OURS: Ready(2.0, 50.0)}, {OURS: Ready(0.5, 9.0)}, failures={"tvm": "no LSTM"})
+    row.paces[OURS] = pace([[1.0]], [[2.0]])
+    assert rows_of(json.loads(json.dumps([asdict(row)]))) == [row]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "again", "peak", "said"),
+    [
+        (15.0, 1.0, 228.0, ""),
+        (16.0, 1.0, 228.0, "lstm: 16.0 s to the first answer (at most 15)"),
+        (15.0, 1.5, 228.0, "lstm: 1.5 s the second time (at most 1)"),
+        (15.0, 1.0, 229.0, "lstm: 229 MB (at most 228)"),
+    ],
+)
+def test_what_compiles_slower_than_promised_is_told(
+    seconds: float, again: float, peak: float, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    row = Row("lstm", 14.0, {OURS: Ready(seconds, peak)}, {OURS: Ready(again, 9.0)})
+    row.paces = {ANCHOR: pace([[1.0]], [[1.0]]), OURS: pace([[1.0]], [[1.0]])}
+    assert conclude([row]) == bool(said)
+    assert said in capsys.readouterr().out
+
+
+def test_sections_of_a_page_are_written_anew_or_added(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("# Page\n\nText.\n\n## Models, one thread\n\nold\n\n## How\n\nso\n")
+    replace_section(page, heading("Models", 1), "new\n")
+    replace_section(page, heading("Kernels", 2), "other")
+    replace_section(page, heading("Kernels", 2), "last")
+    assert page.read_text() == (
+        "# Page\n\nText.\n\n## Models, one thread\n\nnew\n\n## How\n\nso\n\n## Kernels, two threads\n\nlast\n"
+    )
 
 
 def test_kernels_are_models_and_lines_of_a_table() -> None:
