@@ -27,6 +27,7 @@ from xonnc.transforms.shapes import (
     control,
     convolution,
     elementwise,
+    features,
     movement,
     reduction,
     resampling,
@@ -34,7 +35,7 @@ from xonnc.transforms.shapes import (
 from xonnc.transforms.shapes.bodies import infer_body
 from xonnc.transforms.shapes.site import SHAPE_FUNCTIONS, UNKNOWN, Integers, ShapeError, Site, Types
 
-THEMES = (attention, control, convolution, elementwise, movement, reduction, resampling)
+THEMES = (attention, control, convolution, elementwise, features, movement, reduction, resampling)
 """The modules whose functions are in `SHAPE_FUNCTIONS`."""
 
 WITH_BODY = frozenset(("Loop", "Scan", "ScanV8", "SequenceMap"))

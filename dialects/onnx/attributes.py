@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 from math import copysign
 
+import numpy as np
+import numpy.typing as npt
 from typing_extensions import TypeIs
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -18,6 +20,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
 
 SI64 = IntegerType(64, Signedness.SIGNED)
 """The type of every integer attribute that stands alone: `axis = 1 : si64`."""
@@ -66,6 +69,15 @@ def values_of(array: ArrayAttr[IntegerAttr[IntegerType]] | None) -> tuple[int, .
 def _real(value: float, sign: float) -> FloatAttr[Float32Type]:
     # The sign is part of the key because 0.0 == -0.0.
     return FloatAttr(value, f32)
+
+
+def numbers_of(attribute: Attribute | None) -> npt.NDArray[np.float32] | npt.NDArray[np.int64] | None:
+    """The numbers of a FLOATS or INTS attribute; `None` if it is absent or of others."""
+    if not isa(attribute, ArrayAttr[IntegerAttr | FloatAttr]):
+        return None
+    numbers = [each.value.data for each in attribute]
+    is_real = any(isinstance(each, FloatAttr) for each in attribute)
+    return np.array(numbers, np.float32) if is_real else np.array(numbers, np.int64)
 
 
 @cache

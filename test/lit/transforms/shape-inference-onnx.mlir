@@ -80,3 +80,23 @@ func.func @fallback(%x: tensor<3xi64>, %v: tensor<2xf32>) -> tensor<*xf32> {
   %1 = "onnx.OneHot"(%x, %0, %v) <{axis = -1 : si64}> : (tensor<3xi64>, tensor<i64>, tensor<2xf32>) -> tensor<*xf32>
   onnx.Return %1 : tensor<*xf32>
 }
+
+// -----
+
+// Features keep their places; models give a column for each target, or a label and a score for each class.
+// CHECK-LABEL: func.func @features
+// CHECK:         "onnx.Scaler"
+// CHECK-SAME:      -> tensor<5x3xf32>
+// CHECK:         "onnx.FeatureVectorizer"
+// CHECK-SAME:      -> tensor<5x7xf32>
+// CHECK:         "onnx.LinearRegressor"
+// CHECK-SAME:      -> tensor<5x2xf32>
+// CHECK:         "onnx.LinearClassifier"
+// CHECK-SAME:      -> (tensor<5xi64>, tensor<5x3xf32>)
+func.func @features(%x: tensor<5x3xi64>) -> tensor<*xf32> {
+  %0 = "onnx.Scaler"(%x) <{offset = [1.0 : f32], scale = [2.0 : f32]}> : (tensor<5x3xi64>) -> tensor<*xf32>
+  %1 = "onnx.FeatureVectorizer"(%0, %0) <{inputdimensions = [3, 4]}> : (tensor<*xf32>, tensor<*xf32>) -> tensor<*xf32>
+  %2 = "onnx.LinearRegressor"(%1) <{coefficients = [1.0 : f32], targets = 2 : si64}> : (tensor<*xf32>) -> tensor<*xf32>
+  %3, %4 = "onnx.LinearClassifier"(%1) <{coefficients = [1.0 : f32], classlabels_ints = [4, 5, 6]}> : (tensor<*xf32>) -> (tensor<*xi64>, tensor<*xf32>)
+  onnx.Return %2 : tensor<*xf32>
+}

@@ -41,6 +41,7 @@ class Node:
     rtol: float = 2e-5
     expected: Sequence[Array] | None = None
     """What it gives, where the reference is wrong or has no such operator."""
+    domain: str = ""
 
     def __str__(self) -> str:
         shapes = "-".join(
@@ -97,12 +98,14 @@ class Node:
     def _node(self) -> onnx.NodeProto:
         names = ["" if each is None else f"x{place}" for place, each in enumerate(self.inputs)]
         outputs = [f"y{place}" for place in range(self.outputs)]
-        node = helper.make_node(self.operator, names, outputs, name="it")
+        node = helper.make_node(self.operator, names, outputs, name="it", domain=self.domain)
         node.attribute.extend(helper.make_attribute(name, value) for name, value in self.attributes.items())
         return node
 
     def _model(self, graph: onnx.GraphProto) -> onnx.ModelProto:
         imports = [helper.make_opsetid("", self.opset)]
+        if self.domain:
+            imports.append(helper.make_opsetid(self.domain, 5))
         return helper.make_model(graph, opset_imports=imports, ir_version=11)
 
 

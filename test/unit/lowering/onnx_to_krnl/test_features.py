@@ -1,0 +1,120 @@
+"""Operators of ai.onnx.ml on features: each type of element, a number of each column or one for all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from native_nodes import Array, Node, check, opened
+from onnx import numpy_helper
+
+from xonnc.errors import XonncError
+from xonnc.native import compile_native
+
+RANDOM = np.random.default_rng(61)
+TYPES = (np.float32, np.float64, np.int32, np.int64)
+
+
+def numbers(dtype: type[np.generic], *shape: int) -> Array:
+    return (RANDOM.normal(size=shape) * 4).astype(dtype)
+
+
+def floats(*shape: int) -> npt.NDArray[np.float32]:
+    return RANDOM.normal(size=shape).astype(np.float32)
+
+
+def ml(operator: str, inputs: list[Array], said: Mapping[str, object], expected: Array | None = None) -> Node:
+    wanted = None if expected is None else [expected]
+    return Node(operator, inputs, said, domain="ai.onnx.ml", expected=wanted)
+
+
+def nodes() -> Iterator[Node]:
+    for dtype in TYPES:
+        x = numbers(dtype, 5, 4)
+        yield ml("ArrayFeatureExtractor", [x, np.array([2, 0, -1])], {})
+        yield ml("Binarizer", [x], {"threshold": 0.5})
+        for offset, scale in (([1.0], [0.5]), ([1.0, 2.0, -3.0, 0.25], [2.0, 1.0, 4.0, -1.0])):
+            apart = np.asarray(x, np.float64) - np.array(offset)
+            wanted = (apart * np.array(scale)).astype(np.float32)
+            yield ml("Scaler", [x], {"offset": offset, "scale": scale}, wanted)
+        for norm in ("MAX", "L1", "L2"):
+            exact = ml("Normalizer", [x.astype(np.float64)], {"norm": norm}).wanted()[0]
+            yield ml("Normalizer", [x], {"norm": norm}, np.asarray(exact, np.float32))
+    yield ml("ArrayFeatureExtractor", [floats(6), np.array([[1, 5]])], {})
+    yield ml("Normalizer", [np.zeros((2, 3), np.float32)], {"norm": "L2"})
+    some = np.array([[1, np.nan, 3], [np.nan, np.nan, 0], [2, 2, 2]])
+    for dtype in (np.float32, np.float64):
+        x = some.astype(dtype)
+        yield ml("Imputer", [x], {"imputed_value_floats": [9.0], "replaced_value_float": np.nan})
+        yield ml("Imputer", [x], {"imputed_value_floats": [7.0, 8.0, 9.0], "replaced_value_float": 2.0})
+    few = RANDOM.integers(0, 3, (4, 2))
+    yield ml("Imputer", [few], {"imputed_value_int64s": [40, 50], "replaced_value_int64": 1})
+    yield ml("Imputer", [few], {"imputed_value_int64s": [40], "replaced_value_int64": 2})
+    a, b, c = floats(3, 2), floats(3, 4), floats(3)
+    yield ml("FeatureVectorizer", [a, b], {"inputdimensions": [2, 4]})
+    yield ml("FeatureVectorizer", [a, b, c], {"inputdimensions": [3, 1, 1]})
+    for dtype in TYPES:
+        yield ml("OneHotEncoder", [few.astype(dtype)], {"cats_int64s": [2, 0, 5]})
+    yield ml(
+        "OneHotEncoder", [few[0]], {"cats_int64s": [1, 0, 1, 2], "zeros": 0}, one_hot(few[0], [9, 0, 1, 2])
+    )
+
+
+def one_hot(x: Array, categories: list[int]) -> Array:
+    return (x[..., None] == np.array(categories)).astype(np.float32)
+
+
+@pytest.mark.parametrize("node", list(nodes()), ids=str)
+def test_features_are_what_the_reference_makes_of_them(node: Node):
+    check(node)
+    check(node, opened(node))
+
+
+def labels() -> Iterator[Node]:
+    x = np.array([[3.0, -1.0, 0.5], [np.inf, 7.0, -0.0]], np.float32)
+    keys = [0.5, 7.0, -1.0, 0.0]
+    yield ml("LabelEncoder", [x], {"keys_floats": keys, "values_int64s": [4, -2, 9, 1], "default_int64": 77})
+    yield ml("LabelEncoder", [x], {"keys_floats": keys, "values_floats": keys[::-1], "default_float": 0.25})
+    whole = RANDOM.integers(-4, 9, (3, 7))
+    some = {"keys_int64s": [5, -3, 8], "values_floats": [1.5, 2.5, 3.5]}
+    yield ml("LabelEncoder", [whole], some)
+    for key, value in (
+        (np.int16, np.int32),
+        (np.int32, np.float64),
+        (np.float64, np.int64),
+        (np.int64, np.int16),
+    ):
+        tensors = {
+            "keys_tensor": numpy_helper.from_array(np.arange(-2, 5).astype(key)),
+            "values_tensor": numpy_helper.from_array(RANDOM.integers(0, 99, 7).astype(value)),
+            "default_tensor": numpy_helper.from_array(np.array([42], value)),
+        }
+        yield ml("LabelEncoder", [whole.astype(key)], tensors)
+
+
+@pytest.mark.parametrize("node", list(labels()), ids=str)
+def test_labels_are_found(node: Node):
+    check(node)
+
+
+def test_what_is_no_number_has_a_label_and_of_equal_keys_the_last_counts():
+    x = np.array([np.nan, 1, 2], np.float32)
+    said = {"keys_floats": [1.0, np.nan, 1.0], "values_int64s": [5, 6, 7], "default_int64": -9}
+    check(ml("LabelEncoder", [x], said, np.array([6, 7, -9])))
+
+
+def test_an_element_of_no_category_ends_the_run():
+    node = ml("OneHotEncoder", [np.array([1, 2])], {"cats_int64s": [1, 2], "zeros": 0})
+    session = compile_native(node.model())
+    with pytest.raises(XonncError) as caught:
+        session.run(None, {"x0": np.array([3, 2])})
+    assert str(caught.value) == "it: 1 elements are of no category, and zeros is 0"
+
+
+def test_a_feature_that_is_not_there_ends_the_run():
+    node = ml("ArrayFeatureExtractor", [floats(2, 3), np.array([0])], {})
+    session = compile_native(node.model())
+    with pytest.raises(XonncError, match="it: index 3 is out of range: axis 1 has 3 elements"):
+        session.run(None, {**node.feeds, "x1": np.array([3])})

@@ -1,0 +1,71 @@
+"""Shapes of ops of ai.onnx.ml: a row for each observation."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.dialects.builtin import f32, i64
+from xdsl.ir import Attribute
+
+from xonnc.transforms.shapes.site import UNKNOWN, Shape, Site, Types, infers, typed
+
+
+@infers("Imputer", "Normalizer", "Scaler")
+def each_feature(site: Site) -> Types:
+    """As many rows and columns as go in."""
+    data = site.shape(0)
+    return [None] if data is None else typed(data, site.result_element())
+
+
+@infers("ArrayFeatureExtractor")
+def array_feature_extractor(site: Site) -> Types:
+    """As many of each row as there are indices; a vector is a row."""
+    data, places = site.shape(0), site.shape(1)
+    if data is None or not data or places is None:
+        return [None]
+    count = UNKNOWN if UNKNOWN in places else prod(places)
+    return site.ranked((*(data[:-1] or (1,)), count))
+
+
+@infers("FeatureVectorizer")
+def feature_vectorizer(site: Site) -> Types:
+    """The columns of all inputs, as many of each as `inputdimensions` says."""
+    shapes = site.shapes()
+    if shapes is None or any(len(shape) not in (1, 2) for shape in shapes):
+        return [None]
+    widths = site.integers("inputdimensions") or tuple((*shape, 1)[1] for shape in shapes)
+    rows = next((shape[0] for shape in shapes if shape[0] != UNKNOWN), UNKNOWN)
+    total = UNKNOWN if UNKNOWN in widths else sum(widths)
+    return typed((rows, total), site.result_element())
+
+
+@infers("LinearRegressor", "SVMRegressor", "TreeEnsemble", "TreeEnsembleRegressor")
+def regressor(site: Site) -> Types:
+    """A column for each target."""
+    name = "targets" if site.name == "LinearRegressor" else "n_targets"
+    rows = _rows(site)
+    return [None] if rows is None else typed((rows, site.integer(name, 1)), site.result_element())
+
+
+@infers("LinearClassifier", "SVMClassifier", "TreeEnsembleClassifier")
+def classifier(site: Site) -> Types:
+    """A label for each row, and a score for each class."""
+    rows = _rows(site)
+    if rows is None:
+        return [None, None]
+    names = ("classlabels_ints", "classlabels_int64s", "classlabels_strings")
+    counts = [len(labels) for name in names if isinstance(labels := site.property(name), tuple)]
+    scores = max(counts, default=UNKNOWN)
+    # Trees have two scores even of one class; how many support vectors have is not said here.
+    if site.name == "SVMClassifier" or scores == 1:
+        scores = 2 if site.name == "TreeEnsembleClassifier" else UNKNOWN
+    label: Attribute | None = site.result_element(0)
+    return [*typed((rows,), label or i64), *typed((rows, scores), f32)]
+
+
+def _rows(site: Site) -> int | None:
+    """How many observations there are; one if there is no axis for them."""
+    data: Shape | None = site.shape(0)
+    if data is None or len(data) > 2:
+        return None
+    return data[0] if len(data) == 2 else 1
