@@ -1,8 +1,8 @@
 """
-Models as shared libraries and as C source, built and run from a C program without Python: sizes, and outputs
-that are those of the session.
+Models as shared libraries and as C source, built and run from a C program without Python: sizes, times, and
+outputs that are those of the session.
 
-    python bench/aot.py [--models squeezenet resnet50 lstm] [--forms so c] [--json FILE]
+    python bench/aot.py [--models light_squeezenet lstm …] [--forms so c] [--json FILE]
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from xonnc.native import compile_native
 
 Array = npt.NDArray[np.generic]
 
-MODELS = ("light_squeezenet", "resnet50", "lstm")
+MODELS = ("light_squeezenet", "resnet50", "mobilenet_v2", "lstm", "resnet18_qdq")
 FORMS = ("so", "c")
 
 OPTIONS: Mapping[str, Sequence[str]] = {
     "so": ("-Wl,-rpath,.",),
-    "c": ("-O3", "-march=native", "-std=c11", "-Wall", "-Wextra", "-Werror"),
+    "c": ("-O3", "-march=native", "-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic"),
 }
 """What the C compiler is told, by the form of the model."""
 
@@ -90,13 +90,14 @@ class Row:
     compiled: float
     built: float
     run: float
+    """One run of the C program, the fastest of several."""
     session: float
-    """One run in Python, of the code that is compiled there."""
+    """The same in Python, of the code that is compiled there."""
     difference: float
     """The largest of outputs to the session's, relative to the largest number."""
 
 
-def measure(model: str, form: str, runs: int = 5) -> Row:
+def measure(model: str, form: str, runs: int = 20) -> Row:
     """Compiles, builds and runs a model in one form; raises `RuntimeError` with what a program says."""
     path = path_of(model)
     feeds = feeds_for(path)
@@ -173,6 +174,19 @@ def line(row: Row) -> str:
     )
 
 
+def table(rows: Sequence[Row]) -> str:
+    """Sizes and times by model, in Markdown."""
+    lines = ["| network | form | files | C compiler | program | one run |", "|---|---|---|---|---|---|"]
+    for row in rows:
+        sizes = [size for name, size in row.files.items() if not name.endswith(".h")]
+        files = " + ".join(f"{size / 1e6:.2f}" for size in sizes)
+        lines.append(
+            f"| {row.model} | `.{row.form}` | {files} MB | {row.built:.1f} s | "
+            f"{row.program_bytes / 1e6:.2f} MB | {row.run * 1e3:.2f} ms |"
+        )
+    return "\n".join(lines)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Prints a table; exit 1 if outputs differ."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[1])
@@ -185,6 +199,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for form in options.forms:
             rows.append(measure(model, form))
             print(line(rows[-1]), flush=True)
+    print(table(rows))
     if options.json is not None:
         options.json.write_text(json.dumps([asdict(row) for row in rows], indent=1))
     return 1 if any(row.difference > TOLERANCE for row in rows) else 0

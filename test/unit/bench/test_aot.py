@@ -59,7 +59,9 @@ def test_the_table_is_written_and_other_outputs_fail(
     assert main(["--models", "lstm", "--forms", "so", "--json", str(path)]) == exit_code
     (written,) = json.loads(path.read_text())
     assert written["files"] == {"model.so": 7}
-    assert "run 1.00 ms, session 2.00 ms" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "run 1.00 ms, session 2.00 ms" in said
+    assert "| lstm | `.so` | 0.00 MB | 0.2 s | 0.00 MB | 1.00 ms |" in said
 
 
 def test_what_a_program_says_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
