@@ -64,6 +64,7 @@ from xonnc.lowering.onnx_to_krnl import (
     selection,
     sorting,
     spreading,
+    trees,
     views,
     windows,
 )
@@ -125,6 +126,7 @@ THEMES = (
     selection,
     sorting,
     spreading,
+    trees,
     views,
     windows,
 )

@@ -80,6 +80,11 @@ def numbers_of(attribute: Attribute | None) -> npt.NDArray[np.float32] | npt.NDA
     return np.array(numbers, np.float32) if is_real else np.array(numbers, np.int64)
 
 
+def texts_of(array: ArrayAttr[StringAttr] | None) -> tuple[str, ...] | None:
+    """The strings of a STRINGS attribute; `None` if it is absent."""
+    return None if array is None else tuple(element.data for element in array)
+
+
 @cache
 def _element(value: int) -> IntegerAttr[IntegerType]:
     return IntegerAttr(value, i64)

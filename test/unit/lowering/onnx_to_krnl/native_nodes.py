@@ -42,6 +42,7 @@ class Node:
     expected: Sequence[Array] | None = None
     """What it gives, where the reference is wrong or has no such operator."""
     domain: str = ""
+    domain_opset: int = 5
 
     def __str__(self) -> str:
         shapes = "-".join(
@@ -105,7 +106,7 @@ class Node:
     def _model(self, graph: onnx.GraphProto) -> onnx.ModelProto:
         imports = [helper.make_opsetid("", self.opset)]
         if self.domain:
-            imports.append(helper.make_opsetid(self.domain, 5))
+            imports.append(helper.make_opsetid(self.domain, self.domain_opset))
         return helper.make_model(graph, opset_imports=imports, ir_version=11)
 
 
