@@ -184,5 +184,7 @@ def _reals(values: Iterable[float]) -> Attribute:
 def _integers(values: Iterable[int]) -> Attribute:
     found = tuple(values)
     if len(found) > LONG_LIST:
-        return ArrayAttr([IntegerAttr(value, i64) for value in found])
+        # Forests say few different numbers very often.
+        made = {value: IntegerAttr(value, i64) for value in set(found)}
+        return ArrayAttr([made[value] for value in found])
     return spelled.integers(*found)
