@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, UnrealizedConversionCastOp
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, UnrealizedConversionCastOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
@@ -29,9 +29,12 @@ from xdsl.passes import ModulePass
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp, YieldOp
-from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.ops.constant import ConstantOfShapeOp, ConstantOp
+from xonnc.dialects.onnx.ops.generator import RangeOp
+from xonnc.dialects.onnx.ops.math import ExpandOp
 from xonnc.dialects.onnx.ops.quantization import QuantizeLinearOp
-from xonnc.dialects.onnx.types import NONE, static_shape
+from xonnc.dialects.onnx.ops.tensor import ReshapeOp, SliceOp
+from xonnc.dialects.onnx.types import NONE, is_ranked, static_shape
 from xonnc.lowering.onnx_to_krnl import (
     activations,
     along_axis,
@@ -83,14 +86,16 @@ from xonnc.lowering.onnx_to_krnl.lowering import (
     FINDS,
     LOWERINGS,
     MOVES,
+    OPEN,
     TAKES_EMPTY,
+    TAKES_OPEN,
     Lowering,
-    is_movable,
-    is_native,
 )
+from xonnc.lowering.onnx_to_krnl.open_sizes import OpenSizes
 from xonnc.lowering.onnx_to_krnl.packings import Packings
 from xonnc.lowering.onnx_to_krnl.points import POINTS, PointPlan, lower_points, plan_points
 from xonnc.lowering.onnx_to_krnl.roundings import write_out_roundings
+from xonnc.lowering.onnx_to_krnl.sizes import are_known
 from xonnc.lowering.onnx_to_krnl.widening import widen
 from xonnc.lowering.session_ops import CONTROL, SESSION_OPS
 from xonnc.targets.cpu import CpuTarget, load_cpu
@@ -134,6 +139,15 @@ THEMES = (
 )
 """The files whose functions are in the tables."""
 
+SIZES_OF: dict[type[Operation], Sequence[int]] = {
+    ConstantOfShapeOp: (0,),
+    ExpandOp: (1,),
+    RangeOp: (1,),
+    ReshapeOp: (1,),
+    SliceOp: (2,),
+}
+"""Operands of which the sizes of the result say all."""
+
 KEPT = (ConstantOp, NoValueOp, ReturnOp, YieldOp)
 """Ops that compute nothing."""
 
@@ -146,17 +160,21 @@ class ConvertOnnxToKrnl(ModulePass):
     """
     Lowers ONNX operators to kernels of loops, and calls them on buffers.
 
-    With `unsafe`, nothing tells of indices that are out of range.
+    With `unsafe`, nothing tells of indices that are out of range. With `open_sizes`, sizes that the model
+    leaves open are arguments of kernels, which ops at the start of the function compute; else ops with such
+    sizes stay.
     """
 
     name = "convert-onnx-to-krnl"
 
     processor: str = "avx512"
     unsafe: bool = False
+    open_sizes: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Lowers every function that is a model."""
-        lower_module(op, load_cpu(self.processor), DisposablePool.of(ctx), unsafe=self.unsafe)
+        pool = DisposablePool.of(ctx)
+        lower_module(op, load_cpu(self.processor), pool, unsafe=self.unsafe, is_open=self.open_sizes)
 
 
 def has_kernel(op: Operation) -> bool:
@@ -164,26 +182,57 @@ def has_kernel(op: Operation) -> bool:
     return type(op) in LOWERINGS or type(op) in POINTS or isinstance(op, KEPT)
 
 
+def has_open_sizes(module: ModuleOp) -> bool:
+    """Whether only sizes of inputs are left open, and no operator runs others inside of it."""
+    functions = [op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks]
+    types = [argument.type for function in functions for argument in function.body.block.args]
+    is_open = any(is_ranked(type_) and DYNAMIC_INDEX in type_.get_shape() for type_ in types)
+    return is_open and not any(type(op) in SESSION_OPS for op in module.walk())
+
+
 def lower_module(
     module: ModuleOp,
     target: CpuTarget,
     pool: DisposablePool,
     packings: Packings | None = None,
+    *,
     unsafe: bool = False,
+    is_open: bool = False,
 ) -> Reasons:
     """
     Lowers the functions of a module, the kernels behind them; gives the ops that stay, and why.
 
     Constants that were laid out before, for other shapes of the same model, are in `packings`. `unsafe`
-    leaves out what looks for indices out of range.
+    leaves out what looks for indices out of range. If it `is_open`, kernels are for any sizes that the model
+    leaves open.
     """
     reasons: Reasons = {}
     to = Lowering(target, pool, _in_rows, packings or Packings(), not unsafe)
     for function in [each for each in module.ops if isinstance(each, FuncOp) and each.body.blocks]:
+        to.open_sizes = OpenSizes(function) if is_open and _computing(function.body.block) else None
+        if to.open_sizes is not None:
+            if not to.open_sizes.require_equal():
+                return {function: "sizes are equal only if inputs hold certain numbers"}
+            _drop_sizes(function.body.block)
         reasons |= _lower(function.body.block, to)
     for kernel in to.kernels.values():
         module.body.block.add_op(kernel)
     return reasons
+
+
+def _drop_sizes(block: Block) -> None:
+    """Leaves out operands that say no more than the sizes of a result do, and what nobody reads then."""
+    for op in reversed(list(block.ops)):
+        is_fed = isinstance(op, SliceOp) and not isinstance(op.starts.owner, ConstantOp)
+        for place in () if is_fed else SIZES_OF.get(type(op), ()):
+            if op.operands[place].type != NONE and not isinstance(op.operands[place].owner, ConstantOp):
+                none = NoValueOp.create(result_types=[NONE])
+                block.insert_op_before(none, op)
+                op.operands[place] = none.results[0]
+        is_read = any(result.uses.get_length() for result in op.results)
+        if isinstance(op, OnnxOp) and op.results and not is_read and not op.regions:
+            op.detach()
+            op.erase()
 
 
 def _in_rows(value: SSAValue, to: Lowering) -> SSAValue:
@@ -204,7 +253,7 @@ def _lower(block: Block, to: Lowering) -> Reasons:
     ops = _computing(block)
     to.absorbed |= to.bytes.absorbed
     others = [op for op in ops if op not in to.bytes.absorbed and op not in to.bytes.chains]
-    to.layouts = plan_layouts(others, to.target.vector_bytes // 4, POINTS)
+    to.layouts = plan_layouts(others, to.target.vector_bytes // 4, POINTS, to.told)
     to.absorbed |= to.layouts.chained - set(to.layouts.chains)
     to.biases = plan_biases(others)
     to.absorbed |= {added for added, _ in to.biases.values()}
@@ -265,7 +314,7 @@ def _plans(ops: Sequence[Operation], to: Lowering) -> dict[Operation, PointPlan 
     plans: dict[Operation, PointPlan | str] = {}
     for op in reversed(ops):
         is_taken = op in to.absorbed or op in to.layouts.chained
-        if type(op) in POINTS and not is_taken and is_native(op.results[0]):
+        if type(op) in POINTS and not is_taken and to.is_native(op.results[0]):
             plan = plans[op] = plan_points(op, to)
             if isinstance(plan, PointPlan):
                 to.absorbed |= plan.fused - {op}
@@ -278,13 +327,15 @@ def _lower_op(op: Operation, to: Lowering) -> str | None:
     if type(op) not in LOWERINGS and type(op) not in POINTS:
         return "no kernel for this operator yet"
     values = [value for value in (*op.results, *op.operands) if value.type != NONE]
-    takes = is_movable if type(op) in MOVES else is_native
+    takes = to.is_movable if type(op) in MOVES else to.is_native
     needed = [value for value in values if type(op) not in FINDS or not _is_open(value, op)]
     if not all(map(takes, needed)) or type(op) not in LOWERINGS:
         return "a tensor is dynamic or of a type that code does not compute with"
-    if any(0 in to.shape(result) for result in op.results if result in needed):
+    if not all(are_known(to.sizes(value)) for value in needed) and type(op) not in TAKES_OPEN:
+        return OPEN
+    if any(0 in to.sizes(result) for result in op.results if result in needed):
         return _lower_empty(op, to)
-    if any(0 in to.shape(value) for value in needed) and type(op) not in (TAKES_EMPTY | MOVES):
+    if any(0 in to.sizes(value) for value in needed) and type(op) not in (TAKES_EMPTY | MOVES):
         return "an operand is empty"
     return LOWERINGS[type(op)](op, to)
 
@@ -299,9 +350,9 @@ def _lower_empty(op: Operation, to: Lowering) -> str | None:
     results = [result for result in op.results if result.type != NONE]
     if any(map(lambda result: _is_open(result, op), results)):
         return "a result is empty"
-    if any(0 not in to.shape(result) for result in results) and type(op) not in MOVES:
+    if any(0 not in to.sizes(result) for result in results) and type(op) not in MOVES:
         return "a result is empty"
-    if any(0 not in to.shape(result) for result in results):
+    if any(0 not in to.sizes(result) for result in results):
         return LOWERINGS[type(op)](op, to)
     for result in results:
         to.result(result)

@@ -144,7 +144,7 @@ def layout_of(program: Program) -> Layout:
                 return Spot("outputs", shift, outputs[root])
             case Place.ARENA:
                 return Spot("arena", values[root].offset + shift)
-            case Place.HELD:
+            case Place.HELD | Place.SIZE:
                 raise XonncError("a value of a program without host calls is held by none")
 
     spots = [spot(place) for place in range(len(values))]

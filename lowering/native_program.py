@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
 import numpy as np
-from xdsl.dialects import memref
+from xdsl.dialects import arith, memref, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
     DictionaryAttr,
+    IntegerAttr,
     ModuleOp,
     StringAttr,
     UnrealizedConversionCastOp,
@@ -22,6 +23,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from xonnc.dialects.krnl.memory import CallOp, GlobalOp, KeepOp, SeedOp
+from xonnc.dialects.krnl.sizes import RequireOp, ShapedOp
 from xonnc.dialects.krnl.types import is_buffer
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.locations import node_name
@@ -38,11 +40,13 @@ from xonnc.errors import XonncError
 from xonnc.formats.native.program import (
     Body,
     Check,
+    Formula,
     HostStep,
     NativeStep,
     Place,
     Port,
     Program,
+    Requirement,
     SessionStep,
     Setting,
     Value,
@@ -67,6 +71,10 @@ class KernelCall:
     """Bytes of all its buffers."""
     node: str = ""
     """The ONNX node whose work it does."""
+    sizes: Sequence[int] = ()
+    """The places of sizes that the kernel takes behind its buffers."""
+    turns_of: int | None = None
+    """The place of the number of turns, where a run computes it."""
 
 
 Steps = Sequence[tuple[str, Sequence[KernelCall]]]
@@ -85,6 +93,8 @@ class _Reading:
     """Kernels since the last step of another kind."""
     checks: list[Check] = field(default_factory=list[Check])
     """What must hold behind them."""
+    numbers: dict[int, int] = field(default_factory=dict[int, int])
+    """The places of sizes that are known."""
     touched: list[Sequence[int]] = field(default_factory=list[Sequence[int]])
     """The values that each kernel or host step reads or writes, in order."""
 
@@ -92,6 +102,17 @@ class _Reading:
         self.program.values.append(value)
         self.places[made] = len(self.program.values) - 1
         return self.places[made]
+
+    def size(self, made: SSAValue, operator: str, *operands: int) -> None:
+        """A number that a run computes."""
+        self.value(made, _size(operator, *operands))
+
+    def number(self, number: int) -> int:
+        """The place of a size that is known."""
+        if number not in self.numbers:
+            self.program.values.append(_size("number", number))
+            self.numbers[number] = len(self.program.values) - 1
+        return self.numbers[number]
 
     def root(self, place: int) -> int:
         """The value whose memory a value is."""
@@ -135,9 +156,14 @@ def read_program(module: ModuleOp, reasons: Reasons) -> tuple[Program, Steps]:
     return reading.program, reading.functions
 
 
+def _size(operator: str, *operands: int) -> Value:
+    return Value(Place.SIZE, (), np.dtype(np.int64), formula=Formula(operator, operands))
+
+
 def _value(place: Place, type_: Attribute) -> Value:
     element = type_.element_type if is_buffer(type_) else element_type(type_)
     shape = type_.get_shape() if is_buffer(type_) else static_shape(type_)
+    shape = None if shape is not None and DYNAMIC_INDEX in shape else shape
     dtype = None if element is None else ELEMENT_DTYPES.get(element)
     return Value(place, shape, dtype)
 
@@ -158,6 +184,9 @@ def _ports(attributes: Attribute | None, values: Sequence[SSAValue], reading: _R
 
 
 def _read(op: Operation, reading: _Reading) -> None:
+    if isinstance(op, SIZE_OPS):
+        _read_size(op, reading)
+        return
     match op:
         case GlobalOp() | ConstantOp() if op.value is not None:
             array = elements_array(op.value)
@@ -166,25 +195,10 @@ def _read(op: Operation, reading: _Reading) -> None:
             value = _value(Place.CONSTANT, op.results[0].type)
             value.constant = np.ascontiguousarray(array)
             reading.value(op.results[0], value)
-        case memref.AllocOp():
-            place = reading.value(op.results[0], _value(Place.ARENA, op.results[0].type))
-            if (check := check_of(op, place)) is not None:
-                reading.checks.append(check)
-        case memref.SubviewOp():
-            value = _value(Place.ARENA, op.result.type)
-            value.same_as = reading.places[op.source]
-            value.shift = _shift(op)
-            reading.value(op.result, value)
-        case UnrealizedConversionCastOp():
-            value = _value(Place.ARENA, op.results[0].type)
-            value.same_as = reading.places[op.operands[0]]
-            reading.value(op.results[0], value)
+        case memref.AllocOp() | memref.SubviewOp() | UnrealizedConversionCastOp() | ShapedOp():
+            _read_buffer(op, reading)
         case CallOp():
-            places = [reading.places[value] for value in op.parameters]
-            turns = 0 if op.turns is None else op.turns.value.data
-            size = sum(reading.program.values[place].size for place in places)
-            reading.row.append(KernelCall(op.func_name.data, places, turns, size, node_name(op)))
-            reading.touched.append(places)
+            _read_call(op, reading)
         case NoValueOp() | ReturnOp() | YieldOp() | FuncReturnOp():
             pass
         case KeepOp():
@@ -201,6 +215,81 @@ def _read(op: Operation, reading: _Reading) -> None:
         case _:
             reading.end_row()
             _read_host(op, reading)
+
+
+def _read_buffer(
+    op: memref.AllocOp | memref.SubviewOp | UnrealizedConversionCastOp | ShapedOp, reading: _Reading
+) -> None:
+    """A buffer of its own, or another or a part of it as something else."""
+    value = _value(Place.ARENA, op.results[0].type)
+    if not isinstance(op, memref.AllocOp):
+        value.same_as = reading.places[op.operands[0]]
+    match op:
+        case memref.AllocOp():
+            value.open_shape = _open_shape(op.results[0].type, op.dynamic_sizes, reading)
+        case memref.SubviewOp():
+            value.shift = _shift(op)
+        case ShapedOp():
+            value.open_shape = _open_shape(op.result.type, op.sizes, reading)
+        case UnrealizedConversionCastOp():
+            value.open_shape = reading.program.values[reading.places[op.operands[0]]].open_shape
+    place = reading.value(op.results[0], value)
+    if isinstance(op, memref.AllocOp) and (check := check_of(op, place)) is not None:
+        reading.checks.append(check)
+
+
+def _read_size(op: Operation, reading: _Reading) -> None:
+    match op:
+        case arith.ConstantOp(value=IntegerAttr(value=number)):
+            reading.places[op.result] = reading.number(number.data)
+        case tensor.DimOp():
+            axis = reading.program.values[reading.places[op.index]].formula
+            assert axis is not None
+            reading.size(op.result, "dim", reading.places[op.source], *axis.operands)
+        case RequireOp():
+            pair = reading.places[op.found], reading.places[op.expected]
+            reading.program.requirements.append(Requirement(*pair, op.what.data))
+        case _:
+            operands = (reading.places[value] for value in op.operands)
+            reading.size(op.results[0], FORMULAS[type(op)], *operands)
+
+
+FORMULAS: dict[type[Operation], str] = {
+    arith.AddiOp: "add",
+    arith.FloorDivSIOp: "floordiv",
+    arith.MaxSIOp: "max",
+    arith.MinSIOp: "min",
+    arith.MuliOp: "mul",
+}
+"""What computes sizes from sizes."""
+
+SIZE_OPS = (arith.ConstantOp, tensor.DimOp, RequireOp, *FORMULAS)
+"""What is about sizes that only a run tells."""
+
+
+def _open_shape(type_: Attribute, sizes: Sequence[SSAValue], reading: _Reading) -> tuple[int, ...] | None:
+    """The places of all sizes of a buffer, if some are open."""
+    assert is_buffer(type_)
+    if DYNAMIC_INDEX not in type_.get_shape():
+        return None
+    given = iter([reading.places[size] for size in sizes])
+    return tuple(next(given) if size == DYNAMIC_INDEX else reading.number(size) for size in type_.get_shape())
+
+
+UNTOLD = 1 << 40
+"""Bytes that are taken for those of a buffer whose size only a run tells."""
+
+
+def _read_call(op: CallOp, reading: _Reading) -> None:
+    values = reading.program.values
+    given = [reading.places[value] for value in op.parameters]
+    places = [place for place in given if values[place].place is not Place.SIZE]
+    sizes = [place for place in given if values[place].place is Place.SIZE]
+    turns = 0 if op.turns is None else op.turns.value.data
+    turns_of = None if op.turns_of is None else given[op.turns_of.value.data]
+    size = sum(UNTOLD if values[place].shape is None else values[place].size for place in places)
+    reading.row.append(KernelCall(op.func_name.data, places, turns, size, node_name(op), sizes, turns_of))
+    reading.touched.append(places)
 
 
 def _shift(op: memref.SubviewOp) -> int:
@@ -301,12 +390,11 @@ def _plan_arena(reading: _Reading) -> None:
 
     A value lives from the step that writes it first to the last that reads it.
     """
-    lives: dict[int, tuple[int, int]] = {}
-    for step, places in enumerate(reading.touched):
-        for place in map(reading.root, places):
-            first, _ = lives.get(place, (step, step))
-            lives[place] = first, step
+    lives = _lives(reading)
     values = reading.program.values
+    if reading.program.is_open:
+        reading.program.blocks = _blocks(lives, values)
+        return
     placed: list[int] = []
     for place in sorted(lives, key=lambda each: -values[each].size):
         value = values[place]
@@ -322,6 +410,49 @@ def _plan_arena(reading: _Reading) -> None:
         value.offset = offset
         placed.append(place)
         reading.program.arena = max(reading.program.arena, _aligned(offset + value.size))
+
+
+def _lives(reading: _Reading) -> dict[int, tuple[int, int]]:
+    """The first and the last step that reads or writes each value."""
+    lives: dict[int, tuple[int, int]] = {}
+    for step, places in enumerate(reading.touched):
+        for place in map(reading.root, places):
+            first, _ = lives.get(place, (step, step))
+            lives[place] = first, step
+    return lives
+
+
+def _blocks(lives: Mapping[int, tuple[int, int]], values: Sequence[Value]) -> list[list[int]]:
+    """
+    Values that lie in the same block of the arena one after the other.
+
+    How large they are only a run tells: a block is as large as the largest of its values, so those that are
+    equally large come together first.
+    """
+    blocks: list[list[int]] = []
+    ends: list[int] = []
+    for place in sorted(lives, key=lambda each: lives[each]):
+        if values[place].place is not Place.ARENA:
+            continue
+        first, last = lives[place]
+        free = [number for number, end in enumerate(ends) if end < first]
+        own = _told(values[place])
+        alike = [number for number in free if _told(values[blocks[number][0]]) == own]
+        # A block of open size takes what is of open size too.
+        fitting = [number for number in free if (values[blocks[number][0]].shape is None) == (own[0] is None)]
+        found = next(iter(alike or fitting), None)
+        if found is None:
+            blocks.append([place])
+            ends.append(last)
+        else:
+            blocks[found].append(place)
+            ends[found] = last
+    return blocks
+
+
+def _told(value: Value) -> tuple[object, ...]:
+    """What is known of how large a value is."""
+    return value.shape, value.open_shape, value.dtype
 
 
 def _aligned(size: int) -> int:

@@ -19,6 +19,7 @@ from xonnc.formats.onnx.opsets import identity_of_class
 from xonnc.formats.onnx.schemas import newest_opset
 from xonnc.lowering.convert_onnx_to_dla import TABLES
 from xonnc.lowering.convert_onnx_to_krnl import LOWERINGS, MOVES, POINTS
+from xonnc.lowering.onnx_to_krnl.lowering import TAKES_OPEN
 from xonnc.targets import NvdlaTarget, limits, load_target, target_names
 from xonnc.targets.cpu import cpu_names, load_cpu
 from xonnc.tools.peer_flags import PEER_FLAGS, spelled
@@ -93,6 +94,8 @@ class NativeOperator:
 
     how: str
     elements: str
+    takes_open: bool
+    """Whether kernels may have sizes that only a run tells."""
 
 
 def native_operators() -> Mapping[str, NativeOperator]:
@@ -103,10 +106,12 @@ def native_operators() -> Mapping[str, NativeOperator]:
         if identity is not None and identity.op_type not in found:
             text = " ".join((function.__doc__ or "").split()) or "A function of numbers."
             elements = "any but strings" if op in MOVES else "numbers"
-            found[identity.op_type] = NativeOperator(text, elements)
+            takes_open = op in TAKES_OPEN or op in POINTS
+            found[identity.op_type] = NativeOperator(text, elements, takes_open)
     for name in operators():
         if name not in found and has_body("", name, newest_opset("") or 1):
-            found[name] = NativeOperator("Written out by the function that ONNX defines it by.", "as in that")
+            text = "Written out by the function that ONNX defines it by."
+            found[name] = NativeOperator(text, "as in that", False)
     return dict(sorted(found.items()))
 
 
@@ -121,7 +126,9 @@ def _native_operators() -> str:
         "`Session.report()` names it and tells why. Numbers are truth values, integers of 2 to 64 bits, f16,",
         "f32, f64, bf16 and the smaller floats; what has 16 bits or less is computed in f32 and rounded.",
         "",
-        "A model that is fed axes, pads or sizes is compiled for them, as for the shapes of its inputs.",
+        "Sizes that a model leaves open only a run tells; where an operator has no kernel for that, or not",
+        "in this form, the model is compiled for each set of sizes that it is fed, as it is for axes, pads",
+        "and sizes that are fed as numbers.",
         "Indices out of range end a run with one line that names node, index and axis; nothing is read or",
         "written out of place. So does another number of elements than the model says (`Range`, `Compress`);",
         "where it says none, results have as many elements as are found.",
@@ -132,12 +139,12 @@ def _native_operators() -> str:
         "",
         f"{kernels} operators have kernels, {len(rows) - kernels} more are written out by others.",
         "",
-        "| operator | runs as | elements |",
-        "|---|---|---|",
+        "| operator | runs as | elements | open sizes |",
+        "|---|---|---|---|",
     ]
     for name, row in rows.items():
         how = row.how.replace("|", "\\|")
-        lines.append(f"| `{name}` | {how} | {row.elements} |")
+        lines.append(f"| `{name}` | {how} | {row.elements} | {'yes' if row.takes_open else ''} |")
     return "\n".join(lines) + "\n"
 
 

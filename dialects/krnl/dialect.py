@@ -28,6 +28,7 @@ from xonnc.dialects.krnl.memory import (
     StoreOp,
     TransposeOp,
 )
+from xonnc.dialects.krnl.sizes import RequireOp, ShapedOp
 from xonnc.dialects.krnl.tiles import ConvOp, GemmOp
 from xonnc.dialects.krnl.types import LoopType
 
@@ -54,7 +55,9 @@ KRNL = Dialect(
         ParallelOp,
         PermuteOp,
         RemainderOp,
+        RequireOp,
         SeedOp,
+        ShapedOp,
         StoredOp,
         StoreOp,
         ToOddOp,

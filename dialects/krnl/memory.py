@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     AnySignlessIntegerType,
     ArrayAttr,
     BoolAttr,
@@ -185,7 +186,8 @@ class TransposeOp(IRDLOperation):
     """
     A square of elements turned: `dest[j · strides[0] + i] = src[i · strides[1] + j]` from the places on.
 
-    Both strides are in elements; the square has `size` rows of as many elements that lie side by side.
+    Both strides are in elements; the square has `size` rows of as many elements that lie side by side. A
+    stride that only a run tells is one of `open_strides`, and `-9223372036854775808` in its place.
 
     ```mlir
     "krnl.transpose"(%d, %s, %i, %j, %j, %i) {size = 8, strides = array<i64: 64, 32>} : …
@@ -198,6 +200,7 @@ class TransposeOp(IRDLOperation):
     src = operand_def(MemRefType)
     dest_indices = var_operand_def(IndexType)
     src_indices = var_operand_def(IndexType)
+    open_strides = var_operand_def(IndexType)
     size = prop_def(IntegerAttr.constr(i64))
     strides = prop_def(DenseArrayBase.constr(i64))
 
@@ -210,8 +213,14 @@ class TransposeOp(IRDLOperation):
         size = self.size.value.data
         if size < 2 or size & (size - 1):
             raise VerifyException(f"krnl.transpose: size is a power of two above 1, found {size}")
-        if len(self.strides.get_values()) != 2:
+        strides = self.strides.get_values()
+        if len(strides) != 2:
             raise VerifyException("krnl.transpose: strides holds two numbers")
+        if len(self.open_strides) != strides.count(DYNAMIC_INDEX):
+            raise VerifyException(
+                f"krnl.transpose: {strides.count(DYNAMIC_INDEX)} strides are open, found "
+                f"{len(self.open_strides)}"
+            )
         if element_of(self.dest) != element_of(self.src):
             raise VerifyException("element type of 'src' matches element type of 'dest'")
 
@@ -319,8 +328,9 @@ class CallOp(IRDLOperation):
     """
     A kernel run on buffers, those that it writes first.
 
-    A kernel that takes a range of turns, two indices behind its buffers, runs all of `turns`; they may run in
-    any order and at the same time.
+    Sizes that only a run tells, indices, are behind the buffers. A kernel that takes a range of turns, two
+    indices behind all others, runs all of `turns`, or as many as the parameter with the number `turnsOf`
+    says; they may run in any order and at the same time.
 
     ```mlir
     "krnl.call"(%o, %x) {funcName = "fn", numOfOutput = 1 : si64} : (memref<4xf32>, memref<4xf32>) -> ()
@@ -333,20 +343,38 @@ class CallOp(IRDLOperation):
     func_name = prop_def(StringAttr, prop_name="funcName")
     num_of_output = prop_def(IntegerAttr, prop_name="numOfOutput", default_value=IntegerAttr(1, SI64))
     turns = opt_prop_def(IntegerAttr)
+    turns_of = opt_prop_def(IntegerAttr, prop_name="turnsOf")
     returned = var_result_def(AnySignlessIntegerType)
 
     @classmethod
-    def of(cls, name: str, outputs: Sequence[SSAValue], inputs: Sequence[SSAValue], turns: int = 0) -> CallOp:
-        """A call of the kernel `name`, which takes a range if there are turns."""
-        return cls(
-            operands=[[*outputs, *inputs]],
-            properties={
-                "funcName": StringAttr(name),
-                "numOfOutput": IntegerAttr(len(outputs), SI64),
-                "turns": IntegerAttr(turns, i64) if turns else None,
-            },
-            result_types=[[]],
-        )
+    def of(
+        cls,
+        name: str,
+        outputs: Sequence[SSAValue],
+        inputs: Sequence[SSAValue],
+        turns: int | SSAValue = 0,
+        sizes: Sequence[SSAValue] = (),
+    ) -> CallOp:
+        """A call of the kernel `name`, which takes a range if there are turns: a number or one of `sizes`."""
+        parameters = [*outputs, *inputs, *sizes]
+        properties: dict[str, Attribute] = {
+            "funcName": StringAttr(name),
+            "numOfOutput": IntegerAttr(len(outputs), SI64),
+        }
+        if isinstance(turns, SSAValue):
+            properties["turnsOf"] = IntegerAttr(parameters.index(turns), i64)
+        elif turns:
+            properties["turns"] = IntegerAttr(turns, i64)
+        return cls(operands=[parameters], properties=properties, result_types=[[]])
+
+    def verify_(self) -> None:
+        """Turns are a number or a parameter that is one."""
+        if self.turns_of is not None:
+            place = self.turns_of.value.data
+            if not 0 <= place < len(self.parameters) or self.parameters[place].type != INDEX:
+                raise VerifyException(f"krnl.call: parameter {place}, of which turns are, is no index")
+            if self.turns is not None:
+                raise VerifyException("krnl.call: turns are a number or a parameter, not both")
 
 
 @irdl_op_definition

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     DenseArrayBase,
     FloatAttr,
     IndexType,
@@ -46,6 +47,10 @@ class GemmOp(IRDLOperation):
     is `[MR, NR]`. The bias is one number for each column, or each row with `bias_of_rows`. There are as
     many products as places in `batch_a` and `batch_b`; their results lie one behind the other.
 
+    Of `m`, `n` and `k` those that are `-9223372036854775808` are told by the run, in `open_sizes`. With
+    `open_batch` the run tells the number of products too, behind them; `open_batch` says whether A, and B,
+    has a matrix for each, or one for all.
+
     ```mlir
     "krnl.gemm"(%c, %a, %b) {m = 4, n = 32, k = 8, tile = array<i64: 4, 32>} : …
     ```
@@ -59,6 +64,7 @@ class GemmOp(IRDLOperation):
     bias = opt_operand_def(MemRefType)
     range = var_operand_def(IndexType)
     """Which turns: products, panels or tiles of rows, whichever `turns_along` says."""
+    open_sizes = var_operand_def(IndexType)
     m = prop_def(IntegerAttr)
     n = prop_def(IntegerAttr)
     k = prop_def(IntegerAttr)
@@ -69,14 +75,28 @@ class GemmOp(IRDLOperation):
     batch_a = opt_prop_def(DenseArrayBase.constr(i64))
     """Where the matrices of A of each product begin, in elements; one product at 0 if absent."""
     batch_b = opt_prop_def(DenseArrayBase.constr(i64))
+    open_batch = opt_prop_def(DenseArrayBase.constr(i64))
 
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
 
     @property
+    def sizes(self) -> list[int]:
+        """Rows, columns and terms; `-9223372036854775808` for what only a run tells."""
+        return [attribute.value.data for attribute in (self.m, self.n, self.k)]
+
+    @property
     def turns_along(self) -> tuple[str, int]:
-        """What turns are, `products`, `panels` or `rows`, and how many there are."""
+        """
+        What turns are, `products`, `panels` or `rows`, and how many there are.
+
+        Those of products whose number a run tells are 0, those of one with open sizes all or 1.
+        """
         rows, columns = self.tile.get_values()
-        m, n = self.m.value.data, self.n.value.data
+        m, n, _ = self.sizes
+        if self.open_batch is not None:
+            return "products", 0
+        if DYNAMIC_INDEX in (m, n):
+            return ("rows", 1) if n == DYNAMIC_INDEX else ("panels", -(-n // columns))
         if self.batch_a is not None and self.batch_b is not None and len(self.batch_a.get_values()) > 1:
             regular = is_regular(self.batch_a.get_values()) and is_regular(self.batch_b.get_values())
             return ("products", len(self.batch_a.get_values())) if regular else ("rows", 1)
@@ -90,9 +110,13 @@ class GemmOp(IRDLOperation):
 
     def verify_(self) -> None:
         """Sizes above 0, a tile of two sizes, a known activation, as many matrices of A as of B."""
-        sizes = [attribute.value.data for attribute in (self.m, self.n, self.k)]
-        if min(sizes) < 1:
-            raise VerifyException(f"krnl.gemm: m, n and k are above 0, found {sizes}")
+        if min(1 if size == DYNAMIC_INDEX else size for size in self.sizes) < 1:
+            raise VerifyException(f"krnl.gemm: m, n and k are above 0, found {self.sizes}")
+        count = self.sizes.count(DYNAMIC_INDEX) + (self.open_batch is not None)
+        if len(self.open_sizes) != count:
+            raise VerifyException(f"krnl.gemm: {count} sizes are open, found {len(self.open_sizes)}")
+        if self.open_batch is not None and len(self.open_batch.get_values()) != 2:
+            raise VerifyException("krnl.gemm: open_batch holds two numbers")
         tile = self.tile.get_values()
         if len(tile) != 2 or min(tile) < 1:
             raise VerifyException(f"krnl.gemm: tile holds two sizes above 0, found {list(tile)}")
@@ -117,6 +141,7 @@ class ConvOp(IRDLOperation):
     `[blocks/B][depth][kernel][L][B L]` with `depth` channels of the input in blocks of `L`, the last panel as
     narrow as what is left; or with `depthwise`, where each channel is by itself, `[C/L][kernel][L]`.
     Turns are rows of `out` of one panel after the other, of one image after the other; `range` says which.
+    How many images there are is in `images` if only a run tells.
 
     ```mlir
     "krnl.conv"(%y, %x, %w) {kernel = array<i64: 1, 1>, …} : …
@@ -131,6 +156,7 @@ class ConvOp(IRDLOperation):
     bias = opt_operand_def(MemRefType)
     residual = opt_operand_def(MemRefType)
     range = var_operand_def(IndexType)
+    images = var_operand_def(IndexType)
     depth = prop_def(IntegerAttr)
     kernel = prop_def(DenseArrayBase.constr(i64))
     strides = prop_def(DenseArrayBase.constr(i64))
@@ -160,9 +186,14 @@ class ConvOp(IRDLOperation):
         return shape_of(self.y)[1]
 
     @property
+    def turns_of_image(self) -> int:
+        """How many turns an image has."""
+        return self.panels * int(self.out.get_values()[0])
+
+    @property
     def turns(self) -> int:
-        """How many turns there are."""
-        return shape_of(self.y)[0] * self.panels * int(self.out.get_values()[0])
+        """How many turns there are; what an image has if only a run tells how many there are."""
+        return self.turns_of_image * (1 if self.images else shape_of(self.y)[0])
 
     def verify_(self) -> None:
         """Ranks, pairs of sizes above 0, a range of two, places of a residual where there is one."""
@@ -170,6 +201,8 @@ class ConvOp(IRDLOperation):
             raise VerifyException("krnl.conv: y has 5 axes, x 4 or 5")
         require_pairs(self, ("kernel", "strides", "dilations", "out", "out_strides", "tile"))
         require_range(self, self.range)
+        if len(self.images) != (shape_of(self.y)[0] == DYNAMIC_INDEX):
+            raise VerifyException(f"krnl.conv: images are in {self.y.type}, found {len(self.images)} numbers")
         if (self.residual is None) != (self.residual_start is None):
             raise VerifyException("krnl.conv: a residual and where it starts come together")
         if self.depthwise is not None and (len(shape_of(self.x)) != 5 or self.tile.get_values()[1] != 1):

@@ -12,11 +12,13 @@ import numpy.typing as npt
 from xonnc.formats.native.program import (
     Body,
     Check,
+    Formula,
     HostStep,
     NativeStep,
     Place,
     Port,
     Program,
+    Requirement,
     SessionStep,
     Step,
     Value,
@@ -73,6 +75,8 @@ def described(program: Program, offsets: Iterator[int | str]) -> dict[str, objec
         "steps": [_step(step, offsets) for step in program.steps],
         "inputs": [_port(port) for port in program.inputs],
         "outputs": [_port(port) for port in program.outputs],
+        "blocks": program.blocks,
+        "requirements": [[each.found, each.expected, each.what] for each in program.requirements],
     }
 
 
@@ -87,6 +91,8 @@ def _value(value: Value, offsets: Iterator[int | str]) -> list[object]:
         value.same_as,
         value.shift,
         held,
+        None if value.formula is None else [value.formula.operator, *value.formula.operands],
+        value.open_shape,
     ]
 
 
@@ -126,9 +132,13 @@ def _name(dtype: np.dtype[np.generic] | None) -> str | None:
 
 def program_of(found: Mapping[str, Any], weights: Weigh) -> Program:
     """The program of a description that is not damaged; `weights` gives the bytes of its constants."""
-    program = Program(arena=found["arena"])
-    for place, shape, dtype, offset, same_as, shift, constant in found["values"]:
+    program = Program(arena=found["arena"], blocks=found["blocks"])
+    program.requirements = [Requirement(*each) for each in found["requirements"]]
+    for place, shape, dtype, offset, same_as, shift, constant, formula, open_shape in found["values"]:
         value = Value(Place(place), _shape(shape), _dtype(dtype), offset, None, same_as, shift)
+        value.open_shape = _shape(open_shape)
+        if formula is not None:
+            value.formula = Formula(formula[0], tuple(formula[1:]))
         if constant is not None:
             begin, sizes, name = constant
             type_ = np.dtype(getattr(ml_dtypes, name, name))

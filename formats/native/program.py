@@ -29,6 +29,30 @@ class Place(Enum):
     """In an array of its own, made for each run."""
     HELD = "held"
     """A Python object: a tensor of unknown size, a sequence."""
+    SIZE = "size"
+    """In the table itself: a number that the run computes."""
+
+
+@dataclass(frozen=True)
+class Formula:
+    """
+    How a run computes a size: by an operator, of other sizes before it.
+
+    `dim` is of an input and an axis, `number` of a number; `add`, `mul`, `floordiv`, `min` and
+    `max` are of two values.
+    """
+
+    operator: str
+    operands: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """Two sizes that are equal, or inputs do not fit; `what` has the size that was found."""
+
+    found: int
+    expected: int
+    what: str
 
 
 @dataclass
@@ -45,6 +69,10 @@ class Value:
     """The value whose memory this one is, in another shape."""
     shift: int = 0
     """Bytes from the start of that value."""
+    formula: Formula | None = None
+    """Of a size."""
+    open_shape: tuple[int, ...] | None = None
+    """The sizes, which are values too, of what has some that a run computes."""
 
     @property
     def size(self) -> int:
@@ -135,6 +163,14 @@ class Program:
     outputs: list[Port] = field(default_factory=list[Port])
     arena: int = 0
     """Bytes."""
+    requirements: list[Requirement] = field(default_factory=list[Requirement])
+    blocks: list[list[int]] = field(default_factory=list[list[int]])
+    """Parts of the arena of a program with open sizes: the values that lie in each, one at a time."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a run computes sizes."""
+        return any(value.place is Place.SIZE for value in self.values)
 
     def every_step(self) -> Iterator[Step]:
         """All steps, those of bodies too."""

@@ -25,7 +25,7 @@ from xonnc.formats.replacing import replacing
 GRAPH, LIBRARY, PARAMETERS = "graph.json", "library.o", "parameters.weight"
 
 KIND = "a program compiled by xonnc"
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ def write_saved(folder: Path, saved: Saved) -> list[Path]:
         hosts = [step.node or step.operator for step in program.every_step() if isinstance(step, HostStep)]
         what = f"{hosts[0]} is computed by the ONNX reference" if hosts else "it has strings"
         raise XonncError(
-            f"{folder}: only native code can be saved, but {what}; a model with open sizes is saved for "
-            "those that it ran with last"
+            f"{folder}: only native code can be saved, but {what}; a model that is compiled for each set of "
+            "sizes is saved for those that it ran with last"
         )
     weights = Weights(constants_of(program))
     content: dict[str, object] = {

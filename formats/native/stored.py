@@ -36,7 +36,7 @@ from xonnc.formats.native.weights import Weights
 from xonnc.formats.replacing import replacing
 
 MAGIC = b"XONNCEXE"
-VERSION = 3
+VERSION = 4
 HEADER = 64
 NUMBERS = struct.Struct("<8sIIQQQ")
 

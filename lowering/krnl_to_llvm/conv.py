@@ -74,7 +74,11 @@ def _sizes(attribute: DenseArrayBase[I64]) -> tuple[int, int]:
 
 
 def emit_conv(
-    to: Emitter, op: ConvOp, pointers: Sequence[SSAValue], turns: tuple[SSAValue, SSAValue]
+    to: Emitter,
+    op: ConvOp,
+    pointers: Sequence[SSAValue],
+    turns: tuple[SSAValue, SSAValue],
+    open_images: Sequence[SSAValue] = (),
 ) -> None:
     """Writes a `krnl.conv`: its turns from the first of `turns` to below the second."""
     y, x, w, *rest = pointers
@@ -85,7 +89,8 @@ def emit_conv(
     def tile(place: Place, pixels: int, width: int) -> None:
         _tile(conv, place, pixels, width)
 
-    grid = Grid(op.turns // op.panels // _sizes(op.out)[0], op.blocks, _sizes(op.out), _sizes(op.tile))
+    images = open_images[0] if open_images else op.turns // op.turns_of_image
+    grid = Grid(images, op.blocks, _sizes(op.out), _sizes(op.tile))
     over_tiles(to, turns, grid, tile)
 
 

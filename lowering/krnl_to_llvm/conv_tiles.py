@@ -20,7 +20,7 @@ Tile: TypeAlias = Callable[[Place, int, int], None]
 class Grid(NamedTuple):
     """What is shared out among tiles."""
 
-    images: int
+    images: int | SSAValue
     vectors: int
     """Vectors of channels of a pixel."""
     out: tuple[int, int]
@@ -40,7 +40,7 @@ def over_tiles(to: Emitter, turns: tuple[SSAValue, SSAValue], grid: Grid, tile: 
     if not rest_width:
         _rows(to, turns, grid, (0, whole, width), tile)
         return
-    middle = to.number(grid.images * whole * grid.out[0])
+    middle = to.size(to.times(grid.images, whole * grid.out[0]))
     if whole:
         _rows(to, (turns[0], to.intrinsic("smin", turns[1], middle)), grid, (0, whole, width), tile)
     _rows(to, (to.intrinsic("smax", turns[0], middle), turns[1]), grid, (whole, 1, rest_width), tile)
@@ -52,12 +52,13 @@ def _rows(
     """Rows of a part of the panels: the first of them, how many, and how wide they are."""
     first, panels, width = part
     rows = grid.out[0]
-    skipped = to.number(grid.images * first * rows)
+    skipped = to.size(to.times(grid.images, first * rows))
 
     def turn(number: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
         number = to.add(llvm.SubOp(number, skipped)) if first else number
         number, row = to.parts(number, rows)
-        image, panel = to.parts(number, panels) if grid.images > 1 else (to.number(0), number)
+        is_one = isinstance(grid.images, int) and grid.images == 1
+        image, panel = (to.number(0), number) if is_one else to.parts(number, panels)
         vector = to.plus(to.scaled(panel, width), to.number(first * grid.tile[1]))
         _row(to, (image, vector, row), grid, width, tile)
         return []

@@ -154,9 +154,25 @@ class Emitter:
             suffix = f"{_suffix(result)}.{suffix}"
         return self.add(llvm.CallIntrinsicOp(f"llvm.{name}.{suffix}", values, [result or values[0].type]))
 
-    def scaled(self, index: SSAValue, factor: int) -> SSAValue:
+    def size(self, size: int | SSAValue) -> SSAValue:
+        """A size, known now or not, as a number of the run."""
+        return self.number(size) if isinstance(size, int) else size
+
+    def scaled(self, index: SSAValue, factor: int | SSAValue) -> SSAValue:
         """`factor index`"""
-        return index if factor == 1 else self.add(llvm.MulOp(index, self.number(factor)))
+        if isinstance(factor, int) and factor == 1:
+            return index
+        return self.add(llvm.MulOp(index, self.size(factor)))
+
+    def times(self, a: int | SSAValue, b: int | SSAValue) -> int | SSAValue:
+        """The product of two sizes, known if both are."""
+        if isinstance(a, int) and isinstance(b, int):
+            return a * b
+        if isinstance(a, int):
+            a, b = b, a
+        if isinstance(b, int) and b == 0:
+            return 0
+        return self.scaled(self.size(a), b)
 
     def plus(self, a: SSAValue, b: SSAValue) -> SSAValue:
         """`a + b` of indices."""

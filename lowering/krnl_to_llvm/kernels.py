@@ -16,7 +16,7 @@ from xonnc.lowering.native_program import KernelCall
 
 
 def emit_kernel(kernel: FuncOp, vector_bytes: int) -> llvm.FuncOp:
-    """A kernel, a function of buffers, as one of pointers; its range of turns is two numbers of 64 bits."""
+    """A kernel, a function of buffers, as one of pointers; sizes and the range of turns are 64 bits each."""
     arguments = kernel.body.block.args
     types = [POINTER if is_buffer(each.type) else i64 for each in arguments]
     region = Region(Block(arg_types=types))
@@ -32,8 +32,10 @@ def emit_steps(name: str, steps: Sequence[KernelCall]) -> llvm.FuncOp:
     """A function that runs kernels in order; its argument points to the table of all buffers' pointers."""
     region = Region(Block(arg_types=[POINTER]))
     to = Emitter(region)
+    table = region.block.args[0]
     for step in steps:
-        _call(to, step, region.block.args[0], [to.number(0), to.number(step.turns)])
+        end = to.number(step.turns) if step.turns_of is None else _size(to, table, step.turns_of)
+        _call(to, step, table, [to.number(0), end])
     to.do(llvm.ReturnOp())
     linkage = llvm.LinkageAttr("external")
     return llvm.FuncOp(name, llvm.LLVMFunctionType([POINTER]), linkage=linkage, body=region)
@@ -56,4 +58,12 @@ def _call(to: Emitter, step: KernelCall, table: SSAValue, turns: Sequence[SSAVal
         for place in step.places
     ]
     pointers = [to.add(llvm.LoadOp(slot, POINTER)) for slot in slots]
-    to.do(llvm.CallOp(step.kernel, *pointers, *(turns if step.turns else ())))
+    sizes = [_size(to, table, place) for place in step.sizes]
+    takes_range = step.turns or step.turns_of is not None
+    to.do(llvm.CallOp(step.kernel, *pointers, *sizes, *(turns if takes_range else ())))
+
+
+def _size(to: Emitter, table: SSAValue, place: int) -> SSAValue:
+    """A size of the run, which lies in the table itself."""
+    slot = to.add(llvm.GEPOp(table, [place], POINTER, inbounds=True)) if place else table
+    return to.add(llvm.LoadOp(slot, i64))

@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import arith, llvm
-from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, i1, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, IntegerType, i1, i64
 from xdsl.ir import Block, Operation, SSAValue
 
 from xonnc.dialects.krnl.byte_tiles import ByteConvOp, StoredOp
 from xonnc.dialects.krnl.loops import DefineLoopsOp, IterateOp, YieldOp
-from xonnc.dialects.krnl.memory import LoadOp, StoreOp, TransposeOp, element_of
+from xonnc.dialects.krnl.memory import LoadOp, StoreOp, TransposeOp, element_of, shape_of
+from xonnc.dialects.krnl.sizes import ShapedOp
 from xonnc.dialects.krnl.tiles import ConvOp, GemmOp
 from xonnc.dialects.krnl.types import is_buffer, is_integer
 from xonnc.lowering.krnl_to_llvm import numbers
@@ -45,6 +46,8 @@ class BodyEmitter:
         self.to = to
         self.vector_bytes = vector_bytes
         self.values: dict[SSAValue, SSAValue] = {}
+        self._strides: dict[SSAValue, Sequence[int | SSAValue]] = {}
+        """Elements between neighbours, by axis, of buffers whose sizes only a run tells."""
 
     def block(self, block: Block, lanes: int = 0, steps: Mapping[SSAValue, int] | None = None) -> None:
         """All ops of a block; where `lanes`, what moves by `steps` is read and written in vectors."""
@@ -65,13 +68,17 @@ class BodyEmitter:
                     value = self.to.splat(self.values[op.value], lanes)
                     self.to.store(value, self.place(op.memref, op.indices))
                 case GemmOp():
-                    emit_gemm(self.to, op, self._buffers(op), self._turns_of(op), self.vector_bytes)
+                    sizes = [self.values[size] for size in op.open_sizes]
+                    emit_gemm(self.to, op, self._buffers(op), self._turns_of(op), self.vector_bytes, sizes)
                 case ConvOp():
-                    emit_conv(self.to, op, self._buffers(op), self._turns_of(op))
+                    images = [self.values[count] for count in op.images]
+                    emit_conv(self.to, op, self._buffers(op), self._turns_of(op), images)
                 case ByteConvOp():
                     emit_byte_conv(self.to, op, self._buffers(op), self._turns_of(op), self._rest_of(op))
                 case TransposeOp():
                     self.transpose(op)
+                case ShapedOp():
+                    self.shaped(op)
                 case DefineLoopsOp():
                     pass
                 case _ if len(op.results) == 1:
@@ -79,18 +86,33 @@ class BodyEmitter:
                 case _:
                     pass
 
+    def shaped(self, op: ShapedOp) -> None:
+        """The same place; its strides from the sizes of the run."""
+        self.values[op.result] = self.values[op.source]
+        sizes = iter([self.values[size] for size in reversed(op.sizes)])
+        strides: list[int | SSAValue] = []
+        step: int | SSAValue = 1
+        for size in reversed(shape_of(op.result)):
+            strides.insert(0, step)
+            step = self.to.times(step, next(sizes) if size == DYNAMIC_INDEX else size)
+        self._strides[op.result] = strides
+
     def transpose(self, op: TransposeOp) -> None:
         """A square of elements, in as many vectors as it has rows."""
         element = element_of(op.dest)
         element = IntegerType(8) if element == i1 else element
         size = op.size.value.data
         target, source = self.place(op.dest, op.dest_indices), self.place(op.src, op.src_indices)
-        after, before = (int(stride) for stride in op.strides.get_values())
+        given = iter([self.values[stride] for stride in op.open_strides])
+        after, before = (
+            next(given) if stride == DYNAMIC_INDEX else int(stride) for stride in op.strides.get_values()
+        )
         rows = [
-            self.to.load(self.to.address(source, row * before, element), element, size) for row in range(size)
+            self.to.load(self.to.address(source, self.to.times(before, row), element), element, size)
+            for row in range(size)
         ]
         for number, column in enumerate(transposed(self.to, rows)):
-            self.to.store(column, self.to.address(target, number * after, element))
+            self.to.store(column, self.to.address(target, self.to.times(after, number), element))
 
     def _rest_of(self, op: ByteConvOp) -> Rest:
         """What the region of an op makes of a vector of sums."""
@@ -139,10 +161,9 @@ class BodyEmitter:
     def place(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
         """Where the element at `indices` is."""
         offset: SSAValue | None = None
-        for index, stride in zip(indices, strides_of(buffer), strict=True):
-            part = self.values[index]
-            if stride != 1:
-                part = self.to.add(llvm.MulOp(part, self.to.number(stride)))
+        strides = self._strides.get(buffer) or [stride or 0 for stride in strides_of(buffer)]
+        for index, stride in zip(indices, strides, strict=True):
+            part = self.to.scaled(self.values[index], stride)
             offset = part if offset is None else self.to.add(llvm.AddOp(offset, part))
         pointer = self.values[buffer]
         return pointer if offset is None else self.to.address(pointer, offset, element_of(buffer))
@@ -178,8 +199,10 @@ class BodyEmitter:
     ) -> Sequence[SSAValue]:
         lower, upper = bounds
         lanes = lanes_for(op, self.vector_bytes)
-        if not isinstance(lower, int) or not isinstance(upper, int) or lanes < 2:
+        if lanes < 2:
             return self._turns(op, (self._bound(lower), self._bound(upper)), 0, carried)
+        if not isinstance(lower, int) or not isinstance(upper, int):
+            return self._open_vectors(op, self._bound(lower), self._bound(upper), lanes, carried)
         whole = lower + (upper - lower) // lanes * lanes
         if whole > lower:
             carried = self._vectors(op, lower, whole, lanes, carried)
@@ -188,6 +211,17 @@ class BodyEmitter:
         if upper > whole:
             return self._turns(op, (self.to.number(whole), self.to.number(upper)), 0, carried, True)
         return carried
+
+    def _open_vectors(
+        self, op: IterateOp, lower: SSAValue, upper: SSAValue, lanes: int, carried: Sequence[SSAValue]
+    ) -> Sequence[SSAValue]:
+        """As many turns in vectors as fill some, those that are left one by one."""
+        count = self.to.add(llvm.SubOp(upper, lower))
+        # Without a turn the end may lie before the start.
+        vectors = self.to.add(llvm.SDivOp(count, self.to.number(lanes)))
+        whole = self.to.plus(lower, self.to.scaled(vectors, lanes))
+        carried = self._vectors(op, lower, whole, lanes, carried)
+        return self._turns(op, (whole, upper), 0, carried)
 
     def _turns(
         self,
@@ -217,7 +251,12 @@ class BodyEmitter:
         return self.to.loop(lower, upper, lanes or 1, carried, turn)
 
     def _vectors(
-        self, op: IterateOp, lower: int, upper: int, lanes: int, carried: Sequence[SSAValue]
+        self,
+        op: IterateOp,
+        lower: int | SSAValue,
+        upper: int | SSAValue,
+        lanes: int,
+        carried: Sequence[SSAValue],
     ) -> Sequence[SSAValue]:
         """Turns `lanes` at a time; what is carried starts and ends as one number."""
         reductions = [reduction for reduction in reductions_of(op) if reduction is not None]
@@ -225,8 +264,9 @@ class BodyEmitter:
             self.to.number(neutral(reduction), vector_of(value.type, lanes))
             for value, reduction in zip(carried, reductions, strict=True)
         ]
-        bounds = self.to.number(lower), self.to.number(upper)
-        ends = self._turns(op, bounds, lanes, starts, is_single=upper - lower == lanes)
+        bounds = self.to.size(lower), self.to.size(upper)
+        is_single = isinstance(lower, int) and isinstance(upper, int) and upper - lower == lanes
+        ends = self._turns(op, bounds, lanes, starts, is_single)
         return [
             numbers.emit(self.to, reduction, [value, self._together(end, reduction)])
             for value, end, reduction in zip(carried, ends, reductions, strict=True)

@@ -181,6 +181,28 @@ done:
   ret ptr null
 }
 
+; Writes how many turns a step has, which a place of the table tells, and what follows from it.
+define internal void @pool_settle(ptr %steps, i64 %at, ptr %table, i64 %place) {
+  %slot = getelementptr ptr, ptr %table, i64 %place
+  %turns = load i64, ptr %slot
+  %share = udiv i64 %turns, PARTS
+  %size = call i64 @llvm.umax.i64(i64 %share, i64 1)
+  %over = add i64 %turns, %size
+  %beyond = sub i64 %over, 1
+  %several = udiv i64 %beyond, %size
+  %is_one = icmp ult i64 %turns, 2
+  %parts = select i1 %is_one, i64 0, i64 %several
+  %turns_at = getelementptr %step, ptr %steps, i64 %at, i32 1
+  %size_at = getelementptr %step, ptr %steps, i64 %at, i32 2
+  %parts_at = getelementptr %step, ptr %steps, i64 %at, i32 3
+  store i64 %turns, ptr %turns_at
+  store i64 %size, ptr %size_at
+  store i64 %parts, ptr %parts_at
+  ret void
+}
+
+declare i64 @llvm.umax.i64(i64, i64)
+
 ; Runs steps on the buffers of a table with all threads; the caller is one of them.
 define internal void @pool_run(ptr %steps, i64 %count, ptr %table) {
   store ptr %steps, ptr @pool_steps

@@ -32,7 +32,7 @@ def pool_text(steps: Steps, threads: int) -> str:
     pause = PAUSES.get(platform.machine(), "fence acquire")
     text = TEXT.read_text().replace("THREADS", str(threads))
     text = text.replace("SPINS", str(SPINS)).replace("BIAS", str(BIAS))
-    text = text.replace("PAUSE", pause)
+    text = text.replace("PAUSE", pause).replace("PARTS", str(PARTS * threads))
     return "\n".join([text, *(_table(name, row, threads) for name, row in steps)])
 
 
@@ -43,15 +43,22 @@ def step_name(name: str, place: int) -> str:
 
 def _table(name: str, row: Sequence[KernelCall], threads: int) -> str:
     lines: list[str] = []
+    settled: list[str] = []
     for place, step in enumerate(row):
         size = max(1, step.turns // (PARTS * threads))
         parts = 0 if step.turns < 2 or step.size < SMALLEST else -(-step.turns // size)
         lines.append(
             f"  %step {{ ptr @{step_name(name, place)}, i64 {step.turns}, i64 {size}, i64 {parts} }}"
         )
+        if step.turns_of is not None:
+            settled.append(
+                f"  call void @pool_settle(ptr @{name}_steps, i64 {place}, ptr %table, i64 {step.turns_of})\n"
+            )
     body = ",\n".join(lines)
+    # How many turns there are is written before each run where only a run tells.
+    kind = "global" if settled else "constant"
     return (
-        f"@{name}_steps = internal constant [{len(row)} x %step] [\n{body}\n]\n"
-        f"define void @{name}(ptr %table) {{\n"
+        f"@{name}_steps = internal {kind} [{len(row)} x %step] [\n{body}\n]\n"
+        f"define void @{name}(ptr %table) {{\n{''.join(settled)}"
         f"  call void @pool_run(ptr @{name}_steps, i64 {len(row)}, ptr %table)\n  ret void\n}}\n"
     )

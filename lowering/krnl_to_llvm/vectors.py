@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import inf
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerAttr, i1
+from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, IndexType, IntegerAttr, i1
 from xdsl.ir import Block, Operation, SSAValue
 
 from xonnc.dialects.krnl.loops import IterateOp, YieldOp
@@ -34,14 +34,14 @@ MOST_APART = 4
 """Elements from one that is read to the next, so that it is worth to load what lies between."""
 
 
-def strides_of(buffer: SSAValue) -> list[int]:
-    """How many elements lie between neighbours, by axis."""
+def strides_of(buffer: SSAValue) -> list[int | None]:
+    """How many elements lie between neighbours, by axis; `None` where only a run tells."""
     assert is_buffer(buffer.type)
-    strides: list[int] = []
-    step = 1
+    strides: list[int | None] = []
+    step: int | None = 1
     for size in reversed(buffer.type.get_shape()):
         strides.insert(0, step)
-        step *= size
+        step = None if step is None or size == DYNAMIC_INDEX else step * size
     return strides
 
 
@@ -125,9 +125,10 @@ def step_of(buffer: SSAValue, indices: Sequence[SSAValue], steps: Mapping[SSAVal
     """How far an access moves from one turn to the next; `None` if not always the same."""
     total = 0
     for value, stride in zip(indices, strides_of(buffer), strict=True):
-        if _is_unknown(value, steps):
+        step = steps.get(value, 0)
+        if _is_unknown(value, steps) or (step and stride is None):
             return None
-        total += steps.get(value, 0) * stride
+        total += step * (stride or 0)
     return total
 
 

@@ -11,7 +11,7 @@ from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.extra import BatchNormalizationInferenceModeOp
 from xonnc.dialects.onnx.ops.math import AddOp, MulOp
-from xonnc.dialects.onnx.types import element_type, static_shape
+from xonnc.dialects.onnx.types import element_type, is_ranked
 from xonnc.rewriting.patterns import Array
 
 
@@ -26,7 +26,7 @@ def write_out_batch_norms(block: Block, pool: DisposablePool) -> None:
 
 
 def _write_out(op: BatchNormalizationInferenceModeOp, pool: DisposablePool) -> None:
-    shape = static_shape(op.X.type)
+    shape = op.X.type.get_shape() if is_ranked(op.X.type) else None
     values = [_numbers(value) for value in (op.scale, op.B, op.mean, op.var)]
     known = [value for value in values if value is not None]
     if shape is None or len(shape) < 2 or len(known) != len(values) or element_type(op.X.type) != f32:

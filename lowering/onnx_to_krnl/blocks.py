@@ -12,8 +12,9 @@ from xdsl.ir import SSAValue
 from xonnc.dialects.krnl.types import is_buffer
 from xonnc.lowering.onnx_to_krnl.copies import Along, Side, copy, loop
 from xonnc.lowering.onnx_to_krnl.halos import fill_halo
-from xonnc.lowering.onnx_to_krnl.layouts import Blocked, images_of
+from xonnc.lowering.onnx_to_krnl.layouts import Blocked
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering
+from xonnc.lowering.onnx_to_krnl.sizes import known
 from xonnc.rewriting.patterns import Array
 
 
@@ -35,7 +36,7 @@ def _cleared(value: SSAValue, to: Lowering) -> Blocked:
 def _allocate(value: SSAValue, to: Lowering) -> Blocked:
     if value in to.blocks:
         return to.blocks[value]
-    sizes, halo, shape = images_of(value), to.layouts.halo(value), to.layouts.shape(value)
+    sizes, halo, shape = to.layouts.images_of(value), to.layouts.halo(value), to.layouts.shape(value)
     assert sizes is not None
     joined = to.layouts.joined.get(value)
     if joined is None:
@@ -44,7 +45,7 @@ def _allocate(value: SSAValue, to: Lowering) -> Blocked:
         whole = _allocate(joined[0], to)
         assert is_buffer(whole.buffer.type)
         view = memref.SubviewOp.from_static_parameters(
-            whole.buffer, whole.buffer.type, [0, joined[1], 0, 0, 0], shape, [1] * 5
+            whole.buffer, whole.buffer.type, [0, joined[1], 0, 0, 0], known(shape), [1] * 5
         )
         buffer = to.insert(view)
     to.blocks[value] = Blocked(buffer, halo, sizes)
@@ -53,7 +54,7 @@ def _allocate(value: SSAValue, to: Lowering) -> Blocked:
 
 def _clear_halo(image: Blocked, to: Lowering) -> None:
     """Zeros around each block of each image."""
-    images, blocks, *sizes = image.shape
+    images, blocks, *sizes = image.blocks
     fill_halo(image, (images * blocks, *sizes), f32, 0.0, to)
 
 
@@ -72,13 +73,13 @@ def blocked(value: SSAValue, to: Lowering) -> Blocked:
 def _copy(buffer: SSAValue, image: Blocked, to: Lowering, is_blocking: bool) -> None:
     """Between rows and blocks, each channel by itself; the last block may be part unset."""
     images, channels, rows, columns = image.sizes
-    lanes = image.shape[-1]
+    shape = image.blocks
+    lanes = shape[4]
     whole, rest = divmod(channels, lanes)
-    shape = image.shape
     if not any(image.halo):
         # All pixels of a channel are one row.
         rows, columns = 1, rows * columns
-        shape = (*shape[:2], rows, columns, lanes)
+        shape = (shape[0], shape[1], rows, columns, lanes)
     for first, count, size in ((0, whole, lanes), (whole, 1, rest)):
         if not count or not size:
             continue
@@ -125,11 +126,11 @@ def join(result: SSAValue, parts: Sequence[SSAValue], to: Lowering) -> None:
         part = blocked(value, to)
         if to.layouts.joined.get(value) != (result, block):
             _copy_part(part, whole, block, to)
-        block += part.shape[1]
+        block += part.blocks[1]
 
 
 def _copy_part(part: Blocked, whole: Blocked, block: int, to: Lowering) -> None:
-    images, blocks, _, _, lanes = part.shape
+    images, blocks, _, _, lanes = part.blocks
     _, _, rows, columns = part.sizes
     sizes = [images, blocks, rows, columns, lanes]
     copy("join", sizes, _from(whole, block), _from(part, 0), to)
@@ -138,4 +139,6 @@ def _copy_part(part: Blocked, whole: Blocked, block: int, to: Lowering) -> None:
 def _from(image: Blocked, block: int) -> Side:
     """Images without their halo, from a block of channels on."""
     offsets = [0, block, *image.start, 0]
-    return Side(image.buffer, image.shape, [loop(axis, offset=offset) for axis, offset in enumerate(offsets)])
+    return Side(
+        image.buffer, image.blocks, [loop(axis, offset=offset) for axis, offset in enumerate(offsets)]
+    )

@@ -19,6 +19,7 @@ from xonnc.formats.native.program import Check
 from xonnc.lowering.onnx_to_krnl.elements import stored
 from xonnc.lowering.onnx_to_krnl.kernel import INDEX, Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering
+from xonnc.lowering.onnx_to_krnl.sizes import volume
 
 CHECK = "krnl.check"
 """The attribute of a buffer that is checked."""
@@ -56,17 +57,14 @@ def check_indices(op: Operation, indices: SSAValue, sizes: Sequence[int], axis: 
     """
     if not to.is_checked:
         return
-    shape, element = to.shape(indices), to.element(indices)
-    count = 1
-    for size in shape:
-        count *= size
+    element, count = to.element(indices), volume(to.sizes(indices))
     rows = count // len(sizes)
     constant = to.constant(indices)
     for column, size in enumerate(sizes):
-        if constant is not None and not count:
+        if constant is not None and not constant.size:
             continue
         if constant is not None:
-            held = constant.reshape(rows, len(sizes))[:, column]
+            held = constant.reshape(-1, len(sizes))[:, column]
             if -size <= int(held.min()) and int(held.max()) < size:
                 continue
         message = f"index {{}} is out of range: axis {axis + column} has {size} elements"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 import numpy as np
-from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, UnitAttr, f32, i64
+from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, MemRefType, UnitAttr, f32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.krnl.tiles import ConvOp
@@ -15,10 +15,11 @@ from xonnc.dialects.krnl.types import is_buffer
 from xonnc.dialects.onnx.ops.nn import ConvTransposeOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.blocks import blocked, channel_numbers, result_in_blocks
-from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernel import Kernel, OpenBuffer, buffer_type
 from xonnc.lowering.onnx_to_krnl.layouts import Blocked, Chain
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering
 from xonnc.lowering.onnx_to_krnl.phases import Phase
+from xonnc.lowering.onnx_to_krnl.sizes import Size, is_known
 from xonnc.lowering.onnx_to_krnl.windows import with_pads
 from xonnc.rewriting.patterns import Array
 
@@ -37,7 +38,7 @@ class _Source:
     """What a convolution reads: images in rows, or in blocks of `step` channels."""
 
     buffer: SSAValue
-    shape: Sequence[int]
+    shape: Sequence[Size]
     start: tuple[int, int]
     """Where the first pixel lies; in rows, where the first pad does."""
     step: int
@@ -60,14 +61,15 @@ def lower_chain(chain: Chain, to: Lowering) -> None:
 
 def _source(chain: Chain, to: Lowering) -> _Source:
     op, lanes = chain.conv, to.layouts.lanes
-    few = to.shape(op.X)[1] < lanes and op.X not in to.layouts.blocked
+    images, channels = to.sizes(op.X)[:2]
+    few = is_known(channels) and channels < lanes and op.X not in to.layouts.blocked
     if few and chain.window is not None and not chain.is_depthwise:
         # Few channels are read as they lie, each number for all lanes.
         buffer = with_pads(op.X, chain.window, 0.0, to)
         rows, columns = chain.window.begins
-        return _Source(buffer, [*to.shape(op.X)[:2], *chain.window.padded], (rows, columns), 1)
+        return _Source(buffer, [images, channels, *chain.window.padded], (rows, columns), 1)
     image = blocked(op.X, to)
-    return _Source(image.buffer, image.shape, image.start, lanes)
+    return _Source(image.buffer, image.blocks, image.start, lanes)
 
 
 def _lower_phase(
@@ -78,7 +80,7 @@ def _lower_phase(
     to: Lowering,
 ) -> None:
     source, target, bias, residual = images
-    lanes, blocks = to.layouts.lanes, target.shape[1]
+    lanes, blocks = to.layouts.lanes, target.blocks[1]
     tile = conv_tile(phase.out[1], blocks, to.target.registers, chain.is_depthwise)
 
     def pack() -> Array:
@@ -111,22 +113,33 @@ def _lower_phase(
             properties[name] = FloatAttr(bound, f32)
     buffers = [target.buffer, source.buffer, packed]
     assert is_buffer(packed.type)
-    types = [buffer_type(shape, f32) for shape in (target.shape, source.shape, packed.type.get_shape())]
+    types = [_type(shape) for shape in (target.blocks, source.shape, packed.type.get_shape())]
     if bias is not None:
         buffers.append(bias)
-        types.append(buffer_type([blocks, lanes], f32))
+        types.append(_type([blocks, lanes]))
     if residual is not None:
         properties["residual_start"] = pair(residual.start)
         buffers.append(residual.buffer)
-        types.append(buffer_type(residual.shape, f32))
+        types.append(_type(residual.blocks))
     kernel = Kernel(types)
     y, x, w, *rest = kernel.buffers
     biases = rest[: bias is not None]
-    operands = [y, x, w, biases, rest[len(biases) :], kernel.take_turns()]
-    conv = ConvOp(operands=operands, properties=properties)
-    kernel.block.add_op(conv)
+    count, turns = target.sizes[0], target.sizes[0] * (-(-blocks // tile[1]) * phase.out[0])
+    counts: list[SSAValue] = []
+    if not is_known(count):
+        counts.append(kernel.size(count))
+        # The kernel takes how many turns there are, for its range to be all of them.
+        kernel.size(turns)
+    operands = [y, x, w, biases, rest[len(biases) :], kernel.take_turns(), counts]
+    kernel.block.add_op(ConvOp(operands=operands, properties=properties))
     name = "depthwise" if chain.is_depthwise else "conv"
-    to.call(name, kernel, buffers[:1], buffers[1:], conv.turns)
+    to.call(name, kernel, buffers[:1], buffers[1:], turns)
+
+
+def _type(shape: Sequence[Size]) -> MemRefType:
+    """A buffer of f32; of the first size, which places do not depend on, only a run may tell."""
+    type_ = buffer_type(shape, f32)
+    return type_.type if isinstance(type_, OpenBuffer) else type_
 
 
 def _moved(start: tuple[int, int], by: tuple[int, int]) -> tuple[int, int]:

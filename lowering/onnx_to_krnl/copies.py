@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, MemRefType, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, i64
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.krnl.memory import TransposeOp, element_of
 from xonnc.lowering.krnl_to_llvm.emitter import size_of
-from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernel import BufferType, Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering
+from xonnc.lowering.onnx_to_krnl.sizes import Size, are_known, is_known
 
 
 @dataclass(frozen=True)
 class Along:
     """A place on an axis: `offset`, and the indices of some loops, each times a factor."""
 
-    terms: tuple[tuple[int, int], ...] = ()
+    terms: tuple[tuple[int, Size], ...] = ()
     """Loops by number, with their factors."""
-    offset: int = 0
+    offset: Size = 0
 
     def emit(self, kernel: Kernel, loops: Sequence[SSAValue]) -> SSAValue:
         """The index."""
@@ -29,11 +30,11 @@ class Along:
             part = kernel.scaled(loops[loop], factor)
             total = part if total is None else kernel.plus(total, part)
         if total is None:
-            return kernel.index(self.offset)
-        return kernel.plus(total, kernel.index(self.offset)) if self.offset else total
+            return kernel.size(self.offset)
+        return kernel.scaled(total, 1, self.offset)
 
 
-def loop(number: int, factor: int = 1, offset: int = 0) -> Along:
+def loop(number: int, factor: Size = 1, offset: Size = 0) -> Along:
     """The index of one loop, times `factor`, plus `offset`."""
     return Along(((number, factor),), offset)
 
@@ -48,32 +49,35 @@ class Side:
     """A buffer, the shape it is read or written as, and a place on each axis of it."""
 
     buffer: SSAValue
-    shape: Sequence[int]
+    shape: Sequence[Size]
     places: Sequence[Along]
 
-    def type_like(self) -> MemRefType:
+    def type_like(self) -> BufferType:
         """The buffer's type in the shape."""
         return buffer_type(self.shape, element_of(self.buffer))
 
-    def strides(self, count: int) -> list[int]:
+    def strides(self, count: int) -> list[Size]:
         """How many elements each of so many loops moves on in a turn."""
-        found = [0] * count
-        step = 1
+        found: list[Size] = [0] * count
+        step: Size = 1
         for size, place in zip(reversed(self.shape), reversed(self.places), strict=True):
             for number, factor in place.terms:
                 found[number] += factor * step
             step *= size
         return found
 
-    def part(self, starts: Mapping[int, int], steps: Mapping[int, int]) -> Side:
+    def part(self, starts: Mapping[int, Size], steps: Mapping[int, int]) -> Side:
         """The side where some loops begin later, or move in steps."""
-        places = [
-            Along(
-                tuple((number, factor * steps.get(number, 1)) for number, factor in place.terms),
-                place.offset + sum(factor * starts.get(number, 0) for number, factor in place.terms),
+        places: list[Along] = []
+        for place in self.places:
+            offset = place.offset
+            for number, factor in place.terms:
+                offset = offset + factor * starts.get(number, 0)
+            places.append(
+                Along(
+                    tuple((number, factor * steps.get(number, 1)) for number, factor in place.terms), offset
+                )
             )
-            for place in self.places
-        ]
         return Side(self.buffer, self.shape, places)
 
 
@@ -83,7 +87,7 @@ LEAST_TURNED = 4
 """And at least."""
 
 
-def copy(name: str, sizes: Sequence[int], target: Side, source: Side, to: Lowering) -> None:
+def copy(name: str, sizes: Sequence[Size], target: Side, source: Side, to: Lowering) -> None:
     """
     Copies one element a turn of the loops `sizes`.
 
@@ -91,8 +95,8 @@ def copy(name: str, sizes: Sequence[int], target: Side, source: Side, to: Loweri
     in registers.
     """
     after, before = target.strides(len(sizes)), source.strides(len(sizes))
-    rows = [number for number, size in enumerate(sizes) if after[number] == 1 and size > 1]
-    columns = [number for number, size in enumerate(sizes) if before[number] == 1 and size > 1]
+    rows = [number for number, size in enumerate(sizes) if after[number] == 1 and size != 1]
+    columns = [number for number, size in enumerate(sizes) if before[number] == 1 and size != 1]
     if len(rows) == len(columns) == 1 and rows != columns:
         size = min(to.target.vector_bytes // size_of(element_of(source.buffer)), MOST_TURNED)
         _copy_turned(name, sizes, (target, source), (rows[0], columns[0]), size, to)
@@ -102,7 +106,7 @@ def copy(name: str, sizes: Sequence[int], target: Side, source: Side, to: Loweri
 
 def _copy_turned(
     name: str,
-    sizes: Sequence[int],
+    sizes: Sequence[Size],
     sides: tuple[Side, Side],
     loops: tuple[int, int],
     size: int,
@@ -113,24 +117,29 @@ def _copy_turned(
         _copy(name, sizes, *sides, to)
         return
     whole = {number: sizes[number] // size for number in loops}
-    if not all(whole.values()):
+    if 0 in whole.values():
         _copy_turned(name, sizes, sides, loops, size // 2, to)
         return
     _turn(name, [whole.get(number, count) for number, count in enumerate(sizes)], sides, loops, size, to)
     counts = list(sizes)
     for number, count in whole.items():
         done = count * size
-        if sizes[number] > done:
+        left = sizes[number] - done
+        if left != 0:
             rest = list(counts)
-            rest[number] -= done
+            rest[number] = left
             target, source = (side.part({number: done}, {}) for side in sides)
-            _copy_turned(name, rest, (target, source), loops, size // 2, to)
+            # Of how many are left only a run tells, one by one is as good as any.
+            if are_known(rest):
+                _copy_turned(name, rest, (target, source), loops, size // 2, to)
+            else:
+                _copy(name, rest, target, source, to)
         counts[number] = done
 
 
 def _turn(
     name: str,
-    counts: Sequence[int],
+    counts: Sequence[Size],
     sides: tuple[Side, Side],
     loops: tuple[int, int],
     size: int,
@@ -144,12 +153,14 @@ def _turn(
     out, read = kernel.buffers
     with kernel.loops(counts) as indices:
         places = [[place.emit(kernel, indices) for place in side.places] for side in (target, source)]
-        properties = {"size": IntegerAttr(size, i64), "strides": DenseArrayBase.from_list(i64, list(strides))}
-        kernel.block.add_op(TransposeOp(operands=[out, read, *places], properties=properties))
+        given = [stride if is_known(stride) else DYNAMIC_INDEX for stride in strides]
+        open_strides = [kernel.size(stride) for stride in strides if not is_known(stride)]
+        properties = {"size": IntegerAttr(size, i64), "strides": DenseArrayBase.from_list(i64, given)}
+        kernel.block.add_op(TransposeOp(operands=[out, read, *places, open_strides], properties=properties))
     to.call(name, kernel, [target.buffer], [source.buffer])
 
 
-def _copy(name: str, sizes: Sequence[int], target: Side, source: Side, to: Lowering) -> None:
+def _copy(name: str, sizes: Sequence[Size], target: Side, source: Side, to: Lowering) -> None:
     kernel = Kernel([target.type_like(), source.type_like()])
     out, read = kernel.buffers
     with kernel.loops(sizes) as loops:
@@ -158,11 +169,9 @@ def _copy(name: str, sizes: Sequence[int], target: Side, source: Side, to: Lower
     to.call(name, kernel, [target.buffer], [source.buffer])
 
 
-def fill(buffer: SSAValue, count: int, value: float, to: Lowering) -> None:
+def fill(buffer: SSAValue, count: Size, value: float, to: Lowering) -> None:
     """Sets all `count` elements of a buffer."""
-    side = Side(buffer, [count], plain(1))
-    type_ = side.type_like()
-    kernel = Kernel([type_])
+    kernel = Kernel([Side(buffer, [count], plain(1)).type_like()])
     with kernel.loops([count]) as loops:
-        kernel.store(kernel.number(value, type_.element_type), kernel.buffers[0], loops)
+        kernel.store(kernel.number(value, element_of(kernel.buffers[0])), kernel.buffers[0], loops)
     to.call("fill", kernel, [buffer], [])

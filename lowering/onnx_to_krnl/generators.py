@@ -17,8 +17,9 @@ from xonnc.lowering.onnx_to_krnl.checks import checked
 from xonnc.lowering.onnx_to_krnl.copies import fill
 from xonnc.lowering.onnx_to_krnl.elements import is_unsigned_element, stored, wide
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers, moves
+from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers, moves, takes_open
 from xonnc.lowering.onnx_to_krnl.movement import as_stored
+from xonnc.lowering.onnx_to_krnl.sizes import Size, is_known, volume
 
 
 @moves(constant.ConstantOfShapeOp)
@@ -26,17 +27,33 @@ def constant_of_shape(op: constant.ConstantOfShapeOp, to: Lowering) -> str | Non
     """One number everywhere."""
     held = None if op.value is None else elements_array(op.value)
     number = 0 if held is None else as_stored(held)
-    fill(to.result(op.output), prod(to.shape(op.output)), number, to)
+    fill(to.result(op.output), volume(to.sizes(op.output)), number, to)
     return None
 
 
 @lowers(generator.RangeOp)
 def range_(op: generator.RangeOp, to: Lowering) -> str | None:
     """`start + i delta`; a run whose limit asks for another count fails."""
-    (count,), element = to.shape(op.output), to.element(op.output)
+    (count,), element = to.sizes(op.output), to.element(op.output)
+    if not is_known(count):
+        return _open_range(op, count, to)
     operands = [to.buffer(value) for value in (op.start, op.limit, op.delta)]
     if to.is_checked:
         _check_count(op, operands, count, element, to)
+    _fill_range(op, count, to)
+    return None
+
+
+def _open_range(op: generator.RangeOp, count: Size, to: Lowering) -> str | None:
+    """As many as follow from sizes of the inputs: limit and all."""
+    if not is_integer(to.element(op.output)):
+        return "floats, of which only a run tells how many"
+    _fill_range(op, count, to)
+    return None
+
+
+def _fill_range(op: generator.RangeOp, count: Size, to: Lowering) -> None:
+    element = to.element(op.output)
     kernel = Kernel([buffer_type([count], element), buffer_type([], element), buffer_type([], element)])
     target, *numbers = kernel.buffers
     start, delta = (kernel.read(each, [], element) for each in numbers)
@@ -49,7 +66,20 @@ def range_(op: generator.RangeOp, to: Lowering) -> str | None:
             turn = kernel.add(arith.SIToFPOp(place, f64 if element == f64 else f32))
             made = kernel.add(arith.AddfOp(start, kernel.add(arith.MulfOp(turn, delta))))
         kernel.write(made, target, [index], element)
-    to.call("range", kernel, [to.result(op.output)], [operands[0], operands[2]])
+    buffers = [to.buffer(value) for value in (op.start, op.delta)]
+    to.call("range", kernel, [to.result(op.output)], buffers)
+
+
+@lowers(tensor.ShapeOp)
+def shape(op: tensor.ShapeOp, to: Lowering) -> str | None:
+    """The sizes themselves."""
+    sizes = to.sizes(op.data)
+    end = op.end.value.data if op.end is not None else len(sizes)
+    picked = sizes[op.start.value.data : end]
+    kernel = Kernel([buffer_type([len(picked)], i64)])
+    for place, size in enumerate(picked):
+        kernel.store(kernel.count([size], i64), kernel.buffers[0], [kernel.index(place)])
+    to.call("shape", kernel, [to.result(op.shape)], [])
     return None
 
 
@@ -66,6 +96,9 @@ def _check_count(
     for place in range(2):
         kernel.store(kernel.add(arith.FPToSIOp(whole, i64)), out, [kernel.index(place)])
     to.call("rangecount", kernel, [cell], operands)
+
+
+takes_open(constant.ConstantOfShapeOp, generator.RangeOp, tensor.ShapeOp)
 
 
 def _double(kernel: Kernel, number: SSAValue, element: Attribute) -> SSAValue:

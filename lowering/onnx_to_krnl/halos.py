@@ -9,15 +9,16 @@ from xdsl.ir import Attribute
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.layouts import Images
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering
+from xonnc.lowering.onnx_to_krnl.sizes import Size, known
 
 
-def fill_halo(images: Images, shape: Sequence[int], element: Attribute, number: float, to: Lowering) -> None:
+def fill_halo(images: Images, shape: Sequence[Size], element: Attribute, number: float, to: Lowering) -> None:
     """
     Fills the halo of images with a number.
 
     `shape` is that of their buffer with four axes: planes, rows, columns, and what lies side by side.
     """
-    planes, rows, columns, lanes = shape
+    planes, (rows, columns, lanes) = shape[0], known(shape[1:])
     top, left, bottom, right = images.halo
     kernel = Kernel([buffer_type([planes, rows, columns * lanes], element)])
     (out,) = kernel.buffers

@@ -16,8 +16,9 @@ from xonnc.lowering.onnx_to_krnl.checks import check_indices, index_in
 from xonnc.lowering.onnx_to_krnl.copies import Side, copy, loop
 from xonnc.lowering.onnx_to_krnl.elements import is_computed
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers, moves
+from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers, moves, takes_open
 from xonnc.lowering.onnx_to_krnl.reductions import LARGEST, PRODUCT, SMALLEST, SUM, Reduction
+from xonnc.lowering.onnx_to_krnl.sizes import is_known, volume
 
 WRITES = {"add": SUM, "max": LARGEST, "min": SMALLEST, "mul": PRODUCT}
 """How what is written is brought together with what is there."""
@@ -25,15 +26,20 @@ WRITES = {"add": SUM, "max": LARGEST, "min": SMALLEST, "mul": PRODUCT}
 EMPTY = "an operand is empty"
 
 
+takes_open(tensor.GatherOp)
+
+
 @moves(tensor.GatherOp)
 def gather(op: tensor.GatherOp, to: Lowering) -> str | None:
     """Parts of the data along `axis`, where the indices say."""
-    shape, element = to.shape(op.data), to.element(op.data)
+    shape, element = to.sizes(op.data), to.element(op.data)
     if 0 in shape:
         return EMPTY
     axis = op.axis.value.data % len(shape)
-    count = prod(to.shape(op.indices))
-    before, size, after = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+    count = volume(to.sizes(op.indices))
+    before, size, after = volume(shape[:axis]), shape[axis], volume(shape[axis + 1 :])
+    if not is_known(size):
+        return "indices into an axis whose size only a run tells"
     data, indices = to.buffer(op.data), to.buffer(op.indices)
     check_indices(op, op.indices, [size], axis, to)
     types = [buffer_type([before, count, after], element), buffer_type([before, size, after], element)]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeAlias, overload
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     AnyFloat,
     FloatAttr,
     FunctionType,
@@ -25,15 +28,41 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xonnc.dialects.krnl.loops import DefineLoopsOp, IterateOp, YieldOp
 from xonnc.dialects.krnl.math import DecodeOp, EncodeOp, ToOddOp
 from xonnc.dialects.krnl.memory import LoadOp, StoreOp
+from xonnc.dialects.krnl.sizes import ShapedOp
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.lowering.onnx_to_krnl.elements import CODED, is_nibble, is_unsigned_element, stored
+from xonnc.lowering.onnx_to_krnl.sizes import Extent, Size, is_known, volume
 
 INDEX = IndexType()
 
 
-def buffer_type(shape: Sequence[int], element: Attribute) -> MemRefType:
+@dataclass(frozen=True)
+class OpenBuffer:
+    """A buffer of which only a run tells some sizes."""
+
+    shape: tuple[Size, ...]
+    element: Attribute
+    """As it lies in the buffer."""
+
+    @property
+    def type(self) -> MemRefType:
+        """The type of a buffer of this shape."""
+        return MemRefType(self.element, [size if is_known(size) else DYNAMIC_INDEX for size in self.shape])
+
+
+BufferType: TypeAlias = MemRefType | OpenBuffer
+
+
+@overload
+def buffer_type(shape: Sequence[int], element: Attribute) -> MemRefType: ...
+@overload
+def buffer_type(shape: Sequence[Size], element: Attribute) -> BufferType: ...
+def buffer_type(shape: Sequence[Size], element: Attribute) -> BufferType:
     """A buffer for a tensor, its elements in rows."""
-    return MemRefType(stored(element), shape)
+    sizes = [size for size in shape if is_known(size)]
+    if len(sizes) == len(shape):
+        return MemRefType(stored(element), sizes)
+    return OpenBuffer(tuple(shape), stored(element))
 
 
 class Kernel:
@@ -43,17 +72,35 @@ class Kernel:
     The buffers that are written come first.
     """
 
-    def __init__(self, buffers: Sequence[MemRefType]) -> None:
-        self.types: list[Attribute] = list(buffers)
+    def __init__(self, buffers: Sequence[BufferType]) -> None:
+        self.types: list[Attribute] = [
+            each if isinstance(each, MemRefType) else MemRefType(each.element, [DYNAMIC_INDEX])
+            for each in buffers
+        ]
         self.entry = Block(arg_types=self.types)
-        self._count = len(buffers)
         self.block = self.entry
         self._constants: dict[tuple[Attribute, str], SSAValue] = {}
-
-    @property
-    def buffers(self) -> Sequence[SSAValue]:
+        self.extents: dict[Extent, SSAValue] = {}
+        """Sizes that only a run tells, and the arguments that are theirs."""
+        self.buffers: Sequence[SSAValue] = [
+            argument if isinstance(each, MemRefType) else self._shaped(argument, each)
+            for argument, each in zip(tuple(self.entry.args), buffers, strict=True)
+        ]
         """The buffers, as values."""
-        return self.entry.args[: self._count]
+
+    def _shaped(self, argument: SSAValue, buffer: OpenBuffer) -> SSAValue:
+        sizes = [self.size(size) for size in buffer.shape if not is_known(size)]
+        return self.add(ShapedOp(operands=[argument, sizes], result_types=[buffer.type]))
+
+    def size(self, size: Size) -> SSAValue:
+        """A size as an index: a constant, or an argument."""
+        if is_known(size):
+            return self.index(size)
+        assert isinstance(size, Extent)
+        if size not in self.extents:
+            self.types.append(INDEX)
+            self.extents[size] = self.entry.insert_arg(INDEX, len(self.entry.args))
+        return self.extents[size]
 
     def take_turns(self) -> Sequence[SSAValue]:
         """Adds the range of turns to the arguments: the first turn, and the one behind the last."""
@@ -140,14 +187,25 @@ class Kernel:
         """The sum of two indices."""
         return self.add(arith.AddiOp(a, b))
 
-    def scaled(self, a: SSAValue, factor: int, offset: int = 0) -> SSAValue:
+    def scaled(self, a: SSAValue, factor: Size, offset: Size = 0) -> SSAValue:
         """`factor a + offset`"""
         if factor != 1:
-            a = self.add(arith.MuliOp(a, self.index(factor)))
-        return self.plus(a, self.index(offset)) if offset else a
+            a = self.add(arith.MuliOp(a, self.size(factor)))
+        return a if offset == 0 else self.plus(a, self.size(offset))
+
+    def count(self, sizes: Sequence[Size], type_: Attribute) -> SSAValue:
+        """How many elements there are, as a number of a type."""
+        total = volume(sizes)
+        if is_known(total):
+            return self.number(total, type_)
+        count = self.add(arith.IndexCastOp(self.size(total), i64))
+        if isinstance(type_, AnyFloat):
+            return self.add(arith.SIToFPOp(count, type_))
+        assert is_integer(type_)
+        return count if type_ == i64 else self.add(arith.TruncIOp(count, type_))
 
     @contextmanager
-    def loops(self, sizes: Sequence[int | SSAValue]) -> Generator[Sequence[SSAValue]]:
+    def loops(self, sizes: Sequence[Size | SSAValue]) -> Generator[Sequence[SSAValue]]:
         """Loops over all places of a shape; gives the indices. A size may be an index that the run knows."""
         op, indices = self._begin(sizes, [])
         outside, self.block = self.block, op.body.block
@@ -164,7 +222,7 @@ class Kernel:
 
     @contextmanager
     def reducing(
-        self, sizes: Sequence[int | SSAValue], starts: Sequence[SSAValue]
+        self, sizes: Sequence[Size | SSAValue], starts: Sequence[SSAValue]
     ) -> Generator[tuple[Sequence[SSAValue], Sequence[SSAValue], list[SSAValue]]]:
         """
         Loops that carry values from turn to turn.
@@ -181,15 +239,16 @@ class Kernel:
         results[:] = op.returned
 
     def _begin(
-        self, sizes: Sequence[int | SSAValue], starts: Sequence[SSAValue]
+        self, sizes: Sequence[Size | SSAValue], starts: Sequence[SSAValue]
     ) -> tuple[IterateOp, Sequence[SSAValue]]:
         sizes = sizes or (1,)
+        ends = [self.size(size) if isinstance(size, Extent) else size for size in sizes]
         loops = DefineLoopsOp(len(sizes))
         self.block.add_op(loops)
         body = Block(arg_types=[INDEX] * len(sizes) + [value.type for value in starts])
         # The terminator of loops that carry values is set at their end.
         body.add_op(YieldOp.create(operands=list(starts)))
-        op = IterateOp(loops.loops, [0] * len(sizes), sizes, Region(body), starts)
+        op = IterateOp(loops.loops, [0] * len(sizes), ends, Region(body), starts)
         end = body.last_op
         assert end is not None
         end.detach()

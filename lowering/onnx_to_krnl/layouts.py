@@ -8,10 +8,10 @@ become a halo of zeros around what it reads; what `Concat` joins is written wher
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
@@ -23,10 +23,14 @@ from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.ops import nn, tensor
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
-from xonnc.dialects.onnx.types import NONE, element_type, static_shape
+from xonnc.dialects.onnx.types import NONE, element_type
 from xonnc.lowering.onnx_to_krnl.phases import Phase, transposed_phases
+from xonnc.lowering.onnx_to_krnl.sizes import Size, is_known
 from xonnc.lowering.onnx_to_krnl.window import MOST_PLACES, Window, window_of
 from xonnc.rewriting.patterns import Array
+
+ImageSizes: TypeAlias = tuple[Size, int, int, int]
+"""Images, which only a run may tell, channels, rows and columns."""
 
 
 class Halo(NamedTuple):
@@ -64,8 +68,14 @@ class Images:
 class Blocked(Images):
     """Images in blocks: a buffer `[N][C/L][H][W][L]`."""
 
-    sizes: tuple[int, int, int, int]
+    sizes: ImageSizes
     """Images, channels, rows and columns without the halo."""
+
+    @property
+    def blocks(self) -> tuple[Size, int, int, int, int]:
+        """The buffer's shape, in which only a run may tell how many images there are."""
+        _, blocks, rows, columns, lanes = self.shape
+        return self.sizes[0], blocks, rows, columns, lanes
 
 
 @dataclass
@@ -110,6 +120,8 @@ class Layouts:
 
     lanes: int
     """Channels in a block."""
+    sizes_of: Callable[[SSAValue], tuple[Size, ...] | None]
+    """The sizes of a value, as far as they are known."""
     blocked: set[SSAValue] = field(default_factory=set[SSAValue])
     chains: dict[Operation, Chain] = field(default_factory=dict[Operation, Chain])
     """Chains by their last op."""
@@ -124,22 +136,37 @@ class Layouts:
         """The halo of a value."""
         return self.halos.get(value, Halo())
 
-    def shape(self, value: SSAValue) -> list[int]:
+    def images_of(self, value: SSAValue) -> ImageSizes | None:
+        """The four sizes of images of f32 if none is 0; of images only a run may tell how many there are."""
+        sizes = self.sizes_of(value)
+        if sizes is None or len(sizes) != 4 or 0 in sizes or element_type(value.type) != f32:
+            return None
+        images, channels, rows, columns = sizes
+        if not (is_known(channels) and is_known(rows) and is_known(columns)):
+            return None
+        return images, channels, rows, columns
+
+    def shape(self, value: SSAValue) -> tuple[Size, int, int, int, int]:
         """The shape of the buffer for images in blocks: `[N][C/L][H][W][L]` with the halo."""
-        sizes, halo = images_of(value), self.halo(value)
+        sizes, halo = self.images_of(value), self.halo(value)
         assert sizes is not None
         images, channels, rows, columns = sizes
         height, width = halo.top + rows + halo.bottom, halo.left + columns + halo.right
-        return [images, -(-channels // self.lanes), height, width, self.lanes]
+        return images, -(-channels // self.lanes), height, width, self.lanes
 
 
-def plan_layouts(ops: Sequence[Operation], lanes: int, points: Container[type[Operation]]) -> Layouts:
+def plan_layouts(
+    ops: Sequence[Operation],
+    lanes: int,
+    points: Container[type[Operation]],
+    sizes_of: Callable[[SSAValue], tuple[Size, ...] | None],
+) -> Layouts:
     """
     Decides on the ops of a function in order.
 
     `lanes` are numbers of f32 in a vector, `points` the kinds of op that are functions of numbers.
     """
-    layouts = Layouts(lanes)
+    layouts = Layouts(lanes, sizes_of)
     ends: dict[SSAValue, Chain] = {}
     for op in ops:
         match op:
@@ -163,17 +190,8 @@ def plan_layouts(ops: Sequence[Operation], lanes: int, points: Container[type[Op
     return layouts
 
 
-def images_of(value: SSAValue) -> tuple[int, int, int, int] | None:
-    """Images, channels, rows and columns of a tensor of f32 in four known sizes above 0."""
-    shape = static_shape(value.type)
-    if shape is None or len(shape) != 4 or 0 in shape or element_type(value.type) != f32:
-        return None
-    images, channels, rows, columns = shape
-    return images, channels, rows, columns
-
-
 def _begin_chain(op: nn.ConvOp, layouts: Layouts, ends: dict[SSAValue, Chain]) -> None:
-    x, y = images_of(op.X), images_of(op.Y)
+    x, y = layouts.images_of(op.X), layouts.images_of(op.Y)
     weights = constant_of(op.W)
     bias = None if op.B.type == NONE else constant_of(op.B)
     if x is None or y is None or weights is None or (bias is None and op.B.type != NONE):
@@ -195,7 +213,7 @@ def _begin_chain(op: nn.ConvOp, layouts: Layouts, ends: dict[SSAValue, Chain]) -
 
 
 def _begin_transposed(op: nn.ConvTransposeOp, layouts: Layouts, ends: dict[SSAValue, Chain]) -> None:
-    x, y = images_of(op.X), images_of(op.Y)
+    x, y = layouts.images_of(op.X), layouts.images_of(op.Y)
     weights = constant_of(op.W)
     bias = None if op.B.type == NONE else constant_of(op.B)
     if x is None or y is None or weights is None or (bias is None and op.B.type != NONE):
@@ -236,17 +254,17 @@ def _ask_halo(value: SSAValue, window: Window, layouts: Layouts) -> None:
 def _extend_chain(op: Operation, layouts: Layouts, ends: dict[SSAValue, Chain]) -> bool:
     """Adds an op to the chain of a convolution that it alone reads."""
     result = op.results[0]
-    if images_of(result) is None:
+    if layouts.images_of(result) is None:
         return False
     for value in op.operands:
         chain = ends.get(value)
         if chain is None or chain.is_bounded or len(list(value.uses)) != 1:
             continue
-        if static_shape(value.type) != static_shape(result.type) or op.parent is not chain.conv.parent:
+        if layouts.sizes_of(value) != layouts.sizes_of(result) or op.parent is not chain.conv.parent:
             continue
         if isinstance(op, onnx.AddOp | onnx.SumOp) and len(op.operands) == 2 and chain.takes_sum:
             other = op.operands[1] if op.operands[0] is value else op.operands[0]
-            if other not in layouts.blocked or static_shape(other.type) != static_shape(value.type):
+            if other not in layouts.blocked or layouts.sizes_of(other) != layouts.sizes_of(value):
                 continue
             chain.residual = other
         elif not _bound(op, value, chain):
@@ -293,7 +311,7 @@ def _pool(op: PoolOp, layouts: Layouts) -> None:
 def pool_window(op: PoolOp, layouts: Layouts) -> Window | None:
     """The window of a pool of images in blocks, if it is taken there."""
     value = op.operands[0]
-    x, y = images_of(value), images_of(op.results[0])
+    x, y = layouts.images_of(value), layouts.images_of(op.results[0])
     if x is None or y is None or value not in layouts.blocked:
         return None
     if isinstance(op, nn.MaxPoolOp) and op.Indices.type != NONE:
@@ -306,10 +324,10 @@ def pool_window(op: PoolOp, layouts: Layouts) -> Window | None:
 
 
 def _concat(op: tensor.ConcatOp, layouts: Layouts) -> None:
-    shape = images_of(op.concat_result)
+    shape = layouts.images_of(op.concat_result)
     if shape is None or op.axis.value.data % 4 != 1 or not all(map(layouts.blocked.__contains__, op.inputs)):
         return
-    channels = [each[1] for each in map(images_of, op.inputs) if each is not None]
+    channels = [each[1] for each in map(layouts.images_of, op.inputs) if each is not None]
     if len(channels) != len(op.inputs) or any(count % layouts.lanes for count in channels):
         return
     layouts.blocked.add(op.concat_result)
@@ -323,32 +341,34 @@ def _concat(op: tensor.ConcatOp, layouts: Layouts) -> None:
 def _points(op: Operation, layouts: Layouts) -> None:
     """Functions of numbers keep the layout of what they read."""
     result = op.results[0]
-    if images_of(result) is None:
+    if layouts.images_of(result) is None:
         return
     operands = [value for value in op.operands if value.type != NONE]
-    if any(is_like(value, result) and value in layouts.blocked for value in operands) and _fit(
-        result, operands
+    if _fit(result, operands, layouts) and any(
+        is_like(value, result, layouts) and value in layouts.blocked for value in operands
     ):
         layouts.blocked.add(result)
 
 
 def is_blocked(result: SSAValue, leaves: Sequence[SSAValue], layouts: Layouts) -> bool:
     """Whether a function of numbers is computed in blocks."""
-    return result in layouts.blocked and _fit(result, leaves)
+    return result in layouts.blocked and _fit(result, leaves, layouts)
 
 
-def _fit(result: SSAValue, operands: Sequence[SSAValue]) -> bool:
-    return all(is_like(value, result) or is_of_channels(value, result) for value in operands)
+def _fit(result: SSAValue, operands: Sequence[SSAValue], layouts: Layouts) -> bool:
+    return all(
+        is_like(value, result, layouts) or _is_of_channels(value, result, layouts) for value in operands
+    )
 
 
-def is_like(value: SSAValue, result: SSAValue) -> bool:
+def is_like(value: SSAValue, result: SSAValue, layouts: Layouts) -> bool:
     """Whether a tensor has the sizes and elements of another."""
-    return value.type == result.type
+    return value.type == result.type and layouts.sizes_of(value) == layouts.sizes_of(result)
 
 
-def is_of_channels(value: SSAValue, result: SSAValue) -> bool:
+def _is_of_channels(value: SSAValue, result: SSAValue, layouts: Layouts) -> bool:
     """Whether a constant of f32 has one number, or one for each channel of a result."""
-    array, shape = constant_of(value), images_of(result)
+    array, shape = constant_of(value), layouts.images_of(result)
     if array is None or shape is None or element_type(value.type) != f32:
         return False
     return array.size == 1 or (array.size == shape[1] and array.shape[-3:] == (shape[1], 1, 1))

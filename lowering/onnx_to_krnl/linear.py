@@ -6,7 +6,16 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 import numpy as np
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, UnitAttr, f32, f64, i64
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    IntegerAttr,
+    StringAttr,
+    UnitAttr,
+    f32,
+    f64,
+    i64,
+)
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.krnl.memory import element_of
@@ -17,23 +26,29 @@ from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.krnl_to_llvm.emitter import size_of
 from xonnc.lowering.onnx_to_krnl.copies import Along, Side, copy, loop, plain
 from xonnc.lowering.onnx_to_krnl.general_products import general_gemm, general_matmul
-from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering import Lowering, is_native, lowers
+from xonnc.lowering.onnx_to_krnl.kernel import Kernel
+from xonnc.lowering.onnx_to_krnl.lowering import OPEN, Lowering, lowers, takes_open
+from xonnc.lowering.onnx_to_krnl.sizes import Size, are_known, is_known, known, volume
 from xonnc.rewriting.patterns import Array
 
 MOST_STARTS = 64
 """Products of one op whose matrices lie at no regular distance: each is code of its own."""
 
 
+takes_open(onnx.GemmOp, onnx.MatMulOp)
+
+
 @lowers(onnx.GemmOp)
 def gemm(op: onnx.GemmOp, to: Lowering) -> str | None:
     """`alpha A B + beta C`: the factors go into a constant B."""
     b, c = to.constant(op.B), None if op.C.type == NONE else to.constant(op.C)
-    (m, n), k = to.shape(op.Y), to.shape(op.A)[op.transA.value.data == 0]
+    (m, n), k = to.sizes(op.Y), to.sizes(op.A)[op.transA.value.data == 0]
     is_row = c is not None and (c.size == 1 or c.size == c.shape[-1] == n)
     is_plain = b is not None and not op.transA.value.data and to.element(op.A) in (f32, f64)
-    if b is None or not is_plain or not (op.C.type == NONE or is_row):
-        return general_gemm(op, to)
+    if b is None or not is_plain or not (op.C.type == NONE or is_row) or not is_known(n):
+        values = [value for value in op.operands if value.type != NONE]
+        is_open = not all(are_known(to.sizes(value)) for value in (op.Y, *values))
+        return OPEN if is_open else general_gemm(op, to)
     matrix = b.T if op.transB.value.data else b
     beta = op.beta.value.data
     bias = None if c is None or not beta else np.broadcast_to(c.reshape(-1), n) * c.dtype.type(beta)
@@ -44,28 +59,73 @@ def gemm(op: onnx.GemmOp, to: Lowering) -> str | None:
 @lowers(onnx.MatMulOp)
 def matmul(op: onnx.MatMulOp, to: Lowering) -> str | None:
     """Products of the last two axes, for each place on the others, which are broadcast."""
-    a, b = to.shape(op.A), to.shape(op.B)
+    a, b = to.sizes(op.A), to.sizes(op.B)
     if to.element(op.A) not in (f32, f64):
-        return general_matmul(op, to)
+        return general_matmul(op, to) if are_known((*a, *b)) else OPEN
     rows = a if len(a) > 1 else (1, *a)
     columns = b if len(b) > 1 else (*b, 1)
     (m, k), n = rows[-2:], columns[-1]
     constant = to.constant(op.B)
-    if prod(columns[:-2]) == 1:
-        m = prod(rows[:-1])
-        if constant is not None:
-            added = to.biases.get(op)
-            result, row = (op.Y, None) if added is None else (added[0].C, to.constant(added[1]))
-            bias = None if row is None else row.reshape(-1)
-            product(result, to.buffer(op.A), (m, n, k), constant.reshape(k, n), bias, to)
-            return None
-        starts = [0], [0]
+    is_one = volume(columns[:-2]) == 1
+    if is_one and constant is not None and is_known(n) and is_known(k):
+        added = to.biases.get(op)
+        result, row = (op.Y, None) if added is None else (added[0].C, to.constant(added[1]))
+        bias = None if row is None else row.reshape(-1)
+        matrix = constant.reshape(k, n)
+        product(result, to.buffer(op.A), (volume(rows[:-1]), n, k), matrix, bias, to)
+        return None
+    if not (is_known(m) and is_known(n) and is_known(k) and are_known((*rows, *columns))):
+        return _open_products(op, rows, columns, to)
+    if is_one:
+        m, starts = prod(known(rows[:-1])), ([0], [0])
     else:
-        starts = _starts(rows, columns)
+        starts = _starts(known(rows), known(columns))
         if len(starts[0]) > MOST_STARTS and not all(map(is_regular, starts)):
             return general_matmul(op, to)
     plain_product(op.Y, [to.buffer(op.A), to.buffer(op.B)], (m, n, k), starts, to)
     return None
+
+
+def _open_products(
+    op: onnx.MatMulOp, rows: Sequence[Size], columns: Sequence[Size], to: Lowering
+) -> str | None:
+    """Products of matrices that a run makes, of sizes or in a number that only a run tells."""
+    if op in to.biases:
+        return OPEN
+    count, m = volume(rows[:-2]), rows[-2]
+    k, n = columns[-2:]
+    if volume(columns[:-2]) == 1:
+        count, m = 1, volume(rows[:-1])
+    has_both = list(rows[:-2]) == list(columns[:-2])
+    if volume(rows[:-2]) == 1 and not has_both:
+        count = volume(columns[:-2])
+    elif volume(columns[:-2]) != 1 and not has_both:
+        return "matrices that are broadcast, in a number that only a run tells"
+    has = volume(rows[:-2]) != 1 and count != 1, volume(columns[:-2]) != 1
+    open_products(op.Y, [to.buffer(op.A), to.buffer(op.B)], (m, n, k), (count, has), to)
+    return None
+
+
+def open_products(
+    result: SSAValue,
+    buffers: Sequence[SSAValue],
+    sizes: tuple[Size, Size, Size],
+    batch: tuple[Size, tuple[bool, bool]],
+    to: Lowering,
+    properties: Mapping[str, Attribute] | None = None,
+) -> None:
+    """
+    Products of matrices of sizes, or in a number, that only a run tells; a third buffer is a bias.
+
+    `batch` is how many there are, and whether A, and B, has a matrix for each.
+    """
+    count, has = batch
+    _, n, k = sizes
+    a, b, *bias = buffers
+    tile = gemm_tile(to, to.element(result), sizes)
+    b = _pack(b, (count if has[1] else 1, k, n), tile[1], to)
+    held = {"packed": UnitAttr(), "open_batch": DenseArrayBase.from_list(i64, [int(each) for each in has])}
+    emit(result, [a, b, *bias], sizes, tile, {**(properties or {}), **held}, to, count)
 
 
 def _starts(a: Sequence[int], b: Sequence[int]) -> tuple[list[int], list[int]]:
@@ -81,7 +141,7 @@ def _starts(a: Sequence[int], b: Sequence[int]) -> tuple[list[int], list[int]]:
 def product(
     result: SSAValue,
     a: SSAValue,
-    sizes: tuple[int, int, int],
+    sizes: tuple[Size, Size, Size],
     matrix: Array,
     bias: Array | None,
     to: Lowering,
@@ -117,22 +177,30 @@ def packed_columns(matrix: Array, width: int, factor: float = 1.0) -> Array:
 def call_gemm(
     output: SSAValue,
     buffers: Sequence[SSAValue],
-    sizes: tuple[int, int, int],
+    sizes: tuple[Size, Size, Size],
     tile: tuple[int, int],
     to: Lowering,
     properties: Mapping[str, Attribute] | None = None,
+    count: Size = 1,
 ) -> None:
-    """One `krnl.gemm` in a kernel; `buffers` are A, B, packed unless `properties` are given, and a bias."""
+    """
+    One `krnl.gemm` in a kernel; `buffers` are A, B, packed unless `properties` are given, and a bias.
+
+    `count` is how many products an `open_batch` is of.
+    """
     held = dict({"packed": UnitAttr()} if properties is None else properties)
     for name, size in zip("mnk", sizes, strict=True):
-        held[name] = IntegerAttr(size, i64)
+        held[name] = IntegerAttr(size if is_known(size) else DYNAMIC_INDEX, i64)
     held["tile"] = DenseArrayBase.from_list(i64, list(tile))
     types = [buffer.type for buffer in (output, *buffers)]
-    kernel = Kernel([buffer_type(each.get_shape(), each.element_type) for each in types if is_buffer(each)])
+    kernel = Kernel([each for each in types if is_buffer(each)])
     c, a, b, *bias = kernel.buffers
-    product = GemmOp(operands=[c, a, b, bias, kernel.take_turns()], properties=held)
+    open_sizes = [kernel.size(size) for size in sizes if not is_known(size)]
+    if "open_batch" in held:
+        open_sizes.append(kernel.size(count))
+    product = GemmOp(operands=[c, a, b, bias, kernel.take_turns(), open_sizes], properties=held)
     kernel.block.add_op(product)
-    to.call("gemm", kernel, [output], buffers, product.turns)
+    to.call("gemm", kernel, [output], buffers, count if "open_batch" in held else product.turns)
 
 
 def plain_product(
@@ -164,21 +232,28 @@ def plain_product(
 def _packed(
     b: SSAValue, sizes: tuple[int, int, int], starts: Sequence[int], width: int, to: Lowering
 ) -> tuple[SSAValue, list[int]]:
-    """Matrices in panels of `width` columns, and where each product's begins; the last may be part unset."""
+    """Matrices in panels, and where each product's begins."""
     _, n, k = sizes
     count = max(starts) // (n * k) + 1
-    panels, rest = divmod(n, width)
-    shape = [count, panels + (rest > 0), k, width]
+    panels = -(-n // width)
+    return _pack(b, (count, k, n), width, to), [start // (n * k) * panels * k * width for start in starts]
+
+
+def _pack(b: SSAValue, sizes: tuple[Size, Size, Size], width: int, to: Lowering) -> SSAValue:
+    """Matrices in panels of `width` columns, of which the last may be in part unset."""
+    count, k, n = sizes
+    panels = n // width
+    rest = n - panels * width
+    shape = [count, (n + width - 1) // width, k, width]
     target = to.allocate(shape, element_of(b))
-    source = [count, k, n]
-    if panels:
+    if panels != 0:
         read = [loop(0), loop(2), Along(((1, width), (3, 1)))]
-        copy("pack", [count, panels, k, width], Side(target, shape, plain(4)), Side(b, source, read), to)
-    if rest:
+        copy("pack", [count, panels, k, width], Side(target, shape, plain(4)), Side(b, list(sizes), read), to)
+    if rest != 0:
         write = [loop(0), Along(offset=panels), loop(1), loop(2)]
         read = [loop(0), loop(1), loop(2, offset=panels * width)]
-        copy("pack", [count, k, rest], Side(target, shape, write), Side(b, source, read), to)
-    return target, [start // (n * k) * shape[1] * k * width for start in starts]
+        copy("pack", [count, k, rest], Side(target, shape, write), Side(b, list(sizes), read), to)
+    return target
 
 
 FEW_ROWS_SUMS = 12
@@ -191,16 +266,24 @@ SHARED_BYTES = 1 << 17
 """Size of B from which on products with few rows are shared out: more than is in the first cache."""
 
 
-def gemm_tile(to: Lowering, element: Attribute, sizes: tuple[int, int, int]) -> tuple[int, int]:
+ADDRESSES = 6
+"""Rows of A that lie a number of elements apart which only a run tells: each takes a register."""
+
+
+def gemm_tile(to: Lowering, element: Attribute, sizes: tuple[Size, Size, Size]) -> tuple[int, int]:
     """Rows and columns of the tile that fills the registers: few of the one leave room for the other."""
     lanes = to.target.vector_bytes // size_of(element)
     rows, vectors = to.target.gemm_tile
     m, n, k = sizes
-    needed = -(-n // lanes)
-    if m * vectors < min(FEW_ROWS_SUMS, rows * vectors):
+    if not is_known(k) and rows > ADDRESSES:
+        # So many sums as leave a register for each vector of B, and one for the number of A.
+        rows, vectors = ADDRESSES, max(vectors, (to.target.registers - 1) // (ADDRESSES + 1))
+    needed = -(-n // lanes) if is_known(n) else vectors
+    if is_known(m) and m * vectors < min(FEW_ROWS_SUMS, rows * vectors):
         most = min(FEW_ROWS_SUMS // m, to.target.registers // 2, needed)
         panels = -(-needed // most)
-        is_shared = n * k * size_of(element) >= SHARED_BYTES and needed >= 2 * LEAST_SUMS
+        is_large = is_known(n) and is_known(k) and n * k * size_of(element) >= SHARED_BYTES
+        is_shared = is_large and needed >= 2 * LEAST_SUMS
         # An even number of panels of one width, so that two threads have the same to do.
         return m, -(-needed // (panels + panels % 2)) * lanes if is_shared else most * lanes
     wanted = min(vectors, needed)
@@ -210,10 +293,11 @@ def gemm_tile(to: Lowering, element: Attribute, sizes: tuple[int, int, int]) -> 
 def emit(
     result: SSAValue,
     buffers: Sequence[SSAValue],
-    sizes: tuple[int, int, int],
+    sizes: tuple[Size, Size, Size],
     tile: tuple[int, int],
     properties: dict[str, Attribute],
     to: Lowering,
+    count: Size = 1,
 ) -> None:
     """One `krnl.gemm` in a kernel, with the activation behind it."""
     activation = following_relu(result, to)
@@ -222,7 +306,7 @@ def emit(
         to.absorbed.add(activation)
         held["activation"] = StringAttr("relu")
         result = activation.results[0]
-    call_gemm(to.result(result), buffers, sizes, tile, to, held)
+    call_gemm(to.result(result), buffers, sizes, tile, to, held, count)
 
 
 def following_relu(result: SSAValue, to: Lowering) -> Operation | None:
@@ -232,4 +316,4 @@ def following_relu(result: SSAValue, to: Lowering) -> Operation | None:
         return None
     reader = uses[0].operation
     is_same_block = isinstance(result.owner, Operation) and reader.parent is result.owner.parent
-    return reader if isinstance(reader, onnx.ReluOp) and is_same_block and is_native(reader.Y) else None
+    return reader if isinstance(reader, onnx.ReluOp) and is_same_block and to.knows(reader.Y) else None

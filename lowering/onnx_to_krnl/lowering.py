@@ -13,15 +13,18 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.krnl.memory import CallOp, GlobalOp
+from xonnc.dialects.krnl.sizes import ShapedOp
 from xonnc.dialects.onnx.elements import DisposablePool, elements_array
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.math import AddOp
 from xonnc.dialects.onnx.types import element_type, element_type_of, static_shape
 from xonnc.lowering.onnx_to_krnl.byte_chains import ByteImage, ByteLayouts
 from xonnc.lowering.onnx_to_krnl.elements import is_computed, is_held
-from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernel import Kernel, OpenBuffer, buffer_type
 from xonnc.lowering.onnx_to_krnl.layouts import Blocked, Layouts
+from xonnc.lowering.onnx_to_krnl.open_sizes import OpenSizes
 from xonnc.lowering.onnx_to_krnl.packings import Packings
+from xonnc.lowering.onnx_to_krnl.sizes import Extent, Size, are_known, known
 from xonnc.lowering.onnx_to_krnl.turns import take_range
 from xonnc.rewriting.patterns import Array
 from xonnc.targets.cpu import CpuTarget
@@ -43,6 +46,16 @@ TAKES_EMPTY: set[type[Operation]] = set()
 
 FINDS: set[type[Operation]] = set()
 """Kinds of op whose results may have as many elements as a run finds."""
+OPEN = "no kernel yet for sizes that only a run tells"
+"""Why an op in some form has no kernel."""
+
+TAKES_OPEN: set[type[Operation]] = set()
+"""Kinds of op whose kernels may have sizes that only a run tells."""
+
+
+def takes_open(*kinds: type[Operation]) -> None:
+    """Says that kernels of these kinds of op may have sizes that only a run tells."""
+    TAKES_OPEN.update(kinds)
 
 
 def moves(
@@ -73,16 +86,6 @@ def lowers(
     return register
 
 
-def is_native(value: SSAValue) -> bool:
-    """Whether a value is a tensor of a size known now, of elements that code can compute with."""
-    return static_shape(value.type) is not None and is_computed(element_type(value.type))
-
-
-def is_movable(value: SSAValue) -> bool:
-    """Whether a value is a tensor of a size known now, of elements that code can move."""
-    return static_shape(value.type) is not None and is_held(element_type(value.type))
-
-
 class Lowering:
     """Writes kernels beside the model's function and calls of them into it."""
 
@@ -93,9 +96,15 @@ class Lowering:
         unblock: Callable[[SSAValue, Lowering], SSAValue],
         packings: Packings,
         is_checked: bool = True,
+        open_sizes: OpenSizes | None = None,
     ) -> None:
-        """`unblock` brings images of blocks of channels, or of bytes, into rows; gives the buffer."""
+        """
+        `unblock` brings images of blocks of channels, or of bytes, into rows; gives the buffer.
+
+        Tensors whose sizes only a run tells can be lowered if `open_sizes` are given.
+        """
         self._unblock = unblock
+        self.open_sizes = open_sizes
         self.target = target
         self.is_checked = is_checked
         """Whether a run ends where a number that only it knows is out of bounds (`checks.py`)."""
@@ -104,7 +113,7 @@ class Lowering:
         self.kernels: dict[str, FuncOp] = {}
         self.absorbed: set[Operation] = set()
         """Ops whose work another op's kernel does."""
-        self.layouts = Layouts(target.vector_bytes // 4)
+        self.layouts = Layouts(target.vector_bytes // 4, self.told)
         self.biases: dict[Operation, tuple[AddOp, SSAValue]] = {}
         """Sums that a product starts from, with the row that is added."""
         self.blocks: dict[SSAValue, Blocked] = {}
@@ -154,10 +163,37 @@ class Lowering:
         return op.results[0] if op.results else SSAValue.get(op.operands[0])
 
     def shape(self, value: SSAValue) -> tuple[int, ...]:
-        """The shape of a native tensor."""
-        shape = static_shape(value.type)
-        assert shape is not None
-        return shape
+        """The shape of a native tensor of known sizes."""
+        sizes = self.sizes(value)
+        assert are_known(sizes)
+        return tuple(known(sizes))
+
+    def is_native(self, value: SSAValue) -> bool:
+        """Whether a value is a tensor of known sizes, of elements that code can compute with."""
+        return is_computed(element_type(value.type)) and self.knows(value)
+
+    def is_movable(self, value: SSAValue) -> bool:
+        """Whether a value is a tensor of known sizes, of elements that code can move."""
+        return is_held(element_type(value.type)) and self.knows(value)
+
+    def knows(self, value: SSAValue) -> bool:
+        """Whether the sizes of a tensor are known, or what they are in terms of those of the inputs."""
+        return self.told(value) is not None
+
+    def sizes(self, value: SSAValue) -> tuple[Size, ...]:
+        """The shape of a native tensor, of which a run may tell sizes."""
+        sizes = self.told(value)
+        assert sizes is not None
+        return sizes
+
+    def told(self, value: SSAValue) -> tuple[Size, ...] | None:
+        """The sizes of a value; `None` if they are not known in terms of those of the inputs."""
+        known = static_shape(value.type)
+        return known if known is not None or self.open_sizes is None else self.open_sizes.of(value)
+
+    def is_size_of(self, size: Size, whole: Size) -> bool:
+        """Whether two sizes are the same in every run that does not fail; has it fail where they are not."""
+        return self.open_sizes is not None and self.open_sizes.is_cut(size, whole)
 
     def element(self, value: SSAValue) -> Attribute:
         """The element type of a native tensor."""
@@ -178,7 +214,7 @@ class Lowering:
             self._buffers[value] = self._unblock(value, self)
         if value not in self._buffers:
             owner = value.owner
-            type_ = buffer_type(self.shape(value), self.element(value))
+            type_ = _type_of(self.sizes(value), self.element(value))
             if isinstance(owner, ConstantOp) and owner.value is not None:
                 made = self._global(owner.value, type_)
             else:
@@ -205,23 +241,34 @@ class Lowering:
         self._globals += 1
         return self.insert(GlobalOp.of(f"constant_{self._globals}", value, type_))
 
-    def allocate(self, shape: Sequence[int], element: Attribute) -> SSAValue:
+    def allocate(self, shape: Sequence[Size], element: Attribute) -> SSAValue:
         """A new buffer."""
-        type_ = buffer_type(shape, element)
-        return self.insert(memref.AllocOp.get(type_.element_type, None, shape))
+        type_ = _type_of(shape, element)
+        sizes = [self.extent(size) for size in shape if isinstance(size, Extent)]
+        return self.insert(memref.AllocOp.get(type_.element_type, None, type_.get_shape(), sizes))
+
+    def extent(self, size: Extent) -> SSAValue:
+        """A size that a run tells, as the run computes it."""
+        assert self.open_sizes is not None
+        return self.open_sizes.of_size(size)
 
     def result(self, value: SSAValue) -> SSAValue:
         """A new buffer for a result of an op."""
-        made = self.allocate(self.shape(value), self.element(value))
+        made = self.allocate(self.sizes(value), self.element(value))
         self._buffers[value] = made
         self.made.add(value)
         return made
 
     def alias(self, value: SSAValue, source: SSAValue) -> None:
         """Says that a result is what another value is, in another shape."""
-        cast = UnrealizedConversionCastOp.get(
-            [self.buffer(source)], [buffer_type(self.shape(value), self.element(value))]
-        )
+        sizes = self.sizes(value)
+        type_ = _type_of(sizes, self.element(value))
+        cast: Operation = UnrealizedConversionCastOp.get([self.buffer(source)], [type_])
+        if self.open_sizes is not None and isinstance(value.owner, Operation):
+            self.open_sizes.same_volume(self.sizes(source), sizes, value.owner)
+        if not are_known(sizes):
+            extents = [self.extent(size) for size in sizes if isinstance(size, Extent)]
+            cast = ShapedOp(operands=[self.buffer(source), extents], result_types=[type_])
         self.insert(cast)
         self._buffers[value] = cast.results[0]
         self.made.add(value)
@@ -232,7 +279,7 @@ class Lowering:
         kernel: Kernel,
         outputs: Sequence[SSAValue],
         inputs: Sequence[SSAValue],
-        turns: int | None = None,
+        turns: Size | None = None,
     ) -> None:
         """Calls a kernel; equal kernels become one. `turns` are those of a kernel that has taken a range."""
         if turns is None:
@@ -243,10 +290,19 @@ class Lowering:
             self._names[text] = f"{name}_{len(self._names)}"
             function = FuncOp(self._names[text], function.function_type, function.detach_region(0), "private")
             self.kernels[self._names[text]] = function
-        self.insert(CallOp.of(self._names[text], outputs, inputs, turns))
+        sizes = [self.extent(extent) for extent in kernel.extents]
+        count = self.extent(turns) if isinstance(turns, Extent) else turns
+        if isinstance(count, SSAValue) and count not in sizes:
+            raise AssertionError("turns are a size that the kernel does not take")
+        self.insert(CallOp.of(self._names[text], outputs, inputs, count, sizes))
 
     def holds(self, value: SSAValue) -> SSAValue | None:
         """The buffer of a value, if a kernel or another op made one."""
         if value in self.filled:
             return self.buffer(value)
         return self._buffers.get(value)
+
+
+def _type_of(shape: Sequence[Size], element: Attribute) -> MemRefType:
+    type_ = buffer_type(shape, element)
+    return type_.type if isinstance(type_, OpenBuffer) else type_

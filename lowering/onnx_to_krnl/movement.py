@@ -10,8 +10,9 @@ from xonnc.dialects.onnx.ops import math, tensor
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.blocks import join
 from xonnc.lowering.onnx_to_krnl.copies import Along, Side, copy, loop, plain
-from xonnc.lowering.onnx_to_krnl.lowering import Lowering, moves
+from xonnc.lowering.onnx_to_krnl.lowering import Lowering, moves, takes_open
 from xonnc.lowering.onnx_to_krnl.points import Point, at_each_point
+from xonnc.lowering.onnx_to_krnl.sizes import Size, are_known, greatest, is_known, least
 from xonnc.lowering.onnx_to_krnl.slicing import slice_where_fed
 from xonnc.rewriting.patterns import Array
 
@@ -22,10 +23,15 @@ def expand(op: math.ExpandOp, at: Point) -> SSAValue:
     return at(op.input)
 
 
+takes_open(
+    tensor.ConcatOp, tensor.SliceOp, tensor.SplitOp, tensor.SplitV11Op, tensor.SplitV13Op, tensor.TransposeOp
+)
+
+
 @moves(tensor.TransposeOp)
 def transpose(op: tensor.TransposeOp, to: Lowering) -> str | None:
     """Axes in another order."""
-    shape = to.shape(op.data)
+    shape = to.sizes(op.data)
     order = values_of(op.perm) or tuple(reversed(range(len(shape))))
     sizes = [shape[axis] for axis in order]
     places = [loop(order.index(axis)) for axis in range(len(shape))]
@@ -41,52 +47,60 @@ def concat(op: tensor.ConcatOp, to: Lowering) -> str | None:
     if op.concat_result in to.layouts.blocked:
         join(op.concat_result, op.inputs, to)
         return None
-    shape = to.shape(op.concat_result)
+    shape = to.sizes(op.concat_result)
     axis = op.axis.value.data % len(shape)
     sources = [to.buffer(value) for value in op.inputs]
     target = to.result(op.concat_result)
-    start = 0
+    start: Size = 0
     for value, source in zip(op.inputs, sources, strict=True):
-        sizes = to.shape(value)
+        sizes = to.sizes(value)
         places = [loop(each, offset=start if each == axis else 0) for each in range(len(shape))]
         copy("concat", sizes, Side(target, shape, places), Side(source, sizes, plain(len(shape))), to)
-        start += sizes[axis]
+        start = start + sizes[axis]
     return None
 
 
 @moves(tensor.SplitOp, tensor.SplitV11Op, tensor.SplitV13Op)
 def split(op: tensor.SplitOp | tensor.SplitV11Op | tensor.SplitV13Op, to: Lowering) -> str | None:
     """Parts of the input along `axis`, one behind the other."""
-    shape = to.shape(op.input)
+    shape = to.sizes(op.input)
     axis = op.axis.value.data % len(shape)
     source = to.buffer(op.input)
-    start = 0
+    start: Size = 0
     for result in op.outputs:
-        sizes = to.shape(result)
+        sizes = to.sizes(result)
         places = [loop(each, offset=start if each == axis else 0) for each in range(len(shape))]
         target = Side(to.result(result), sizes, plain(len(shape)))
         copy("split", sizes, target, Side(source, shape, places), to)
-        start += sizes[axis]
+        start = start + sizes[axis]
     return None
 
 
 @moves(tensor.SliceOp)
 def slice_(op: tensor.SliceOp, to: Lowering) -> str | None:
     """A part of each axis, in steps that may go backwards."""
-    shape, sizes = to.shape(op.data), to.shape(op.output)
+    shape, sizes = to.sizes(op.data), to.sizes(op.output)
     starts, axes, steps = integers_of(op.starts, to), integers_of(op.axes, to), integers_of(op.steps, to)
     if (axes is None and op.axes.type != NONE) or (steps is None and op.steps.type != NONE):
         return "axes or steps that are no constants"
-    (count,) = to.shape(op.starts)
+    (count,) = to.sizes(op.starts)
+    assert is_known(count)
     axes = [axis % len(shape) for axis in (range(count) if axes is None else axes)]
     steps = [1] * count if steps is None else steps
-    if starts is None:
+    if starts is None and are_known((*shape, *sizes)):
         return slice_where_fed(op, axes, steps, to)
+    if starts is None:
+        return "starts that are no constants"
     places = plain(len(shape))
     for axis, start, step in zip(axes, starts, steps, strict=True):
         size = shape[axis]
         first = start + size if start < 0 else start
-        first = min(max(first, 0), size if step > 0 else size - 1)
+        if is_known(first) and is_known(size):
+            first = min(max(first, 0), size if step > 0 else size - 1)
+        elif step < 0:
+            return "backwards along an axis whose size only a run tells"
+        else:
+            first = greatest(first, 0) if start < 0 else least(first, size)
         places[axis] = loop(axis, step, first)
     source = to.buffer(op.data)
     target = to.result(op.output)

@@ -16,9 +16,10 @@ from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.scales import read_as
+from xonnc.lowering.onnx_to_krnl.sizes import Size, volume
 
 
-def _sum(kernel: Kernel, size: int, kind: Attribute, term: _Term) -> Scalar:
+def _sum(kernel: Kernel, size: Size, kind: Attribute, term: _Term) -> Scalar:
     """The sum of a term over `size` places."""
     with kernel.reducing([size], [kernel.number(0.0, kind)]) as (inner, held, results):
         results.append((Scalar(kernel, held[0]) + term(inner[0])).value)
@@ -48,12 +49,12 @@ class _Term:
 
 def general_layer_normalization(op: nn.LayerNormalizationOp, to: Lowering) -> str | None:
     """`(x - mean) / sqrt(variance + epsilon) Scale + B`, with both as results where asked for."""
-    element, shape = to.element(op.X), to.shape(op.X)
+    element, shape = to.element(op.X), to.sizes(op.X)
     kind = wide(element)
     axis = op.axis.value.data % len(shape)
-    sizes = [prod(shape[:axis]), prod(shape[axis:])]
+    sizes = [volume(shape[:axis]), volume(shape[axis:])]
     factors = [value for value in (op.Scale, op.B) if value.type != NONE]
-    held_shapes = [_row_shape(to.shape(value), shape, axis) for value in factors]
+    held_shapes = [_row_shape(to.sizes(value), shape, axis) for value in factors]
     shapes = [each for each in held_shapes if each is not None]
     if kind not in (f32, f64) or len(shapes) != len(factors):
         return "not of floats, or a scale that is broadcast along some axes"
@@ -64,11 +65,10 @@ def general_layer_normalization(op: nn.LayerNormalizationOp, to: Lowering) -> st
     kernel = Kernel(types)
     out, *others = kernel.buffers[: len(results)]
     source, *held = kernel.buffers[len(results) :]
+    count = Scalar(kernel, kernel.count(sizes[1:], kind))
     with kernel.loops(sizes[:1]) as (row,):
-        mean = _sum(kernel, sizes[1], kind, _Term(kernel, source, [row], (element, kind))) / sizes[1]
-        variance = (
-            _sum(kernel, sizes[1], kind, _Term(kernel, source, [row], (element, kind), mean)) / sizes[1]
-        )
+        mean = _sum(kernel, sizes[1], kind, _Term(kernel, source, [row], (element, kind))) / count
+        variance = _sum(kernel, sizes[1], kind, _Term(kernel, source, [row], (element, kind), mean)) / count
         factor = 1.0 / (variance + op.epsilon.value.data).sqrt()
         known = {op.Mean: mean, op.InvStdDev: factor}
         for value, buffer in zip(results[1:], others, strict=True):
@@ -88,14 +88,14 @@ def general_layer_normalization(op: nn.LayerNormalizationOp, to: Lowering) -> st
     return None
 
 
-def _row_shape(shape: Sequence[int], whole: Sequence[int], axis: int) -> list[int] | None:
+def _row_shape(shape: Sequence[Size], whole: Sequence[Size], axis: int) -> list[Size] | None:
     """A scale's shape as rows and columns of the normalised tensor; `None` where neither whole nor 1."""
-    own = [1] * (len(whole) - len(shape)) + list(shape)
-    found: list[int] = []
+    own = [*(1,) * (len(whole) - len(shape)), *shape]
+    found: list[Size] = []
     for wanted, held in ((whole[:axis], own[:axis]), (whole[axis:], own[axis:])):
-        if prod(held) not in (1, prod(wanted)):
+        if volume(held) not in (1, volume(wanted)):
             return None
-        found.append(prod(held))
+        found.append(volume(held))
     return found
 
 

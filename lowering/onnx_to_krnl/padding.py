@@ -17,6 +17,7 @@ from xonnc.lowering.onnx_to_krnl.copies import Along, Side, copy, fill, loop, pl
 from xonnc.lowering.onnx_to_krnl.kernel import INDEX, Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering, moves
 from xonnc.lowering.onnx_to_krnl.movement import as_stored, integers_of
+from xonnc.lowering.onnx_to_krnl.sizes import Size, is_known, known, volume
 
 FedPad = tensor.PadOp | tensor.PadV11Op | tensor.PadV13Op | tensor.PadV18Op | tensor.PadV19Op
 Pad = FedPad | tensor.PadV2Op
@@ -75,36 +76,42 @@ def _pads(op: FedPad, rank: int, to: Lowering) -> list[tuple[int, int]] | None:
 
 def padded(
     target: SSAValue,
-    sizes: Sequence[int],
+    sizes: Sequence[Size],
     source: SSAValue,
-    shape: Sequence[int],
+    shape: Sequence[Size],
     begins: Sequence[int],
     value: float,
     to: Lowering,
 ) -> None:
     """Writes the source into the middle of a buffer that holds `value` elsewhere."""
-    fill(target, prod(sizes), value, to)
+    fill(target, volume(sizes), value, to)
     _middle(target, sizes, source, shape, begins, to)
 
 
 def _middle(
     target: SSAValue,
-    sizes: Sequence[int],
+    sizes: Sequence[Size],
     source: SSAValue,
-    shape: Sequence[int],
+    shape: Sequence[Size],
     begins: Sequence[int],
     to: Lowering,
 ) -> None:
     """Copies what both have; the source begins at `begins` in the target, which may be before it."""
-    kept = [
-        min(size + min(begin, 0), whole - max(begin, 0))
-        for size, whole, begin in zip(shape, sizes, begins, strict=True)
-    ]
-    if min(kept, default=1) <= 0:
+    kept = [_kept(*each) for each in zip(shape, sizes, begins, strict=True)]
+    if min(known(kept), default=1) <= 0:
         return
     write = [loop(axis, offset=max(begin, 0)) for axis, begin in enumerate(begins)]
     read = [loop(axis, offset=max(-begin, 0)) for axis, begin in enumerate(begins)]
     copy("pad", kept, Side(target, sizes, write), Side(source, shape, read), to)
+
+
+def _kept(size: Size, whole: Size, begin: int) -> Size:
+    """How much of an axis both have; one whose size only a run tells is the same for both."""
+    if is_known(size) and is_known(whole):
+        return min(size + min(begin, 0), whole - max(begin, 0))
+    assert size == whole
+    assert begin == 0
+    return size
 
 
 def _from_input(op: Pad, pads: Sequence[tuple[int, int]], to: Lowering) -> str | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import f32
@@ -18,12 +17,13 @@ from xdsl.ir import Operation, SSAValue
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp, ReluOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
-from xonnc.dialects.onnx.types import NONE, element_type, static_shape
+from xonnc.dialects.onnx.types import NONE, element_type
 from xonnc.lowering.onnx_to_krnl.blocks import blocked, channel_numbers, result_in_blocks
 from xonnc.lowering.onnx_to_krnl.elements import is_nibble, is_unsigned_element, stored, wide
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.layouts import is_blocked, is_like
-from xonnc.lowering.onnx_to_krnl.lowering import Lowering, is_native
+from xonnc.lowering.onnx_to_krnl.lowering import Lowering
+from xonnc.lowering.onnx_to_krnl.sizes import Size, are_known, is_known, volume
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -135,11 +135,11 @@ class PointPlan:
 
 def plan_points(op: Operation, to: Lowering) -> PointPlan | str:
     """The kernel that computes an op, or why there is none; writes nothing."""
-    shape = to.shape(op.results[0])
+    shape = to.sizes(op.results[0])
     fused = _producers(op, shape, to)
     while True:
         leaves = _leaves(fused)
-        if not all(map(is_native, leaves)):
+        if not all(map(to.is_native, leaves)):
             return "an operand is dynamic or of a type that code does not compute with"
         in_blocks = is_blocked(op.results[0], leaves, to.layouts)
         make = _blocked_kernel if in_blocks else _kernel
@@ -155,9 +155,12 @@ def lower_points(op: Operation, plan: PointPlan, to: Lowering) -> None:
     """Calls the kernel of a plan."""
     result = op.results[0]
     if plan.is_blocked:
-        channels = to.shape(result)[1]
+        channels = to.sizes(result)[1]
+        assert is_known(channels)
         buffers = [
-            blocked(leaf, to).buffer if is_like(leaf, result) else _of_channels(leaf, channels, to)
+            blocked(leaf, to).buffer
+            if is_like(leaf, result, to.layouts)
+            else _of_channels(leaf, channels, to)
             for leaf in plan.leaves
         ]
     else:
@@ -175,7 +178,7 @@ def _of_channels(value: SSAValue, channels: int, to: Lowering) -> SSAValue:
     return to.packed(array.reshape(-1)) if array.size == 1 else channel_numbers(array, channels, to)
 
 
-def _producers(op: Operation, shape: tuple[int, ...], to: Lowering) -> set[Operation]:
+def _producers(op: Operation, shape: tuple[Size, ...], to: Lowering) -> set[Operation]:
     """`op` and the ops before it that may be computed with it."""
     fused = {op}
     waiting = [op]
@@ -187,8 +190,8 @@ def _producers(op: Operation, shape: tuple[int, ...], to: Lowering) -> set[Opera
                 and type(owner) in POINTS
                 and owner.parent is op.parent
                 and owner not in fused
-                and static_shape(value.type) == shape
-                and is_native(value)
+                and to.is_native(value)
+                and to.sizes(value) == shape
                 and all(use.operation in fused for use in value.uses)
                 and not ends_product(owner)
                 and owner not in to.layouts.chained
@@ -221,17 +224,18 @@ def _order(op: Operation) -> int:
 
 
 def _kernel(
-    op: Operation, shape: tuple[int, ...], fused: set[Operation], leaves: Sequence[SSAValue], to: Lowering
+    op: Operation, shape: tuple[Size, ...], fused: set[Operation], leaves: Sequence[SSAValue], to: Lowering
 ) -> Kernel:
-    groups = axis_groups(shape, [to.shape(leaf) for leaf in leaves])
-    sizes = [prod(shape[axis] for axis in group) for group in groups]
+    shapes = [_broadcast_along(to.sizes(leaf), shape, to) for leaf in leaves]
+    groups = axis_groups(shape, shapes)
+    sizes = [volume(shape[axis] for axis in group) for group in groups]
     result = to.element(op.results[0])
     types = [buffer_type(sizes, result)]
     kept: list[list[bool]] = []
-    for leaf in leaves:
-        own = (1,) * (len(shape) - len(to.shape(leaf))) + to.shape(leaf)
-        held = [prod(own[axis] for axis in group) for group in groups]
-        kept.append([size > 1 for size in held])
+    for leaf, known in zip(leaves, shapes, strict=True):
+        own = (*(1,) * (len(shape) - len(known)), *known)
+        held = [volume(own[axis] for axis in group) for group in groups]
+        kept.append([size != 1 for size in held])
         types.append(buffer_type(held, to.element(leaf)))
     kernel = Kernel(types)
     with kernel.loops(sizes) as indices:
@@ -247,8 +251,22 @@ def _kernel(
     return kernel
 
 
+def _broadcast_along(own: Sequence[Size], shape: Sequence[Size], to: Lowering) -> Sequence[Size]:
+    """The sizes of an operand that is broadcast along a result: each is the result's, or 1."""
+    if are_known((*own, *shape)):
+        return own
+    if len(own) > len(shape):
+        raise _DeclinedError
+    found: list[Size] = []
+    for size, whole in zip(own, shape[len(shape) - len(own) :], strict=True):
+        if size not in (1, whole) and not to.is_size_of(size, whole):
+            raise _DeclinedError
+        found.append(1 if size == 1 else whole)
+    return found
+
+
 def _blocked_kernel(
-    op: Operation, shape: tuple[int, ...], fused: set[Operation], leaves: Sequence[SSAValue], to: Lowering
+    op: Operation, shape: tuple[Size, ...], fused: set[Operation], leaves: Sequence[SSAValue], to: Lowering
 ) -> Kernel:
     """The same for images in blocks, between their halos; operands are like the result or of channels."""
     layouts, result = to.layouts, op.results[0]
@@ -259,7 +277,7 @@ def _blocked_kernel(
     by_channel = any(len(each) == 2 for each in shapes)
     is_tight = not any(map(any, halos))
     # Where nothing lies between, pixels and channels are one loop, or rows and columns are.
-    sizes = [images, blocks, shape[2], shape[3] if by_channel else shape[3] * lanes]
+    sizes: list[Size] = [images, blocks, shape[2], shape[3] if by_channel else shape[3] * lanes]
     if is_tight:
         sizes[2:] = [shape[2] * sizes[3]]
     sizes = [*sizes, lanes] if by_channel else sizes
@@ -283,15 +301,16 @@ def _blocked_kernel(
     return kernel
 
 
-def _blocked_shape(value: SSAValue, result: SSAValue, to: Lowering) -> list[int]:
-    if is_like(value, result):
+def _blocked_shape(value: SSAValue, result: SSAValue, to: Lowering) -> Sequence[Size]:
+    if is_like(value, result, to.layouts):
         return to.layouts.shape(value)
     array = to.constant(value)
     assert array is not None
-    return [1] if array.size == 1 else to.layouts.shape(result)[1::3]
+    shape = to.layouts.shape(result)
+    return [1] if array.size == 1 else [shape[1], shape[4]]
 
 
-def _merged(shape: Sequence[int], is_tight: bool, by_channel: bool) -> list[int]:
+def _merged(shape: Sequence[Size], is_tight: bool, by_channel: bool) -> list[Size]:
     """The shape of a buffer with the axes that are one loop as one."""
     if len(shape) < 5:
         return list(shape)
@@ -302,7 +321,7 @@ def _merged(shape: Sequence[int], is_tight: bool, by_channel: bool) -> list[int]
     return [images, blocks, rows, *inner]
 
 
-def axis_groups(shape: Sequence[int], operands: Sequence[Sequence[int]]) -> list[list[int]]:
+def axis_groups(shape: Sequence[Size], operands: Sequence[Sequence[Size]]) -> list[list[int]]:
     """Neighbouring axes along which the same operands are broadcast, together; axes of size 1 left out."""
     groups: list[list[int]] = []
     before: tuple[bool, ...] | None = None
@@ -310,7 +329,7 @@ def axis_groups(shape: Sequence[int], operands: Sequence[Sequence[int]]) -> list
         if size == 1:
             continue
         back = axis - len(shape)
-        varies = tuple(len(operand) >= -back and operand[back] > 1 for operand in operands)
+        varies = tuple(len(operand) >= -back and operand[back] != 1 for operand in operands)
         if varies == before:
             groups[-1].append(axis)
         else:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import inf, prod
+from math import inf
 
 import numpy as np
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IntegerType, MemRefType, f32, i1
+from xdsl.dialects.builtin import IntegerType, f32, i1
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -19,10 +19,11 @@ from xonnc.dialects.onnx.ops import nn, reduction
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.blocks import blocked
 from xonnc.lowering.onnx_to_krnl.elements import is_unsigned_element, wide
-from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.kernel import BufferType, Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.layouts import Blocked
-from xonnc.lowering.onnx_to_krnl.lowering import TAKES_EMPTY, Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.lowering import TAKES_EMPTY, Lowering, lowers, takes_open
 from xonnc.lowering.onnx_to_krnl.norms import general_layer_normalization
+from xonnc.lowering.onnx_to_krnl.sizes import Size, is_known, volume
 
 Map = Callable[[Kernel, SSAValue], SSAValue]
 
@@ -122,14 +123,15 @@ class Reduction:
             made = self.combine.unsigned if is_unsigned_element(element) else self.combine.signed
         return kernel.add(made.create(operands=[a, b], result_types=[a.type]))
 
-    def mean(self, kernel: Kernel, element: Attribute, total: SSAValue, count: int) -> SSAValue:
-        """A share of the whole if it is a mean; of integers towards 0."""
+    def mean(self, kernel: Kernel, element: Attribute, total: SSAValue, sizes: Sequence[Size]) -> SSAValue:
+        """A share of the whole of elements in these sizes if it is a mean; of integers towards 0."""
         if not self.is_mean:
             return total
+        count = kernel.count(sizes, total.type)
         if not is_integer(total.type):
-            return kernel.add(arith.DivfOp(total, kernel.number(count, total.type)))
+            return kernel.add(arith.DivfOp(total, count))
         divide = arith.DivUIOp if is_unsigned_element(element) else arith.DivSIOp
-        return kernel.add(divide(total, kernel.number(max(count, 1), total.type)))
+        return kernel.add(divide(total, kernel.add(arith.MaxSIOp(count, kernel.number(1, total.type)))))
 
 
 REDUCTIONS: dict[type[Operation], Reduction] = {}
@@ -158,6 +160,9 @@ for _kinds, _reduction in (
     REDUCTIONS.update(dict.fromkeys(_kinds, _reduction))
 
 TAKES_EMPTY.update(REDUCTIONS)
+takes_open(*REDUCTIONS)
+takes_open(reduction.ReduceLogSumExpOp, reduction.ReduceLogSumExpV13Op, nn.LayerNormalizationOp)
+takes_open(onnx.SoftmaxOp, onnx.LogSoftmaxOp, onnx.SoftmaxV11Op, onnx.LogSoftmaxV11Op)
 
 
 LEAST_COLUMNS, MOST_COLUMNS = 16, 256
@@ -169,23 +174,29 @@ class Reduced:
     """A tensor with neighbouring axes taken together, those that are reduced and those that are kept."""
 
     groups: Sequence[tuple[list[int], bool]]
-    sizes: Sequence[int]
+    sizes: Sequence[Size]
 
     @property
-    def kept(self) -> list[int]:
+    def kept(self) -> list[Size]:
         """Sizes of what is kept."""
         return [size for size, (_, is_reduced) in zip(self.sizes, self.groups, strict=True) if not is_reduced]
 
     @property
-    def reduced(self) -> list[int]:
+    def reduced(self) -> list[Size]:
         """Sizes of what is reduced."""
         return [size for size, (_, is_reduced) in zip(self.sizes, self.groups, strict=True) if is_reduced]
 
     @property
     def is_in_columns(self) -> bool:
         """Whether elements side by side belong to different results."""
-        is_kept_last = bool(self.groups) and not self.groups[-1][1]
-        return is_kept_last and self.sizes[-1] >= LEAST_COLUMNS and prod(self.reduced) > 1
+        columns = self.columns
+        return columns is not None and columns >= LEAST_COLUMNS and volume(self.reduced) != 1
+
+    @property
+    def columns(self) -> int | None:
+        """How many elements side by side belong to different results, if that is known."""
+        last = self.sizes[-1] if self.groups and not self.groups[-1][1] else None
+        return last if last is not None and is_known(last) else None
 
     def places(self, outer: Sequence[SSAValue], inner: Sequence[SSAValue]) -> list[SSAValue]:
         """Indices into the tensor."""
@@ -193,10 +204,10 @@ class Reduced:
         return [next(reduced) if is_reduced else next(kept) for _, is_reduced in self.groups]
 
 
-def reduced_along(shape: Sequence[int], axes: Sequence[int]) -> Reduced:
+def reduced_along(shape: Sequence[Size], axes: Sequence[int]) -> Reduced:
     """A shape whose `axes` are reduced."""
     groups = _groups(shape, axes)
-    return Reduced(groups, [prod(shape[axis] for axis in group) for group, _ in groups])
+    return Reduced(groups, [volume(shape[axis] for axis in group) for group, _ in groups])
 
 
 @lowers(*REDUCTIONS)
@@ -206,11 +217,12 @@ def reduce_(op: Operation, to: Lowering) -> str | None:
     element, kind = to.element(value), REDUCTIONS[type(op)]
     if is_integer(element) and kind.is_of_floats:
         return "of integers"
-    shape = to.shape(value)
+    shape = to.sizes(value)
     axes = _axes(op, len(shape), to)
     if axes is None:
         return "axes that are no constants"
-    if value in to.filled and tuple(axes) == (2, 3) and shape[1] % to.layouts.lanes == 0:
+    is_plane = value in to.filled and tuple(axes) == (2, 3)
+    if is_plane and is_known(shape[1]) and shape[1] % to.layouts.lanes == 0:
         _reduce_blocks(op, kind, to)
         return None
     whole = reduced_along(shape, axes)
@@ -228,7 +240,7 @@ def _reduce_rows(kernel: Kernel, kind: Reduction, whole: Reduced, element: Attri
         with kernel.reducing(whole.reduced, [kind.start(kernel, element)]) as (inner, held, results):
             number = kernel.read(source, whole.places(outer, inner), element)
             results.append(kind.both(kernel, element, held[0], kind.each(kernel, number)))
-        total = kind.mean(kernel, element, kind.whole(kernel, results[0]), prod(whole.reduced))
+        total = kind.mean(kernel, element, kind.whole(kernel, results[0]), whole.reduced)
         kernel.write(total, out, outer, element)
 
 
@@ -245,7 +257,8 @@ def _reduce_columns(kernel: Kernel, kind: Reduction, whole: Reduced, element: At
     So elements that lie side by side are read, in vectors.
     """
     out, source = kernel.buffers
-    *before, columns = whole.kept
+    before, columns = whole.kept[:-1], whole.columns
+    assert columns is not None
     width = columns_at_once(columns)
     with kernel.loops([*before, columns // width]) as (*outer, block):
 
@@ -261,7 +274,7 @@ def _reduce_columns(kernel: Kernel, kind: Reduction, whole: Reduced, element: At
         if kind.is_mean or kind.is_of_floats:
             with kernel.loops([width]) as (column,):
                 total = kind.whole(kernel, kernel.load(out, place(column)))
-                total = kind.mean(kernel, element, total, prod(whole.reduced))
+                total = kind.mean(kernel, element, total, whole.reduced)
                 kernel.store(total, out, place(column))
 
 
@@ -270,7 +283,7 @@ def reduce_log_sum_exp(
     op: reduction.ReduceLogSumExpOp | reduction.ReduceLogSumExpV13Op, to: Lowering
 ) -> str | None:
     """`log sum e^x`, of numbers less the largest, to which that is added again."""
-    value, shape = op.operands[0], to.shape(op.operands[0])
+    value, shape = op.operands[0], to.sizes(op.operands[0])
     element, axes = to.element(value), _axes(op, len(shape), to)
     if is_integer(element) or axes is None:
         return "of integers, or axes that are no constants"
@@ -301,7 +314,7 @@ TAKES_EMPTY.update((reduction.ReduceLogSumExpOp, reduction.ReduceLogSumExpV13Op)
 def _reduce_blocks(op: Operation, kind: Reduction, to: Lowering) -> None:
     """All pixels of each channel of images in blocks brought together."""
     image = blocked(op.operands[0], to)
-    images, blocks, _, _, lanes = image.shape
+    images, blocks, _, _, lanes = image.blocks
     kernel = Kernel([buffer_type([images * blocks, lanes], f32), _flat(image)])
     out, source = kernel.buffers
     with kernel.loops([images * blocks, lanes]) as (block, lane):
@@ -309,14 +322,15 @@ def _reduce_blocks(op: Operation, kind: Reduction, to: Lowering) -> None:
             pixel = [kernel.scaled(index, 1, first) for index, first in zip(inner, image.start, strict=True)]
             number = kind.each(kernel, kernel.load(source, [block, *pixel, lane]))
             results.append(kind.both(kernel, f32, held[0], number))
-        total = kind.mean(kernel, f32, kind.whole(kernel, results[0]), prod(image.sizes[2:]))
+        total = kind.mean(kernel, f32, kind.whole(kernel, results[0]), image.sizes[2:])
         kernel.store(total, out, [block, lane])
     to.call(kind.name, kernel, [to.result(op.results[0])], [image.buffer])
 
 
-def _flat(image: Blocked) -> MemRefType:
+def _flat(image: Blocked) -> BufferType:
     """Images in blocks with the blocks of all images in a row."""
-    return buffer_type([prod(image.shape[:2]), *image.shape[2:]], f32)
+    images, blocks, *sizes = image.blocks
+    return buffer_type([images * blocks, *sizes], f32)
 
 
 def _axes(op: Operation, rank: int, to: Lowering) -> list[int] | None:
@@ -338,7 +352,7 @@ def _axes(op: Operation, rank: int, to: Lowering) -> list[int] | None:
     return [] if noop is not None and str(noop).startswith("1") else list(range(rank))
 
 
-def _groups(shape: Sequence[int], axes: Sequence[int]) -> list[tuple[list[int], bool]]:
+def _groups(shape: Sequence[Size], axes: Sequence[int]) -> list[tuple[list[int], bool]]:
     """Neighbouring axes that are all reduced or all kept, with which; axes of size 1 left out."""
     groups: list[tuple[list[int], bool]] = []
     for axis, size in enumerate(shape):
@@ -357,17 +371,18 @@ def softmax(op: Softmax, to: Lowering) -> str | None:
     """`e^(x - max) / sum` along `axis`; of its logarithm, `x - max - log sum`."""
     element = to.element(op.input)
     number = wide(element)
-    shape = to.shape(op.input)
+    shape = to.sizes(op.input)
     if not shape:
         return "of a number"
     axis = op.axis.value.data % len(shape)
     is_flat = isinstance(op, onnx.SoftmaxV11Op | onnx.LogSoftmaxV11Op)
     # Before opset 13 all axes from `axis` on are one.
-    sizes = [prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])]
+    sizes = [volume(shape[:axis]), shape[axis], volume(shape[axis + 1 :])]
     sizes = [sizes[0], sizes[1] * sizes[2], 1] if is_flat else sizes
     is_log = isinstance(op, onnx.LogSoftmaxOp | onnx.LogSoftmaxV11Op)
-    if number == element and sizes[1] > 1 and sizes[2] >= LEAST_COLUMNS:
-        _softmax_of_columns(op, sizes, is_log, to)
+    columns = sizes[2]
+    if number == element and sizes[1] != 1 and is_known(columns) and columns >= LEAST_COLUMNS:
+        _softmax_of_columns(op, (sizes[0], sizes[1], columns), is_log, to)
         return None
     kernel = Kernel([buffer_type(sizes, element)] * 2)
     out, source = kernel.buffers
@@ -403,7 +418,7 @@ def softmax(op: Softmax, to: Lowering) -> str | None:
     return None
 
 
-def _softmax_of_columns(op: Softmax, sizes: Sequence[int], is_log: bool, to: Lowering) -> None:
+def _softmax_of_columns(op: Softmax, sizes: tuple[Size, Size, int], is_log: bool, to: Lowering) -> None:
     """Row after row, some columns at a time, so that elements side by side are read, in vectors."""
     element = to.element(op.input)
     count, rows, columns = sizes
@@ -453,15 +468,15 @@ def layer_normalization(op: nn.LayerNormalizationOp, to: Lowering) -> str | None
     """`(x - mean) / sqrt(variance + epsilon) Scale + B` over the axes from `axis` on."""
     if op.Mean.type != NONE or op.InvStdDev.type != NONE:
         return general_layer_normalization(op, to)
-    element, shape = to.element(op.X), to.shape(op.X)
+    element, shape = to.element(op.X), to.sizes(op.X)
     axis = op.axis.value.data % len(shape)
-    rows, size = prod(shape[:axis]), prod(shape[axis:])
+    rows, size = volume(shape[:axis]), volume(shape[axis:])
     factors = [value for value in (op.Scale, op.B) if value.type != NONE]
-    if element != f32 or any(prod(to.shape(value)) != size for value in factors):
+    if element != f32 or any(volume(to.sizes(value)) != size for value in factors):
         return general_layer_normalization(op, to)
     kernel = Kernel([buffer_type([rows, size], element)] * 2 + [buffer_type([size], element)] * len(factors))
     out, source, *held_factors = kernel.buffers
-    count, zero = kernel.number(size, element), kernel.number(0.0, element)
+    count, zero = kernel.count([size], element), kernel.number(0.0, element)
     with kernel.loops([rows]) as (row,):
         with kernel.reducing([size], [zero]) as (inner, held, results):
             results.append(kernel.add(arith.AddfOp(held[0], kernel.load(source, [row, inner[0]]))))

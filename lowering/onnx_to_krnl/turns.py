@@ -11,33 +11,32 @@ from xdsl.ir import Operation, Region, SSAValue
 
 from xonnc.dialects.krnl.loops import DefineLoopsOp, IterateOp
 from xonnc.dialects.krnl.memory import LoadOp, StoreOp, TransposeOp
+from xonnc.dialects.krnl.sizes import ShapedOp
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel
+from xonnc.lowering.onnx_to_krnl.sizes import Size
+
+SETTING = (arith.ConstantOp, arith.IndexCastOp, arith.SIToFPOp, DefineLoopsOp, ShapedOp)
+"""Ops before a kernel's loops that compute no elements."""
 
 
-def take_range(kernel: Kernel) -> int:
+def take_range(kernel: Kernel) -> Size:
     """
     Gives a kernel a range of turns if its turns touch different elements; how many turns there are, or 0.
 
-    Turns are those of the outermost loop that has more than one.
+    Turns are those of the outermost loop that has more than one; of loops whose number of turns only a run
+    tells, if there is no other.
     """
-    loops = [op for op in kernel.entry.ops if not isinstance(op, arith.ConstantOp | DefineLoopsOp)]
+    loops = [op for op in kernel.entry.ops if not isinstance(op, SETTING)]
     nest = loops[0] if len(loops) == 1 else None
     if not isinstance(nest, IterateOp) or nest.returned:
         return 0
     bounds = [(lower, upper) for _, lower, upper in nest.input_loops()]
-    places = [place for place, (_, upper) in enumerate(bounds) if upper != 1]
-    if not places or not _is_apart(nest, nest.body.block.args[places[0]]):
+    place = _shared(nest, bounds)
+    if place is None:
         return 0
-    lower, turns = bounds[places[0]]
-    if (
-        lower != 0
-        or not isinstance(turns, int)
-        or turns < 2
-        or (places[0] == len(bounds) - 1 and not _has_loops(nest))
-    ):
-        return 0
+    _, turns = bounds[place]
     first, end = kernel.take_turns()
-    bounds[places[0]] = first, end
+    bounds[place] = first, end
     ranged = IterateOp(
         list(nest.optimized_loops),
         [lower for lower, _ in bounds],
@@ -47,7 +46,28 @@ def take_range(kernel: Kernel) -> int:
     kernel.entry.insert_op_before(ranged, nest)
     nest.detach()
     nest.erase()
-    return turns
+    if isinstance(turns, int):
+        return turns
+    return next(extent for extent, argument in kernel.extents.items() if argument is turns)
+
+
+def _shared(nest: IterateOp, bounds: Sequence[tuple[int | SSAValue, int | SSAValue]]) -> int | None:
+    """Which loop is shared out, if one is."""
+    places = [place for place, (_, upper) in enumerate(bounds) if upper != 1]
+    fixed = [place for place in places if isinstance(bounds[place][1], int)]
+    if len(fixed) < len(places):
+        # An innermost loop runs in vectors, for which it is best known.
+        last = len(bounds) - 1
+        places = [place for place in fixed if place != last or _has_loops(nest)] or [
+            place for place in places if place not in fixed
+        ]
+    if not places or not _is_apart(nest, nest.body.block.args[places[0]]):
+        return None
+    lower, turns = bounds[places[0]]
+    is_known = isinstance(turns, int)
+    if lower != 0 or (is_known and (turns < 2 or (places[0] == len(bounds) - 1 and not _has_loops(nest)))):
+        return None
+    return places[0]
 
 
 def _has_loops(nest: IterateOp) -> bool:

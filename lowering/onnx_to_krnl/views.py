@@ -5,10 +5,9 @@ from __future__ import annotations
 from xdsl.ir import Operation
 
 from xonnc.dialects.onnx.ops import nn, tensor
-from xonnc.lowering.onnx_to_krnl.lowering import Lowering, moves
+from xonnc.lowering.onnx_to_krnl.lowering import Lowering, moves, takes_open
 
-
-@moves(
+VIEWS = (
     nn.FlattenOp,
     tensor.IdentityOp,
     tensor.ReshapeOp,
@@ -17,6 +16,12 @@ from xonnc.lowering.onnx_to_krnl.lowering import Lowering, moves
     tensor.UnsqueezeOp,
     tensor.UnsqueezeV11Op,
 )
+"""Kinds of op that change a shape."""
+
+takes_open(*VIEWS)
+
+
+@moves(*VIEWS)
 def view(op: Operation, to: Lowering) -> str | None:
     """The operand's elements in rows, in the result's shape."""
     to.alias(op.results[0], op.operands[0])

@@ -22,11 +22,12 @@ from xonnc.lowering.onnx_to_krnl.copies import Along, Side, copy, loop, plain
 from xonnc.lowering.onnx_to_krnl.elements import is_unsigned_element, stored
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.layouts import Blocked
-from xonnc.lowering.onnx_to_krnl.linear import plain_product
-from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.linear import open_products, plain_product
+from xonnc.lowering.onnx_to_krnl.lowering import OPEN, Lowering, lowers, takes_open
 from xonnc.lowering.onnx_to_krnl.padding import padded
 from xonnc.lowering.onnx_to_krnl.pools import general_average_pool, general_max_pool
 from xonnc.lowering.onnx_to_krnl.scales import integer_range
+from xonnc.lowering.onnx_to_krnl.sizes import Size, are_known, is_known, known
 from xonnc.lowering.onnx_to_krnl.window import MOST_PLACES, Window, window_of
 
 
@@ -35,7 +36,7 @@ def with_pads(value: SSAValue, window: Window, number: float, to: Lowering) -> S
     source = to.buffer(value)
     if not window.is_padded:
         return source
-    shape = to.shape(value)
+    shape = to.sizes(value)
     sizes = [*shape[:2], *window.padded]
     target = to.allocate(sizes, to.element(value))
     padded(target, sizes, source, shape, [0, 0, *window.begins], number, to)
@@ -52,26 +53,34 @@ def conv(op: nn.ConvOp, to: Lowering) -> str | None:
     """
     if to.element(op.X) not in (f32, f64):
         return "not of f32 or f64"
-    shape, out, weights = to.shape(op.X), to.shape(op.Y), to.shape(op.W)
-    window = window_of(op, weights[2:], shape[2:], out[2:])
-    source = with_pads(op.X, window, 0.0, to)
+    shape, out, weights = to.sizes(op.X), to.sizes(op.Y), known(to.sizes(op.W))
+    if not are_known((*shape[1:], *out[1:])):
+        return OPEN
+    images, (channels, *pixels), (filters, *results) = shape[0], known(shape[1:]), known(out[1:])
+    window = window_of(op, weights[2:], pixels, results)
     groups = op.group.value.data
-    if weights[1] == 1 and groups == shape[1] == out[1] and prod(window.kernel) <= MOST_PLACES:
+    if groups > 1 and weights[1] > 1 and not is_known(images):
+        return OPEN
+    source = with_pads(op.X, window, 0.0, to)
+    if weights[1] == 1 and groups == channels == filters and prod(window.kernel) <= MOST_PLACES:
         return _depthwise(op, source, window, to)
-    pixels, depth = prod(out[2:]), prod(weights[1:])
+    count, depth = prod(results), prod(weights[1:])
     is_plain = prod(window.kernel) == 1 and set(window.strides) <= {1}
     columns = source if is_plain else columns_of(source, shape, out, window, to)
-    filters = out[1] // groups
+    each = filters // groups
+    sizes = each, count, depth
     if groups > 1 and op.B.type != NONE:
-        return _grouped(op, columns, (filters, pixels, depth), to)
-    starts_a = [group * filters * depth for _ in range(shape[0]) for group in range(groups)]
-    starts_b = [number * depth * pixels for number in range(shape[0] * groups)]
+        return _grouped(op, columns, sizes, to)
     buffers = [to.buffer(op.W), columns]
     if op.B.type != NONE:
         buffers.append(to.buffer(op.B))
-    plain_product(
-        op.Y, buffers, (filters, pixels, depth), (starts_a, starts_b), to, {"bias_of_rows": UnitAttr()}
-    )
+    held: dict[str, Attribute] = {"bias_of_rows": UnitAttr()}
+    if not is_known(images):
+        open_products(op.Y, buffers, sizes, (images, (False, True)), to, held)
+        return None
+    starts_a = [group * each * depth for _ in range(images) for group in range(groups)]
+    starts_b = [number * depth * count for number in range(images * groups)]
+    plain_product(op.Y, buffers, sizes, (starts_a, starts_b), to, held)
     return None
 
 
@@ -99,7 +108,7 @@ def _grouped(op: nn.ConvOp, columns: SSAValue, sizes: tuple[int, int, int], to: 
 
 
 def columns_of(
-    source: SSAValue, shape: Sequence[int], out: Sequence[int], window: Window, to: Lowering
+    source: SSAValue, shape: Sequence[Size], out: Sequence[Size], window: Window, to: Lowering
 ) -> SSAValue:
     """For each place of a window and each channel, the pixels that it sees."""
     rank = len(window.kernel)
@@ -140,7 +149,7 @@ def _over_window(
 
 
 def _depthwise(op: nn.ConvOp, source: SSAValue, window: Window, to: Lowering) -> str | None:
-    element, shape, out = to.element(op.X), to.shape(op.X), to.shape(op.Y)
+    element, shape, out = to.element(op.X), to.sizes(op.X), to.sizes(op.Y)
     weights = to.shape(op.W)[0], prod(window.kernel)
     types = [buffer_type(out, element), buffer_type([*shape[:2], *window.padded], element)]
     types.append(buffer_type(weights, element))
@@ -162,6 +171,9 @@ def _depthwise(op: nn.ConvOp, source: SSAValue, window: Window, to: Lowering) ->
     return None
 
 
+takes_open(nn.ConvOp, nn.MaxPoolOp, MaxPoolSingleOutOp, nn.AveragePoolOp)
+
+
 @lowers(nn.MaxPoolOp, MaxPoolSingleOutOp)
 def max_pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, to: Lowering) -> str | None:
     """The largest number of each window."""
@@ -169,6 +181,8 @@ def max_pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, to: Lowering) -> str | None:
     has_places = isinstance(op, nn.MaxPoolOp) and op.Indices.type != NONE
     is_long = prod(values_of(op.kernel_shape) or ()) > MOST_PLACES
     if has_places or is_long or (element != f32 and not _is_byte(element)):
+        if not are_known(to.sizes(op.operands[0])):
+            return OPEN
         return general_max_pool(op, to)
     largest: type[arith.MaximumfOp | arith.MaxUIOp | arith.MaxSIOp] = arith.MaximumfOp
     if _is_byte(element):
@@ -188,10 +202,14 @@ def _is_byte(element: Attribute) -> bool:
 @lowers(nn.AveragePoolOp)
 def average_pool(op: nn.AveragePoolOp, to: Lowering) -> str | None:
     """The mean of each window; pads count if `count_include_pad`, but not what `ceil_mode` adds."""
-    shape, out = to.shape(op.X)[2:], to.shape(op.Y)[2:]
+    shape, out = known(to.sizes(op.X)[2:]), known(to.sizes(op.Y)[2:])
     kernel = values_of(op.kernel_shape) or ()
+    if len(shape) < len(kernel) or len(out) < len(kernel):
+        return OPEN
     window = window_of(op, kernel, shape, out)
     if not _is_written_out(op.X, kernel, to):
+        if not are_known(to.sizes(op.X)):
+            return OPEN
         return general_average_pool(op, window, to)
     given = values_of(op.pads) or (0,) * (2 * len(shape))
     ends = given[len(shape) :] if op.auto_pad.data == "NOTSET" else window.ends
@@ -234,8 +252,10 @@ def _pool(
     shares: np.ndarray[tuple[int, ...], np.dtype[np.float32]] | None,
     to: Lowering,
 ) -> str | None:
-    element, shape, out = to.element(value), to.shape(value), to.shape(result)
-    window = window_of(op, values_of(op.kernel_shape) or (), shape[2:], out[2:])
+    element, shape, out = to.element(value), to.sizes(value), to.sizes(result)
+    if not are_known((*shape[2:], *out[2:])):
+        return OPEN
+    window = window_of(op, values_of(op.kernel_shape) or (), known(shape[2:]), known(out[2:]))
     if result in to.layouts.blocked:
         _blocked_pool(name, (value, result), window, (start, combine), shares, to)
         return None
@@ -267,13 +287,13 @@ def _blocked_pool(
     A mean reads zeros from the halo; an extreme reads the edge again where the window reaches beyond.
     """
     source, target = blocked(values[0], to), result_in_blocks(values[1], to)
-    types = [buffer_type(image.shape, f32) for image in (target, source)]
+    types = [buffer_type(image.blocks, f32) for image in (target, source)]
     buffers = [source.buffer]
     if shares is not None:
         types.append(buffer_type(shares.shape, f32))
         buffers.append(to.packed(shares))
     kernel = Kernel(types)
-    images, blocks, _, _, lanes = target.shape
+    images, blocks, _, _, lanes = target.blocks
     start, combine = over
     with kernel.loops([images, blocks, *target.sizes[2:], lanes]) as (image, block, row, column, lane):
         total = kernel.number(start, f32)
@@ -303,5 +323,6 @@ def _inside(
     if is_clamped and step * window.dilations[axis] < window.begins[axis]:
         place = kernel.add(arith.MaxSIOp(place, kernel.index(first)))
     if is_clamped and window.ends[axis]:
-        place = kernel.add(arith.MinSIOp(place, kernel.index(first + source.sizes[2 + axis] - 1)))
+        last = first + source.sizes[2:][axis] - 1
+        place = kernel.add(arith.MinSIOp(place, kernel.index(last)))
     return place

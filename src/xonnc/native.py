@@ -27,7 +27,7 @@ from xonnc.formats.native.description import can_describe
 from xonnc.formats.native.program import NativeStep, Program
 from xonnc.formats.native.saved import read_saved
 from xonnc.formats.native.stored import Stored
-from xonnc.lowering.convert_onnx_to_krnl import has_kernel, lower_module
+from xonnc.lowering.convert_onnx_to_krnl import has_kernel, has_open_sizes, lower_module
 from xonnc.lowering.krnl_to_llvm.text import llvm_module, llvm_text
 from xonnc.lowering.native_profile import one_by_one
 from xonnc.lowering.native_program import Steps, read_program
@@ -37,8 +37,9 @@ from xonnc.lowering.steering import steering_inputs
 from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.rules import RuleSet
 from xonnc.runtime.native.cache import Cache, key_of, open_cache
+from xonnc.runtime.native.instance import Executable
 from xonnc.runtime.native.jit import Code, host_features, host_identity, machine_code
-from xonnc.runtime.native.session import Executable, Session, Shapes, Values
+from xonnc.runtime.native.session import Session, Shapes, Values
 from xonnc.signatures import set_input_values
 from xonnc.simplifier import respecialized, simplify
 from xonnc.standard_functions import write_out
@@ -213,8 +214,8 @@ def load_native(folder: str | Path) -> Session:
     """
     The session of what `Session.save` has written to a folder.
 
-    It takes inputs of the sizes that were saved. Raises `XonncError` for files that are missing, damaged, of
-    different programs, or for another processor.
+    It takes inputs of the sizes that what was saved takes. Raises `XonncError` for files that are missing,
+    damaged, of different programs, or for another processor.
     """
     saved = read_saved(Path(folder))
     if saved.processor != host_identity():
@@ -250,7 +251,14 @@ def lowered(
     with without_cycle_collection():
         if apply_rules(module, context, FORMS, pass_name="convert-onnx-to-krnl").fired:
             infer_shapes(module)
-        reasons = lower_module(module, processor, DisposablePool.of(context), packings, unsafe)
+        pool = DisposablePool.of(context)
+        opened = module.clone() if has_open_sizes(module) else None
+        if opened is not None and not lower_module(
+            opened, processor, pool, packings, unsafe=unsafe, is_open=True
+        ):
+            module, reasons = opened, {}
+        else:
+            reasons = lower_module(module, processor, pool, packings, unsafe=unsafe)
     watch("krnl", module)
     program, steps = read_program(module, reasons)
     return program, steps, [op for op in module.ops if isinstance(op, FuncOp)][1:]

@@ -134,6 +134,8 @@ class Symbols:
         self._keys: list[Hashable] = []
         self._equal: dict[int, Form] = {}
         self._broadcasts: dict[int, frozenset[Form]] = {}
+        self.equated: list[tuple[Form, Form]] = []
+        """What was taken for equal, as it was given."""
 
     def symbol(self, key: Hashable) -> Form:
         """The symbol for `key`, always the same."""
@@ -282,15 +284,18 @@ class Symbols:
         Only what makes a symbol superfluous is kept: of two symbols the later one, else the one that stands
         alone and is not in the other form.
         """
+        given = left, right
         left, right = self.resolve(left), self.resolve(right)
         if left == right:
             return False
         a, b = left.symbol, right.symbol
         if a is not None and b is not None:
             self._equal[max(a, b)] = left if a < b else right
+            self.equated.append(given)
             return True
         for symbol, form in ((a, right), (b, left)):
             if symbol is not None and form.constant >= 0 and not self._depends(form, symbol):
                 self._equal[symbol] = form
+                self.equated.append(given)
                 return True
         return False

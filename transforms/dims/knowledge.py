@@ -46,6 +46,10 @@ class Knowledge:
             known = self.note(value)
         return tuple(self.symbols.resolve(size) for size in known)
 
+    def noted(self, value: SSAValue) -> Forms:
+        """The sizes of a value as they were before anything was found to be equal; none of unknown rank."""
+        return self._sizes.get(value, ())
+
     def elements(self, value: SSAValue) -> Elements | None:
         """The integers in a value of rank 0 or 1, `None` if their number is unknown or large."""
         if value in self._elements:

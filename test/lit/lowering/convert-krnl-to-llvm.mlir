@@ -61,7 +61,7 @@ func.func private @sum(%y: memref<1xf32>, %x: memref<64xf32>) {
 // CHECK-LABEL: llvm.func internal @product
 // CHECK:         llvm.intr.fma
 func.func private @product(%c: memref<4x16xf32>, %a: memref<4x8xf32>, %b: memref<8x16xf32>) {
-  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, m = 4 : i64, n = 16 : i64, k = 8 : i64, tile = array<i64: 4, 16>}> : (memref<4x16xf32>, memref<4x8xf32>, memref<8x16xf32>) -> ()
+  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, m = 4 : i64, n = 16 : i64, k = 8 : i64, tile = array<i64: 4, 16>}> : (memref<4x16xf32>, memref<4x8xf32>, memref<8x16xf32>) -> ()
   return
 }
 
@@ -74,7 +74,7 @@ func.func private @product(%c: memref<4x16xf32>, %a: memref<4x8xf32>, %b: memref
 // CHECK-NOT:     llvm.intr.fma
 // CHECK:         llvm.store
 func.func private @conv(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<2304xf32>, %i: index, %n: index) {
-  "krnl.conv"(%y, %x, %w, %i, %n) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 2>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<2304xf32>, index, index) -> ()
+  "krnl.conv"(%y, %x, %w, %i, %n) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 2, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<2304xf32>, index, index) -> ()
   return
 }
 
@@ -172,6 +172,6 @@ func.func private @largest(%y: memref<1xf32>, %x: memref<1xf32>) {
 // CHECK:         llvm.shufflevector %{{.*}} [0, 1, 4, 5] : vector<4xf32>
 // CHECK-COUNT-4: llvm.store %{{.*}} : vector<4xf32>
 func.func private @turned(%d: memref<8x4xf32>, %s: memref<4x8xf32>, %i: index, %j: index) {
-  "krnl.transpose"(%d, %s, %i, %j, %j, %i) <{operandSegmentSizes = array<i32: 1, 1, 2, 2>, size = 4 : i64, strides = array<i64: 4, 8>}> : (memref<8x4xf32>, memref<4x8xf32>, index, index, index, index) -> ()
+  "krnl.transpose"(%d, %s, %i, %j, %j, %i) <{operandSegmentSizes = array<i32: 1, 1, 2, 2, 0>, size = 4 : i64, strides = array<i64: 4, 8>}> : (memref<8x4xf32>, memref<4x8xf32>, index, index, index, index) -> ()
   return
 }

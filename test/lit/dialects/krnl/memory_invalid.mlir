@@ -66,7 +66,7 @@ func.func @f(%v: f32) {
 
 func.func @f(%d: memref<8x4xf32>, %s: memref<4x8xf32>, %i: index, %j: index) {
   // expected-error @+1 {{krnl.transpose: size is a power of two above 1, found 6}}
-  "krnl.transpose"(%d, %s, %i, %j, %j, %i) <{operandSegmentSizes = array<i32: 1, 1, 2, 2>, size = 6 : i64, strides = array<i64: 4, 8>}> : (memref<8x4xf32>, memref<4x8xf32>, index, index, index, index) -> ()
+  "krnl.transpose"(%d, %s, %i, %j, %j, %i) <{operandSegmentSizes = array<i32: 1, 1, 2, 2, 0>, size = 6 : i64, strides = array<i64: 4, 8>}> : (memref<8x4xf32>, memref<4x8xf32>, index, index, index, index) -> ()
   return
 }
 
@@ -74,7 +74,7 @@ func.func @f(%d: memref<8x4xf32>, %s: memref<4x8xf32>, %i: index, %j: index) {
 
 func.func @f(%d: memref<8x4xf32>, %s: memref<4x8xf32>, %i: index, %j: index) {
   // expected-error @+1 {{krnl.transpose: strides holds two numbers}}
-  "krnl.transpose"(%d, %s, %i, %j, %j, %i) <{operandSegmentSizes = array<i32: 1, 1, 2, 2>, size = 4 : i64, strides = array<i64: 4>}> : (memref<8x4xf32>, memref<4x8xf32>, index, index, index, index) -> ()
+  "krnl.transpose"(%d, %s, %i, %j, %j, %i) <{operandSegmentSizes = array<i32: 1, 1, 2, 2, 0>, size = 4 : i64, strides = array<i64: 4>}> : (memref<8x4xf32>, memref<4x8xf32>, index, index, index, index) -> ()
   return
 }
 
@@ -82,7 +82,7 @@ func.func @f(%d: memref<8x4xf32>, %s: memref<4x8xf32>, %i: index, %j: index) {
 
 func.func @f(%d: memref<8x4xf32>, %s: memref<4x8xf64>, %i: index, %j: index) {
   // expected-error @+1 {{element type of 'src' matches element type of 'dest'}}
-  "krnl.transpose"(%d, %s, %i, %j, %j, %i) <{operandSegmentSizes = array<i32: 1, 1, 2, 2>, size = 4 : i64, strides = array<i64: 4, 8>}> : (memref<8x4xf32>, memref<4x8xf64>, index, index, index, index) -> ()
+  "krnl.transpose"(%d, %s, %i, %j, %j, %i) <{operandSegmentSizes = array<i32: 1, 1, 2, 2, 0>, size = 4 : i64, strides = array<i64: 4, 8>}> : (memref<8x4xf32>, memref<4x8xf64>, index, index, index, index) -> ()
   return
 }
 
@@ -90,7 +90,7 @@ func.func @f(%d: memref<8x4xf32>, %s: memref<4x8xf64>, %i: index, %j: index) {
 
 func.func @f(%d: memref<8x4xf32>, %s: memref<4x8xf32>, %i: index) {
   // expected-error @+1 {{krnl.transpose takes 2 indices for memref<8x4xf32>, found 1}}
-  "krnl.transpose"(%d, %s, %i, %i, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 2>, size = 4 : i64, strides = array<i64: 4, 8>}> : (memref<8x4xf32>, memref<4x8xf32>, index, index, index) -> ()
+  "krnl.transpose"(%d, %s, %i, %i, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 2, 0>, size = 4 : i64, strides = array<i64: 4, 8>}> : (memref<8x4xf32>, memref<4x8xf32>, index, index, index) -> ()
   return
 }
 

@@ -2,7 +2,7 @@
 
 func.func @f(%m: memref<4x4xf32>) {
   // expected-error @+1 {{krnl.gemm: m, n and k are above 0, found [0, 4, 4]}}
-  "krnl.gemm"(%m, %m, %m) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, m = 0 : i64, n = 4 : i64, k = 4 : i64, tile = array<i64: 4, 4>}> : (memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>) -> ()
+  "krnl.gemm"(%m, %m, %m) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, m = 0 : i64, n = 4 : i64, k = 4 : i64, tile = array<i64: 4, 4>}> : (memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>) -> ()
   return
 }
 
@@ -10,7 +10,7 @@ func.func @f(%m: memref<4x4xf32>) {
 
 func.func @f(%m: memref<4x4xf32>) {
   // expected-error @+1 {{krnl.gemm: tile holds two sizes above 0, found [4]}}
-  "krnl.gemm"(%m, %m, %m) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, m = 4 : i64, n = 4 : i64, k = 4 : i64, tile = array<i64: 4>}> : (memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>) -> ()
+  "krnl.gemm"(%m, %m, %m) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, m = 4 : i64, n = 4 : i64, k = 4 : i64, tile = array<i64: 4>}> : (memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>) -> ()
   return
 }
 
@@ -18,7 +18,7 @@ func.func @f(%m: memref<4x4xf32>) {
 
 func.func @f(%m: memref<4x4xf32>) {
   // expected-error @+1 {{krnl.gemm: activation is one of none, relu}}
-  "krnl.gemm"(%m, %m, %m) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, m = 4 : i64, n = 4 : i64, k = 4 : i64, tile = array<i64: 4, 4>, activation = "tanh"}> : (memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>) -> ()
+  "krnl.gemm"(%m, %m, %m) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, m = 4 : i64, n = 4 : i64, k = 4 : i64, tile = array<i64: 4, 4>, activation = "tanh"}> : (memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>) -> ()
   return
 }
 
@@ -26,7 +26,7 @@ func.func @f(%m: memref<4x4xf32>) {
 
 func.func @f(%m: memref<4x4xf32>) {
   // expected-error @+1 {{krnl.gemm: 2 matrices of A, 1 of B}}
-  "krnl.gemm"(%m, %m, %m) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, m = 2 : i64, n = 2 : i64, k = 2 : i64, tile = array<i64: 4, 4>, batch_a = array<i64: 0, 4>, batch_b = array<i64: 0>}> : (memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>) -> ()
+  "krnl.gemm"(%m, %m, %m) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, m = 2 : i64, n = 2 : i64, k = 2 : i64, tile = array<i64: 4, 4>, batch_a = array<i64: 0, 4>, batch_b = array<i64: 0>}> : (memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>) -> ()
   return
 }
 
@@ -34,7 +34,7 @@ func.func @f(%m: memref<4x4xf32>) {
 
 func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<2304xf32>, %i: index) {
   // expected-error @+1 {{krnl.conv: tile holds two sizes above 0, found [6, 0]}}
-  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 0>}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<2304xf32>) -> ()
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 0>}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<2304xf32>) -> ()
   return
 }
 
@@ -42,7 +42,7 @@ func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<
 
 func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<2304xf32>, %i: index) {
   // expected-error @+1 {{krnl.conv: a range is two numbers, found 1}}
-  "krnl.conv"(%y, %x, %w, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<2304xf32>, index) -> ()
+  "krnl.conv"(%y, %x, %w, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<2304xf32>, index) -> ()
   return
 }
 
@@ -50,7 +50,7 @@ func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<
 
 func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<2304xf32>, %i: index) {
   // expected-error @+1 {{krnl.conv: a residual and where it starts come together}}
-  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, residual_start = array<i64: 0, 0>}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<2304xf32>) -> ()
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, residual_start = array<i64: 0, 0>}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<2304xf32>) -> ()
   return
 }
 
@@ -58,7 +58,7 @@ func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<
 
 func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<2304xf32>, %i: index) {
   // expected-error @+1 {{krnl.conv: depthwise takes x in blocks, and tiles of one block}}
-  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 2>, depthwise}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<2304xf32>) -> ()
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 2>, depthwise}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<2304xf32>) -> ()
   return
 }
 
@@ -66,7 +66,7 @@ func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<
 
 func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<2304xf32>, %i: index) {
   // expected-error @+1 {{krnl.conv: y has 5 axes, x 4 or 5}}
-  "krnl.conv"(%w, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>}> : (memref<2304xf32>, memref<1x1x8x8x16xf32>, memref<2304xf32>) -> ()
+  "krnl.conv"(%w, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>}> : (memref<2304xf32>, memref<1x1x8x8x16xf32>, memref<2304xf32>) -> ()
   return
 }
 
@@ -74,7 +74,7 @@ func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<
 
 func.func @f(%m: memref<4x4xf32>, %i: index) {
   // expected-error @+1 {{krnl.gemm: a range is two numbers, found 1}}
-  "krnl.gemm"(%m, %m, %m, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 1>, m = 4 : i64, n = 4 : i64, k = 4 : i64, tile = array<i64: 4, 4>}> : (memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>, index) -> ()
+  "krnl.gemm"(%m, %m, %m, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0>, m = 4 : i64, n = 4 : i64, k = 4 : i64, tile = array<i64: 4, 4>}> : (memref<4x4xf32>, memref<4x4xf32>, memref<4x4xf32>, index) -> ()
   return
 }
 

@@ -8,7 +8,7 @@ import pytest
 from onnx import parser
 
 from xonnc.native import compile_native
-from xonnc.runtime.native.session import address_of
+from xonnc.runtime.native.instance import address_of
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.bool_, np.complex64, ml_dtypes.bfloat16, ml_dtypes.int4])

@@ -12,7 +12,8 @@ import pytest
 from xonnc.errors import XonncError
 from xonnc.formats.native.program import Body, Place, Port, Program, SessionStep, Value
 from xonnc.native import compile_native, load_native
-from xonnc.runtime.native.session import Executable, Instance, Session
+from xonnc.runtime.native.instance import Executable, Instance
+from xonnc.runtime.native.session import Session
 
 HEAD = '<ir_version: 10, opset_import: ["" : 21]>\n'
 X12 = np.eye(3, 4, dtype=np.float32)

@@ -1,0 +1,67 @@
+"""Sizes that only a run tells: buffers of them, and what must hold of them."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, MemRefType, StringAttr
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.traits import NoMemoryEffect
+from xdsl.utils.exceptions import VerifyException
+
+from xonnc.dialects.krnl.memory import element_of, shape_of
+
+
+@irdl_op_definition
+class ShapedOp(IRDLOperation):
+    """
+    A buffer's elements in rows, as a buffer of the result's shape; one size for each `?` of it.
+
+    ```mlir
+    %m = "krnl.shaped"(%b, %n, %s) : (memref<?xf32>, index, index) -> memref<?x?x64xf32>
+    ```
+    """
+
+    name = "krnl.shaped"
+
+    source = operand_def(MemRefType)
+    sizes = var_operand_def(IndexType)
+    result = result_def(MemRefType)
+
+    traits = traits_def(NoMemoryEffect())
+
+    def verify_(self) -> None:
+        """As many sizes as the result leaves open, the source's element."""
+        count = shape_of(self.result).count(DYNAMIC_INDEX)
+        if len(self.sizes) != count:
+            raise VerifyException(
+                f"krnl.shaped: {self.result.type} leaves {count} sizes open, found {len(self.sizes)}"
+            )
+        if element_of(self.source) != element_of(self.result):
+            raise VerifyException("krnl.shaped: element type of the result matches that of the source")
+
+
+@irdl_op_definition
+class RequireOp(IRDLOperation):
+    """
+    Two sizes that are equal, or the inputs of a run do not fit; `what` has the size that was found.
+
+    ```mlir
+    "krnl.require"(%found, %expected) {what = "axis 0 of input 'mask'"} : (index, index) -> ()
+    ```
+    """
+
+    name = "krnl.require"
+
+    found = operand_def(IndexType)
+    expected = operand_def(IndexType)
+    what = prop_def(StringAttr)
+
+    irdl_options = (ParsePropInAttrDict(),)

@@ -1,0 +1,103 @@
+"""Sizes that are known now, and those that only a run tells: forms over the open sizes of inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TypeAlias, TypeGuard
+
+from xonnc.transforms.dims.forms import ONE, ZERO, Form, Symbols
+
+
+@dataclass(frozen=True)
+class Extent:
+    """
+    A size that a run tells, such as `batch · 12`.
+
+    It can be computed with, but says of itself only what it is equal to: what depends on how large it is has
+    to be decided by the run.
+    """
+
+    form: Form
+    symbols: Symbols = field(compare=False, repr=False)
+
+    def __mul__(self, other: Size) -> Size:
+        return self._made(self.symbols.product([self.form, _form_of(other)]))
+
+    __rmul__ = __mul__
+
+    def __add__(self, other: Size) -> Size:
+        return self._made(self.form + _form_of(other))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Size) -> Size:
+        return self._made(self.form - _form_of(other))
+
+    def __rsub__(self, other: Size) -> Size:
+        return self._made(_form_of(other) - self.form)
+
+    def __floordiv__(self, divisor: int) -> Size:
+        return self._made(self.symbols.floor(self.form, divisor))
+
+    def _made(self, form: Form) -> Size:
+        return size_of_form(form, self.symbols)
+
+
+Size: TypeAlias = int | Extent
+
+
+def size_of_form(form: Form, symbols: Symbols) -> Size:
+    """A form as a size: a number if it is one."""
+    return Extent(form, symbols) if form.number is None else form.number
+
+
+def is_known(size: Size) -> TypeGuard[int]:
+    """Whether a size is a number now."""
+    return isinstance(size, int)
+
+
+def are_known(sizes: Iterable[Size]) -> bool:
+    """Whether all sizes are numbers now."""
+    return all(isinstance(size, int) for size in sizes)
+
+
+def known(sizes: Iterable[Size]) -> list[int]:
+    """Sizes that are numbers now."""
+    return [size for size in sizes if isinstance(size, int)]
+
+
+def volume(sizes: Iterable[Size]) -> Size:
+    """The product of sizes."""
+    total: Size = 1
+    for size in sizes:
+        total = total * size
+    return total
+
+
+def least(a: Size, b: Size) -> Size:
+    """The smaller of two sizes."""
+    match a, b:
+        case int(), int():
+            return min(a, b)
+        case Extent(form, symbols), _:
+            return size_of_form(symbols.minimum(form, _form_of(b)), symbols)
+        case _, Extent():
+            return least(b, a)
+
+
+def greatest(a: Size, b: Size) -> Size:
+    """The larger of two sizes."""
+    match a, b:
+        case int(), int():
+            return max(a, b)
+        case Extent(form, symbols), _:
+            return size_of_form(symbols.maximum(form, _form_of(b)), symbols)
+        case _, Extent():
+            return greatest(b, a)
+
+
+def _form_of(size: Size) -> Form:
+    if isinstance(size, Extent):
+        return size.form
+    return ZERO if size == 0 else ONE if size == 1 else Form(size)

@@ -1,0 +1,84 @@
+// RUN: onnx-opt %s --convert-onnx-to-krnl="open-sizes=true" --split-input-file | filecheck %s
+// RUN: onnx-opt %s --convert-onnx-to-krnl="open-sizes=true" --split-input-file | onnx-opt --split-input-file | filecheck %s
+// RUN: onnx-opt %s --convert-onnx-to-krnl="open-sizes=true" --convert-krnl-to-llvm --split-input-file | filecheck %s --check-prefix=LLVM
+
+// Sizes that a model leaves open are computed at the start of its function, and arguments of kernels. Those of
+// one name have to be equal.
+// CHECK-LABEL: @sum
+// CHECK:         %[[Z:.*]] = tensor.dim %{{.*}}, %[[C0:.*]] : tensor<?x8xf32>
+// CHECK-NEXT:    %[[N:.*]] = tensor.dim %{{.*}}, %[[C0]] : tensor<?x8xf32>
+// CHECK-NEXT:    "krnl.require"(%[[Z]], %[[N]]) <{what = "axis 0 of input 'z'"}> : (index, index) -> ()
+// CHECK:         %[[COUNT:.*]] = arith.muli %{{.*}}, %[[N]] : index
+// CHECK:         %[[Y:.*]] = memref.alloc(%[[N]]) : memref<?x8xf32>
+// CHECK-NEXT:    "krnl.call"(%[[Y]], %{{.*}}, %{{.*}}, %[[COUNT]]) <{funcName = "relu_fused_0", numOfOutput = 1 : si64, turnsOf = 3 : i64}>
+// CHECK:         func.func private @relu_fused_0(%[[OUT:.*]]: memref<?xf32>, %{{.*}}: memref<?xf32>, %{{.*}}: memref<?xf32>, %[[SIZE:.*]]: index, %[[FIRST:.*]]: index, %[[LAST:.*]]: index)
+// CHECK:         krnl.iterate({{.*}}) with ({{.*}} = %[[FIRST]] to %[[LAST]])
+// What fills no vector is done one by one.
+// LLVM-LABEL:  llvm.func internal @relu_fused_0
+// LLVM:          llvm.sdiv %{{.*}}, %{{.*}} : i64
+// LLVM:          llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr -> vector<16xf32>
+// LLVM:          llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr -> f32
+func.func @sum(%x: tensor<?x8xf32> {onnx.name = "x", onnx.dim_params = "0:N"}, %z: tensor<?x8xf32> {onnx.name = "z", onnx.dim_params = "0:N"}) -> tensor<?x8xf32> {
+  %0 = "onnx.Add"(%x, %z) : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  %1 = "onnx.Relu"(%0) : (tensor<?x8xf32>) -> tensor<?x8xf32>
+  onnx.Return %1 : tensor<?x8xf32>
+}
+
+// -----
+
+// Products of matrices in any number: B is packed in panels of as many columns as a tile has.
+// CHECK-LABEL: @products
+// CHECK:         memref.alloc(%{{.*}}, %{{.*}}) : memref<?x?x4x48xf32>
+// CHECK:         "krnl.gemm"({{.*}}) <{k = 4 : i64, m = -9223372036854775808 : i64, n = -9223372036854775808 : i64, open_batch = array<i64: 1, 1>, operandSegmentSizes = array<i32: 1, 1, 1, 0, 2, 3>, packed, tile = array<i64: 8, 48>}>
+// LLVM-LABEL:  llvm.func internal @gemm_2
+// LLVM:          llvm.call_intrinsic "llvm.smin.i64"
+// LLVM:          llvm.intr.fma
+func.func @products(%a: tensor<?x?x4xf32> {onnx.name = "a", onnx.dim_params = "0:B,1:S"}, %b: tensor<?x4x?xf32> {onnx.name = "b", onnx.dim_params = "0:B,2:S"}) -> tensor<?x?x?xf32> {
+  %0 = "onnx.MatMul"(%a, %b) : (tensor<?x?x4xf32>, tensor<?x4x?xf32>) -> tensor<?x?x?xf32>
+  onnx.Return %0 : tensor<?x?x?xf32>
+}
+
+// -----
+
+// Images in any number; their rows are turns, as many as the run has images.
+// CHECK-LABEL: @images
+// CHECK:         %[[N:.*]] = tensor.dim
+// CHECK:         %[[TURNS:.*]] = arith.muli %{{.*}}, %[[N]] : index
+// CHECK:         "krnl.call"({{.*}}, %[[N]], %[[TURNS]]) <{funcName = "conv_1", numOfOutput = 1 : si64, turnsOf = 4 : i64}>
+// CHECK:         "krnl.conv"
+// CHECK-SAME:    operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 2, 1>
+// LLVM-LABEL:  llvm.func internal @conv_1
+// LLVM:          llvm.udiv
+func.func @images(%x: tensor<?x16x4x4xf32> {onnx.name = "x", onnx.dim_params = "0:N"}) -> tensor<?x16x4x4xf32> {
+  %w = onnx.Constant dense<1.0> : tensor<16x16x1x1xf32>
+  %n = "onnx.NoValue"() {value} : () -> none
+  %0 = "onnx.Conv"(%x, %w, %n) {kernel_shape = [1, 1]} : (tensor<?x16x4x4xf32>, tensor<16x16x1x1xf32>, none) -> tensor<?x16x4x4xf32>
+  onnx.Return %0 : tensor<?x16x4x4xf32>
+}
+
+// -----
+
+// A shape that is computed is left out where the sizes say all; a reshape to another number of elements fails.
+// CHECK-LABEL: @reshaped
+// CHECK:         %[[N:.*]] = tensor.dim %{{.*}}, %{{.*}} : tensor<?x4xf32>
+// CHECK:         "krnl.require"(%{{.*}}, %{{.*}}) <{what = "onnx.Reshape: the number of elements"}>
+// CHECK-NOT:     onnx.Shape
+// CHECK:         "krnl.shaped"(%{{.*}}, %[[N]]) : (memref<?x4xf32>, index) -> memref<?x2xf32>
+func.func @reshaped(%x: tensor<?x4xf32> {onnx.name = "x", onnx.dim_params = "0:N"}) -> tensor<?x2xf32> {
+  %two = onnx.Constant dense<2> : tensor<1xi64>
+  %n = "onnx.Shape"(%x) {start = 0 : si64, end = 1 : si64} : (tensor<?x4xf32>) -> tensor<1xi64>
+  %s = "onnx.Concat"(%n, %two) {axis = 0 : si64} : (tensor<1xi64>, tensor<1xi64>) -> tensor<2xi64>
+  %0 = "onnx.Reshape"(%x, %s) : (tensor<?x4xf32>, tensor<2xi64>) -> tensor<?x2xf32>
+  onnx.Return %0 : tensor<?x2xf32>
+}
+
+// -----
+
+// What has no kernel for open sizes stays.
+// CHECK-LABEL: @stays
+// CHECK:         "onnx.LSTM"
+func.func @stays(%x: tensor<?x2x3xf32> {onnx.name = "x", onnx.dim_params = "0:S"}, %w: tensor<1x16x3xf32>, %r: tensor<1x16x4xf32>) -> tensor<?x1x2x4xf32> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %y, %h, %c = "onnx.LSTM"(%x, %w, %r, %n, %n, %n, %n, %n) {hidden_size = 4 : si64} : (tensor<?x2x3xf32>, tensor<1x16x3xf32>, tensor<1x16x4xf32>, none, none, none, none, none) -> (tensor<?x1x2x4xf32>, none, none)
+  onnx.Return %y : tensor<?x1x2x4xf32>
+}

@@ -1,0 +1,288 @@
+"""Models with open sizes: one program for all of them, held against the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import parser
+from onnx.reference import ReferenceEvaluator
+
+import xonnc
+from xonnc.errors import XonncError
+from xonnc.runtime.native.session import Session
+
+Shapes = Mapping[str, tuple[int, ...]]
+
+
+def model(inputs: str, outputs: str, body: str) -> onnx.ModelProto:
+    return parser.parse_model(
+        f'<ir_version: 10, opset_import: ["" : 21]> g ({inputs}) => ({outputs}) {{ {body} }}'
+    )
+
+
+def is_open(session: Session) -> bool:
+    """Whether nothing was compiled for certain sizes."""
+    return session.compiled == 1 and session.host_calls() == []
+
+
+def feeds_of(proto: onnx.ModelProto, shapes: Shapes) -> dict[str, np.ndarray[Any, Any]]:
+    generator = np.random.default_rng(7)
+    feeds: dict[str, np.ndarray[Any, Any]] = {}
+    for port in proto.graph.input:
+        element = port.type.tensor_type.elem_type
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(element)
+        shape = shapes[port.name]
+        feeds[port.name] = (
+            generator.integers(0, 5, shape).astype(dtype)
+            if np.issubdtype(dtype, np.integer)
+            else generator.standard_normal(shape).astype(dtype)
+        )
+    return feeds
+
+
+def check(proto: onnx.ModelProto, given: Sequence[Shapes], threads: int = 1) -> Session:
+    session = xonnc.compile(proto, cache=False, threads=threads)
+    reference: Any = ReferenceEvaluator(proto)
+    for shapes in given:
+        feeds = feeds_of(proto, shapes)
+        wanted, found = reference.run(None, feeds), session.run(None, feeds)
+        for one, other in zip(wanted, found, strict=True):
+            assert isinstance(other, np.ndarray)
+            assert other.shape == one.shape
+            np.testing.assert_allclose(np.asarray(other, np.float64), one, rtol=2e-4, atol=2e-5)
+    return session
+
+
+WEIGHTS = "w = ConstantOfShape<value = float[1] {0.125}>(s)"
+
+CASES = [
+    (
+        "sum",
+        ("float[N, 4] x, float[N, 4] z", "float[N, 4] y"),
+        "y = Add(x, z)",
+        [{"x": (3, 4), "z": (3, 4)}, {"x": (40, 4), "z": (40, 4)}, {"x": (0, 4), "z": (0, 4)}],
+    ),
+    (
+        "broadcast",
+        ("float[N, S, 4] x, float[N, 1, 4] m, float[S, 1] b", "float[N, S, 4] y"),
+        "a = Add(x, m) y = Mul(a, b)",
+        [
+            {"x": (3, 5, 4), "m": (3, 1, 4), "b": (5, 1)},
+            {"x": (1, 1, 4), "m": (1, 1, 4), "b": (1, 1)},
+            {"x": (2, 33, 4), "m": (2, 1, 4), "b": (33, 1)},
+        ],
+    ),
+    (
+        "a product with a constant, its bias and Relu",
+        ("float[N, 8] x", "float[N, 20] y"),
+        "s = Constant<value_ints = [8, 20]>() b = Constant<value_float = 0.5>() "
+        f"{WEIGHTS} p = MatMul(x, w) q = Add(p, b) y = Relu(q)",
+        [{"x": (rows, 8)} for rows in (1, 3, 4, 14, 15, 100)],
+    ),
+    (
+        "Gemm",
+        ("float[N, 8] x", "float[N, 20] y"),
+        f"s = Constant<value_ints = [20, 8]>() {WEIGHTS} y = Gemm<transB = 1>(x, w)",
+        [{"x": (rows, 8)} for rows in (1, 5, 30)],
+    ),
+    (
+        "a product of open matrices",
+        ("float[N, K] x, float[K, M] z", "float[N, M] y"),
+        "y = MatMul(x, z)",
+        [
+            {"x": (3, 5), "z": (5, 7)},
+            {"x": (17, 33), "z": (33, 65)},
+            {"x": (1, 1), "z": (1, 1)},
+            {"x": (50, 40), "z": (40, 130)},
+        ],
+    ),
+    (
+        "products in any number",
+        ("float[B, 2, N, K] x, float[B, 2, K, M] z", "float[B, 2, N, M] y"),
+        "y = MatMul(x, z)",
+        [{"x": (2, 2, 3, 5), "z": (2, 2, 5, 7)}, {"x": (3, 2, 17, 33), "z": (3, 2, 33, 49)}],
+    ),
+    (
+        "one matrix for all products",
+        ("float[N, K] x, float[B, K, M] z", "float[B, N, M] y"),
+        "y = MatMul(x, z)",
+        [{"x": (3, 5), "z": (4, 5, 7)}, {"x": (17, 9), "z": (2, 9, 49)}],
+    ),
+    (
+        "turned",
+        ("float[B, N, K] x", "float[K, B, N] y"),
+        "y = Transpose<perm = [2, 0, 1]>(x)",
+        [{"x": (2, 3, 5)}, {"x": (5, 17, 33)}, {"x": (3, 64, 48)}, {"x": (1, 16, 1)}],
+    ),
+    (
+        "softmax of rows",
+        ("float[N, K] x", "float[N, K] y"),
+        "y = Softmax(x)",
+        [{"x": (3, 5)}, {"x": (17, 33)}, {"x": (64, 48)}, {"x": (16, 1)}],
+    ),
+    (
+        "softmax of columns",
+        ("float[N, K] x", "float[N, K] y"),
+        "y = Softmax<axis = 0>(x)",
+        [{"x": (3, 5)}, {"x": (17, 33)}],
+    ),
+    (
+        "layers normalised",
+        ("float[N, S, 8] x, float[8] a, float[8] b", "float[N, S, 8] y"),
+        "y = LayerNormalization(x, a, b)",
+        [{"x": (2, 3, 8), "a": (8,), "b": (8,)}],
+    ),
+    (
+        "layers normalised over open axes",
+        ("float[N, S] x, float[S] a", "float[N, S] y"),
+        "y = LayerNormalization(x, a)",
+        [{"x": (2, 3), "a": (3,)}, {"x": (3, 70), "a": (70,)}],
+    ),
+    (
+        "means",
+        ("float[N, K, L] x", "float[N, L] y"),
+        "a = Constant<value_ints = [1]>() y = ReduceMean<keepdims = 0>(x, a)",
+        [{"x": (3, 5, 2)}, {"x": (17, 33, 40)}],
+    ),
+    (
+        "means of integers",
+        ("int64[N, K] x", "int64[N] y"),
+        "a = Constant<value_ints = [1]>() y = ReduceMean<keepdims = 0>(x, a)",
+        [{"x": (3, 4)}, {"x": (7, 32)}],
+    ),
+    (
+        "the largest",
+        ("int32[N, K] x", "int32[K] y"),
+        "a = Constant<value_ints = [0]>() y = ReduceMax<keepdims = 0>(x, a)",
+        [{"x": (3, 5)}, {"x": (7, 31)}],
+    ),
+    (
+        "one behind the other",
+        ("float[N, K] x, float[N, L] z", "float[N, M] y"),
+        "y = Concat<axis = 1>(x, z)",
+        [{"x": (3, 5), "z": (3, 7)}, {"x": (17, 33), "z": (17, 1)}],
+    ),
+    (
+        "parts",
+        ("float[N, 6] x", "float[N, 2] y, float[N, 4] z"),
+        "s = Constant<value_ints = [2, 4]>() y, z = Split<axis = 1>(x, s)",
+        [{"x": (3, 6)}, {"x": (0, 6)}],
+    ),
+    (
+        "rows that indices pick",
+        ("int64[N, S] x", "float[N, S, 4] y"),
+        "s = Constant<value_ints = [5, 4]>() w = ConstantOfShape<value = float[1] {0.5}>(s) y = Gather(w, x)",
+        [{"x": (3, 5)}, {"x": (1, 1)}],
+    ),
+    (
+        "sizes as numbers",
+        ("float[N, S, 4] x", "int64[3] y, int64[S] z"),
+        "y = Shape(x) i = Constant<value_int = 1>() n = Gather(y, i) o = Constant<value_int = 0>() "
+        "e = Constant<value_int = 1>() z = Range(o, n, e)",
+        [{"x": (3, 5, 4)}, {"x": (1, 40, 4)}],
+    ),
+    (
+        "heads",
+        ("float[N, S, 8] x", "float[N, 2, S, 4] y"),
+        "s = Shape(x) zero = Constant<value_ints = [0]>() two = Constant<value_ints = [2]>() "
+        "k = Slice(s, zero, two) e = Constant<value_ints = [2, 4]>() t = Concat<axis = 0>(k, e) "
+        "r = Reshape(x, t) y = Transpose<perm = [0, 2, 1, 3]>(r)",
+        [{"x": (3, 5, 8)}, {"x": (1, 1, 8)}],
+    ),
+    (
+        "a mask of the longest text",
+        ("float[N, S] x", "float[N, S] y"),
+        "m = Constant<value_floats = [1.0, 2.0, 3.0, 4.0, 5.0]>() n = Shape<start = 1>(x) "
+        "zero = Constant<value_ints = [0]>() c = Slice(m, zero, n) y = Mul(x, c)",
+        [{"x": (3, 5)}, {"x": (2, 2)}],
+    ),
+    (
+        "images",
+        ("float[N, 16, 5, 5] x", "float[N, 40] y"),
+        "s = Constant<value_ints = [40, 16, 3, 3]>() "
+        f"{WEIGHTS} c = Conv<pads = [1, 1, 1, 1]>(x, w) r = Relu(c) "
+        "p = MaxPool<kernel_shape = [2, 2], strides = [2, 2]>(r) g = GlobalAveragePool(p) y = Flatten(g)",
+        [{"x": (images, 16, 5, 5)} for images in (1, 2, 5)],
+    ),
+    (
+        "images of few channels, each by itself, joined",
+        ("float[N, 3, 6, 6] x", "float[N, 48, 6, 6] y"),
+        "s = Constant<value_ints = [16, 3, 1, 1]>() t = Constant<value_ints = [16, 1, 3, 3]>() "
+        f"{WEIGHTS} v = ConstantOfShape<value = float[1] {{0.25}}>(t) a = Conv(x, w) "
+        "b = Conv<group = 16, pads = [1, 1, 1, 1]>(a, v) c = AveragePool<kernel_shape = [3, 3], "
+        "pads = [1, 1, 1, 1]>(b) y = Concat<axis = 1>(a, b, c)",
+        [{"x": (images, 3, 6, 6)} for images in (1, 3)],
+    ),
+    (
+        "images in rows",
+        ("float[N, 3, 6, 6] x", "float[N, 2, 6, 6] y"),
+        f"s = Constant<value_ints = [2, 3, 3, 3]>() {WEIGHTS} y = Conv<pads = [1, 1, 1, 1]>(x, w)",
+        [{"x": (images, 3, 6, 6)} for images in (1, 3)],
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "ports", "body", "given"), CASES, ids=[case[0] for case in CASES])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_one_program_for_all_sizes(
+    name: str, ports: tuple[str, str], body: str, given: Sequence[Shapes], threads: int
+):
+    assert is_open(check(model(*ports, body), given, threads))
+
+
+def test_products_of_other_floats():
+    proto = model("double[N, K] x, double[K, M] z", "double[N, M] y", "y = MatMul(x, z)")
+    assert is_open(check(proto, [{"x": (9, 20), "z": (20, 33)}]))
+
+
+@pytest.mark.parametrize(
+    ("ports", "body", "shapes", "message"),
+    [
+        (
+            ("float[N, 4] x", "float[1, 4] y"),
+            "k = Constant<value_ints = [1, 4]>() y = Reshape(x, k)",
+            {"x": (2, 4)},
+            "does not reshape",
+        ),
+        (
+            ("float[N, K] x, float[L, M] z", "float[N, M] y"),
+            "y = MatMul(x, z)",
+            {"x": (3, 5), "z": (6, 7)},
+            "5 columns meet 6 rows",
+        ),
+        (
+            ("float[N, 3] x, float[M, 3] z", "float[A, 6] y"),
+            "s = Shape<start = 0, end = 1>(x) two = Constant<value_ints = [2]>() h = Div(s, two) "
+            "zero = Constant<value_ints = [0]>() p = Slice(x, zero, h, zero) "
+            "t = Shape<start = 0, end = 1>(z) q = Div(t, two) r = Slice(z, zero, q, zero) "
+            "y = Concat<axis = 1>(p, r)",
+            {"x": (4, 3), "z": (6, 3)},
+            "differ|concat",
+        ),
+        (
+            ("float[N, S] x", "float[N, S] y"),
+            "m = Constant<value_floats = [1.0, 2.0, 3.0]>() n = Shape<start = 1>(x) "
+            "zero = Constant<value_ints = [0]>() c = Slice(m, zero, n) y = Mul(x, c)",
+            {"x": (2, 4)},
+            "do not broadcast",
+        ),
+    ],
+)
+def test_sizes_that_do_not_fit_are_told(ports: tuple[str, str], body: str, shapes: Shapes, message: str):
+    proto = model(*ports, body)
+    session = xonnc.compile(proto, cache=False)
+    with pytest.raises(XonncError, match=message):
+        session.run(None, feeds_of(proto, shapes))
+
+
+def test_what_has_no_code_for_open_sizes_is_compiled_for_those_that_are_fed():
+    proto = model("float[N, 3] x", "float[N, 3] y", "y = CumSum(x, a)").SerializeToString()
+    loaded = onnx.load_from_string(proto)
+    loaded.graph.initializer.append(onnx.numpy_helper.from_array(np.array(0), "a"))
+    session = check(loaded, [{"x": (4, 3)}, {"x": (2, 3)}])
+    assert session.compiled == 3
+    assert session.host_calls() == []

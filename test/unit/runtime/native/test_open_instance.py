@@ -1,0 +1,126 @@
+"""Programs for any sizes: where things lie follows from the sizes of each run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import parser
+
+import xonnc
+from xonnc.errors import XonncError
+from xonnc.formats.native.program import Formula, Place, Port, Program, Requirement, Value
+from xonnc.runtime.native.instance import Executable
+from xonnc.runtime.native.open_instance import OpenInstance
+from xonnc.runtime.native.session import Session
+
+INTEGERS = np.dtype(np.int64)
+
+
+def model() -> onnx.ModelProto:
+    return parser.parse_model(
+        '<ir_version: 10, opset_import: ["" : 21]> g (float[N, S] x, float[N, S] z) => (float[S, N] y) '
+        "{ a = Add(x, z) b = Softmax(a) c = Transpose<perm = [1, 0]>(b) y = Exp(c) }"
+    )
+
+
+def run(session: Session, rows: int, columns: int) -> None:
+    generator = np.random.default_rng(rows)
+    x, z = generator.standard_normal((2, rows, columns)).astype(np.float32)
+    powers = np.exp(x + z - np.max(x + z, 1, keepdims=True))
+    wanted = np.exp(powers / powers.sum(1, keepdims=True)).T
+    (found,) = session.run(None, {"x": x, "z": z})
+    assert isinstance(found, np.ndarray)
+    np.testing.assert_allclose(np.asarray(found, np.float32), wanted, rtol=1e-5)
+
+
+def test_results_stay_when_sizes_change():
+    session = xonnc.compile(model(), cache=False)
+    for rows, columns in ((3, 5), (200, 100), (1, 1), (200, 100), (3, 5), (7, 300)):
+        run(session, rows, columns)
+    assert session.compiled == 1
+
+
+def test_outputs_are_the_callers_own():
+    session = xonnc.compile(model(), cache=False)
+    x = np.ones((2, 3), np.float32)
+    (first,) = session.run(None, {"x": x, "z": x})
+    assert isinstance(first, np.ndarray)
+    before = first.copy()
+    session.run(None, {"x": x * 5, "z": x})
+    np.testing.assert_array_equal(first, before)
+
+
+def test_what_was_compiled_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("XONNC_CACHE", str(tmp_path))
+    run(xonnc.compile(model()), 3, 5)
+    files = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    again = xonnc.compile(model())
+    run(again, 20, 30)
+    assert again.compiled == 1
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == files
+
+
+def test_a_saved_session_takes_any_sizes(tmp_path: Path):
+    session = xonnc.compile(model(), cache=False)
+    run(session, 3, 5)
+    session.save(tmp_path)
+    loaded = xonnc.load(tmp_path)
+    run(loaded, 40, 9)
+    with pytest.raises(XonncError, match="axis 0 of input 'z': 2 was fed, the other sizes say 3"):
+        loaded.run(None, {"x": np.ones((3, 4), np.float32), "z": np.ones((2, 4), np.float32)})
+
+
+def program(*formulas: Formula) -> Program:
+    """An input of one open size, and the sizes that follow from it; the last is that of an arena's value."""
+    values = [Value(Place.INPUT, None, INTEGERS)]
+    values += [Value(Place.SIZE, (), INTEGERS, formula=formula) for formula in formulas]
+    values.append(Value(Place.ARENA, None, INTEGERS, open_shape=(len(formulas),)))
+    made = Program(values=values, blocks=[[len(formulas) + 1]])
+    made.inputs = [Port("x", 0, (None,), INTEGERS)]
+    return made
+
+
+def settled(made: Program) -> Callable[[int], None]:
+    instance = OpenInstance(Executable(made, {}, None))
+    return lambda size: instance.settle({"x": np.zeros(size, np.int64)})
+
+
+def test_a_size_below_0_is_told():
+    settle = settled(program(Formula("dim", (0, 0)), Formula("number", (-4,)), Formula("add", (1, 2))))
+    settle(5)
+    with pytest.raises(XonncError, match="make a size below 0; feed larger ones"):
+        settle(3)
+
+
+def test_a_size_beyond_memory_is_told():
+    settle = settled(program(Formula("dim", (0, 0)), Formula("number", (1 << 46,)), Formula("mul", (1, 2))))
+    settle(0)
+    with pytest.raises(XonncError, match="larger ones than there is memory; feed smaller ones"):
+        settle(1 << 10)
+
+
+def test_memory_that_no_processor_has_is_told():
+    settle = settled(program(Formula("dim", (0, 0)), Formula("number", (1 << 40,)), Formula("mul", (1, 2))))
+    with pytest.raises(XonncError, match="bytes of memory; feed smaller ones"):
+        settle(100)
+
+
+def test_sizes_that_have_to_be_equal_are_told():
+    made = program(Formula("dim", (0, 0)), Formula("number", (4,)))
+    made.requirements = [Requirement(1, 2, "axis 0 of input 'x'")]
+    settle = settled(made)
+    settle(4)
+    with pytest.raises(XonncError, match="axis 0 of input 'x': 5 was fed, the other sizes say 4"):
+        settle(5)
+
+
+@pytest.mark.parametrize(("operator", "wanted"), [("floordiv", 3), ("min", 2), ("max", 7), ("mul", 14)])
+def test_formulas(operator: str, wanted: int):
+    made = program(Formula("dim", (0, 0)), Formula("number", (2,)), Formula(operator, (1, 2)))
+    instance = OpenInstance(Executable(made, {}, None))
+    instance.settle({"x": np.zeros(7, np.int64)})
+    assert instance.shape_of(4) == (wanted,)
