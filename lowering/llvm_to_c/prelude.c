@@ -29,7 +29,7 @@
 #define XONNC_VECTOR_BYTES 64
 #elif defined(__AVX__)
 #define XONNC_VECTOR_BYTES 32
-#elif defined(__SSE2__) || defined(__ARM_NEON) || defined(__VSX__) || defined(__wasm_simd128__)
+#elif defined(__SSE2__) || defined(__ARM_NEON) || defined(__wasm_simd128__)
 #define XONNC_VECTOR_BYTES 16
 #else
 #define XONNC_VECTOR_BYTES 0

@@ -24,7 +24,7 @@ from xonnc.tools.driver import main
 
 Array = npt.NDArray[np.generic]
 
-WARNINGS = ("-std=c11", "-Wall", "-Wextra", "-Werror")
+WARNINGS = ("-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic")
 
 MAIN = """
 #include <stdio.h>
@@ -204,7 +204,7 @@ ARM_CC, ARM_RUN = "aarch64-linux-gnu-gcc", "qemu-aarch64"
 
 
 @pytest.mark.skipif(not (which(ARM_CC) and which(ARM_RUN)), reason=f"needs {ARM_CC} and {ARM_RUN}")
-@pytest.mark.parametrize("suffix", ["so", "o"])
+@pytest.mark.parametrize("suffix", ["so", "o", "c"])
 @pytest.mark.parametrize("make", [network, integers, recurrences])
 def test_runs_on_another_architecture(
     tmp_path: Path, suffix: str, make: Callable[[], onnx.ModelProto]
