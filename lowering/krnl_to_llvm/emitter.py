@@ -51,6 +51,10 @@ def size_of(element: Attribute) -> int:
     return FLOATS[element.name]
 
 
+PREFETCH = "llvm.prefetch.p0"
+"""LLVM's function that brings memory into the caches."""
+
+
 class Emitter:
     """Adds ops at the end of a block of one function; `loop` moves on to the block behind the loop."""
 
@@ -199,6 +203,13 @@ class Emitter:
         stored = IntegerType(8) if element == i1 else element
         found = self.add(llvm.LoadOp(pointer, vector_of(stored, lanes), alignment=size_of(element)))
         return self.icmp("ne", found, self.number(0, found.type)) if element == i1 else found
+
+    def prefetch(self, pointer: SSAValue, distance: int) -> None:
+        """Has the bytes so far behind a place brought into the caches, if there are any."""
+        # Not `inbounds`: the last ones are behind the buffer.
+        ahead = self.add(llvm.GEPOp(pointer, [distance], IntegerType(8)))
+        reading, near, data = (self.number(number, i32) for number in (0, 3, 1))
+        self.do(llvm.CallIntrinsicOp(PREFETCH, [ahead, reading, near, data], []))
 
     def load_apart(self, pointer: SSAValue, element: Attribute, lanes: int, step: int) -> SSAValue:
         """As many elements as lanes, `step` apart: all between are loaded too, none behind the last."""

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from xonnc.errors import XonncError
+from xonnc.lowering.krnl_to_llvm.emitter import PREFETCH
 from xonnc.lowering.llvm_to_c.expressions import c_type, element, expression, lanes, literals
 from xonnc.lowering.llvm_to_c.vector_forms import form_of, mask, truth
 from xonnc.lowering.llvm_to_c.vector_types import Vector, holding
@@ -318,10 +319,16 @@ def _stem(op: Operation) -> str:
 
 
 def _dead(function: llvm.FuncOp) -> set[Operation]:
-    """Ops whose results nobody reads, or only such ops: C compilers warn of variables that are not read."""
+    """
+    Ops whose results nobody reads, or only such ops: C compilers warn of variables that are not read.
+
+    Nor is memory brought into the caches, which C has no word for.
+    """
     dead: set[Operation] = set()
     for block in reversed(list(function.body.blocks)):
         for op in reversed(list(block.ops)):
-            if op.results and all(use.operation in dead for result in op.results for use in result.uses):
+            is_hint = isinstance(op, llvm.CallIntrinsicOp) and op.intrin.data == PREFETCH
+            has_reader = any(use.operation not in dead for result in op.results for use in result.uses)
+            if is_hint or (op.results and not has_reader):
                 dead.add(op)
     return dead

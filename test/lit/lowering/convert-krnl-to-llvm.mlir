@@ -67,6 +67,28 @@ func.func private @product(%c: memref<4x16xf32>, %a: memref<4x8xf32>, %b: memref
 
 // -----
 
+// B packed, larger than a first cache and read once: what comes next is fetched ahead.
+// CHECK-LABEL: llvm.func internal @streamed
+// CHECK:         llvm.getelementptr %{{.*}}[2048]
+// CHECK:         "llvm.prefetch.p0"
+// CHECK:         llvm.intr.fma
+func.func private @streamed(%c: memref<1x64xf32>, %a: memref<1x512xf32>, %b: memref<32768xf32>) {
+  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, packed, m = 1 : i64, n = 64 : i64, k = 512 : i64, tile = array<i64: 1, 64>}> : (memref<1x64xf32>, memref<1x512xf32>, memref<32768xf32>) -> ()
+  return
+}
+
+// -----
+
+// Two tiles of rows read B: the second finds it in the cache.
+// CHECK-LABEL: llvm.func internal @read_twice
+// CHECK-NOT:     llvm.prefetch
+func.func private @read_twice(%c: memref<2x64xf32>, %a: memref<2x512xf32>, %b: memref<32768xf32>) {
+  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, packed, m = 2 : i64, n = 64 : i64, k = 512 : i64, tile = array<i64: 1, 64>}> : (memref<2x64xf32>, memref<2x512xf32>, memref<32768xf32>) -> ()
+  return
+}
+
+// -----
+
 // A convolution: 6 pixels of one block of channels are 6 sums, which are carried through the window.
 // CHECK-LABEL: llvm.func internal @conv
 // CHECK-SAME:    %{{[^:]*}}: i64, %{{[^:]*}}: i64

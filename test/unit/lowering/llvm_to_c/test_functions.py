@@ -68,3 +68,12 @@ def test_vectors_of_single_numbers_are_refused(kernel: Kernel) -> None:
     to.store(to.merge(first, second, [0, 1]), kernel.target)
     with pytest.raises(XonncError, match=r"C has no llvm.shufflevector of numbers; a shared library"):
         kernel.text()
+
+
+def test_what_is_fetched_ahead_is_left_out(kernel: Kernel) -> None:
+    to = kernel.to
+    to.prefetch(kernel.source, 2048)
+    to.store(to.load(kernel.source, f32), kernel.target)
+    text = kernel.text()
+    assert "2048" not in text
+    assert "prefetch" not in text
