@@ -20,6 +20,7 @@ from xonnc.formats.onnx.schemas import newest_opset
 from xonnc.lowering.convert_onnx_to_dla import TABLES
 from xonnc.lowering.convert_onnx_to_krnl import LOWERINGS, MOVES, POINTS
 from xonnc.lowering.onnx_to_krnl.lowering import TAKES_OPEN
+from xonnc.standard_functions import OWN
 from xonnc.targets import NvdlaTarget, limits, load_target, target_names
 from xonnc.targets.cpu import cpu_names, load_cpu
 from xonnc.tools.peer_flags import PEER_FLAGS, spelled
@@ -112,6 +113,7 @@ def native_operators() -> Mapping[str, NativeOperator]:
         if name not in found and has_body("", name, newest_opset("") or 1):
             text = "Written out by the function that ONNX defines it by."
             found[name] = NativeOperator(text, "as in that", False)
+    found |= {name: NativeOperator(text, "as in that", False) for name, text in OWN.items()}
     return dict(sorted(found.items()))
 
 

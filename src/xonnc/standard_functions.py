@@ -7,23 +7,26 @@ of the operands of each node. Kernels of the simpler ones are kernels of these.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp
 from xonnc.dialects.onnx.ops.generator import RangeOp
+from xonnc.dialects.onnx.ops.preview import FlexAttentionOp
 from xonnc.dialects.onnx.types import NONE, element_type, is_ranked
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.formats.onnx.function_nodes import has_body, written_out
 from xonnc.formats.onnx.importer import import_proto
 from xonnc.formats.onnx.opsets import identity_of
+from xonnc.transforms.flex_attention import write_out_flex_attention
 from xonnc.transforms.model_opsets import opsets_of
 from xonnc.transforms.recompose_onnx import SINCE
 from xonnc.transforms.simplify_onnx import Simplify, rules_within
@@ -31,6 +34,11 @@ from xonnc.transforms.simplify_onnx import Simplify, rules_within
 MOST_ROUNDS = 4
 """Bodies are of operators that have bodies themselves, but no deeper than this."""
 
+
+OWN: Mapping[str, str] = {
+    "FlexAttention": "Written out as products and a softmax around its bodies, of shapes that are known."
+}
+"""What is written out otherwise than ONNX says, by operator: how."""
 
 LEFT = (RangeOp,)
 """What is left alone: the body of Range is a Loop, of which the reference evaluator makes columns."""
@@ -51,6 +59,8 @@ def write_out(module: ModuleOp, ctx: Context, wanted: Callable[[Operation], bool
 
 def _replace(op: OnnxOp, module: ModuleOp, ctx: Context) -> bool:
     """Puts the body of one op in its place, if ONNX has one for it."""
+    if isinstance(op, FlexAttentionOp):
+        return write_out_flex_attention(op, DisposablePool.of(ctx))
     identity = identity_of(op)
     opset = dict(opsets_of(module) or ()).get(identity.domain if identity else "")
     if identity is None or opset is None or op.regions:

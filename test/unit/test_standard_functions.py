@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+import onnx.parser
 import pytest
 from onnx import TensorProto, helper
 from xdsl.dialects.builtin import ModuleOp
@@ -88,3 +89,42 @@ def test_inputs_may_be_left_out_in_the_middle():
         numbers = np.asarray(given, np.float32), np.asarray(wanted, np.float32)
         np.testing.assert_allclose(*numbers, rtol=2e-5, atol=1e-6)
     assert session.host_calls() == []
+
+
+SCORED = """
+<ir_version: 13, opset_import: ["" : 26, "ai.onnx.preview" : 1]>
+m (float[2,H,3,4] q, float[2,G,5,4] k, float[2,G,5,6] v) => (float[2,H,3,6] y) {
+  b = Constant<value = float[3,1] {0.5, -1.0, 2.0}>()
+  y = ai.onnx.preview.FlexAttention<scale = 0.3, softmax_precision = PRECISION,
+    score_mod = more (float[B,N,L,S] s) => (float[B,N,L,S] t) { t = Add(s, b) },
+    prob_mod = less (float[B,N,L,S] s) => (float[B,N,L,S] t) {
+      c = Constant<value = float {0.5}>()
+      t = Mul(s, c)
+    }
+  >(q, k, v)
+}
+"""
+
+
+@pytest.mark.parametrize(("heads", "pairs"), [(2, 2), (4, 2), (3, 1)])
+@pytest.mark.parametrize("is_open", [False, True])
+def test_attention_with_bodies_is_products_and_a_softmax(heads: int, pairs: int, is_open: bool):
+    text = SCORED.replace("PRECISION", "1")
+    text = text if is_open else text.replace("H,", f"{heads},").replace("G,", f"{pairs},")
+    shapes = {"q": (2, heads, 3, 4), "k": (2, pairs, 5, 4), "v": (2, pairs, 5, 6)}
+    feeds = {name: RANDOM.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
+    session = compile_native(onnx.parser.parse_model(text))
+    given = np.asarray(session.run(None, feeds)[0], np.float64)
+    q, k, v = (np.repeat(each, heads // each.shape[1], 1) for each in feeds.values())
+    scores = 0.3 * q @ k.swapaxes(2, 3) + np.array([[0.5], [-1.0], [2.0]])
+    shares = np.exp(scores - scores.max(-1, keepdims=True))
+    wanted = shares / shares.sum(-1, keepdims=True) * 0.5 @ v
+    np.testing.assert_allclose(given, wanted, rtol=1e-4, atol=1e-6)
+    assert session.host_calls() == []
+
+
+def test_attention_of_heads_that_do_not_fit_stays():
+    text = SCORED.replace("PRECISION", "1").replace("H,", "3,").replace("G,", "2,")
+    module = import_proto(onnx.parser.parse_model(text), new_context())
+    write_out(module, new_context(), lambda op: True)
+    assert any(op.name == "onnx.FlexAttention" for op in module.walk())
