@@ -73,7 +73,7 @@ func.func private @product(%c: memref<4x16xf32>, %a: memref<4x8xf32>, %b: memref
 // CHECK:         "llvm.prefetch.p0"
 // CHECK:         llvm.intr.fma
 func.func private @streamed(%c: memref<1x64xf32>, %a: memref<1x512xf32>, %b: memref<32768xf32>) {
-  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, packed, m = 1 : i64, n = 64 : i64, k = 512 : i64, tile = array<i64: 1, 64>}> : (memref<1x64xf32>, memref<1x512xf32>, memref<32768xf32>) -> ()
+  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, packed, m = 1 : i64, n = 64 : i64, k = 512 : i64, tile = array<i64: 1, 64>}> : (memref<1x64xf32>, memref<1x512xf32>, memref<32768xf32>) -> ()
   return
 }
 
@@ -83,7 +83,7 @@ func.func private @streamed(%c: memref<1x64xf32>, %a: memref<1x512xf32>, %b: mem
 // CHECK-LABEL: llvm.func internal @read_twice
 // CHECK-NOT:     llvm.prefetch
 func.func private @read_twice(%c: memref<2x64xf32>, %a: memref<2x512xf32>, %b: memref<32768xf32>) {
-  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>, packed, m = 2 : i64, n = 64 : i64, k = 512 : i64, tile = array<i64: 1, 64>}> : (memref<2x64xf32>, memref<2x512xf32>, memref<32768xf32>) -> ()
+  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, packed, m = 2 : i64, n = 64 : i64, k = 512 : i64, tile = array<i64: 1, 64>}> : (memref<2x64xf32>, memref<2x512xf32>, memref<32768xf32>) -> ()
   return
 }
 
