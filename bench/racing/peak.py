@@ -15,8 +15,8 @@ from threading import Barrier
 import numpy as np
 
 from xonnc.native import processor_of
+from xonnc.runtime.native.instance import aligned_empty
 from xonnc.runtime.native.jit import Code, machine_code
-from xonnc.runtime.native.session import aligned_empty
 
 SUMS = 20
 """Sums at once: enough to hide how long an instruction takes, few enough for registers."""
