@@ -71,9 +71,11 @@ def general_max_pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, to: Lowering) -> str
             x = read_as(kernel, source, [*at[:2], *(index.value for index in place.indices)], element, kind)
             number = _flat(kernel, at, place, shape, bool(op.storage_order.value.data))
             best, found = (Scalar(kernel, each) for each in held)
-            is_better = (x > best) | (found < 0)
-            is_better = is_better if place.inside is None else is_better & place.inside
-            results += [is_better.choose(x, best).value, is_better.choose(number, found).value]
+            is_better, is_first = x > best, found < 0
+            if place.inside is not None:
+                is_better, is_first = is_better & place.inside, is_first & place.inside
+            results.append(is_better.choose(x, best).value)
+            results.append((is_better | is_first).choose(number, found).value)
         kernel.write(_stored(results[0], element, kernel), kernel.buffers[0], at, element)
         if indices is not None:
             kernel.store(results[1], kernel.buffers[1], at)

@@ -176,7 +176,7 @@ takes_open(nn.ConvOp, nn.MaxPoolOp, MaxPoolSingleOutOp, nn.AveragePoolOp)
 
 @lowers(nn.MaxPoolOp, MaxPoolSingleOutOp)
 def max_pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, to: Lowering) -> str | None:
-    """The largest number of each window."""
+    """The largest number of each window: what is no number is left out, of nothing else it is -∞."""
     element = to.element(op.operands[0])
     has_places = isinstance(op, nn.MaxPoolOp) and op.Indices.type != NONE
     is_long = prod(values_of(op.kernel_shape) or ()) > MOST_PLACES
@@ -184,13 +184,12 @@ def max_pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, to: Lowering) -> str | None:
         if not are_known(to.sizes(op.operands[0])):
             return OPEN
         return general_max_pool(op, to)
-    largest: type[arith.MaximumfOp | arith.MaxUIOp | arith.MaxSIOp] = arith.MaximumfOp
-    if _is_byte(element):
-        largest = arith.MaxUIOp if is_unsigned_element(element) else arith.MaxSIOp
     least = -inf if element == f32 else integer_range(element)[0]
 
     def combine(kernel: Kernel, total: SSAValue, x: SSAValue, _: int) -> SSAValue:
-        return kernel.add(largest(total, x))
+        if _is_byte(element):
+            return kernel.add((arith.MaxUIOp if is_unsigned_element(element) else arith.MaxSIOp)(total, x))
+        return kernel.add(arith.SelectOp(kernel.add(arith.CmpfOp(x, total, "ogt")), x, total))
 
     return _pool("maxpool", op, op.operands[0], op.results[0], least, combine, None, to)
 

@@ -8,6 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from native_nodes import Array, Node, check
+from onnx import TensorProto, helper, numpy_helper
+
+from xonnc.native import compile_native
 
 RANDOM = np.random.default_rng(16)
 
@@ -117,3 +120,41 @@ def test_places_outside_are_left_out():
     inputs = [np.ones((1, 1, 1, 2), np.float32), np.array([[[[-7, 10**12]]]])]
     wanted = np.zeros((1, 1, 2, 4), np.float32)
     check(Node("MaxUnpool", inputs, {"kernel_shape": [2, 2], "strides": [2, 2]}, expected=[wanted]))
+
+
+@pytest.mark.parametrize("channels", [1, 32])
+@pytest.mark.parametrize("size", [2, 3, 9])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16])
+def test_what_is_no_number_is_left_out(dtype: type[np.floating], size: int, channels: int):
+    x = floats(1, channels, 14, 14)
+    x[RANDOM.random(x.shape) < 0.4] = np.nan
+    x[:, :, :9, :9] = np.nan
+    x = x.astype(dtype)
+    said = {"kernel_shape": [size, size], "strides": [2, 2]}
+    least = np.where(np.isnan(x), dtype(-np.inf), x)
+    wanted, places = largest(least, said)
+    assert np.any(np.isneginf(np.asarray(wanted, np.float64)))
+    check(Node("MaxPool", [x], said, opset=12, outputs=2, expected=[wanted, places]))
+    for more in ({}, {"pads": [1, 1, 1, 1]}):
+        check(
+            Node("MaxPool", [x], {**said, **more}, opset=12, expected=[largest(least, {**said, **more})[0]])
+        )
+
+
+def test_images_in_blocks_leave_out_what_is_no_number():
+    # Between convolutions a pool reads blocks of channels.
+    x, weights = floats(1, 16, 10, 10), np.eye(16, dtype=np.float32)[:, :, None, None]
+    x[0, :, 2:5, 3] = np.nan
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["a"]),
+        helper.make_node("MaxPool", ["a"], ["b"], kernel_shape=[2, 2], strides=[2, 2]),
+        helper.make_node("Conv", ["b", "w"], ["y"]),
+    ]
+    ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in ("x", "y")]
+    ports[0] = helper.make_tensor_value_info("x", TensorProto.FLOAT, x.shape)
+    held = [numpy_helper.from_array(weights, "w")]
+    graph = helper.make_graph(nodes, "net", ports[:1], ports[1:], held)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    given = np.asarray(compile_native(model).run(None, {"x": x})[0])
+    wanted = np.nan_to_num(x, nan=-9.0).reshape(1, 16, 5, 2, 5, 2).max((3, 5))
+    np.testing.assert_allclose(given, wanted, rtol=1e-6)
