@@ -33,13 +33,17 @@ extern "C" {
 #define ${PREFIX}_WEIGHT_IDENTITY UINT64_C($identity)
 #define ${PREFIX}_WEIGHT_FILE $weight_file
 
-/* An input or output: its name, the type of its elements as numpy calls it, its sizes. */
+/*
+ * An input or output: its name, the type of its elements as numpy calls it, its sizes, all bytes and those of
+ * an element. A size that is open is -1, and there are 0 bytes then.
+ */
 typedef struct {
     const char *name;
     const char *type;
     int rank;
     const int64_t *shape;
     size_t bytes;
+    size_t element;
 } ${prefix}_tensor;
 
 typedef struct {
@@ -50,13 +54,25 @@ typedef struct {
     /* Memory of this model's own. */
     void *allocated[$output_slots + 2];
     const char *error;
+#ifdef ${PREFIX}_OPEN
+    /* Sizes of the inputs, what follows from them, and sizes of the outputs. */
+    int64_t shapes[$input_sizes];
+    int64_t sizes[$sizes];
+    int64_t results[$output_sizes];
+    int is_planned;
+#endif
 } $prefix;
 
 /*
  * The model itself: 0, or the number of what an input breaks. The arena begins at a multiple of 64 bytes, and
  * arrays are not checked.
  */
+#ifdef ${PREFIX}_OPEN
+int ${prefix}_main(const void *weights, void *arena, const void *const *inputs, void *const *outputs,
+    const int64_t *sizes);
+#else
 int ${prefix}_main(const void *weights, void *arena, const void *const *inputs, void *const *outputs);
+#endif
 
 #ifdef ${PREFIX}_WEIGHTS_INSIDE
 extern const unsigned char ${prefix}_weights[];
@@ -175,12 +191,19 @@ static inline int ${prefix}_create($prefix *m, const char *path)
     if (path == NULL) m->weights = ${prefix}_weights;
 #endif
     if (m->weights == NULL) failed = ${prefix}_load_weights(m, path == NULL ? ${PREFIX}_WEIGHT_FILE : path);
+#ifdef ${PREFIX}_OPEN
+    {
+        static const int64_t given[] = {$given};
+        for (number = 0; number < $input_sizes; number++) m->shapes[number] = given[number];
+    }
+#else
     m->arena = failed ? NULL : ${prefix}_allocate(m, 0, ${PREFIX}_ARENA_BYTES);
     if (!failed && m->arena == NULL) failed = ${prefix}_fails(m, "no memory for the arena");
     for (number = 0; number < ${PREFIX}_OUTPUTS && !failed; number++) {
         m->outputs[number] = ${prefix}_allocate(m, number + 2, ${prefix}_output(number)->bytes);
         if (m->outputs[number] == NULL) failed = ${prefix}_fails(m, "no memory for the outputs");
     }
+#endif
     if (failed) {
         const char *error = m->error;
         ${prefix}_destroy(m);
@@ -191,12 +214,147 @@ static inline int ${prefix}_create($prefix *m, const char *path)
 
 #endif
 
+#ifdef ${PREFIX}_OPEN
+
+/* Numbers above this are no sizes: as many bytes as programs have addresses on most processors. */
+#define ${PREFIX}_MOST (INT64_C(1) << 47)
+
+static inline int64_t ${prefix}_mul(int64_t a, int64_t b, int *large)
+{
+    int64_t x = a < 0 ? -a : a, y = b < 0 ? -b : b;
+    if (y != 0 && x > ${PREFIX}_MOST / y) {
+        *large = 1;
+        return 0;
+    }
+    return a * b;
+}
+
+static inline int64_t ${prefix}_add(int64_t a, int64_t b, int *large)
+{
+    int64_t total = a + b;
+    if (total > ${PREFIX}_MOST || total < -${PREFIX}_MOST) {
+        *large = 1;
+        return 0;
+    }
+    return total;
+}
+
+static inline int64_t ${prefix}_floordiv(int64_t a, int64_t b, int *large)
+{
+    (void)large;
+    return a / b - (a % b < 0);
+}
+
+static inline int64_t ${prefix}_min(int64_t a, int64_t b, int *large)
+{
+    (void)large;
+    return a < b ? a : b;
+}
+
+static inline int64_t ${prefix}_max(int64_t a, int64_t b, int *large)
+{
+    (void)large;
+    return a > b ? a : b;
+}
+
+/*
+ * Computes what follows from the sizes of the inputs `d`: numbers `s`, and sizes of the outputs `o`. Gives
+ * NULL, or what is wrong.
+ */
+static inline const char *${prefix}_sizes(const int64_t *d, int64_t *s, int64_t *o)
+{
+    int64_t total, most, bytes;
+    int number, large = 0;
+    for (number = 0; number < $input_sizes; number++) {
+        if (d[number] < 0) return "the shape of an input is not set";
+        if (d[number] > ${PREFIX}_MOST) return "sizes beyond any memory";
+    }
+    most = bytes = 0;
+    (void)most;
+    (void)bytes;
+$plan
+$made
+    (void)o;
+    return large || s[$arena_slot] > ${PREFIX}_MOST ? "sizes beyond any memory" : NULL;
+}
+
+/* The sizes of an input as they are set. */
+static inline int64_t *${prefix}_sizes_of_input($prefix *m, int number)
+{
+    int before, first = 0;
+    for (before = 0; before < number; before++) first += ${prefix}_input(before)->rank;
+    return m->shapes + first;
+}
+
+/* Says how large an input is, before it is set; what was set for outputs is forgotten. */
+static inline int ${prefix}_set_shape($prefix *m, int number, const int64_t *shape)
+{
+    const ${prefix}_tensor *tensor = ${prefix}_input(number);
+    int axis;
+    if (tensor == NULL) return ${prefix}_fails(m, "no such input");
+    for (axis = 0; axis < tensor->rank; axis++)
+        if (shape[axis] < 0 || (tensor->shape[axis] >= 0 && shape[axis] != tensor->shape[axis]))
+            return ${prefix}_fails(m, "an input of another shape");
+    for (axis = 0; axis < tensor->rank; axis++) ${prefix}_sizes_of_input(m, number)[axis] = shape[axis];
+    m->inputs[number] = NULL;
+    m->is_planned = 0;
+    return 0;
+}
+
+/* Makes memory of the sizes that are set. */
+static inline int ${prefix}_plan($prefix *m)
+{
+    const char *wrong;
+    int number;
+    if (m->is_planned) return 0;
+    wrong = ${prefix}_sizes(m->shapes, m->sizes, m->results);
+    if (wrong != NULL) return ${prefix}_fails(m, wrong);
+    free(m->allocated[0]);
+    m->allocated[0] = NULL;
+    m->arena = ${prefix}_allocate(m, 0, (uint64_t)m->sizes[$arena_slot]);
+    if (m->arena == NULL) return ${prefix}_fails(m, "no memory for the arena");
+    for (number = 0; number < ${PREFIX}_OUTPUTS; number++) {
+        free(m->allocated[number + 2]);
+        m->allocated[number + 2] = NULL;
+        m->outputs[number] = ${prefix}_allocate(m, number + 2, (uint64_t)m->sizes[$output_slot + number]);
+        if (m->outputs[number] == NULL) return ${prefix}_fails(m, "no memory for the outputs");
+    }
+    m->is_planned = 1;
+    return 0;
+}
+
+/* The sizes of an output for the shapes that are set; NULL if they do not fit together. */
+static inline const int64_t *${prefix}_output_shape($prefix *m, int number)
+{
+    int before, first = 0;
+    if (${prefix}_output(number) == NULL || ${prefix}_plan(m)) return NULL;
+    for (before = 0; before < number; before++) first += ${prefix}_output(before)->rank;
+    return m->results + first;
+}
+
+#endif
+
 /* The array is read where it lies, at each run. */
 static inline int ${prefix}_set_input($prefix *m, int number, const void *data, size_t bytes)
 {
     const ${prefix}_tensor *tensor = ${prefix}_input(number);
+    size_t wanted;
     if (tensor == NULL) return ${prefix}_fails(m, "no such input");
-    if (data == NULL || bytes != tensor->bytes) return ${prefix}_fails(m, "an input of another size");
+    wanted = tensor->bytes;
+#ifdef ${PREFIX}_OPEN
+    {
+        const int64_t *shape = ${prefix}_sizes_of_input(m, number);
+        int axis, large = 0;
+        int64_t total = (int64_t)tensor->element;
+        for (axis = 0; axis < tensor->rank; axis++) {
+            if (shape[axis] < 0) return ${prefix}_fails(m, "the shape of an input is not set");
+            total = ${prefix}_mul(total, shape[axis], &large);
+        }
+        if (large) return ${prefix}_fails(m, "sizes beyond any memory");
+        wanted = (size_t)total;
+    }
+#endif
+    if (data == NULL || bytes != wanted) return ${prefix}_fails(m, "an input of another size");
     m->inputs[number] = data;
     return 0;
 }
@@ -205,8 +363,14 @@ static inline int ${prefix}_set_input($prefix *m, int number, const void *data, 
 static inline int ${prefix}_set_output($prefix *m, int number, void *data, size_t bytes)
 {
     const ${prefix}_tensor *tensor = ${prefix}_output(number);
+    size_t wanted;
     if (tensor == NULL) return ${prefix}_fails(m, "no such output");
-    if (data == NULL || bytes != tensor->bytes) return ${prefix}_fails(m, "an output of another size");
+    wanted = tensor->bytes;
+#ifdef ${PREFIX}_OPEN
+    if (${prefix}_plan(m)) return -1;
+    wanted = (size_t)m->sizes[$output_slot + number];
+#endif
+    if (data == NULL || bytes != wanted) return ${prefix}_fails(m, "an output of another size");
     m->outputs[number] = data;
     return 0;
 }
@@ -219,12 +383,20 @@ static inline const void *${prefix}_get_output(const $prefix *m, int number)
 static inline int ${prefix}_run($prefix *m)
 {
     int number;
+#ifdef ${PREFIX}_OPEN
+    if (m->weights == NULL) return ${prefix}_fails(m, "the model is not created");
+    if (${prefix}_plan(m)) return -1;
+#endif
     if (m->arena == NULL) return ${prefix}_fails(m, "the model is not created");
     for (number = 0; number < ${PREFIX}_INPUTS; number++)
         if (m->inputs[number] == NULL) return ${prefix}_fails(m, "an input is not set");
     for (number = 0; number < ${PREFIX}_OUTPUTS; number++)
         if (m->outputs[number] == NULL) return ${prefix}_fails(m, "an output is not set");
+#ifdef ${PREFIX}_OPEN
+    number = ${prefix}_main(m->weights, m->arena, m->inputs, m->outputs, m->sizes);
+#else
     number = ${prefix}_main(m->weights, m->arena, m->inputs, m->outputs);
+#endif
     if (number) return ${prefix}_fails(m, ${prefix}_broken(number));
     m->error = NULL;
     return 0;

@@ -10,6 +10,7 @@ import numpy as np
 from xonnc.errors import RefusalError, XonncError
 from xonnc.formats.native.program import HostStep, NativeStep, Place, Port, Program, SessionStep
 from xonnc.formats.native.weights import Weights
+from xonnc.lowering.native_plan import Plan
 
 
 @dataclass(frozen=True)
@@ -17,10 +18,12 @@ class Spot:
     """Where a value lies: bytes into the `weights`, the `arena`, or one of the caller's arrays."""
 
     base: str
-    """`weights`, `arena`, `inputs` or `outputs`."""
+    """`weights`, `arena`, `inputs`, `outputs`, or `sizes` for a number that the run computes."""
     offset: int
     number: int = 0
-    """Which input or output."""
+    """Which input or output, or which of the sizes."""
+    start: int | None = None
+    """Which of the sizes is where it begins, less the offset, if the run computes that."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,9 @@ class Copy:
     output: int
     source: Spot
     size: int
-    """Bytes."""
+    """Bytes, or which of the sizes those are."""
+    is_open: bool = False
+    """Whether the run computes how many bytes."""
 
 
 @dataclass(frozen=True)
@@ -62,16 +67,21 @@ class Layout:
     """Of each value of the program."""
     copies: Sequence[Copy]
     bounds: Sequence[Bounds]
+    plan: Plan | None = None
+    """What a run computes first, of a program for any sizes."""
 
 
 def require_whole(program: Program, what: str) -> None:
     """Raises `RefusalError` with every operator and input that code without Python cannot have."""
     reasons = _not_plain("input", [port for port in program.inputs if not _is_open(port)])
-    if any(map(_is_open, program.inputs)):
+    if any(map(_is_open, program.inputs)) and not program.is_open:
         options = " ".join(
             f"--input-shape {port.name}:{_sizes(port)}" for port in program.inputs if _is_open(port)
         )
-        reasons.append(f"{what}: code is for sizes that are known; pass {options} with a number for each ?")
+        reasons.append(
+            f"{what}: not every operator has code for sizes that only a run tells; pass {options} with a "
+            "number for each ?"
+        )
     if reasons:
         raise RefusalError(reasons)
     reasons = [
@@ -89,7 +99,8 @@ def require_whole(program: Program, what: str) -> None:
             f"{what}: runs without Python, so every operator needs native code; `xonnc run --target cpu` "
             "computes these with the ONNX reference"
         )
-    reasons += _not_plain("output", program.outputs)
+    told = [port for port in program.outputs if not program.is_open or not _is_open(port)]
+    reasons += _not_plain("output", told)
     if reasons:
         raise RefusalError(reasons)
 
@@ -133,8 +144,14 @@ def layout_of(program: Program) -> Layout:
     for number, port in enumerate(program.outputs):
         outputs.setdefault(program.root_of(port.value), number)
 
+    plan = Plan(program) if program.is_open else None
+
     def spot(place: int) -> Spot:
         root, shift = program.root_of(place), program.shift_of(place)
+        if plan is not None and root in plan.slots:
+            return Spot("sizes", 0, plan.slots[root])
+        if plan is not None and root in plan.starts:
+            return Spot("arena", shift, start=plan.starts[root])
         match values[root].place:
             case Place.CONSTANT:
                 return Spot("weights", starts[root] + shift)
@@ -150,6 +167,8 @@ def layout_of(program: Program) -> Layout:
     spots = [spot(place) for place in range(len(values))]
     copies = [
         Copy(number, spots[port.value], size_of(port))
+        if plan is None
+        else Copy(number, spots[port.value], plan.output(number), is_open=True)
         for number, port in enumerate(program.outputs)
         if spots[port.value] != Spot("outputs", 0, number)
     ]
@@ -159,11 +178,11 @@ def layout_of(program: Program) -> Layout:
         if isinstance(step, NativeStep)
         for check in step.checks
     ]
-    return Layout(weights, spots, copies, bounds)
+    return Layout(weights, spots, copies, bounds, plan)
 
 
 def size_of(port: Port) -> int:
-    """Bytes of an input or output that is plain."""
+    """Bytes of an input or output; 0 if a run tells."""
     assert port.shape is not None
     assert port.dtype is not None
     return int(np.prod([size or 0 for size in port.shape], dtype=np.int64)) * port.dtype.itemsize

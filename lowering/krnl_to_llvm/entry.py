@@ -14,13 +14,15 @@ def entry_text(functions: Sequence[str], layout: Layout, prefix: str) -> str:
 
     It writes the table of all values' pointers, and calls the functions that run rows of kernels with it.
     """
+    sizes = "" if layout.plan is None else ", ptr %sizes"
     lines = [
         "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
-        f"define i32 @{prefix}_main(ptr %weights, ptr %arena, ptr %inputs, ptr %outputs) {{",
+        f"define i32 @{prefix}_main(ptr %weights, ptr %arena, ptr %inputs, ptr %outputs{sizes}) {{",
         f"  %table = alloca [{max(1, len(layout.spots))} x ptr], align 16",
     ]
     for place, spot in enumerate(layout.spots):
-        lines += _pointer(spot, f"value{place}")
+        # A size lies in the table itself.
+        lines += _size(spot, f"value{place}") if spot.base == "sizes" else _pointer(spot, f"value{place}")
         lines += [
             f"  %slot{place} = getelementptr inbounds ptr, ptr %table, i64 {place}",
             f"  store ptr %value{place}, ptr %slot{place}",
@@ -29,9 +31,12 @@ def entry_text(functions: Sequence[str], layout: Layout, prefix: str) -> str:
     for number, copy in enumerate(layout.copies):
         lines += _pointer(Spot("outputs", 0, copy.output), f"to{number}")
         lines += _pointer(copy.source, f"from{number}")
+        size = str(copy.size)
+        if copy.is_open:
+            size = f"%bytes{number}"
+            lines += _number(copy.size, f"bytes{number}")
         lines.append(
-            f"  call void @llvm.memcpy.p0.p0.i64(ptr %to{number}, ptr %from{number}, i64 {copy.size}, "
-            "i1 false)"
+            f"  call void @llvm.memcpy.p0.p0.i64(ptr %to{number}, ptr %from{number}, i64 {size}, i1 false)"
         )
     lines.append("  %failed0 = add i32 0, 0")
     for number, bounds in enumerate(layout.bounds, 1):
@@ -48,10 +53,29 @@ def entry_text(functions: Sequence[str], layout: Layout, prefix: str) -> str:
     return "\n".join([*lines, f"  ret i32 %failed{len(layout.bounds)}", "}", ""])
 
 
+def _number(place: int, name: str) -> list[str]:
+    """The lines that make `%name` one of the sizes."""
+    return [
+        f"  %{name}.at = getelementptr inbounds i64, ptr %sizes, i64 {place}",
+        f"  %{name} = load i64, ptr %{name}.at",
+    ]
+
+
+def _size(spot: Spot, name: str) -> list[str]:
+    """The lines that make `%name` a size as what a slot of the table holds."""
+    return [*_number(spot.number, f"{name}.size"), f"  %{name} = inttoptr i64 %{name}.size to ptr"]
+
+
 def _pointer(spot: Spot, name: str) -> list[str]:
     """The lines that make `%name` the address of a spot."""
     base = spot.base
     lines: list[str] = []
+    if spot.start is not None:
+        base = f"{name}.part"
+        lines = [
+            *_number(spot.start, f"{name}.start"),
+            f"  %{base} = getelementptr inbounds i8, ptr %arena, i64 %{name}.start",
+        ]
     if base in ("inputs", "outputs"):
         base = f"{name}.whole"
         lines = [

@@ -37,7 +37,9 @@ def c_source(
 def _main(steps: Steps, layout: Layout, prefix: str) -> str:
     lines = [
         f"int {prefix}_main(const void *weights, void *arena, const void *const *inputs,",
-        "    void *const *outputs)",
+        "    void *const *outputs)"
+        if layout.plan is None
+        else "    void *const *outputs, const int64_t *sizes)",
         "{",
         "    const xonnc_bytes w = (xonnc_bytes)(uintptr_t)weights;",
         "    const xonnc_bytes a = (xonnc_bytes)arena;",
@@ -49,11 +51,16 @@ def _main(steps: Steps, layout: Layout, prefix: str) -> str:
     for _, row in steps:
         for call in row:
             arguments = [_pointer(layout.spots[place]) for place in call.places]
-            if call.turns:
+            arguments += [_size(layout.spots[place]) for place in call.sizes]
+            if call.turns_of is not None:
+                arguments += ["0", _size(layout.spots[call.turns_of])]
+            elif call.turns:
                 arguments += ["0", f"{call.turns}"]
             lines.append(f"    {call.kernel}({', '.join(arguments)});")
     lines += [
-        f"    memcpy(outputs[{copy.output}], {_pointer(copy.source)}, {copy.size});" for copy in layout.copies
+        f"    memcpy(outputs[{copy.output}], {_pointer(copy.source)}, "
+        f"{f'(size_t)sizes[{copy.size}]' if copy.is_open else copy.size});"
+        for copy in layout.copies
     ]
     for number, bounds in enumerate(layout.bounds, 1):
         lines += [
@@ -65,7 +72,13 @@ def _main(steps: Steps, layout: Layout, prefix: str) -> str:
     return "\n".join([*lines, "    return 0;", "}", ""])
 
 
+def _size(spot: Spot) -> str:
+    return f"sizes[{spot.number}]"
+
+
 def _pointer(spot: Spot) -> str:
+    if spot.start is not None:
+        return f"a + sizes[{spot.start}] + {spot.offset}"
     match spot.base:
         case "weights" | "arena":
             return f"{spot.base[0]} + {spot.offset}"

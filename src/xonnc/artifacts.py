@@ -76,10 +76,11 @@ def compile_artifact(
 
     `target` is `cpu`, this processor, or a kind (`avx2`), which this one need not be; C source is for any.
     What the files define begins with `prefix`. C source made with `no_malloc` has its memory in static
-    arrays. `unsafe` leaves out the checks of indices and counts. Inputs with dynamic sizes need
-    `input_shapes`, by their names, or a `signature`, by their places. `watch` is shown the module after each
-    stage of `STAGES` but the last, and may raise to stop there. Raises `RefusalError` with every operator
-    that has no native code, `XonncError` for a name or suffix that does not fit.
+    arrays. `unsafe` leaves out the checks of indices and counts. Inputs with dynamic sizes take any, unless
+    `input_shapes` say those of inputs by their names, or a `signature` by their places; one of these is
+    needed where an operator has no code for any sizes. `watch` is shown the module after each stage of
+    `STAGES` but the last, and may raise to stop there. Raises `RefusalError` with every operator that has no
+    native code, `XonncError` for a name or suffix that does not fit.
     """
     path = Path(output)
     if path.suffix not in SUFFIXES:
@@ -104,6 +105,10 @@ def compile_artifact(
     watch("simplified", module)
     program, rows, kernels = lowered(module, processor, context, watch, unsafe=unsafe)
     require_whole(program, path.name)
+    if no_malloc and program.is_open:
+        raise XonncError(
+            f"{path}: memory in static arrays is for sizes that are known; --input-shape says them"
+        )
     layout = layout_of(program)
     steps: Steps = [(f"{prefix}_{name}", row) for name, row in rows]
     header, weight_file = path.with_suffix(".h"), path.with_suffix(".weight")

@@ -324,13 +324,11 @@ def test_what_the_session_runs_is_refused_in_one_line(
     assert sum(said in line for line in capsys.readouterr().err.splitlines()) == 1
 
 
-def test_open_sizes_are_refused_unless_given(tmp_path: Path) -> None:
+def test_sizes_that_are_given_are_those_of_the_file(tmp_path: Path) -> None:
     model = model_of([helper.make_node("Relu", ["x"], ["y"])], ["N", 3], {})
-    said = r"net.c: code is for sizes that are known; pass --input-shape x:\?,3 with a number for each \?"
-    with pytest.raises(RefusalError, match=said):
-        compile_artifact(model, tmp_path / "net.c")
     artifact = compile_artifact(model, tmp_path / "net.c", input_shapes={"x": (2, 3)})
     assert artifact.program.inputs[0].shape == (2, 3)
+    assert "NET_OPEN" not in (tmp_path / "net.h").read_text()
 
 
 def test_no_linker_names_the_way_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

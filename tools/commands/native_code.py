@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".so", ".o", ".ll", ".c")
 
+OWN_STAGES = ("krnl", "llvm")
+"""Stages that there are on the way to native code alone."""
+
 NOT_FOR_CODE = {
     "package": "--package",
     "require_dla": "--require-dla",
@@ -59,7 +62,8 @@ def is_for_cpu(args: argparse.Namespace) -> bool:
 
     targets = ("cpu", *cpu_names())
     is_code = args.output is not None and args.output.suffix in SUFFIXES
-    is_text = args.stop_after is not None and args.target in targets
+    is_own_stage = args.target is None and args.stop_after in OWN_STAGES
+    is_text = args.stop_after is not None and (args.target in targets or is_own_stage)
     if not is_code and args.target not in targets:
         given = {"--no-malloc": args.no_malloc, "--unsafe": args.unsafe, "--input-shape": args.input_shape}
         for option in [name for name, value in given.items() if value]:
@@ -111,7 +115,9 @@ def _report(model: Path, artifact: Artifact) -> None:
         f"{model.name}   {plural(artifact.calls, 'call')} of {plural(artifact.kernels, 'kernel')} for "
         f"{artifact.target}"
     )
-    row("memory", f"weights {size(artifact.weight_bytes)}, activations {size(artifact.program.arena)}")
+    program = artifact.program
+    held = "as the sizes of a run need" if program.is_open else size(program.arena)
+    row("memory", f"weights {size(artifact.weight_bytes)}, activations {held}")
     for path, count in artifact.files.items():
         print(f"wrote           {path} ({size(count)})")
 
@@ -123,6 +129,7 @@ def _as_json(model: Path, artifact: Artifact) -> dict[str, object]:
         "kernels": artifact.kernels,
         "calls": artifact.calls,
         "weight_bytes": artifact.weight_bytes,
-        "arena_bytes": artifact.program.arena,
+        "arena_bytes": None if artifact.program.is_open else artifact.program.arena,
+        "takes_any_sizes": artifact.program.is_open,
         "files": {str(path): count for path, count in artifact.files.items()},
     }

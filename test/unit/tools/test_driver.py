@@ -93,6 +93,8 @@ def test_native_code_stops_after_a_stage(model: Path, tmp_path: Path, capsys: py
     assert main([*command, "--stop-after", "krnl"]) == 0
     assert f"stopped after krnl, wrote {output}" in capsys.readouterr().out
     assert '"krnl.call"' in output.read_text()
+    assert main(["compile", str(model), "-o", str(output), "-q", "--stop-after", "llvm"]) == 0
+    assert "llvm.func" in output.read_text()
     assert main([*command, "--stop-after", "allocated"]) == 1
     assert "no such stage; there are simplified, krnl, llvm, emitted" in capsys.readouterr().err
 
