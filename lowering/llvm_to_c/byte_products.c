@@ -1,6 +1,5 @@
 /* Products of four bytes without sign and four with, added to sums of 32 bits. */
-#if XONNC_VECTOR_BYTES && defined(__SSE2__)
-#include <immintrin.h>
+#if defined(XONNC_X86)
 #if defined(__AVX512VNNI__) && defined(__AVX512VL__)
 #define XONNC_DOT_u32x4(a, b, c) ((xonnc_u32x4)_mm_dpbusd_epi32((__m128i)(a), (__m128i)(b), (__m128i)(c)))
 #define XONNC_DOT_u32x8(a, b, c) ((xonnc_u32x8)_mm256_dpbusd_epi32((__m256i)(a), (__m256i)(b), (__m256i)(c)))
@@ -19,7 +18,6 @@
 #endif
 #endif
 #elif XONNC_VECTOR_BYTES && defined(__ARM_FEATURE_MATMUL_INT8)
-#include <arm_neon.h>
 #define XONNC_DOT_u32x4(a, b, c) \
     ((xonnc_u32x4)vusdotq_s32((int32x4_t)(a), (uint8x16_t)(b), (int8x16_t)(c)))
 #endif

@@ -45,9 +45,20 @@
 #endif
 #endif
 
+#if XONNC_VECTOR_BYTES && defined(__SSE2__)
+#include <immintrin.h>
+#define XONNC_X86
+#elif XONNC_VECTOR_BYTES && defined(__ARM_NEON)
+#include <arm_neon.h>
+#endif
+
+/* Whether the first numbers of a vector can be loaded and stored alone. */
+#if XONNC_VECTOR_BYTES && defined(__AVX512VL__) && defined(__AVX512BW__)
+#define XONNC_MASKS
+#endif
+
 /* a * b + c, rounded once where the processor does that in one instruction. */
 #if XONNC_VECTOR_BYTES && defined(__FMA__)
-#include <immintrin.h>
 #define XONNC_FMA_f32x4(a, b, c) _mm_fmadd_ps(a, b, c)
 #define XONNC_FMA_f64x2(a, b, c) _mm_fmadd_pd(a, b, c)
 #define XONNC_FMA_f32x8(a, b, c) _mm256_fmadd_ps(a, b, c)
@@ -55,7 +66,6 @@
 #define XONNC_FMA_f32x16(a, b, c) _mm512_fmadd_ps(a, b, c)
 #define XONNC_FMA_f64x8(a, b, c) _mm512_fmadd_pd(a, b, c)
 #elif XONNC_VECTOR_BYTES && defined(__aarch64__)
-#include <arm_neon.h>
 #define XONNC_FMA_f32x4(a, b, c) vfmaq_f32(c, a, b)
 #define XONNC_FMA_f64x2(a, b, c) vfmaq_f64(c, a, b)
 #else

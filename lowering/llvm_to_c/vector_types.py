@@ -126,14 +126,36 @@ def _native(vector: Vector) -> list[str]:
             f"{vector.number} x",
             f"return ({vector.name}){{{', '.join('x' * vector.lanes)}}};",
         ),
+        *(_parts_of_lanes(vector) if vector.lanes >= 4 else []),
+    ]
+
+
+def _parts_of_lanes(vector: Vector) -> list[str]:
+    """A vector of GNU C's taken apart and joined, without memory if the compiler shuffles."""
+    half, name, suffix, lanes = vector.half, vector.name, vector.suffix, list(map(str, range(vector.lanes)))
+    low, high, join = (", ".join(each) for each in (lanes[: half.lanes], lanes[half.lanes :], lanes))
+    return [
+        "#if defined(XONNC_SHUFFLE)",
+        inline(
+            half.name, f"xonnc_low_{suffix}", f"{name} v", f"return __builtin_shufflevector(v, v, {low});"
+        ),
+        inline(
+            half.name, f"xonnc_high_{suffix}", f"{name} v", f"return __builtin_shufflevector(v, v, {high});"
+        ),
+        inline(
+            name,
+            f"xonnc_join_{suffix}",
+            f"{half.name} a, {half.name} b",
+            f"return __builtin_shufflevector(a, b, {join});",
+        ),
+        "#else",
         *_parts_of_bytes(vector),
+        "#endif",
     ]
 
 
 def _parts_of_bytes(vector: Vector) -> list[str]:
     """A vector in memory taken apart and joined."""
-    if vector.lanes < 4:
-        return []
     half, name, suffix = vector.half, vector.name, vector.suffix
     take = f"{half.name} h;\n    memcpy(&h, (const unsigned char *)&v + {{}}, sizeof h);\n    return h;"
     join = (
@@ -192,5 +214,5 @@ def _array(vector: Vector) -> list[str]:
             f"{number} x",
             f"{name} v;\n    {turns} v.l[i] = x;\n    return v;",
         ),
-        *_parts_of_bytes(vector),
+        *(_parts_of_bytes(vector) if vector.lanes >= 4 else []),
     ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from xonnc.lowering.llvm_to_c.vector_ends import halves_of, has_halves, loading, storing
 from xonnc.lowering.llvm_to_c.vector_forms import BYTE_PRODUCTS, Form
 from xonnc.lowering.llvm_to_c.vector_types import LEAST_BYTES, Vector, declared, inline, is_native
 
@@ -43,29 +44,22 @@ class VectorFunctions:
     def load(self, vector: Vector, count: int) -> str:
         """The function that loads so many numbers."""
         name = f"xonnc_load_{self.use(vector).suffix}"
-        if count == vector.lanes:
-            return name
-        body = (
-            f"{vector.number} l[{vector.lanes}] = {{0}};\n"
-            f"    memcpy(l, p, {count} * sizeof *l);\n"
-            f"    return {name}((xonnc_bytes)l);"
-        )
-        return self._part(vector.name, f"{name}_{count}", "xonnc_bytes p", body)
+        return name if count == vector.lanes else self._end(vector, count, f"{name}_{count}", loading)
 
     def store(self, vector: Vector, count: int) -> str:
         """The function that stores the first of its numbers."""
         name = f"xonnc_store_{self.use(vector).suffix}"
-        if count == vector.lanes:
-            return name
-        body = (
-            f"{vector.number} l[{vector.lanes}];\n"
-            f"    {name}((xonnc_bytes)l, v);\n"
-            f"    memcpy(p, l, {count} * sizeof *l);"
-        )
-        return self._part("void", f"{name}_{count}", f"xonnc_bytes p, {vector.name} v", body)
+        return name if count == vector.lanes else self._end(vector, count, f"{name}_{count}", storing)
 
-    def _part(self, result: str, name: str, parameters: str, body: str) -> str:
-        self._texts.setdefault(name, inline(result, name, parameters, body))
+    def _end(self, vector: Vector, count: int, name: str, define: Callable[[Vector, int], str]) -> str:
+        if name in self._texts:
+            return name
+        half = vector.half
+        for each in halves_of(vector, count) if has_halves(vector) else ():
+            if 0 < each < half.lanes:
+                stem = name.rsplit("_", 2)[0]
+                self._end(half, each, f"{stem}_{half.suffix}_{each}", define)
+        self._texts[name] = define(vector, count)
         return name
 
     def whole(self, form: Form, result: Vector, operands: Sequence[Vector], lane: Lane) -> str:
