@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 from xdsl.dialects import arith
@@ -16,13 +15,20 @@ from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.ops import reduction
 from xonnc.lowering.onnx_to_krnl.elements import is_unsigned_element
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers, takes_open
 from xonnc.lowering.onnx_to_krnl.reductions import PRODUCT, SUM, Reduction
+from xonnc.lowering.onnx_to_krnl.sizes import Size, known, volume
+
+
+def rows_of(shape: Sequence[Size], axis: int) -> list[Size]:
+    """What is before an axis of a shape, the axis, and what is behind it; a number has an axis of size 1."""
+    axis = axis % len(shape) if shape else 0
+    return [volume(shape[:axis]), shape[axis] if shape else 1, volume(shape[axis + 1 :])]
 
 
 @dataclass(frozen=True)
 class Rows:
-    """A tensor as what is before an axis, the axis, and what is behind it."""
+    """A tensor of known sizes as what is before an axis, the axis, and what is behind it."""
 
     before: int
     size: int
@@ -31,8 +37,7 @@ class Rows:
     @classmethod
     def of(cls, shape: Sequence[int], axis: int) -> Rows:
         """A tensor of `shape` along `axis`."""
-        axis = axis % len(shape) if shape else 0
-        return cls(prod(shape[:axis]), shape[axis] if shape else 1, prod(shape[axis + 1 :]))
+        return cls(*known(rows_of(shape, axis)))
 
     @property
     def sizes(self) -> list[int]:
@@ -52,13 +57,18 @@ def is_before(kernel: Kernel, element: Attribute, largest: bool, a: SSAValue, b:
 
 
 def _best(
-    kernel: Kernel, source: SSAValue, outer: Sequence[SSAValue], rows: Rows, element: Attribute, how: str
+    kernel: Kernel,
+    source: SSAValue,
+    outer: Sequence[SSAValue],
+    size: Size,
+    element: Attribute,
+    how: str,
 ) -> SSAValue:
     """The place of the `largest` or `smallest` along the axis; of equal ones the first, or the `last`."""
     before, after = outer
     largest = "largest" in how
     first = kernel.read(source, [before, kernel.index(0), after], element)
-    with kernel.reducing([rows.size], [first, kernel.number(0, i64)]) as ((index,), held, results):
+    with kernel.reducing([size], [first, kernel.number(0, i64)]) as ((index,), held, results):
         x = kernel.read(source, [before, index, after], element)
         if "last" in how:
             found = kernel.add(
@@ -72,17 +82,20 @@ def _best(
     return results[1]
 
 
+takes_open(reduction.ArgMaxOp, reduction.ArgMinOp, onnx.CumSumOp, onnx.CumProdOp)
+
+
 @lowers(reduction.ArgMaxOp, reduction.ArgMinOp)
 def arg_extreme(op: reduction.ArgMaxOp | reduction.ArgMinOp, to: Lowering) -> str | None:
     """The place of the largest or smallest along `axis`."""
-    rows, element = Rows.of(to.shape(op.data), op.axis.value.data), to.element(op.data)
-    kernel = Kernel([buffer_type([rows.before, rows.after], i64), buffer_type(rows.sizes, element)])
+    sizes, element = rows_of(to.sizes(op.data), op.axis.value.data), to.element(op.data)
+    kernel = Kernel([buffer_type(sizes[::2], i64), buffer_type(sizes, element)])
     out, source = kernel.buffers
     how = "largest" if isinstance(op, reduction.ArgMaxOp) else "smallest"
     if op.select_last_index.value.data:
         how = f"last {how}"
-    with kernel.loops([rows.before, rows.after]) as outer:
-        kernel.store(_best(kernel, source, outer, rows, element, how), out, outer)
+    with kernel.loops(sizes[::2]) as outer:
+        kernel.store(_best(kernel, source, outer, sizes[1], element, how), out, outer)
     name = "argmax" if isinstance(op, reduction.ArgMaxOp) else "argmin"
     to.call(name, kernel, [to.result(op.reduced)], [to.buffer(op.data)])
     return None
@@ -94,16 +107,16 @@ def running(op: onnx.CumSumOp | onnx.CumProdOp, to: Lowering) -> str | None:
     axis = to.constant(op.axis)
     if axis is None:
         return "an axis that is no constant"
-    rows = Rows.of(to.shape(op.x), int(np.asarray(axis, np.int64).reshape(-1)[0]))
+    sizes = rows_of(to.sizes(op.x), int(np.asarray(axis, np.int64).reshape(-1)[0]))
     element = to.element(op.x)
-    kernel = Kernel([buffer_type(rows.sizes, element)] * 2)
+    kernel = Kernel([buffer_type(sizes, element)] * 2)
     out, source = kernel.buffers
     name = "cumsum" if isinstance(op, onnx.CumSumOp) else "cumprod"
     how = Reduction(name, SUM if isinstance(op, onnx.CumSumOp) else PRODUCT)
-    with kernel.loops([rows.before, rows.after]) as (before, after):
-        with kernel.reducing([rows.size], [how.start(kernel, element)]) as ((index,), held, results):
+    with kernel.loops(sizes[::2]) as (before, after):
+        with kernel.reducing([sizes[1]], [how.start(kernel, element)]) as ((index,), held, results):
             if op.reverse.value.data:
-                index = kernel.add(arith.SubiOp(kernel.index(rows.size - 1), index))
+                index = kernel.add(arith.SubiOp(kernel.size(sizes[1] - 1), index))
             place = [before, index, after]
             total = how.both(kernel, element, held[0], kernel.read(source, place, element))
             kernel.write(held[0] if op.exclusive.value.data else total, out, place, element)

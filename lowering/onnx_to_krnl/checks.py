@@ -19,7 +19,7 @@ from xonnc.formats.native.program import Check
 from xonnc.lowering.onnx_to_krnl.elements import stored
 from xonnc.lowering.onnx_to_krnl.kernel import INDEX, Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering
-from xonnc.lowering.onnx_to_krnl.sizes import volume
+from xonnc.lowering.onnx_to_krnl.sizes import Size, is_known, least, volume
 
 CHECK = "krnl.check"
 """The attribute of a buffer that is checked."""
@@ -49,7 +49,7 @@ def check_of(op: memref.AllocOp, place: int) -> Check | None:
     return Check(place, least.value.data, most.value.data, message.data)
 
 
-def check_indices(op: Operation, indices: SSAValue, sizes: Sequence[int], axis: int, to: Lowering) -> None:
+def check_indices(op: Operation, indices: SSAValue, sizes: Sequence[Size], axis: int, to: Lowering) -> None:
     """
     Has a run fail if an index is out of range: the last axis of `indices` holds one for each of `sizes`.
 
@@ -63,12 +63,16 @@ def check_indices(op: Operation, indices: SSAValue, sizes: Sequence[int], axis: 
     for column, size in enumerate(sizes):
         if constant is not None and not constant.size:
             continue
-        if constant is not None:
+        if constant is not None and is_known(size):
             held = constant.reshape(-1, len(sizes))[:, column]
             if -size <= int(held.min()) and int(held.max()) < size:
                 continue
-        message = f"index {{}} is out of range: axis {axis + column} has {size} elements"
-        cell = checked(op, -size, size - 1, message, to)
+        if is_known(size):
+            message = f"index {{}} is out of range: axis {axis + column} has {size} elements"
+            cell = checked(op, -size, size - 1, message, to)
+        else:
+            # The least and the number of elements are 0 or more together, the largest less those below 0.
+            cell = checked(op, 0, -1, f"an index is out of range of axis {axis + column}", to)
         kernel = Kernel([buffer_type([2], i64), buffer_type([rows, len(sizes)], element)])
         out, source = kernel.buffers
         zero = kernel.number(0, stored(element))
@@ -78,18 +82,27 @@ def check_indices(op: Operation, indices: SSAValue, sizes: Sequence[int], axis: 
             results.append(kernel.add(arith.MaxSIOp(held[1], index)))
         for place, value in enumerate(results):
             wide = value if value.type == i64 else kernel.add(arith.ExtSIOp(value, i64))
+            if not is_known(size):
+                kind = arith.AddiOp if place == 0 else arith.SubiOp
+                wide = kernel.add(kind(wide, kernel.count([size], i64)))
             kernel.store(wide, out, [kernel.index(place)])
         to.call("bounds", kernel, [cell], [to.buffer(indices)])
 
 
-def index_in(kernel: Kernel, number: SSAValue, size: int, wraps: bool = True) -> SSAValue:
+def turns_where(count: Size, size: Size) -> Size:
+    """As many turns as given, or none if an axis that they read has no elements, as only a run may tell."""
+    return count if is_known(size) else count * least(size, 1)
+
+
+def index_in(kernel: Kernel, number: SSAValue, size: Size, wraps: bool = True) -> SSAValue:
     """A number as an index into `size` elements: from the end if it is below 0, and put in bounds."""
     if number.type != i64:
         number = kernel.add(arith.ExtSIOp(number, i64))
     zero = kernel.number(0, i64)
     if wraps:
         is_below = kernel.add(arith.CmpiOp(number, zero, "slt"))
-        from_end = kernel.add(arith.AddiOp(number, kernel.number(size, i64)))
+        from_end = kernel.add(arith.AddiOp(number, kernel.count([size], i64)))
         number = kernel.add(arith.SelectOp(is_below, from_end, number))
-    number = kernel.add(arith.MinSIOp(kernel.add(arith.MaxSIOp(number, zero)), kernel.number(size - 1, i64)))
+    last = kernel.count([size - 1], i64)
+    number = kernel.add(arith.MinSIOp(kernel.add(arith.MaxSIOp(number, zero)), last))
     return kernel.add(arith.IndexCastOp(number, INDEX))

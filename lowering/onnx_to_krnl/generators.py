@@ -98,7 +98,7 @@ def _check_count(
     to.call("rangecount", kernel, [cell], operands)
 
 
-takes_open(constant.ConstantOfShapeOp, generator.RangeOp, tensor.ShapeOp)
+takes_open(constant.ConstantOfShapeOp, generator.RangeOp, tensor.ShapeOp, tensor.TriluOp)
 
 
 def _double(kernel: Kernel, number: SSAValue, element: Attribute) -> SSAValue:
@@ -133,8 +133,8 @@ def eye_like(op: generator.EyeLikeOp, to: Lowering) -> str | None:
 @moves(tensor.TriluOp)
 def trilu(op: tensor.TriluOp, to: Lowering) -> str | None:
     """One side of a diagonal of each matrix, 0 on the other."""
-    shape, element = to.shape(op.input), to.element(op.input)
-    sizes = [prod(shape[:-2]), *shape[-2:]]
+    shape, element = to.sizes(op.input), to.element(op.input)
+    sizes = [volume(shape[:-2]), *shape[-2:]]
     shift = [] if op.k.type == NONE else [to.buffer(op.k)]
     kernel = Kernel([*[buffer_type(sizes, element)] * 2, *[buffer_type([], i64)] * len(shift)])
     out, source, *diagonal = kernel.buffers

@@ -12,13 +12,13 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops import tensor
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.onnx_to_krnl.checks import check_indices, index_in
+from xonnc.lowering.onnx_to_krnl.checks import check_indices, index_in, turns_where
 from xonnc.lowering.onnx_to_krnl.copies import Side, copy, loop
 from xonnc.lowering.onnx_to_krnl.elements import is_computed
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers, moves, takes_open
 from xonnc.lowering.onnx_to_krnl.reductions import LARGEST, PRODUCT, SMALLEST, SUM, Reduction
-from xonnc.lowering.onnx_to_krnl.sizes import is_known, volume
+from xonnc.lowering.onnx_to_krnl.sizes import volume
 
 WRITES = {"add": SUM, "max": LARGEST, "min": SMALLEST, "mul": PRODUCT}
 """How what is written is brought together with what is there."""
@@ -26,7 +26,7 @@ WRITES = {"add": SUM, "max": LARGEST, "min": SMALLEST, "mul": PRODUCT}
 EMPTY = "an operand is empty"
 
 
-takes_open(tensor.GatherOp)
+takes_open(tensor.GatherOp, tensor.GatherElementsOp)
 
 
 @moves(tensor.GatherOp)
@@ -38,14 +38,12 @@ def gather(op: tensor.GatherOp, to: Lowering) -> str | None:
     axis = op.axis.value.data % len(shape)
     count = volume(to.sizes(op.indices))
     before, size, after = volume(shape[:axis]), shape[axis], volume(shape[axis + 1 :])
-    if not is_known(size):
-        return "indices into an axis whose size only a run tells"
     data, indices = to.buffer(op.data), to.buffer(op.indices)
     check_indices(op, op.indices, [size], axis, to)
     types = [buffer_type([before, count, after], element), buffer_type([before, size, after], element)]
     kernel = Kernel([*types, buffer_type([count], to.element(op.indices))])
     out, source, places = kernel.buffers
-    with kernel.loops([before, count]) as (first, place):
+    with kernel.loops([before, turns_where(count, size)]) as (first, place):
         index = index_in(kernel, kernel.load(places, [place]), size)
         with kernel.loops([after]) as (inner,):
             kernel.store(kernel.load(source, [first, index, inner]), out, [first, place, inner])
@@ -56,7 +54,7 @@ def gather(op: tensor.GatherOp, to: Lowering) -> str | None:
 @moves(tensor.GatherElementsOp)
 def gather_elements(op: tensor.GatherElementsOp, to: Lowering) -> str | None:
     """One element for each index, at its own place but along `axis`."""
-    shape, sizes = to.shape(op.data), to.shape(op.indices)
+    shape, sizes = to.sizes(op.data), to.sizes(op.indices)
     if 0 in shape:
         return EMPTY
     axis = op.axis.value.data % len(shape)
@@ -71,7 +69,7 @@ def gather_elements(op: tensor.GatherElementsOp, to: Lowering) -> str | None:
         ]
     )
     out, source, places = kernel.buffers
-    with kernel.loops(sizes) as loops:
+    with kernel.loops([turns_where(sizes[0], shape[axis]), *sizes[1:]]) as loops:
         index = index_in(kernel, kernel.load(places, loops), shape[axis])
         kernel.store(kernel.load(source, [*loops[:axis], index, *loops[axis + 1 :]]), out, loops)
     to.call("gatherelements", kernel, [to.result(op.output)], [data, indices])

@@ -13,7 +13,7 @@ from xonnc.dialects.onnx.ops import nn
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.elements import wide
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers, takes_open
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.scales import read_as
 from xonnc.lowering.onnx_to_krnl.sizes import Size, volume
@@ -99,21 +99,23 @@ def _row_shape(shape: Sequence[Size], whole: Sequence[Size], axis: int) -> list[
     return found
 
 
+takes_open(nn.InstanceNormalizationOp)
+
+
 @lowers(nn.InstanceNormalizationOp)
 def instance_normalization(op: nn.InstanceNormalizationOp, to: Lowering) -> str | None:
     """Each channel of each image by its own mean and deviation, `scale` and `B` of the channel."""
-    element, shape = to.element(op.input), to.shape(op.input)
+    element, shape = to.element(op.input), to.sizes(op.input)
     kind = wide(element)
     if kind not in (f32, f64):
         return "not of floats"
-    sizes = [shape[0], shape[1], prod(shape[2:])]
+    sizes = [shape[0], shape[1], volume(shape[2:])]
     kernel = Kernel([buffer_type(sizes, element)] * 2 + [buffer_type([shape[1]], element)] * 2)
     out, source, scale, bias = kernel.buffers
+    count = Scalar(kernel, kernel.count(sizes[2:], kind))
     with kernel.loops(sizes[:2]) as place:
-        mean = _sum(kernel, sizes[2], kind, _Term(kernel, source, place, (element, kind))) / sizes[2]
-        variance = (
-            _sum(kernel, sizes[2], kind, _Term(kernel, source, place, (element, kind), mean)) / sizes[2]
-        )
+        mean = _sum(kernel, sizes[2], kind, _Term(kernel, source, place, (element, kind))) / count
+        variance = _sum(kernel, sizes[2], kind, _Term(kernel, source, place, (element, kind), mean)) / count
         factor = read_as(kernel, scale, place[1:], element, kind) / (variance + op.epsilon.value.data).sqrt()
         offset = read_as(kernel, bias, place[1:], element, kind)
         with kernel.loops(sizes[2:]) as (index,):

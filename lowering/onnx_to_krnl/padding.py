@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 
 import numpy as np
 from xdsl.dialects import arith
@@ -15,32 +14,39 @@ from xonnc.dialects.onnx.ops import tensor
 from xonnc.dialects.onnx.types import NONE, numpy_dtype
 from xonnc.lowering.onnx_to_krnl.copies import Along, Side, copy, fill, loop, plain
 from xonnc.lowering.onnx_to_krnl.kernel import INDEX, Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering import Lowering, moves
+from xonnc.lowering.onnx_to_krnl.lowering import OPEN, Lowering, moves, takes_open
 from xonnc.lowering.onnx_to_krnl.movement import as_stored, integers_of
-from xonnc.lowering.onnx_to_krnl.sizes import Size, is_known, known, volume
+from xonnc.lowering.onnx_to_krnl.sizes import Size, are_known, is_known, known, volume
 
 FedPad = tensor.PadOp | tensor.PadV11Op | tensor.PadV13Op | tensor.PadV18Op | tensor.PadV19Op
 Pad = FedPad | tensor.PadV2Op
 
 
+takes_open(tensor.PadOp, tensor.PadV11Op, tensor.PadV13Op, tensor.PadV18Op, tensor.PadV19Op, tensor.PadV2Op)
+
+
 @moves(tensor.PadOp, tensor.PadV11Op, tensor.PadV13Op, tensor.PadV18Op, tensor.PadV19Op)
 def pad(op: FedPad, to: Lowering) -> str | None:
     """Elements around the input, or (pads below 0) fewer: a constant, the edge, or the input again."""
-    shape = to.shape(op.data)
+    shape = to.sizes(op.data)
     pads = _pads(op, len(shape), to)
     if pads is None:
         return "pads or axes that are no constants"
+    if any(not is_known(size) and pad != (0, 0) for size, pad in zip(shape, pads, strict=True)):
+        return "pads of an axis whose size only a run tells"
     if op.mode.data != "constant":
+        if not are_known(shape):
+            return OPEN
         return _from_input(op, pads, to)
     source = to.buffer(op.data)
     given = [] if op.constant_value.type == NONE else [to.buffer(op.constant_value)]
     constant = to.constant(op.constant_value) if given else None
-    target, sizes = to.result(op.output), to.shape(op.output)
+    target, sizes = to.result(op.output), to.sizes(op.output)
     if given and constant is None:
         spread = Side(given[0], [1], [Along()])
-        copy("fill", [prod(sizes)], Side(target, [prod(sizes)], plain(1)), spread, to)
+        copy("fill", [volume(sizes)], Side(target, [volume(sizes)], plain(1)), spread, to)
     else:
-        fill(target, prod(sizes), 0 if constant is None else as_stored(constant), to)
+        fill(target, volume(sizes), 0 if constant is None else as_stored(constant), to)
     _middle(target, sizes, source, shape, [begin for begin, _ in pads], to)
     return None
 
@@ -48,12 +54,16 @@ def pad(op: FedPad, to: Lowering) -> str | None:
 @moves(tensor.PadV2Op)
 def pad_by_attributes(op: tensor.PadV2Op, to: Lowering) -> str | None:
     """The same with pads and the constant as attributes."""
-    given, shape = values_of(op.pads), to.shape(op.data)
+    given, shape = values_of(op.pads), to.sizes(op.data)
     assert given is not None
     pads = list(zip(given[: len(shape)], given[len(shape) :], strict=True))
+    if any(not is_known(size) and pad != (0, 0) for size, pad in zip(shape, pads, strict=True)):
+        return "pads of an axis whose size only a run tells"
     if op.mode.data != "constant":
+        if not are_known(shape):
+            return OPEN
         return _from_input(op, pads, to)
-    source, target, sizes = to.buffer(op.data), to.result(op.output), to.shape(op.output)
+    source, target, sizes = to.buffer(op.data), to.result(op.output), to.sizes(op.output)
     dtype = numpy_dtype(to.element(op.data))
     value = as_stored(np.array([op.value.value.data]).astype(dtype))
     padded(target, sizes, source, shape, [begin for begin, _ in pads], value, to)

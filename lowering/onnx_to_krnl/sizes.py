@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TypeAlias, TypeGuard
+from typing import TypeAlias, TypeGuard, overload
 
 from xonnc.transforms.dims.forms import ONE, ZERO, Form, Symbols
 
@@ -67,6 +67,10 @@ def known(sizes: Iterable[Size]) -> list[int]:
     return [size for size in sizes if isinstance(size, int)]
 
 
+@overload
+def volume(sizes: Iterable[int]) -> int: ...
+@overload
+def volume(sizes: Iterable[Size]) -> Size: ...
 def volume(sizes: Iterable[Size]) -> Size:
     """The product of sizes."""
     total: Size = 1

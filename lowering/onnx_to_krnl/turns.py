@@ -32,7 +32,10 @@ def take_range(kernel: Kernel) -> Size:
         return 0
     bounds = [(lower, upper) for _, lower, upper in nest.input_loops()]
     place = _shared(nest, bounds)
-    if place is None:
+    # A number that the kernel computes itself is no number of turns.
+    if place is None or not (
+        isinstance(bounds[place][1], int) or bounds[place][1] in kernel.extents.values()
+    ):
         return 0
     _, turns = bounds[place]
     first, end = kernel.take_turns()

@@ -201,6 +201,49 @@ CASES = [
         [{"x": (3, 5)}, {"x": (2, 2)}],
     ),
     (
+        "places of the largest, and of the last",
+        ("float[N, K] x", "int64[N, 1] y, int64[1, K] z"),
+        "y = ArgMax<axis = 1>(x) z = ArgMin<axis = 0, select_last_index = 1>(x)",
+        [{"x": (3, 5)}, {"x": (17, 1)}],
+    ),
+    (
+        "sums so far, forwards and backwards",
+        ("float[N, K] x", "float[N, K] y, float[N, K] z"),
+        "a = Constant<value_int = 1>() b = Constant<value_int = 0>() y = CumSum<reverse = 1>(x, a) "
+        "z = CumSum<exclusive = 1>(x, b)",
+        [{"x": (3, 5)}, {"x": (7, 40)}],
+    ),
+    (
+        "the last of each text, and rows that indices pick of any number",
+        ("float[N, S, 4] x, int64[M] i", "float[N, 4] y, float[M, S, 4] z"),
+        "a = Constant<value_int = -1>() y = Gather<axis = 1>(x, a) z = Gather(x, i)",
+        [{"x": (5, 3, 4), "i": (7,)}, {"x": (8, 1, 4), "i": (1,)}],
+    ),
+    (
+        "elements that indices pick",
+        ("float[N, S] x, int64[N, M] i", "float[N, M] y"),
+        "y = GatherElements<axis = 1>(x, i)",
+        [{"x": (5, 6), "i": (5, 2)}, {"x": (1, 5), "i": (1, 9)}],
+    ),
+    (
+        "pads",
+        ("float[N, 3] x", "float[N, 6] y"),
+        "p = Constant<value_ints = [0, 1, 0, 2]>() y = Pad(x, p)",
+        [{"x": (3, 3)}, {"x": (20, 3)}],
+    ),
+    (
+        "one side of a diagonal",
+        ("float[N, S, S] x", "float[N, S, S] y"),
+        "y = Trilu<upper = 0>(x)",
+        [{"x": (2, 5, 5)}, {"x": (1, 33, 33)}],
+    ),
+    (
+        "channels of each image by themselves",
+        ("float[N, 3, H, W] x, float[3] a, float[3] b", "float[N, 3, H, W] y"),
+        "y = InstanceNormalization(x, a, b)",
+        [{"x": (2, 3, 5, 7), "a": (3,), "b": (3,)}, {"x": (1, 3, 20, 1), "a": (3,), "b": (3,)}],
+    ),
+    (
         "images",
         ("float[N, 16, 5, 5] x", "float[N, 40] y"),
         "s = Constant<value_ints = [40, 16, 3, 3]>() "
@@ -279,10 +322,18 @@ def test_sizes_that_do_not_fit_are_told(ports: tuple[str, str], body: str, shape
         session.run(None, feeds_of(proto, shapes))
 
 
+@pytest.mark.parametrize(("index", "size"), [(3, 3), (-4, 3), (0, 0)])
+def test_indices_beyond_an_open_axis_are_told(index: int, size: int):
+    proto = model("float[N] x, int64[M] i", "float[M] y", "pick = Gather(x, i) y = Exp(pick)")
+    session = xonnc.compile(proto, cache=False)
+    x = np.zeros(3, np.float32)
+    session.run(None, {"x": x, "i": np.array([2, -3])})
+    assert session.compiled == 1
+    with pytest.raises(XonncError, match="pick: an index is out of range of axis 0"):
+        session.run(None, {"x": x[:size], "i": np.array([0, index])})
+
+
 def test_what_has_no_code_for_open_sizes_is_compiled_for_those_that_are_fed():
-    proto = model("float[N, 3] x", "float[N, 3] y", "y = CumSum(x, a)").SerializeToString()
-    loaded = onnx.load_from_string(proto)
-    loaded.graph.initializer.append(onnx.numpy_helper.from_array(np.array(0), "a"))
-    session = check(loaded, [{"x": (4, 3)}, {"x": (2, 3)}])
+    session = check(model("float[N, 3] x", "float[N, 3] y", "y = Hardmax(x)"), [{"x": (4, 3)}, {"x": (2, 3)}])
     assert session.compiled == 3
     assert session.host_calls() == []
