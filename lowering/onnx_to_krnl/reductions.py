@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import inf
+from math import inf, nan
 
 import numpy as np
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IntegerType, f32, i1
+from xdsl.dialects.builtin import IntegerType, f32, f64, i1, i32, i64
 from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -18,7 +18,7 @@ from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.ops import nn, reduction
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.blocks import blocked
-from xonnc.lowering.onnx_to_krnl.elements import is_unsigned_element, wide
+from xonnc.lowering.onnx_to_krnl.elements import is_unsigned_element, stored, wide
 from xonnc.lowering.onnx_to_krnl.kernel import BufferType, Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.layouts import Blocked
 from xonnc.lowering.onnx_to_krnl.lowering import TAKES_EMPTY, Lowering, lowers, takes_open
@@ -226,10 +226,21 @@ def reduce_(op: Operation, to: Lowering) -> str | None:
         _reduce_blocks(op, kind, to)
         return None
     whole = reduced_along(shape, axes)
-    kernel = Kernel([buffer_type(whole.kept or [1], element), buffer_type(whole.sizes, element)])
-    is_in_columns = whole.is_in_columns and wide(element) == element and element != i1
-    (_reduce_columns if is_in_columns else _reduce_rows)(kernel, kind, whole, element)
-    to.call(kind.name, kernel, [to.result(op.results[0])], [to.buffer(value)])
+    kept, made = whole.kept or [1], [to.result(op.results[0])]
+    types = [buffer_type(kept, element)]
+    is_in_columns = whole.is_in_columns and element != i1
+    if is_in_columns and wide(element) != stored(element):
+        # What is added up lies there as numbers meanwhile.
+        types.append(buffer_type(kept, wide(element)))
+        made.append(to.allocate(kept, wide(element)))
+    kernel = Kernel([*types, buffer_type(whole.sizes, element)])
+    if is_in_columns:
+        _reduce_columns(kernel, kind, whole, element)
+    elif kind.combine in (LARGEST, SMALLEST) and not is_integer(element):
+        _reduce_extremes(kernel, kind, whole, element)
+    else:
+        _reduce_rows(kernel, kind, whole, element)
+    to.call(kind.name, kernel, made, [to.buffer(value)])
     return None
 
 
@@ -241,6 +252,37 @@ def _reduce_rows(kernel: Kernel, kind: Reduction, whole: Reduced, element: Attri
             number = kernel.read(source, whole.places(outer, inner), element)
             results.append(kind.both(kernel, element, held[0], kind.each(kernel, number)))
         total = kind.mean(kernel, element, kind.whole(kernel, results[0]), whole.reduced)
+        kernel.write(total, out, outer, element)
+
+
+def _reduce_extremes(kernel: Kernel, kind: Reduction, whole: Reduced, element: Attribute) -> None:
+    """
+    As rows, the largest or smallest of floats; whether one was no number is told apart from it, by its bits.
+
+    An extreme that passes on what is no number takes six instructions a vector, both of these three.
+    """
+    out, source = kernel.buffers
+    number = wide(element)
+    bits, infinite, most = (
+        (i64, 0x7FF << 52, (1 << 63) - 1) if number == f64 else (i32, 0xFF << 23, (1 << 31) - 1)
+    )
+    extreme = kind.combine.floats
+    with kernel.loops(whole.kept) as outer:
+        starts = [kind.start(kernel, element), kernel.number(0, bits)]
+        with kernel.reducing(whole.reduced, starts) as (inner, held, results):
+            x = kernel.read(source, whole.places(outer, inner), element)
+            # In this order what is no number is not taken.
+            properties = {"fastmath": NUMBERS}
+            results.append(
+                kernel.add(
+                    extreme.create(operands=[x, held[0]], result_types=[number], properties=properties)
+                )
+            )
+            size = kernel.add(arith.BitcastOp(x, bits))
+            size = kernel.add(arith.AndIOp(size, kernel.number(most, bits)))
+            results.append(kernel.add(arith.MaxSIOp(held[1], size)))
+        is_none = kernel.add(arith.CmpiOp(results[1], kernel.number(infinite, bits), "sgt"))
+        total = kernel.add(arith.SelectOp(is_none, kernel.number(nan, number), results[0]))
         kernel.write(total, out, outer, element)
 
 
@@ -256,7 +298,9 @@ def _reduce_columns(kernel: Kernel, kind: Reduction, whole: Reduced, element: At
 
     So elements that lie side by side are read, in vectors.
     """
-    out, source = kernel.buffers
+    result, source = kernel.buffers[0], kernel.buffers[-1]
+    # Where numbers lie otherwise than they are computed with, they are added up beside the result.
+    out = kernel.buffers[-2]
     before, columns = whole.kept[:-1], whole.columns
     assert columns is not None
     width = columns_at_once(columns)
@@ -269,13 +313,13 @@ def _reduce_columns(kernel: Kernel, kind: Reduction, whole: Reduced, element: At
             kernel.store(kind.start(kernel, element), out, place(column))
         with kernel.loops([*whole.reduced, width]) as (*inner, column):
             kept = place(column)
-            number = kind.each(kernel, kernel.load(source, whole.places(kept, inner)))
+            number = kind.each(kernel, kernel.read(source, whole.places(kept, inner), element))
             kernel.store(kind.both(kernel, element, kernel.load(out, kept), number), out, kept)
-        if kind.is_mean or kind.is_of_floats:
+        if kind.is_mean or kind.is_of_floats or out is not result:
             with kernel.loops([width]) as (column,):
                 total = kind.whole(kernel, kernel.load(out, place(column)))
                 total = kind.mean(kernel, element, total, whole.reduced)
-                kernel.store(total, out, place(column))
+                kernel.write(total, result, place(column), element)
 
 
 @lowers(reduction.ReduceLogSumExpOp, reduction.ReduceLogSumExpV13Op)

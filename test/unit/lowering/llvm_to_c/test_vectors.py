@@ -156,6 +156,21 @@ net (float[3, 37] x, float[3, 37] y) => (a, b, c, d, e, f, g, h) {
 }
 """
 
+EXTREMES = """
+<ir_version: 8, opset_import: ["" : 18]>
+net (float[3, 37] x, float[3, 37] y) => (a, b, c, d, e) {
+  last = Constant<value = int64[1] {1}>()
+  first = Constant<value = int64[1] {0}>()
+  a = ReduceMax(x, last)
+  b = ReduceMin(x, last)
+  c = ReduceMax(x, first)
+  half = Cast<to = 10>(y)
+  wide = Cast<to = 11>(y)
+  d = ReduceMin(half, first)
+  e = ReduceMax(wide, last)
+}
+"""
+
 
 def quantized() -> str:
     """A convolution of bytes."""
@@ -233,6 +248,7 @@ def built_and_run(
 
 
 MODELS = {
+    "extremes": EXTREMES,
     "floats": FLOATS,
     "truths": TRUTHS,
     "integers": INTEGERS,

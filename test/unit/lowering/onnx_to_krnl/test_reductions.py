@@ -49,6 +49,7 @@ def nodes() -> Iterator[Node]:
         yield Node(operator, [none, np.array([1], np.int64)], constant=[1])
     yield Node("ReduceSum", [numbers("float32", 2, 3), np.zeros(0, np.int64)], {"noop_with_empty_axes": 1})
     yield from in_columns()
+    yield from extremes()
     for operator in ("Softmax", "LogSoftmax"):
         for axis in (0, -1):
             half = numbers("float16", 5, 11)
@@ -83,6 +84,25 @@ def in_columns() -> Iterator[Node]:
         special[0, ..., 1], special[-1, ..., 2], special[0, ..., 0] = np.nan, np.inf, -np.inf
         yield Node("ReduceMin", [special, along], constant=[1])
         yield Node("ReduceMax", [special, along], constant=[1])
+
+
+def extremes() -> Iterator[Node]:
+    """Of floats with what is no number or infinite among them, along rows and in columns."""
+    random = np.random.default_rng(79)
+    rows = [np.full((2, 40), np.nan), np.full((2, 40), -np.inf), random.normal(size=(3, 50))]
+    rows[0][0, 5:30] = -np.inf
+    rows[2][0, 17], rows[2][1, 49], rows[2][2, 0] = np.nan, np.inf, -np.inf
+    for operator in ("ReduceMax", "ReduceMin"):
+        for x in rows:
+            for dtype in ("float32", "float64", "float16"):
+                for axis in range(2):
+                    yield Node(operator, [x.astype(dtype), AXES[1:] * 0 + axis], constant=[1])
+        for dtype in ("uint8", "uint32", "int16"):
+            x = random.integers(0, 99, (7, 33)).astype(dtype)
+            yield Node(operator, [x, AXES[1:] * 0], constant=[1], opset=20)
+    sums = random.normal(size=(9, 34)).astype(np.float16)
+    exact = np.asarray(sums, np.float32).mean(0, keepdims=True).astype(np.float16)
+    yield Node("ReduceMean", [sums, AXES[1:] * 0], constant=[1], rtol=2e-3, expected=[exact])
 
 
 def of_integers() -> Iterator[Node]:
