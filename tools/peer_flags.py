@@ -69,7 +69,12 @@ COMMON = (
         ALL,
         choices=("NONE", "CPU"),
     ),
-    PeerFlag("O0,O1,O2,O3", "common", "accepted; no pass does less or more by it", by=ALL),
+    PeerFlag(
+        "O0,O1,O2,O3",
+        "common",
+        "how much LLVM does to the code of `--EmitLib` and `--EmitObj` (default: 2); passes are the same",
+        by=ALL,
+    ),
     PeerFlag(
         "mtriple", "common", "accepted without effect: code is for systems like this one", "TRIPLE", ALL
     ),

@@ -25,6 +25,14 @@ class _Target(Protocol):
     ) -> _TargetMachine: ...
 
 
+class _PassManager(Protocol):
+    def run(self, IR: object, pb: object) -> None: ...
+
+
+class _PassBuilder(Protocol):
+    def getModulePassManager(self) -> _PassManager: ...
+
+
 class _Features(Protocol):
     def flatten(self) -> str: ...
     def items(self) -> list[tuple[str, bool]]: ...
@@ -59,6 +67,8 @@ class _Binding(Protocol):
     def get_host_cpu_name(self) -> str: ...
     def get_host_cpu_features(self) -> _Features: ...
     def parse_assembly(self, text: str) -> object: ...
+    def create_pipeline_tuning_options(self, speed_level: int) -> object: ...
+    def create_pass_builder(self, tm: object, pto: object) -> _PassBuilder: ...
     def create_mcjit_compiler(self, module: object, machine: _TargetMachine) -> _Engine: ...
     @property
     def ObjectFileRef(self) -> _ObjectFileClass: ...
@@ -84,9 +94,13 @@ def is_foreign(triple: str) -> bool:
     return bool(triple) and triple.split("-")[0] != _binding().get_default_triple().split("-")[0]
 
 
-def object_code(text: str, features: Sequence[str] | None, triple: str = "") -> bytes:
+MIDDLE_END = 3
+"""The level from which on LLVM's middle end runs, which finds little: vectors and tiles are made before."""
+
+
+def object_code(text: str, features: Sequence[str] | None, triple: str = "", level: int = 2) -> bytes:
     """
-    LLVM IR as an object file that may be moved in memory.
+    LLVM IR as an object file that may be moved in memory, made at `level` 0 to 3.
 
     For this processor, or any of its kind that has `features`; for another architecture if `triple` names
     one. Assembly in the text is read, if it is this machine's.
@@ -104,18 +118,26 @@ def object_code(text: str, features: Sequence[str] | None, triple: str = "") -> 
         features=binding.get_host_cpu_features().flatten()
         if features is None
         else ",".join(f"+{feature}" for feature in features),
-        opt=2,
+        opt=level,
         reloc="pic",
         codemodel="default",
     )
-    return machine.emit_object(binding.parse_assembly(text))
+    return _emitted(binding, machine, text, level)
 
 
-def _machine_here(binding: _Binding) -> _TargetMachine:
+def _emitted(binding: _Binding, machine: _TargetMachine, text: str, level: int) -> bytes:
+    module = binding.parse_assembly(text)
+    if level >= MIDDLE_END:
+        builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options(level))
+        builder.getModulePassManager().run(module, builder)
+    return machine.emit_object(module)
+
+
+def _machine_here(binding: _Binding, level: int = 2) -> _TargetMachine:
     return binding.Target.from_default_triple().create_target_machine(
         cpu=binding.get_host_cpu_name(),
         features=binding.get_host_cpu_features().flatten(),
-        opt=2,
+        opt=level,
         reloc="default",
         codemodel="jitdefault",
     )
@@ -127,14 +149,14 @@ def host_identity() -> str:
     return f"{binding.get_host_cpu_name()} {binding.get_host_cpu_features().flatten()}"
 
 
-def machine_code(text: str) -> bytes:
+def machine_code(text: str, level: int = 2) -> bytes:
     """
-    LLVM IR as machine code for `Code`.
+    LLVM IR as machine code for `Code`, made at `level` 0 to 3.
 
-    LLVM's middle end is left out (spec/cpu-performance.md §4).
+    LLVM's middle end is left out below 3 (spec/cpu-performance.md §4).
     """
     binding = _binding()
-    return _machine_here(binding).emit_object(binding.parse_assembly(text))
+    return _emitted(binding, _machine_here(binding, level), text, level)
 
 
 class Code:

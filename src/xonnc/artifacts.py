@@ -28,7 +28,7 @@ from xonnc.lowering.native_header import Holding, c_header
 from xonnc.lowering.native_layout import Layout, layout_of, require_whole
 from xonnc.lowering.native_program import Steps
 from xonnc.lowering.native_sizes import require_sizes
-from xonnc.native import lowered, processor_of
+from xonnc.native import lowered, processor_of, require_level
 from xonnc.runtime.native.jit import is_foreign, object_code
 from xonnc.runtime.native.linker import link
 from xonnc.signatures import Signature
@@ -67,6 +67,7 @@ def compile_artifact(
     prefix: str = "model",
     no_malloc: bool = False,
     unsafe: bool = False,
+    level: int = 2,
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     signature: Signature | None = None,
     watch: Watcher = nobody,
@@ -76,11 +77,12 @@ def compile_artifact(
 
     `target` is `cpu`, this processor, or a kind (`avx2`), which this one need not be; C source is for any.
     What the files define begins with `prefix`. C source made with `no_malloc` has its memory in static
-    arrays. `unsafe` leaves out the checks of indices and counts. Inputs with dynamic sizes take any, unless
-    `input_shapes` say those of inputs by their names, or a `signature` by their places; one of these is
-    needed where an operator has no code for any sizes. `watch` is shown the module after each stage of
-    `STAGES` but the last, and may raise to stop there. Raises `RefusalError` with every operator that has no
-    native code, `XonncError` for a name or suffix that does not fit.
+    arrays. `unsafe` leaves out the checks of indices and counts. LLVM makes machine code at `level` 0 to 3.
+    Inputs with dynamic sizes take any, unless `input_shapes` say those of inputs by their names, or a
+    `signature` by their places; one of these is needed where an operator has no code for any sizes. `watch`
+    is shown the module after each stage of `STAGES` but the last, and may raise to stop there. Raises
+    `RefusalError` with every operator that has no native code, `XonncError` for a name or suffix that does
+    not fit.
     """
     path = Path(output)
     if path.suffix not in SUFFIXES:
@@ -89,6 +91,7 @@ def compile_artifact(
         raise XonncError(f"prefix '{prefix}': names in C begin so, of letters, digits and _")
     if no_malloc and path.suffix != ".c":
         raise XonncError(f"{path}: memory in static arrays is for C source; -o {path.with_suffix('.c')}")
+    require_level(level)
     processor = processor_of(target, needs_host=False)
     if path.suffix == ".c":
         processor = replace(processor, byte_products=byte_products(processor.vector_bytes))
@@ -129,7 +132,7 @@ def compile_artifact(
             files[path] = _write(path, text.encode())
         else:
             files[path] = _write_code(
-                path, text, layout, prefix, inside, None if target == "cpu" else processor
+                path, text, layout, prefix, inside, None if target == "cpu" else processor, level
             )
     if not inside:
         files[weight_file] = layout.weights.write(weight_file)
@@ -148,7 +151,13 @@ def _write(path: Path, content: bytes) -> int:
 
 
 def _write_code(
-    path: Path, text: str, layout: Layout, prefix: str, inside: bool, processor: CpuTarget | None
+    path: Path,
+    text: str,
+    layout: Layout,
+    prefix: str,
+    inside: bool,
+    processor: CpuTarget | None,
+    level: int,
 ) -> int:
     """An object file or a shared library, for a kind of processor or this one; its bytes."""
     features, triple = (None, "") if processor is None else (processor.features, processor.triple)
@@ -157,7 +166,7 @@ def _write_code(
             constants = Path(folder).resolve() / "weights"
             layout.weights.write(constants, has_header=False)
             text += weights_text(constants, prefix)
-        code = object_code(text, features, triple)
+        code = object_code(text, features, triple, level)
         if path.suffix == ".o":
             return _write(path, code)
         objects = Path(folder) / "model.o"

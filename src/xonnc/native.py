@@ -8,6 +8,7 @@ From a model to native code that runs in this process.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from importlib.metadata import version
@@ -54,6 +55,25 @@ FORMS = RuleSet({**native_training.RULES, **native_versions.RULES})
 MOST_THREADS = 256
 """Threads that may share a run."""
 
+LEVELS = (0, 1, 2, 3)
+"""How much LLVM does to code, as `-O0` to `-O3`; with the last its middle end runs too."""
+
+
+@dataclass(frozen=True)
+class Making:
+    """How code is made."""
+
+    processor: CpuTarget
+    threads: int = 1
+    profile: bool = False
+    """Whether each kernel is a step of its own."""
+    unsafe: bool = False
+    """Whether nothing looks for indices and counts that are out of range."""
+    level: int = 2
+
+    def __str__(self) -> str:
+        return f"{self.processor.name} {self.threads} {self.profile} {self.unsafe} {self.level}"
+
 
 def compile_native(
     model: str | Path | onnx.ModelProto,
@@ -63,6 +83,7 @@ def compile_native(
     cache: bool = True,
     profile: bool = False,
     unsafe: bool = False,
+    level: int = 2,
 ) -> Session:
     """
     Compiles the model in a file or in memory for this processor, in this process.
@@ -72,13 +93,21 @@ def compile_native(
     threads. With `cache`, what was compiled before is read from disk (`xonnc.runtime.native.cache`). With
     `profile`, each kernel is a step, which `Session.profile` tells the time of. `unsafe` leaves out the
     checks of indices and counts: a run goes on where one is out of range, what it gives then is not defined.
-    Raises `XonncError` for a file that is no model.
+    LLVM makes code at `level` 0 to 3; 3 takes twice as long to compile for a few per cent of speed, since
+    vectors and tiles are made before. Raises `XonncError` for a file that is no model.
     """
     processor = processor_of(target)
     if not 1 <= threads <= MOST_THREADS:
         raise XonncError(f"threads: {threads}; 1 to {MOST_THREADS} can share a run")
+    require_level(level)
+    making = Making(processor, threads, profile, unsafe, level)
+    return Session(_Compiler(model, making, open_cache() if cache else None))
 
-    return Session(_Compiler(model, processor, threads, profile, unsafe, open_cache() if cache else None))
+
+def require_level(level: int) -> None:
+    """Raises `XonncError` for a level that there is not."""
+    if level not in LEVELS:
+        raise XonncError(f"level: {level}; code is made at levels {', '.join(map(str, LEVELS))}")
 
 
 class _Compiler:
@@ -89,37 +118,26 @@ class _Compiler:
     of that for shapes; constants that kernels read in another order are shared by all programs.
     """
 
-    def __init__(
-        self,
-        model: str | Path | onnx.ModelProto,
-        processor: CpuTarget,
-        threads: int,
-        profile: bool,
-        unsafe: bool,
-        cache: Cache | None,
-    ) -> None:
+    def __init__(self, model: str | Path | onnx.ModelProto, making: Making, cache: Cache | None) -> None:
         self._model = model
-        self._processor = processor
-        self._threads = threads
-        self._profile = profile
-        self._unsafe = unsafe
+        self._making = making
         self._cache = cache
         self._packings = Packings()
         self._digest = None if cache is None else _digest(model)
         self._state = _state(model)
 
     def __call__(self, shapes: Shapes, values: Values) -> Executable:
+        threads = self._making.threads
         if self._cache is None or self._digest is None:
-            return _loaded(self._compiled(shapes, values), self._threads)
-        options = f"{self._processor.name} {self._threads} {self._profile} {self._unsafe}"
-        key = _key(self._digest, shapes, values, options)
+            return _loaded(self._compiled(shapes, values), threads)
+        key = _key(self._digest, shapes, values, str(self._making))
         found = self._cache.get(key)
         if found is None:
             found = self._compiled(shapes, values)
             # A file that has changed since is another model.
             if can_describe(found.program) and _state(self._model) == self._state:
                 self._cache.put(key, found)
-        return _loaded(found, self._threads)
+        return _loaded(found, threads)
 
     def _compiled(self, shapes: Shapes, values: Values) -> Stored:
         module = respecialized(self._simplified, shapes) if shapes else self._simplified.clone()
@@ -127,7 +145,7 @@ class _Compiler:
             context = new_context()
             set_input_values(module, values, DisposablePool.of(context))
             Simplify().apply(context, module)
-        return _compiled(module, self._processor, self._threads, self._profile, self._packings, self._unsafe)
+        return _compiled(module, self._making, self._packings)
 
     @cached_property
     def _simplified(self) -> ModuleOp:
@@ -183,31 +201,20 @@ def processor_of(target: str, needs_host: bool = True) -> CpuTarget:
     return found
 
 
-def executable(module: ModuleOp, processor: CpuTarget, threads: int = 1) -> Executable:
-    """Machine code of a simplified module, which is taken apart."""
-    return _loaded(_compiled(module, processor, threads, False, Packings()), threads)
-
-
-def _compiled(
-    module: ModuleOp,
-    processor: CpuTarget,
-    threads: int,
-    profile: bool,
-    packings: Packings,
-    unsafe: bool = False,
-) -> Stored:
+def _compiled(module: ModuleOp, making: Making, packings: Packings) -> Stored:
     context = new_context()
     require_sizes(module)
     write_out(module, context, lambda op: not has_kernel(op))
     steering = steering_inputs(module)
-    program, steps, kernels = lowered(module, processor, context, packings=packings, unsafe=unsafe)
-    if profile:
+    processor, threads = making.processor, making.threads
+    program, steps, kernels = lowered(module, processor, context, packings=packings, unsafe=making.unsafe)
+    if making.profile:
         steps = one_by_one(program, steps)
     if not steps:
         return Stored(program, b"", steering)
     with without_cycle_collection():
         text = llvm_text(llvm_module(kernels, steps, processor.vector_bytes, threads), steps, threads)
-    return Stored(program, machine_code(text), steering)
+    return Stored(program, machine_code(text, making.level), steering)
 
 
 def load_native(folder: str | Path) -> Session:

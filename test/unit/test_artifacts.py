@@ -331,6 +331,25 @@ def test_sizes_that_are_given_are_those_of_the_file(tmp_path: Path) -> None:
     assert "NET_OPEN" not in (tmp_path / "net.h").read_text()
 
 
+@pytest.mark.parametrize("level", [0, 1, 3])
+def test_levels_of_code(tmp_path: Path, level: int) -> None:
+    x = floats(1, 3, 8, 8)
+    (wanted,) = compile_native(network()).run(None, {"x": x})
+    (found,) = compile_native(network(), level=level, cache=False).run(None, {"x": x})
+    assert_same(np.asarray(found, np.float32).tobytes(), [wanted])
+    compile_artifact(network(), tmp_path / "net.so", prefix="net", level=level)
+    assert_same(run_c(tmp_path, ["./net.so"], x.tobytes()), [wanted])
+
+
+def test_a_level_that_there_is_not(tmp_path: Path) -> None:
+    for make in (
+        lambda: compile_native(network(), level=4),
+        lambda: compile_artifact(network(), tmp_path / "net.so", level=-1),
+    ):
+        with pytest.raises(XonncError, match=r"level: -?\d; code is made at levels 0, 1, 2, 3"):
+            make()
+
+
 def test_no_linker_names_the_way_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(
@@ -391,6 +410,8 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["-o", "net.nvdla", "--target", "cpu"], "native code is written to"),
         (["--no-malloc"], "--no-malloc is for native code"),
         (["--input-shape", "x:1"], "--input-shape is for native code"),
+        (["-O3"], "-O3 is for native code"),
+        (["-o", "net.c", "-O1"], "net.c: -O1 is for machine code: -o model.so, -o model.o"),
     ],
 )
 def test_options_that_do_not_fit(

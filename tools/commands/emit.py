@@ -112,8 +112,10 @@ def _compile(model: Path, base: Path, emitted: str, peer: PeerSettings) -> int:
 
     output = base.with_name(base.name + CODE.get(emitted, ".ll"))
     signature, target = signature_of(peer), peer.text("mcpu") or "cpu"
+    chosen_level = peer.chosen(peer_flags()["O3"].spellings)
+    level = 2 if chosen_level is None else int(chosen_level[1:])
     try:
-        artifact = compile_artifact(model, output, target, signature=signature, watch=watch)
+        artifact = compile_artifact(model, output, target, level=level, signature=signature, watch=watch)
     except Stopped:
         return 0
     except RefusalError as refused:

@@ -47,6 +47,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--unsafe", action="store_true", help="no checks of indices and counts that only a run knows"
     )
     group.add_argument(
+        "-O",
+        type=int,
+        choices=(0, 1, 2, 3),
+        dest="level",
+        metavar="N",
+        help="how much LLVM does to code, 0 to 3 (default: 2; 3 runs its middle end too, for twice the time "
+        "and a few per cent)",
+    )
+    group.add_argument(
         "--input-shape",
         type=named_shape,
         action="append",
@@ -65,7 +74,12 @@ def is_for_cpu(args: argparse.Namespace) -> bool:
     is_own_stage = args.target is None and args.stop_after in OWN_STAGES
     is_text = args.stop_after is not None and (args.target in targets or is_own_stage)
     if not is_code and args.target not in targets:
-        given = {"--no-malloc": args.no_malloc, "--unsafe": args.unsafe, "--input-shape": args.input_shape}
+        given = {
+            "--no-malloc": args.no_malloc,
+            "--unsafe": args.unsafe,
+            "--input-shape": args.input_shape,
+            f"-O{args.level}": args.level is not None,
+        }
         for option in [name for name, value in given.items() if value]:
             raise XonncError(f"{option} is for native code: -o model{' or -o model'.join(SUFFIXES)}")
         return False
@@ -88,6 +102,8 @@ def run(args: argparse.Namespace) -> int:
     is_text = stages.prepare(args, STAGES)
     output: Path = args.output or args.model.with_suffix(".mlir" if is_text else ".so")
     require_folder(output)
+    if args.level is not None and (is_text or output.suffix in (".c", ".ll")):
+        raise XonncError(f"{output}: -O{args.level} is for machine code: -o model.so, -o model.o")
     try:
         with progress(f"compiling {args.model.name}", args.quiet) as step:
             artifact = compile_artifact(
@@ -97,6 +113,7 @@ def run(args: argparse.Namespace) -> int:
                 prefix=args.prefix,
                 no_malloc=args.no_malloc,
                 unsafe=args.unsafe,
+                level=2 if args.level is None else args.level,
                 input_shapes=dict(args.input_shape) or None,
                 watch=stages.watcher(args, STAGES, output, step),
             )

@@ -141,12 +141,15 @@ def test_code_and_the_stages_before_it(model: Path, capsys: pytest.CaptureFixtur
 
 def test_sizes_of_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     model = tmp_path / "open.onnx"
-    text = '<ir_version: 8, opset_import: ["" : 17]> g (float[n, 4] x) => (float[n, 4] y) { y = Relu(x) }'
+    text = '<ir_version: 8, opset_import: ["" : 17]> g (float[n, 4] x) => (float[n, 4] y) { y = Hardmax(x) }'
     model.write_bytes(onnx.parser.parse_model(text).SerializeToString())
     assert main(["emit", str(model), "--EmitLib"]) == 1
     assert "takes sizes by the inputs' places: --shapeInformation=0:" in capsys.readouterr().err
     assert main(["emit", str(model), "--EmitLib", "--shapeInformation=0:3x4"]) == 0
     assert "3, 4" in model.with_suffix(".h").read_text()
+    model.write_bytes(onnx.parser.parse_model(text.replace("Hardmax", "Relu")).SerializeToString())
+    assert main(["emit", str(model), "--EmitLib", "-O1"]) == 0
+    assert "-1, 4" in model.with_suffix(".h").read_text()
 
 
 @pytest.mark.parametrize(
