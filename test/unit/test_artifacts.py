@@ -229,6 +229,12 @@ def test_objects_for_another_architecture(tmp_path: Path) -> None:
     assert 'target triple = "aarch64-unknown-linux-gnu"' in (tmp_path / "net.ll").read_text()
 
 
+def test_products_and_sums_without_an_instruction_for_both(tmp_path: Path) -> None:
+    compile_artifact(network(), tmp_path / "net.o", "portable", prefix="net")
+    symbols = subprocess.run(["nm", "-u", "net.o"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert "fma" not in symbols.stdout
+
+
 def test_without_malloc(tmp_path: Path) -> None:
     artifact = compile_artifact(network(), tmp_path / "net.c", prefix="net", no_malloc=True)
     assert {path.name for path in artifact.files} == {"net.c", "net.h", "net.weight"}
