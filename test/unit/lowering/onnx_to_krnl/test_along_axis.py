@@ -101,3 +101,24 @@ def test_a_range_of_another_length_ends_the_run():
     feeds = {"x0": inputs[0], "x1": np.array(9, np.int32), "x2": inputs[2]}
     with pytest.raises(XonncError, match=r"^it: gives 9 elements, the model says 4$"):
         session.run(None, feeds)
+
+
+@pytest.mark.parametrize("largest", [0, 1])
+@pytest.mark.parametrize(("size", "count"), [(200, 3), (200, 28), (97, 19), (64, 16), (33, 11)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.int64])
+def test_the_best_of_many(dtype: type[np.generic], size: int, count: int, largest: int):
+    random = np.random.default_rng(83)
+    x = random.integers(-50, 50, (3, size)).astype(dtype)
+    if dtype is not np.int64:
+        x[0, ::17], x[1, 5], x[1, 40:43], x[2] = np.nan, np.inf, -np.inf, np.arange(size)
+    # What is no number comes before all others, of equal ones the first.
+    keys = np.where(np.isnan(x.astype(np.float64)), np.inf, x.astype(np.float64) * (1 if largest else -1))
+    keys = np.where(np.isnan(x.astype(np.float64)), 1e30, np.clip(keys, -1e20, 1e20))
+    places = np.argsort(-keys, axis=1, kind="stable")[:, :count]
+    wanted = [np.take_along_axis(x, places, 1), places]
+    check(
+        Node("TopK", [x, np.array([count])], {"largest": largest}, outputs=2, constant=[1], expected=wanted)
+    )
+    wanted = [each.T for each in wanted]
+    said = {"largest": largest, "axis": 0}
+    check(Node("TopK", [x.T.copy(), np.array([count])], said, outputs=2, constant=[1], expected=wanted))
