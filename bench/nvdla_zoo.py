@@ -18,7 +18,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from bench.models import folder, path_of
 from xonnc.calibration import calibrate_module, input_shapes
-from xonnc.compiler import Compilation, Watcher, compile_model
+from xonnc.compiler import Compilation, compile_model
+from xonnc.contexts import Watcher
 from xonnc.formats.nvdla.calibration import Ranges, read_calibration, write_calibration
 from xonnc.formats.onnx.light import light_names
 from xonnc.lowering.quantize_onnx import name_values

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import onnx
 
-from xonnc.compiler import new_context
+from xonnc.contexts import new_context
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.formats.onnx.importer import import_loaded

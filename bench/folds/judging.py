@@ -14,7 +14,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from bench.folds.cases import Case, Held
-from xonnc.compiler import new_context
+from xonnc.contexts import new_context
 from xonnc.dialects.onnx.ops.builtin import ReturnOp
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.importer import import_proto

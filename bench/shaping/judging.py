@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from bench.shaping.cases import Case
-from xonnc.compiler import new_context
+from xonnc.contexts import new_context
 from xonnc.dialects.onnx.locations import output_names
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.importer import import_proto

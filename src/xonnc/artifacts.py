@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 import onnx
 
-from xonnc.compiler import Watcher, new_context, nobody
+from xonnc.contexts import Watcher, new_context, nobody
 from xonnc.errors import XonncError
 from xonnc.formats.native.program import Program
 from xonnc.formats.replacing import replacing

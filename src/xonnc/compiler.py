@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from xdsl.context import Context
-from xdsl.dialects import builtin, func
+from xdsl.dialects import builtin
 from xdsl.dialects.builtin import ModuleOp
 
+from xonnc.contexts import Watcher, new_context, nobody
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.calibration import Ranges
@@ -30,13 +31,10 @@ from xonnc.lowering.report import CompileReport
 from xonnc.lowering.split_sums import split_sums
 from xonnc.summaries import ModelSummary, summary
 from xonnc.targets import load_target
-from xonnc.tools.universe import XONNC_UNIVERSE, ask_onnx
+from xonnc.tools.universe import XONNC_UNIVERSE
 
 STAGES = ("onnx", "simplified", *(name for name, _ in DLA_STAGES), "emitted")
 """The stages in order: as imported, simplified, on the engines, ordered, with addresses, a loadable."""
-
-Watcher = Callable[[str, ModuleOp], None]
-"""Is told the name of each stage and shown the module as it is after it."""
 
 
 @dataclass(frozen=True)
@@ -60,17 +58,6 @@ Calibrate = Callable[[ModuleOp], Ranges]
 
 class CompilerBug(Exception):
     """The compiler made something that its own checks refuse: never the user's mistake."""
-
-
-def new_context() -> Context:
-    """A context of its own with all dialects of the compiler; its passes may ask the onnx package."""
-    ask_onnx()
-    context = Context()
-    for dialect in (builtin.Builtin, func.Func):
-        context.load_dialect(dialect)
-    for name, factory in XONNC_UNIVERSE.all_dialects.items():
-        context.register_dialect(name, factory)
-    return context
 
 
 def compile_model(
@@ -144,7 +131,3 @@ def _opset(module: ModuleOp) -> int:
         if isinstance(version, builtin.IntegerAttr):
             return version.value.data
     raise XonncError("the model names no opset of ai.onnx")
-
-
-def nobody(stage: str, module: ModuleOp) -> None:
-    """Watches nothing."""

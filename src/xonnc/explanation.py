@@ -16,7 +16,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from xonnc.compiler import new_context
+from xonnc.contexts import new_context
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import describe, node_name, node_names, renamed
 from xonnc.dialects.onnx.op import OnnxOp

@@ -20,7 +20,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from xonnc.compiler import Watcher, new_context, nobody
+from xonnc.contexts import Watcher, new_context, nobody
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.elements.cycles import without_cycle_collection
 from xonnc.errors import XonncError, near

@@ -18,7 +18,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
-from xonnc.compiler import Calibrate, CompilerBug, Front, Watcher, read_model
+from xonnc.compiler import Calibrate, CompilerBug, Front, read_model
+from xonnc.contexts import Watcher
 from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import StringType, element_type, is_ranked, is_tensor, numpy_dtype

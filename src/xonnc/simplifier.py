@@ -15,7 +15,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp
 from xdsl.traits import IsTerminator
 
-from xonnc.compiler import new_context
+from xonnc.contexts import new_context
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.elements.cycles import without_cycle_collection
 from xonnc.dialects.onnx.ops.constant import ConstantOp

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +25,7 @@ MAY_IMPORT = {
     "runtime": {"formats", "targets", "runtime"},
     "fuzzing": {
         "compiler",
+        "contexts",
         "formats",
         "fuzzing",
         "lowering",
@@ -78,3 +81,9 @@ def test_the_wheel_takes_every_room_and_file():
     files = {f"src/xonnc/{file.name}" for file in package.iterdir() if file.is_file()}
     assert set(wheel["only-include"]) == rooms | files
     assert wheel["sources"] == {"src/xonnc": "xonnc"} | {room: f"xonnc/{room}" for room in rooms}
+
+
+def test_native_code_starts_without_the_compiler_for_the_dla():
+    code = "import sys, xonnc.native; print([name for name in sys.modules if 'dla' in name])"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"

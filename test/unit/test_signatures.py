@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import parser
 
-from xonnc.compiler import new_context
+from xonnc.contexts import new_context
 from xonnc.dialects.onnx.assembly import OnnxParser
 from xonnc.errors import XonncError
 from xonnc.signatures import Signature, set_signature

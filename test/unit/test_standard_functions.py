@@ -13,7 +13,7 @@ import pytest
 from onnx import TensorProto, helper
 from xdsl.dialects.builtin import ModuleOp
 
-from xonnc.compiler import new_context
+from xonnc.contexts import new_context
 from xonnc.dialects.onnx.ops import nn
 from xonnc.formats.onnx.importer import import_proto
 from xonnc.native import compile_native

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from xdsl.dialects.builtin import ModuleOp
 
-    from xonnc.compiler import Calibrate, Compilation, Watcher
+    from xonnc.compiler import Calibrate, Compilation
+    from xonnc.contexts import Watcher
     from xonnc.formats.nvdla.calibration import Ranges
     from xonnc.lowering.report import CompileReport
     from xonnc.packages import CompiledPackage

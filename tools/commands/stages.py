@@ -15,7 +15,7 @@ from xonnc.tools.files import stage_file
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-    from xonnc.compiler import Watcher
+    from xonnc.contexts import Watcher
     from xonnc.tools.console import Step
 
 

@@ -10,7 +10,7 @@ from trap import PARSE, Array
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from xonnc.compiler import new_context
+from xonnc.contexts import new_context
 from xonnc.dialects.onnx.elements import DisposableElementsAttr, DisposablePool
 from xonnc.dialects.onnx.elements.pool import Collection
 from xonnc.dialects.onnx.ops.constant import ConstantOp

@@ -1,0 +1,29 @@
+"""What every compilation begins with: a context with all dialects, and who is told of its stages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.context import Context
+from xdsl.dialects import builtin, func
+from xdsl.dialects.builtin import ModuleOp
+
+from xonnc.tools.universe import XONNC_UNIVERSE, ask_onnx
+
+Watcher = Callable[[str, ModuleOp], None]
+"""Is told the name of each stage and shown the module as it is after it."""
+
+
+def nobody(stage: str, module: ModuleOp) -> None:
+    """Watches nothing."""
+
+
+def new_context() -> Context:
+    """A context of its own with all dialects of the compiler; its passes may ask the onnx package."""
+    ask_onnx()
+    context = Context()
+    for dialect in (builtin.Builtin, func.Func):
+        context.load_dialect(dialect)
+    for name, factory in XONNC_UNIVERSE.all_dialects.items():
+        context.register_dialect(name, factory)
+    return context
