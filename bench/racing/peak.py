@@ -125,22 +125,31 @@ def _code() -> tuple[Code, int, int]:
     return Code(machine_code("\n".join(texts)), names), lanes, sums
 
 
-@cache
+_FASTEST: dict[tuple[str, int, int], float] = {}
+"""By loop, bytes and threads: the most that was ever measured, since others may compute at the same time."""
+
+
 def products_a_second(threads: int) -> float:
-    """Multiplications and additions of f32 in a second."""
+    """Multiplications and additions of f32 in a second, measured once more."""
     code, lanes, sums = _code()
-    return _fastest(code.entries["products"], 4096, 2 * lanes * sums, threads)
+    found = _fastest(code.entries["products"], 4096, 2 * lanes * sums, threads)
+    return _most(("products", 0, threads), found)
 
 
-@cache
 def bytes_a_second(size: int, threads: int, *, writes: bool) -> float:
     """Bytes read and written in a second by loops over `size` bytes: half of them copied, or all read."""
     code, lanes, _ = _code()
     turn = 4 * lanes * AT_ONCE
     parts = 2 * threads if writes else threads
     held = max(1, size // parts // turn) * turn
-    entry = code.entries["copying" if writes else "reading"]
-    return _fastest(entry, held, 2 * held if writes else held, threads)
+    name = "copying" if writes else "reading"
+    found = _fastest(code.entries[name], held, 2 * held if writes else held, threads)
+    return _most((name, size, threads), found)
+
+
+def _most(key: tuple[str, int, int], found: float) -> float:
+    _FASTEST[key] = max(found, _FASTEST.get(key, 0.0))
+    return _FASTEST[key]
 
 
 def _fastest(entry: Callable[[int], None], held: int, work: float, threads: int) -> float:

@@ -24,8 +24,15 @@ from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.layouts import is_blocked, is_like
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering
 from xonnc.lowering.onnx_to_krnl.sizes import Size, are_known, is_known, volume
+from xonnc.lowering.onnx_to_krnl.turns import shares
 
 OpT = TypeVar("OpT", bound=Operation)
+
+MOST_IN_A_SHARE = 4096
+"""Elements of a share of a loop: enough that shares cost nothing."""
+
+LEAST_SHARES = 8
+"""Shares of a loop, so that threads have about the same to do."""
 
 MOST_OPS = 40
 """Operators in one kernel: more use more registers than there are."""
@@ -229,15 +236,19 @@ def _kernel(
     shapes = [_broadcast_along(to.sizes(leaf), shape, to) for leaf in leaves]
     groups = axis_groups(shape, shapes)
     sizes = [volume(shape[axis] for axis in group) for group in groups]
+    split = _split(sizes)
     result = to.element(op.results[0])
-    types = [buffer_type(sizes, result)]
+    types = [buffer_type(split or sizes, result)]
     kept: list[list[bool]] = []
     for leaf, known in zip(leaves, shapes, strict=True):
         own = (*(1,) * (len(shape) - len(known)), *known)
         held = [volume(own[axis] for axis in group) for group in groups]
+        if split is not None:
+            held = [1, 1] if held == [1] else split
         kept.append([size != 1 for size in held])
         types.append(buffer_type(held, to.element(leaf)))
     kernel = Kernel(types)
+    sizes = sizes if split is None else split
     with kernel.loops(sizes) as indices:
         zero = kernel.index(0)
         places: dict[SSAValue, tuple[SSAValue, Sequence[SSAValue]]] = {}
@@ -249,6 +260,14 @@ def _kernel(
             number = kernel.narrowed(number, result)
         kernel.store(number, kernel.buffers[0], indices if sizes else [])
     return kernel
+
+
+def _split(sizes: Sequence[Size]) -> list[Size] | None:
+    """The two loops that a single long one of known length becomes, so that it can be shared out."""
+    if len(sizes) != 1 or not isinstance(sizes[0], int) or sizes[0] < 2 * MOST_IN_A_SHARE:
+        return None
+    count, width = shares(sizes[0], min(MOST_IN_A_SHARE, sizes[0] // LEAST_SHARES))
+    return [count, width] if count > 1 else None
 
 
 def _broadcast_along(own: Sequence[Size], shape: Sequence[Size], to: Lowering) -> Sequence[Size]:

@@ -24,6 +24,7 @@ from xonnc.lowering.onnx_to_krnl.layouts import Blocked
 from xonnc.lowering.onnx_to_krnl.lowering import TAKES_EMPTY, Lowering, lowers, takes_open
 from xonnc.lowering.onnx_to_krnl.norms import general_layer_normalization
 from xonnc.lowering.onnx_to_krnl.sizes import Size, is_known, volume
+from xonnc.lowering.onnx_to_krnl.turns import shares
 
 Map = Callable[[Kernel, SSAValue], SSAValue]
 
@@ -198,6 +199,13 @@ class Reduced:
         last = self.sizes[-1] if self.groups and not self.groups[-1][1] else None
         return last if last is not None and is_known(last) else None
 
+    def in_shares(self) -> Reduced:
+        """The columns as two axes, of which the last stays in the cache."""
+        columns = self.columns
+        assert columns is not None
+        last = self.groups[-1]
+        return Reduced([*self.groups, last], [*self.sizes[:-1], *shares(columns, MOST_COLUMNS)])
+
     def places(self, outer: Sequence[SSAValue], inner: Sequence[SSAValue]) -> list[SSAValue]:
         """Indices into the tensor."""
         kept, reduced = iter(outer), iter(inner)
@@ -226,9 +234,10 @@ def reduce_(op: Operation, to: Lowering) -> str | None:
         _reduce_blocks(op, kind, to)
         return None
     whole = reduced_along(shape, axes)
+    is_in_columns = whole.is_in_columns and element != i1
+    whole = whole.in_shares() if is_in_columns else whole
     kept, made = whole.kept or [1], [to.result(op.results[0])]
     types = [buffer_type(kept, element)]
-    is_in_columns = whole.is_in_columns and element != i1
     if is_in_columns and wide(element) != stored(element):
         # What is added up lies there as numbers meanwhile.
         types.append(buffer_type(kept, wide(element)))
@@ -286,12 +295,6 @@ def _reduce_extremes(kernel: Kernel, kind: Reduction, whole: Reduced, element: A
         kernel.write(total, out, outer, element)
 
 
-def columns_at_once(columns: int) -> int:
-    """How many of them: a share, or all if there is none of a good size."""
-    width = max(size for size in range(1, min(columns, MOST_COLUMNS) + 1) if columns % size == 0)
-    return width if width >= LEAST_COLUMNS else columns
-
-
 def _reduce_columns(kernel: Kernel, kind: Reduction, whole: Reduced, element: Attribute) -> None:
     """
     Row after row brought together with the result, some columns at a time, which stay in the cache.
@@ -301,25 +304,19 @@ def _reduce_columns(kernel: Kernel, kind: Reduction, whole: Reduced, element: At
     result, source = kernel.buffers[0], kernel.buffers[-1]
     # Where numbers lie otherwise than they are computed with, they are added up beside the result.
     out = kernel.buffers[-2]
-    before, columns = whole.kept[:-1], whole.columns
-    assert columns is not None
-    width = columns_at_once(columns)
-    with kernel.loops([*before, columns // width]) as (*outer, block):
-
-        def place(column: SSAValue) -> list[SSAValue]:
-            return [*outer, kernel.plus(kernel.scaled(block, width), column)]
-
+    *before, width = whole.kept
+    with kernel.loops(before) as outer:
         with kernel.loops([width]) as (column,):
-            kernel.store(kind.start(kernel, element), out, place(column))
+            kernel.store(kind.start(kernel, element), out, [*outer, column])
         with kernel.loops([*whole.reduced, width]) as (*inner, column):
-            kept = place(column)
+            kept = [*outer, column]
             number = kind.each(kernel, kernel.read(source, whole.places(kept, inner), element))
             kernel.store(kind.both(kernel, element, kernel.load(out, kept), number), out, kept)
         if kind.is_mean or kind.is_of_floats or out is not result:
             with kernel.loops([width]) as (column,):
-                total = kind.whole(kernel, kernel.load(out, place(column)))
+                total = kind.whole(kernel, kernel.load(out, [*outer, column]))
                 total = kind.mean(kernel, element, total, whole.reduced)
-                kernel.write(total, result, place(column), element)
+                kernel.write(total, result, [*outer, column], element)
 
 
 @lowers(reduction.ReduceLogSumExpOp, reduction.ReduceLogSumExpV13Op)
@@ -466,42 +463,37 @@ def _softmax_of_columns(op: Softmax, sizes: tuple[Size, Size, int], is_log: bool
     """Row after row, some columns at a time, so that elements side by side are read, in vectors."""
     element = to.element(op.input)
     count, rows, columns = sizes
-    kernel = Kernel(
-        [buffer_type(each, element) for each in (sizes, [count, columns], [count, columns], sizes)]
-    )
+    blocks, width = shares(columns, MOST_COLUMNS)
+    whole, of_columns = [count, rows, blocks, width], [count, blocks, width]
+    kernel = Kernel([buffer_type(each, element) for each in (whole, of_columns, of_columns, whole)])
     out, largest, totals, source = kernel.buffers
-    width = columns_at_once(columns)
-    with kernel.loops([count, columns // width]) as (before, block):
-
-        def at(column: SSAValue) -> list[SSAValue]:
-            return [before, kernel.plus(kernel.scaled(block, width), column)]
-
+    with kernel.loops([count, blocks]) as (before, block):
         with kernel.loops([width]) as (column,):
-            kernel.store(kernel.number(-inf, element), largest, at(column))
-            kernel.store(kernel.number(0.0, element), totals, at(column))
+            place = [before, block, column]
+            kernel.store(kernel.number(-inf, element), largest, place)
+            kernel.store(kernel.number(0.0, element), totals, place)
         with kernel.loops([rows, width]) as (row, column):
-            place = at(column)
-            x = kernel.load(source, [before, row, place[1]])
-            kernel.store(
-                kernel.add(arith.MaximumfOp(kernel.load(largest, place), x, NUMBERS)), largest, place
-            )
+            place = [before, block, column]
+            x = kernel.load(source, [before, row, block, column])
+            most = kernel.add(arith.MaximumfOp(kernel.load(largest, place), x, NUMBERS))
+            kernel.store(most, largest, place)
         with kernel.loops([rows, width]) as (row, column):
-            place = at(column)
-            x = kernel.load(source, [before, row, place[1]])
+            place = [before, block, column]
+            x = kernel.load(source, [before, row, block, column])
             x = kernel.add(arith.SubfOp(x, kernel.load(largest, place)))
             power = kernel.add(math.ExpOp(x, QUICK))
-            kernel.store(x if is_log else power, out, [before, row, place[1]])
+            kernel.store(x if is_log else power, out, [before, row, block, column])
             kernel.store(kernel.add(arith.AddfOp(kernel.load(totals, place), power)), totals, place)
         with kernel.loops([width]) as (column,):
-            total = kernel.load(totals, at(column))
-            one = kernel.number(1.0, element)
-            whole = kernel.add(math.LogOp(total) if is_log else arith.DivfOp(one, total))
-            kernel.store(whole, totals, at(column))
+            place = [before, block, column]
+            total, one = kernel.load(totals, place), kernel.number(1.0, element)
+            factor = kernel.add(math.LogOp(total) if is_log else arith.DivfOp(one, total))
+            kernel.store(factor, totals, place)
         with kernel.loops([rows, width]) as (row, column):
-            place = at(column)
-            x, total = kernel.load(out, [before, row, place[1]]), kernel.load(totals, place)
-            made = kernel.add((arith.SubfOp if is_log else arith.MulfOp)(x, total))
-            kernel.store(made, out, [before, row, place[1]])
+            place = [before, row, block, column]
+            x, factor = kernel.load(out, place), kernel.load(totals, [before, block, column])
+            made = kernel.add((arith.SubfOp if is_log else arith.MulfOp)(x, factor))
+            kernel.store(made, out, place)
     scratch = [to.allocate([count, columns], element) for _ in range(2)]
     name = "logsoftmax" if is_log else "softmax"
     to.call(name, kernel, [to.result(op.output), *scratch], [to.buffer(op.input)])

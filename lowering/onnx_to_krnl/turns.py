@@ -19,6 +19,21 @@ SETTING = (arith.ConstantOp, arith.IndexCastOp, arith.SIToFPOp, DefineLoopsOp, S
 """Ops before a kernel's loops that compute no elements."""
 
 
+LEAST_SHARE = 16
+"""Elements that fill a vector of most types and processors."""
+
+
+def shares(size: int, most: int) -> tuple[int, int]:
+    """
+    A loop as two: how many shares there are, of how many elements; one share if there is no good size.
+
+    An innermost loop runs in vectors, so that only a loop around it can be shared out.
+    """
+    widths = [width for width in range(LEAST_SHARE, min(size, most) + 1) if size % width == 0]
+    width = max([width for width in widths if width % LEAST_SHARE == 0] or widths or [size])
+    return (size // width, width) if size else (1, size)
+
+
 def take_range(kernel: Kernel) -> Size:
     """
     Gives a kernel a range of turns if its turns touch different elements; how many turns there are, or 0.

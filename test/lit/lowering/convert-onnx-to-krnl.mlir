@@ -54,6 +54,31 @@ func.func @row(%a: tensor<1x512xf32>, %b: tensor<512x128xf32>, %c: tensor<128x12
 
 // -----
 
+// A long loop becomes two, the outer of which threads share out.
+// CHECK-LABEL: @long
+// CHECK:         "krnl.call"({{.*}}funcName = "relu
+// CHECK-SAME:    turns = 10
+// CHECK:         func.func private @relu_{{[0-9]+}}(%{{.*}}: memref<10x1200xf32>
+func.func @long(%x: tensor<120x100xf32>) -> tensor<120x100xf32> {
+  %0 = "onnx.Relu"(%x) : (tensor<120x100xf32>) -> tensor<120x100xf32>
+  onnx.Return %0 : tensor<120x100xf32>
+}
+
+// -----
+
+// Columns in two axes: rows are brought together, 256 columns at a time.
+// CHECK-LABEL: @columns
+// CHECK:         "krnl.call"({{.*}}funcName = "reducemax
+// CHECK-SAME:    turns = 3
+// CHECK:         func.func private @reducemax_{{[0-9]+}}(%{{.*}}: memref<3x256xf32>, %{{.*}}: memref<5x3x256xf32>
+func.func @columns(%x: tensor<5x768xf32>) -> tensor<1x768xf32> {
+  %axes = onnx.Constant dense<0> : tensor<1xi64>
+  %0 = "onnx.ReduceMax"(%x, %axes) : (tensor<5x768xf32>, tensor<1xi64>) -> tensor<1x768xf32>
+  onnx.Return %0 : tensor<1x768xf32>
+}
+
+// -----
+
 // What has a dynamic size stays.
 // CHECK-LABEL: @dynamic
 // CHECK:         "onnx.Relu"

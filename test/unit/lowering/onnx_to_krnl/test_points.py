@@ -40,6 +40,15 @@ def rtol(dtype: str) -> float:
     return {"float16": 2e-3, "bfloat16": 2e-2, "float64": 1e-13}.get(dtype, 1e-5)
 
 
+def long() -> Iterator[Node]:
+    """Loops that threads share out, and one of a prime number of turns."""
+    for size in (8192, 12_000, 8209, 16 * 521):
+        a, b = reals("float32", size), reals("float32", size)
+        yield Node("Add", [a, b])
+        yield Node("Max", [a, b[:1]])
+        yield Node("Less", [a.reshape(1, size), b.reshape(1, size)])
+
+
 def arithmetic() -> Iterator[Node]:
     for dtype in (*SIGNED, *UNSIGNED):
         a, b = integers(dtype, 3, 37), integers(dtype, 37)
@@ -150,6 +159,7 @@ def empty() -> Iterator[Node]:
 
 NODES: Sequence[Node] = [
     *arithmetic(),
+    *long(),
     *divisions(),
     *powers(),
     *hyperbolic(),
