@@ -4,6 +4,7 @@ Random models as C source under the sanitizers of addresses and undefined behavi
     python bench/sanitized.py [--count 100] [--seed 0]
 
 Models that need the reference evaluator cannot be C source and are passed over; `--count` counts the others.
+Models with open sizes are tried for those that they are fed, and for all.
 """
 
 from __future__ import annotations
@@ -23,9 +24,9 @@ if __package__ in (None, ""):
 from xonnc.artifacts import compile_artifact
 from xonnc.errors import RefusalError, XonncError
 from xonnc.fuzzing.agreement import differing
-from xonnc.fuzzing.generate import Feeds, Sample, sample
+from xonnc.fuzzing.generate import Sample, sample
 from xonnc.native import compile_native
-from xonnc.runtime.native.session import Session
+from xonnc.runtime.native.session import Session, Shapes
 
 OPTIONS = ("-O1", "-g", "-std=c11", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined")
 
@@ -40,14 +41,31 @@ int main(void)
     int number;
     if (model_create(&m, NULL)) return puts(model_error(&m)), 1;
     for (number = 0; number < MODEL_INPUTS; number++) {
-        const size_t bytes = model_input(number)->bytes;
+        size_t bytes = model_input(number)->bytes;
+#ifdef MODEL_OPEN
+        int64_t shape[16] = {0};
+        const int rank = model_input(number)->rank;
+        int axis;
+        if (fread(shape, 8, (size_t)rank, stdin) != (size_t)rank) return 2;
+        if (model_set_shape(&m, number, shape)) return puts(model_error(&m)), 1;
+        bytes = model_input(number)->element;
+        for (axis = 0; axis < rank; axis++) bytes *= (size_t)shape[axis];
+#endif
         data[number] = malloc(bytes ? bytes : 1);
         if (fread(data[number], 1, bytes, stdin) != bytes) return 2;
         if (model_set_input(&m, number, data[number], bytes)) return puts(model_error(&m)), 1;
     }
     if (model_run(&m)) return puts(model_error(&m)), 1;
-    for (number = 0; number < MODEL_OUTPUTS; number++)
-        fwrite(model_get_output(&m, number), 1, model_output(number)->bytes, stdout);
+    for (number = 0; number < MODEL_OUTPUTS; number++) {
+        size_t bytes = model_output(number)->bytes;
+#ifdef MODEL_OPEN
+        const int64_t *shape = model_output_shape(&m, number);
+        int axis;
+        bytes = model_output(number)->element;
+        for (axis = 0; axis < model_output(number)->rank; axis++) bytes *= (size_t)shape[axis];
+#endif
+        fwrite(model_get_output(&m, number), 1, bytes, stdout);
+    }
     for (number = 0; number < MODEL_INPUTS; number++) free(data[number]);
     model_destroy(&m);
     return 0;
@@ -79,6 +97,15 @@ def main() -> int:
 
 def _tried(drawn: Sample) -> str | None:
     """What is wrong, empty for nothing; `None` if the model is passed over."""
+    shapes = {port: array.shape for port, array in drawn.feeds[0].items()}
+    said = _tried_for(drawn, shapes)
+    if said == "" and any(None in (port.shape or ()) for port in compile_native(drawn.model).inputs):
+        # One file for all sizes, if every operator has code for that.
+        said = _tried_for(drawn, None) or ""
+    return said
+
+
+def _tried_for(drawn: Sample, shapes: Shapes | None) -> str | None:
     feeds = drawn.feeds[0]
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -86,8 +113,7 @@ def _tried(drawn: Sample) -> str | None:
             session = compile_native(drawn.model, cache=False)
             if session.steering:
                 return None
-            shapes = {port: array.shape for port, array in feeds.items()}
-            compile_artifact(drawn.model, folder / "model.c", input_shapes=shapes)
+            artifact = compile_artifact(drawn.model, folder / "model.c", input_shapes=shapes)
             wanted = session.run(None, feeds)
         except RefusalError:
             return None
@@ -98,11 +124,15 @@ def _tried(drawn: Sample) -> str | None:
         made = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if made.returncode:
             return made.stderr[:500]
-        return _compared(folder, session, feeds, [np.asarray(each) for each in wanted])
+        data = b""
+        for port in session.inputs:
+            if artifact.program.is_open:
+                data += np.array(feeds[port.name].shape, np.int64).tobytes()
+            data += np.ascontiguousarray(feeds[port.name]).tobytes()
+        return _compared(folder, session, data, [np.asarray(each) for each in wanted])
 
 
-def _compared(folder: Path, session: Session, feeds: Feeds, wanted: list[np.ndarray]) -> str:
-    data = b"".join(np.ascontiguousarray(feeds[port.name]).tobytes() for port in session.inputs)
+def _compared(folder: Path, session: Session, data: bytes, wanted: list[np.ndarray]) -> str:
     done = subprocess.run(["./main"], cwd=folder, input=data, capture_output=True, check=False)
     report = done.stderr.decode(errors="replace")
     if done.returncode or report:

@@ -231,8 +231,10 @@ def _read_buffer(
             value.shift = _shift(op)
         case ShapedOp():
             value.open_shape = _open_shape(op.result.type, op.sizes, reading)
-        case UnrealizedConversionCastOp():
+        case UnrealizedConversionCastOp() if value.shape is None:
             value.open_shape = reading.program.values[reading.places[op.operands[0]]].open_shape
+        case _:
+            pass
     place = reading.value(op.results[0], value)
     if isinstance(op, memref.AllocOp) and (check := check_of(op, place)) is not None:
         reading.checks.append(check)

@@ -79,6 +79,28 @@ def quick_exp(to: Emitter, x: SSAValue) -> SSAValue:
     return to.select(to.fcmp("ogt", x, to.number(88.7228394, type_)), to.number(inf, type_), value)
 
 
+def exp_of_negative(to: Emitter, x: SSAValue) -> SSAValue:
+    """`e^x` of what is not above 0, below the least normal number too."""
+    if element_of(x) != f32:
+        return to.intrinsic("exp", x)
+    type_, integers = x.type, vector_of(i32, lanes_of(x))
+    shifted = to.fma(x, to.number(LOG2_E, type_), to.number(ROUNDING, type_))
+    whole = to.fsub(shifted, to.number(ROUNDING, type_))
+    rest = to.fma(whole, to.number(-LN2_HIGH, type_), x)
+    rest = to.fma(whole, to.number(-LN2_LOW, type_), rest)
+    power = polynomial(to, rest, (*EXP_COEFFICIENTS, 1.0, 1.0))
+    bits = [to.add(llvm.BitcastOp(each, integers)) for each in (shifted, power)]
+    scaled = to.plus(bits[1], to.add(llvm.ShlOp(bits[0], to.number(23, integers))))
+    # Of what is below, an exponent of 64 more is in range, and a product brings it back.
+    is_below = to.fcmp("olt", x, to.number(-87.33, type_))
+    raised = to.plus(scaled, to.select(is_below, to.number(64 << 23, integers), to.number(0, integers)))
+    value = to.fmul(
+        to.add(llvm.BitcastOp(raised, type_)),
+        to.select(is_below, to.number(2.0**-64, type_), to.number(1.0, type_)),
+    )
+    return to.select(to.fcmp("olt", x, to.number(-104.0, type_)), to.number(0.0, type_), value)
+
+
 def erf(to: Emitter, x: SSAValue) -> SSAValue:
     """The error function: `1 - t p(t) e^(-x²)` with `t = 1 / (1 + 0.3275911 |x|)`, with the sign of x."""
     type_ = x.type

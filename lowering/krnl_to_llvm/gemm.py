@@ -132,8 +132,8 @@ def _starts(attribute: DenseArrayBase[I64] | None) -> list[int]:
     return [int(start) for start in attribute.get_values()] if attribute else [0]
 
 
-FEW_ROWS = 4
-"""Rows of tiles for what is left of a number that only a run tells."""
+FEW_ROWS = (4, 2)
+"""Rows of tiles for what is left of a number that only a run tells, before one by one."""
 
 Body = Callable[[SSAValue, int], None]
 """Writes what is done from a place on for a number of elements."""
@@ -189,14 +189,14 @@ def _panels(product: _Product, m: int | SSAValue, panels: Turns, tiles: Turns) -
         def tile(row: SSAValue, height: int) -> None:
             _tile(product, row, column, height, width)
 
-        _in_steps(to, tiles, m, _falling(rows, FEW_ROWS), tile)
+        _in_steps(to, tiles, m, _falling(rows, *FEW_ROWS), tile)
 
     _in_steps(to, panels, product.n, _falling(columns, product.lanes), panel)
 
 
-def _falling(step: int, smaller: int) -> list[int]:
-    """Steps for what is left of a size that only a run tells."""
-    return sorted({step, min(step, smaller), 1}, reverse=True)
+def _falling(step: int, *smaller: int) -> list[int]:
+    """A step, and those for what is left of a size that only a run tells."""
+    return sorted({step, *(min(step, each) for each in smaller), 1}, reverse=True)
 
 
 def _tile(product: _Product, row: SSAValue, column: SSAValue, height: int, width: int) -> None:

@@ -144,11 +144,14 @@ def _quick(
     to: Emitter, op: math.ExpOp | arith.MaximumfOp | arith.MinimumfOp, values: Sequence[SSAValue]
 ) -> SSAValue:
     """
-    Powers that need not be right below the least normal number (`afn`), extremes of numbers (`nnan`).
+    Powers that need not be right below the least normal number (`afn`), or are not above 1 (`ninf`); extremes
+    of numbers (`nnan`).
 
     An extreme is one instruction then; to take care of what is no number takes six.
     """
     if isinstance(op, math.ExpOp):
+        if FastMathFlag.NO_INFS in op.fastmath.data:
+            return functions.exp_of_negative(to, values[0])
         assert FastMathFlag.APPROX_FUNC in op.fastmath.data
         return functions.quick_exp(to, values[0])
     assert FastMathFlag.NO_NANS in op.fastmath.data

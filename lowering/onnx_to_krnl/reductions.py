@@ -35,6 +35,9 @@ NUMBERS = arith.FastMathFlagsAttr([FastMathFlag.NO_NANS])
 QUICK = arith.FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
 """Of powers that are summed up with 1, so that those below the least normal number do not matter."""
 
+BELOW_1 = arith.FastMathFlagsAttr([FastMathFlag.NO_INFS])
+"""Of powers of what is not above 0."""
+
 Softmax = onnx.SoftmaxOp | onnx.LogSoftmaxOp | onnx.SoftmaxV11Op | onnx.LogSoftmaxV11Op
 
 
@@ -438,7 +441,7 @@ def softmax(op: Softmax, to: Lowering) -> str | None:
         with kernel.reducing([sizes[1]], [kernel.number(0.0, number)]) as (inner, held, results):
             place = [before, inner[0], after]
             x = kernel.add(arith.SubfOp(kernel.read(source, place, element), largest))
-            power = kernel.add(math.ExpOp(x, QUICK))
+            power = kernel.add(math.ExpOp(x, QUICK if is_log else BELOW_1))
             if is_kept:
                 kernel.store(x if is_log else power, out, place)
             results.append(kernel.add(arith.AddfOp(held[0], power)))
@@ -451,7 +454,7 @@ def softmax(op: Softmax, to: Lowering) -> str | None:
                 x = kernel.load(out, place)
             else:
                 x = kernel.add(arith.SubfOp(kernel.read(source, place, element), largest))
-                x = x if is_log else kernel.add(math.ExpOp(x, QUICK))
+                x = x if is_log else kernel.add(math.ExpOp(x, BELOW_1))
             kernel.write(
                 kernel.add((arith.SubfOp if is_log else arith.MulfOp)(x, total)), out, place, element
             )
@@ -481,7 +484,7 @@ def _softmax_of_columns(op: Softmax, sizes: tuple[Size, Size, int], is_log: bool
             place = [before, block, column]
             x = kernel.load(source, [before, row, block, column])
             x = kernel.add(arith.SubfOp(x, kernel.load(largest, place)))
-            power = kernel.add(math.ExpOp(x, QUICK))
+            power = kernel.add(math.ExpOp(x, QUICK if is_log else BELOW_1))
             kernel.store(x if is_log else power, out, [before, row, block, column])
             kernel.store(kernel.add(arith.AddfOp(kernel.load(totals, place), power)), totals, place)
         with kernel.loops([width]) as (column,):

@@ -194,6 +194,12 @@ CASES = [
         [{"x": (3, 5, 8)}, {"x": (1, 1, 8)}],
     ),
     (
+        "to known sizes",
+        ("float[3, 1, N, 3] x", "uint8[3, 1, 6] y"),
+        "c = Cast<to = 2>(x) k = Constant<value_ints = [3, 1, 6]>() y = Reshape(c, k)",
+        [{"x": (3, 1, 2, 3)}],
+    ),
+    (
         "a mask of the longest text",
         ("float[N, S] x", "float[N, S] y"),
         "m = Constant<value_floats = [1.0, 2.0, 3.0, 4.0, 5.0]>() n = Shape<start = 1>(x) "

@@ -145,3 +145,16 @@ def test_a_model_is_compiled_for_the_axes_that_it_is_fed():
         given = np.asarray(session.run(None, {"x": x, "axes": np.array([axis])})[0], np.float32)
         np.testing.assert_allclose(given, np.asarray(x, np.float32).sum(axis), rtol=1e-5)
         assert session.host_calls() == []
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_softmax_gives_what_is_below_the_least_normal_number(axis: int):
+    powers = np.array([0, -50, -87.2, -87.4, -95, -103, -104.1, -np.inf], np.float32)
+    x = np.tile(powers, (20, 1))
+    x = x if axis else np.ascontiguousarray(x.T)
+    node = Node("Softmax", [x], {"axis": axis})
+    (found,) = compile_native(node.model()).run(None, node.feeds)
+    found = np.asarray(found, np.float32)
+    wanted = np.exp(x.astype(np.float64)).astype(np.float32)
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=float(np.finfo(np.float32).smallest_subnormal))
+    assert np.count_nonzero(found) == 20 * 6
