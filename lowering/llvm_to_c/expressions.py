@@ -234,10 +234,16 @@ def _intrinsic(full: str, result: Attribute, source: Attribute, operands: Sequen
 
 def _byte_products(operands: Sequence[str]) -> str:
     """A sum and four products of bytes, which lie where four times as many are for each sum."""
-    total, *arrays = (text.removesuffix("[i]") for text in operands)
-    bytes_, factors = arrays
-    products = [f"{bytes_}[4 * i + {place}] * (int8_t){factors}[4 * i + {place}]" for place in range(4)]
-    return f"{total}[i] + (uint32_t)({' + '.join(products)})"
+    (total, place), (bytes_, _), (factors, _) = map(_array_of, operands)
+    places = [f"[4 * {place} + {number}]" for number in range(4)]
+    products = " + ".join(f"{bytes_}{each} * (int8_t){factors}{each}" for each in places)
+    return f"{total}[{place}] + (uint32_t)({products})"
+
+
+def _array_of(text: str) -> tuple[str, str]:
+    """The array and the place of an element."""
+    array, _, place = text.removesuffix("]").rpartition("[")
+    return array, place
 
 
 def _cast(op: Operation, source: Attribute, result: Attribute, value: str) -> str:
@@ -282,5 +288,6 @@ def _bits(source: Attribute, result: Attribute, value: str) -> str:
         return f"xonnc_{names[result]}_of_bits({value})"
     if c_type(result) == "uint8_t":
         # Bytes of each number lie as in memory.
-        return f"((const unsigned char *){value.removesuffix('[i]')})[i]"
+        array, place = _array_of(value)
+        return f"((const unsigned char *){array})[{place}]"
     raise XonncError(f"C has no bits of {source} as {result}; a shared library (.so) has")

@@ -7,6 +7,7 @@ says of how many bytes), else two of half as many, and in the end an array.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 NUMBERS = {
@@ -191,28 +192,21 @@ def _halves(vector: Vector) -> list[str]:
     ]
 
 
+def filled(vector: Vector, numbers: Sequence[str]) -> str:
+    """The body of a function that gives an array of these: without a loop, compilers keep it in registers."""
+    lines = [f"r.l[{lane}] = {number};" for lane, number in enumerate(numbers)]
+    return "\n    ".join([f"{vector.name} r;", *lines, "return r;"])
+
+
 def _array(vector: Vector) -> list[str]:
     name, suffix, number = vector.name, vector.suffix, vector.number
-    turns = f"int i;\n    for (i = 0; i < {vector.lanes}; i++)"
+    lanes = range(vector.lanes)
+    loads = [f"((const xonnc_{number} *)p)[{lane}]" for lane in lanes]
+    stores = [f"((xonnc_{number} *)p)[{lane}] = v.l[{lane}];" for lane in lanes]
     return [
         f"typedef struct {{ {number} l[{vector.lanes}]; }} {name};",
-        inline(
-            name,
-            f"xonnc_load_{suffix}",
-            "xonnc_bytes p",
-            f"{name} v;\n    {turns} v.l[i] = ((const xonnc_{number} *)p)[i];\n    return v;",
-        ),
-        inline(
-            "void",
-            f"xonnc_store_{suffix}",
-            f"xonnc_bytes p, {name} v",
-            f"{turns} ((xonnc_{number} *)p)[i] = v.l[i];",
-        ),
-        inline(
-            name,
-            f"xonnc_splat_{suffix}",
-            f"{number} x",
-            f"{name} v;\n    {turns} v.l[i] = x;\n    return v;",
-        ),
+        inline(name, f"xonnc_load_{suffix}", "xonnc_bytes p", filled(vector, loads)),
+        inline("void", f"xonnc_store_{suffix}", f"xonnc_bytes p, {name} v", "\n    ".join(stores)),
+        inline(name, f"xonnc_splat_{suffix}", f"{number} x", filled(vector, ["x"] * vector.lanes)),
         *(_parts_of_bytes(vector) if vector.lanes >= 4 else []),
     ]

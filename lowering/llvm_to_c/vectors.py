@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from xonnc.lowering.llvm_to_c.vector_ends import halves_of, has_halves, loading, storing
 from xonnc.lowering.llvm_to_c.vector_forms import BYTE_PRODUCTS, Form
-from xonnc.lowering.llvm_to_c.vector_types import LEAST_BYTES, Vector, declared, inline, is_native
+from xonnc.lowering.llvm_to_c.vector_types import LEAST_BYTES, Vector, declared, filled, inline, is_native
 
 PARAMETERS = "abc"
 
@@ -156,14 +156,10 @@ def _parameters(operands: Sequence[Vector]) -> str:
 def _number_by_number(
     result: Vector, operands: Sequence[Vector], lane: Lane, count: int, is_array: bool = False
 ) -> str:
-    """A loop over the numbers of vectors, which are stored for it where they are not known to be arrays."""
+    """All numbers of arrays, or a loop over those of vectors that are stored for it."""
     letters = PARAMETERS[: len(operands)]
     if is_array:
-        return (
-            f"{result.name} r;\n    int i;\n"
-            f"    for (i = 0; i < {count}; i++) r.l[i] = {lane([f'{letter}.l[i]' for letter in letters])};\n"
-            "    return r;"
-        )
+        return filled(result, [lane([f"{letter}.l[{i}]" for letter in letters]) for i in range(count)])
     lines: list[str] = []
     for each, letter in zip(operands, letters, strict=True):
         lines += [
