@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -39,7 +41,13 @@ class Ready:
 
 
 class Failed(Exception):
-    """A peer ended before its time; the message is its last line."""
+    """A peer ended before its time; the message says why."""
+
+
+def reason(lines: Sequence[str]) -> str:
+    """The last line that names an error, behind which others may warn of what it left; else the last."""
+    errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception|Implemented)\b", line)]
+    return (errors or lines)[-1]
 
 
 class Worker:
@@ -108,7 +116,7 @@ class Worker:
         ended = self._process.wait()
         self._errors.seek(0)
         lines = self._errors.read().strip().splitlines() or [f"it ended with {ended} and no message"]
-        raise Failed(lines[-1][-200:])
+        raise Failed(reason(lines)[:200])
 
 
 def main() -> int:

@@ -23,7 +23,7 @@ from bench.racing.peers import ANCHOR, OURS, Peer
 from bench.racing.race import Row, rows_of
 from bench.racing.runs import Run, Task
 from bench.racing.tables import line
-from bench.racing.worker import Failed, Ready, Worker
+from bench.racing.worker import Failed, Ready, Worker, reason
 from bench.zoo.convolutional import mnist_cnn
 
 
@@ -70,6 +70,17 @@ def test_a_worker_that_fails_says_why(tmp_path: Path) -> None:
     write_feeds(feeds, {})
     with pytest.raises(Failed, match=r"model\.onnx"):
         Worker(OURS, path, feeds, 1, tmp_path)
+
+
+def test_the_reason_is_the_last_error() -> None:
+    lines = [
+        "  File x",
+        "KeyError: 'a'",
+        "tvm.error.OpNotImplemented: no LSTM",
+        "[1:2] Warning: blocks remain",
+    ]
+    assert reason(lines) == "tvm.error.OpNotImplemented: no LSTM"
+    assert reason(["x", "Killed"]) == "Killed"
 
 
 def test_a_worker_that_takes_too_long_is_ended(tmp_path: Path) -> None:
