@@ -217,7 +217,7 @@ static inline int ${prefix}_create($prefix *m, const char *path)
 #ifdef ${PREFIX}_OPEN
 
 /* Numbers above this are no sizes: as many bytes as programs have addresses on most processors. */
-#define ${PREFIX}_MOST (INT64_C(1) << 47)
+#define ${PREFIX}_MOST INT64_C($most)
 
 static inline int64_t ${prefix}_mul(int64_t a, int64_t b, int *large)
 {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
-from xonnc.formats.native.program import Port, Program
+from xonnc.formats.native.program import MOST_BYTES, Port, Program
 from xonnc.lowering.native_layout import Layout, size_of
 from xonnc.lowering.native_plan import Plan, shape_numbers
 
@@ -56,6 +56,7 @@ def _planned(plan: Plan | None, prefix: str) -> dict[str, object]:
     given = () if plan is None else shape_numbers(plan)
     made = [] if plan is None else plan.output_sizes()
     return {
+        "most": MOST_BYTES,
         "sizes": 1 if plan is None else plan.count,
         "input_sizes": max(1, len(given)),
         "output_sizes": max(1, len(made)),

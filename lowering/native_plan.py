@@ -6,13 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from xonnc.formats.native.program import Place, Program
-
-ALIGNMENT = 64
-"""Bytes; where parts of the arena begin."""
-
-MOST_BYTES = 1 << 47
-"""Of anything: as much as programs have addresses on most processors."""
+from xonnc.formats.native.program import ALIGNMENT, Place, Program
 
 
 @dataclass(frozen=True)

@@ -50,14 +50,12 @@ from xonnc.formats.native.program import (
     SessionStep,
     Setting,
     Value,
+    aligned,
 )
 from xonnc.lowering.convert_onnx_to_krnl import Reasons
 from xonnc.lowering.onnx_to_krnl.checks import check_of
 from xonnc.lowering.session_ops import SESSION_OPS, settings_of
 from xonnc.transforms.evaluation import captured, later_program_of_op
-
-ALIGNMENT = 64
-"""Bytes; a line of the cache, and the widest vector."""
 
 
 @dataclass(frozen=True)
@@ -408,10 +406,10 @@ def _plan_arena(reading: _Reading) -> None:
                 continue
             if offset + value.size <= values[other].offset:
                 break
-            offset = max(offset, _aligned(values[other].offset + values[other].size))
+            offset = max(offset, aligned(values[other].offset + values[other].size))
         value.offset = offset
         placed.append(place)
-        reading.program.arena = max(reading.program.arena, _aligned(offset + value.size))
+        reading.program.arena = max(reading.program.arena, aligned(offset + value.size))
 
 
 def _lives(reading: _Reading) -> dict[int, tuple[int, int]]:
@@ -455,7 +453,3 @@ def _blocks(lives: Mapping[int, tuple[int, int]], values: Sequence[Value]) -> li
 def _told(value: Value) -> tuple[object, ...]:
     """What is known of how large a value is."""
     return value.shape, value.open_shape, value.dtype
-
-
-def _aligned(size: int) -> int:
-    return -(-size // ALIGNMENT) * ALIGNMENT

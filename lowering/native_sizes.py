@@ -11,9 +11,7 @@ from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import element_type, numpy_dtype, static_shape
 from xonnc.errors import XonncError
-
-MOST_BYTES = 1 << 47
-"""Of one tensor: as much as programs have addresses on most processors."""
+from xonnc.formats.native.program import MOST_BYTES
 
 
 def require_sizes(module: ModuleOp) -> None:

@@ -18,6 +18,18 @@ Setting: TypeAlias = "int | Sequence[int] | None"
 """An attribute of an operator."""
 
 
+ALIGNMENT = 64
+"""Bytes; a line of the cache, and the widest vector: where things in the arena begin."""
+
+MOST_BYTES = 1 << 47
+"""Of anything: as much as programs have addresses on most processors."""
+
+
+def aligned(size: int) -> int:
+    """Bytes up to where the next thing in the arena may begin."""
+    return -(-size // ALIGNMENT) * ALIGNMENT
+
+
 class Place(Enum):
     """Where a value lies."""
 

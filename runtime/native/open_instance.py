@@ -8,14 +8,8 @@ from math import prod
 import numpy as np
 
 from xonnc.errors import XonncError
-from xonnc.formats.native.program import Held, Place, Program
+from xonnc.formats.native.program import MOST_BYTES, Held, Place, Program, aligned
 from xonnc.runtime.native.instance import Executable, Instance, aligned_empty
-
-ALIGNMENT = 64
-"""Bytes; where parts of the arena begin."""
-
-MOST_BYTES = 1 << 47
-"""Of the arena: as much as programs have addresses on most processors."""
 
 
 class OpenInstance(Instance):
@@ -86,7 +80,7 @@ class OpenInstance(Instance):
         total = 0
         for block in self.program.blocks:
             starts.append(total)
-            total += -(-max(map(self._bytes, block)) // ALIGNMENT) * ALIGNMENT
+            total += aligned(max(map(self._bytes, block)))
         if total > MOST_BYTES:
             raise XonncError(f"inputs of these sizes take {total} bytes of memory; feed smaller ones")
         if total > self._arena.size:
