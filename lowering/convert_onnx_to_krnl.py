@@ -35,6 +35,7 @@ from xonnc.dialects.onnx.ops.math import ExpandOp
 from xonnc.dialects.onnx.ops.quantization import QuantizeLinearOp
 from xonnc.dialects.onnx.ops.tensor import ReshapeOp, SliceOp
 from xonnc.dialects.onnx.types import NONE, is_ranked, static_shape
+from xonnc.lowering.found_sizes import LATER
 from xonnc.lowering.onnx_to_krnl import (
     activations,
     along_axis,
@@ -211,7 +212,8 @@ def lower_module(
     reasons: Reasons = {}
     to = Lowering(target, pool, _in_rows, packings or Packings(), not unsafe)
     for function in [each for each in module.ops if isinstance(each, FuncOp) and each.body.blocks]:
-        to.open_sizes = OpenSizes(function) if is_open and _computing(function.body.block) else None
+        has_open = is_open or function.sym_name.data == LATER
+        to.open_sizes = OpenSizes(function) if has_open and _computing(function.body.block) else None
         if to.open_sizes is not None:
             if not to.open_sizes.require_equal():
                 return {function: "sizes are equal only if inputs hold certain numbers"}

@@ -52,6 +52,8 @@ def _done_by_session(operator: str) -> str:
     match operator:
         case "Keep":
             return "the number of elements is for the run to find, and its result is cut"
+        case "Later":
+            return "what follows from a number of elements that the run finds is run"
         case "Seed":
             return "draws other numbers in each run (a seed would say which), which are seeded"
         case _:

@@ -20,9 +20,10 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
-from xonnc.dialects.krnl.memory import CallOp, GlobalOp, KeepOp, SeedOp
+from xonnc.dialects.krnl.memory import CallOp, GlobalOp, KeepOp, LaterOp, SeedOp
 from xonnc.dialects.krnl.sizes import RequireOp, ShapedOp
 from xonnc.dialects.krnl.types import is_buffer
 from xonnc.dialects.onnx.elements import elements_array
@@ -202,6 +203,9 @@ def _read(op: Operation, reading: _Reading) -> None:
         case KeepOp():
             reading.end_row()
             _read_keep(op, reading)
+        case LaterOp():
+            reading.end_row()
+            _read_later(op, reading)
         case SeedOp():
             reading.end_row()
             made = reading.value(op.result, _value(Place.ARENA, op.result.type))
@@ -348,6 +352,21 @@ def _read_keep(op: KeepOp, reading: _Reading) -> None:
     settings: dict[str, Setting] = {"axis": op.axis.value.data}
     reading.program.steps.append(SessionStep("Keep", node_name(op) or "", settings, reads, [made]))
     reading.touched.append(reads)
+
+
+def _read_later(op: LaterOp, reading: _Reading) -> None:
+    """A function that is called with what has been found."""
+    function = SymbolTable.lookup_symbol(op, op.callee)
+    assert isinstance(function, FuncOp)
+    body = _read_body(function.body.block, function, reading)
+    reads = [reading.places[value] for value in op.inputs]
+    writes: list[int] = []
+    for result in op.outputs:
+        value = _value(Place.ARENA, result.type)
+        value.place = Place.HELD if value.shape is None else Place.ARENA
+        writes.append(reading.value(result, value))
+    reading.program.steps.append(SessionStep("Later", node_name(op) or "", {}, reads, writes, [body]))
+    reading.touched.append([*reads, *writes])
 
 
 def _read_body(block: Block, op: Operation, outside: _Reading) -> Body:

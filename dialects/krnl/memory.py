@@ -410,6 +410,28 @@ class KeepOp(IRDLOperation):
 
 
 @irdl_op_definition
+class LaterOp(IRDLOperation):
+    """
+    A function that the session calls when the sizes of what it is given are known.
+
+    ```mlir
+    %y = "krnl.later"(%x) {callee = @found} : (tensor<?x3xi64>) -> tensor<?xf32>
+    ```
+    """
+
+    name = "krnl.later"
+
+    inputs = var_operand_def()
+    callee = prop_def(SymbolRefAttr)
+    outputs = var_result_def()
+
+    def __init__(self, callee: str, inputs: Sequence[SSAValue], types: Sequence[Attribute]):
+        super().__init__(
+            operands=[inputs], properties={"callee": SymbolRefAttr(callee)}, result_types=[types]
+        )
+
+
+@irdl_op_definition
 class SeedOp(IRDLOperation):
     """
     A number that is another one in each run.

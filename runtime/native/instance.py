@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from ctypes import addressof, c_char
 from dataclasses import dataclass
 from time import perf_counter
@@ -44,7 +44,8 @@ class Executable:
 class Instance:
     """An executable with memory to run in; one run at a time."""
 
-    def __init__(self, executable: Executable) -> None:
+    def __init__(self, executable: Executable, make: Callable[[Executable], Instance] | None = None) -> None:
+        """`make` makes the instances of what the session runs inside of steps."""
         self.executable = executable
         program = executable.program
         self.program = program
@@ -80,7 +81,7 @@ class Instance:
         for number, step in enumerate(program.steps):
             if isinstance(step, SessionStep):
                 self.bodies[number] = [
-                    Instance(Executable(body.program, executable.entries, executable.owner))
+                    (make or Instance)(Executable(body.program, executable.entries, executable.owner))
                     for body in step.bodies
                 ]
         for place, value in enumerate(program.values):

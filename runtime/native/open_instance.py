@@ -15,8 +15,8 @@ from xonnc.runtime.native.instance import Executable, Instance, aligned_empty
 class OpenInstance(Instance):
     """An executable for any sizes; what follows from sizes is computed when they are others than before."""
 
-    def __init__(self, executable: Executable) -> None:
-        super().__init__(executable)
+    def __init__(self, executable: Executable, make: Callable[[Executable], Instance] | None = None) -> None:
+        super().__init__(executable, make)
         program = self.program
         self._sizes = [place for place, value in enumerate(program.values) if value.place is Place.SIZE]
         self._dims = [

@@ -47,7 +47,7 @@ _Key = tuple[tuple[tuple[str, tuple[int, ...]], ...], tuple[tuple[str, bytes], .
 
 
 def _instance_of(executable: Executable) -> Instance:
-    return (OpenInstance if executable.program.is_open else Instance)(executable)
+    return (OpenInstance if executable.program.is_open else Instance)(executable, _instance_of)
 
 
 class _Unfit(Instance):

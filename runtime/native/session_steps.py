@@ -223,6 +223,11 @@ def _keep(call: _Call) -> Sequence[Held]:
     return [found[part].copy()]
 
 
+def _later(call: _Call) -> Sequence[Held]:
+    """What a function makes of what has been found."""
+    return call.runners[0](list(call.held))
+
+
 def _seed(call: _Call) -> Sequence[Held]:
     """A number to draw others from."""
     return [np.array([randbits(32)], np.int64)]
@@ -232,6 +237,7 @@ STEPS: Mapping[str, Callable[[_Call], Sequence[Held]]] = {
     "ConcatFromSequence": _concat,
     "If": _if,
     "Keep": _keep,
+    "Later": _later,
     "Loop": _loop,
     "Optional": _optional,
     "OptionalGetElement": _element,

@@ -28,7 +28,8 @@ from xonnc.formats.native.description import can_describe
 from xonnc.formats.native.program import NativeStep, Program
 from xonnc.formats.native.saved import read_saved
 from xonnc.formats.native.stored import Stored
-from xonnc.lowering.convert_onnx_to_krnl import has_kernel, has_open_sizes, lower_module
+from xonnc.lowering.convert_onnx_to_krnl import Reasons, has_kernel, has_open_sizes, lower_module
+from xonnc.lowering.found_sizes import LATER, cut_behind_found, finds_sizes
 from xonnc.lowering.krnl_to_llvm.text import llvm_module, llvm_text
 from xonnc.lowering.native_profile import one_by_one
 from xonnc.lowering.native_program import Steps, read_program
@@ -264,8 +265,31 @@ def lowered(
             opened, processor, pool, packings, unsafe=unsafe, is_open=True
         ):
             module, reasons = opened, {}
+        elif (found := _lowered_in_two(module, processor, pool, packings, unsafe)) is not None:
+            module, reasons = found
         else:
             reasons = lower_module(module, processor, pool, packings, unsafe=unsafe)
     watch("krnl", module)
     program, steps = read_program(module, reasons)
-    return program, steps, [op for op in module.ops if isinstance(op, FuncOp)][1:]
+    kernels = [op for op in module.ops if isinstance(op, FuncOp) and op.sym_name.data != LATER]
+    return program, steps, kernels[1:]
+
+
+def _lowered_in_two(
+    module: ModuleOp, processor: CpuTarget, pool: DisposablePool, packings: Packings | None, unsafe: bool
+) -> tuple[ModuleOp, Reasons] | None:
+    """A copy in which what follows from sizes that a run finds has kernels for any sizes, where there are."""
+    left: set[int] = set()
+    while finds_sizes(module):
+        copy = module.clone()
+        cut = cut_behind_found(copy, left)
+        if cut is None:
+            return None
+        reasons = lower_module(copy, processor, pool, packings, unsafe=unsafe)
+        stayed = [op for op in reasons if op is cut.function or cut.function.is_ancestor(op)]
+        if not stayed:
+            return copy, reasons
+        if any(op not in cut.numbers for op in stayed):
+            return None
+        left.update(cut.numbers[op] for op in stayed)
+    return None

@@ -50,3 +50,10 @@ func.func @drawn() -> memref<1xi64> {
   %s = "krnl.seed"() : () -> memref<1xi64>
   return %s : memref<1xi64>
 }
+
+// CHECK-LABEL: @called
+func.func @called(%x: tensor<?x3xi64>) -> tensor<?xf32> {
+  // CHECK-NEXT: "krnl.later"(%{{.*}}) <{callee = @found}> : (tensor<?x3xi64>) -> tensor<?xf32>
+  %y = "krnl.later"(%x) <{callee = @found}> : (tensor<?x3xi64>) -> tensor<?xf32>
+  return %y : tensor<?xf32>
+}

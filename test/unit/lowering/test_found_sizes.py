@@ -1,0 +1,148 @@
+"""What follows from a number of elements that a run finds has kernels for any such number."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import onnx.parser
+import pytest
+
+from xonnc.artifacts import compile_artifact
+from xonnc.errors import RefusalError
+from xonnc.native import compile_native, load_native
+from xonnc.runtime.native.session import Session
+
+Array = npt.NDArray[np.generic]
+
+RANDOM = np.random.default_rng(89)
+HEAD = '<ir_version: 10, opset_import: ["" : 21]>\n'
+
+
+class Reference(Protocol):
+    """The reference evaluator, which has no types."""
+
+    def run(self, output_names: None, feed_inputs: Mapping[str, object]) -> Sequence[object]: ...
+
+
+DETECTION = """
+m (float[1,9,4] boxes, float[1,2,9] scores, float[9,6] features, float[1] least) => (best, kinds, shares) {
+  most = Constant<value = int64[1] {3}>()
+  overlap = Constant<value = float[1] {0.5}>()
+  chosen = NonMaxSuppression(boxes, scores, most, overlap, least)
+  one = Constant<value = int64[1] {1}>()
+  two = Constant<value = int64[1] {2}>()
+  three = Constant<value = int64[1] {3}>()
+  column = Slice(chosen, two, three, one)
+  places = Squeeze(column, one)
+  middle = Slice(chosen, one, two, one)
+  kinds = Cast<to = 1>(middle)
+  picked = Gather<axis = 0>(features, places)
+  half = Constant<value = float {0.5}>()
+  less = Mul(picked, half)
+  shares = Softmax<axis = -1>(less)
+  best = ReduceMax<keepdims = 0>(less, one)
+}
+"""
+
+
+def feeds(least: float) -> dict[str, Array]:
+    corners = RANDOM.integers(0, 9, (1, 9, 2)).astype(np.float32)
+    sizes = RANDOM.integers(1, 9, (1, 9, 2)).astype(np.float32)
+    return {
+        "boxes": np.concatenate([corners, corners + sizes], 2),
+        "scores": RANDOM.random((1, 2, 9)).astype(np.float32),
+        "features": RANDOM.normal(size=(9, 6)).astype(np.float32),
+        "least": np.array([least], np.float32),
+    }
+
+
+def compare(session: Session, model: onnx.ModelProto, given: Mapping[str, Array]) -> None:
+    reference: Reference = import_module("onnx.reference").ReferenceEvaluator(model)
+    for one, other in zip(session.run(None, given), reference.run(None, given), strict=True):
+        numbers = np.asarray(one, np.float64), np.asarray(other, np.float64)
+        assert numbers[0].shape == numbers[1].shape
+        np.testing.assert_allclose(*numbers, rtol=1e-5, atol=1e-6)
+
+
+def compared(text: str, threads: int = 1) -> Session:
+    """Finds many, few, others and none."""
+    model = onnx.parser.parse_model(HEAD + text)
+    session = compile_native(model, threads=threads)
+    for least in (0.0, 0.9, 0.2, 2.0, 0.5):
+        compare(session, model, feeds(least))
+    return session
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_detections_are_made_of_kernels_to_the_end(threads: int):
+    session = compared(DETECTION, threads)
+    assert session.host_calls() == []
+    assert session.compiled == 1
+    assert [line.what for line in session.report() if line.where == "session"] == ["Keep", "Later"]
+
+
+BROADCAST = """
+m (float[1,9,4] boxes, float[1,2,9] scores, float[9,6] features, float[1] least) => (z, top) {
+  most = Constant<value = int64[1] {2}>()
+  overlap = Constant<value = float[1] {0.5}>()
+  chosen = NonMaxSuppression(boxes, scores, most, overlap, least)
+  one = Constant<value = int64[1] {1}>()
+  high = Greater(scores, least)
+  found = NonZero(high)
+  first = Cast<to = 1>(chosen)
+  top = Exp(first)
+  rows = Transpose<perm = [1, 0]>(found)
+  second = Cast<to = 1>(rows)
+  x = ReduceSum<keepdims = 0>(first, one)
+  y = ReduceSum<keepdims = 1>(second, one)
+  sums = Add(x, y)
+  z = Neg(sums)
+}
+"""
+
+
+def test_sums_of_two_sizes_that_are_found():
+    # One of both may have one element and be broadcast.
+    session = compared(BROADCAST)
+    assert "Later" in [line.what for line in session.report()]
+    assert "Exp" not in session.host_calls()
+
+
+def test_strings_stay_with_the_reference():
+    text = DETECTION.replace("=> (best, kinds, shares)", "=> (best, kinds, shares, words)")
+    text = text.replace(
+        "kinds = Cast<to = 1>(middle)", "kinds = Cast<to = 1>(middle)\n words = Cast<to = 8>(places)"
+    )
+    model = onnx.parser.parse_model(HEAD + text)
+    session = compile_native(model)
+    given = feeds(0.1)
+    best, _, _, words = session.run(None, given)
+    assert [int(word) for word in np.asarray(words).tolist()] != []
+    assert len(np.asarray(words)) == len(np.asarray(best))
+    assert session.host_calls() == ["Cast"]
+
+
+def test_what_is_saved_finds_other_sizes_too(tmp_path: Path):
+    model = onnx.parser.parse_model(HEAD + DETECTION)
+    compile_native(model).save(tmp_path)
+    loaded = load_native(tmp_path)
+    for least in (0.1, 3.0, 0.6):
+        compare(loaded, model, feeds(least))
+
+
+def test_what_is_cached_finds_other_sizes_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("XONNC_CACHE", str(tmp_path))
+    for _ in range(2):
+        compared(DETECTION)
+    assert any(tmp_path.iterdir())
+
+
+def test_without_python_it_is_refused(tmp_path: Path):
+    said = "what follows from a number of elements that the run finds is run by the session"
+    with pytest.raises(RefusalError, match=said):
+        compile_artifact(onnx.parser.parse_model(HEAD + DETECTION), tmp_path / "net.c")
