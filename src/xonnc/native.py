@@ -28,6 +28,7 @@ from xonnc.formats.native.description import can_describe
 from xonnc.formats.native.program import NativeStep, Program
 from xonnc.formats.native.saved import read_saved
 from xonnc.formats.native.stored import Stored
+from xonnc.formats.onnx.wire import Marks, without_payloads
 from xonnc.lowering.convert_onnx_to_krnl import Reasons, has_kernel, has_open_sizes, lower_module
 from xonnc.lowering.found_sizes import LATER, cut_behind_found, finds_sizes
 from xonnc.lowering.krnl_to_llvm.text import llvm_module, llvm_text
@@ -183,8 +184,17 @@ def _state(model: str | Path | onnx.ModelProto) -> tuple[int, int] | None:
 
 
 def _is_scattered(content: bytes | mmap) -> bool:
-    """Whether a model may have constants in other files, by their location (TensorProto.external_data)."""
-    return content.find(b"location") >= 0
+    """
+    Whether a model may have constants in other files, by their location (TensorProto.external_data).
+
+    So has one that is no model: the compiler says what is wrong.
+    """
+    with memoryview(content) as view:
+        try:
+            # Payloads are most of a model, and hold no locations.
+            return b"location" in without_payloads(view, Marks())
+        except XonncError:
+            return True
 
 
 def processor_of(target: str, needs_host: bool = True) -> CpuTarget:

@@ -176,6 +176,22 @@ def test_models_with_files_of_constants_are_not_kept(folder: Path, tmp_path: Pat
     assert not folder.exists()
 
 
+def test_numbers_that_read_as_a_location_are_none(folder: Path, tmp_path: Path) -> None:
+    model = model_of()
+    text = np.frombuffer(b"location" * 512, np.uint8)
+    model.graph.initializer.append(numpy_helper.from_array(text, "text"))
+    (tmp_path / "model.onnx").write_bytes(model.SerializeToString())
+    result(tmp_path / "model.onnx")
+    assert folder.exists()
+
+
+def test_files_that_are_no_models_are_told_as_without_a_cache(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "model.onnx").write_bytes(model_of().SerializeToString()[:-30])
+    with pytest.raises(XonncError, match=r"model\.onnx"):
+        result(tmp_path / "model.onnx")
+    assert not folder.exists()
+
+
 def test_the_oldest_go(tmp_path: Path) -> None:
     stored = Stored(Program(), b"x" * 900, [])
     cache = Cache(tmp_path, 2500)
