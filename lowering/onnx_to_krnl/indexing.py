@@ -16,9 +16,9 @@ from xonnc.lowering.onnx_to_krnl.checks import check_indices, index_in, turns_wh
 from xonnc.lowering.onnx_to_krnl.copies import Side, copy, loop
 from xonnc.lowering.onnx_to_krnl.elements import is_computed
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers, moves, takes_open
+from xonnc.lowering.onnx_to_krnl.lowering import OPEN, Lowering, lowers, moves, takes_open
 from xonnc.lowering.onnx_to_krnl.reductions import LARGEST, PRODUCT, SMALLEST, SUM, Reduction
-from xonnc.lowering.onnx_to_krnl.sizes import volume
+from xonnc.lowering.onnx_to_krnl.sizes import are_known, is_known, known, volume
 
 WRITES = {"add": SUM, "max": LARGEST, "min": SMALLEST, "mul": PRODUCT}
 """How what is written is brought together with what is there."""
@@ -26,7 +26,7 @@ WRITES = {"add": SUM, "max": LARGEST, "min": SMALLEST, "mul": PRODUCT}
 EMPTY = "an operand is empty"
 
 
-takes_open(tensor.GatherOp, tensor.GatherElementsOp)
+takes_open(tensor.GatherOp, tensor.GatherElementsOp, tensor.GatherNDOp, tensor.ScatterNDOp)
 
 
 @moves(tensor.GatherOp)
@@ -79,12 +79,14 @@ def gather_elements(op: tensor.GatherElementsOp, to: Lowering) -> str | None:
 @moves(tensor.GatherNDOp)
 def gather_nd(op: tensor.GatherNDOp, to: Lowering) -> str | None:
     """What lies where each row of indices says, for each place of the first `batch_dims` axes."""
-    shape, rows = to.shape(op.data), to.shape(op.indices)
+    shape, rows = to.sizes(op.data), to.sizes(op.indices)
     if 0 in shape or 0 in rows:
         return EMPTY
     batch, depth = op.batch_dims.value.data, rows[-1]
-    batches, count = prod(shape[:batch]), prod(rows[batch:-1])
-    sizes, after = shape[batch : batch + depth], prod(shape[batch + depth :])
+    if not is_known(depth) or not are_known(shape[batch : batch + depth]):
+        return OPEN
+    batches, count = volume(shape[:batch]), volume(rows[batch:-1])
+    sizes, after = known(shape[batch : batch + depth]), volume(shape[batch + depth :])
     data, indices = to.buffer(op.data), to.buffer(op.indices)
     check_indices(op, op.indices, sizes, batch, to)
     element = to.element(op.data)
@@ -163,16 +165,19 @@ def scatter_elements(op: tensor.ScatterElementsOp | tensor.ScatterOp, to: Loweri
 @moves(tensor.ScatterNDOp)
 def scatter_nd(op: tensor.ScatterNDOp, to: Lowering) -> str | None:
     """The data with parts written where each row of indices says."""
-    shape, rows, element = to.shape(op.data), to.shape(op.indices), to.element(op.data)
-    how = _how(op)
+    whole, rows, element = to.sizes(op.data), to.sizes(op.indices), to.element(op.data)
+    how, depth = _how(op), rows[-1]
+    if not are_known(whole) or not is_known(depth):
+        return OPEN
+    shape = known(whole)
     if 0 in shape or (how != "none" and not is_computed(element)):
         return EMPTY if 0 in shape else "of a type that code does not compute with"
-    depth, count = rows[-1], prod(rows[:-1])
+    count = volume(rows[:-1])
     sizes, after = shape[:depth], prod(shape[depth:])
     data, indices, updates = (to.buffer(value) for value in (op.data, op.indices, op.updates))
     out = to.result(op.output)
     copied(data, out, prod(shape), to)
-    if not depth or not count:
+    if not depth or count == 0:
         return None
     check_indices(op, op.indices, sizes, 0, to)
     kernel = Kernel(

@@ -12,13 +12,14 @@ from xdsl.ir import Attribute, SSAValue
 from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.ops.nn import MaxRoiPoolOp
 from xonnc.dialects.onnx.ops.object_detection import RoiAlignOp, RoiAlignV10Op
-from xonnc.lowering.onnx_to_krnl.checks import check_indices, checked, index_in
+from xonnc.lowering.onnx_to_krnl.checks import check_indices, checked, index_in, turns_where
 from xonnc.lowering.onnx_to_krnl.counts import tell
 from xonnc.lowering.onnx_to_krnl.elements import wide
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.lowering import OPEN, Lowering, lowers, takes_open
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 from xonnc.lowering.onnx_to_krnl.scales import read_as
+from xonnc.lowering.onnx_to_krnl.sizes import Size, are_known, known
 
 MOST_SAMPLES = 1 << 14
 """Samples of a cell along one axis; images have no more pixels."""
@@ -45,7 +46,7 @@ class _Cells:
 class _Regions:
     """How regions lie in images; a row of them holds x1, y1, x2, y2."""
 
-    count: int
+    count: Size
     element: Attribute
     number: Attribute
     scale: float
@@ -71,17 +72,23 @@ class _Regions:
         return _Cells(start, size, samples)
 
 
+takes_open(RoiAlignOp, RoiAlignV10Op)
+
+
 @lowers(RoiAlignOp, RoiAlignV10Op)
 def roi_align(op: RoiAlignOp | RoiAlignV10Op, to: Lowering) -> str | None:
     """The mean, or the largest, of samples between the pixels of each cell of a region."""
-    shape, out = to.shape(op.X), to.shape(op.Y)
-    element = to.element(op.X)
+    shape, element = to.sizes(op.X), to.element(op.X)
+    count, *out = to.sizes(op.Y)
+    if not are_known(shape[1:]) or not are_known(out):
+        return OPEN
+    channels, rows, columns = known(out)
     regions = _Regions(
-        out[0],
+        count,
         to.element(op.rois),
         wide(element),
         float(op.spatial_scale.value.data),
-        (out[2], out[3]),
+        (rows, columns),
         op.sampling_ratio.value.data,
         isinstance(op, RoiAlignOp) and op.coordinate_transformation_mode.data == "half_pixel",
     )
@@ -90,15 +97,16 @@ def roi_align(op: RoiAlignOp | RoiAlignV10Op, to: Lowering) -> str | None:
     check_indices(op, op.batch_indices, [shape[0]], 0, to)
     if regions.samples <= 0 and to.is_checked:
         _check_samples(op, regions, buffers[1], to)
-    types = [buffer_type(to.shape(value), to.element(value)) for value in operands]
-    kernel = Kernel([buffer_type(out, element), *types])
+    types = [buffer_type(to.sizes(value), to.element(value)) for value in operands]
+    sizes = channels, rows, columns
+    kernel = Kernel([buffer_type([count, *sizes], element), *types])
     target, source, held, images = kernel.buffers
-    with kernel.loops([out[0]]) as (roi,):
+    with kernel.loops([turns_where(count, shape[0])]) as (roi,):
         image = index_in(kernel, kernel.load(images, [roi]), shape[0])
-        rows, columns = (regions.along(kernel, held, roi, axis) for axis in range(2))
-        with kernel.loops(out[1:]) as (channel, row, column):
-            plane = _Plane(kernel, source, element, (image, channel), shape[2:])
-            made = plane.pooled(rows, columns, (row, column), op.mode.data == "max")
+        cells = [regions.along(kernel, held, roi, axis) for axis in range(2)]
+        with kernel.loops(sizes) as (channel, row, column):
+            plane = _Plane(kernel, source, element, (image, channel), known(shape[2:]))
+            made = plane.pooled(cells[0], cells[1], (row, column), op.mode.data == "max")
             kernel.write(made.value, target, [roi, channel, row, column], element)
     to.call("roialign", kernel, [to.result(op.Y)], buffers)
     return None

@@ -1,4 +1,4 @@
-"""Sizes of convolutions and pools."""
+"""Sizes of convolutions, pools and regions."""
 
 from __future__ import annotations
 
@@ -58,6 +58,17 @@ def conv_transpose(node: Node) -> Sequence[Partly | None]:
         rest = extra[axis] + window - pads[axis] - pads[axis + axes] - strides[axis]
         sizes.append(None if kernel[axis] == UNKNOWN else size * Form(strides[axis]) + Form(rest))
     return [(data[0], channels, *sizes)]
+
+
+@sizes_of("RoiAlign", "RoiAlignV10")
+def roi_align(node: Node) -> Sequence[Partly | None]:
+    """An image of every region, all channels, of the size that is said; every region has an image."""
+    data, regions, images = (node.sizes(place) for place in range(3))
+    if data is None or regions is None or images is None:
+        return []
+    node.equal.append((images[0], regions[0]))
+    sizes = (Form(node.site.integer(f"output_{name}", 1)) for name in ("height", "width"))
+    return [(regions[0], data[1], *sizes)]
 
 
 def _windows(node: Node, sizes: Forms, kernel: Shape) -> list[Form | None]:

@@ -113,6 +113,54 @@ def test_sums_of_two_sizes_that_are_found():
     assert "Exp" not in session.host_calls()
 
 
+MASKED = """
+m (float[1,9,4] boxes, float[1,2,9] scores, float[9,6] features, float[1] least) => (picked, written, more) {
+  high = Greater(scores, least)
+  found = NonZero(high)
+  places = Transpose<perm = [1, 0]>(found)
+  picked = GatherND(scores, places)
+  twice = Add(picked, picked)
+  written = ScatterND(scores, places, twice)
+  one = Constant<value = int64[1] {1}>()
+  zero = Constant<value = int64[1] {0}>()
+  two = Constant<value = int64[1] {2}>()
+  column = Slice(places, one, two, one)
+  whole = Sub(column, one)
+  more = GatherND(features, whole)
+}
+"""
+
+
+def test_masks_are_read_and_written():
+    assert compared(MASKED).host_calls() == []
+
+
+REGIONS = """
+m (float[1,9,4] boxes, float[1,2,9] scores, float[9,6] features, float[1] least) => (y) {
+  most = Constant<value = int64[1] {3}>()
+  overlap = Constant<value = float[1] {0.5}>()
+  chosen = NonMaxSuppression(boxes, scores, most, overlap, least)
+  zero = Constant<value = int64[1] {0}>()
+  one = Constant<value = int64[1] {1}>()
+  two = Constant<value = int64[1] {2}>()
+  three = Constant<value = int64[1] {3}>()
+  corners = Squeeze(boxes, zero)
+  column = Slice(chosen, two, three, one)
+  places = Squeeze(column, one)
+  first = Slice(chosen, zero, one, one)
+  images = Squeeze(first, one)
+  regions = Gather<axis = 0>(corners, places)
+  shape = Constant<value = int64[4] {1, 1, 9, 6}>()
+  image = Reshape(features, shape)
+  y = RoiAlign<output_height = 2, output_width = 3, sampling_ratio = 2>(image, regions, images)
+}
+"""
+
+
+def test_regions_of_what_is_chosen():
+    assert compared(REGIONS).host_calls() == []
+
+
 def test_strings_stay_with_the_reference():
     text = DETECTION.replace("=> (best, kinds, shares)", "=> (best, kinds, shares, words)")
     text = text.replace(

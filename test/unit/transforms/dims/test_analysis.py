@@ -119,6 +119,9 @@ MODELS = {
         y = Gather<axis = -1>(x, i)  z = GatherElements<axis = 1>(x, j)  w = GatherND(x, k)
         depth = Constant<value = int64[1] {3}>()  v = Constant<value_floats = [0.0, 1.0]>()
         d = Squeeze(depth)  o = OneHot(i, d, v) }""",
+    "regions": """(float[N, C, H, W] x, float[K, 4] r, int64[K] i) => (float[A, B, D, E] y) {
+        y = RoiAlign<output_height = 2, output_width = 3>(x, r, i)
+        z = Transpose<perm = [1, 0, 2, 3]>(y) }""",
     "blocks": """(float[N, 4, H, W] x) => (float[A, 1, B, C] d, float[D, 4, E, F] s) {
         d = DepthToSpace<blocksize = 2>(x)  s = SpaceToDepth<blocksize = 2>(d) }""",
     "branches": """(bool c, float[N, S] x) => (float[A, B] y) {
