@@ -29,7 +29,7 @@ from xonnc.dialects.krnl.memory import (
     StoreOp,
     TransposeOp,
 )
-from xonnc.dialects.krnl.sizes import RequireOp, ShapedOp
+from xonnc.dialects.krnl.sizes import PartOp, RequireOp, ShapedOp
 from xonnc.dialects.krnl.tiles import ConvOp, GemmOp
 from xonnc.dialects.krnl.types import LoopType
 
@@ -55,6 +55,7 @@ KRNL = Dialect(
         MemcpyOp,
         MemsetOp,
         ParallelOp,
+        PartOp,
         PermuteOp,
         RemainderOp,
         RequireOp,

@@ -49,6 +49,38 @@ class ShapedOp(IRDLOperation):
 
 
 @irdl_op_definition
+class PartOp(IRDLOperation):
+    """
+    What lies at a place of the first axis of a buffer; one size for each `?` of the result.
+
+    ```mlir
+    %p = "krnl.part"(%m, %i, %n) : (memref<?x?x64xf32>, index, index) -> memref<?x64xf32>
+    ```
+    """
+
+    name = "krnl.part"
+
+    source = operand_def(MemRefType)
+    place = operand_def(IndexType)
+    sizes = var_operand_def(IndexType)
+    result = result_def(MemRefType)
+
+    traits = traits_def(NoMemoryEffect())
+
+    def verify_(self) -> None:
+        """The source's axes but the first, its element, as many sizes as the result leaves open."""
+        if shape_of(self.result) != shape_of(self.source)[1:]:
+            raise VerifyException(f"krnl.part: {self.result.type} is no part of {self.source.type}")
+        if len(self.sizes) != shape_of(self.result).count(DYNAMIC_INDEX):
+            raise VerifyException(
+                f"krnl.part: {self.result.type} leaves {shape_of(self.result).count(DYNAMIC_INDEX)} sizes "
+                f"open, found {len(self.sizes)}"
+            )
+        if element_of(self.source) != element_of(self.result):
+            raise VerifyException("krnl.part: element type of the result matches that of the source")
+
+
+@irdl_op_definition
 class RequireOp(IRDLOperation):
     """
     Two sizes that are equal, or the inputs of a run do not fit; `what` has the size that was found.

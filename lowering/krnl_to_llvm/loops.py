@@ -18,7 +18,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xonnc.dialects.krnl.byte_tiles import ByteConvOp, StoredOp
 from xonnc.dialects.krnl.loops import DefineLoopsOp, IterateOp, YieldOp
 from xonnc.dialects.krnl.memory import LoadOp, StoreOp, TransposeOp, element_of, shape_of
-from xonnc.dialects.krnl.sizes import ShapedOp
+from xonnc.dialects.krnl.sizes import PartOp, ShapedOp
 from xonnc.dialects.krnl.tiles import ConvOp, GemmOp
 from xonnc.dialects.krnl.types import is_buffer, is_integer
 from xonnc.lowering.krnl_to_llvm import numbers
@@ -77,8 +77,8 @@ class BodyEmitter:
                     emit_byte_conv(self.to, op, self._buffers(op), self._turns_of(op), self._rest_of(op))
                 case TransposeOp():
                     self.transpose(op)
-                case ShapedOp():
-                    self.shaped(op)
+                case ShapedOp() | PartOp():
+                    self.view(op)
                 case DefineLoopsOp():
                     pass
                 case _ if len(op.results) == 1:
@@ -86,9 +86,15 @@ class BodyEmitter:
                 case _:
                     pass
 
-    def shaped(self, op: ShapedOp) -> None:
-        """The same place; its strides from the sizes of the run."""
-        self.values[op.result] = self.values[op.source]
+    def view(self, op: ShapedOp | PartOp) -> None:
+        """Where a buffer, or a part of it, begins; its strides from the sizes of the run."""
+        pointer = self.values[op.source]
+        if isinstance(op, PartOp):
+            apart = (self._strides.get(op.source) or strides_of(op.source))[0]
+            assert apart is not None
+            place = self.to.scaled(self.values[op.place], apart)
+            pointer = self.to.address(pointer, place, element_of(op.source))
+        self.values[op.result] = pointer
         sizes = iter([self.values[size] for size in reversed(op.sizes)])
         strides: list[int | SSAValue] = []
         step: int | SSAValue = 1

@@ -27,8 +27,8 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from xonnc.dialects.krnl.loops import DefineLoopsOp, IterateOp, YieldOp
 from xonnc.dialects.krnl.math import DecodeOp, EncodeOp, ToOddOp
-from xonnc.dialects.krnl.memory import LoadOp, StoreOp
-from xonnc.dialects.krnl.sizes import ShapedOp
+from xonnc.dialects.krnl.memory import LoadOp, StoreOp, element_of
+from xonnc.dialects.krnl.sizes import PartOp, ShapedOp
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.lowering.onnx_to_krnl.elements import CODED, is_nibble, is_unsigned_element, stored
 from xonnc.lowering.onnx_to_krnl.sizes import Extent, Size, is_known, volume
@@ -156,6 +156,13 @@ class Kernel:
     ) -> None:
         """Stores a number as an element."""
         self.store(self.narrowed(number, element), buffer, indices)
+
+    def part(self, buffer: SSAValue, place: SSAValue, shape: Sequence[Size]) -> SSAValue:
+        """What lies at a place of the first axis of a buffer, whose other axes are of `shape`."""
+        type_ = buffer_type(shape, element_of(buffer))
+        made = type_.type if isinstance(type_, OpenBuffer) else type_
+        sizes = [self.size(size) for size in shape if not is_known(size)]
+        return self.add(PartOp(operands=[buffer, place, sizes], result_types=[made]))
 
     def index(self, value: int) -> SSAValue:
         """A constant index."""

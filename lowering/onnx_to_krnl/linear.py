@@ -188,19 +188,34 @@ def call_gemm(
 
     `count` is how many products an `open_batch` is of.
     """
-    held = dict({"packed": UnitAttr()} if properties is None else properties)
-    for name, size in zip("mnk", sizes, strict=True):
-        held[name] = IntegerAttr(size if is_known(size) else DYNAMIC_INDEX, i64)
-    held["tile"] = DenseArrayBase.from_list(i64, list(tile))
     types = [buffer.type for buffer in (output, *buffers)]
     kernel = Kernel([each for each in types if is_buffer(each)])
-    c, a, b, *bias = kernel.buffers
+    held = {"packed": UnitAttr()} if properties is None else properties
     open_sizes = [kernel.size(size) for size in sizes if not is_known(size)]
     if "open_batch" in held:
         open_sizes.append(kernel.size(count))
-    product = GemmOp(operands=[c, a, b, bias, kernel.take_turns(), open_sizes], properties=held)
-    kernel.block.add_op(product)
+    product = add_gemm(kernel, kernel.buffers, sizes, tile, held, open_sizes, kernel.take_turns())
     to.call("gemm", kernel, [output], buffers, count if "open_batch" in held else product.turns)
+
+
+def add_gemm(
+    kernel: Kernel,
+    buffers: Sequence[SSAValue],
+    sizes: tuple[Size, Size, Size],
+    tile: tuple[int, int],
+    properties: Mapping[str, Attribute],
+    open_sizes: Sequence[SSAValue],
+    turns: Sequence[SSAValue] = (),
+) -> GemmOp:
+    """A `krnl.gemm` of C, A, B and perhaps a bias: all of it, or a range of turns."""
+    held = dict(properties)
+    for name, size in zip("mnk", sizes, strict=True):
+        held[name] = IntegerAttr(size if is_known(size) else DYNAMIC_INDEX, i64)
+    held["tile"] = DenseArrayBase.from_list(i64, list(tile))
+    c, a, b, *bias = buffers
+    product = GemmOp(operands=[c, a, b, bias, turns, open_sizes], properties=held)
+    kernel.block.add_op(product)
+    return product
 
 
 def plain_product(

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
-from xdsl.dialects import memref
-from xdsl.dialects.builtin import f32
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import UnitAttr, f32
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.krnl.types import is_buffer
 from xonnc.dialects.onnx.ops.rnn import LSTMOp
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.onnx_to_krnl.copies import Side, copy, fill, loop
+from xonnc.lowering.onnx_to_krnl.copies import Along, Side, copy, fill, loop, plain
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.linear import call_gemm, gemm_tile, pack_columns
+from xonnc.lowering.onnx_to_krnl.linear import add_gemm, call_gemm, gemm_tile, pack_columns
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
+from xonnc.lowering.onnx_to_krnl.sizes import Size, is_known, volume
+from xonnc.rewriting.patterns import Array
 
 MOST_STEPS = 512
-"""Steps that are written out one after the other."""
+"""Steps that are written out one after the other; more are a loop in one kernel, for one thread."""
 
 GATES = ("Sigmoid", "Tanh", "Tanh")
 
@@ -38,30 +38,47 @@ def is_tiled(op: LSTMOp, to: Lowering) -> bool:
         and not op.layout.value.data
         and all(value.type == NONE for value in absent)
         and all(to.constant(value) is not None for value in known)
-        and to.shape(op.X)[0] <= MOST_STEPS
+        and is_known(to.sizes(op.X)[2])
     )
 
 
 def tiled_lstm(op: LSTMOp, to: Lowering) -> None:
     """Sums of the inputs of all steps at once; then for each step those of the state, and the cell."""
-    steps, batch, inputs = to.shape(op.X)
-    weights, recurrence = to.constant(op.W), to.constant(op.R)
-    assert weights is not None
+    recurrence = to.constant(op.R)
     assert recurrence is not None
-    rows, hidden = recurrence.shape[1:]
-    bias = None if op.B.type == NONE else to.constant(op.B)
+    projected = _projected(op, to)
+    steps, batch, _ = to.sizes(op.X)
+    if is_known(steps) and is_known(batch) and steps <= MOST_STEPS:
+        _step_by_step(op, projected, recurrence[0], (steps, batch), to)
+    else:
+        _in_a_loop(op, projected, recurrence[0], (steps, batch), to)
+
+
+def _projected(op: LSTMOp, to: Lowering) -> SSAValue:
+    """The inputs of all steps times the weights, with both biases."""
+    steps, batch, inputs = to.sizes(op.X)
+    weights, bias = to.constant(op.W), None if op.B.type == NONE else to.constant(op.B)
+    assert weights is not None
+    rows = weights.shape[1]
     # Both biases are added to the same sums.
     numbers = [] if bias is None else [to.packed(bias.reshape(2, rows).sum(axis=0, dtype=np.float32))]
     sizes = steps * batch, rows, inputs
     tile = gemm_tile(to, f32, sizes)
-    projected = to.allocate([steps, batch, rows], f32)
-    packed = pack_columns(weights[0].T, tile[1], to)
-    call_gemm(projected, [to.buffer(op.X), packed, *numbers], sizes, tile, to)
+    made = to.allocate([steps, batch, rows], f32)
+    call_gemm(made, [to.buffer(op.X), pack_columns(weights[0].T, tile[1], to), *numbers], sizes, tile, to)
+    return made
+
+
+def _step_by_step(
+    op: LSTMOp, projected: SSAValue, recurrence: Array, counts: tuple[int, int], to: Lowering
+) -> None:
+    """Calls of kernels for each step, so that threads share out each product."""
+    (steps, batch), (rows, hidden) = counts, recurrence.shape
     every, sums = to.allocate([steps, batch, hidden], f32), to.allocate([batch, rows], f32)
     state, cell = (_first(start, (batch, hidden), to) for start in (op.initial_h, op.initial_c))
     sizes = batch, rows, hidden
     tile = gemm_tile(to, f32, sizes)
-    packed = pack_columns(recurrence[0].T, tile[1], to)
+    packed = pack_columns(recurrence.T, tile[1], to)
     order = range(steps) if op.direction.data == "forward" else reversed(range(steps))
     for step in order:
         call_gemm(sums, [state, packed], sizes, tile, to)
@@ -77,11 +94,67 @@ def tiled_lstm(op: LSTMOp, to: Lowering) -> None:
             copy("state", shape, Side(to.result(result), shape, places), Side(held, shape, places), to)
 
 
-def _first(start: SSAValue, sizes: tuple[int, int], to: Lowering) -> SSAValue:
+def _in_a_loop(
+    op: LSTMOp, projected: SSAValue, recurrence: Array, counts: tuple[Size, Size], to: Lowering
+) -> None:
+    """
+    One kernel for all steps, in a number that only a run tells or that is large.
+
+    The state before the first step is a row of its own, ahead of those of the steps, or behind them where
+    they go back.
+    """
+    (steps, batch), (rows, hidden) = counts, recurrence.shape
+    is_back = op.direction.data == "reverse"
+    every = to.allocate([steps + 1, batch, hidden], f32)
+    _begin(every, steps if is_back else 0, steps + 1, op.initial_h, (batch, hidden), to)
+    cell = _first(op.initial_c, (batch, hidden), to)
+    sums = to.allocate([batch, rows], f32)
+    tile = gemm_tile(to, f32, (batch, rows, hidden))
+    packed = pack_columns(recurrence.T, tile[1], to)
+    shapes = [steps + 1, batch, hidden], [batch, hidden], [batch, rows], [steps, batch, rows]
+    assert is_buffer(packed.type)
+    kernel = Kernel([*(buffer_type(shape, f32) for shape in shapes), packed.type])
+    states, kept, own, before, weights = kernel.buffers
+    open_sizes = [] if is_known(batch) else [kernel.size(batch)]
+    with kernel.loops([steps]) as (turn,):
+        last = kernel.size(steps - 1)
+        step = kernel.add(arith.SubiOp(last, turn)) if is_back else turn
+        held, made = (kernel.scaled(step, 1, ahead) for ahead in ((1, 0) if is_back else (0, 1)))
+        state, following = (kernel.part(states, row, (batch, hidden)) for row in (held, made))
+        held_by = {"packed": UnitAttr()}
+        add_gemm(kernel, (own, state, weights), (batch, rows, hidden), tile, held_by, open_sizes)
+        given = kernel.part(before, step, (batch, rows))
+        _add_cell(kernel, (following, kept), (given, own), (batch, hidden))
+    to.call("lstm", kernel, [every, cell, sums], [projected, packed], 0)
+    rest = (batch, hidden)
+    for result, buffer, shape, first in (
+        (op.Y, every, (steps, *rest), 0 if is_back else 1),
+        (op.Y_h, every, (1, *rest), 0 if is_back else steps),
+        (op.Y_c, cell, (1, *rest), 0),
+    ):
+        if result.type != NONE:
+            whole = (1, *rest) if buffer is cell else (steps + 1, *rest)
+            source = Side(buffer, whole, [loop(0, offset=first), loop(1), loop(2)])
+            copy("state", shape, Side(to.result(result), shape, plain(3)), source, to)
+
+
+def _begin(
+    every: SSAValue, row: Size, rows: Size, start: SSAValue, sizes: tuple[Size, int], to: Lowering
+) -> None:
+    """Sets a row of states: as given, or 0."""
+    target = Side(every, [rows, *sizes], [Along(offset=row), loop(0), loop(1)])
+    if start.type == NONE:
+        zero = to.packed(np.zeros(1, np.float32))
+        copy("state", sizes, target, Side(zero, [1], [Along()]), to)
+    else:
+        copy("state", sizes, target, Side(to.buffer(start), sizes, plain(2)), to)
+
+
+def _first(start: SSAValue, sizes: tuple[Size, int], to: Lowering) -> SSAValue:
     """A state that steps may overwrite: as given, or 0."""
     made = to.allocate(sizes, f32)
     if start.type == NONE:
-        fill(made, sizes[0] * sizes[1], 0.0, to)
+        fill(made, volume(sizes), 0.0, to)
     else:
         places = [loop(0), loop(1)]
         copy("state", sizes, Side(made, sizes, places), Side(to.buffer(start), sizes, places), to)
@@ -99,13 +172,24 @@ def _part(buffer: SSAValue, step: int, to: Lowering) -> SSAValue:
 
 
 def _cell(
-    states: tuple[SSAValue, SSAValue], sums: Sequence[SSAValue], sizes: tuple[int, int], to: Lowering
+    states: tuple[SSAValue, SSAValue], sums: tuple[SSAValue, SSAValue], sizes: tuple[int, int], to: Lowering
 ) -> None:
     """`c = f c + i g`, `h = o tanh c`; the sums of the gates are those of the inputs and of the state."""
     batch, hidden = sizes
     of_gates = buffer_type([batch, 4 * hidden], f32)
     kernel = Kernel([buffer_type(sizes, f32)] * 2 + [of_gates] * 2)
     shown, kept, own, before = kernel.buffers
+    _add_cell(kernel, (shown, kept), (own, before), sizes)
+    to.call("cell", kernel, list(states), list(sums))
+
+
+def _add_cell(
+    kernel: Kernel,
+    states: tuple[SSAValue, SSAValue],
+    sums: tuple[SSAValue, SSAValue],
+    sizes: tuple[Size, int],
+) -> None:
+    (shown, kept), (own, before), hidden = states, sums, sizes[1]
     with kernel.loops(sizes) as (image, place):
 
         def gate(number: int) -> Scalar:
@@ -116,7 +200,6 @@ def _cell(
         made = held * Scalar(kernel, kernel.load(kept, [image, place])) + taken * gate(3).tanh()
         kernel.store(made.value, kept, [image, place])
         kernel.store((given * made.tanh()).value, shown, [image, place])
-    to.call("cell", kernel, list(states), list(sums))
 
 
 def _sigmoid(x: Scalar) -> Scalar:

@@ -18,9 +18,10 @@ from xonnc.dialects.onnx.ops import rnn
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.copies import Side, copy, fill, loop, plain
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.lowering import OPEN, Lowering, lowers, takes_open
 from xonnc.lowering.onnx_to_krnl.lstm import is_tiled, tiled_lstm
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
+from xonnc.lowering.onnx_to_krnl.sizes import are_known
 from xonnc.lowering.onnx_to_krnl.sums import Factor, accumulate
 
 Recurrent = rnn.LSTMOp | rnn.GRUOp | rnn.RNNOp
@@ -61,6 +62,9 @@ class _Direction:
     clip: float | None
 
 
+takes_open(rnn.LSTMOp)
+
+
 @lowers(rnn.LSTMOp, rnn.GRUOp, rnn.RNNOp)
 def recurrent(op: Recurrent, to: Lowering) -> str | None:
     """A kernel for each direction."""
@@ -70,6 +74,8 @@ def recurrent(op: Recurrent, to: Lowering) -> str | None:
     if isinstance(op, rnn.LSTMOp) and is_tiled(op, to):
         tiled_lstm(op, to)
         return None
+    if not are_known((*to.sizes(op.X), *to.sizes(op.R))):
+        return OPEN
     shape = to.shape(op.X)
     is_batch_first = bool(op.layout.value.data)
     steps, batch = (shape[1], shape[0]) if is_batch_first else shape[:2]

@@ -59,10 +59,11 @@ def conv(op: nn.ConvOp, to: Lowering) -> str | None:
     images, (channels, *pixels), (filters, *results) = shape[0], known(shape[1:]), known(out[1:])
     window = window_of(op, weights[2:], pixels, results)
     groups = op.group.value.data
-    if groups > 1 and weights[1] > 1 and not is_known(images):
+    is_depthwise = weights[1] == 1 and groups == channels == filters and prod(window.kernel) <= MOST_PLACES
+    if groups > 1 and not is_depthwise and not is_known(images):
         return OPEN
     source = with_pads(op.X, window, 0.0, to)
-    if weights[1] == 1 and groups == channels == filters and prod(window.kernel) <= MOST_PLACES:
+    if is_depthwise:
         return _depthwise(op, source, window, to)
     count, depth = prod(results), prod(weights[1:])
     is_plain = prod(window.kernel) == 1 and set(window.strides) <= {1}

@@ -21,3 +21,10 @@ func.func @tiles(%c: memref<?x4xf32>, %b: memref<4x4xf32>, %y: memref<?x1x4x4x16
   "krnl.transpose"(%c, %b, %n, %n, %n, %n, %n) <{operandSegmentSizes = array<i32: 1, 1, 2, 2, 1>, size = 4 : i64, strides = array<i64: 4, -9223372036854775808>}> : (memref<?x4xf32>, memref<4x4xf32>, index, index, index, index, index) -> ()
   return
 }
+
+// CHECK-LABEL: @parts
+func.func @parts(%m: memref<?x?x64xf32>, %i: index, %n: index) {
+  // CHECK-NEXT: "krnl.part"(%{{.*}}, %{{.*}}, %{{.*}}) : (memref<?x?x64xf32>, index, index) -> memref<?x64xf32>
+  %p = "krnl.part"(%m, %i, %n) : (memref<?x?x64xf32>, index, index) -> memref<?x64xf32>
+  return
+}

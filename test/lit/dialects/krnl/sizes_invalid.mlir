@@ -62,3 +62,27 @@ func.func @f(%c: memref<4x4xf32>, %n: index) {
   "krnl.transpose"(%c, %c, %n, %n, %n, %n, %n) <{operandSegmentSizes = array<i32: 1, 1, 2, 2, 1>, size = 4 : i64, strides = array<i64: 4, 4>}> : (memref<4x4xf32>, memref<4x4xf32>, index, index, index, index, index) -> ()
   return
 }
+
+// -----
+
+func.func @f(%m: memref<?x?x64xf32>, %i: index) {
+  // expected-error @+1 {{krnl.part: memref<?x32xf32> is no part of memref<?x?x64xf32>}}
+  %p = "krnl.part"(%m, %i, %i) : (memref<?x?x64xf32>, index, index) -> memref<?x32xf32>
+  return
+}
+
+// -----
+
+func.func @f(%m: memref<?x?x64xf32>, %i: index) {
+  // expected-error @+1 {{krnl.part: memref<?x64xf32> leaves 1 sizes open, found 0}}
+  %p = "krnl.part"(%m, %i) : (memref<?x?x64xf32>, index) -> memref<?x64xf32>
+  return
+}
+
+// -----
+
+func.func @f(%m: memref<?x?x64xf32>, %i: index) {
+  // expected-error @+1 {{krnl.part: element type of the result matches that of the source}}
+  %p = "krnl.part"(%m, %i, %i) : (memref<?x?x64xf32>, index, index) -> memref<?x64xf64>
+  return
+}

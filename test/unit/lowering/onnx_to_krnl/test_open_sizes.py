@@ -250,6 +250,23 @@ CASES = [
         [{"x": (2, 3, 5, 7), "a": (3,), "b": (3,)}, {"x": (1, 3, 20, 1), "a": (3,), "b": (3,)}],
     ),
     (
+        "states over any number of steps",
+        ("float[S, N, 6] x, float[1, N, 5] h, float[1, N, 5] c", "float[S, 1, N, 5] y, float[1, N, 5] z"),
+        "s = Constant<value_ints = [1, 20, 6]>() t = Constant<value_ints = [1, 20, 5]>() "
+        "u = Constant<value_ints = [1, 40]>() w = ConstantOfShape<value = float[1] {0.2}>(s) "
+        "r = ConstantOfShape<value = float[1] {-0.3}>(t) b = ConstantOfShape<value = float[1] {0.1}>(u) "
+        "y, z, q = LSTM<hidden_size = 5>(x, w, r, b, , h, c)",
+        [{"x": (s, n, 6), "h": (1, n, 5), "c": (1, n, 5)} for s, n in ((4, 2), (1, 1), (9, 3))],
+    ),
+    (
+        "states over steps backwards, from nothing",
+        ("float[S, 3, 6] x", "float[S, 1, 3, 5] y, float[1, 3, 5] z, float[1, 3, 5] q"),
+        "s = Constant<value_ints = [1, 20, 6]>() t = Constant<value_ints = [1, 20, 5]>() "
+        "w = ConstantOfShape<value = float[1] {0.2}>(s) r = ConstantOfShape<value = float[1] {-0.3}>(t) "
+        'y, z, q = LSTM<hidden_size = 5, direction = "reverse">(x, w, r)',
+        [{"x": (s, 3, 6)} for s in (4, 1, 17)],
+    ),
+    (
         "images",
         ("float[N, 16, 5, 5] x", "float[N, 40] y"),
         "s = Constant<value_ints = [40, 16, 3, 3]>() "
@@ -337,6 +354,12 @@ def test_indices_beyond_an_open_axis_are_told(index: int, size: int):
     assert session.compiled == 1
     with pytest.raises(XonncError, match="pick: an index is out of range of axis 0"):
         session.run(None, {"x": x[:size], "i": np.array([0, index])})
+
+
+def test_groups_of_images_in_any_number_are_compiled_for_those_that_are_fed():
+    body = f"s = Constant<value_ints = [6, 1, 3, 3]>() {WEIGHTS} y = Conv<group = 3>(x, w)"
+    session = check(model("float[N, 3, 6, 6] x", "float[N, 6, 4, 4] y", body), [{"x": (2, 3, 6, 6)}])
+    assert session.compiled == 2
 
 
 def test_what_has_no_code_for_open_sizes_is_compiled_for_those_that_are_fed():
