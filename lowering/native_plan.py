@@ -81,11 +81,19 @@ class Plan:
         made: list[str] = []
         for port in self.program.outputs:
             value = self.program.values[port.value]
-            if value.open_shape is not None:
-                made += [f"s[{self.slots[size]}]" for size in value.open_shape]
-            else:
-                made += [str(size) for size in value.shape or ()]
+            made += self._open_sizes(port.value) or [str(size) for size in value.shape or ()]
         return made
+
+    def _open_sizes(self, place: int) -> list[str]:
+        """C of the sizes of a value; of one whose sizes are known nothing."""
+        open_shape = self.program.values[place].open_shape
+        if open_shape is not None:
+            return [f"s[{self.slots[size]}]" for size in open_shape]
+        for number, port in enumerate(self.program.inputs):
+            if port.value == place and None in (port.shape or ()):
+                first = self.first_of_input(number)
+                return [f"d[{first + axis}]" for axis in range(len(port.shape or ()))]
+        return []
 
     def _size(self, place: int, prefix: str) -> str:
         formula = self.program.values[place].formula
@@ -104,11 +112,12 @@ class Plan:
     def _bytes(self, place: int, prefix: str) -> str:
         value = self.program.values[place]
         assert value.dtype is not None
-        if value.open_shape is None:
+        sizes = self._open_sizes(place)
+        if not sizes and value.open_shape is None:
             return str(value.size)
         total = str(value.dtype.itemsize)
-        for size in value.open_shape:
-            total = f"{prefix}_mul({total}, s[{self.slots[size]}], &large)"
+        for size in sizes:
+            total = f"{prefix}_mul({total}, {size}, &large)"
         return total
 
 

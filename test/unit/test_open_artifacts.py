@@ -93,6 +93,14 @@ def images() -> onnx.ModelProto:
     )
 
 
+def inputs_given_back() -> onnx.ModelProto:
+    return text(
+        "y = Relu(x) same = Identity(other) z = Neg(other)",
+        "float[N, 3] x, float[M, 2] other",
+        "float[N, 3] y, float[M, 2] same, float[M, 2] z",
+    )
+
+
 def floats(*shape: int) -> npt.NDArray[np.float32]:
     return np.random.default_rng(len(shape)).normal(size=shape).astype(np.float32)
 
@@ -110,7 +118,7 @@ def given(feeds: Feeds) -> bytes:
 
 
 @pytest.mark.parametrize("suffix", [".so", ".o", ".c"])
-@pytest.mark.parametrize("make", [attention, images])
+@pytest.mark.parametrize("make", [attention, images, inputs_given_back])
 def test_one_file_for_all_sizes(tmp_path: Path, suffix: str, make: Callable[[], onnx.ModelProto]) -> None:
     model = make()
     session = xonnc.compile(model, cache=False)
@@ -118,6 +126,8 @@ def test_one_file_for_all_sizes(tmp_path: Path, suffix: str, make: Callable[[], 
     if make is attention:
         sizes = ((1, 4), (3, 37), (2, 1), (1, 64))
         runs = [{"x": floats(n, s, 8), "mask": floats(n, 1, 1, s)} for n, s in sizes]
+    if make is inputs_given_back:
+        runs = [{"x": floats(n, 3), "other": floats(m, 2)} for n, m in ((1, 4), (5, 1), (2, 9))]
     program = build(model, tmp_path, suffix, *(["-march=native"] if suffix == ".c" else []))
     found = subprocess.run(
         [program], cwd=tmp_path, input=b"".join(map(given, runs)), capture_output=True, check=True
