@@ -1,7 +1,7 @@
 """
 Random models as C source under the sanitizers of addresses and undefined behaviour: no report, right outputs.
 
-    python bench/sanitized.py [--count 100] [--seed 0]
+    python bench/sanitized.py [--count 100] [--seed 0] [--flag=-march=native]
 
 Models that need the reference evaluator cannot be C source and are passed over; `--count` counts the others.
 Models with open sizes are tried for those that they are fed, and for all.
@@ -13,6 +13,7 @@ import argparse
 import subprocess
 import sys
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -78,11 +79,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="random models as C source under sanitizers")
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--flag", action="append", default=[], help="what the C compiler is told too")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     seed, clean, passed, failed = arguments.seed, 0, 0, 0
     while clean + failed < arguments.count:
-        said = _tried(sample(seed))
+        said = _tried(sample(seed), arguments.flag)
         if said is None:
             passed += 1
         elif said:
@@ -95,17 +97,17 @@ def main() -> int:
     return 1 if failed else 0
 
 
-def _tried(drawn: Sample) -> str | None:
+def _tried(drawn: Sample, flags: Sequence[str]) -> str | None:
     """What is wrong, empty for nothing; `None` if the model is passed over."""
     shapes = {port: array.shape for port, array in drawn.feeds[0].items()}
-    said = _tried_for(drawn, shapes)
+    said = _tried_for(drawn, shapes, flags)
     if said == "" and any(None in (port.shape or ()) for port in compile_native(drawn.model).inputs):
         # One file for all sizes, if every operator has code for that.
-        said = _tried_for(drawn, None) or ""
+        said = _tried_for(drawn, None, flags) or ""
     return said
 
 
-def _tried_for(drawn: Sample, shapes: Shapes | None) -> str | None:
+def _tried_for(drawn: Sample, shapes: Shapes | None, flags: Sequence[str]) -> str | None:
     feeds = drawn.feeds[0]
     with TemporaryDirectory() as name:
         folder = Path(name)
@@ -120,7 +122,7 @@ def _tried_for(drawn: Sample, shapes: Shapes | None) -> str | None:
         except XonncError as error:
             return None if "reference evaluator" in str(error) else str(error)
         (folder / "main.c").write_text(MAIN)
-        command = ["cc", *OPTIONS, "main.c", "model.c", "-lm", "-o", "main"]
+        command = ["cc", *OPTIONS, *flags, "main.c", "model.c", "-lm", "-o", "main"]
         made = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if made.returncode:
             return made.stderr[:500]
