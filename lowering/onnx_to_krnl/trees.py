@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import f32, f64, i1, i32, i64
+from xdsl.dialects.builtin import f16, f32, f64, i1, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.onnx.attributes import numbers_of, texts_of, values_of
@@ -246,7 +246,8 @@ def _together(total: Scalar, weight: Scalar, how: str) -> Scalar:
 
 def _start(kernel: Kernel, plan: _Plan, out: SSAValue, row: SSAValue) -> None:
     """Where no leaf says anything, extremes are the farthest numbers, as in the reference."""
-    most = float(np.finfo(np.float32 if plan.kind == f32 else np.float64).max)
+    dtype = np.float16 if plan.element == f16 else np.float32 if plan.kind == f32 else np.float64
+    most = float(np.finfo(dtype).max)
     first = {"MIN": most, "MAX": -most}.get(plan.how, 0.0)
     with kernel.loops([plan.count]) as (column,):
         kernel.store(kernel.number(first, plan.kind), out, [row, column])

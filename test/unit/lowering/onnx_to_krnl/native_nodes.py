@@ -134,6 +134,7 @@ def check(node: Node, model: onnx.ModelProto | None = None) -> Session:
         if one.dtype.kind in "biu":
             np.testing.assert_array_equal(one, other)
         else:
-            numbers = np.asarray(one, np.float64), np.asarray(other, np.float64)
+            kind = np.complex128 if one.dtype.kind == "c" else np.float64
+            numbers = np.asarray(one, kind), np.asarray(other, kind)
             np.testing.assert_allclose(*numbers, rtol=node.rtol, atol=node.rtol / 10)
     return session
