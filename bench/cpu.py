@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -27,8 +26,8 @@ from bench.models import NETWORKS, path_of
 from bench.racing.figures import AGAIN, FIRST, GEOMETRIC_MEAN, LARGEST, geometric_mean, most_memory
 from bench.racing.page import heading, replace_section
 from bench.racing.peers import ANCHOR, OURS, PEERS
-from bench.racing.race import Row, measure, rows_of
-from bench.racing.tables import compile_table, latency_table, line, memory_table, reasons
+from bench.racing.race import Row, load, measure, rows_of
+from bench.racing.tables import compile_table, latency_table, line, loads, memory_table, paces_of, reasons
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -47,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     peers = [name for name in options.peers if PEERS[name].is_there()]
     if ANCHOR not in peers or OURS not in peers:
         parser.error(f"{ANCHOR} and {OURS} must be there")
-    print(f"{options.threads} threads, load {os.getloadavg()[0]:.1f}; ratios: median of pairs (of minima)")
+    print(f"{options.threads} threads, load {load():.1f}; ratios: median of pairs (of minima)")
     rows = [row for path in options.read for row in rows_of(json.loads(path.read_text()))]
     for row in rows:
         print(line(row))
@@ -76,24 +75,26 @@ def section(rows: Sequence[Row]) -> str:
         ("Megabytes of memory at most until then, beyond what the packages need.", memory_table(rows)),
         ("What did not run, with the last line that was said:", reasons(rows)),
     )
-    return "\n".join(f"{title}\n\n{text}\n" for title, text in parts if text)
+    tables = (f"{title}\n\n{text}\n" for title, text in parts if text)
+    return "\n".join([f"{loads(rows)}\n", *tables])
 
 
 def conclude(rows: Sequence[Row]) -> int:
     """Prints the geometric means; 1 if a promise of the issue is broken."""
     for name in PEERS:
-        paces = [row.paces[name] for row in rows if name in row.paces]
+        paces = paces_of(name, rows)
         if paces and name != ANCHOR:
             means = [
                 geometric_mean([getattr(each, kind) for each in paces]) for kind in ("median", "minimum")
             ]
-            print(f"{name}: geometric mean {means[0]:.3f} ({means[1]:.3f}) of {len(paces)} models")
+            print(f"{name}: geometric mean {means[0]:.3f} ({means[1]:.3f}) of {len(paces)} networks")
     own = {row.model: row.paces[OURS] for row in rows if OURS in row.paces}
     slow = [f"{model} {found.minimum:.2f}" for model, found in own.items() if found.minimum > LARGEST]
     if slow:
         print(f"above {LARGEST}: {', '.join(slow)}")
     failed = [row.model for row in rows if OURS in row.failures]
-    mean = geometric_mean([found.minimum for found in own.values()]) if own else float("inf")
+    minima = [found.minimum for found in paces_of(OURS, rows)]
+    mean = geometric_mean(minima) if minima else 0.0
     costly = _costly([row for row in rows if OURS in row.paces])
     for text in costly:
         print(text)

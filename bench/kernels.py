@@ -30,6 +30,7 @@ from bench.racing.page import heading, replace_section
 from bench.racing.peak import bytes_a_second, products_a_second
 from bench.racing.peers import ANCHOR, OURS
 from bench.racing.race import Row, measure
+from bench.racing.tables import loads
 
 
 @dataclass(frozen=True)
@@ -224,6 +225,7 @@ def line(found: Found) -> str:
 def table(found: Sequence[Found]) -> str:
     """The same in Markdown."""
     lines = [
+        f"{loads([each.row for each in found])}\n",
         f"| kernel | us | {ANCHOR} us | ratio (of minima) | speed | share of peak |",
         "| --- | --- | --- | --- | --- | --- |",
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -30,6 +31,10 @@ SLOW = 1.0
 """Seconds of a run from which on one is enough, if it takes ten times as long as the anchor's."""
 
 
+NO_NETWORKS = ("chain5k",)
+"""Models that no mean is of: they stress one thing a hundred times as much (spec/cpu-performance.md §3)."""
+
+
 @dataclass
 class Row:
     """What was found of one model."""
@@ -42,6 +47,13 @@ class Row:
     """The same in a second process, of those that keep what they compiled."""
     paces: dict[str, Pace] = field(default_factory=dict[str, Pace])
     failures: dict[str, str] = field(default_factory=dict[str, str])
+    load: float = 0.0
+    """The machine's load average before the model, where there is one: what others computed meanwhile."""
+
+
+def load() -> float:
+    """How many computed in the last minute, where the system tells."""
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
 
 
 def rows_of(held: Sequence[Mapping[str, Any]]) -> list[Row]:
@@ -58,6 +70,7 @@ def rows_of(held: Sequence[Mapping[str, Any]]) -> list[Row]:
             ready(row, "again"),
             {peer: Pace(**each) for peer, each in row["paces"].items()},
             row["failures"],
+            row["load"],
         )
         for row in held
     ]
@@ -71,7 +84,7 @@ def measure(
 
     With `again`, those that keep what they compiled start a second time.
     """
-    row = Row(model, size_of(path) / 1e6)
+    row = Row(model, size_of(path) / 1e6, load=load())
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         feeds = folder / "feeds.npz"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from bench.racing.figures import geometric_mean
+from bench.racing.figures import Pace, geometric_mean
 from bench.racing.peers import ANCHOR, OURS, PEERS
-from bench.racing.race import Row
+from bench.racing.race import NO_NETWORKS, Row
 
 NOTHING = "–"
 
@@ -48,12 +48,15 @@ def latency_table(rows: Sequence[Row]) -> str:
 
     means: list[str] = []
     for name in _present(rows):
-        paces = [row.paces[name] for row in rows if name in row.paces]
+        paces = paces_of(name, rows)
+        if not paces:
+            means.append(NOTHING)
+            continue
         median, minimum = (
             geometric_mean([getattr(each, kind) for each in paces]) for kind in ("median", "minimum")
         )
         means.append("" if name == ANCHOR else f"{median:.2f} ({minimum:.2f}) of {len(paces)}")
-    return f"{_table(rows, cell)}\n| geometric mean | {' | '.join(means)} |"
+    return f"{_table(rows, cell)}\n| geometric mean of networks | {' | '.join(means)} |"
 
 
 def compile_table(rows: Sequence[Row]) -> str:
@@ -77,6 +80,13 @@ def memory_table(rows: Sequence[Row]) -> str:
     return _table(rows, cell, [("file", lambda row: f"{row.megabytes:.0f}")])
 
 
+def loads(rows: Sequence[Row]) -> str:
+    """The machine's load meanwhile; the peers are part of it."""
+    found = [row.load for row in rows]
+    least, most = min(found), max(found)
+    return f"Load average of the machine meanwhile, the peers' own among it: {least:.1f} to {most:.1f}."
+
+
 def reasons(rows: Sequence[Row]) -> str:
     """Why peers do not run models, a line each."""
     return "\n".join(
@@ -85,6 +95,11 @@ def reasons(rows: Sequence[Row]) -> str:
         for row in rows
         if name in row.failures
     )
+
+
+def paces_of(name: str, rows: Sequence[Row]) -> list[Pace]:
+    """A peer's on all networks."""
+    return [row.paces[name] for row in rows if name in row.paces and row.model not in NO_NETWORKS]
 
 
 def _present(rows: Sequence[Row]) -> list[str]:

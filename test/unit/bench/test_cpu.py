@@ -103,21 +103,30 @@ def test_peers_that_are_not_installed_are_not_there() -> None:
 def test_tables_have_a_dash_and_a_reason_for_what_did_not_run() -> None:
     row = Row("lstm", 14.0, {name: Ready(2.0, 50.0) for name in (ANCHOR, OURS)}, {OURS: Ready(0.5, 9.0)})
     row.paces = {ANCHOR: pace([[0.002]], [[0.002]]), OURS: pace([[0.001]], [[0.002]])}
-    other = Row("unet", 7.0, dict(row.ready), {}, dict(row.paces))
+    other = Row("unet", 7.0, dict(row.ready), {}, dict(row.paces), load=2.25)
     other.ready["tvm"], other.paces["tvm"] = Ready(3.0, 70.0), pace([[0.004]], [[0.002]])
     row.failures = {"tvm": "no LSTM"}
     text = section([row, other])
+    assert text.startswith(
+        "Load average of the machine meanwhile, the peers' own among it: 0.0 to 2.2.\n\nLat"
+    )
     assert "| model | onnxruntime | xonnc | tvm |" in text
     assert "| lstm | 2.00 ms | 0.50 (0.50) | – |" in text
     assert "| unet | 2.00 ms | 0.50 (0.50) | 2.00 (2.00) |" in text
-    assert "| geometric mean |  | 0.50 (0.50) of 2 | 2.00 (2.00) of 1 |" in text
+    assert "| geometric mean of networks |  | 0.50 (0.50) of 2 | 2.00 (2.00) of 1 |" in text
+    chain = Row(
+        "chain5k", 0.2, dict(row.ready), {}, {ANCHOR: pace([[1.0]], [[1.0]]), OURS: pace([[0.01]], [[1.0]])}
+    )
+    assert "| geometric mean of networks |  | 0.50 (0.50) of 1 |" in section([row, chain])
     assert "| lstm | 2.00 | 2.00 (0.50) | – |" in text
     assert "| unet | 7 | 50 | 50 | 70 |" in text
     assert text.endswith("was said:\n\n* lstm, tvm: no LSTM\n")
 
 
 def test_rows_are_read_as_they_were_written() -> None:
-    row = Row("lstm", 14.0, {OURS: Ready(2.0, 50.0)}, {OURS: Ready(0.5, 9.0)}, failures={"tvm": "no LSTM"})
+    row = Row(
+        "lstm", 14.0, {OURS: Ready(2.0, 50.0)}, {OURS: Ready(0.5, 9.0)}, failures={"tvm": "no LSTM"}, load=1.5
+    )
     row.paces[OURS] = pace([[1.0]], [[2.0]])
     assert rows_of(json.loads(json.dumps([asdict(row)]))) == [row]
 
@@ -164,9 +173,9 @@ def test_kernels_are_models_and_lines_of_a_table() -> None:
     other = Found(CASES[1], Row(CASES[1].name, 1.0, failures={OURS: "differs"}), 1.0)
     assert "differs" in line_of_kernel(other)
     lines = table([found, moved, other]).splitlines()
-    assert lines[2] == f"| {case.name} | 1000.0 | 2000.0 | 0.50 (0.50) | 151 GFLOP/s | 50% |"
-    assert lines[3].endswith("| 4 GB/s | 10% |")
-    assert lines[4] == f"| {CASES[1].name} | differs |" + "  |" * 4
+    assert lines[4] == f"| {case.name} | 1000.0 | 2000.0 | 0.50 (0.50) | 151 GFLOP/s | 50% |"
+    assert lines[5].endswith("| 4 GB/s | 10% |")
+    assert lines[6] == f"| {CASES[1].name} | differs |" + "  |" * 4
 
 
 def test_peaks_are_measured_by_loops_that_run() -> None:
