@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 from xdsl.dialects.builtin import i64
@@ -21,8 +21,8 @@ from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 from xonnc.lowering.onnx_to_krnl.scales import read_as
 from xonnc.lowering.onnx_to_krnl.sizes import Size, are_known, known
 
-MOST_SAMPLES = 1 << 14
-"""Samples of a cell along one axis; images have no more pixels."""
+MOST_IMAGES, LEAST_SAMPLES = 4, 64
+"""Samples that a cell may have along an axis: so many images of them, and for small ones so many."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,11 @@ class _Regions:
     samples: int
     """Of each cell along an axis; 0 is one a pixel."""
     is_half_pixel: bool
+    most: int
+    """Samples of a cell along an axis."""
 
     def along(self, kernel: Kernel, held: SSAValue, roi: SSAValue, axis: int) -> _Cells:
-        """The cells of a region along y (0) or x (1)."""
+        """The cells of a region along y (0) or x (1); of too many samples one more than the most is told."""
         start, end = (
             read_as(kernel, held, [roi, kernel.index(place)], self.element, self.number) * self.scale
             - (0.5 if self.is_half_pixel else 0.0)
@@ -68,7 +70,7 @@ class _Regions:
         size = length / float(self.cells[axis])
         samples = Scalar(kernel, kernel.index(self.samples))
         if self.samples <= 0:
-            samples = size.ceil().between(0.0, MOST_SAMPLES + 1.0).to(INDEX)
+            samples = size.ceil().between(0.0, self.most + 1.0).to(INDEX)
         return _Cells(start, size, samples)
 
 
@@ -91,6 +93,7 @@ def roi_align(op: RoiAlignOp | RoiAlignV10Op, to: Lowering) -> str | None:
         (rows, columns),
         op.sampling_ratio.value.data,
         isinstance(op, RoiAlignOp) and op.coordinate_transformation_mode.data == "half_pixel",
+        max(LEAST_SAMPLES, MOST_IMAGES * max(known(shape[2:]))),
     )
     operands = op.X, op.rois, op.batch_indices
     buffers = [to.buffer(value) for value in operands]
@@ -104,6 +107,9 @@ def roi_align(op: RoiAlignOp | RoiAlignV10Op, to: Lowering) -> str | None:
     with kernel.loops([turns_where(count, shape[0])]) as (roi,):
         image = index_in(kernel, kernel.load(images, [roi]), shape[0])
         cells = [regions.along(kernel, held, roi, axis) for axis in range(2)]
+        # The run fails then; until it does, nothing is done for so many.
+        fits = (cells[0].samples <= regions.most) & (cells[1].samples <= regions.most)
+        cells = [replace(each, samples=fits.choose(each.samples, 0)) for each in cells]
         with kernel.loops(sizes) as (channel, row, column):
             plane = _Plane(kernel, source, element, (image, channel), known(shape[2:]))
             made = plane.pooled(cells[0], cells[1], (row, column), op.mode.data == "max")
@@ -114,8 +120,8 @@ def roi_align(op: RoiAlignOp | RoiAlignV10Op, to: Lowering) -> str | None:
 
 def _check_samples(op: RoiAlignOp | RoiAlignV10Op, regions: _Regions, rois: SSAValue, to: Lowering) -> None:
     """Has a run fail if a region is so large that its cells have too many samples."""
-    message = f"a region has {{}} samples a cell along an axis; at most {MOST_SAMPLES} are taken"
-    cell = checked(op, 0, MOST_SAMPLES, message, to)
+    message = f"a region has {{}} samples a cell along an axis; at most {regions.most} are taken"
+    cell = checked(op, 0, regions.most, message, to)
     kernel = Kernel([buffer_type([2], i64), buffer_type([regions.count, 4], regions.element)])
     out, held = kernel.buffers
     with kernel.reducing([regions.count], [kernel.number(0, i64)]) as ((roi,), carried, results):
