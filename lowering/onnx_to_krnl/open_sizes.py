@@ -31,7 +31,7 @@ class OpenSizes:
     """
 
     def __init__(self, function: FuncOp) -> None:
-        self._dims = DimAnalysis(function)
+        self._dims = DimAnalysis(function, is_thorough=True)
         self._block = function.body.block
         self._names = argument_names(function)
         self._origins: dict[int, tuple[SSAValue, int]] = {}

@@ -43,8 +43,8 @@ class DimAnalysis(Knowledge):
     is taken to be no 0, which would copy another size instead (as in the peer).
     """
 
-    def __init__(self, root: Operation) -> None:
-        super().__init__()
+    def __init__(self, root: Operation, is_thorough: bool = False) -> None:
+        super().__init__(is_thorough)
         self._functions = [op for op in root.walk() if isinstance(op, FuncOp) and op.body.blocks]
         for function in self._functions:
             for _ in range(MOST_WALKS):

@@ -31,7 +31,14 @@ class Knowledge:
     type says, and integers are sought a few ops back.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, is_thorough: bool = False) -> None:
+        """
+        If it `is_thorough`, ops whose results have known sizes are learned too, for what they ask of others.
+
+        What a type says of a size, and a rule does not, is noted as equal then: the type may follow from what
+        is done to the value, which a run can break.
+        """
+        self._is_thorough = is_thorough
         self.symbols = Symbols()
         self._sizes: dict[SSAValue, Forms] = {}
         self._elements: dict[SSAValue, Elements | None] = {}
@@ -84,6 +91,10 @@ class Knowledge:
         shape = value.type.get_shape()
         if found is None or len(found) != len(shape):
             found = (None,) * len(shape)
+        if self._is_thorough:
+            for static, size in zip(shape, found, strict=True):
+                if static != UNKNOWN and size is not None and size.number != static:
+                    self.symbols.equated.append((size, number(static)))
         made = tuple(
             number(static)
             if static != UNKNOWN
@@ -104,7 +115,7 @@ class Knowledge:
         name = op.name.removeprefix("onnx.")
         node = Node(op, self, [])
         found: Sequence[Partly | None] = ()
-        if name in SIZES and not all(is_static(result) for result in op.results):
+        if name in SIZES and (self._is_thorough or not all(is_static(result) for result in op.results)):
             found = SIZES[name](node)
         for place, result in enumerate(op.results):
             if is_ranked(result.type):

@@ -330,6 +330,18 @@ def test_products_of_other_floats():
             "differ|concat",
         ),
         (
+            ("float[2, 3] x, float[N, 3] z", "float[2, 6] y"),
+            "y = Concat<axis = 1>(x, z)",
+            {"x": (2, 3), "z": (5, 3)},
+            "",
+        ),
+        (
+            ("float[N, 3] x, float[3, 2] z", "float[6, 2] y"),
+            "t = Transpose<perm = [1, 0]>(x) y = Concat<axis = 0>(t, z)",
+            {"x": (9, 3), "z": (3, 2)},
+            "",
+        ),
+        (
             ("float[N, S] x", "float[N, S] y"),
             "m = Constant<value_floats = [1.0, 2.0, 3.0]>() n = Shape<start = 1>(x) "
             "zero = Constant<value_ints = [0]>() c = Slice(m, zero, n) y = Mul(x, c)",
