@@ -61,7 +61,7 @@ def main() -> int:
     print("\r\x1b[K", end="", file=sys.stderr)
     console = Console(width=118)
     if args.markdown:
-        print("\n".join(markdown({(row.network, str(row.configuration)): _cell(row) for row in rows})))
+        print("\n".join(markdown(cells(rows))))
     else:
         console.print(as_table(rows))
     for configuration in wanted:
@@ -84,6 +84,11 @@ def measured(name: str, configuration: Configuration) -> Row:
         report.dram_bytes,
         report.dram_bytes - report.activation_bytes + report.activation_bytes_apart,
     )
+
+
+def cells(rows: Sequence[Row]) -> dict[tuple[str, str], str]:
+    """What the table has of each network in each configuration."""
+    return {(row.network, str(row.configuration)): _cell(row) for row in rows}
 
 
 def as_table(rows: Sequence[Row]) -> Table:

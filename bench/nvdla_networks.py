@@ -99,7 +99,7 @@ def main() -> int:
                 rows.append(measured(name, configuration, args.inputs))
                 print(f"{name} on {configuration}: {_told(rows[-1])}", file=sys.stderr, flush=True)
     if args.markdown:
-        print("\n".join(markdown({(row.network, str(row.configuration)): _cell(row) for row in rows})))
+        print("\n".join(markdown(cells(rows))))
     else:
         Console(width=150).print(as_table(rows))
     taken = [row for row in rows if not row.refusal]
@@ -199,6 +199,11 @@ def _told(row: Row) -> str:
         + (f", {row.problems} problems" if row.problems else "")
         + f", {row.compile_seconds:.1f} s to compile, {row.simulate_seconds:.1f} s an input"
     )
+
+
+def cells(rows: Sequence[Row]) -> dict[tuple[str, str], str]:
+    """What the table has of each network in each configuration."""
+    return {(row.network, str(row.configuration)): _cell(row) for row in rows}
 
 
 def as_table(rows: Sequence[Row]) -> Table:

@@ -8,7 +8,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from bench import nvdla_memory, nvdla_networks
-from bench.nvdla_zoo import Configuration
+from bench.nvdla_zoo import Configuration, markdown
 
 SMALL, FULL = Configuration("nv_small", "INT8"), Configuration("nv_full", "FP16")
 
@@ -19,7 +19,7 @@ def test_accuracy():
         nvdla_networks.Row("a", SMALL, cosine=0.97, integers="equal", clear=10, same=9),
         nvdla_networks.Row("b", SMALL, cosine=0.99, integers="3 of 10 differ"),
     ]
-    assert nvdla_networks.as_markdown(rows) == [
+    assert markdown(nvdla_networks.cells(rows)) == [
         "| network | nv_full FP16 | nv_small INT8 |",
         "|---|---|---|",
         "| a | 0.99995, 9/9 | **0.97000, 9/10** |",
@@ -32,6 +32,6 @@ def test_memory():
         nvdla_memory.Row("a", FULL, 2048, 2048, 3_000_000, 4_000_000),
         nvdla_memory.Row("a", SMALL, 2048, 2000, 3_000_000, 4_000_000),
     ]
-    assert nvdla_memory.as_markdown(rows)[2:] == [
+    assert markdown(nvdla_memory.cells(rows))[2:] == [
         "| a | 2 KB; 3.0 of 4.0 MB | 2 KB (**2.4% above**); 3.0 of 4.0 MB |"
     ]
