@@ -73,7 +73,7 @@ def is_for_cpu(args: argparse.Namespace) -> bool:
     is_code = args.output is not None and args.output.suffix in SUFFIXES
     is_own_stage = args.target is None and args.stop_after in OWN_STAGES
     is_text = args.stop_after is not None and (args.target in targets or is_own_stage)
-    if not is_code and args.target not in targets:
+    if not is_code and not is_text and args.target not in targets:
         given = {
             "--no-malloc": args.no_malloc,
             "--unsafe": args.unsafe,
