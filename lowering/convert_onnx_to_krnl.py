@@ -201,16 +201,17 @@ def lower_module(
     *,
     unsafe: bool = False,
     is_open: bool = False,
+    threads: int = 1,
 ) -> Reasons:
     """
     Lowers the functions of a module, the kernels behind them; gives the ops that stay, and why.
 
     Constants that were laid out before, for other shapes of the same model, are in `packings`. `unsafe`
     leaves out what looks for indices out of range. If it `is_open`, kernels are for any sizes that the model
-    leaves open.
+    leaves open; not where several `threads` could share out more for known ones.
     """
     reasons: Reasons = {}
-    to = Lowering(target, pool, _in_rows, packings or Packings(), not unsafe)
+    to = Lowering(target, pool, _in_rows, packings or Packings(), not unsafe, threads=threads)
     for function in [each for each in module.ops if isinstance(each, FuncOp) and each.body.blocks]:
         has_open = is_open or function.sym_name.data == LATER
         to.open_sizes = OpenSizes(function) if has_open and _computing(function.body.block) else None

@@ -97,6 +97,7 @@ class Lowering:
         packings: Packings,
         is_checked: bool = True,
         open_sizes: OpenSizes | None = None,
+        threads: int = 1,
     ) -> None:
         """
         `unblock` brings images of blocks of channels, or of bytes, into rows; gives the buffer.
@@ -105,6 +106,8 @@ class Lowering:
         """
         self._unblock = unblock
         self.open_sizes = open_sizes
+        self.threads = threads
+        """How many share out the turns of kernels."""
         self.target = target
         self.is_checked = is_checked
         """Whether a run ends where a number that only it knows is out of bounds (`checks.py`)."""

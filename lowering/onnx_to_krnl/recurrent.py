@@ -71,6 +71,8 @@ def recurrent(op: Recurrent, to: Lowering) -> str | None:
     element = to.element(op.X)
     if element not in (f32, f64):
         return "not of f32 or f64"
+    if to.threads > 1 and not are_known(to.sizes(op.X)[:2]):
+        return "steps in a number that only a run tells, which threads cannot share out"
     if isinstance(op, rnn.LSTMOp) and is_tiled(op, to):
         tiled_lstm(op, to)
         return None

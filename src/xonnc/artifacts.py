@@ -28,7 +28,7 @@ from xonnc.lowering.native_header import Holding, c_header
 from xonnc.lowering.native_layout import Layout, layout_of, require_whole
 from xonnc.lowering.native_program import Steps
 from xonnc.lowering.native_sizes import require_sizes
-from xonnc.native import lowered, processor_of, require_level
+from xonnc.native import Making, lowered, processor_of, require_level
 from xonnc.runtime.native.jit import is_foreign, object_code
 from xonnc.runtime.native.linker import link
 from xonnc.signatures import Signature
@@ -106,7 +106,7 @@ def compile_artifact(
     require_sizes(module)
     write_out(module, context, lambda op: not has_kernel(op))
     watch("simplified", module)
-    program, rows, kernels = lowered(module, processor, context, watch, unsafe=unsafe)
+    program, rows, kernels = lowered(module, Making(processor, unsafe=unsafe), context, watch)
     require_whole(program, path.name)
     if no_malloc and program.is_open:
         raise XonncError(

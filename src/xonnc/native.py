@@ -218,7 +218,7 @@ def _compiled(module: ModuleOp, making: Making, packings: Packings) -> Stored:
     write_out(module, context, lambda op: not has_kernel(op))
     steering = steering_inputs(module)
     processor, threads = making.processor, making.threads
-    program, steps, kernels = lowered(module, processor, context, packings=packings, unsafe=making.unsafe)
+    program, steps, kernels = lowered(module, making, context, packings=packings)
     if making.profile:
         steps = one_by_one(program, steps)
     if not steps:
@@ -259,11 +259,10 @@ def _loaded(stored: Stored, threads: int) -> Executable:
 
 def lowered(
     module: ModuleOp,
-    processor: CpuTarget,
+    making: Making,
     context: Context,
     watch: Watcher = nobody,
     packings: Packings | None = None,
-    unsafe: bool = False,
 ) -> tuple[Program, Steps, Sequence[FuncOp]]:
     """A module as a program, the functions of its native steps, and the kernels; `watch` sees the krnl."""
     with without_cycle_collection():
@@ -271,22 +270,34 @@ def lowered(
             infer_shapes(module)
         pool = DisposablePool.of(context)
         opened = module.clone() if has_open_sizes(module) else None
-        if opened is not None and not lower_module(
-            opened, processor, pool, packings, unsafe=unsafe, is_open=True
-        ):
+        if opened is not None and not _lower(opened, making, pool, packings, is_open=True):
             module, reasons = opened, {}
-        elif (found := _lowered_in_two(module, processor, pool, packings, unsafe)) is not None:
+        elif (found := _lowered_in_two(module, making, pool, packings)) is not None:
             module, reasons = found
         else:
-            reasons = lower_module(module, processor, pool, packings, unsafe=unsafe)
+            reasons = _lower(module, making, pool, packings)
     watch("krnl", module)
     program, steps = read_program(module, reasons)
     kernels = [op for op in module.ops if isinstance(op, FuncOp) and op.sym_name.data != LATER]
     return program, steps, kernels[1:]
 
 
+def _lower(
+    module: ModuleOp, making: Making, pool: DisposablePool, packings: Packings | None, is_open: bool = False
+) -> Reasons:
+    return lower_module(
+        module,
+        making.processor,
+        pool,
+        packings,
+        unsafe=making.unsafe,
+        is_open=is_open,
+        threads=making.threads,
+    )
+
+
 def _lowered_in_two(
-    module: ModuleOp, processor: CpuTarget, pool: DisposablePool, packings: Packings | None, unsafe: bool
+    module: ModuleOp, making: Making, pool: DisposablePool, packings: Packings | None
 ) -> tuple[ModuleOp, Reasons] | None:
     """A copy in which what follows from sizes that a run finds has kernels for any sizes, where there are."""
     left: set[int] = set()
@@ -295,7 +306,7 @@ def _lowered_in_two(
         cut = cut_behind_found(copy, left)
         if cut is None:
             return None
-        reasons = lower_module(copy, processor, pool, packings, unsafe=unsafe)
+        reasons = _lower(copy, making, pool, packings)
         stayed = [op for op in reasons if op is cut.function or cut.function.is_ancestor(op)]
         if not stayed:
             return copy, reasons

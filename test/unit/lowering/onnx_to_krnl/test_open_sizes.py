@@ -297,7 +297,9 @@ CASES = [
 def test_one_program_for_all_sizes(
     name: str, ports: tuple[str, str], body: str, given: Sequence[Shapes], threads: int
 ):
-    assert is_open(check(model(*ports, body), given, threads))
+    session = check(model(*ports, body), given, threads)
+    # Threads share out the products of each step of an LSTM, if there is a known number of them.
+    assert is_open(session) == (threads == 1 or "LSTM" not in body)
 
 
 def test_products_of_other_floats():
