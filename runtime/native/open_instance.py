@@ -85,17 +85,20 @@ class OpenInstance(Instance):
             raise XonncError(f"inputs of these sizes take {total} bytes of memory; feed smaller ones")
         if total > self._arena.size:
             self._arena = aligned_empty(total)
-        for start, block in zip(starts, self.program.blocks, strict=True):
-            for place in block:
-                part = self._arena[start : start + self._bytes(place)]
-                dtype = self.program.values[place].dtype
-                assert dtype is not None
-                self._set(place, part.view(dtype).reshape(self.shape_of(place)))
+        begins = {
+            place: start for start, block in zip(starts, self.program.blocks, strict=True) for place in block
+        }
         for place, root in enumerate(self._roots):
             value = self.program.values[place]
-            if root != place and self.program.values[root].place is Place.ARENA and value.dtype is not None:
-                # Only where it lies is read of what is part of the arena.
-                self._table[place] = self._table[root] + np.uint64(self.program.shift_of(place))
+            if root not in begins or value.dtype is None:
+                continue
+            begin = begins[root] + self.program.shift_of(place)
+            if place in self._shapes or value.shape is not None:
+                part = self._arena[begin : begin + self._bytes(place)]
+                self._set(place, part.view(value.dtype).reshape(self.shape_of(place)))
+            else:
+                # Only where it begins is read of it.
+                self._table[place] = self._arena.ctypes.data + begin
 
     def _alias(self, place: int, root: int) -> None:
         super()._alias(place, root)

@@ -370,6 +370,16 @@ def test_indices_beyond_an_open_axis_are_told(index: int, size: int):
         session.run(None, {"x": x[:size], "i": np.array([0, index])})
 
 
+def test_what_a_run_finds_beside_open_sizes_is_cut_by_the_session():
+    proto = model(
+        "float[4] x, float[N] z",
+        "float[K] y, float[N] w",
+        "c = Cast<to = 9>(x) y = Compress(x, c) w = Exp(z)",
+    )
+    session = check(proto, [{"x": (4,), "z": (3,)}, {"x": (4,), "z": (70,)}])
+    assert is_open(session)
+
+
 def test_groups_of_images_in_any_number_are_compiled_for_those_that_are_fed():
     body = f"s = Constant<value_ints = [6, 1, 3, 3]>() {WEIGHTS} y = Conv<group = 3>(x, w)"
     session = check(model("float[N, 3, 6, 6] x", "float[N, 6, 4, 4] y", body), [{"x": (2, 3, 6, 6)}])
