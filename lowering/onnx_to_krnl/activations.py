@@ -99,10 +99,12 @@ def selu(op: onnx.SeluOp, at: Point) -> Made:
 
 @at_each_point(onnx.CeluOp)
 def celu(op: onnx.CeluOp, at: Point) -> Made:
-    """`X`, below 0 `alpha (e^(X / alpha) - 1)`."""
+    """`max(0, X) + min(0, alpha (e^(X / alpha) - 1))`, which with alpha 0 is no number from 0 on."""
     x, alpha = at(op.X), op.alpha.value.data
     power = at.add(math.ExpOp(over(at, x, at.number(alpha, x))))
-    return where(at, "olt", x, 0.0, times(at, plus(at, power, -1.0), alpha), x)
+    zero = at.number(0.0, x)
+    below = at.add(arith.MinimumfOp(times(at, plus(at, power, -1.0), alpha), zero))
+    return at.add(arith.AddfOp(at.add(arith.MaximumfOp(x, zero)), below))
 
 
 @at_each_point(onnx.GeluOp)

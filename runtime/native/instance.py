@@ -80,6 +80,8 @@ class Instance:
         """By step, what the session runs inside of it."""
         for number, step in enumerate(program.steps):
             if isinstance(step, SessionStep):
+                # A plain instance knows no sizes of a run.
+                assert make is not None or not any(body.program.is_open for body in step.bodies)
                 self.bodies[number] = [
                     (make or Instance)(Executable(body.program, executable.entries, executable.owner))
                     for body in step.bodies

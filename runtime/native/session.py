@@ -58,7 +58,7 @@ class _Unfit(Instance):
     """
 
     def __init__(self, executable: Executable, error: XonncError) -> None:
-        super().__init__(executable)
+        super().__init__(executable, _instance_of)
         self._error = error
 
     def run(self, feeds: Mapping[str, Held]) -> list[Held]:

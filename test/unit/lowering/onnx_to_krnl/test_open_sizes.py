@@ -380,6 +380,23 @@ def test_what_a_run_finds_beside_open_sizes_is_cut_by_the_session():
     assert is_open(session)
 
 
+def test_what_a_run_finds_behind_a_loop_that_does_not_run_has_its_size():
+    """The body says another size than is fed, so that the model runs as it is."""
+    proto = model(
+        "int32[4, W] x, int64 n, bool[2] c",
+        "int64[A, B] y",
+        "t = Constant<value = bool {1}>() k = Constant<value_ints = [2]>() "
+        "l, o = Loop(n, t, x) <body = b (int64 i, bool g, int32[4, 1] p) => (bool h, int32[4, 1] q, float r) "
+        "{ q = Add(p, p) r = Cast<to = 1>(i) h = Identity(g) }> "
+        "m = ArgMin(l) u, v = TopK<largest = 0>(m, k) w = Compress<axis = 1>(v, c) y = ReduceMean(w)",
+    )
+    x = np.array([[-20, 76], [20, -88], [-51, 28], [15, 34]], np.int32)
+    for picked, wanted in (([True, False], 1), ([False, True], 0)):
+        feeds = {"x": x, "n": np.array(0), "c": np.array(picked)}
+        (found,) = xonnc.compile(proto, cache=False).run(None, feeds)
+        assert np.asarray(found, np.int64).tolist() == [[wanted]]
+
+
 def test_groups_of_images_in_any_number_are_compiled_for_those_that_are_fed():
     body = f"s = Constant<value_ints = [6, 1, 3, 3]>() {WEIGHTS} y = Conv<group = 3>(x, w)"
     session = check(model("float[N, 3, 6, 6] x", "float[N, 6, 4, 4] y", body), [{"x": (2, 3, 6, 6)}])

@@ -10,6 +10,8 @@ import numpy.typing as npt
 import pytest
 from native_nodes import Node, check
 
+from xonnc.native import compile_native
+
 Array = npt.NDArray[np.generic]
 
 SIGNED = ("int8", "int16", "int32", "int64")
@@ -172,3 +174,13 @@ NODES: Sequence[Node] = [
 @pytest.mark.parametrize("node", NODES, ids=str)
 def test_native_nodes_give_what_the_reference_gives(node: Node):
     check(node)
+
+
+@pytest.mark.parametrize("alpha", [0.0, -0.5, 2.0])
+def test_celu_is_the_formula_of_onnx(alpha: float):
+    x = np.array([-np.inf, -2, -0.0, 0, 3.25, 200, np.inf, np.nan], np.float32)
+    node = Node("Celu", [x], {"alpha": alpha}, opset=12)
+    (found,) = compile_native(node.model()).run(None, node.feeds)
+    with np.errstate(all="ignore"):
+        below = np.minimum(0, np.float32(alpha) * (np.exp(x / np.float32(alpha)) - 1))
+        np.testing.assert_allclose(np.asarray(found, np.float32), np.maximum(x, 0) + below, rtol=1e-6)
