@@ -1,0 +1,62 @@
+"""Checkouts in which mutants are tried: the tracked files as they are, with a `src` that tests import."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+MEMORY = 12 << 30
+"""Bytes of address space that the tests of a mutant may take: a mutated size must not fill the machine."""
+
+TEST_SECONDS = 90
+"""A mutant whose test takes longer loops for ever; the slowest test takes a fifth of it."""
+
+
+class Checkout:
+    """A copy of the repository's tracked files."""
+
+    def __init__(self, repository: Path, folder: Path):
+        self.root = folder / repository.name
+        shutil.rmtree(self.root, ignore_errors=True)
+        names = subprocess.run(
+            ["git", "ls-files", "-z"], cwd=repository, check=True, capture_output=True, text=True
+        ).stdout
+        for name in names.split("\0")[:-1]:
+            target = self.root / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if (repository / name).exists() or (repository / name).is_symlink():
+                shutil.copy2(repository / name, target, follow_symlinks=False)
+        vectors = repository.parent / "shared"
+        if vectors.is_dir() and not (folder / "shared").exists():
+            (folder / "shared").symlink_to(vectors)
+
+    def run(self, *arguments: str, seconds: float, log: Path) -> int | None:
+        """Runs Python with arguments in this checkout; the exit code, or `None` if time ran out."""
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(self.root / "src"),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+        }
+        with log.open("ab") as output:
+            try:
+                return subprocess.run(
+                    [sys.executable, *arguments],
+                    cwd=self.root,
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=output,
+                    timeout=seconds,
+                    preexec_fn=_limited,
+                ).returncode
+            except subprocess.TimeoutExpired:
+                return None
+
+
+def _limited() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))

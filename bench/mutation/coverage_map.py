@@ -1,0 +1,62 @@
+"""Which tests run a line: read from the database that pytest-cov writes with `--cov-context=test`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+
+from coverage import CoverageData
+
+
+class CoverageMap:
+    """The tests of each line of each file of a checkout."""
+
+    def __init__(self, database: Path, root: Path):
+        self._data = CoverageData(str(database))
+        self._data.read()
+        self._root = root
+        self._lines: dict[str, dict[int, list[str]]] = {}
+        self._files = {self._relative(file): file for file in self._data.measured_files()}
+
+    def _relative(self, file: str) -> str:
+        """The path in the checkout: of code imported through a link of `src/xonnc`, the real one."""
+        path = Path(file).resolve()
+        return path.relative_to(self._root).as_posix() if path.is_relative_to(self._root) else file
+
+    def tests(self, path: str, line: int) -> list[str]:
+        """Node ids of the tests that run a line, the nearest to its file first."""
+        if path not in self._files:
+            return []
+        if path not in self._lines:
+            self._lines[path] = self._data.contexts_by_lineno(self._files[path])
+        contexts = self._lines[path].get(line, [])
+        return by_distance(path, {context.split("|")[0] for context in contexts if context})
+
+
+def by_distance(path: str, tests: set[str]) -> list[str]:
+    """Tests in the order in which they are tried: mirror file, its folder, then further away."""
+    return sorted(tests, key=lambda test: (distance(path, test.split("::")[0]), test))
+
+
+def distance(path: str, test_file: str) -> int:
+    """0 for the test file that mirrors a file, more for each folder that the two do not share."""
+    if test_file == mirror(path):
+        return 0
+    ours = _folders(PurePosixPath(mirror(path)).parent)
+    theirs = _folders(PurePosixPath(test_file).parent)
+    shared = 0
+    for left, right in zip(ours, theirs, strict=False):
+        if left != right:
+            break
+        shared += 1
+    return 1 + len(ours) - shared + len(theirs) - shared
+
+
+def _folders(path: PurePosixPath) -> Sequence[str]:
+    return path.parts
+
+
+def mirror(path: str) -> str:
+    """The test file that belongs to a file: `lowering/a.py` has `test/unit/lowering/test_a.py`."""
+    pure = PurePosixPath(path.removeprefix("src/xonnc/"))
+    return (PurePosixPath("test/unit") / pure.parent / f"test_{pure.name}").as_posix()

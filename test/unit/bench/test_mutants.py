@@ -1,0 +1,80 @@
+"""Mutants: which there are, that each is one change of the text, and in which order tests face them."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+
+from bench.mutants import drawn
+from bench.mutation.coverage_map import by_distance, mirror
+from bench.mutation.sites import mutants
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("a < b", ["(a <= b)"]),
+        ("a == b", ["(a != b)"]),
+        ("a < b < c", ["(a <= b < c)", "(a < b <= c)"]),
+        ("a and b", ["(a or b)"]),
+        ("not a", ["(a)"]),
+        ("a + 1", ["(a - 1)"]),
+        ("a // 2", ["(a * 2)"]),
+        ("True", ["(False)"]),
+        ("x if a else y", ["(not a)"]),
+        ("x if a is None else y", ["(a is not None)"]),
+        ("f(a)", []),
+        ("a | b", []),
+        ("'a' + b", []),
+        ("f'{a + b}'", []),
+    ],
+)
+def test_of_an_expression(source: str, expected: list[str]):
+    assert sorted(mutant.after for mutant in mutants("a.py", source)) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["x: int = y", "def f(a: tuple[int, 1 + 2]) -> 1 + 2: ...", "if TYPE_CHECKING:\n    pass\n"],
+)
+def test_what_nothing_runs_is_left_alone(source: str):
+    assert mutants("a.py", source) == []
+
+
+def test_only_the_expression_changes():
+    source = "é = 'ü'; x = (ä +\n     b)  # a sum\ny = x\n"
+    (mutant,) = mutants("a.py", source)
+    assert mutant.applied(source) == "é = 'ü'; x = ((ä - b))  # a sum\ny = x\n"
+    assert str(mutant) == "a.py:1: ä + b -> (ä - b)"
+
+
+def test_sample_is_seeded_and_each_mutant_is_valid_python():
+    sample = drawn(20, 3)
+    assert sample == drawn(20, 3) != drawn(20, 4)
+    root = Path(__file__).resolve().parents[3]
+    for mutant in sample:
+        ast.parse(mutant.applied((root / mutant.path).read_text()))
+
+
+def test_sample_of_one_folder():
+    assert {mutant.path.split("/")[0] for mutant in drawn(10, 0, "targets/*")} == {"targets"}
+
+
+def test_nearest_tests_come_first():
+    tests = {
+        "test/unit/tools/test_opt.py::test_a",
+        "test/unit/lowering/test_sweep.py::test_b",
+        "test/unit/lowering/planning/test_lookup.py::test_c",
+        "test/unit/lowering/planning/test_other.py::test_d",
+    }
+    assert [test[-1] for test in by_distance("lowering/planning/lookup.py", tests)] == ["c", "d", "b", "a"]
+
+
+def test_mirror_of_a_file():
+    assert mirror("lowering/images.py") == "test/unit/lowering/test_images.py"
+    assert mirror("src/xonnc/native.py") == "test/unit/test_native.py"
