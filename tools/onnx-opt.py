@@ -5,7 +5,12 @@ import sys
 from pathlib import Path
 
 if __name__ == "__main__":
-    sys.path[0] = str(Path(__file__).resolve().parent.parent / "src")
+    root = Path(__file__).resolve().parent.parent
+    sys.path[0] = str(root / "src")
+    import xonnc
+
+    # Before an install `src/xonnc` has no links to the packages: they are found at the top of the checkout.
+    xonnc.__path__.append(str(root))
     from xonnc.tools.opt import main
 
     sys.exit(main())
