@@ -148,6 +148,12 @@ def unranked(element_type: Attribute) -> UnrankedTensorType[Attribute]:
     return UnrankedTensorType(element_type)
 
 
+def scalar_as(like: Attribute | None, element_type: Attribute) -> TensorType[Attribute]:
+    """`tensor<T>`, or `tensor<1xT>` where `like` has one axis: both hold one element."""
+    is_vector = like is not None and is_ranked(like) and len(like.get_shape()) == 1
+    return tensor_type((1,) if is_vector else (), element_type)
+
+
 def is_tensor(type_: Attribute) -> TypeGuard[AnyTensor]:
     """Whether `type_` is a tensor type, ranked or not."""
     return isinstance(type_, TensorType | UnrankedTensorType)

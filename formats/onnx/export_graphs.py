@@ -18,8 +18,9 @@ from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import is_ranked, tensor_type
 from xonnc.errors import XonncError
 from xonnc.formats.onnx import mirror
+from xonnc.formats.onnx.captures import CAPTURES
 from xonnc.formats.onnx.constants import array_of, sparse_proto
-from xonnc.formats.onnx.export_nodes import export_node
+from xonnc.formats.onnx.export_nodes import export_node, inner_names
 from xonnc.formats.onnx.graphs import HELD
 from xonnc.formats.onnx.names import Names, node_names
 from xonnc.formats.onnx.opsets import is_initializer
@@ -72,6 +73,7 @@ class _GraphExporter:
         details = self.interface.details
         fields = {name: value for name, value in details.items() if name not in _NOT_FIELDS}
         mirror.fill(self.graph, fields, array_of)
+        self._reserve_inner_names()
         for argument, held in zip(self.block.args, self.interface.inputs, strict=True):
             self.names.give(argument, _name(held) or f"input_{argument.index}")
         outputs = self._name_outputs()
@@ -84,6 +86,13 @@ class _GraphExporter:
         self._write_held()
         self._write_value_info()
         return self.graph, self.initializers
+
+    def _reserve_inner_names(self) -> None:
+        """Takes the names within graphs of custom ops, which stay as they are."""
+        for op in self.block.walk():
+            if CAPTURES in op.attributes:
+                for name in inner_names(op):
+                    self.names.reserve(name)
 
     def _name_outputs(self) -> list[str]:
         """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
 import onnx
@@ -17,6 +17,7 @@ from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.errors import XonncError
 from xonnc.formats.onnx import mirror
+from xonnc.formats.onnx.captures import captures, made_in, rename_captures
 from xonnc.formats.onnx.constants import array_of
 from xonnc.formats.onnx.names import Names
 from xonnc.formats.onnx.node_attributes import Kind, from_attribute, from_kept
@@ -58,7 +59,10 @@ def _export(
     if name := node_name(op):
         node.name = name
     domain = canonical_domain(identity.domain)
-    node.input.extend(_trimmed([_operand(value, names) for value in op.operands], op, "onnx.empty_inputs"))
+    captured = captures(op)
+    inputs = [_operand(value, names) for value in op.operands]
+    read, inner = inputs[: len(inputs) - len(captured)], inputs[len(inputs) - len(captured) :]
+    node.input.extend(_trimmed(read, op, "onnx.empty_inputs"))
     node.output.extend(_trimmed([_result(value, names) for value in op.results], op, "onnx.empty_outputs"))
     kinds = attribute_kinds(domain, node.op_type, opsets.get(domain, 1))
     for name, value in _written(op, kinds).items():
@@ -73,8 +77,19 @@ def _export(
     as_they_are = op.attributes.get("onnx.attributes")
     if is_array(as_they_are):
         node.attribute.extend(from_kept(value) for value in as_they_are)
+    if captured:
+        rename_captures(node, dict(zip(captured, inner, strict=True)))
     mirror.fill_prefixed(node, op.attributes, array_of)
     return node
+
+
+def inner_names(op: Operation) -> Iterator[str]:
+    """The names that the graphs of a custom op make for themselves."""
+    given = op.attributes.get("onnx.attributes")
+    node = onnx.NodeProto()
+    if is_array(given):
+        node.attribute.extend(from_kept(value) for value in given.data)
+    return made_in(node)
 
 
 def _written(op: OnnxOp, kinds: Mapping[str, Kind]) -> dict[str, Attribute]:

@@ -33,9 +33,10 @@ from xonnc.dialects.onnx.ops.nn import (
     MaxPoolOp,
 )
 from xonnc.dialects.onnx.registry import op_class
-from xonnc.dialects.onnx.types import NONE, SeqType, element_type, tensor_type, unranked
+from xonnc.dialects.onnx.types import NONE, SeqType, element_type, scalar_as, unranked
 from xonnc.errors import XonncError, near
 from xonnc.formats.onnx import mirror
+from xonnc.formats.onnx.captures import CAPTURES, captured_by
 from xonnc.formats.onnx.node_attributes import Kind, element_type_attribute, kept, kind_of, to_attribute
 from xonnc.formats.onnx.op_forms import OpForm, attribute_kinds, form_of
 from xonnc.formats.onnx.order import describe
@@ -96,6 +97,7 @@ class NodeImporter:
             found = _single_output_class(found, node)
         form = form_of(found)
         operands = self._operands(node, form)
+        captured: list[SSAValue] = []
         attributes = {given.name: given for given in node.attribute}
         properties, extras = self._attributes(
             node, form, attribute_kinds(domain, op_type, opset), found is CustomOp
@@ -103,6 +105,7 @@ class NodeImporter:
         if found is CustomOp:
             properties["function_name"] = StringAttr(op_type)
             extras["domain_name"] = StringAttr(node.domain)
+            captured = self._captured(node, extras)
         operand_types = [operand.type for operand in operands]
         regions = [
             self._region(attributes.get(name), name, operand_types, node, extras) for name in form.regions
@@ -114,10 +117,11 @@ class NodeImporter:
             result_types = _constant_type(properties) or result_types
         elif found is CustomOp and operand_types:
             result_types = [
-                _element_of(operand_types[0]) if type_ == NONE else type_ for type_ in result_types
+                _element_of(operand_types[0]) if type_ == NONE and name else type_
+                for name, type_ in zip(node.output, result_types, strict=True)
             ]
         return found.create(
-            operands=operands,
+            operands=[*operands, *captured],
             result_types=result_types,
             properties=properties,
             attributes=extras,
@@ -137,6 +141,13 @@ class NodeImporter:
             [self._missing()] * (form.operands - len(operands)) if len(operands) < form.operands else []
         )
         return operands
+
+    def _captured(self, node: onnx.NodeProto, extras: dict[str, Attribute]) -> list[SSAValue]:
+        """What the graphs of a node take from around it; `extras` gets the names."""
+        names = list(dict.fromkeys(captured_by(node)))
+        if names:
+            extras[CAPTURES] = ArrayAttr([StringAttr(name) for name in names])
+        return [self._value(name) for name in names]
 
     def _value(self, name: str) -> SSAValue:
         if not name:
@@ -269,7 +280,7 @@ def _argument_types(node: onnx.NodeProto, operands: Sequence[Attribute]) -> list
     """The types that a body's arguments have by the operator's own rules."""
     match node.op_type:
         case "Loop":
-            return [tensor_type((), i64), tensor_type((), i1), *operands[2:]]
+            return [scalar_as(None, i64), scalar_as(operands[1], i1), *operands[2:]]
         case "Scan":
             return [_element_of(type_) for type_ in operands]
         case "SequenceMap":

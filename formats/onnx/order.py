@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Sequence
 
 import onnx
 
 from xonnc.errors import XonncError
+from xonnc.formats.onnx.captures import captured_by, given_names
 
 _SUBGRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
@@ -19,7 +20,7 @@ def ordered(graph: onnx.GraphProto, outer: Container[str]) -> Sequence[onnx.Node
     A graph that is out of order is sorted stably. Raises `XonncError` for a cycle (naming its nodes),
     a value that nothing makes and a value that is made twice.
     """
-    made = _given_names(graph)
+    made = given_names(graph)
     for node in graph.node:
         for name in _reads(node):
             if name and name not in made and name not in outer:
@@ -33,33 +34,16 @@ def describe(node: onnx.NodeProto) -> str:
     return node.name or next((name for name in node.output if name), "") or node.op_type
 
 
-def _given_names(graph: onnx.GraphProto) -> set[str]:
-    names = {info.name for info in graph.input}
-    names.update(tensor.name for tensor in graph.initializer)
-    names.update(sparse.values.name for sparse in graph.sparse_initializer)
-    return names
-
-
 def _reads(node: onnx.NodeProto) -> Iterable[str]:
     """The names a node depends on: its inputs, and what its subgraphs take from outside."""
     if any(attribute.type in _SUBGRAPHS for attribute in node.attribute):
-        return [*node.input, *_captured_by(node)]
+        return [*node.input, *captured_by(node)]
     return node.input
-
-
-def _captured_by(node: onnx.NodeProto) -> Iterator[str]:
-    for attribute in node.attribute:
-        for graph in (*([attribute.g] if attribute.HasField("g") else ()), *attribute.graphs):
-            own = _given_names(graph)
-            for inner in graph.node:
-                own.update(inner.output)
-            yield from (name for inner in graph.node for name in _reads(inner) if name not in own)
-            yield from (info.name for info in graph.output if info.name not in own)
 
 
 def _sorted(graph: onnx.GraphProto, outer: Container[str]) -> Sequence[onnx.NodeProto]:
     """Kahn's algorithm; of the nodes that are ready, the one that was written first."""
-    given = _given_names(graph)
+    given = given_names(graph)
     maker = {name: index for index, node in enumerate(graph.node) for name in node.output if name}
     waiting: list[set[int]] = []
     readers: dict[int, list[int]] = {}

@@ -83,9 +83,13 @@ def _loop(call: _Call) -> Sequence[Held]:
     goes_on = bool(call.array(1).reshape(-1)[0]) if call.is_there(1) else True
     carried = list(call.held[2:])
     scanned: list[list[Array]] = [[] for _ in call.step.writes[len(carried) :]]
+    # A body may say that it takes vectors of one element.
+    ports = call.step.bodies[0].program.inputs[:2]
+    number, again = ((1,) * len(port.shape or ()) for port in ports)
     turn = 0
     while goes_on and turn < turns:
-        results = call.runners[0]([np.array(turn, np.int64), np.array(True), *carried])
+        counters = (np.array(turn, np.int64).reshape(number), np.array(True).reshape(again))
+        results = call.runners[0]([*counters, *carried])
         condition, carried = results[0], list(results[1 : 1 + len(carried)])
         goes_on = bool(np.asarray(condition).reshape(-1)[0])
         _collect(call, scanned, results[1 + len(carried) :])

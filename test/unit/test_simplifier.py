@@ -391,3 +391,106 @@ def test_before_ir_version_4_every_initializer_is_an_input_and_a_constant(tmp_pa
     made = found.proto()
     assert [node.op_type for node in made.graph.node] == ["Add"]
     assert {info.name for info in made.graph.input} == {"x"} | {one.name for one in made.graph.initializer}
+
+
+VECTOR_COUNTERS = {
+    "number and condition": """
+        <ir_version: 8, opset_import: ["" : 13]>
+        g (float[2] x) => (float[2] y, int64[n, 1] numbers) <int64[1] most = {5}, bool[1] go = {1}> {
+          y, numbers = Loop (most, go, x) <body = b (int64[1] i, bool[1] c, float[2] a)
+            => (bool[1] again, float[2] z, int64[1] seen) <float[1] limit = {40}, int64[1] axes = {0}> {
+              z = Add (a, a)
+              total = ReduceSum <keepdims = 1> (z, axes)
+              again = Less (total, limit)
+              seen = Identity (i)
+          }>
+        }
+    """,
+    "number joined": """
+        <ir_version: 8, opset_import: ["" : 13]>
+        g (float[2] x) => (float[2] y, int64[n, 2] pairs) <int64 most = {4}> {
+          y, pairs = Loop (most, , x) <body = b (int64[1] i, bool c, float[2] a)
+            => (bool c2, float[2] z, int64[2] pair) {
+              z = Neg (a)
+              pair = Concat <axis = 0> (i, i)
+              c2 = Identity (c)
+          }>
+        }
+    """,
+    "folded": """
+        <ir_version: 8, opset_import: ["" : 13]>
+        g (float[1, 2] x) => (float[1, 2] y)
+          <int64 most = {3}, float[3, 2] table = {1, 2, 3, 4, 5, 6}, float[1, 2] zero = {0, 0}> {
+          sum = Loop (most, , zero) <body = b (int64[1] i, bool c, float[1, 2] a)
+            => (bool c2, float[1, 2] z) {
+              row = Gather (table, i)
+              z = Add (a, row)
+              c2 = Identity (c)
+          }>
+          y = Add (x, sum)
+        }
+    """,
+    "condition of the body without a type": """
+        <ir_version: 8, opset_import: ["" : 13]>
+        g (float[2] x, bool[1] go) => (float[2] y) <int64 most = {3}> {
+          y = Loop (most, go, x) <body = b (int64 i, bool c, float[2] a) => (bool[1] c2, float[2] z) {
+              z = Add (a, a)
+              c2 = Identity (c)
+          }>
+        }
+    """,
+}
+
+
+@pytest.mark.parametrize("name", VECTOR_COUNTERS)
+def test_a_loop_may_count_in_vectors_of_one_element(name: str, tmp_path: Path):
+    model, simpler = parser.parse_model(VECTOR_COUNTERS[name]), tmp_path / "out.onnx"
+    if "without a type" in name:
+        model.graph.node[0].attribute[0].g.input[1].type.Clear()
+    path = tmp_path / "in.onnx"
+    path.write_bytes(model.SerializeToString())
+    simplify(path).write(simpler)
+    assert all(one.passed for one in compare_models(path, simpler, 3))
+    left = [node.op_type for node in loaded(simpler).graph.node]
+    assert left == (["Add"] if name == "folded" else ["Loop"])
+
+
+CAPTURING = """
+    <ir_version: 8, opset_import: ["" : 17, "org.example" : 3]>
+    custom (float[3] x) => (float[3] z) <float[3] w = {1, 2, 3}, float[3] same = {1, 2, 3}> {
+      twice = Add (x, x)
+      copy = Identity (twice)
+      kept = Add (x, same)
+      [repeat] y, "", z = org.example.Repeat (kept) <body = inner (float[3] a) => (float[3] d) {
+        b = Mul (a, w)
+        c = If (flag) <
+          then_branch = left () => (float[3] l) { l = Add (b, copy) },
+          else_branch = right () => (float[3] r) { r = Neg (b) }>
+        d = Relu (c)
+      }>
+    }
+"""
+
+
+def test_what_a_graph_of_an_unknown_operator_reads_stays():
+    model = parser.parse_model(CAPTURING)
+    model.graph.initializer.add(name="flag", data_type=onnx.TensorProto.BOOL, int32_data=[1])
+    made = simplify(model).proto().graph
+    repeat = next(node for node in made.node if node.op_type == "Repeat")
+    assert list(repeat.input) == ["kept"]
+    body = repeat.attribute[0].g
+    known = {tensor.name for tensor in made.initializer} | {name for node in made.node for name in node.output}
+    read = {name for node in body.node for name in node.input}
+    branch = next(node for node in body.node if node.op_type == "If").attribute
+    read |= {name for each in branch for node in each.g.node for name in node.input}
+    assert read - known == {"a", "b", "c"}
+    # Equal constants and copies are one value now; the graph reads it by its new name.
+    assert len(made.initializer) == 2
+    assert next(node for node in made.node if node.op_type == "Add" and "x" in node.input).output[0] in read
+
+
+def test_an_output_that_an_unknown_operator_leaves_out_stays_left_out():
+    made = simplify(parser.parse_model(CAPTURING.replace("flag", "kept"))).proto().graph
+    repeat = next(node for node in made.node if node.op_type == "Repeat")
+    assert list(repeat.output)[1:] == ["", "z"]
+    assert repeat.output[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 
@@ -73,15 +73,22 @@ def looped(bound: int, op: Operation) -> list[Held]:
     turns = Turns(program_of_body(op, op.regions[0].block, outside), carried, _known(outside), bound)
     most = None if count is None else int(np.asarray(count).reshape(()))
     goes_on = condition is None or _is_true(condition)
+    number_of, flag_of = (_as_argument(argument) for argument in op.regions[0].block.args[:2])
     while goes_on and (most is None or len(turns.collected) < most):
         number = np.array(len(turns.collected), np.int64)
-        (again,) = turns.take([number, np.array(True)], [], 1)
+        (again,) = turns.take([number_of(number), flag_of(np.array(True))], [], 1)
         goes_on = _is_true(again)
         if condition is None and not goes_on:
             # The specification has it go on to the count, onnxruntime ends it.
             raise XonncError("the body would end a loop that has no condition")
     types = op.result_types[len(carried) :]
     return [*turns.carried, *(turns.stacked(place, type_) for place, type_ in enumerate(types))]
+
+
+def _as_argument(argument: SSAValue) -> Callable[[Array], Array]:
+    """How a body takes one element: as a scalar, or as a vector where it says so."""
+    shape = (1,) * len(argument.type.get_shape()) if is_ranked(argument.type) else ()
+    return lambda element: element.reshape(shape)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import Attribute, Operation
 
-from xonnc.dialects.onnx.types import OptType, SeqType, element_type, is_ranked, tensor_type, unranked
+from xonnc.dialects.onnx.types import (
+    OptType,
+    SeqType,
+    element_type,
+    is_ranked,
+    scalar_as,
+    tensor_type,
+    unranked,
+)
 from xonnc.transforms.shapes.site import UNKNOWN, Site, Types, infers
 
 
@@ -103,7 +111,7 @@ def argument_types(site: Site) -> list[Attribute | None]:
     types = [operand.type for operand in site.op.operands]
     match site.name:
         case "Loop":
-            return [tensor_type((), i64), tensor_type((), i1), *types[2:]]
+            return [*_counters(site), *types[2:]]
         case "Scan":
             bodies = scan_bodies(site)
             if bodies is None:
@@ -117,6 +125,19 @@ def argument_types(site: Site) -> list[Attribute | None]:
             return [type_.element_type if isinstance(type_, SeqType) else type_ for type_ in types]
         case _:
             return []
+
+
+def _counters(site: Site) -> list[Attribute]:
+    """
+    Number and condition of a turn: scalars, or vectors of one element where the body says so.
+
+    A condition that the body says nothing of is as the one from outside.
+    """
+    declared = [argument.type for argument in site.op.regions[0].block.args[:2]]
+    number, condition = declared if len(declared) == 2 else (None, None)
+    if condition is None or not is_ranked(condition):
+        condition = site.op.operands[1].type
+    return [scalar_as(number, i64), scalar_as(condition, i1)]
 
 
 def _batched(site: Site, types: Sequence[Attribute]) -> list[Attribute | None]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import SymbolRefAttr, UnitAttr
+from xdsl.dialects.builtin import StringAttr, SymbolRefAttr, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
@@ -18,7 +18,7 @@ from xdsl.irdl import (
 from xdsl.traits import HasParent, IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
-from xonnc.dialects.onnx.attributes import integer
+from xonnc.dialects.onnx.attributes import integer, is_array
 from xonnc.dialects.onnx.constraints import INT, INT64, INTS, TENSOR, TEXT, TYPE
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import NONE, are_compatible, is_ranked
@@ -160,6 +160,18 @@ class CustomOp(OnnxOp):
             raise VerifyException(
                 f"'onnx.Custom' op has shape_infer_pattern \"{pattern.data}\"; "
                 f"it is one of {', '.join(SHAPE_PATTERNS)}"
+            )
+        self._verify_captures()
+
+    def _verify_captures(self) -> None:
+        """Whether `onnx.captures` names last operands: what graphs among the attributes read by name."""
+        captured = self.attributes.get("onnx.captures")
+        names = captured.data if is_array(captured) else ()
+        are_names = is_array(captured) and all(isinstance(name, StringAttr) for name in names)
+        if captured is not None and (not are_names or len(names) > len(self.operands)):
+            raise VerifyException(
+                f"'onnx.Custom' op has onnx.captures {captured}; it is the names of some of the last of "
+                f"its {len(self.operands)} operands"
             )
 
 

@@ -94,3 +94,33 @@ func.func @doubled(%x: tensor<2x3xf32>) -> tensor<*xf32> {
   %0 = "onnx.Concat"(%x, %x) <{axis = 0 : si64}> : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<*xf32>
   onnx.Return %0 : tensor<*xf32>
 }
+
+// -----
+
+// A body may take its number and its condition as vectors of one element; then it gets vectors.
+// CHECK-LABEL: func.func @counts_in_vectors
+// CHECK:         "onnx.Loop"
+// CHECK-NEXT:    ^bb0({{.*}}: tensor<1xi64>, {{.*}}: tensor<1xi1>, {{.*}}: tensor<4xf32>):
+// CHECK-NEXT:      onnx.Yield {{.*}} : tensor<1xi1>, tensor<4xf32>, tensor<1xi64>
+// CHECK:         (tensor<1xi64>, tensor<1xi1>, tensor<4xf32>) -> (tensor<4xf32>, tensor<?x1xi64>)
+func.func @counts_in_vectors(%n: tensor<1xi64>, %c: tensor<1xi1>, %x: tensor<4xf32>) -> (tensor<*xf32>, tensor<*xi64>) {
+  %0:2 = "onnx.Loop"(%n, %c, %x) ({
+  ^bb0(%i: tensor<1xi64>, %go: tensor<1xi1>, %a: tensor<*xf32>):
+    onnx.Yield %go, %a, %i : tensor<1xi1>, tensor<*xf32>, tensor<1xi64>
+  }) : (tensor<1xi64>, tensor<1xi1>, tensor<4xf32>) -> (tensor<*xf32>, tensor<*xi64>)
+  onnx.Return %0#0, %0#1 : tensor<*xf32>, tensor<*xi64>
+}
+
+// -----
+
+// What the body does not say of its condition is as outside; of its number, a scalar.
+// CHECK-LABEL: func.func @counts_as_outside
+// CHECK:         "onnx.Loop"
+// CHECK-NEXT:    ^bb0({{.*}}: tensor<i64>, {{.*}}: tensor<1xi1>):
+func.func @counts_as_outside(%n: tensor<1xi64>, %c: tensor<1xi1>) -> tensor<*xi64> {
+  %0 = "onnx.Loop"(%n, %c) ({
+  ^bb0(%i: tensor<*xi64>, %go: tensor<*xi1>):
+    onnx.Yield %go, %i : tensor<*xi1>, tensor<*xi64>
+  }) : (tensor<1xi64>, tensor<1xi1>) -> tensor<*xi64>
+  onnx.Return %0 : tensor<*xi64>
+}

@@ -110,3 +110,19 @@ func.func @dim_group(%arg0: tensor<f32>) {
   "onnx.DimGroup"(%arg0) <{group_id = 1}> : (tensor<f32>) -> ()
   onnx.Return
 }
+
+// -----
+
+func.func @captures_more_than_it_reads(%arg0: tensor<f32>) -> tensor<f32> {
+  // expected-error@+1 {{'onnx.Custom' op has onnx.captures ["a", "b"]; it is the names of some of the last of its 1 operands}}
+  %0 = "onnx.Custom"(%arg0) <{function_name = "f"}> {onnx.captures = ["a", "b"]} : (tensor<f32>) -> tensor<f32>
+  onnx.Return %0 : tensor<f32>
+}
+
+// -----
+
+func.func @captures_no_names(%arg0: tensor<f32>) -> tensor<f32> {
+  // expected-error@+1 {{'onnx.Custom' op has onnx.captures [1 : i64]; it is the names of some of the last of its 1 operands}}
+  %0 = "onnx.Custom"(%arg0) <{function_name = "f"}> {onnx.captures = [1]} : (tensor<f32>) -> tensor<f32>
+  onnx.Return %0 : tensor<f32>
+}
