@@ -479,7 +479,9 @@ def test_what_a_graph_of_an_unknown_operator_reads_stays():
     repeat = next(node for node in made.node if node.op_type == "Repeat")
     assert list(repeat.input) == ["kept"]
     body = repeat.attribute[0].g
-    known = {tensor.name for tensor in made.initializer} | {name for node in made.node for name in node.output}
+    known = {tensor.name for tensor in made.initializer} | {
+        name for node in made.node for name in node.output
+    }
     read = {name for node in body.node for name in node.input}
     branch = next(node for node in body.node if node.op_type == "If").attribute
     read |= {name for each in branch for node in each.g.node for name in node.input}

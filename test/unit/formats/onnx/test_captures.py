@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import onnx
 from onnx import parser
+from xdsl.dialects.builtin import UnknownLoc
 
 from xonnc.contexts import new_context
 from xonnc.formats.onnx.captures import captured_by, made_in, rename_captures
@@ -52,7 +53,7 @@ def test_a_value_without_a_name_is_not_called_as_one_in_a_graph():
     # Without its location the value has no name, and gets one after its op.
     for op in module.walk():
         if op.name == "onnx.Relu":
-            op.location = None
+            op.location = UnknownLoc()
     made = export_proto(module).graph.node
     body = made[1].attribute[0].g
     assert made[0].output[0] not in ("Relu_1", "")

@@ -1,0 +1,129 @@
+"""
+Makes the models of the conformance set in a folder: `python -m bench.conformance.generate FOLDER [NAME …]`.
+
+Each is FOLDER/NAME/model.onnx with inputs.npz beside it, or FOLDER/NAME/failure.txt where its package does
+not make it. What is there already stays.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from bench.conformance.recipes import Recipe, write_feeds
+
+MODEL = "model.onnx"
+INPUTS = "inputs.npz"
+FAILURE = "failure.txt"
+
+
+def _by_hand() -> list[Recipe]:
+    from bench.conformance.by_hand import RECIPES
+
+    return RECIPES
+
+
+def _torchvision() -> list[Recipe]:
+    from bench.conformance.torch_exports import torchvision_recipes
+
+    return torchvision_recipes()
+
+
+def _timm() -> list[Recipe]:
+    from bench.conformance.torch_exports import timm_recipes
+
+    return timm_recipes()
+
+
+def _layers() -> list[Recipe]:
+    from bench.conformance.torch_layers import recipes
+
+    return recipes()
+
+
+def _transformers() -> list[Recipe]:
+    from bench.conformance.transformer_exports import recipes
+
+    return recipes()
+
+
+def _classic() -> list[Recipe]:
+    from bench.conformance.classic import recipes
+
+    return recipes()
+
+
+def _quantized() -> list[Recipe]:
+    from bench.conformance.quantizers import recipes
+
+    return recipes()
+
+
+def _shipped() -> list[Recipe]:
+    from bench.conformance.shipped import RECIPES
+
+    return RECIPES
+
+
+FAMILIES: dict[str, Callable[[], list[Recipe]]] = {
+    "by_hand": _by_hand,
+    "layers": _layers,
+    "torchvision": _torchvision,
+    "timm": _timm,
+    "transformers": _transformers,
+    "classic": _classic,
+    "quantized": _quantized,
+    "shipped": _shipped,
+}
+"""What each module makes, by the name of the family."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Makes what the command line names, or all of a family, or all."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").strip().splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--families", nargs="+", default=list(FAMILIES), choices=list(FAMILIES))
+    options = parser.parse_args(arguments)
+    warnings.simplefilter("ignore")
+    logging.disable(logging.WARNING)
+    made = failed = 0
+    for family in options.families:
+        for recipe in FAMILIES[family]():
+            if options.names and recipe.name not in options.names:
+                continue
+            if generate(recipe, options.folder / recipe.name):
+                made += 1
+            else:
+                failed += 1
+    print(f"{made} models, {failed} not made", flush=True)
+    return 0
+
+
+def generate(recipe: Recipe, folder: Path) -> bool:
+    """Whether the model is there now."""
+    if (folder / INPUTS).exists():
+        return True
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / FAILURE).unlink(missing_ok=True)
+    begun = time.perf_counter()
+    try:
+        feeds = recipe.make(folder / MODEL)
+        write_feeds(folder / INPUTS, feeds)
+    except Exception as error:
+        (folder / FAILURE).write_text(f"{type(error).__name__}: {error}\n\n{traceback.format_exc()}")
+        print(f"{recipe.name}: {type(error).__name__}: {str(error)[:200]}", file=sys.stderr, flush=True)
+        return False
+    size = (folder / MODEL).stat().st_size / 1e6
+    print(f"{recipe.name}: {size:.2f} MB, {time.perf_counter() - begun:.1f} s", flush=True)
+    return True
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,297 @@
+"""
+What becomes of one model, in a process of its own: `measure.py STAGE FOLDER REPORT`.
+
+* `graph`: imported and exported, simplified; both against the model in onnxruntime.
+* `native`: compiled and run; answers, host calls and time against onnxruntime on one thread.
+* `nvdla`: compiled into packages, run in the simulator.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from statistics import median
+from typing import Any, TypeGuard
+
+import numpy as np
+import onnx
+
+if __package__ in (None, ""):
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from bench.conformance.recipes import Feeds, is_list, read_feeds
+
+Figures = dict[str, Any]
+
+MODEL = "model.onnx"
+INPUTS = "inputs.npz"
+
+CHECKED = 3
+"""Made-up inputs that a simplified model is tried on."""
+
+TURNS = 7
+TURN_SECONDS = 0.15
+"""Turns that onnxruntime and native code take, and how long one is at least."""
+
+FLOOR = 1e-6
+"""What differs by less is no more than the rounding of a saturated sigmoid."""
+
+TOLERANCE = 2e-3
+"""Of the largest value: what sums of floats in another order may come to in a deep network."""
+
+
+def main() -> int:
+    """Measures what the command line says."""
+    stage, folder, report = sys.argv[1:]
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    figures: Figures = {}
+
+    def save() -> None:
+        Path(report).write_text(json.dumps(figures))
+
+    STAGES[stage](Path(folder), figures, save)
+    save()
+    return 0
+
+
+def _graph(folder: Path, figures: Figures, save: Callable[[], None]) -> None:
+    path, feeds = folder / MODEL, read_feeds(folder / INPUTS)
+    model = onnx.ModelProto.FromString(path.read_bytes())
+    figures["nodes"] = _nodes(model)
+    figures["opset"] = max((each.version for each in model.opset_import if not each.domain), default=0)
+    figures["megabytes"] = path.stat().st_size / 1e6
+    anchor = onnxruntime(path)
+    expected, again = (anchor.run(None, feeds) for _ in range(2))
+    figures["random"] = differences(again, expected) != ""
+    save()
+    with tempfile.TemporaryDirectory() as made:
+        copy = Path(made, "copy.onnx")
+        figures["round_trip"] = _said(lambda: _round_trip(path, copy, feeds, expected))
+        save()
+        simple = Path(made, "simple.onnx")
+        figures["simplify"] = _said(lambda: _simplified(path, simple, figures, feeds, expected))
+
+
+def _round_trip(path: Path, copy: Path, feeds: Feeds, expected: Sequence[Any]) -> str:
+    from xonnc.contexts import new_context
+    from xonnc.formats.onnx.exporter import export_model
+    from xonnc.formats.onnx.importer import import_model
+
+    export_model(import_model(path, new_context()), copy)
+    return _same(copy, feeds, expected)
+
+
+def _simplified(path: Path, simple: Path, figures: Figures, feeds: Feeds, expected: Sequence[Any]) -> str:
+    from xonnc.equivalence import compare_models
+    from xonnc.errors import XonncError
+    from xonnc.simplifier import simplify
+
+    begun = time.perf_counter()
+    simplify(path).write(simple)
+    figures["simplify_seconds"] = time.perf_counter() - begun
+    figures["simplified_nodes"] = _nodes(onnx.ModelProto.FromString(simple.read_bytes()))
+    if wrong := _same(simple, feeds, expected):
+        return wrong
+    try:
+        wrong = [each for each in compare_models(path, simple, CHECKED) if not each.passed]
+    except XonncError as error:
+        return f"--check: {error}"
+    return "; ".join(
+        f"--check: {each.output}: {each.mismatch or f'{each.largest_error:.1e}'}" for each in wrong
+    )
+
+
+def _native(folder: Path, figures: Figures, save: Callable[[], None]) -> None:
+    import xonnc
+
+    path, feeds = folder / MODEL, read_feeds(folder / INPUTS)
+    expected = onnxruntime(path).run(None, feeds)
+    anchor = onnxruntime(path, optimized=True)
+    begun = time.perf_counter()
+    session = xonnc.compile(path, target="cpu", threads=1, cache=False)
+    found = session.run(None, feeds)
+    figures["native_seconds"] = time.perf_counter() - begun
+    figures["native"] = differences(found, expected)
+    figures["host"] = dict(Counter(session.host_calls()))
+    figures["reasons"] = sorted(
+        {f"{line.what}: {line.reason}" for line in session.report() if line.where == "host"}
+    )
+    save()
+    anchor.run(None, feeds)
+    runs = [lambda: session.run(None, feeds), lambda: anchor.run(None, feeds)]
+    counts = [_count(run) for run in runs]
+    ratios: list[float] = []
+    lengths: list[float] = []
+    for turn in range(TURNS):
+        order = (0, 1) if turn % 2 else (1, 0)
+        seconds = {which: _seconds(runs[which], counts[which]) for which in order}
+        ratios.append(seconds[0] / seconds[1])
+        lengths.append(seconds[1])
+    figures["ratio"] = median(ratios)
+    figures["onnxruntime_seconds"] = min(lengths)
+
+
+def _nvdla(folder: Path, figures: Figures, save: Callable[[], None]) -> None:
+    for target, is_rounded in (("nv_small", True), ("nv_full", False)):
+        figures[target] = _said(partial(_package, folder, target, is_rounded, figures))
+        save()
+
+
+def _package(folder: Path, target: str, is_rounded: bool, figures: Figures) -> str:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from xonnc.calibration import calibrate_module
+    from xonnc.formats.nvdla.calibration import Ranges
+    from xonnc.packages import compile_package
+    from xonnc.runtime.package import load_package
+    from xonnc.simplifier import simplify
+
+    path, feeds = folder / MODEL, read_feeds(folder / INPUTS)
+    expected = onnxruntime(path).run(None, feeds)
+
+    def ranges(module: ModuleOp) -> Ranges:
+        return calibrate_module(module, [feeds])
+
+    with tempfile.TemporaryDirectory() as made:
+        # The DLA takes static shapes.
+        fixed, packed = Path(made, "fixed.onnx"), Path(made, "package.xpkg")
+        shapes = {name: array.shape for name, array in feeds.items()}
+        simplify(path, input_shapes=shapes).write(fixed)
+        package = compile_package(fixed, target, None, ranges if is_rounded else None)
+        package.write(packed)
+        on_dla = package.nodes - len(package.cpu_nodes)
+        figures[f"{target}_nodes"] = [on_dla, package.nodes, len(package.compiled)]
+        figures[f"{target}_causes"] = [f"{count} {what}: {why}" for count, what, why in package.causes[:3]]
+        found = load_package(packed).run(feeds)
+    names = [each.name for each in onnxruntime(path).get_outputs()]
+    cosines = [_cosine(one, found[name]) for name, one in zip(names, expected, strict=True)]
+    figures[f"{target}_cosine"] = min(cosines)
+    return ""
+
+
+STAGES: dict[str, Callable[[Path, Figures, Callable[[], None]], None]] = {
+    "graph": _graph,
+    "native": _native,
+    "nvdla": _nvdla,
+}
+
+
+def _said(run: Callable[[], str]) -> str:
+    """What a stage says; its error if it fails."""
+    try:
+        return run()
+    except Exception as error:
+        lines = str(error).strip().splitlines() or [""]
+        return f"{type(error).__name__}: {lines[0][:300]}"
+
+
+def onnxruntime(path: Path, optimized: bool = False) -> Any:
+    """A session on one thread, its graph optimisations off or all on."""
+    ort = import_module("onnxruntime")
+    options = ort.SessionOptions()
+    level = "ORT_ENABLE_ALL" if optimized else "ORT_DISABLE_ALL"
+    options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, level)
+    options.log_severity_level = 4
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def _nodes(model: onnx.ModelProto) -> int:
+    return sum(_count_nodes(graph) for graph in (model.graph, *model.functions))
+
+
+def _count_nodes(graph: onnx.GraphProto | onnx.FunctionProto) -> int:
+    inner = [
+        body
+        for node in graph.node
+        for attribute in node.attribute
+        for body in (attribute.g, *attribute.graphs)
+        if body.node
+    ]
+    return len(graph.node) + sum(map(_count_nodes, inner))
+
+
+def _same(path: Path, feeds: Feeds, expected: Sequence[Any]) -> str:
+    return differences(onnxruntime(path).run(None, feeds), expected)
+
+
+def differences(found: Sequence[Any], expected: Sequence[Any]) -> str:
+    """The first output that differs, and how; empty if none does."""
+    if len(found) != len(expected):
+        return f"{len(found)} outputs for {len(expected)}"
+    for index, (one, other) in enumerate(zip(found, expected, strict=True)):
+        if wrong := _difference(one, other):
+            return f"output {index}: {wrong}"
+    return ""
+
+
+def _difference(found: Any, expected: Any) -> str:
+    if _is_map(expected):
+        return differences(_columns(found), _columns(expected))
+    if is_list(expected):
+        return differences(found, expected)
+    if expected is None or found is None:
+        return "" if found is expected else "one is absent"
+    a, b = np.asarray(found), np.asarray(expected)
+    if a.shape != b.shape:
+        return f"shape {list(a.shape)} for {list(b.shape)}"
+    if a.dtype.kind != b.dtype.kind or a.dtype.itemsize != b.dtype.itemsize:
+        if a.dtype.kind not in "OUS":
+            return f"{a.dtype} for {b.dtype}"
+    if b.dtype.kind not in "f":
+        wrong = int(np.count_nonzero(a != b))
+        return f"{wrong} of {b.size} elements differ" if wrong else ""
+    x, y = a.astype(np.float64), b.astype(np.float64)
+    finite = np.isfinite(y)
+    if not np.array_equal(x[~finite], y[~finite], equal_nan=True):
+        return "other elements are infinite or NaN"
+    scale = float(np.abs(y[finite]).max(initial=0.0)) or 1.0
+    error = float(np.abs(x[finite] - y[finite]).max(initial=0.0)) / scale
+    limit = 0.02 if b.dtype.itemsize == 2 else TOLERANCE
+    return "" if error <= limit + FLOOR / scale else f"{error:.1e} of the largest value"
+
+
+def _is_map(value: Any) -> TypeGuard[dict[Any, Any]]:
+    return isinstance(value, dict)
+
+
+def _columns(table: dict[Any, Any]) -> list[Any]:
+    """Keys and values in one order."""
+    keys = sorted(table, key=str)
+    return [list(map(str, keys)), [table[key] for key in keys]]
+
+
+def _cosine(a: Any, b: Any) -> float:
+    x, y = (np.asarray(each).astype(np.float64).ravel() for each in (a, b))
+    if x.shape != y.shape:
+        return 0.0
+    lengths = float(np.linalg.norm(x) * np.linalg.norm(y))
+    return float(x @ y) / lengths if lengths else float(np.array_equal(x, y))
+
+
+def _count(run: Callable[[], object]) -> int:
+    """How many runs make a turn."""
+    run()
+    begun = time.perf_counter()
+    run()
+    return max(1, int(TURN_SECONDS / max(time.perf_counter() - begun, 1e-6)))
+
+
+def _seconds(run: Callable[[], object], count: int) -> float:
+    begun = time.perf_counter()
+    for _ in range(count):
+        run()
+    return (time.perf_counter() - begun) / count
+
+
+if __name__ == "__main__":
+    sys.exit(main())
