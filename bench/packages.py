@@ -20,11 +20,11 @@ if __package__ in (None, ""):
 from bench.models import NETWORKS, path_of
 from xonnc.calibration import calibrate_module
 from xonnc.compiler import Calibrate
-from xonnc.equivalence import trial_feeds
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.packages import compile_package
 from xonnc.runtime.reference import Reference
+from xonnc.trial_inputs import trial_feeds
 
 CHOICES = (("nv_small", True), ("nv_full", False))
 """Targets, and whether a model of floats is rounded to 8 bits."""

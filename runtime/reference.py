@@ -56,6 +56,10 @@ class Reference:
         """The outputs, in the model's order."""
         return [_port(argument) for argument in self.session.get_outputs()]
 
+    def output_names(self) -> list[str]:
+        """The names of the outputs, of whatever type, in the model's order."""
+        return [argument.name for argument in self.session.get_outputs()]
+
     def run(self, feeds: Mapping[str, Array]) -> list[Array]:
         """The outputs for `feeds` (arrays by input name), in the model's order; `XonncError` if it fails."""
         try:
@@ -118,6 +122,7 @@ _DTYPES = {
     "tensor(int64)": np.int64,
     "tensor(uint64)": np.uint64,
     "tensor(bool)": np.bool_,
+    "tensor(string)": np.object_,
 }
 
 

@@ -147,7 +147,7 @@ def _report(args: argparse.Namespace, simplified: SimplifiedModel, differences: 
         more = ", …" if len(simplified.overridable) > SHOWN_INPUTS else ""
         row("inputs kept", f"{names}{more}: initializers that may be given; --fold-overridable folds them")
     for one in differences:
-        verdict = "agrees" if one.passed else "DIFFERS"
+        verdict = "is random" if one.is_random else "agrees" if one.passed else "DIFFERS"
         row("check", f"{one.output} {verdict} on {plural(args.check, 'input')}: {_how(one)}")
 
 
@@ -173,6 +173,8 @@ def table(before: ModelSummary, after: ModelSummary) -> list[str]:
 
 
 def _how(difference: Difference) -> str:
+    if difference.is_random:
+        return "two runs of the original differ"
     error = f"largest error {difference.largest_error:.1e} of the largest value"
     return difference.mismatch or error
 

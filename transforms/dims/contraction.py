@@ -84,10 +84,16 @@ def top_k(node: Node) -> Sequence[Partly | None]:
 
 @sizes_of("GRU", "LSTM", "RNN")
 def recurrence(node: Node) -> Sequence[Partly | None]:
-    """Steps, directions, batch and hidden units; every operand has the batch of the first."""
-    data, weights = node.sizes(0), node.sizes(2)
+    """
+    Steps, directions, batch and hidden units.
+
+    Every operand has the batch of the first, whose elements are as many as the weights are for.
+    """
+    data, inputs, weights = node.sizes(0), node.sizes(1), node.sizes(2)
     if data is None or len(data) != 3 or weights is None or len(weights) != 3:
         return []
+    if inputs is not None and len(inputs) == 3:
+        node.equal.append((data[2], inputs[2]))
     batch_first = bool(node.site.integer("layout"))
     steps, batch = (data[1], data[0]) if batch_first else (data[0], data[1])
     for place, axis in (4, 0), (5, 0 if batch_first else 1), (6, 0 if batch_first else 1):

@@ -17,6 +17,8 @@ def conv(node: Node) -> Sequence[Partly | None]:
     data, filters = node.sizes(0), node.sizes(weight)
     if data is None or filters is None or len(data) != len(filters):
         return []
+    groups = Form(node.site.integer("group", 1))
+    node.equal.append((data[1], node.symbols.product([filters[1], groups])))
     kernel = node.site.integers("kernel_shape") or (node.site.shape(weight) or ())[2:]
     return [(data[0], filters[0], *_windows(node, data[2:], kernel))]
 
@@ -44,6 +46,7 @@ def conv_transpose(node: Node) -> Sequence[Partly | None]:
     if data is None or filters is None or len(data) != len(filters):
         return []
     axes = len(data) - 2
+    node.equal.append((data[1], filters[0]))
     channels = node.symbols.product([filters[1], Form(site.integer("group", 1))])
     kernel = site.integers("kernel_shape") or (site.shape(1) or ())[2:]
     auto_pad = site.text("auto_pad", "NOTSET")

@@ -1,0 +1,333 @@
+"""
+Made-up inputs that a model can take.
+
+Inputs are normal numbers, then numbers of all magnitudes and signs with zeros among them, then nothing but
+zeros, and so on. What they must be is read from the model where it can be: sizes that follow from weights or
+from each other, indices within the axis that they are looked up in, masks of 0 and 1, words that the model
+knows. The rest, what a dynamic size or an integer may be, is found by trying until the model takes them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from math import prod
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import DictionaryAttr, StringAttr, i1
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xonnc.contexts import new_context
+from xonnc.dialects.onnx.attributes import is_array
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.types import element_type
+from xonnc.errors import XonncError
+from xonnc.formats.onnx.importer import import_model
+from xonnc.runtime.reference import Port
+from xonnc.transforms.dims.analysis import DimAnalysis
+from xonnc.transforms.dims.forms import ONE, Form
+from xonnc.transforms.shape_inference_onnx import infer_shapes
+from xonnc.transforms.shapes.elementwise import BROADCASTING, COMPARING
+from xonnc.transforms.shapes.site import Site, constant_array
+
+Array: TypeAlias = npt.NDArray[Any]
+Feeds: TypeAlias = Mapping[str, Array]
+
+DYNAMIC_SIZES = (1, 32, 224, 4096)
+"""What dynamic sizes are tried with after 2, 3 or 1."""
+
+SMALL = 3
+"""Larger sizes are tried with a batch, the first axis, of 2 before all sizes are so large."""
+
+MOST_ELEMENTS = 1 << 20
+"""Inputs larger than this get no large dynamic sizes: what is made of them may be larger by far."""
+
+LARGEST_FLOAT = 1e3
+LARGEST_INTEGER = 100
+"""Wider integers than 16 bits may be sizes and counts: larger ones could ask for all memory there is."""
+
+UNKNOWN_WORDS = ("", "unknown", "Ünknown 9")
+"""Strings that few models know."""
+
+CARRYING = frozenset(
+    (
+        *("Cast", "Concat", "Expand", "Flatten", "Identity", "Pad", "Reshape", "Slice", "Split"),
+        *("Squeeze", "Tile", "Transpose", "Unsqueeze", "Where"),
+    )
+)
+"""Operators whose results hold elements of what they read."""
+
+INDEX_OPERATORS = frozenset("Gather GatherElements GatherND Scatter ScatterElements ScatterND".split())
+"""Operators whose second operand holds places in the first."""
+
+RECURRENT = frozenset("GRU LSTM RNN".split())
+
+TOGETHER = frozenset((*BROADCASTING.split(), *COMPARING.split(), "Where"))
+"""Operators that broadcast their operands together."""
+
+
+@dataclass(frozen=True)
+class InputRule:
+    """What a model asks of one input."""
+
+    sizes: tuple[Form, ...]
+    """What its sizes must be, or the model fails."""
+    likely_sizes: tuple[Form, ...]
+    """What they are if no size is broadcast to another."""
+    below: tuple[Form, ...] = ()
+    """What its integers must be below, all of these."""
+    least: int = 0
+    is_mask: bool = False
+    """Whether it holds 0 and 1."""
+
+
+@dataclass(frozen=True)
+class InputRules:
+    """What a model asks of its inputs, by name, and the words in it."""
+
+    inputs: Mapping[str, InputRule] = field(default_factory=dict[str, InputRule])
+    words: tuple[str, ...] = ()
+
+
+NO_RULES = InputRules()
+
+
+def input_rules(model: Path) -> InputRules:
+    """What follows from the graph of a model; nothing for one that cannot be imported."""
+    try:
+        module = import_model(model, new_context(), inline_functions=True)
+        infer_shapes(module)
+        function = next(op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks)
+        sizes = DimAnalysis(module)
+    except XonncError:
+        return NO_RULES
+    arguments = function.body.block.args
+    known = [sizes.sizes(argument) or () for argument in arguments]
+    _assume_no_broadcasts(function, sizes)
+    likely = [sizes.sizes(argument) or () for argument in arguments]
+    found: dict[str, InputRule] = {}
+    for argument, held, first, second in zip(
+        arguments, function.arg_attrs or (), known, likely, strict=False
+    ):
+        name = _name(held)
+        below, least, is_mask = _asked(argument, sizes)
+        is_mask |= "mask" in name.lower()
+        found[name] = InputRule(first, second, tuple(below), least, is_mask)
+    return InputRules(found, tuple(dict.fromkeys(_words(function))))
+
+
+def _name(held: Attribute) -> str:
+    name = held.data.get("onnx.name") if isinstance(held, DictionaryAttr) else None
+    return name.data if isinstance(name, StringAttr) else ""
+
+
+def _assume_no_broadcasts(function: FuncOp, known: DimAnalysis) -> None:
+    """Takes sizes that meet in an elementwise operator for equal, unless one of them is 1."""
+    for op in function.walk():
+        if _operator(op) not in TOGETHER:
+            continue
+        shapes = [sizes for operand in op.operands if (sizes := known.sizes(operand)) is not None]
+        rank = max(map(len, shapes), default=0)
+        for axis in range(1, rank + 1):
+            sizes = [shape[-axis] for shape in shapes if len(shape) >= axis and shape[-axis] != ONE]
+            for other in sizes[1:]:
+                known.symbols.equate(sizes[0], other)
+
+
+def _operator(op: Operation) -> str:
+    """The name of an operator, of whatever version."""
+    return re.sub(r"V\d+$", "", op.name.removeprefix("onnx."))
+
+
+def _asked(argument: SSAValue, known: DimAnalysis) -> tuple[list[Form], int, bool]:
+    """What the readers of an input ask of its elements: limits, the least, whether it is a mask."""
+    below: list[Form] = []
+    least, is_mask = 0, False
+    waiting, seen = [argument], {argument}
+    while waiting:
+        value = waiting.pop()
+        for use in value.uses:
+            op, place = use.operation, use.index
+            if not isinstance(op, OnnxOp):
+                continue
+            below += _limits(op, place, known)
+            least = max(least, int(_is_length(op, place)))
+            is_mask |= _is_truth(op, place)
+            if _operator(op) in CARRYING or (_operator(op) == "Gather" and place == 0):
+                new = [result for result in op.results if result not in seen]
+                waiting += new
+                seen.update(new)
+    return below, least, is_mask
+
+
+def _limits(op: OnnxOp, place: int, known: DimAnalysis) -> list[Form]:
+    """What the integers of an operand must be below."""
+    name, site = _operator(op), Site(op, known.integers)
+    sizes = known.sizes(op.operands[0])
+    if sizes is None:
+        return []
+    if name in INDEX_OPERATORS and place == 1:
+        if not name.endswith("ND"):
+            return [sizes[site.integer("axis")]] if sizes else []
+        indices = known.sizes(op.operands[1])
+        count = indices[-1].number if indices else None
+        first = site.integer("batch_dims")
+        return list(sizes[first : first + count]) if count is not None else []
+    if name == "OneHot" and place == 0:
+        depth = known.integers(op.operands[1])
+        return [Form(depth[0])] if depth and depth[0] > 0 else []
+    if _is_length(op, place) and len(sizes) > 1:
+        axis = site.integer("time_axis") if name == "ReverseSequence" else site.integer("layout")
+        return [sizes[axis] + ONE]
+    return []
+
+
+def _is_length(op: OnnxOp, place: int) -> bool:
+    """Whether an operand says how long sequences are."""
+    name = _operator(op)
+    return (name in RECURRENT and place == 4) or (name == "ReverseSequence" and place == 1)
+
+
+def _is_truth(op: OnnxOp, place: int) -> bool:
+    """Whether an operand is taken for true and false: as a boolean, or for 1 less it."""
+    if _operator(op) == "Cast":
+        return element_type(op.results[0].type) == i1
+    if _operator(op) != "Sub" or place != 1:
+        return False
+    first = constant_array(op.operands[0])
+    return first is not None and first.size == 1 and float(first.reshape(())) == 1.0
+
+
+def _words(function: FuncOp) -> Iterator[str]:
+    """The strings in the constants and lists of a model."""
+    for op in function.walk():
+        for attribute in (*op.properties.values(), *op.attributes.values()):
+            if is_array(attribute):
+                yield from (each.data for each in attribute.data if isinstance(each, StringAttr))
+        if op.name == "onnx.Constant" and (array := constant_array(op.results[0])) is not None:
+            yield from (each for each in array.ravel()[:100].tolist() if isinstance(each, str))
+
+
+def trial_feeds(
+    ports: Sequence[Port], index: int, seed: int = 0, rules: InputRules = NO_RULES
+) -> Iterator[Feeds]:
+    """Inputs of the kind that is tried as number `index`, each tamer than the one before."""
+    for size, shapes in _trial_shapes(ports, index, rules):
+        if size > SMALL and any(prod(shape) > MOST_ELEMENTS for shape, _ in shapes):
+            continue
+        for largest in (LARGEST_INTEGER, 1, 0):
+            generator = np.random.default_rng((seed, index))
+            yield {
+                port.name: _drawn(port, shape, limits, index % 3, largest, rules, generator)
+                for port, (shape, limits) in zip(ports, shapes, strict=True)
+            }
+
+
+Shapes: TypeAlias = list[tuple[tuple[int, ...], list[int]]]
+"""The shape of each input, and what its integers must be below."""
+
+
+def _trial_shapes(ports: Sequence[Port], index: int, rules: InputRules) -> Iterator[tuple[int, Shapes]]:
+    """Shapes to try, and the size that they come from; no shapes twice in a row."""
+    last: Shapes | None = None
+    for size in (2 + index % 2, *DYNAMIC_SIZES):
+        batches = (2, size) if size > SMALL and rules.inputs else (size,)
+        ways = ((True, 1), (True, 0), (False, 0)) if rules.inputs else ((False, 0),)
+        for batch, (is_likely, step) in product(batches, ways):
+            found = _shapes(ports, rules, size, batch, is_likely, step)
+            if found != last:
+                yield size, found
+            last = found
+
+
+def _shapes(
+    ports: Sequence[Port], rules: InputRules, size: int, batch: int, is_likely: bool, step: int
+) -> Shapes:
+    """Shapes in which symbols are `size`, `batch` on first axes, every other one larger by `step`."""
+    values: dict[int, int] = {}
+    for rule in rules.inputs.values() if batch != size else ():
+        sizes = rule.likely_sizes if is_likely else rule.sizes
+        if len(sizes) > 1 and sizes[0].symbol is not None:
+            values[sizes[0].symbol] = batch
+
+    def evaluated(form: Form) -> int:
+        for symbol in sorted(form.symbols):
+            values.setdefault(symbol, size + step * (len(values) % 2))
+        return form.constant + sum(
+            coefficient * prod(values[symbol] for symbol in factors) for factors, coefficient in form.terms
+        )
+
+    found: Shapes = []
+    for port in ports:
+        rule = rules.inputs.get(port.name)
+        sizes = () if rule is None else rule.likely_sizes if is_likely else rule.sizes
+        if rule is None or len(sizes) != len(port.shape):
+            found.append((tuple(size if extent is None else extent for extent in port.shape), []))
+            continue
+        shape = tuple(
+            max(evaluated(form), 1) if extent is None else extent
+            for form, extent in zip(sizes, port.shape, strict=True)
+        )
+        found.append((shape, [evaluated(form) for form in rule.below]))
+    return found
+
+
+def _drawn(
+    port: Port,
+    shape: tuple[int, ...],
+    limits: Sequence[int],
+    kind: int,
+    largest: int,
+    rules: InputRules,
+    generator: np.random.Generator,
+) -> Array:
+    """One input: what its rule says, else whatever there is of its type."""
+    rule = rules.inputs.get(port.name)
+    if port.dtype.kind == "O":
+        words = np.array([*rules.words, *UNKNOWN_WORDS], object)
+        return generator.choice(words[-len(UNKNOWN_WORDS) :] if kind == 2 else words, shape)
+    is_bounded = bool(limits) and port.dtype.kind in "iuf"
+    if rule is None or port.dtype.kind == "b" or not (is_bounded or rule.is_mask):
+        return _array(port.dtype, shape, kind, largest, generator)
+    top = min([*limits, *((2,) if rule.is_mask else ())]) - 1
+    if largest <= 1:
+        top = min(top, max(largest, rule.least))
+    low, high = min(rule.least, max(top, 0)), max(top, 0)
+    if kind == 2:
+        return np.full(shape, low, port.dtype)
+    if kind == 0:
+        return generator.integers(low, high, shape, endpoint=True).astype(port.dtype)
+    return generator.choice(np.array([low, high], port.dtype), shape)
+
+
+def _array(
+    dtype: np.dtype[Any], shape: Sequence[int], kind: int, largest: int, generator: np.random.Generator
+) -> Array:
+    """An input: normal numbers, numbers of all magnitudes, or zeros; wide integers up to `largest`."""
+    if kind == 2 or (largest == 0 and dtype.kind != "f"):
+        return np.zeros(shape, dtype)
+    if dtype.kind == "b":
+        return generator.integers(0, 2, shape).astype(np.bool_)
+    if dtype.kind == "f":
+        numbers = generator.standard_normal(shape)
+        return (numbers if kind == 0 else _of_all_magnitudes(dtype, shape, generator)).astype(dtype)
+    limits = np.iinfo(dtype)
+    low, high = limits.min, limits.max
+    if dtype.itemsize > 2 or largest == 1:
+        low, high = max(low, -largest if largest > 1 else 0), min(high, largest)
+    if kind == 0:
+        return generator.integers(low, high, shape, dtype, endpoint=True)
+    return generator.choice(np.array([low, high, 0, 1], dtype), shape)
+
+
+def _of_all_magnitudes(dtype: np.dtype[Any], shape: Sequence[int], generator: np.random.Generator) -> Array:
+    """Numbers from a thousandth to as large as can be squared twice, of both signs, one in eight a zero."""
+    top = np.log10(min(LARGEST_FLOAT, float(np.finfo(dtype).max) ** 0.25))
+    numbers = 10 ** generator.uniform(-3, top, shape) * generator.choice([-1, 1], shape)
+    return np.where(generator.random(shape) < 0.125, 0.0, numbers)
