@@ -70,6 +70,7 @@ from xonnc.lowering.onnx_to_krnl import (
     selection,
     sorting,
     spreading,
+    support_vectors,
     trees,
     views,
     windows,
@@ -99,7 +100,7 @@ from xonnc.lowering.onnx_to_krnl.points import POINTS, PointPlan, lower_points, 
 from xonnc.lowering.onnx_to_krnl.roundings import write_out_roundings
 from xonnc.lowering.onnx_to_krnl.sizes import are_known
 from xonnc.lowering.onnx_to_krnl.widening import widen
-from xonnc.lowering.session_ops import CONTROL, SESSION_OPS
+from xonnc.lowering.session_ops import CONTROL, is_session_op
 from xonnc.targets.cpu import CpuTarget, load_cpu
 
 THEMES = (
@@ -136,6 +137,7 @@ THEMES = (
     selection,
     sorting,
     spreading,
+    support_vectors,
     trees,
     views,
     windows,
@@ -190,7 +192,7 @@ def has_open_sizes(module: ModuleOp) -> bool:
     functions = [op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks]
     types = [argument.type for function in functions for argument in function.body.block.args]
     is_open = any(is_ranked(type_) and DYNAMIC_INDEX in type_.get_shape() for type_ in types)
-    return is_open and not any(type(op) in SESSION_OPS for op in module.walk())
+    return is_open and not any(map(is_session_op, module.walk()))
 
 
 def lower_module(
@@ -327,7 +329,7 @@ def _plans(ops: Sequence[Operation], to: Lowering) -> dict[Operation, PointPlan 
 
 
 def _lower_op(op: Operation, to: Lowering) -> str | None:
-    if type(op) in SESSION_OPS:
+    if is_session_op(op):
         return "the session runs it"
     if type(op) not in LOWERINGS and type(op) not in POINTS:
         return "no kernel for this operator yet"

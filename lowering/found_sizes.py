@@ -20,7 +20,7 @@ from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shape
 from xonnc.lowering.onnx_to_krnl.lowering import FINDS
-from xonnc.lowering.session_ops import SESSION_OPS
+from xonnc.lowering.session_ops import is_session_op
 
 LATER = "found"
 """The name of the function."""
@@ -125,7 +125,7 @@ def _followers(block: Block, left: AbstractSet[int]) -> _Followers:
 
 def _may_move(op: Operation) -> bool:
     """Whether an op is an ONNX operator on tensors, without a body."""
-    is_operator = isinstance(op, OnnxOp) and type(op) not in SESSION_OPS and not op.regions
+    is_operator = isinstance(op, OnnxOp) and not is_session_op(op) and not op.regions
     values = [value for value in (*op.operands, *op.results) if value.type != NONE]
     return is_operator and all(
         element_type(each.type) is not None and is_ranked(each.type) for each in values

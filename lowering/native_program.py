@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -50,13 +50,15 @@ from xonnc.formats.native.program import (
     Requirement,
     SessionStep,
     Setting,
+    Tensors,
     Value,
     aligned,
 )
 from xonnc.lowering.convert_onnx_to_krnl import Reasons
 from xonnc.lowering.onnx_to_krnl.checks import check_of
-from xonnc.lowering.session_ops import SESSION_OPS, settings_of
+from xonnc.lowering.session_ops import is_session_op, operator_of, settings_of
 from xonnc.transforms.evaluation import captured, later_program_of_op
+from xonnc.transforms.rules.reference_faults import is_always_wrong
 
 
 @dataclass(frozen=True)
@@ -211,7 +213,7 @@ def _read(op: Operation, reading: _Reading) -> None:
             made = reading.value(op.result, _value(Place.ARENA, op.result.type))
             reading.program.steps.append(SessionStep("Seed", node_name(op) or "", {}, [], [made]))
             reading.touched.append([made])
-        case _ if type(op) in SESSION_OPS:
+        case _ if is_session_op(op):
             reading.end_row()
             _read_session(op, reading)
         case _:
@@ -310,7 +312,8 @@ def _read_host(op: Operation, reading: _Reading) -> None:
     around = [value for value in captured(op) if not isinstance(value.owner, ConstantOp)]
     read = dict.fromkeys((*(value for value in op.operands if value.type != NONE), *around))
     inputs = [value for value in read if value in reading.places]
-    run = later_program_of_op(op, inputs)
+    reason = reading.reasons.get(op, "")
+    run = _refusing(reason) if is_always_wrong(op) else later_program_of_op(op, inputs)
     writes: list[int] = []
     for result in op.results:
         if result.type != NONE:
@@ -319,11 +322,21 @@ def _read_host(op: Operation, reading: _Reading) -> None:
                 value.place = Place.HELD
             writes.append(reading.value(result, value))
     reads = [reading.places[value] for value in inputs]
-    reason = reading.reasons.get(op, "")
     reading.program.steps.append(
         HostStep(op.name.removeprefix("onnx."), node_name(op) or "", reason, run, reads, writes)
     )
     reading.touched.append([*reads, *writes])
+
+
+def _refusing(reason: str) -> Callable[[Sequence[Tensors]], Sequence[Tensors]]:
+    """What stands in the place of a reference that is wrong."""
+
+    def run(held: Sequence[Tensors]) -> Sequence[Tensors]:
+        raise XonncError(
+            f"there is no native code for it ({reason}), and the ONNX reference computes it wrongly"
+        )
+
+    return run
 
 
 def _read_session(op: Operation, reading: _Reading) -> None:
@@ -338,8 +351,7 @@ def _read_session(op: Operation, reading: _Reading) -> None:
                 value.place = Place.HELD
             made = reading.value(result, value)
         writes.append(made)
-    kind = op.name.removeprefix("onnx.")
-    step = SessionStep(kind, node_name(op) or "", settings_of(op), reads, writes, bodies)
+    step = SessionStep(operator_of(op), node_name(op) or "", settings_of(op), reads, writes, bodies)
     reading.program.steps.append(step)
     captured_places = [place for body in bodies for place in body.captured]
     reading.touched.append([place for place in (*reads, *captured_places, *writes) if place is not None])

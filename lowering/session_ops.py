@@ -1,16 +1,21 @@
 """
-Operators that the session runs itself: branches and loops, whose bodies are programs, and lists of tensors.
+Operators that the session does itself, and what it is told of them.
 
+They run bodies, make lists of tensors, or are about strings and maps; none computes with numbers.
 `runtime/native/session_steps.py` does them.
 """
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr
-from xdsl.ir import Operation
-from xdsl.utils.hints import isa
+import numpy as np
+from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, StringAttr
+from xdsl.ir import Attribute, Operation, TypeAttribute
 
-from xonnc.dialects.onnx.ops import controlflow, optional, sequence
+from xonnc.dialects.onnx.elements import elements_array
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.ops import controlflow, ml, optional, sequence
+from xonnc.dialects.onnx.ops.builtin import CustomOp
+from xonnc.dialects.onnx.types import ELEMENT_DTYPES, StringType, element_type
 from xonnc.formats.native.program import Setting
 
 CONTROL = (controlflow.IfOp, controlflow.LoopOp, controlflow.ScanOp)
@@ -18,6 +23,9 @@ CONTROL = (controlflow.IfOp, controlflow.LoopOp, controlflow.ScanOp)
 
 SESSION_OPS: tuple[type[Operation], ...] = (
     *CONTROL,
+    ml.CastMapOp,
+    ml.DictVectorizerOp,
+    ml.ZipMapOp,
     optional.OptionalGetElementOp,
     optional.OptionalHasElementOp,
     optional.OptionalOp,
@@ -32,12 +40,75 @@ SESSION_OPS: tuple[type[Operation], ...] = (
 )
 
 
+OF_STRINGS = frozenset(
+    "ArrayFeatureExtractor Cast CastLike CategoryMapper Compress Concat Equal Expand Flatten Gather "
+    "GatherElements GatherND Identity LabelEncoder OneHotEncoder Pad RegexFullMatch Reshape ReverseSequence "
+    "ScatterElements ScatterND Shape Size Slice Split Squeeze StringConcat StringNormalizer StringSplit "
+    "TfIdfVectorizer Tile Transpose Unique Unsqueeze Where".split()
+)
+"""Operators that the session does where they are about strings."""
+
+TOKENIZER = ("com.microsoft", "Tokenizer")
+"""What text pipelines of scikit-learn are exported with: domain and name."""
+
+
+def is_session_op(op: Operation) -> bool:
+    """Whether the session does an op itself."""
+    if type(op) in SESSION_OPS:
+        return True
+    if isinstance(op, CustomOp):
+        return _custom_name(op) == TOKENIZER
+    return isinstance(op, OnnxOp) and op.OP_TYPE in OF_STRINGS and _has_strings(op)
+
+
+def _has_strings(op: Operation) -> bool:
+    values = (*op.operands, *op.results)
+    return any(isinstance(element_type(value.type), StringType) for value in values)
+
+
+def _custom_name(op: CustomOp) -> tuple[str, str]:
+    domain = op.attributes.get("domain_name")
+    return domain.data if isinstance(domain, StringAttr) else "", op.function_name.data
+
+
+def operator_of(op: Operation) -> str:
+    """The name by which the session knows an op."""
+    if isinstance(op, CustomOp):
+        return _custom_name(op)[1]
+    if isinstance(op, OnnxOp) and op.OP_TYPE in OF_STRINGS:
+        return op.OP_TYPE
+    return op.name.removeprefix("onnx.")
+
+
 def settings_of(op: Operation) -> dict[str, Setting]:
-    """The attributes of an op that are integers."""
+    """The attributes of an op, and as `to` the type of what it makes."""
+    held = op.attributes if isinstance(op, CustomOp) else op.properties
     found: dict[str, Setting] = {}
-    for name, value in op.properties.items():
-        if isa(value, IntegerAttr):
-            found[name] = value.value.data
-        elif isa(value, ArrayAttr[IntegerAttr]):
-            found[name] = [each.value.data for each in value]
+    for name, value in held.items():
+        setting = _setting(value)
+        if setting is not None:
+            found[name] = setting
+    element = element_type(op.results[0].type) if op.results else None
+    if is_session_op(op) and type(op) not in CONTROL and element in ELEMENT_DTYPES:
+        found["to"] = ELEMENT_DTYPES[element].name
     return found
+
+
+def _setting(value: Attribute) -> Setting:
+    match value:
+        case IntegerAttr() | FloatAttr():
+            return value.value.data
+        case StringAttr():
+            return value.data
+        case ArrayAttr():
+            items = [_setting(each) for each in value]
+            return [each for each in items if isinstance(each, int | float | str)]
+        case _:
+            array = None if isinstance(value, TypeAttribute) else elements_array(value)
+            return None if array is None else [_plain(each) for each in np.ravel(array).tolist()]
+
+
+def _plain(item: object) -> int | float | str:
+    if isinstance(item, bytes):
+        return item.decode()
+    return item if isinstance(item, int | float | str) else str(item)

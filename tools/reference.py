@@ -20,12 +20,16 @@ from xonnc.formats.onnx.schemas import newest_opset
 from xonnc.lowering.convert_onnx_to_dla import TABLES
 from xonnc.lowering.convert_onnx_to_krnl import LOWERINGS, MOVES, POINTS
 from xonnc.lowering.onnx_to_krnl.lowering import TAKES_OPEN
+from xonnc.runtime.native.string_steps import STEPS
 from xonnc.standard_functions import OWN
 from xonnc.targets import NvdlaTarget, limits, load_target, target_names
 from xonnc.targets.cpu import cpu_names, load_cpu
 from xonnc.tools.peer_flags import PEER_FLAGS, spelled
 from xonnc.tools.refusals import refusals
 from xonnc.tools.universe import XONNC_UNIVERSE
+
+BY_SESSION = "strings, maps; by the session"
+"""What operators without kernels take that the session does."""
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -114,12 +118,17 @@ def native_operators() -> Mapping[str, NativeOperator]:
             text = "Written out by the function that ONNX defines it by."
             found[name] = NativeOperator(text, "as in that", False)
     found |= {name: NativeOperator(text, "as in that", False) for name, text in OWN.items()}
+    for name, step in STEPS.items():
+        if name not in found and name in operators():
+            text = " ".join((step.__doc__ or "").split())
+            found[name] = NativeOperator(text, BY_SESSION, False)
     return dict(sorted(found.items()))
 
 
 def _native_operators() -> str:
     rows = native_operators()
-    kernels = sum(each.elements != "as in that" for each in rows.values())
+    kernels = sum(each.elements not in ("as in that", BY_SESSION) for each in rows.values())
+    written = sum(each.elements == "as in that" for each in rows.values())
     lines = [
         "# Operators in native code",
         "",
@@ -135,11 +144,15 @@ def _native_operators() -> str:
         "written out of place. So does another number of elements than the model says (`Range`, `Compress`);",
         "where it says none, results have as many elements as are found.",
         "",
+        "Strings and maps have no native code. The session computes them with Python and numpy, and moves",
+        "strings by whatever operator moves elements; LabelEncoder, OneHotEncoder, TfIdfVectorizer and the",
+        "classifiers of ai.onnx.ml take strings too.",
+        "",
         "Random numbers are of the Mersenne Twister of numpy's `RandomState`: a seed gives those of the",
         "reference for `RandomUniform`, `Bernoulli` and `Dropout`, and the same ones in each run for all.",
         "Without a seed each run draws others.",
         "",
-        f"{kernels} operators have kernels, {len(rows) - kernels} more are written out by others.",
+        f"{kernels} operators have kernels, {written} more are written out by others.",
         "",
         "| operator | runs as | elements | open sizes |",
         "|---|---|---|---|",

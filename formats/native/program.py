@@ -10,11 +10,17 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-Held: TypeAlias = "npt.NDArray[np.generic] | tuple[npt.NDArray[np.generic], ...] | None"
+Tensors: TypeAlias = "npt.NDArray[np.generic] | tuple[npt.NDArray[np.generic], ...] | None"
 """A tensor, a sequence of tensors, or an optional that is empty."""
 
+Dictionary: TypeAlias = "dict[int | str, int | float | str]"
+"""A map of ai.onnx.ml."""
 
-Setting: TypeAlias = "int | Sequence[int] | None"
+Held: TypeAlias = "Tensors | Dictionary | tuple[npt.NDArray[np.generic] | Dictionary, ...]"
+"""Tensors as above, or a map, or a sequence of maps."""
+
+
+Setting: TypeAlias = "int | float | str | Sequence[int | float | str] | None"
 """An attribute of an operator."""
 
 
@@ -126,7 +132,7 @@ class HostStep:
     operator: str
     node: str
     reason: str
-    run: Callable[[Sequence[Held]], Sequence[Held]]
+    run: Callable[[Sequence[Tensors]], Sequence[Tensors]]
     reads: Sequence[int]
     writes: Sequence[int]
 
@@ -142,7 +148,7 @@ class Body:
 @dataclass(frozen=True)
 class SessionStep:
     """
-    An operator that the session does itself: control flow over bodies, lists of tensors.
+    An operator that the session does itself: control flow over bodies, lists of tensors, strings, maps.
 
     `reads` are its operands in order, `None` where absent.
     """

@@ -1,4 +1,4 @@
-"""Linear models of ai.onnx.ml, and regressions by support vectors."""
+"""Linear models of ai.onnx.ml."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import f32, f64, i64
 from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.onnx.attributes import numbers_of, texts_of, values_of
-from xonnc.dialects.onnx.ops.ml import LinearClassifierOp, LinearRegressorOp, SVMRegressorOp
+from xonnc.dialects.onnx.ops.ml import LinearClassifierOp, LinearRegressorOp
 from xonnc.lowering.onnx_to_krnl.class_scores import highest, transform
 from xonnc.lowering.onnx_to_krnl.elements import wide
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
@@ -20,7 +20,7 @@ from xonnc.rewriting.patterns import Array
 
 
 @dataclass(frozen=True)
-class _Linear:
+class Linear:
     """Rows of features, and as many coefficients for each of some scores."""
 
     rows: int
@@ -38,7 +38,7 @@ class _Linear:
         return len(self.coefficients)
 
 
-def _linear(x: SSAValue, held: Array | None, added: Array | None, to: Lowering) -> _Linear | None:
+def linear(x: SSAValue, held: Array | None, added: Array | None, to: Lowering) -> Linear | None:
     """`None` where coefficients do not make rows as long as those of features."""
     shape, element = to.shape(x), to.element(x)
     rows, columns = (1, *shape)[-2:] if shape else (1, 1)
@@ -50,10 +50,10 @@ def _linear(x: SSAValue, held: Array | None, added: Array | None, to: Lowering) 
     numbers = np.zeros(1) if added is None or not added.size else added
     if numbers.size not in (1, len(matrix)):
         return None
-    return _Linear(rows, columns, element, kind, matrix, np.broadcast_to(numbers, len(matrix)).astype(dtype))
+    return Linear(rows, columns, element, kind, matrix, np.broadcast_to(numbers, len(matrix)).astype(dtype))
 
 
-def _scores(plan: _Linear, x: SSAValue, sums: SSAValue, to: Lowering) -> None:
+def linear_scores(plan: Linear, x: SSAValue, sums: SSAValue, to: Lowering) -> None:
     """Products of rows of features and coefficients, from the intercepts on."""
     count, columns, kind = plan.count, plan.columns, plan.kind
     kernel = Kernel(
@@ -79,16 +79,17 @@ def _scores(plan: _Linear, x: SSAValue, sums: SSAValue, to: Lowering) -> None:
 @lowers(LinearRegressorOp)
 def linear_regressor(op: LinearRegressorOp, to: Lowering) -> str | None:
     """`X coefficients + intercepts` for each target."""
-    plan = _linear(op.X, numbers_of(op.coefficients), numbers_of(op.intercepts), to)
+    plan = linear(op.X, numbers_of(op.coefficients), numbers_of(op.intercepts), to)
     if plan is None or to.shape(op.Y) != (plan.rows, plan.count):
         return "coefficients that are not as many as there are features and targets"
     sums = to.allocate([plan.rows, plan.count], plan.kind)
-    _scores(plan, op.X, sums, to)
-    _finish(op.Y, sums, plan, op.post_transform.data, to)
+    linear_scores(plan, op.X, sums, to)
+    finish(op.Y, sums, plan, op.post_transform.data, to)
     return None
 
 
-def _finish(result: SSAValue, sums: SSAValue, plan: _Linear, after: str, to: Lowering) -> None:
+def finish(result: SSAValue, sums: SSAValue, plan: Linear, after: str, to: Lowering) -> None:
+    """Writes what `post_transform` makes of all scores of a row."""
     element = to.element(result)
     kernel = Kernel([buffer_type([plan.rows, plan.count], each) for each in (element, plan.kind)])
     out, scores = kernel.buffers
@@ -106,13 +107,13 @@ def linear_classifier(op: LinearClassifierOp, to: Lowering) -> str | None:
     labels = values_of(op.classlabels_ints)
     if labels is None or texts_of(op.classlabels_strings):
         return "classes that are called by strings"
-    plan = _linear(op.X, numbers_of(op.coefficients), numbers_of(op.intercepts), to)
+    plan = linear(op.X, numbers_of(op.coefficients), numbers_of(op.intercepts), to)
     is_binary = plan is not None and plan.count == 1 and len(labels) == 2
     count = 2 if is_binary else 0 if plan is None else plan.count
     if plan is None or to.shape(op.Z) != (plan.rows, count) or len(labels) != count:
         return "coefficients that are not as many as there are features and classes"
     after, own = op.post_transform.data, to.allocate([plan.rows, plan.count], plan.kind)
-    _scores(plan, op.X, own, to)
+    linear_scores(plan, op.X, own, to)
     both = to.allocate([plan.rows, count], plan.kind)
     kernel = Kernel(
         [
@@ -143,71 +144,3 @@ def linear_classifier(op: LinearClassifierOp, to: Lowering) -> str | None:
     made = [to.result(op.Y), to.result(op.Z), both]
     to.call("classes", kernel, made, [own, to.packed(np.array(labels, np.int64))])
     return None
-
-
-@lowers(SVMRegressorOp)
-def svm_regressor(op: SVMRegressorOp, to: Lowering) -> str | None:
-    """What each support vector has in common with the features, added up; of one class the sign of that."""
-    count = op.n_supports.value.data
-    vectors, coefficients, rho, parameters = (
-        numbers_of(each) for each in (op.support_vectors, op.coefficients, op.rho, op.kernel_params)
-    )
-    name = op.kernel_type.data if count else "LINEAR"
-    plan = _linear(op.X, vectors if count else coefficients, None, to)
-    if plan is None or coefficients is None or rho is None or not rho.size:
-        return "vectors that are not as long as rows of features"
-    shares = coefficients if count else np.ones(1)
-    if plan.count != len(shares) or to.shape(op.Y) != (plan.rows, 1):
-        return "as many coefficients as support vectors"
-    gamma, offset, degree = (0.0, 0.0, 0.0) if parameters is None or len(parameters) < 3 else parameters[:3]
-    kind, columns = plan.kind, plan.columns
-    dtype = plan.coefficients.dtype
-    kernel = Kernel(
-        [
-            buffer_type([plan.rows, 1], to.element(op.Y)),
-            buffer_type([plan.rows, 1], kind),
-            buffer_type([plan.rows, columns], plan.element),
-            buffer_type([plan.count, columns], kind),
-            buffer_type([plan.count], kind),
-        ]
-    )
-    out, sums, source, matrix, weights = kernel.buffers
-    zero = kernel.number(0.0, kind)
-    with kernel.loops([plan.rows]) as (row,):
-        with kernel.reducing([plan.count], [zero]) as ((vector,), total, totals):
-            with kernel.reducing([columns], [zero]) as ((column,), carried, results):
-                x = read_as(kernel, source, [row, column], plan.element, kind)
-                y = Scalar(kernel, kernel.load(matrix, [vector, column]))
-                term = (x - y) * (x - y) if name == "RBF" else x * y
-                results.append((Scalar(kernel, carried[0]) + term).value)
-            near = Scalar(kernel, results[0])
-            match name:
-                case "RBF":
-                    near = (near * -float(gamma)).exp()
-                case "POLY":
-                    near = _power(near * float(gamma) + float(offset), int(degree))
-                case "SIGMOID":
-                    near = (near * float(gamma) + float(offset)).tanh()
-                case _:
-                    pass
-            share = Scalar(kernel, kernel.load(weights, [vector]))
-            totals.append((Scalar(kernel, total[0]) + near * share).value)
-        made = Scalar(kernel, totals[0]) + float(rho[0])
-        if op.one_class.value.data:
-            made = (made > 0.0).choose(made.like(1.0), -1.0)
-        at = [row, kernel.index(0)]
-        kernel.store(made.value, sums, at)
-        transform(kernel, sums, row, 1, op.post_transform.data)
-        made = Scalar(kernel, kernel.load(sums, at)).to(wide(to.element(op.Y)))
-        kernel.write(made.value, out, at, to.element(op.Y))
-    scratch = to.allocate([plan.rows, 1], kind)
-    tables = [to.packed(plan.coefficients), to.packed(shares.astype(dtype))]
-    to.call("supportvectors", kernel, [to.result(op.Y), scratch], [to.buffer(op.X), *tables])
-    return None
-
-
-def _power(x: Scalar, exponent: int) -> Scalar:
-    made = x.like(1.0)
-    for _ in range(exponent):
-        made = made * x
-    return made

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from ctypes import addressof, c_char
 from dataclasses import dataclass
 from time import perf_counter
+from typing import TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +22,11 @@ from xonnc.formats.native.program import (
     Port,
     Program,
     SessionStep,
+    Tensors,
 )
+from xonnc.runtime.native.calls import Runner
 from xonnc.runtime.native.jit import Entry
-from xonnc.runtime.native.session_steps import Runner, do_step
+from xonnc.runtime.native.session_steps import do_step
 
 Array = npt.NDArray[np.generic]
 
@@ -156,8 +159,11 @@ class Instance:
         self._give(place, held)
 
     def _host(self, step: HostStep) -> None:
+        held = [tensors for place in step.reads if is_tensors(tensors := self._held[place])]
+        if len(held) != len(step.reads):
+            raise XonncError(f"{step.node or step.operator}: the ONNX reference evaluator takes no maps")
         try:
-            results = step.run([self._held[place] for place in step.reads])
+            results = step.run(held)
         except XonncError as error:
             raise XonncError(f"{step.node or step.operator}: {error}") from error
         self._write(step, step.writes, results)
@@ -223,6 +229,13 @@ class Instance:
             held = self._held[place]
             found.append(held if is_own or not isinstance(held, np.ndarray) else held.copy())
         return found
+
+
+def is_tensors(held: Held) -> TypeGuard[Tensors]:
+    """Whether a value is a tensor, a sequence of tensors, or nothing."""
+    if isinstance(held, tuple):
+        return all(isinstance(each, np.ndarray) for each in held)
+    return not isinstance(held, dict)
 
 
 def _seen(program: Program) -> set[int]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from xonnc.errors import XonncError, near
 from xonnc.formats.native.program import (
+    Dictionary,
     Held,
     HostStep,
     NativeStep,
@@ -286,7 +287,7 @@ def check_feeds(ports: Sequence[Port], feeds: Mapping[str, object]) -> dict[str,
 
 def _checked(port: Port, given: object) -> Held:
     if port.dtype is None:
-        return tuple(map(np.asarray, given)) if _is_list(given) else _array(given)
+        return _untyped(port, given)
     array = _array(given)
     if array is None:
         raise XonncError(f"input '{port.name}': a {type(given).__name__} is no array")
@@ -305,6 +306,36 @@ def _checked(port: Port, given: object) -> Held:
             )
     is_in_rows = array.flags.c_contiguous and array.flags.aligned
     return array if is_in_rows else np.require(array, None, ["C", "A"])
+
+
+def _untyped(port: Port, given: object) -> Held:
+    """What is no tensor of numbers of one type: a sequence, a map, a sequence of maps, an optional."""
+    if _is_map(given):
+        return _map_of(port, given)
+    if _is_list(given):
+        return tuple(_map_of(port, each) if _is_map(each) else np.asarray(each) for each in given)
+    return _array(given)
+
+
+def _map_of(port: Port, given: Mapping[object, object]) -> Dictionary:
+    """A map of Python's own strings and numbers, as numpy may have them too."""
+    found: Dictionary = {}
+    for key, value in given.items():
+        items = [
+            each if isinstance(each, str) else np.asarray(each).reshape(-1).tolist() for each in (key, value)
+        ]
+        plain = [each[0] if isinstance(each, list) and len(each) == 1 else each for each in items]
+        if not isinstance(plain[0], int | str) or not isinstance(plain[1], int | float | str):
+            raise XonncError(
+                f"input '{port.name}': {key!r}: {value!r} was fed, keys of maps are integers or strings, "
+                "values numbers or strings"
+            )
+        found[plain[0]] = plain[1]
+    return found
+
+
+def _is_map(given: object) -> TypeGuard[Mapping[object, object]]:
+    return isinstance(given, Mapping)
 
 
 def _is_list(given: object) -> TypeGuard[Sequence[object]]:

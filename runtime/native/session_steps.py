@@ -1,84 +1,32 @@
-"""What the session does itself: branches, loops and scans over bodies, lists of tensors, optional values."""
+"""
+What the session does itself: branches, loops and scans over bodies, lists of tensors, optional values.
+
+What it does with strings and maps is in `string_steps.py` and `string_movement.py`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from secrets import randbits
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from xonnc.errors import XonncError
 from xonnc.formats.native.program import Held, Port, SessionStep
-
-Array: TypeAlias = npt.NDArray[np.generic]
-
-Runner: TypeAlias = Callable[[Sequence[Held]], Sequence[Held]]
-"""Runs a body on its inputs; gives its results in arrays of their own."""
-
-
-class _Call:
-    """A step with what it reads."""
-
-    def __init__(self, step: SessionStep, held: Sequence[Held], runners: Sequence[Runner]) -> None:
-        self.step, self.held, self.runners = step, held, runners
-
-    def fail(self, message: str) -> XonncError:
-        """An error that names the node."""
-        return XonncError(f"{self.step.node or self.step.operator}: {message}")
-
-    def is_there(self, number: int) -> bool:
-        """Whether an operand was given."""
-        return number < len(self.step.reads) and self.step.reads[number] is not None
-
-    def array(self, number: int) -> Array:
-        """An operand that is a tensor."""
-        held = self.held[number]
-        if not isinstance(held, np.ndarray):
-            raise self.fail(f"operand {number} is no tensor")
-        return held
-
-    def tensors(self) -> tuple[Array, ...]:
-        """The first operand, a sequence."""
-        held = self.held[0]
-        if not isinstance(held, tuple):
-            raise self.fail("operand 0 is no sequence")
-        return held
-
-    def integer(self, number: int, default: int) -> int:
-        """An operand that is one integer."""
-        return int(self.array(number).reshape(-1)[0]) if self.is_there(number) else default
-
-    def setting(self, name: str, default: int = 0) -> int:
-        """An attribute."""
-        value = self.step.settings.get(name, default)
-        return value if isinstance(value, int) else default
-
-    def settings(self, name: str, count: int) -> list[int]:
-        """An attribute of many integers; zeros where it is not given."""
-        value = self.step.settings.get(name)
-        return [0] * count if value is None or isinstance(value, int) else list(value)
-
-    def place(self, position: int, count: int) -> int:
-        """A position from the start, or below 0 from the end."""
-        found = position + count if position < 0 else position
-        if not 0 <= found < count:
-            raise self.fail(f"position {position} is not among {count} tensors")
-        return found
+from xonnc.runtime.native import string_movement, string_steps
+from xonnc.runtime.native.calls import Array, Call, Runner
 
 
 def do_step(step: SessionStep, held: Sequence[Held], runners: Sequence[Runner]) -> Sequence[Held]:
     """The results of a step, one for each that it may have. Raises `XonncError` for what does not fit."""
-    return STEPS[step.operator](_Call(step, held, runners))
+    return STEPS[step.operator](Call(step, held, runners))
 
 
-def _if(call: _Call) -> Sequence[Held]:
+def _if(call: Call) -> Sequence[Held]:
     is_true = bool(call.array(0).reshape(-1)[0])
     return call.runners[0 if is_true else 1]([])
 
 
-def _loop(call: _Call) -> Sequence[Held]:
+def _loop(call: Call) -> Sequence[Held]:
     turns = call.integer(0, np.iinfo(np.int64).max)
     goes_on = bool(call.array(1).reshape(-1)[0]) if call.is_there(1) else True
     carried = list(call.held[2:])
@@ -98,7 +46,7 @@ def _loop(call: _Call) -> Sequence[Held]:
     return [*carried, *(_stacked(each, 0, port) for each, port in zip(scanned, ports, strict=True))]
 
 
-def _collect(call: _Call, scanned: list[list[Array]], results: Sequence[Held]) -> None:
+def _collect(call: Call, scanned: list[list[Array]], results: Sequence[Held]) -> None:
     for found, result in zip(scanned, results, strict=True):
         if not isinstance(result, np.ndarray):
             raise call.fail("a scanned result is no tensor")
@@ -116,7 +64,7 @@ def _stacked(arrays: Sequence[Array], axis: int, port: Port) -> Array:
     return np.zeros(shape, port.dtype)
 
 
-def _scan(call: _Call) -> Sequence[Held]:
+def _scan(call: Call) -> Sequence[Held]:
     count = call.setting("num_scan_inputs")
     states = list(call.held[: len(call.held) - count])
     inputs = [call.array(len(states) + number) for number in range(count)]
@@ -144,11 +92,11 @@ def _scan(call: _Call) -> Sequence[Held]:
     return made
 
 
-def _construct(call: _Call) -> Sequence[Held]:
+def _construct(call: Call) -> Sequence[Held]:
     return [tuple(call.array(number).copy() for number in range(len(call.held)))]
 
 
-def _insert(call: _Call) -> Sequence[Held]:
+def _insert(call: Call) -> Sequence[Held]:
     tensors = list(call.tensors())
     position = call.integer(2, len(tensors))
     place = len(tensors) if position == len(tensors) else call.place(position, len(tensors))
@@ -156,22 +104,22 @@ def _insert(call: _Call) -> Sequence[Held]:
     return [tuple(tensors)]
 
 
-def _erase(call: _Call) -> Sequence[Held]:
+def _erase(call: Call) -> Sequence[Held]:
     tensors = list(call.tensors())
     del tensors[call.place(call.integer(1, -1), len(tensors))]
     return [tuple(tensors)]
 
 
-def _at(call: _Call) -> Sequence[Held]:
+def _at(call: Call) -> Sequence[Held]:
     tensors = call.tensors()
     return [tensors[call.place(call.integer(1, 0), len(tensors))]]
 
 
-def _length(call: _Call) -> Sequence[Held]:
+def _length(call: Call) -> Sequence[Held]:
     return [np.array(len(call.tensors()), np.int64)]
 
 
-def _concat(call: _Call) -> Sequence[Held]:
+def _concat(call: Call) -> Sequence[Held]:
     join = np.stack if call.setting("new_axis") else np.concatenate
     tensors = call.tensors()
     if not tensors:
@@ -182,7 +130,7 @@ def _concat(call: _Call) -> Sequence[Held]:
         raise call.fail(str(error)) from error
 
 
-def _split(call: _Call) -> Sequence[Held]:
+def _split(call: Call) -> Sequence[Held]:
     array = call.array(0)
     axis = call.setting("axis") % array.ndim
     size = array.shape[axis]
@@ -201,43 +149,43 @@ def _split(call: _Call) -> Sequence[Held]:
     return [tuple(np.squeeze(part, axis) if drops else part.copy() for part in parts)]
 
 
-def _empty(call: _Call) -> Sequence[Held]:
+def _empty(call: Call) -> Sequence[Held]:
     return [()]
 
 
-def _optional(call: _Call) -> Sequence[Held]:
+def _optional(call: Call) -> Sequence[Held]:
     held = call.held[0] if call.is_there(0) else None
     return [held.copy() if isinstance(held, np.ndarray) else held]
 
 
-def _element(call: _Call) -> Sequence[Held]:
+def _element(call: Call) -> Sequence[Held]:
     if call.held[0] is None:
         raise call.fail("the optional value is empty")
     return [call.held[0]]
 
 
-def _has_element(call: _Call) -> Sequence[Held]:
+def _has_element(call: Call) -> Sequence[Held]:
     return [np.array(call.is_there(0) and call.held[0] is not None)]
 
 
-def _keep(call: _Call) -> Sequence[Held]:
+def _keep(call: Call) -> Sequence[Held]:
     """What a kernel has found, of the size that it tells behind."""
     found, axis = call.array(0), call.setting("axis")
     part = (slice(None),) * axis + (slice(0, call.integer(1, 0)),)
     return [found[part].copy()]
 
 
-def _later(call: _Call) -> Sequence[Held]:
+def _later(call: Call) -> Sequence[Held]:
     """What a function makes of what has been found."""
     return call.runners[0](list(call.held))
 
 
-def _seed(call: _Call) -> Sequence[Held]:
+def _seed(call: Call) -> Sequence[Held]:
     """A number to draw others from."""
     return [np.array([randbits(32)], np.int64)]
 
 
-STEPS: Mapping[str, Callable[[_Call], Sequence[Held]]] = {
+STEPS: Mapping[str, Callable[[Call], Sequence[Held]]] = {
     "ConcatFromSequence": _concat,
     "If": _if,
     "Keep": _keep,
@@ -255,5 +203,7 @@ STEPS: Mapping[str, Callable[[_Call], Sequence[Held]]] = {
     "SequenceInsert": _insert,
     "SequenceLength": _length,
     "SplitToSequence": _split,
+    **string_movement.STEPS,
+    **string_steps.STEPS,
 }
 """What each operator does."""

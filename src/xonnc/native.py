@@ -47,11 +47,11 @@ from xonnc.signatures import set_input_values
 from xonnc.simplifier import respecialized, simplify
 from xonnc.standard_functions import write_out
 from xonnc.targets.cpu import CpuTarget, best_cpu, cpu_names, load_cpu
-from xonnc.transforms.rules import native_training, native_versions
+from xonnc.transforms.rules import native_labels, native_training, native_versions
 from xonnc.transforms.shape_inference_onnx import infer_shapes
 from xonnc.transforms.simplify_onnx import Simplify
 
-FORMS = RuleSet({**native_training.RULES, **native_versions.RULES})
+FORMS = RuleSet({**native_labels.RULES, **native_training.RULES, **native_versions.RULES})
 """What has kernels in another form."""
 
 MOST_THREADS = 256

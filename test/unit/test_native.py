@@ -187,19 +187,16 @@ def test_a_body_on_the_host_has_its_constants():
     session = compile_native(onnx.parser.parse_model(MAPPED))
     (given,) = session.run(None, {"x": x})
     assert isinstance(given, tuple)
-    np.testing.assert_array_equal(np.concatenate(given), x * 0.5)
+    np.testing.assert_array_equal(np.concatenate([np.asarray(each) for each in given]), x * 0.5)
     assert session.host_calls() == ["SequenceMap"]
 
 
 def test_what_has_no_kernel_is_reported():
-    node = helper.make_node("StringNormalizer", ["x"], ["y"], name="words", case_change_action="UPPER")
-    model = model_of([node], [4])
-    for port in (*model.graph.input, *model.graph.output):
-        port.type.tensor_type.elem_type = onnx.TensorProto.STRING
-    session = compile_native(model)
-    session.run(None, {"x": np.array(["a", "b", "c", "d"], np.object_)})
-    line = session.report()[0]
-    assert (line.where, line.what, line.node) == ("host", "StringNormalizer", "words")
+    body = onnx.parser.parse_model(MAPPED)
+    session = compile_native(body)
+    session.run(None, {"x": floats(3, 2)})
+    line = next(line for line in session.report() if line.where == "host")
+    assert line.what == "SequenceMap"
     assert line.reason == "no kernel for this operator yet"
 
 

@@ -110,9 +110,21 @@ FAULTS: Mapping[str, Fault] = {
     "ResizeV11": RESIZE,
     "ResizeV13": RESIZE,
     "ResizeV18": RESIZE,
+    "SVMClassifier": Fault(
+        "probabilities of three or more classes, and strings in the place of labels", always
+    ),
     "Scaler": Fault("needs both properties, and gives the type of its operand", always),
+    "StringNormalizer": Fault(
+        "takes accents and empty strings away, and stop words out of longer texts", always
+    ),
 }
 """By the name of the op."""
+
+
+def is_always_wrong(op: Operation) -> bool:
+    """Whether the reference is wrong about every op of this kind, so that its results are of no use."""
+    found = FAULTS.get(op.name.removeprefix("onnx."))
+    return found is not None and found.touches is always
 
 
 def fault(op: Operation) -> str | None:

@@ -56,11 +56,26 @@ def classifier(site: Site) -> Types:
     names = ("classlabels_ints", "classlabels_int64s", "classlabels_strings")
     counts = [len(labels) for name in names if isinstance(labels := site.property(name), tuple)]
     scores = max(counts, default=UNKNOWN)
-    # Trees have two scores even of one class; how many support vectors have is not said here.
-    if site.name == "SVMClassifier" or scores == 1:
+    if scores == 1:
+        # Trees have two scores even of one class.
         scores = 2 if site.name == "TreeEnsembleClassifier" else UNKNOWN
+    if site.name == "SVMClassifier" and scores > 2 and _votes(site):
+        scores = scores * (scores - 1) // 2
     label: Attribute | None = site.result_element(0)
     return [*typed((rows,), label or i64), *typed((rows, scores), f32)]
+
+
+def _votes(site: Site) -> bool:
+    """Whether support vectors give a score for each pair of classes, and not one for each class."""
+    probabilities, vectors = site.property("prob_a"), site.integers("vectors_per_class")
+    return not probabilities and sum(vectors or ()) > 0
+
+
+@infers("DictVectorizer")
+def dict_vectorizer(site: Site) -> Types:
+    """A row with a column for each key, as onnxruntime has it."""
+    keys = site.property("int64_vocabulary") or site.property("string_vocabulary")
+    return typed((1, len(keys)), site.result_element()) if isinstance(keys, tuple) else [None]
 
 
 def _rows(site: Site) -> int | None:

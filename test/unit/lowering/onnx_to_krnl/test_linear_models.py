@@ -1,4 +1,4 @@
-"""Linear models and support vectors: kernels, classes with and without scores of their own, transforms."""
+"""Linear models: classes with and without scores of their own, transforms."""
 
 from __future__ import annotations
 
@@ -47,17 +47,6 @@ def nodes() -> Iterator[Node]:
         if after in ("NONE", "LOGISTIC"):
             yield ml("LinearClassifier", x, {**one, "post_transform": after})
     yield ml("LinearClassifier", np.arange(10).reshape(2, 5), three)
-    for kind in ("LINEAR", "RBF", "POLY", "SIGMOID"):
-        for one_class in (0, 1):
-            vectors = {
-                "n_supports": 4,
-                "support_vectors": listed(20),
-                "coefficients": listed(4),
-                "rho": [0.3],
-            }
-            how = {"kernel_type": kind, "kernel_params": [0.3, 0.1, 3.0], "one_class": one_class}
-            yield ml("SVMRegressor", x, {**vectors, **how})
-    yield ml("SVMRegressor", x, {"n_supports": 0, "coefficients": listed(5), "rho": [-0.2]})
 
 
 @pytest.mark.parametrize("node", list(nodes()), ids=str)
@@ -71,11 +60,6 @@ def test_models_give_what_the_reference_gives(node: Node):
     ("operator", "said", "reason"),
     [
         ("LinearRegressor", {"coefficients": listed(7)}, "as many as there are features and targets"),
-        (
-            "SVMRegressor",
-            {"n_supports": 2, "support_vectors": listed(10), "coefficients": listed(3), "rho": [0.0]},
-            "as many coefficients as support vectors",
-        ),
     ],
 )
 def test_models_that_do_not_fit_stay_with_the_reference(

@@ -1,0 +1,101 @@
+"""What a step of the session's own is given: its operands, attributes and bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from xonnc.errors import XonncError
+from xonnc.formats.native.program import Held, SessionStep
+
+Array: TypeAlias = npt.NDArray[np.generic]
+
+Runner: TypeAlias = Callable[[Sequence[Held]], Sequence[Held]]
+"""Runs a body on its inputs; gives its results in arrays of their own."""
+
+
+class Call:
+    """A step with what it reads."""
+
+    def __init__(self, step: SessionStep, held: Sequence[Held], runners: Sequence[Runner]) -> None:
+        self.step, self.held, self.runners = step, held, runners
+
+    def fail(self, message: str) -> XonncError:
+        """An error that names the node."""
+        return XonncError(f"{self.step.node or self.step.operator}: {message}")
+
+    def is_there(self, number: int) -> bool:
+        """Whether an operand was given."""
+        return number < len(self.step.reads) and self.step.reads[number] is not None
+
+    def array(self, number: int) -> Array:
+        """An operand that is a tensor."""
+        held = self.held[number]
+        if not isinstance(held, np.ndarray):
+            raise self.fail(f"operand {number} is no tensor")
+        return held
+
+    def arrays(self) -> list[Array]:
+        """All operands, which are tensors."""
+        return [self.array(number) for number in range(len(self.held))]
+
+    def tensors(self) -> tuple[Array, ...]:
+        """The first operand, a sequence."""
+        held = self.held[0]
+        if not isinstance(held, tuple):
+            raise self.fail("operand 0 is no sequence")
+        found = [each for each in held if isinstance(each, np.ndarray)]
+        if len(found) != len(held):
+            raise self.fail("operand 0 is no sequence of tensors")
+        return tuple(found)
+
+    def texts(self, number: int) -> npt.NDArray[np.object_]:
+        """An operand that is a tensor of strings; bytes are UTF-8."""
+        array = self.array(number).astype(np.object_)
+        flat = [each.decode() if isinstance(each, bytes) else str(each) for each in array.reshape(-1)]
+        return text_array(flat, array.shape)
+
+    def integer(self, number: int, default: int) -> int:
+        """An operand that is one integer."""
+        return int(self.array(number).reshape(-1)[0]) if self.is_there(number) else default
+
+    def integers(self, number: int) -> list[int] | None:
+        """An operand that is a row of integers; `None` if it is absent."""
+        return [int(each) for each in self.array(number).reshape(-1)] if self.is_there(number) else None
+
+    def setting(self, name: str, default: int = 0) -> int:
+        """An attribute that is an integer."""
+        value = self.step.settings.get(name, default)
+        return value if isinstance(value, int) else default
+
+    def settings(self, name: str, count: int) -> list[int]:
+        """An attribute of many integers; zeros where it is not given."""
+        found = self.listed(name)
+        return [0] * count if found is None else [int(each) for each in found]
+
+    def listed(self, name: str) -> Sequence[int | float | str] | None:
+        """An attribute that is a list; `None` if it is absent."""
+        value = self.step.settings.get(name)
+        return None if value is None or isinstance(value, int | float | str) else value
+
+    def text(self, name: str, default: str = "") -> str:
+        """An attribute that is a string."""
+        value = self.step.settings.get(name)
+        return value if isinstance(value, str) else default
+
+    def place(self, position: int, count: int) -> int:
+        """A position from the start, or below 0 from the end."""
+        found = position + count if position < 0 else position
+        if not 0 <= found < count:
+            raise self.fail(f"position {position} is not among {count} tensors")
+        return found
+
+
+def text_array(texts: Sequence[str], shape: Sequence[int]) -> npt.NDArray[np.object_]:
+    """Strings as a tensor."""
+    array = np.empty(len(texts), np.object_)
+    array[:] = list(texts)
+    return array.reshape(tuple(shape))

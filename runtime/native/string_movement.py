@@ -1,0 +1,286 @@
+"""Operators that move strings, which the session does with numpy; of numbers native code moves them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+from xonnc.formats.native.program import Held
+from xonnc.runtime.native.calls import Array, Call
+
+Integers = npt.NDArray[np.int64]
+
+
+def _identity(call: Call) -> Sequence[Held]:
+    return [call.array(0).copy()]
+
+
+def _reshape(call: Call) -> Sequence[Held]:
+    x, wanted = call.array(0), call.integers(1) or []
+    keeps = not call.setting("allowzero")
+    shape = [x.shape[axis] if not size and keeps else size for axis, size in enumerate(wanted)]
+    return [_shaped(call, x, shape)]
+
+
+def _shaped(call: Call, x: Array, shape: Sequence[int]) -> Array:
+    try:
+        return x.reshape(tuple(shape)).copy()
+    except ValueError as error:
+        raise call.fail(str(error)) from error
+
+
+def _flatten(call: Call) -> Sequence[Held]:
+    x = call.array(0)
+    axis = call.setting("axis", 1)
+    axis += x.ndim if axis < 0 else 0
+    return [_shaped(call, x, [prod(x.shape[:axis]), prod(x.shape[axis:])])]
+
+
+def _axes(call: Call) -> list[int] | None:
+    """Axes as an operand, or as an attribute in older forms."""
+    found = call.listed("axes")
+    return call.integers(1) if found is None else [int(each) for each in found]
+
+
+def _squeeze(call: Call) -> Sequence[Held]:
+    axes = _axes(call)
+    try:
+        return [np.squeeze(call.array(0), None if axes is None else tuple(axes)).copy()]
+    except ValueError as error:
+        raise call.fail(str(error)) from error
+
+
+def _unsqueeze(call: Call) -> Sequence[Held]:
+    try:
+        return [np.expand_dims(call.array(0), tuple(_axes(call) or ())).copy()]
+    except ValueError as error:
+        raise call.fail(str(error)) from error
+
+
+def _transpose(call: Call) -> Sequence[Held]:
+    perm = call.listed("perm")
+    return [np.transpose(call.array(0), None if perm is None else [int(each) for each in perm]).copy()]
+
+
+def _concat(call: Call) -> Sequence[Held]:
+    try:
+        return [np.concatenate(call.arrays(), call.setting("axis"))]
+    except ValueError as error:
+        raise call.fail(str(error)) from error
+
+
+def _indices(call: Call, number: int, sizes: Sequence[int]) -> Integers:
+    """Indices into axes of these sizes, one for each along the last axis if there are many."""
+    found = call.array(number).astype(np.int64)
+    most = np.broadcast_to(np.array(sizes if len(sizes) > 1 else sum(sizes), np.int64), found.shape)
+    wrong = found[(found < -most) | (found >= most)]
+    if wrong.size:
+        raise call.fail(f"index {int(wrong[0])} is out of range of axes of {list(sizes)} elements")
+    return np.where(found < 0, found + most, found)
+
+
+def _gather(call: Call) -> Sequence[Held]:
+    x, axis = call.array(0), call.setting("axis")
+    return [np.take(x, _indices(call, 1, [x.shape[axis]]), axis)]
+
+
+def _gather_elements(call: Call) -> Sequence[Held]:
+    x, axis = call.array(0), call.setting("axis")
+    return [np.take_along_axis(x, _indices(call, 1, [x.shape[axis]]), axis)]
+
+
+def _gather_nd(call: Call) -> Sequence[Held]:
+    x, batch = call.array(0), call.setting("batch_dims")
+    depth = call.array(1).shape[-1]
+    indices = _indices(call, 1, x.shape[batch : batch + depth])
+    lead = x.shape[:batch]
+    count = prod(lead)
+    rows, places = x.reshape(count, *x.shape[batch:]), indices.reshape(count, -1, depth)
+    found = [row[tuple(place.T)] for row, place in zip(rows, places, strict=True)]
+    shape = (*indices.shape[:-1], *x.shape[batch + depth :])
+    return [np.array(found, np.object_).reshape(shape)]
+
+
+def _extract_features(call: Call) -> Sequence[Held]:
+    x = call.array(0)
+    rows = x.reshape(1, -1) if x.ndim < 2 else x
+    return [np.take(rows, _indices(call, 1, [rows.shape[-1]]).reshape(-1), -1)]
+
+
+def _scatter(call: Call) -> Sequence[Held]:
+    made, axis = call.array(0).copy(), call.setting("axis")
+    np.put_along_axis(made, _indices(call, 1, [made.shape[axis]]), call.array(2), axis)
+    return [made]
+
+
+def _scatter_nd(call: Call) -> Sequence[Held]:
+    made = call.array(0).copy()
+    depth = call.array(1).shape[-1]
+    indices = _indices(call, 1, made.shape[:depth])
+    try:
+        made[tuple(np.moveaxis(indices, -1, 0))] = call.array(2)
+    except ValueError as error:
+        raise call.fail(str(error)) from error
+    return [made]
+
+
+def _slice(call: Call) -> Sequence[Held]:
+    x = call.array(0)
+    starts, ends = (call.integers(number) or [] for number in (1, 2))
+    axes = call.integers(3) or list(range(len(starts)))
+    steps = call.integers(4) or [1] * len(starts)
+    parts = [slice(None)] * x.ndim
+    for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
+        size = x.shape[axis]
+        # From the end on, what lies before the first element is none at all in Python.
+        last = None if step < 0 and end < -size else end
+        parts[axis] = slice(start, last, step)
+    return [x[tuple(parts)].copy()]
+
+
+def _split(call: Call) -> Sequence[Held]:
+    x, axis = call.array(0), call.setting("axis")
+    sizes = call.integers(1)
+    count = len(call.step.writes)
+    if sizes is None:
+        step = -(-x.shape[axis] // count)
+        sizes = [step] * (count - 1) + [x.shape[axis] - step * (count - 1)]
+    if sum(sizes) != x.shape[axis] or min(sizes, default=0) < 0 or len(sizes) != count:
+        raise call.fail(f"parts {sizes} of an axis of size {x.shape[axis]}")
+    return [part.copy() for part in np.split(x, np.cumsum(sizes)[:-1], axis)]
+
+
+def _expand(call: Call) -> Sequence[Held]:
+    x, shape = call.array(0), call.integers(1) or []
+    try:
+        return [np.broadcast_to(x, np.broadcast_shapes(x.shape, tuple(shape))).copy()]
+    except ValueError as error:
+        raise call.fail(str(error)) from error
+
+
+def _tile(call: Call) -> Sequence[Held]:
+    return [np.tile(call.array(0), call.integers(1) or [])]
+
+
+def _where(call: Call) -> Sequence[Held]:
+    try:
+        return [np.where(call.array(0).astype(np.bool_), call.array(1), call.array(2))]
+    except ValueError as error:
+        raise call.fail(str(error)) from error
+
+
+def _equal(call: Call) -> Sequence[Held]:
+    try:
+        x, y = np.broadcast_arrays(call.texts(0), call.texts(1))
+    except ValueError as error:
+        raise call.fail(str(error)) from error
+    same = [a == b for a, b in zip(x.reshape(-1), y.reshape(-1), strict=True)]
+    return [np.array(same, np.bool_).reshape(x.shape)]
+
+
+def _compress(call: Call) -> Sequence[Held]:
+    x, axis = call.array(0), call.step.settings.get("axis")
+    holds = call.array(1).astype(np.bool_)
+    along = axis if isinstance(axis, int) else None
+    if len(holds) > (x.size if along is None else x.shape[along]):
+        raise call.fail(f"{len(holds)} conditions for fewer elements")
+    return [np.compress(holds, x, along)]
+
+
+def _pad(call: Call) -> Sequence[Held]:
+    x, pads = call.array(0), call.integers(1) or []
+    axes = call.integers(3) or list(range(x.ndim))
+    before, behind = pads[: len(axes)], pads[len(axes) :]
+    value = call.array(2).reshape(-1)[0] if call.is_there(2) else ""
+    widths = [(0, 0)] * x.ndim
+    for axis, low, high in zip(axes, before, behind, strict=True):
+        widths[axis] = (max(low, 0), max(high, 0))
+    mode = call.text("mode", "constant")
+    match mode:
+        case "constant":
+            made = np.pad(x, widths, constant_values=value)
+        case "edge":
+            made = np.pad(x, widths, "edge")
+        case "reflect":
+            made = np.pad(x, widths, "reflect")
+        case _:
+            made = np.pad(x, widths, "wrap")
+    for axis, low, high in zip(axes, before, behind, strict=True):
+        made = np.take(made, range(max(-low, 0), made.shape[axis] - max(-high, 0)), axis)
+    return [made]
+
+
+def _reverse_sequence(call: Call) -> Sequence[Held]:
+    x, lengths = call.array(0), call.integers(1) or []
+    batch, time = call.setting("batch_axis", 1), call.setting("time_axis")
+    made = np.moveaxis(x, (batch, time), (0, 1)).copy()
+    for row, length in zip(made, lengths, strict=True):
+        if not 0 <= length <= len(row):
+            raise call.fail(f"a sequence of {length} in an axis of {len(row)}")
+        row[:length] = row[:length][::-1]
+    return [np.moveaxis(made, (0, 1), (batch, time))]
+
+
+def _unique(call: Call) -> Sequence[Held]:
+    """The distinct strings, or parts of an axis; where each is first, which it is, and how often."""
+    x, axis = call.texts(0), call.step.settings.get("axis")
+    along = axis if isinstance(axis, int) else None
+    parts = (
+        list(x.reshape(-1))
+        if along is None
+        else [tuple(part.reshape(-1)) for part in np.moveaxis(x, along, 0)]
+    )
+    first: dict[object, int] = {}
+    for place, part in enumerate(parts):
+        first.setdefault(part, place)
+    order = list(first.values())
+    if call.setting("sorted", 1):
+        order.sort(key=lambda place: parts[place])
+    numbers = {parts[place]: number for number, place in enumerate(order)}
+    which = np.array([numbers[part] for part in parts], np.int64)
+    found = np.take(x.reshape(-1) if along is None else x, order, 0 if along is None else along)
+    counts = np.bincount(which, minlength=len(order)).astype(np.int64)
+    return [found, np.array(order, np.int64), which, counts]
+
+
+def _shape(call: Call) -> Sequence[Held]:
+    x = call.array(0)
+    end = call.step.settings.get("end")
+    return [np.array(x.shape[call.setting("start") : end if isinstance(end, int) else None], np.int64)]
+
+
+def _size(call: Call) -> Sequence[Held]:
+    return [np.array(call.array(0).size, np.int64)]
+
+
+STEPS: Mapping[str, Callable[[Call], Sequence[Held]]] = {
+    "ArrayFeatureExtractor": _extract_features,
+    "Compress": _compress,
+    "Concat": _concat,
+    "Equal": _equal,
+    "Expand": _expand,
+    "Flatten": _flatten,
+    "Gather": _gather,
+    "GatherElements": _gather_elements,
+    "GatherND": _gather_nd,
+    "Identity": _identity,
+    "Pad": _pad,
+    "Reshape": _reshape,
+    "ReverseSequence": _reverse_sequence,
+    "ScatterElements": _scatter,
+    "ScatterND": _scatter_nd,
+    "Shape": _shape,
+    "Size": _size,
+    "Slice": _slice,
+    "Split": _split,
+    "Squeeze": _squeeze,
+    "Tile": _tile,
+    "Transpose": _transpose,
+    "Unique": _unique,
+    "Unsqueeze": _unsqueeze,
+    "Where": _where,
+}
+"""What each operator does."""
