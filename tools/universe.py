@@ -204,6 +204,12 @@ def _decompose_quantized() -> type[ModulePass]:
     return DecomposeQuantized
 
 
+def _legalize() -> type[ModulePass]:
+    from xonnc.transforms.legalize_onnx import Legalize
+
+    return Legalize
+
+
 def _decompose() -> type[ModulePass]:
     from xonnc.transforms.decompose_onnx import Decompose
 
@@ -283,6 +289,7 @@ XONNC_UNIVERSE = Universe(
         "dla-split": _dla_split,
         "dla-split-kernels": _dla_split_kernels,
         "instrument-onnx-runtime-signature": _instrument_signature,
+        "legalize-onnx": _legalize,
         "onnx-cse-with-node-name": _onnx_cse,
         "onnx-dim-analysis": _onnx_dim_analysis,
         "onnx-hybrid-transform": _onnx_hybrid_transform,

@@ -37,8 +37,6 @@ from xonnc.lowering.native_program import Steps, read_program
 from xonnc.lowering.native_sizes import require_sizes
 from xonnc.lowering.onnx_to_krnl.packings import Packings
 from xonnc.lowering.steering import steering_inputs
-from xonnc.rewriting.driver import apply_rules
-from xonnc.rewriting.rules import RuleSet
 from xonnc.runtime.native.cache import Cache, key_of, open_cache
 from xonnc.runtime.native.instance import Executable
 from xonnc.runtime.native.jit import Code, host_features, host_identity, machine_code
@@ -47,12 +45,8 @@ from xonnc.signatures import set_input_values
 from xonnc.simplifier import respecialized, simplify
 from xonnc.standard_functions import write_out
 from xonnc.targets.cpu import CpuTarget, best_cpu, cpu_names, load_cpu
-from xonnc.transforms.rules import native_labels, native_training, native_versions
-from xonnc.transforms.shape_inference_onnx import infer_shapes
+from xonnc.transforms.legalize_onnx import Legalize
 from xonnc.transforms.simplify_onnx import Simplify
-
-FORMS = RuleSet({**native_labels.RULES, **native_training.RULES, **native_versions.RULES})
-"""What has kernels in another form."""
 
 MOST_THREADS = 256
 """Threads that may share a run."""
@@ -266,8 +260,7 @@ def lowered(
 ) -> tuple[Program, Steps, Sequence[FuncOp]]:
     """A module as a program, the functions of its native steps, and the kernels; `watch` sees the krnl."""
     with without_cycle_collection():
-        if apply_rules(module, context, FORMS, pass_name="convert-onnx-to-krnl").fired:
-            infer_shapes(module)
+        Legalize().apply(context, module)
         pool = DisposablePool.of(context)
         opened = module.clone() if has_open_sizes(module) else None
         if opened is not None and not _lower(opened, making, pool, packings, is_open=True):

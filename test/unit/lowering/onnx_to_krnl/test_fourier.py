@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 import pytest
-from native_nodes import Array, Node, check
+from native_nodes import Array, Node, check, opened
+
+from xonnc.native import compile_native
 
 RANDOM = np.random.default_rng(18)
 
@@ -56,6 +59,96 @@ def test_transforms_of_windows(is_complex: bool, step: int):
     inputs = [signal, np.array(step), window]
     attributes = {"onesided": int(not is_complex)}
     check(Node("STFT", inputs, attributes, expected=[complex_pairs(wanted)], rtol=1e-4))
+
+
+def spectrum(
+    x: Array, length: int | None = None, axis: int = -2, *, inverse: bool = False
+) -> npt.NDArray[np.float64]:
+    """The transform of the parts in the last axis, in doubles."""
+    parts = np.asarray(x, np.float64)
+    numbers = parts[..., 0] + (1j * parts[..., 1] if parts.shape[-1] == 2 else 0)
+    along = axis + 1 if axis < 0 else axis
+    made = (np.fft.ifft if inverse else np.fft.fft)(numbers, n=length, axis=along)
+    return np.stack([made.real, made.imag], axis=-1)
+
+
+@pytest.mark.parametrize("length", [1024, 1031, 1200, 2048, 4096])
+@pytest.mark.parametrize("parts", [1, 2])
+def test_long_transforms_are_exact_to_the_size_of_their_results(length: int, parts: int):
+    x = floats(2, length - 5, parts)
+    wanted = spectrum(x, length)
+    node = Node("DFT", [x, np.array(length)], constant=[1], expected=[wanted.astype(np.float32)])
+    (made,) = compile_native(node.model()).run(None, node.feeds)
+    assert np.abs(np.asarray(made, np.float64) - wanted).max() <= 3e-6 * np.abs(wanted).max()
+
+
+@pytest.mark.parametrize("length", [2048, 2050])
+def test_long_onesided_and_inverse_transforms(length: int):
+    x = floats(1, length, 2)
+    wanted = spectrum(x, inverse=True).astype(np.float32)
+    check(Node("DFT", [x], {"inverse": 1}, expected=[wanted], rtol=1e-4))
+    half = spectrum(x[..., :1])[:, : length // 2 + 1].astype(np.float32)
+    check(Node("DFT", [x[..., :1]], {"onesided": 1}, expected=[half], rtol=1e-3))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "rtol"), [(np.float64, 1e-12), (np.float16, 2e-3), (ml_dtypes.bfloat16, 2e-2)]
+)
+def test_transforms_of_other_element_types(dtype: npt.DTypeLike, rtol: float):
+    x = floats(2, 6, 1).astype(dtype)
+    wanted = np.asarray(spectrum(x), dtype)
+    check(Node("DFT", [x], expected=[wanted], opset=20, rtol=rtol))
+
+
+def test_axis_and_length_of_old_opsets():
+    x = floats(2, 5, 3, 1)
+    wanted = spectrum(x, 7, 1).astype(np.float32)
+    node = Node("DFT", [x, np.array(7)], {"axis": 1}, constant=[1], opset=17, expected=[wanted], rtol=1e-4)
+    check(node)
+    short = spectrum(x, 2, 2).astype(np.float32)
+    check(Node("DFT", [x, np.array(2)], {"axis": 2}, constant=[1], opset=17, expected=[short], rtol=1e-4))
+
+
+def test_elements_behind_the_length_are_not_read():
+    x = floats(1, 6, 1)
+    wanted = spectrum(x, 4).astype(np.float32)
+    x[0, 4:, 0] = np.nan, np.inf
+    check(Node("DFT", [x, np.array(4)], constant=[1], expected=[wanted], rtol=1e-4))
+
+
+@pytest.mark.parametrize("batch", [0, 1, 3])
+def test_transforms_with_a_dynamic_batch(batch: int):
+    x = floats(batch, 8, 1)
+    node = Node("DFT", [x], expected=[spectrum(x).astype(np.float32)])
+    model = opened(node)
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = "N"
+    session = compile_native(model)
+    (made,) = session.run(None, node.feeds)
+    np.testing.assert_allclose(np.asarray(made, np.float64), spectrum(x), rtol=1e-4, atol=1e-5)
+    assert not session.host_calls()
+
+
+@pytest.mark.parametrize("form", ["rank 2", "fed window", "no window", "float16"])
+def test_windows_of_signals_as_the_field_writes_them(form: str):
+    signal, window = floats(2, 23), floats(6)
+    if form == "float16":
+        signal, window = signal.astype(np.float16), window.astype(np.float16)
+    weights = np.ones(6) if form == "no window" else window.astype(np.float64)
+    starts = range(0, 23 - 6 + 1, 4)
+    frames = np.stack([signal[:, start : start + 6] * weights for start in starts], axis=1)
+    wanted = complex_pairs(np.fft.rfft(frames.astype(np.float64))).astype(signal.dtype)
+    given = signal if form == "rank 2" else signal[..., None]
+    inputs: list[Array | None] = [given, np.array(4), None if form == "no window" else window]
+    inputs += [np.array(6)] if form == "no window" else []
+    constant = [1] if form == "fed window" else [1, 2, 3]
+    rtol = 5e-3 if form == "float16" else 1e-4
+    node = Node("STFT", inputs, {"onesided": 1}, constant=constant, expected=[wanted], rtol=rtol)
+    session = compile_native(node.model())
+    (made,) = session.run(None, node.feeds)
+    np.testing.assert_allclose(
+        np.asarray(made, np.float64), np.asarray(wanted, np.float64), rtol=rtol, atol=rtol
+    )
+    assert not session.host_calls()
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (2, 2), (5, 5), (2, 3, 4, 4)])

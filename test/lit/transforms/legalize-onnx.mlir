@@ -1,0 +1,80 @@
+// RUN: onnx-opt %s --legalize-onnx --split-input-file | filecheck %s
+
+// An operand that is broadcast from an axis on has axes of size 1 after it.
+// CHECK-LABEL: @add_from_axis
+// CHECK:         %[[B:.*]] = "onnx.Reshape"(%arg1, %{{.*}}) {{.*}} -> tensor<3x1x1xf32>
+// CHECK-NEXT:    "onnx.Add"(%arg0, %[[B]])
+func.func @add_from_axis(%x: tensor<2x3x4x5xf32>, %b: tensor<3xf32>) -> tensor<2x3x4x5xf32> {
+  %y = "onnx.AddV6"(%x, %b) <{axis = 1 : si64, broadcast = 1 : si64}> : (tensor<2x3x4x5xf32>, tensor<3xf32>) -> tensor<2x3x4x5xf32>
+  onnx.Return %y : tensor<2x3x4x5xf32>
+}
+
+// -----
+
+// Four real elements, three complex results: rows are 1, e^(-2πi k / 4), e^(-4πi k / 4), e^(-6πi k / 4).
+// CHECK-LABEL: @dft_onesided
+// CHECK:         %[[W:.*]] = onnx.Constant dense<{{\[\[}}1.000000e+00, -0.000000e+00, 1.000000e+00, -0.000000e+00, 1.000000e+00, -0.000000e+00], [1.000000e+00, -0.000000e+00, 0.000000e+00, -1.000000e+00, -1.000000e+00, -0.000000e+00], [
+// CHECK:         %[[X:.*]] = "onnx.Reshape"(%arg0, %{{.*}}) {{.*}} -> tensor<?x4xf32>
+// CHECK:         %[[Y:.*]] = "onnx.MatMul"(%[[X]], %[[W]]) {{.*}} -> tensor<?x6xf32>
+// CHECK:         "onnx.Reshape"(%[[Y]], %{{.*}}) {{.*}} -> tensor<?x3x2xf32>
+func.func @dft_onesided(%x: tensor<?x4x1xf32>) -> tensor<?x3x2xf32> {
+  %none = "onnx.NoValue"() {value} : () -> none
+  %y = "onnx.DFT"(%x, %none, %none) <{onesided = 1 : si64}> : (tensor<?x4x1xf32>, none, none) -> tensor<?x3x2xf32>
+  onnx.Return %y : tensor<?x3x2xf32>
+}
+
+// -----
+
+// The axis moves before that of real and imaginary parts, and back.
+// CHECK-LABEL: @dft_along_first_axis
+// CHECK:         "onnx.Transpose"(%arg0) <{perm = [1, 0, 2]}>
+// CHECK:         "onnx.MatMul"
+// CHECK:         "onnx.Transpose"(%{{.*}}) <{perm = [1, 0, 2]}>
+func.func @dft_along_first_axis(%x: tensor<4x3x2xf32>) -> tensor<4x3x2xf32> {
+  %none = "onnx.NoValue"() {value} : () -> none
+  %axis = onnx.Constant dense<0> : tensor<i64>
+  %y = "onnx.DFT"(%x, %none, %axis) : (tensor<4x3x2xf32>, none, tensor<i64>) -> tensor<4x3x2xf32>
+  onnx.Return %y : tensor<4x3x2xf32>
+}
+
+// -----
+
+// 2048 = 32 · 64: two products, with factors e^(-2πi n₂ k₁ / 2048) between them.
+// CHECK-LABEL: @long_dft
+// CHECK:         "onnx.MatMul"(%{{.*}}) : (tensor<1x64x64xf32>, tensor<64x64xf32>)
+// CHECK:         "onnx.Mul"
+// CHECK:         "onnx.MatMul"(%{{.*}}) : (tensor<1x32x128xf32>, tensor<128x128xf32>)
+func.func @long_dft(%x: tensor<1x2048x2xf32>) -> tensor<1x2048x2xf32> {
+  %none = "onnx.NoValue"() {value} : () -> none
+  %y = "onnx.DFT"(%x, %none, %none) : (tensor<1x2048x2xf32>, none, none) -> tensor<1x2048x2xf32>
+  onnx.Return %y : tensor<1x2048x2xf32>
+}
+
+// -----
+
+// 1031 is prime, the axis of the second is dynamic: kernels of their own.
+// CHECK-LABEL: @kept
+// CHECK:         "onnx.DFT"(%arg0
+// CHECK:         "onnx.DFT"(%arg1
+func.func @kept(%x: tensor<1x1031x2xf32>, %z: tensor<1x?x2xf32>) -> (tensor<1x1031x2xf32>, tensor<1x?x2xf32>) {
+  %none = "onnx.NoValue"() {value} : () -> none
+  %y = "onnx.DFT"(%x, %none, %none) : (tensor<1x1031x2xf32>, none, none) -> tensor<1x1031x2xf32>
+  %w = "onnx.DFT"(%z, %none, %none) : (tensor<1x?x2xf32>, none, none) -> tensor<1x?x2xf32>
+  onnx.Return %y, %w : tensor<1x1031x2xf32>, tensor<1x?x2xf32>
+}
+
+// -----
+
+// Windows of 4 at a distance of 2 are a convolution; a signal of rank 2, as exporters write it, is real.
+// CHECK-LABEL: @stft
+// CHECK:         %[[X:.*]] = "onnx.Reshape"(%arg0, %{{.*}}) {{.*}} -> tensor<?x1x?xf32>
+// CHECK:         %[[Y:.*]] = "onnx.Conv"(%[[X]], %{{.*}}, %{{.*}}) <{{{.*}}strides = [2]}> : (tensor<?x1x?xf32>, tensor<6x1x4xf32>, none) -> tensor<?x6x?xf32>
+// CHECK:         %[[T:.*]] = "onnx.Transpose"(%[[Y]]) <{perm = [0, 2, 1]}>
+// CHECK:         "onnx.Reshape"(%[[T]], %{{.*}}) {{.*}} -> tensor<?x?x3x2xf32>
+func.func @stft(%x: tensor<?x?xf32>) -> tensor<?x?x3x2xf32> {
+  %none = "onnx.NoValue"() {value} : () -> none
+  %step = onnx.Constant dense<2> : tensor<i64>
+  %window = onnx.Constant dense<[0.5, 1.0, 1.0, 0.5]> : tensor<4xf32>
+  %y = "onnx.STFT"(%x, %step, %window, %none) <{onesided = 1 : si64}> : (tensor<?x?xf32>, tensor<i64>, tensor<4xf32>, none) -> tensor<?x?x3x2xf32>
+  onnx.Return %y : tensor<?x?x3x2xf32>
+}

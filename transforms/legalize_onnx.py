@@ -1,0 +1,43 @@
+"""
+`legalize-onnx`: operators as those that native code has kernels for.
+
+```mlir
+%y = "onnx.AddV1"(%x, %b) <{axis = 1 : si64, broadcast = 1 : si64}>
+```
+becomes a Reshape and an Add; Fourier transforms become products. Shapes are inferred afterwards. The result
+need not have a form in the model's opset, so an exported model never goes through this pass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from xonnc.rewriting.driver import apply_rules
+from xonnc.rewriting.rules import RuleSet
+from xonnc.transforms.rules import native_fourier, native_labels, native_training, native_versions
+from xonnc.transforms.shape_inference_onnx import infer_shapes
+
+RULES = RuleSet(
+    {
+        **native_fourier.RULES,
+        **native_labels.RULES,
+        **native_training.RULES,
+        **native_versions.RULES,
+    }
+)
+"""The legalisation patterns."""
+
+
+@dataclass(frozen=True)
+class Legalize(ModulePass):
+    """Rewrites operators as those that native code has kernels for."""
+
+    name = "legalize-onnx"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if apply_rules(op, ctx, RULES, pass_name=self.name).fired:
+            infer_shapes(op)

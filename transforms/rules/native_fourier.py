@@ -1,0 +1,326 @@
+"""
+Fourier transforms as matrix products and convolutions, which run at the processor's peak.
+
+A transform of length N is a product with the matrix `e^(∓2πi k n / N)`. Up to `DIRECT` that is faster than
+the few operations of a fast transform; longer ones are two rounds of shorter ones (the factorisation of
+Cooley and Tukey, as in Bailey's "four-step" transform). Like `native_versions`, these rules are for native
+code alone: an exported model keeps its DFT and STFT.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type, Float64Type, IntegerAttr, f32
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, numpy_dtype
+from xonnc.rewriting.onnx import (
+    DFT,
+    DFTV17,
+    STFT,
+    Add,
+    Cast,
+    Concat,
+    Conv,
+    MatMul,
+    Mul,
+    Pad,
+    Reshape,
+    Slice,
+    Sub,
+    Transpose,
+)
+from xonnc.rewriting.patterns import Constant, Declined, Edit, Outcome, attr, const, maybe, value
+from xonnc.rewriting.rules import rule, rules
+from xonnc.transforms.rules.decompose_writing import Writer
+
+DIRECT = 1024
+"""The longest transform that is one product: its matrix takes 8 MB in float32, and N² multiplications."""
+
+Matrix = npt.NDArray[np.float64]
+
+x, signal, window = value.x, value.signal, value.window
+
+
+def roots(length: int, numbers: npt.NDArray[np.int64], inverse: bool) -> tuple[Matrix, Matrix]:
+    """Real and imaginary parts of e^(∓2πi m / N) for each m; of quarters of the circle they are exact."""
+    # Angles below one turn: cosines of large ones lose digits.
+    eighths = np.arange(length) * 8 / length
+    angles = eighths * np.pi / 4
+    is_quarter = eighths % 2 == 0
+    cosine = np.where(is_quarter, np.round(np.cos(angles)), np.cos(angles))
+    sine = np.where(is_quarter, np.round(np.sin(angles)), np.sin(angles))
+    places = numbers % length
+    return cosine[places], (sine if inverse else -sine)[places]
+
+
+@dataclass(frozen=True)
+class Transform:
+    """A transform of `terms` elements, as if padded with zeros to `length`, into `results` elements."""
+
+    length: int
+    terms: int
+    results: int
+    inverse: bool
+    mirrored: bool = False
+    """Whether the input is the first half of a spectrum whose other half is its conjugate: real results."""
+
+    @property
+    def result_parts(self) -> int:
+        """1 for real results, 2 for complex ones."""
+        return 1 if self.mirrored else 2
+
+    def waves(self) -> tuple[Matrix, Matrix]:
+        """Real and imaginary parts of the weights, for each term and result."""
+        numbers = np.outer(np.arange(self.terms), np.arange(self.results))
+        cosine, sine = roots(self.length, numbers, self.inverse)
+        weights = np.full((self.terms, 1), 1.0 / self.length if self.inverse else 1.0)
+        if self.mirrored:
+            # Every term stands for itself and its conjugate, but for those that are their own mirror.
+            weights *= 2
+            weights[0] /= 2
+            if self.length % 2 == 0 and self.terms == self.length // 2 + 1:
+                weights[-1] /= 2
+        return weights * cosine, weights * sine
+
+    def matrix(self, parts: int) -> Matrix:
+        """The matrix for rows of `terms` numbers of 1 or 2 parts each, the parts side by side."""
+        real, imaginary = self.waves()
+        rows = [[real, imaginary], [-imaginary, real]]
+        chosen = [row[: self.result_parts] for row in rows[:parts]]
+        whole = np.array(chosen).transpose(2, 0, 3, 1)
+        return whole.reshape(self.terms * parts, self.results * self.result_parts)
+
+
+@dataclass(frozen=True)
+class Signal:
+    """A tensor whose last two axes are the transformed one and that of real and imaginary parts."""
+
+    to: Writer
+    value: SSAValue
+    leading: int
+    """Axes before these two; their sizes may be dynamic."""
+    size: int
+    parts: int
+    dtype: np.dtype[np.generic]
+
+    def transformed(self, transform: Transform) -> Signal:
+        """The transform along the axis."""
+        matrix = self.to.constant(transform.matrix(self.parts).astype(self.dtype))
+        flat = self._reshaped(self.value, self.size * self.parts)
+        made = self.to(MatMul, flat, matrix)
+        parts = transform.result_parts
+        shaped = self._reshaped(made, transform.results, parts)
+        return Signal(self.to, shaped, self.leading, transform.results, parts, self.dtype)
+
+    def transformed_in_two(self, transform: Transform, first: int) -> Signal:
+        """
+        The transform of N = N₁ N₂ elements as transforms of N₁ and of N₂.
+
+        With n = N₂ n₁ + n₂ and k = k₁ + N₁ k₂:
+        X[k] = Σ_n₂ e^(n₂ k₂ / N₂) e^(n₂ k₁ / N) Σ_n₁ x[n] e^(n₁ k₁ / N₁), where e^t is e^(∓2πi t)
+        """
+        second = transform.length // first
+        padded = self._padded(transform.length)
+        split = self._reshaped(padded, first, second, self.parts)
+        rows = Signal(self.to, self._swapped(split), self.leading + 1, first, self.parts, self.dtype)
+        sums = rows.transformed(Transform(first, first, first, transform.inverse))
+        turned = Signal(
+            self.to,
+            self._swapped(self._turned(sums, transform, second)),
+            self.leading + 1,
+            second,
+            2,
+            self.dtype,
+        )
+        whole = turned.transformed(Transform(second, second, second, transform.inverse))
+        spectrum = self._reshaped(self._swapped(whole.value), transform.length, 2)
+        return Signal(self.to, spectrum, self.leading, transform.length, 2, self.dtype)
+
+    def _turned(self, sums: Signal, transform: Transform, second: int) -> SSAValue:
+        """Sums of all n₂ and k₁ times e^(n₂ k₁ / N)."""
+        numbers = np.outer(np.arange(second), np.arange(sums.size))
+        factors = roots(transform.length, numbers, transform.inverse)
+        cosine, sine = (self.to.constant(factor[..., None].astype(self.dtype)) for factor in factors)
+        real, imaginary = (self._sliced(sums.value, self.leading + 2, part, part + 1) for part in range(2))
+        to = self.to
+        parts = [
+            to(Sub, to(Mul, real, cosine), to(Mul, imaginary, sine)),
+            to(Add, to(Mul, real, sine), to(Mul, imaginary, cosine)),
+        ]
+        return to(Concat, *parts, axis=-1)
+
+    def first(self, size: int) -> Signal:
+        """The first numbers along the axis."""
+        if size >= self.size:
+            return self
+        cut = self._sliced(self.value, self.leading, 0, size)
+        return Signal(self.to, cut, self.leading, size, self.parts, self.dtype)
+
+    def _padded(self, size: int) -> SSAValue:
+        if size == self.size:
+            return self.value
+        behind = [0] * self.leading + [size - self.size, 0]
+        pads = self.to.ints(*[0] * len(behind), *behind)
+        return self.to(Pad, self.value, pads, self.to.none(), self.to.none(), mode="constant")
+
+    def _reshaped(self, given: SSAValue, *sizes: int) -> SSAValue:
+        """With other axes behind the leading ones, whose sizes stay (a 0 says that)."""
+        return self.to(Reshape, given, self.to.ints(*[0] * self.leading, *sizes), allowzero=0)
+
+    def _swapped(self, given: SSAValue) -> SSAValue:
+        """With the two axes behind the leading ones in the other order."""
+        perm = [*range(self.leading), self.leading + 1, self.leading, self.leading + 2]
+        return self.to(Transpose, given, perm=perm)
+
+    def _sliced(self, given: SSAValue, axis: int, start: int, end: int) -> SSAValue:
+        ints = self.to.ints
+        return self.to(Slice, given, ints(start), ints(end), ints(axis), ints(1))
+
+
+def factor(length: int) -> int | None:
+    """The factor of a length nearest to its square root, if it and its counterpart are short enough."""
+    for first in range(int(length**0.5), 0, -1):
+        if length % first == 0:
+            return first if length // first <= DIRECT else None
+    return None
+
+
+def computed_as(element: Attribute | None) -> Attribute | None:
+    """The element type in which a transform is computed; `None` if it is not of floats."""
+    if isinstance(element, Float32Type | Float64Type):
+        return element
+    return f32 if isinstance(element, Float16Type | BFloat16Type) else None
+
+
+def shape_of(given: SSAValue) -> Sequence[int]:
+    """The sizes of a tensor, dynamic ones as `DYNAMIC_INDEX`; none if its rank is not known."""
+    return given.type.get_shape() if is_ranked(given.type) else ()
+
+
+def dft(root: Operation, x: SSAValue, length: int | None, axis: int) -> Outcome:
+    """A transform along an axis as matrix products."""
+    shape, element = shape_of(x), computed_as(element_type(x.type))
+    if element is None or len(shape) < 2 or not -len(shape) <= axis < len(shape):
+        return Declined("not floats of known rank")
+    axis %= len(shape)
+    size, parts = shape[axis], shape[-1]
+    if axis == len(shape) - 1 or size < 1 or parts not in (1, 2):
+        return Declined("the size of the axis is dynamic, or no axis has real and imaginary parts")
+    inverse, onesided = (_flag(root, name) for name in ("inverse", "onesided"))
+    if length is None:
+        length = 2 * (size - 1) if inverse and onesided else size
+    if length < 1:
+        return Declined("an empty transform")
+    mirrored = inverse and onesided
+    results = length // 2 + 1 if onesided and not inverse else length
+    terms = min(size, length // 2 + 1 if mirrored else length)
+    transform = Transform(length, terms, results, inverse, mirrored)
+    first = None if length <= DIRECT else factor(length)
+    if length > DIRECT and (first is None or mirrored):
+        return Declined("the length has no factors that make it short")
+
+    def write(op: Operation) -> Sequence[SSAValue]:
+        to = Writer(op)
+        moved = list(range(len(shape)))
+        moved.insert(len(shape) - 2, moved.pop(axis))
+        given = _cast(to, x, element)
+        if axis != len(shape) - 2:
+            given = to(Transpose, given, perm=moved)
+        held = Signal(to, given, len(shape) - 2, size, parts, numpy_dtype(element)).first(terms)
+        if first is None:
+            made = held.transformed(transform)
+        else:
+            made = held.transformed_in_two(transform, first).first(results)
+        back = [moved.index(place) for place in range(len(shape))]
+        last = made.value if axis == len(shape) - 2 else to(Transpose, made.value, perm=back)
+        return _finished(op, _cast(to, last, element_type(x.type)))
+
+    return Edit(write)
+
+
+def stft(
+    root: Operation, signal: SSAValue, step: Constant, window: SSAValue, length: Constant | None
+) -> Outcome:
+    """Transforms of windows of a signal as a convolution with stride `step` and weights of waves."""
+    shape, element = shape_of(signal), computed_as(element_type(signal.type))
+    stride, size = _number(step), None if length is None else _number(length)
+    if window.type != NONE:
+        size = next(iter(shape_of(window)), None)
+    if element is None or len(shape) not in (2, 3) or shape[2:] not in ((), (1,), (2,)):
+        return Declined("not floats of known rank, or the number of their parts is dynamic")
+    if size is None or stride is None or not 1 <= size <= DIRECT * DIRECT or stride < 1:
+        return Declined("the length of windows or their distance is dynamic")
+    if 0 <= shape[1] < size:
+        return Declined("the signal is shorter than a window")
+    parts = 2 if shape[2:] == (2,) else 1
+    results = size // 2 + 1 if _flag(root, "onesided") else size
+    transform = Transform(size, size, results, inverse=False)
+
+    def write(op: Operation) -> Sequence[SSAValue]:
+        to = Writer(op)
+        # [terms, parts, results, parts] of the matrix become the filters [results and parts, parts, terms].
+        matrix = transform.matrix(parts).reshape(size, parts, -1).transpose(2, 1, 0)
+        weights = to.constant(np.ascontiguousarray(matrix, numpy_dtype(element)))
+        if window.type != NONE:
+            weights = to(Mul, weights, _cast(to, window, element))
+        given = _cast(to, signal, element)
+        if parts == 2:
+            channels = to(Transpose, given, perm=[0, 2, 1])
+        else:
+            channels = to(Reshape, given, to.ints(0, 1, -1), allowzero=0)
+        sums = to(Conv, channels, weights, to.none(), auto_pad="NOTSET", group=1, strides=[stride])
+        frames = to(Transpose, sums, perm=[0, 2, 1])
+        spectrum = to(Reshape, frames, to.ints(0, 0, results, 2), allowzero=0)
+        return _finished(op, _cast(to, spectrum, element_type(signal.type)))
+
+    return Edit(write)
+
+
+def _finished(op: Operation, made: SSAValue) -> Sequence[SSAValue]:
+    """The value that replaces an op's, made by an op at its location."""
+    if isinstance(made.owner, Operation):
+        made.owner.location = op.location
+    return [made]
+
+
+def _flag(root: Operation, name: str) -> bool:
+    given = root.properties.get(name)
+    return isinstance(given, IntegerAttr) and given.value.data != 0
+
+
+def _number(given: Constant) -> int | None:
+    """The number that a constant of one element holds."""
+    return int(given.array.reshape(-1)[0]) if given.array.size == 1 else None
+
+
+def _cast(to: Writer, given: SSAValue, element: Attribute | None) -> SSAValue:
+    return given if element_type(given.type) == element else to(Cast, given, saturate=1, to=element)
+
+
+@rule(DFT(x, maybe.length, maybe.along))
+def dft_20(root: Operation, x: SSAValue, length: Constant | None, along: Constant | None) -> Outcome:
+    """dft(x) along an axis = x W, W[n, k] = e^(∓2πi k n / N)"""
+    axis = -2 if along is None else _number(along)
+    if axis is None or (length is not None and _number(length) is None):
+        return Declined("the axis or the length is no number")
+    return dft(root, x, None if length is None else _number(length), axis)
+
+
+@rule(DFTV17(x, maybe.length, axis=attr.axis))
+def dft_17(root: Operation, x: SSAValue, length: Constant | None, axis: int) -> Outcome:
+    """dft(x) along an axis = x W, W[n, k] = e^(∓2πi k n / N)"""
+    if length is not None and _number(length) is None:
+        return Declined("the length is no number")
+    return dft(root, x, None if length is None else _number(length), axis)
+
+
+RULES = rules(
+    DFT=dft_20,
+    DFTV17=dft_17,
+    STFT=rule(STFT(signal, const.step, window, maybe.length))(stft),
+)
