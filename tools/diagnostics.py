@@ -10,14 +10,14 @@ from typing import Literal
 
 from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, ModuleOp, NameLoc
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute
-from xdsl.traits import NoTerminator
-from xdsl.utils.exceptions import ParseError, VerifyException
+from xdsl.utils.exceptions import ParseError
 
 from xonnc.dialects.onnx.assembly import OnnxParser, OnnxPrinter
 from xonnc.dialects.onnx.attributes import is_array
 from xonnc.dialects.onnx.locations import describe, node_name
-from xonnc.errors import RefusalError, XonncError
+from xonnc.errors import CollectedError, XonncError
 from xonnc.rewriting.remarks import Remark
+from xonnc.rewriting.verification import broken_rule
 from xonnc.tools.dominance import too_early
 
 Severity = Literal["error", "warning", "note", "remark"]
@@ -71,7 +71,7 @@ def verify(module: ModuleOp, parser: OnnxParser, file: str, show_op: bool = True
     broken = [
         op_diagnostic(op, reason, parser, file, show_op)
         for op in module.walk()
-        if (reason := _broken_rule(op)) is not None
+        if (reason := broken_rule(op)) is not None
     ]
     return broken + [
         op_diagnostic(
@@ -104,7 +104,7 @@ def remark_diagnostic(told: Remark, parser: OnnxParser, file: str) -> Diagnostic
 
 def error_diagnostics(error: XonncError, parser: OnnxParser, file: str) -> list[Diagnostic]:
     """What a pass did not like: one message for each reason, at the place of the op it is about."""
-    if isinstance(error, RefusalError):
+    if isinstance(error, CollectedError):
         found = list(zip(error.reasons, error.subjects, strict=True))
     else:
         found = [(str(error), error.about)]
@@ -168,23 +168,6 @@ def _place(location: LocationAttr | Attribute, file: str) -> tuple[int, int] | N
     if isinstance(location, FileLineColLoc) and location.filename.data == file:
         return location.line.data, location.column.data
     return next((found for part in _parts(location) if (found := _place(part, file))), None)
-
-
-def _broken_rule(op: Operation) -> str | None:
-    """The rule an op breaks, its regions' ops apart."""
-    try:
-        op.verify_()
-        # Only the end of a block and what branches have rules about their place.
-        if op.successors or op.next_op is None:
-            op.verify(verify_nested_ops=False)
-    except VerifyException as error:
-        return str(error)
-    if op.has_trait(NoTerminator):
-        return None
-    for region in op.regions:
-        if len(region.blocks) == 1 and region.block.is_empty:
-            return f"operation {op.name} contains an empty block, which needs at least a terminator"
-    return None
 
 
 def _shown(op: Operation) -> str:

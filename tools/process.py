@@ -12,7 +12,7 @@ from enum import IntEnum
 from importlib.metadata import version
 from pathlib import Path
 
-from xonnc.errors import RefusalError, XonncError
+from xonnc.errors import CollectedError, XonncError
 from xonnc.rewriting.remarks import listening
 
 
@@ -36,7 +36,7 @@ def run(tool: str, work: Callable[[], int], argv: Sequence[str]) -> int:
     try:
         with listening(lambda told: print(f"{tool}: {told.severity}: {told}", file=sys.stderr)):
             return work()
-    except RefusalError as error:
+    except CollectedError as error:
         for reason in error.reasons:
             print(f"{tool}: {reason}", file=sys.stderr)
     except XonncError as error:

@@ -15,9 +15,12 @@ from xdsl.traits import IsTerminator
 
 from xonnc.dialects.onnx.elements import DisposableElementsAttr, type_of_elements
 from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.ops.builtin import ReturnOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import is_ranked, is_tensor, tensor_type
+from xonnc.errors import InvalidModelError
 from xonnc.rewriting.editing import operands_of, retype
+from xonnc.rewriting.verification import broken_rule, node_message
 from xonnc.transforms.dims.control import enter_body
 from xonnc.transforms.dims.functions import enter_function, leave_function, name_results
 from xonnc.transforms.dims.knowledge import Knowledge, holds_integers, is_static
@@ -77,22 +80,50 @@ Settled = dict[Operation, tuple[object, ...]]
 """What the types of ops followed from when they were inferred, for ops that need no more inference."""
 
 
-def learn_shapes(module: Operation, settled: Settled | None = None) -> tuple[bool, Knowledge]:
+def learn_shapes(
+    module: Operation, settled: Settled | None = None, wrong: list[Wrong] | None = None
+) -> tuple[bool, Knowledge]:
     """
     Infers everything inside `module`; whether a type has changed, and what is known of sizes.
 
-    Ops that are `settled`, and read what they read then, are left alone; others are added.
+    Ops that are `settled`, and read what they read then, are left alone; others are added. With `wrong`,
+    every op is verified once the types of its operands are known, before it is inferred; what is wrong goes
+    there, shapes that contradict each other too, and nothing is raised.
     """
-    inference = _Inference(module, settled)
+    inference = _Inference(module, settled, wrong)
     return inference.inside(module), inference.facts
+
+
+def require_valid(module: Operation) -> None:
+    """Infers shapes; `InvalidModelError` with everything that is wrong with the ops inside `module`."""
+    wrong: list[Wrong] = []
+    learn_shapes(module, None, wrong)
+    refuse_wrong(wrong)
+
+
+def refuse_wrong(wrong: Sequence[Wrong]) -> None:
+    """Raises `InvalidModelError` with all that is wrong, if anything is."""
+    if wrong:
+        raise InvalidModelError([each.message for each in wrong], [each.op for each in wrong])
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """An op that breaks a rule, and the message that says so."""
+
+    op: Operation
+    message: str
 
 
 class _Inference:
     """One walk through a module, each op after what it reads."""
 
-    def __init__(self, root: Operation, settled: Settled | None = None) -> None:
+    def __init__(
+        self, root: Operation, settled: Settled | None = None, wrong: list[Wrong] | None = None
+    ) -> None:
         self.facts = Knowledge()
         self.settled = {} if settled is None else settled
+        self.wrong = wrong
         self._functions = {
             op.sym_name.data: op for region in root.regions for op in region.walk() if type(op) is FuncOp
         }
@@ -126,17 +157,43 @@ class _Inference:
         changed = False
         for op in block.ops:
             if isinstance(op, OnnxOp):
-                if op.regions:
-                    changed |= self._bodies(op)
-                if op.results and not self._is_settled(op):
-                    changed |= infer(op, self.facts, certain)
-                    if is_sure(op) and not _holds_elements(op):
-                        self.settled[op] = _basis(op)
+                changed |= self._op(op, certain) if self.wrong is None else self._verified(op, certain)
             elif isinstance(op, CallOp):
                 changed |= self._call(op)
             elif op.regions:
                 changed |= self.inside(op)
         return changed
+
+    def _op(self, op: OnnxOp, certain: bool) -> bool:
+        changed = self._bodies(op) if op.regions else False
+        if op.results and not self._is_settled(op):
+            changed |= infer(op, self.facts, certain)
+            if is_sure(op) and not _holds_elements(op):
+                self.settled[op] = _basis(op)
+        return changed
+
+    def _verified(self, op: OnnxOp, certain: bool) -> bool:
+        """Infers an op that keeps its rules, which shape functions rely on; what is wrong is noted."""
+        assert self.wrong is not None
+        if isinstance(op, ReturnOp):
+            # The results of a function are what it returns, whatever was declared.
+            return False
+        if (reason := broken_rule(op)) is not None:
+            self.wrong.append(Wrong(op, node_message(op, reason)))
+        if self.wrong:
+            # What follows from an op that breaks a rule means nothing: the others are only verified.
+            return self._verified_inside(op)
+        try:
+            return self._op(op, certain)
+        except ShapeError as error:
+            self.wrong.append(Wrong(op, str(error)))
+            return False
+
+    def _verified_inside(self, op: OnnxOp) -> bool:
+        for region in op.regions:
+            for block in region.blocks:
+                self._block(block, certain=False)
+        return False
 
     def _is_settled(self, op: OnnxOp) -> bool:
         if isinstance(op, ConstantOp) and op.value is not None and is_sure(op):

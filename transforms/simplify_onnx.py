@@ -29,7 +29,7 @@ from xonnc.transforms.rules import (
 )
 from xonnc.transforms.rules.canonicalize_convolution import holds_floats
 from xonnc.transforms.settled_shapes import settle_shapes
-from xonnc.transforms.shape_inference_onnx import Settled, learn_shapes
+from xonnc.transforms.shape_inference_onnx import Settled, Wrong, learn_shapes, refuse_wrong
 
 KEPT = (
     "GlobalAveragePoolPattern",
@@ -95,6 +95,7 @@ class Simplification:
         self.context = context
         self.rules, self.last = tables(opsets_of(module), disabled)
         self.settled: Settled = {}
+        self.is_verified = False
 
     def run(self) -> bool:
         """Applies the rules until nothing changes; whether anything did."""
@@ -114,7 +115,11 @@ class Simplification:
 
     def learn(self) -> bool:
         """Infers shapes and settles what is computed from them; whether more is known."""
-        changed, facts = learn_shapes(self.module, self.settled)
+        # What comes in is held to its rules once: those of ops that rules make are ours to keep.
+        wrong: list[Wrong] | None = None if self.is_verified else []
+        changed, facts = learn_shapes(self.module, self.settled, wrong)
+        refuse_wrong(wrong or ())
+        self.is_verified = True
         # What is settled makes more types known, without which no rule needs to be tried.
         while settle_shapes(self.module, facts):
             changed = True

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from xonnc.artifacts import Artifact, compile_artifact
     from xonnc.compiler import Compilation, compile_model
-    from xonnc.errors import RefusalError, XonncError
+    from xonnc.errors import InvalidModelError, RefusalError, XonncError
     from xonnc.formats.nvdla.checks.check import read_checked
     from xonnc.formats.nvdla.reader import read_loadable
     from xonnc.native import compile_native as compile
@@ -24,6 +24,7 @@ __all__ = [
     "Artifact",
     "Compilation",
     "CompiledPackage",
+    "InvalidModelError",
     "LoadedPackage",
     "RefusalError",
     "Session",
@@ -47,6 +48,7 @@ _HOMES = {
     "Artifact": "artifacts",
     "Compilation": "compiler",
     "CompiledPackage": "packages",
+    "InvalidModelError": "errors",
     "LoadedPackage": "runtime.package",
     "RefusalError": "errors",
     "Session": "runtime.native.session",

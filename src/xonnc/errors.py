@@ -20,14 +20,26 @@ class XonncError(Exception):
         super().__init__(message)
 
 
-class RefusalError(XonncError):
-    """Everything about one model that a target cannot take, collected in a single run."""
+class CollectedError(XonncError):
+    """Several mistakes, found in a single run."""
 
     def __init__(self, reasons: list[str], about: Sequence[object] = ()):
         self.reasons = reasons
         self.subjects = about or [None] * len(reasons)
         """The operation that each reason is about."""
         super().__init__("\n".join(reasons))
+
+    def at(self, place: str) -> CollectedError:
+        """The same, with `place` in front of every reason."""
+        return type(self)([f"{place}: {reason}" for reason in self.reasons], self.subjects)
+
+
+class RefusalError(CollectedError):
+    """Everything about one model that a target cannot take."""
+
+
+class InvalidModelError(CollectedError):
+    """Everything that is wrong with a model: operators that break their rules, shapes that do not fit."""
 
 
 def near(name: str, known: Iterable[str]) -> str:

@@ -19,7 +19,7 @@ from xonnc.contexts import new_context
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.elements.cycles import without_cycle_collection
 from xonnc.dialects.onnx.ops.constant import ConstantOp
-from xonnc.errors import XonncError
+from xonnc.errors import CollectedError, XonncError
 from xonnc.formats.onnx.exporter import export_model, export_proto
 from xonnc.formats.onnx.importer import OVERRIDABLE_SINCE, import_loaded, overridable_inputs
 from xonnc.formats.onnx.load import LoadedModel, load
@@ -112,6 +112,8 @@ def _simplified(
             set_signature(module, signature)
         _simplify(module, context)
         simplify_functions(module, _simplify, context)
+    except CollectedError as error:
+        raise error.at(loaded.name) from error
     except XonncError as error:
         raise XonncError(f"{loaded.name}: {error}") from error
     overridable = () if fold_overridable else overridable_inputs(loaded.proto)

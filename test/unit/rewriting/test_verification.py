@@ -1,0 +1,102 @@
+"""Models that break rules are refused before anything is made of them, with all that is wrong at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import parser
+
+from xonnc.errors import InvalidModelError
+from xonnc.native import compile_native
+from xonnc.simplifier import simplify
+from xonnc.tools.driver import main
+
+HEAD = '<ir_version: 10, opset_import: ["": 21]>'
+
+INVALID = {
+    "unknown attribute": (
+        "(float[2] x) => (float[2] y) { [n] y = Relu <slope: float = 1.0> (x) }",
+        "n: Relu: unknown attribute 'slope'; the operator's are: none",
+    ),
+    "no weights": (
+        "(float[1,2,3,3] x) => (float[1,2,3,3] y) { [n] y = Conv (x) }",
+        "n: Conv: operand 'W' at position 1 does not verify: none is not a tensor of floats, bf16",
+    ),
+    "two element types": (
+        "(float[3] x, int64[3] i) => (float[3] y) { [n] y = Add (x, i) }",
+        "n: Add: operand 'B' at position 1 does not verify: tensor<3xi64> has element type i64, "
+        "but T is f32 in an earlier value",
+    ),
+    "too few scales": (
+        "(int8[3,4] x, float[2] s) => (float[3,4] y) { [n] y = DequantizeLinear (x, s) }",
+        "n: DequantizeLinear: x_scale has 2 elements for the 4 of axis 1",
+    ),
+    "too few updates": (
+        "(float[4,3] x, int64[2,1] i, float[1,3] u) => (float[4,3] y) { [n] y = ScatterND (x, i, u) }",
+        "n: ScatterND: updates has the shape [1, 3]; indices and data ask for [2, 3]",
+    ),
+    "a mode that there is not": (
+        "(float[1,1,4,4] x, float[1,2,2,2] g) => (float[1,1,2,2] y) "
+        '{ [n] y = GridSample <mode: string = "bilinear"> (x, g) }',
+        'n: GridSample: mode is "bilinear"; it is one of linear, nearest, cubic',
+    ),
+    "no heads": (
+        "(float[1,4,8] x) => (float[1,4,8] y) "
+        "{ [n] y = Attention <q_num_heads: int = 2, kv_num_heads: int = 0> (x, x, x) }",
+        "n: Attention: K has 0 heads; there is at least 1",
+    ),
+}
+
+
+def model(text: str) -> onnx.ModelProto:
+    """The model that a text in ONNX's own syntax is."""
+    head = HEAD.replace("21", "23") if "Attention" in text else HEAD
+    return parser.parse_model(f"{head} g {text}")
+
+
+@pytest.mark.parametrize("case", INVALID)
+def test_an_invalid_model_is_no_more_simplified_than_compiled(case: str):
+    text, message = INVALID[case]
+    with pytest.raises(InvalidModelError) as found:
+        simplify(model(text))
+    assert found.value.reasons == [f"model: {message}"]
+    with pytest.raises(InvalidModelError):
+        compile_native(model(text), cache=False)
+
+
+def test_everything_that_is_wrong_is_told_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    text = (
+        "(float[1,3,8,8] x, float[4,2,3,3] w) => (float y) {"
+        ' [a] c = Conv <group: int = 0> (x, w)\n [b] d = Pad <mode: string = "mirror"> (c, p)\n'
+        " [c] y = Softmax <axis: int = 0> (d)\n [d] z = Relu <no: int = 1> (x) }"
+    ).replace("(c, p)", "(c, x)")
+    path = tmp_path / "m.onnx"
+    onnx.save(model(text), path)
+    assert main(["simplify", str(path), str(tmp_path / "s.onnx"), "-q"]) == 1
+    told = capsys.readouterr().err.splitlines()
+    assert [line.split(": ")[2] for line in told] == ["a", "b", "d"]
+    assert not (tmp_path / "s.onnx").exists()
+
+
+def test_what_follows_from_a_wrong_op_is_not_looked_at():
+    """`Cast` without `to` says nothing of the integers that `Where` reads."""
+    text = (
+        "(int64[2] x, bool[2] c) => (float[?] y) {"
+        " [a] s = Cast (x)\n [b] t = Where (c, s, x)\n [d] y = ConstantOfShape (t) }"
+    )
+    with pytest.raises(InvalidModelError, match="a: Cast: property 'to' expected"):
+        simplify(model(text))
+
+
+def test_shapes_that_are_fed_are_held_to_the_rules_too():
+    text = "(int8[N,M] x, float[K] s) => (float[N,M] y) { [n] y = DequantizeLinear (x, s) }"
+    session = compile_native(model(text), cache=False)
+    feeds = {"x": np.zeros((3, 4), np.int8), "s": np.ones(2, np.float32)}
+    with pytest.raises(InvalidModelError, match="n: DequantizeLinear: x_scale has 2 elements"):
+        session.run(None, feeds)
+    feeds["s"] = np.ones(4, np.float32)
+    (y,) = session.run(None, feeds)
+    assert np.asarray(y).shape == (3, 4)
