@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Set as AbstractSet
+from functools import cache
 from typing import ClassVar
 
 from xdsl.ir import Operation
 from xdsl.irdl import IRDLOperation
 from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
+from xdsl.utils.exceptions import VerifyException
+
+from xonnc.dialects.onnx.locations import NODE_NAME
 
 
 class OnnxOp(IRDLOperation, ABC):
@@ -30,6 +34,30 @@ class OnnxOp(IRDLOperation, ABC):
 
     UNTIL: ClassVar[int | None] = None
     """The first opset for which another class, of a different meaning, takes over."""
+
+    def verify_(self) -> None:
+        """An attribute with a bare name is one that the ONNX operator does not have; ours have a dot."""
+        if self.OP_TYPE and self.attributes:
+            for name in self.attributes:
+                if "." not in name and not name.startswith("__") and name not in _bare_names(type(self)):
+                    known = ", ".join(sorted(self.get_irdl_definition().properties)) or "none"
+                    raise VerifyException(
+                        f"'{self.name}' op unknown attribute '{name}'; the operator's are: {known}"
+                    )
+
+
+@cache
+def _bare_names(kind: type[OnnxOp]) -> frozenset[str]:
+    """
+    Attributes with bare names that an op may carry beside its properties.
+
+    onnx-mlir leaves what only older versions of an operator have on the op of today (`axis` of Add).
+    """
+    versions = [
+        each for each in OnnxOp.__subclasses__() if (each.DOMAIN, each.OP_TYPE) == (kind.DOMAIN, kind.OP_TYPE)
+    ]
+    names = {name for each in versions for name in each.get_irdl_definition().properties}
+    return frozenset(names | {NODE_NAME})
 
 
 class DrawsRandomNumbers(MemoryEffect):

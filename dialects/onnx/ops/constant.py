@@ -81,6 +81,7 @@ class ConstantOp(HasFolderInterface, OnnxOp):
         return None if self.value is None else (self.value,)
 
     def verify_(self) -> None:
+        super().verify_()
         found = [name for name in self.get_irdl_definition().properties if name in self.properties]
         if len(found) > 1:
             raise VerifyException(f"'onnx.Constant' op takes one value, found {', '.join(found)}")
@@ -160,6 +161,7 @@ class ConstantOfShapeOp(OnnxOp):
     traits = traits_def(Pure())
 
     def verify_(self) -> None:
+        super().verify_()
         shape, value = self.input.type, self.value
         if is_ranked(shape) and len(shape.get_shape()) != 1:
             raise VerifyException("'onnx.ConstantOfShape' op Input tensor must be a 1D tensor")
