@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xonnc.tools.onnx_dialect.schemas import Operator
 
 _POST = '"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"'
+_MODES = '"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "LEAF"'
+_COORDINATES = (
+    '"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric", '
+    '"tf_half_pixel_for_nn", "tf_crop_and_resize"'
+)
 _REDUCE = "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare"
 _REDUCTIONS = " ".join(f"Reduce{name}" for name in _REDUCE.split())
 
 RULES: Mapping[str, tuple[str, str]] = {
+    "affine_grid": ("shapes", ""),
     "at_least": ("values", "p"),
-    "attention": ("operators", ""),
+    "attention": ("heads", ""),
     "axes_in_range": ("values", "pv"),
     "axis_in_range": ("values", "pv"),
     "branches": ("regions", ""),
@@ -23,34 +29,73 @@ RULES: Mapping[str, tuple[str, str]] = {
     "broadcast_into": ("shapes", "vv"),
     "cast_to": ("elements", ""),
     "category_mapper": ("operators", ""),
+    "causal_convolution": ("shapes", ""),
+    "columns": ("windows", ""),
+    "comes_out_as": ("quantization", ""),
+    "computed_as": ("quantization", ""),
     "concatenation": ("shapes", ""),
     "convolution": ("windows", "vvv"),
+    "deformation": ("windows", ""),
     "divisible": ("shapes", "v"),
+    "each_at_least": ("values", "p"),
+    "each_one_of": ("values", "p"),
+    "einsum": ("shapes", ""),
     "either": ("values", "pp"),
+    "gather_nd": ("indexing", ""),
     "gemm": ("shapes", ""),
+    "grouped_channels": ("shapes", ""),
+    "holds_for_axes": ("shapes", "vv"),
+    "holds_one": ("shapes", "v"),
     "integer_in": ("values", "p"),
     "is_permutation": ("values", "pv"),
+    "labels_for": ("shapes", "vvv"),
+    "length_is": ("values", "p"),
+    "linear_attention": ("heads", ""),
+    "listed_regions": ("shapes", ""),
     "loop_body": ("regions", ""),
     "mapped_body": ("regions", ""),
     "matrix_product": ("shapes", "vv"),
-    "new_axis_in_range": ("values", "pv"),
+    "modulus": ("values", ""),
     "new_axes_differ": ("values", "p"),
+    "new_axis_in_range": ("values", "pv"),
+    "ngrams": ("values", ""),
+    "one_for_each": ("quantization", "vv"),
+    "one_for_each_axis": ("values", "pv"),
+    "one_for_each_of": ("values", "pv"),
     "one_of": ("values", "p"),
     "optional": ("operators", ""),
+    "parameter_of": ("quantization", "vv"),
     "parts": ("shapes", "pv"),
+    "parts_of": ("values", "pvvp"),
+    "pooled_regions": ("windows", ""),
     "pooling": ("windows", ""),
+    "quantization": ("quantization", "vvv"),
     "rank_at_least": ("shapes", "v"),
     "rank_is": ("shapes", "v"),
+    "recurrence": ("recurrences", ""),
+    "resampling": ("values", ""),
     "result_has_dtype": ("elements", "pv"),
+    "reversed_sequences": ("indexing", ""),
+    "rotary_embedding": ("heads", ""),
+    "same_bits": ("shapes", "vv"),
     "same_element": ("elements", "vv"),
     "same_length": ("values", "pp"),
+    "same_lengths": ("values", "p"),
     "same_rank": ("shapes", "vv"),
+    "same_shape": ("shapes", "vv"),
     "same_size": ("shapes", "v"),
+    "sampling_grid": ("shapes", ""),
     "scan_body": ("regions", ""),
+    "scatter_nd": ("indexing", ""),
     "size_is": ("shapes", "v"),
+    "spectrum": ("shapes", ""),
+    "square": ("shapes", "v"),
     "string_or": ("elements", "vpp"),
+    "suppression": ("indexing", ""),
+    "tensor_scatter": ("indexing", ""),
     "transposed_convolution": ("windows", ""),
-    "window": ("windows", "v"),
+    "unpooling": ("windows", ""),
+    "within": ("indexing", "vvp"),
 }
 """Every rule: its module, and what its first arguments name: values of the op, or properties."""
 
@@ -101,7 +146,6 @@ OBEYED: tuple[tuple[str, str], ...] = (
     ("QLinearConv", 'convolution("x", "w", "B")'),
     ("ConvTranspose", "transposed_convolution"),
     ("AveragePool LpPool MaxPool", "pooling"),
-    ("MaxUnpool", 'window("X")'),
     ("MaxPool", 'integer_in("storage_order", 0, 1)'),
     ("AveragePool LpPool MaxPool", 'integer_in("ceil_mode", 0, 1)'),
     (
@@ -300,8 +344,218 @@ OBEYED: tuple[tuple[str, str], ...] = (
         'same_length("nodes_treeids", "nodes_nodeids")',
     ),
     ("TreeEnsemble", 'same_length("nodes_featureids", "nodes_truenodeids")'),
+    # Scales and zero points.
+    ("DequantizeLinear", 'quantization("x", "x_scale", "x_zero_point")'),
+    ("QuantizeLinear", 'quantization("x", "y_scale", "y_zero_point")'),
+    ("DequantizeLinear QuantizeLinear", "comes_out_as"),
+    ("QuantizeLinear", "computed_as"),
+    ("QuantizeLinear Cast CastLike", 'integer_in("saturate", 0, 1)'),
+    ("MatMulInteger", 'parameter_of("a_zero_point", "A", -2)'),
+    ("MatMulInteger", 'parameter_of("b_zero_point", "B", -1)'),
+    ("QLinearMatMul", 'parameter_of("a_scale", "a", -2)'),
+    ("QLinearMatMul", 'parameter_of("a_zero_point", "a", -2)'),
+    ("QLinearMatMul", 'parameter_of("b_scale", "b", -1)'),
+    ("QLinearMatMul", 'parameter_of("b_zero_point", "b", -1)'),
+    ("ConvInteger", 'holds_one("x_zero_point")'),
+    ("ConvInteger", 'one_for_each("w_zero_point", "w", 0)'),
+    ("QLinearConv", 'holds_one("x_scale")'),
+    ("QLinearConv", 'holds_one("x_zero_point")'),
+    ("QLinearConv", 'holds_one("y_scale")'),
+    ("QLinearConv", 'holds_one("y_zero_point")'),
+    ("QLinearConv", 'one_for_each("w_scale", "w", 0)'),
+    ("QLinearConv", 'one_for_each("w_zero_point", "w", 0)'),
+    # Operands that hold one number.
+    ("Clip", 'holds_one("min")'),
+    ("Clip", 'holds_one("max")'),
+    ("CumProd CumSum DFT", 'holds_one("axis")'),
+    ("DFT", 'holds_one("dft_length")'),
+    ("Dropout", 'holds_one("ratio")'),
+    ("Dropout", 'holds_one("training_mode")'),
+    ("BlackmanWindow HammingWindow HannWindow", 'holds_one("size")'),
+    ("MelWeightMatrix", 'holds_one("num_mel_bins")'),
+    ("MelWeightMatrix", 'holds_one("dft_length")'),
+    ("MelWeightMatrix", 'holds_one("sample_rate")'),
+    ("MelWeightMatrix", 'holds_one("lower_edge_hertz")'),
+    ("MelWeightMatrix", 'holds_one("upper_edge_hertz")'),
+    ("NonMaxSuppression", 'holds_one("max_output_boxes_per_class")'),
+    ("NonMaxSuppression", 'holds_one("iou_threshold")'),
+    ("NonMaxSuppression", 'holds_one("score_threshold")'),
+    ("Pad", 'holds_one("constant_value")'),
+    ("Range", 'holds_one("start")'),
+    ("Range", 'holds_one("limit")'),
+    ("Range", 'holds_one("delta")'),
+    ("SequenceAt SequenceErase SequenceInsert", 'holds_one("position")'),
+    ("STFT", 'holds_one("frame_step")'),
+    ("STFT", 'holds_one("frame_length")'),
+    ("TileV1", 'holds_one("tiles")'),
+    ("TileV1", 'holds_one("axis")'),
+    ("TopK", 'holds_one("K")'),
+    ("Trilu", 'holds_one("k")'),
+    ("If", 'holds_one("cond")'),
+    ("Loop", 'holds_one("M")'),
+    ("Loop", 'holds_one("cond")'),
+    # Lists of numbers, one for each axis.
+    ("Tile!", 'holds_for_axes("repeats", "input")'),
+    ("Pad! PadV18 PadV19", 'holds_for_axes("pads", "data", "axes", 2)'),
+    ("PadV11 PadV13", 'holds_for_axes("pads", "data", "", 2)'),
+    ("PadV2", 'one_for_each_axis("pads", "data", 2)'),
+    ("PadV1", 'one_for_each_axis("paddings", "data", 2)'),
+    ("Pad", 'rank_is("axes", 1)'),
+    ("Slice", 'same_shape("starts", "ends")'),
+    ("Slice", 'rank_is("axes", 1)'),
+    ("Slice", 'same_shape("starts", "axes")'),
+    ("Slice", 'same_shape("starts", "steps")'),
+    ("SliceV1", 'same_lengths("starts", "ends", "axes")'),
+    ("SliceV1", 'axes_in_range("axes", "data")'),
+    ("Upsample", 'holds_for_axes("scales", "X")'),
+    ("UpsampleV7", 'one_for_each_axis("scales", "X")'),
+    ("ResizeV10 ResizeV11 ResizeV13", 'holds_for_axes("scales", "X")'),
+    ("Resize! ResizeV18", 'holds_for_axes("scales", "X", "axes")'),
+    ("ResizeV11 ResizeV13", 'holds_for_axes("sizes", "X")'),
+    ("Resize! ResizeV18", 'holds_for_axes("sizes", "X", "axes")'),
+    ("CenterCropPad", 'rank_is("shape", 1)'),
+    ("CenterCropPad", 'holds_for_axes("shape", "input_data", "axes")'),
+    ("MaxUnpool", 'holds_for_axes("output_shape", "X")'),
+    ("Split", 'rank_is("split", 1)'),
+    ("SplitToSequence", 'rank_is("split", 0, 1)'),
+    ("SplitV11", 'parts_of("split", "input", "outputs", "axis")'),
+    ("SplitV1", 'parts_of("split_attr", "input", "outputs", "axis")'),
+    (f"{_REDUCTIONS} Squeeze", 'rank_is("axes", 0, 1)'),
+    ("Unsqueeze", 'rank_is("axes", 0, 1)'),
+    (_REDUCTIONS, 'integer_in("noop_with_empty_axes", 0, 1)'),
+    ("Compress", 'rank_is("condition", 1)'),
+    ("AffineGrid", 'rank_is("theta", 3)'),
+    ("AffineGrid", 'rank_is("size", 1)'),
+    ("AffineGrid", "affine_grid"),
+    ("HardmaxV11 LogSoftmaxV11 SoftmaxV11", 'axis_in_range("axis", "input")'),
+    ("ConcatFromSequence", 'integer_in("new_axis", 0, 1)'),
+    ("TopK", 'integer_in("largest", 0, 1)'),
+    ("TopK", 'integer_in("sorted", 0, 1)'),
+    ("TopKV1", 'at_least("k", 0)'),
+    ("ArgMax ArgMin", 'integer_in("select_last_index", 0, 1)'),
+    ("Reshape", 'integer_in("allowzero", 0, 1)'),
+    ("RandomNormal RandomUniform", 'each_at_least("shape", 0)'),
+    ("Multinomial", 'at_least("sample_size", 1)'),
+    ("Multinomial EyeLike", 'rank_is("input", 2)'),
+    ("Split", 'at_least("num_outputs", 1)'),
+    # Indices and updates.
+    ("GatherElements ScatterElements Scatter", 'within("indices", "data", "axis")'),
+    ("Scatter", 'same_rank("data", "indices")'),
+    ("ScatterElements Scatter", 'same_shape("indices", "updates")'),
+    ("GatherND", "gather_nd"),
+    ("ScatterND", "scatter_nd"),
+    ("TensorScatter", 'rank_at_least("past_cache", 2)'),
+    ("TensorScatter", 'same_rank("past_cache", "update")'),
+    ("TensorScatter", 'rank_is("write_indices", 1)'),
+    ("TensorScatter", 'one_of("mode", "linear", "circular")'),
+    ("TensorScatter", "tensor_scatter"),
+    ("ReverseSequence", "reversed_sequences"),
+    ("NonMaxSuppression", "suppression"),
+    ("RoiAlign MaxRoiPool", "listed_regions"),
+    ("MaxRoiPool", "pooled_regions"),
+    ("RoiAlign", 'at_least("output_height", 1)'),
+    ("RoiAlign", 'at_least("output_width", 1)'),
+    ("RoiAlign", 'at_least("sampling_ratio", 0)'),
+    # Images, windows and sampling.
+    ("GridSample!", 'one_of("mode", "linear", "nearest", "cubic")'),
+    ("GridSampleV16", 'one_of("mode", "bilinear", "nearest", "bicubic")'),
+    ("GridSample", "sampling_grid"),
+    ("Col2Im", "columns"),
+    ("DeformConv", "deformation"),
+    ("MaxUnpool", "unpooling"),
+    ("AveragePool", 'integer_in("count_include_pad", 0, 1)'),
+    ("LpPool GlobalLpPool", 'at_least("p", 1)'),
+    ("Resize! ResizeV18 ResizeV13", "resampling"),
+    ("Resize", f'one_of("coordinate_transformation_mode", {_COORDINATES})'),
+    (
+        "Resize",
+        'one_of("nearest_mode", "round_prefer_floor", "round_prefer_ceil", "floor", "ceil")',
+    ),
+    ("Resize", 'integer_in("antialias", 0, 1)'),
+    ("Resize", 'integer_in("exclude_outside", 0, 1)'),
+    ("Resize", 'axes_in_range("axes", "X")'),
+    ("Det", 'square("X")'),
+    ("Einsum", "einsum"),
+    ("Mod", "modulus"),
+    ("BitCast", 'same_bits("input", "output")'),
+    ("IsInf", 'integer_in("detect_negative", 0, 1)'),
+    ("IsInf", 'integer_in("detect_positive", 0, 1)'),
+    # Signals.
+    ("DFT STFT", "spectrum"),
+    ("DFT STFT", 'integer_in("onesided", 0, 1)'),
+    ("DFT", 'integer_in("inverse", 0, 1)'),
+    ("STFT", 'rank_is("window", 1)'),
+    ("BlackmanWindow HammingWindow HannWindow", 'integer_in("periodic", 0, 1)'),
+    # Channels, classes, heads and states.
+    ("BatchNormalization!", 'integer_in("training_mode", 0, 1)'),
+    ("BatchNormalization!", 'same_size("X", 1, "B", 0, "Wrong size of the bias")'),
+    ("BatchNormalization!", 'rank_is("input_mean", 1, text="Wrong rank for the mean")'),
+    ("BatchNormalization!", 'same_size("X", 1, "input_mean", 0, "Wrong size of the mean")'),
+    ("BatchNormalization!", 'rank_is("input_var", 1, text="Wrong rank for the variance")'),
+    ("BatchNormalization!", 'same_size("X", 1, "input_var", 0, "Wrong size of the variance")'),
+    ("BatchNormalizationV9", 'same_size("X", 1, "B", 0, "Wrong size of the bias")'),
+    ("BatchNormalizationV9", 'same_size("X", 1, "mean", 0, "Wrong size of the mean")'),
+    ("BatchNormalizationV9", 'same_size("X", 1, "var", 0, "Wrong size of the variance")'),
+    ("GroupNormalization", "grouped_channels"),
+    ("NegativeLogLikelihoodLoss", 'labels_for("input", "target", "weight")'),
+    ("SoftmaxCrossEntropyLoss", 'labels_for("scores", "labels", "weights")'),
+    ("LSTM! LSTMV1", "recurrence(4, 3)"),
+    ("GRU! GRUV3", "recurrence(3, 2)"),
+    ("RNN! RNNV1", "recurrence(1, 1)"),
+    ("LSTM", 'integer_in("input_forget", 0, 1)'),
+    ("GRU", 'integer_in("linear_before_reset", 0, 1)'),
+    ("Attention", 'integer_in("is_causal", 0, 1)'),
+    ("LinearAttention", 'one_of("update_rule", "linear", "gated", "delta", "gated_delta")'),
+    ("LinearAttention", "linear_attention"),
+    ("RotaryEmbedding", "rotary_embedding"),
+    ("RotaryEmbedding", 'same_shape("cos_cache", "sin_cache")'),
+    ("RotaryEmbedding", 'rank_is("position_ids", 2)'),
+    ("RotaryEmbedding", 'integer_in("interleaved", 0, 1)'),
+    ("SwiGLU", 'same_shape("A", "B")'),
+    ("CausalConvWithState", 'one_of("activation", "none", "silu", "swish")'),
+    ("CausalConvWithState", "causal_convolution"),
+    # Strings and tables of classical machine learning.
+    ("StringNormalizer", 'rank_is("X", 1, 2)'),
+    ("StringNormalizer", 'integer_in("is_case_sensitive", 0, 1)'),
+    ("TfIdfVectorizer", "ngrams"),
+    ("FeatureVectorizer", 'one_for_each_of("inputdimensions", "X")'),
+    ("LinearClassifier", 'integer_in("multi_class", 0, 1)'),
+    ("LinearRegressor", 'at_least("targets", 1)'),
+    ("SVMRegressor", 'integer_in("one_class", 0, 1)'),
+    ("SVMRegressor", 'at_least("n_supports", 0)'),
+    (
+        "LabelEncoder!",
+        'same_lengths("keys_int64s", "keys_floats", "keys_strings", "values_int64s", "values_floats", '
+        '"values_strings")',
+    ),
+    (
+        "TreeEnsembleClassifier TreeEnsembleRegressor",
+        'same_lengths("nodes_treeids", "nodes_nodeids", "nodes_featureids", "nodes_values", "nodes_modes", '
+        '"nodes_truenodeids", "nodes_falsenodeids", "nodes_hitrates", "nodes_missing_value_tracks_true")',
+    ),
+    ("TreeEnsembleClassifier TreeEnsembleRegressor", f'each_one_of("nodes_modes", {_MODES})'),
+    (
+        "TreeEnsembleClassifier",
+        'same_lengths("class_treeids", "class_nodeids", "class_ids", "class_weights")',
+    ),
+    (
+        "TreeEnsembleRegressor",
+        'same_lengths("target_treeids", "target_nodeids", "target_ids", "target_weights")',
+    ),
+    ("TreeEnsembleRegressor TreeEnsemble", 'at_least("n_targets", 1)'),
+    ("TreeEnsemble", 'integer_in("aggregate_function", 0, 3)'),
+    ("TreeEnsemble", 'integer_in("post_transform", 0, 4)'),
+    (
+        "TreeEnsemble",
+        'same_lengths("nodes_featureids", "nodes_truenodeids", "nodes_falsenodeids", "nodes_trueleafs", '
+        '"nodes_falseleafs", "nodes_missing_value_tracks_true")',
+    ),
 )
-"""Operators and the rule they obey; an older version only if it has the fields the rule asks for."""
+"""
+Operators and the rule they obey; an older version only if it has the fields the rule asks for.
+
+`Tile!` is the newest version alone, `TileV1` that version alone.
+"""
 
 NEWEST_ONLY = frozenset(
     (
@@ -329,20 +583,27 @@ class Check:
     """The expression that makes it, `axis_in_range("axis", "input")`."""
 
 
-def checks_of(operator: Operator, is_newest: bool) -> Iterator[Check]:
-    """The rules of one version of an operator, in the order they are tried."""
-    if not is_newest and operator.name in NEWEST_ONLY:
-        return
+def checks_of(name: str, operator: Operator, is_newest: bool) -> Iterator[Check]:
+    """The rules of one version of an operator, whose class is called `name`, in the order they are tried."""
     values = {value.field for value in operator.values}
     properties = {attribute.field for attribute in operator.properties}
     for names, expression in OBEYED:
-        name = expression.partition("(")[0]
-        module, kinds = RULES[name]
-        if operator.name in names.split() and all(
+        rule = expression.partition("(")[0]
+        module, kinds = RULES[rule]
+        if _is_for(names.split(), name, operator.name, is_newest) and all(
             field in (values if kind == "v" else properties)
             for field, kind in zip(_arguments(expression), kinds, strict=False)
         ):
-            yield Check(module, name, expression)
+            yield Check(module, rule, expression)
+
+
+def _is_for(names: Sequence[str], name: str, operator: str, is_newest: bool) -> bool:
+    """Whether an entry is for a class: by its own name, as the newest, or for all versions."""
+    if name != operator and name in names:
+        return True
+    if is_newest and f"{operator}!" in names:
+        return True
+    return operator in names and (is_newest or operator not in NEWEST_ONLY)
 
 
 def _arguments(expression: str) -> list[object]:

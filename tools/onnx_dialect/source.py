@@ -230,6 +230,6 @@ def _traits(op_class: OpClass) -> Iterable[str]:
         yield "Pure()"
     if operator.name in COMMUTATIVE and not is_broadcast_by_attribute(operator):
         yield "Commutative()"
-    checks = [check.source for check in checks_of(operator, op_class.until is None)]
+    checks = [check.source for check in checks_of(op_class.name, operator, op_class.until is None)]
     if checks:
         yield f"Checks({', '.join(checks)})"

@@ -7,13 +7,6 @@ from xdsl.ir import Operation
 from xonnc.dialects.onnx.checks.rules import is_absent, length_of, property_of, refuse
 
 
-def attention(op: Operation) -> None:
-    """Keys and values of the past come together, and so do those of the present."""
-    for first, second in (("past_key", "past_value"), ("present_key", "present_value")):
-        if is_absent(op, first) != is_absent(op, second):
-            refuse(op, f"{first} and {second} must be both present or both absent")
-
-
 def optional(op: Operation) -> None:
     """`Optional`: an element, or the type of the one that is not there."""
     if is_absent(op, "input") and property_of(op, "type") is None:

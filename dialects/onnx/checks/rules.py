@@ -119,6 +119,17 @@ def integers_of(op: Operation, field: str) -> tuple[int, ...] | None:
     return None if found is None else tuple([element.value.data for element in found.data])
 
 
+def texts_of(op: Operation, field: str) -> tuple[str, ...] | None:
+    """The values of a STRINGS property; `None` if it is absent."""
+    found: ArrayAttr[StringAttr] | None = getattr(op, field)
+    return None if found is None else tuple([element.data for element in found.data])
+
+
+def shown(shape: Sequence[int]) -> str:
+    """A shape as messages write it: `[?, 3]`."""
+    return f"[{', '.join('?' if size == DYNAMIC else str(size) for size in shape)}]"
+
+
 def differ(a: int, b: int) -> bool:
     """Whether two sizes cannot be equal."""
     return a != b and DYNAMIC not in (a, b)

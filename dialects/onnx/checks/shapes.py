@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+from xdsl.dialects.builtin import ComplexType, FixedBitwidthType, f32, f64, i1
 from xdsl.ir import Attribute, Operation
+from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import VerifyException
 
 from xonnc.dialects.onnx.checks.rules import (
     DYNAMIC,
     Rule,
     differ,
+    element_of,
     integer_of,
+    is_absent,
+    length_of,
     refuse,
     shape_of,
+    shown,
+    text_of,
     type_of,
     types_of,
 )
@@ -216,3 +223,235 @@ def parts(field: str, of: str) -> Rule:
             refuse(op, "Split size not equal to the number of results")
 
     return rule
+
+
+def holds_one(field: str) -> Rule:
+    """A scalar; a list of one number counts as one, as in onnxruntime."""
+
+    def rule(op: Operation) -> None:
+        shape = None if is_absent(op, field) else shape_of(op, field)
+        if shape is not None and (len(shape) > 1 or (shape and differ(shape[0], 1))):
+            refuse(op, f"{field} has the shape {shown(shape)}; it holds one number")
+
+    return rule
+
+
+def same_shape(first: str, second: str) -> Rule:
+    """Two operands of one shape."""
+
+    def rule(op: Operation) -> None:
+        if is_absent(op, first) or is_absent(op, second):
+            return
+        a, b = shape_of(op, first), shape_of(op, second)
+        if a is None or b is None:
+            return
+        if len(a) != len(b) or any(differ(x, y) for x, y in zip(a, b, strict=True)):
+            refuse(op, f"{first} has the shape {shown(a)}, {second} has {shown(b)}; they must be the same")
+
+    return rule
+
+
+def holds_for_axes(field: str, of: str, axes: str = "", each: int = 1) -> Rule:
+    """A list of numbers, `each` for every axis of an operand, or for those that `axes` lists."""
+
+    def rule(op: Operation) -> None:
+        shape = None if is_absent(op, field) else shape_of(op, field)
+        count = _axes(op, of, axes)
+        if shape is not None and len(shape) == 1 and count is not None and differ(shape[0], each * count):
+            if shape[0]:
+                refuse(op, f"{field} holds {shape[0]} numbers; {each * count} are needed for {count} axes")
+
+    return rule
+
+
+def _axes(op: Operation, of: str, axes: str) -> int | None:
+    """How many axes are meant; `None` if that is not known."""
+    if axes and axes in op.properties:
+        return length_of(op, axes)
+    if axes and axes not in _property_names(op) and not is_absent(op, axes):
+        listed = shape_of(op, axes)
+        return listed[0] if listed and listed[0] != DYNAMIC else None
+    shape = shape_of(op, of)
+    return None if shape is None else len(shape)
+
+
+def _property_names(op: Operation) -> Collection[str]:
+    return op.get_irdl_definition().properties if isinstance(op, IRDLOperation) else ()
+
+
+def square(field: str) -> Rule:
+    """The last two axes are equally long."""
+
+    def rule(op: Operation) -> None:
+        shape = shape_of(op, field)
+        if shape is not None and len(shape) > 1 and differ(shape[-1], shape[-2]):
+            refuse(
+                op, f"{field} holds matrices of {shape[-2]} rows and {shape[-1]} columns; they must be square"
+            )
+
+    return rule
+
+
+def affine_grid(op: Operation) -> None:
+    """`AffineGrid`: maps `[N, 2, 3]` of the plane for sizes of 4 numbers, `[N, 3, 4]` of space for 5."""
+    theta, size = shape_of(op, "theta"), shape_of(op, "size")
+    if size is not None and size[0] != DYNAMIC and size[0] not in (4, 5):
+        refuse(op, f"size holds {size[0]} numbers; 4 or 5 are needed")
+    if theta is None:
+        return
+    fits = [not differ(theta[1], axes) and not differ(theta[2], axes + 1) for axes in (2, 3)]
+    if not any(fits) or (size is not None and size[0] != DYNAMIC and not fits[size[0] - 4]):
+        refuse(op, f"theta has the shape {shown(theta)}; maps of the plane are 2 by 3, of space 3 by 4")
+
+
+def sampling_grid(op: Operation) -> None:
+    """`GridSample`: the grid names a place in as many axes as there are behind the channels."""
+    x, grid = shape_of(op, "X"), shape_of(op, "grid")
+    if x is not None and len(x) < 3:
+        refuse(op, f"X has rank {len(x)}; it has batch, channels and at least one axis")
+    if x is not None and grid is not None and differ(grid[-1], len(x) - 2):
+        refuse(op, f"grid ends in {grid[-1]} numbers; {len(x) - 2} name a place")
+
+
+def grouped_channels(op: Operation) -> None:
+    """`GroupNormalization`: groups of channels of one size; scale and bias for each channel or group."""
+    x, groups = shape_of(op, "X"), integer_of(op, "num_groups") or 1
+    if x is None:
+        return
+    if len(x) < 2:
+        refuse(op, f"X has rank {len(x)}; it has batches and channels")
+    if x[1] != DYNAMIC and x[1] % groups:
+        refuse(op, f"{x[1]} channels are no multiple of {groups} groups")
+    wanted = groups if op.name == "onnx.GroupNormalizationV18" else x[1]
+    for field in ("scale", "bias"):
+        shape = shape_of(op, field)
+        if shape is not None and (len(shape) != 1 or differ(shape[0], wanted)):
+            refuse(op, f"{field} has the shape {shown(shape)}; [{wanted}] is needed")
+
+
+def labels_for(scores: str, labels: str, weights: str) -> Rule:
+    """Scores `[N, C, …]`, a label for each place `[N, …]`, and a weight for each class."""
+
+    def rule(op: Operation) -> None:
+        x, y = shape_of(op, scores), shape_of(op, labels)
+        w = None if is_absent(op, weights) else shape_of(op, weights)
+        if x is None:
+            return
+        if len(x) < 2:
+            refuse(op, f"{scores} has rank {len(x)}; it has batches and classes")
+        wanted = (x[0], *x[2:])
+        if y is not None and (
+            len(y) != len(wanted) or any(differ(a, b) for a, b in zip(y, wanted, strict=True))
+        ):
+            refuse(op, f"{labels} has the shape {shown(y)}; {shown(wanted)} is needed")
+        if w is not None and (len(w) != 1 or differ(w[0], x[1])):
+            refuse(op, f"{weights} has the shape {shown(w)}; {shown([x[1]])} is needed")
+
+    return rule
+
+
+def listed_regions(op: Operation) -> None:
+    """Regions `[num, 4]`, and for each the image it is of; `MaxRoiPool` has that in front, `[num, 5]`."""
+    found = shape_of(op, "rois")
+    columns = 5 if op.name == "onnx.MaxRoiPool" else 4
+    if found is None:
+        return
+    if len(found) != 2 or differ(found[1], columns):
+        refuse(op, f"rois has the shape {shown(found)}; each is {columns} numbers")
+    images = shape_of(op, "batch_indices") if columns == 4 else None
+    if images is not None and differ(images[0], found[0]):
+        refuse(op, f"batch_indices has {images[0]} elements for {found[0]} rois")
+
+
+def causal_convolution(op: Operation) -> None:
+    """`CausalConvWithState`: input `[N, C, L]`, weight `[C, 1, k]`, bias `[C]`, state `[N, C, k - 1]`."""
+    x, w = shape_of(op, "input"), shape_of(op, "weight")
+    if (x is not None and len(x) != 3) or (w is not None and len(w) != 3):
+        refuse(op, "input and weight have rank 3")
+    batch, channels = (DYNAMIC, DYNAMIC) if x is None else x[:2]
+    taps = DYNAMIC if w is None else w[2]
+    if w is not None and (differ(w[0], channels) or differ(w[1], 1) or taps == 0):
+        refuse(op, f"weight has the shape {shown(w)}; {shown([channels, 1, taps])} is needed")
+    kept = DYNAMIC if taps == DYNAMIC else taps - 1
+    for field, wanted in (("bias", (channels,)), ("past_state", (batch, channels, kept))):
+        shape = None if is_absent(op, field) else shape_of(op, field)
+        if shape is not None and (
+            len(shape) != len(wanted) or any(differ(a, b) for a, b in zip(shape, wanted, strict=True))
+        ):
+            refuse(op, f"{field} has the shape {shown(shape)}; {shown(wanted)} is needed")
+
+
+def spectrum(op: Operation) -> None:
+    """`DFT` and `STFT`: the last axis is a number, or its real and imaginary part."""
+    field = "signal" if op.name == "onnx.STFT" else "input"
+    x = shape_of(op, field)
+    if x is None:
+        return
+    least = 3 if field == "signal" else 2
+    if len(x) < least or x[-1] not in (1, 2, DYNAMIC):
+        refuse(op, f"{field} has the shape {shown(x)}; it has rank {least} or more and ends in 1 or 2")
+    if "axis" in op.properties:
+        axis = integer_of(op, "axis")
+        if axis is not None and not -len(x) <= axis < len(x) - 1:
+            refuse(op, f"axis is {axis}; the accepted range is [{-len(x)}, {len(x) - 2}]")
+
+
+def einsum(op: Operation) -> None:
+    """`Einsum`: a term for each operand, with a letter for each axis; letters of the result occur in them."""
+    equation = (text_of(op, "equation") or "").replace(" ", "")
+    left, arrow, right = equation.partition("->")
+    terms, shapes = left.split(","), [_shape(type_) for type_ in types_of(op, "Inputs")]
+    if len(terms) != len(shapes):
+        refuse(op, f'equation "{equation}" has {len(terms)} terms for {len(shapes)} operands')
+    sizes: dict[str, int] = {}
+    for term, shape in zip(terms, shapes, strict=True):
+        letters = term.replace("...", "", 1)
+        if not all(letter.isalpha() and letter.isascii() for letter in letters):
+            refuse(op, f'equation "{equation}" has a term "{term}", which is more than letters and one ...')
+        if shape is None:
+            continue
+        if len(letters) > len(shape) or (len(letters) < len(shape) and "..." not in term):
+            refuse(op, f'equation "{equation}": the term "{term}" is for an operand {shown(shape)}')
+        _note_sizes(op, term, shape, sizes)
+    if arrow:
+        letters = right.replace("...", "", 1)
+        known = set("".join(terms)) - {"."}
+        if len(set(letters)) != len(letters) or not set(letters) <= known:
+            refuse(op, f'equation "{equation}": the result "{right}" has letters twice, or of no operand')
+
+
+def _note_sizes(op: Operation, term: str, shape: Sequence[int], sizes: dict[str, int]) -> None:
+    before, dots, after = term.partition("...")
+    pairs = [*zip(before, shape, strict=False)]
+    if dots and after:
+        pairs += zip(after, shape[-len(after) :], strict=True)
+    for letter, size in pairs:
+        if size in (1, DYNAMIC):
+            continue
+        if sizes.setdefault(letter, size) != size:
+            refuse(op, f"axes of the letter {letter} have {sizes[letter]} and {size} elements")
+
+
+def _shape(type_: Attribute) -> tuple[int, ...] | None:
+    return type_.get_shape() if is_ranked(type_) else None
+
+
+def same_bits(first: str, second: str) -> Rule:
+    """Element types of one width."""
+
+    def rule(op: Operation) -> None:
+        a, b = (_bits(element_of(op, field)) for field in (first, second))
+        if a is not None and b is not None and a != b:
+            refuse(op, f"elements of {first} have {a} bits, those of {second} have {b}")
+
+    return rule
+
+
+_UNLIKE_THEIR_WIDTH: Mapping[Attribute, int] = {i1: 8, ComplexType(f32): 64, ComplexType(f64): 128}
+"""Element types that take another number of bits than their type says: a bool takes a byte."""
+
+
+def _bits(element: Attribute | None) -> int | None:
+    if element is not None and element in _UNLIKE_THEIR_WIDTH:
+        return _UNLIKE_THEIR_WIDTH[element]
+    return element.bitwidth if isinstance(element, FixedBitwidthType) else None

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import AnyFloat, DictionaryAttr, IntegerAttr
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
 
 from xonnc.dialects.onnx.checks.rules import (
     Rule,
+    differ,
+    element_of,
     integer_of,
     integers_of,
+    is_absent,
     length_of,
     property_of,
     real_of,
     refuse,
     shape_of,
     text_of,
+    texts_of,
+    values_of,
 )
 
 
@@ -148,3 +155,140 @@ def same_length(first: str, second: str) -> Rule:
             refuse(op, f"{first} and {second} should have the same size")
 
     return rule
+
+
+def each_at_least(field: str, low: int) -> Rule:
+    """A list of integers, none below `low`."""
+
+    def rule(op: Operation) -> None:
+        for value in integers_of(op, field) or ():
+            if value < low:
+                refuse(op, f"{field} has {value}; each is at least {low}")
+
+    return rule
+
+
+def length_is(field: str, length: int) -> Rule:
+    """A list of so many values."""
+
+    def rule(op: Operation) -> None:
+        found = length_of(op, field)
+        if found is not None and found != length:
+            refuse(op, f"{field} has {found} values; {length} are needed")
+
+    return rule
+
+
+def one_for_each_axis(field: str, of: str, each: int = 1) -> Rule:
+    """A list with `each` values for every axis of an operand."""
+
+    def rule(op: Operation) -> None:
+        found, shape = length_of(op, field), shape_of(op, of)
+        if found is not None and shape is not None and found != each * len(shape):
+            refuse(op, f"{field} has {found} values; {each * len(shape)} are needed for {len(shape)} axes")
+
+    return rule
+
+
+def one_for_each_of(field: str, values: str) -> Rule:
+    """A list with one value for each of a variadic operand or result."""
+
+    def rule(op: Operation) -> None:
+        found, count = length_of(op, field), len(values_of(op, values))
+        if found is not None and found != count:
+            refuse(op, f"{field} has {found} values for {count} {values}")
+
+    return rule
+
+
+def same_lengths(*fields: str) -> Rule:
+    """Lists that belong together element by element; those that are absent or empty do not count."""
+
+    def rule(op: Operation) -> None:
+        found = {field: length for field in fields if (length := length_of(op, field))}
+        if len(set(found.values())) > 1:
+            told = ", ".join(f"{field} {length}" for field, length in found.items())
+            refuse(op, f"lists that belong together have different lengths: {told}")
+
+    return rule
+
+
+def each_one_of(field: str, *texts: str) -> Rule:
+    """A list of strings, each of which ONNX gives a meaning."""
+
+    def rule(op: Operation) -> None:
+        for text in texts_of(op, field) or ():
+            if text not in texts:
+                refuse(op, f'{field} has "{text}"; each is one of {", ".join(texts)}')
+
+    return rule
+
+
+def modulus(op: Operation) -> None:
+    """`Mod`: before opset 28, floats have the remainder of C's fmod alone."""
+    if integer_of(op, "fmod") or not isinstance(element_of(op, "A"), AnyFloat):
+        return
+    opset = _opset(op)
+    if opset is not None and opset < 28:
+        refuse(op, f"fmod is 0 for floats, which opset {opset} does not have; with 1 it is C's fmod")
+
+
+def _opset(op: Operation) -> int | None:
+    """The opset of the model around an op; `None` if there is no such thing."""
+    around: Operation = op
+    while (parent := around.parent_op()) is not None:
+        around = parent
+    imports = around.attributes.get("onnx.opset_imports")
+    version = imports.data.get("") if isinstance(imports, DictionaryAttr) else None
+    return version.value.data if isa(version, IntegerAttr) else None
+
+
+def parts_of(field: str, of: str, results: str, axis: str) -> Rule:
+    """`Split` by a property: as many sizes as results, which add up to the axis."""
+
+    def rule(op: Operation) -> None:
+        sizes, shape, place = integers_of(op, field), shape_of(op, of), integer_of(op, axis)
+        if sizes is None:
+            return
+        if len(sizes) != len(values_of(op, results)):
+            refuse(op, "Split size not equal to the number of results")
+        if min(sizes, default=0) < 0:
+            refuse(op, f"{field} has {min(sizes)}; each is at least 0")
+        if shape is None or place is None or not -len(shape) <= place < len(shape):
+            return
+        if differ(shape[place], sum(sizes)):
+            refuse(op, f"{field} adds up to {sum(sizes)}; axis {place} has {shape[place]} elements")
+
+    return rule
+
+
+def resampling(op: Operation) -> None:
+    """`Resize`: either scales or sizes; `roi` where a part of the image is cut out."""
+    scales = is_absent(op, "scales") or shape_of(op, "scales") == (0,)
+    if scales == is_absent(op, "sizes"):
+        refuse(op, f"needs scales or sizes, found {'neither' if scales else 'both'}")
+    if text_of(op, "coordinate_transformation_mode") == "tf_crop_and_resize" and is_absent(op, "roi"):
+        refuse(op, "coordinate_transformation_mode tf_crop_and_resize needs roi")
+
+
+def ngrams(op: Operation) -> None:
+    """`TfIdfVectorizer`: lengths from 1 on, one pool, and an index (and weight) for each of its n-grams."""
+    least, most = integer_of(op, "min_gram_length") or 0, integer_of(op, "max_gram_length") or 0
+    skipped = integer_of(op, "max_skip_count") or 0
+    if not 1 <= least <= most:
+        refuse(op, f"n-grams have {least} to {most} items; at least 1, and no fewer than the least")
+    if skipped < 0:
+        refuse(op, f"max_skip_count is {skipped}; it is at least 0")
+    starts = integers_of(op, "ngram_counts") or ()
+    pools = [length for name in ("pool_int64s", "pool_strings") if (length := length_of(op, name))]
+    if len(pools) != 1:
+        refuse(op, f"takes either pool_int64s or pool_strings, found {'both' if pools else 'neither'}")
+    if len(starts) < most:
+        refuse(op, f"ngram_counts has {len(starts)} starts; n-grams of up to {most} items need {most}")
+    if list(starts) != sorted(starts) or (starts and not 0 <= starts[0] <= starts[-1] <= pools[0]):
+        refuse(op, f"ngram_counts {list(starts)} do not rise within a pool of {pools[0]}")
+    weights, indexes = length_of(op, "weights"), integers_of(op, "ngram_indexes") or ()
+    if weights is not None and weights != len(indexes):
+        refuse(op, f"weights has {weights} values for {len(indexes)} n-grams")
+    if min(indexes, default=0) < 0:
+        refuse(op, f"ngram_indexes has {min(indexes)}; each is at least 0")

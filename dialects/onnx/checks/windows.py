@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
@@ -16,6 +17,7 @@ from xonnc.dialects.onnx.checks.rules import (
     is_absent,
     refuse,
     shape_of,
+    shown,
     text_of,
 )
 
@@ -51,6 +53,13 @@ def transposed_convolution(op: Operation) -> None:
         refuse(op, "Channel In (C) of input must be equal 1st dim of weights")
     channels = DYNAMIC if w is None or w[1] == DYNAMIC else w[1] * group
     _check_bias(op, "B", channels, "second dimension of weights times g")
+    if x is not None and x[1] != DYNAMIC and x[1] % group:
+        refuse(op, "Channel In (C) must be a multiple of the number of groups")
+    padding = integers_of(op, "output_padding")
+    if padding is not None:
+        if x is not None and len(padding) != len(x) - 2:
+            refuse(op, "output_padding length incompatible with spatial dimensions")
+        _check_least(op, padding, 0, "Bad output_padding value: must be nonnegative")
     shape = integers_of(op, "output_shape")
     if shape is not None and x is not None and len(shape) not in (len(x) - 2, len(x)):
         refuse(op, "output shape length incompatible with spatial dimensions")
@@ -68,15 +77,6 @@ def pooling(op: Operation) -> None:
     if x is not None and kernel and len(kernel) != len(x) - 2:
         refuse(op, "Input and kernel shape rank mismatch")
     _check_window(op, x, None)
-
-
-def window(image: str) -> Rule:
-    """Window attributes that fit an image `[N, C, …]`."""
-
-    def rule(op: Operation) -> None:
-        _check_window(op, shape_of(op, image), None)
-
-    return rule
 
 
 def _group(op: Operation) -> int:
@@ -147,3 +147,65 @@ def _check_list(op: Operation, values: Sequence[int], rank: int | None, each: in
 def _check_least(op: Operation, values: Sequence[int], least: int, text: str) -> None:
     if any(value < least for value in values):
         refuse(op, text)
+
+
+def unpooling(op: Operation) -> None:
+    """`MaxUnpool`: an index for each number, a window for the axes behind batch and channels."""
+    x, indices = shape_of(op, "X"), shape_of(op, "I_in")
+    if x is not None and len(x) < 3:
+        refuse(op, "Spatial rank must be strictly positive")
+    if not integers_of(op, "kernel_shape"):
+        refuse(op, "kernel_shape is a mandatory attribute")
+    if x is not None and indices is not None:
+        if len(x) != len(indices) or any(differ(a, b) for a, b in zip(x, indices, strict=True)):
+            refuse(op, f"I has the shape {shown(indices)}, X has {shown(x)}; they must be the same")
+    _check_window(op, x, None)
+
+
+def deformation(op: Operation) -> None:
+    """`DeformConv`: offsets `[N, groups kernel axes, …]` and masks `[N, groups kernel, …]`."""
+    x, w = shape_of(op, "X"), shape_of(op, "W")
+    groups = integer_of(op, "offset_group") or 0
+    if groups < 1:
+        refuse(op, f"offset_group is {groups}; it is at least 1")
+    if x is not None and x[1] != DYNAMIC and x[1] % groups:
+        refuse(op, f"{x[1]} channels are no multiple of {groups} groups of offsets")
+    kernel = integers_of(op, "kernel_shape") or (None if w is None or DYNAMIC in w[2:] else w[2:])
+    if kernel is None:
+        return
+    for field, each in (("offset", len(kernel)), ("mask", 1)):
+        shape = None if is_absent(op, field) else shape_of(op, field)
+        if shape is None:
+            continue
+        wanted = groups * prod(kernel) * each
+        if len(shape) != len(kernel) + 2 or differ(shape[1], wanted):
+            refuse(op, f"{field} has the shape {shown(shape)}; {wanted} channels are needed")
+        if x is not None and differ(shape[0], x[0]):
+            refuse(op, f"{field} has {shape[0]} batches, X has {x[0]}")
+
+
+def columns(op: Operation) -> None:
+    """`Col2Im`: columns `[N, C block, L]`; strides, dilations and pads for the axes of the image."""
+    x, image, block = (shape_of(op, name) for name in ("input", "image_shape", "block_shape"))
+    if x is not None and len(x) != 3:
+        refuse(op, f"input has rank {len(x)}; it has rank 3")
+    for field, shape in (("image_shape", image), ("block_shape", block)):
+        if shape is not None and len(shape) != 1:
+            refuse(op, f"{field} has rank {len(shape)}; it has rank 1")
+    known = [shape[0] for shape in (image, block) if shape is not None and shape[0] != DYNAMIC]
+    if len(set(known)) > 1:
+        refuse(op, f"image_shape has {known[0]} axes, block_shape has {known[1]}")
+    rank = known[0] if known else None
+    for field, each, least in (("strides", 1, 1), ("dilations", 1, 1), ("pads", 2, 0)):
+        values = _list(op, field)
+        _check_list(op, values, rank, each, f"{field} length incompatible with spatial dimensions")
+        _check_least(op, values, least, f"Bad {field} value: must be at least {least}")
+
+
+def pooled_regions(op: Operation) -> None:
+    """`MaxRoiPool`: images of rank 4, pooled to two sizes."""
+    x, pooled = shape_of(op, "X"), integers_of(op, "pooled_shape") or ()
+    if x is not None and len(x) != 4:
+        refuse(op, f"X has rank {len(x)}; it has rank 4")
+    if len(pooled) != 2 or min(pooled) < 1:
+        refuse(op, f"pooled_shape is {list(pooled)}; two sizes of at least 1 are needed")

@@ -18,6 +18,7 @@ from xdsl.traits import RecursiveMemoryEffect
 
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.regions import branches, loop_body, scan_body
+from xonnc.dialects.onnx.checks.shapes import holds_one
 from xonnc.dialects.onnx.constraints import INT, INTS, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -47,7 +48,7 @@ class IfOp(OnnxOp):
     then_branch = region_def("single_block")
     else_branch = region_def("single_block")
 
-    traits = traits_def(RecursiveMemoryEffect(), Checks(branches))
+    traits = traits_def(RecursiveMemoryEffect(), Checks(branches, holds_one("cond")))
 
 
 @irdl_op_definition
@@ -77,7 +78,7 @@ class LoopOp(OnnxOp):
 
     body = region_def("single_block")
 
-    traits = traits_def(RecursiveMemoryEffect(), Checks(loop_body))
+    traits = traits_def(RecursiveMemoryEffect(), Checks(loop_body, holds_one("M"), holds_one("cond")))
 
 
 @irdl_op_definition

@@ -10,7 +10,8 @@ from xdsl.traits import Pure
 from xonnc.dialects.onnx.attributes import integer, real
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.elements import result_has_dtype
-from xonnc.dialects.onnx.checks.shapes import rank_is
+from xonnc.dialects.onnx.checks.shapes import holds_one, rank_is
+from xonnc.dialects.onnx.checks.values import at_least, each_at_least
 from xonnc.dialects.onnx.constraints import INT, INTS, REAL, types
 from xonnc.dialects.onnx.op import DrawsRandomNumbers, OnnxOp
 
@@ -56,7 +57,7 @@ class EyeLikeOp(OnnxOp):
     dtype = opt_prop_def(INT)
     k = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Checks(result_has_dtype("dtype", "output", "input")))
+    traits = traits_def(Pure(), Checks(result_has_dtype("dtype", "output", "input"), rank_is("input", 2)))
 
 
 @irdl_op_definition
@@ -79,7 +80,10 @@ class MultinomialOp(OnnxOp):
     sample_size = prop_def(INT, integer(1))
     seed = opt_prop_def(REAL)
 
-    traits = traits_def(DrawsRandomNumbers(), Checks(result_has_dtype("dtype", "output")))
+    traits = traits_def(
+        DrawsRandomNumbers(),
+        Checks(result_has_dtype("dtype", "output"), at_least("sample_size", 1), rank_is("input", 2)),
+    )
 
 
 @irdl_op_definition
@@ -101,7 +105,9 @@ class RandomNormalOp(OnnxOp):
     seed = opt_prop_def(REAL)
     shape = prop_def(INTS)
 
-    traits = traits_def(DrawsRandomNumbers(), Checks(result_has_dtype("dtype", "output")))
+    traits = traits_def(
+        DrawsRandomNumbers(), Checks(result_has_dtype("dtype", "output"), each_at_least("shape", 0))
+    )
 
 
 @irdl_op_definition
@@ -147,7 +153,9 @@ class RandomUniformOp(OnnxOp):
     seed = opt_prop_def(REAL)
     shape = prop_def(INTS)
 
-    traits = traits_def(DrawsRandomNumbers(), Checks(result_has_dtype("dtype", "output")))
+    traits = traits_def(
+        DrawsRandomNumbers(), Checks(result_has_dtype("dtype", "output"), each_at_least("shape", 0))
+    )
 
 
 @irdl_op_definition
@@ -199,6 +207,9 @@ class RangeOp(OnnxOp):
             rank_is("start", 0, 1, text="start tensor must have rank zero or one"),
             rank_is("limit", 0, 1, text="limit tensor must have rank zero or one"),
             rank_is("delta", 0, 1, text="delta tensor must have rank zero or one"),
+            holds_one("start"),
+            holds_one("limit"),
+            holds_one("delta"),
         ),
     )
 

@@ -9,8 +9,9 @@ from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, real, text
 from xonnc.dialects.onnx.checks import Checks
-from xonnc.dialects.onnx.checks.shapes import rank_is, size_is
-from xonnc.dialects.onnx.checks.values import integer_in, one_of
+from xonnc.dialects.onnx.checks.indexing import suppression
+from xonnc.dialects.onnx.checks.shapes import holds_one, listed_regions, rank_is, size_is
+from xonnc.dialects.onnx.checks.values import at_least, integer_in, one_of
 from xonnc.dialects.onnx.constraints import FLOAT, INT, INT64, REAL, TEXT, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -41,6 +42,10 @@ class NonMaxSuppressionOp(OnnxOp):
             size_is("boxes", 2, 4, "The last dim of Boxes should be four"),
             rank_is("scores", 3, text="scores should have a rank of three"),
             integer_in("center_point_box", 0, 1),
+            holds_one("max_output_boxes_per_class"),
+            holds_one("iou_threshold"),
+            holds_one("score_threshold"),
+            suppression,
         ),
     )
 
@@ -77,6 +82,10 @@ class RoiAlignOp(OnnxOp):
             rank_is("batch_indices", 1, text="RoiAlign with batch_indices should be a 1D tensor"),
             one_of("mode", "avg", "max"),
             one_of("coordinate_transformation_mode", "half_pixel", "output_half_pixel"),
+            listed_regions,
+            at_least("output_height", 1),
+            at_least("output_width", 1),
+            at_least("sampling_ratio", 0),
         ),
     )
 
@@ -116,6 +125,10 @@ class RoiAlignV10Op(OnnxOp):
             rank_is("X", 4, text="RoiAlign with X should be a 4D tensor"),
             rank_is("batch_indices", 1, text="RoiAlign with batch_indices should be a 1D tensor"),
             one_of("mode", "avg", "max"),
+            listed_regions,
+            at_least("output_height", 1),
+            at_least("output_width", 1),
+            at_least("sampling_ratio", 0),
         ),
     )
 

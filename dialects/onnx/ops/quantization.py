@@ -8,6 +8,9 @@ from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, tra
 from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer
+from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.quantization import comes_out_as, computed_as, quantization
+from xonnc.dialects.onnx.checks.values import integer_in
 from xonnc.dialects.onnx.constraints import FLOAT, INT, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -35,7 +38,7 @@ class DequantizeLinearOp(OnnxOp):
     block_size = prop_def(INT, integer(0))
     output_dtype = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(quantization("x", "x_scale", "x_zero_point"), comes_out_as))
 
 
 @irdl_op_definition
@@ -84,7 +87,15 @@ class QuantizeLinearOp(OnnxOp):
     precision = prop_def(INT, integer(0))
     saturate = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            quantization("x", "y_scale", "y_zero_point"),
+            comes_out_as,
+            computed_as,
+            integer_in("saturate", 0, 1),
+        ),
+    )
 
 
 OPS: tuple[type[OnnxOp], ...] = (

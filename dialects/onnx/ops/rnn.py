@@ -9,6 +9,7 @@ from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, text, texts
 from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.recurrences import recurrence
 from xonnc.dialects.onnx.checks.shapes import rank_is
 from xonnc.dialects.onnx.checks.values import integer_in, one_of
 from xonnc.dialects.onnx.constraints import INT, REAL, REALS, TEXT, TEXTS, types
@@ -54,6 +55,8 @@ class GRUOp(OnnxOp):
             rank_is("R", 3, text="The third input tensor must have rank 3"),
             one_of("direction", "forward", "reverse", "bidirectional"),
             integer_in("layout", 0, 1),
+            recurrence(3, 2),
+            integer_in("linear_before_reset", 0, 1),
         ),
     )
 
@@ -94,7 +97,7 @@ class GRUV3Op(OnnxOp):
     linear_before_reset = prop_def(INT, integer(0))
     output_sequence = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(recurrence(3, 2)))
 
 
 @irdl_op_definition
@@ -177,6 +180,8 @@ class LSTMOp(OnnxOp):
             rank_is("R", 3, text="The third input tensor must have rank 3"),
             one_of("direction", "forward", "reverse", "bidirectional"),
             integer_in("layout", 0, 1),
+            recurrence(4, 3),
+            integer_in("input_forget", 0, 1),
         ),
     )
 
@@ -227,6 +232,8 @@ class LSTMV1Op(OnnxOp):
             rank_is("W", 3, text="The second input tensor must have rank 3"),
             rank_is("R", 3, text="The third input tensor must have rank 3"),
             one_of("direction", "forward", "reverse", "bidirectional"),
+            recurrence(4, 3),
+            integer_in("input_forget", 0, 1),
         ),
     )
 
@@ -269,6 +276,7 @@ class RNNOp(OnnxOp):
             rank_is("R", 3, text="The third input tensor must have rank 3"),
             one_of("direction", "forward", "reverse", "bidirectional"),
             integer_in("layout", 0, 1),
+            recurrence(1, 1),
         ),
     )
 
@@ -315,6 +323,7 @@ class RNNV1Op(OnnxOp):
             rank_is("W", 3, text="The second input tensor must have rank 3"),
             rank_is("R", 3, text="The third input tensor must have rank 3"),
             one_of("direction", "forward", "reverse", "bidirectional"),
+            recurrence(1, 1),
         ),
     )
 

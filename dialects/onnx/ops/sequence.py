@@ -21,6 +21,7 @@ from xonnc.dialects.onnx.attributes import integer
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.elements import result_has_dtype, same_element
 from xonnc.dialects.onnx.checks.regions import mapped_body
+from xonnc.dialects.onnx.checks.shapes import holds_one, rank_is
 from xonnc.dialects.onnx.checks.values import axis_in_range, integer_in
 from xonnc.dialects.onnx.constraints import INT, types
 from xonnc.dialects.onnx.op import OnnxOp
@@ -52,7 +53,8 @@ class ConcatFromSequenceOp(OnnxOp):
                 "input_sequence",
                 "concat_result",
                 "Element types of the tensor in seqence and output have to be the same",
-            )
+            ),
+            integer_in("new_axis", 0, 1),
         ),
     )
 
@@ -82,7 +84,8 @@ class SequenceAtOp(OnnxOp):
                 "input_sequence",
                 "tensor",
                 "Element types of the tensor in seqence and output have to be the same",
-            )
+            ),
+            holds_one("position"),
         ),
     )
 
@@ -141,7 +144,7 @@ class SequenceEraseOp(OnnxOp):
 
     output_sequence = result_def(S)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(holds_one("position")))
 
 
 @irdl_op_definition
@@ -170,7 +173,8 @@ class SequenceInsertOp(OnnxOp):
                 "input_sequence",
                 "tensor",
                 "Element types of the tensor in seqence and input have to be the same",
-            )
+            ),
+            holds_one("position"),
         ),
     )
 
@@ -239,7 +243,9 @@ class SplitToSequenceOp(OnnxOp):
     axis = prop_def(INT, integer(0))
     keepdims = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure(), Checks(axis_in_range("axis", "input"), integer_in("keepdims", 0, 1)))
+    traits = traits_def(
+        Pure(), Checks(axis_in_range("axis", "input"), integer_in("keepdims", 0, 1), rank_is("split", 0, 1))
+    )
 
 
 OPS: tuple[type[OnnxOp], ...] = (

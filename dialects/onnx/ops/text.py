@@ -9,8 +9,8 @@ from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, text
 from xonnc.dialects.onnx.checks import Checks
-from xonnc.dialects.onnx.checks.shapes import broadcast
-from xonnc.dialects.onnx.checks.values import one_of
+from xonnc.dialects.onnx.checks.shapes import broadcast, rank_is
+from xonnc.dialects.onnx.checks.values import integer_in, one_of
 from xonnc.dialects.onnx.constraints import INT, STRINGS, TEXT, TEXTS, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -73,7 +73,14 @@ class StringNormalizerOp(OnnxOp):
     locale = opt_prop_def(TEXT)
     stopwords = opt_prop_def(TEXTS)
 
-    traits = traits_def(Pure(), Checks(one_of("case_change_action", "LOWER", "UPPER", "NONE")))
+    traits = traits_def(
+        Pure(),
+        Checks(
+            one_of("case_change_action", "LOWER", "UPPER", "NONE"),
+            rank_is("X", 1, 2),
+            integer_in("is_case_sensitive", 0, 1),
+        ),
+    )
 
 
 @irdl_op_definition

@@ -9,6 +9,7 @@ from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import real, text
 from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.shapes import same_shape
 from xonnc.dialects.onnx.checks.values import one_of
 from xonnc.dialects.onnx.constraints import INTS, REAL, TEXT, types
 from xonnc.dialects.onnx.op import OnnxOp
@@ -263,7 +264,7 @@ class SwiGLUOp(OnnxOp):
 
     alpha = prop_def(REAL, real(1.0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(same_shape("A", "B")))
 
 
 @irdl_op_definition

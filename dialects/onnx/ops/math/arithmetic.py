@@ -10,7 +10,7 @@ from xdsl.traits import Commutative, Pure
 from xonnc.dialects.onnx.attributes import integer
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import broadcast
-from xonnc.dialects.onnx.checks.values import integer_in
+from xonnc.dialects.onnx.checks.values import integer_in, modulus
 from xonnc.dialects.onnx.constraints import INT, INTS, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -191,7 +191,7 @@ class ModOp(OnnxOp):
 
     fmod = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Checks(broadcast("A", "B"), integer_in("fmod", 0, 1)))
+    traits = traits_def(Pure(), Checks(broadcast("A", "B"), integer_in("fmod", 0, 1), modulus))
 
 
 @irdl_op_definition

@@ -9,7 +9,7 @@ from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer
 from xonnc.dialects.onnx.checks import Checks
-from xonnc.dialects.onnx.checks.shapes import rank_is
+from xonnc.dialects.onnx.checks.shapes import holds_one, rank_is
 from xonnc.dialects.onnx.checks.values import integer_in
 from xonnc.dialects.onnx.constraints import INT, INT64, INTS, types
 from xonnc.dialects.onnx.op import OnnxOp
@@ -78,7 +78,9 @@ class CumProdOp(OnnxOp):
     exclusive = prop_def(INT, integer(0))
     reverse = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Checks(integer_in("exclusive", 0, 1), integer_in("reverse", 0, 1)))
+    traits = traits_def(
+        Pure(), Checks(integer_in("exclusive", 0, 1), integer_in("reverse", 0, 1), holds_one("axis"))
+    )
 
 
 @irdl_op_definition
@@ -101,7 +103,9 @@ class CumSumOp(OnnxOp):
     exclusive = prop_def(INT, integer(0))
     reverse = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Checks(integer_in("exclusive", 0, 1), integer_in("reverse", 0, 1)))
+    traits = traits_def(
+        Pure(), Checks(integer_in("exclusive", 0, 1), integer_in("reverse", 0, 1), holds_one("axis"))
+    )
 
 
 @irdl_op_definition

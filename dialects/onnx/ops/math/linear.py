@@ -9,7 +9,8 @@ from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, real
 from xonnc.dialects.onnx.checks import Checks
-from xonnc.dialects.onnx.checks.shapes import gemm, matrix_product, rank_at_least
+from xonnc.dialects.onnx.checks.quantization import parameter_of
+from xonnc.dialects.onnx.checks.shapes import einsum, gemm, matrix_product, rank_at_least, square
 from xonnc.dialects.onnx.constraints import INT, REAL, TEXT, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -29,7 +30,7 @@ class DetOp(OnnxOp):
 
     Y = result_def(T)
 
-    traits = traits_def(Pure(), Checks(rank_at_least("X", 2)))
+    traits = traits_def(Pure(), Checks(rank_at_least("X", 2), square("X")))
 
 
 @irdl_op_definition
@@ -49,7 +50,7 @@ class EinsumOp(OnnxOp):
 
     equation = prop_def(TEXT)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(einsum))
 
 
 @irdl_op_definition
@@ -159,7 +160,14 @@ class MatMulIntegerOp(OnnxOp):
 
     Y = result_def(T3)
 
-    traits = traits_def(Pure(), Checks(matrix_product("A", "B")))
+    traits = traits_def(
+        Pure(),
+        Checks(
+            matrix_product("A", "B"),
+            parameter_of("a_zero_point", "A", -2),
+            parameter_of("b_zero_point", "B", -1),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -187,7 +195,16 @@ class QLinearMatMulOp(OnnxOp):
 
     y = result_def(T3)
 
-    traits = traits_def(Pure(), Checks(matrix_product("a", "b")))
+    traits = traits_def(
+        Pure(),
+        Checks(
+            matrix_product("a", "b"),
+            parameter_of("a_scale", "a", -2),
+            parameter_of("a_zero_point", "a", -2),
+            parameter_of("b_scale", "b", -1),
+            parameter_of("b_zero_point", "b", -1),
+        ),
+    )
 
 
 OPS: tuple[type[OnnxOp], ...] = (

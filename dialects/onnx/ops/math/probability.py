@@ -9,8 +9,8 @@ from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, text
 from xonnc.dialects.onnx.checks import Checks
-from xonnc.dialects.onnx.checks.shapes import rank_is
-from xonnc.dialects.onnx.checks.values import axis_in_range, one_of
+from xonnc.dialects.onnx.checks.shapes import holds_one, labels_for, rank_is
+from xonnc.dialects.onnx.checks.values import at_least, axis_in_range, integer_in, one_of
 from xonnc.dialects.onnx.constraints import INT, INT64, TEXT, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -57,7 +57,7 @@ class HardmaxV11Op(OnnxOp):
 
     axis = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axis_in_range("axis", "input")))
 
 
 @irdl_op_definition
@@ -102,7 +102,7 @@ class LogSoftmaxV11Op(OnnxOp):
 
     axis = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axis_in_range("axis", "input")))
 
 
 @irdl_op_definition
@@ -126,7 +126,9 @@ class NegativeLogLikelihoodLossOp(OnnxOp):
     ignore_index = opt_prop_def(INT)
     reduction = prop_def(TEXT, text("mean"))
 
-    traits = traits_def(Pure(), Checks(one_of("reduction", "none", "sum", "mean")))
+    traits = traits_def(
+        Pure(), Checks(one_of("reduction", "none", "sum", "mean"), labels_for("input", "target", "weight"))
+    )
 
 
 @irdl_op_definition
@@ -177,7 +179,7 @@ class SoftmaxV11Op(OnnxOp):
 
     axis = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(axis_in_range("axis", "input")))
 
 
 @irdl_op_definition
@@ -202,7 +204,9 @@ class SoftmaxCrossEntropyLossOp(OnnxOp):
     ignore_index = opt_prop_def(INT)
     reduction = prop_def(TEXT, text("mean"))
 
-    traits = traits_def(Pure(), Checks(one_of("reduction", "none", "sum", "mean")))
+    traits = traits_def(
+        Pure(), Checks(one_of("reduction", "none", "sum", "mean"), labels_for("scores", "labels", "weights"))
+    )
 
 
 @irdl_op_definition
@@ -233,7 +237,16 @@ class TopKOp(OnnxOp):
     largest = prop_def(INT, integer(1))
     sorted = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure(), Checks(axis_in_range("axis", "X"), rank_is("K", 1, 0)))
+    traits = traits_def(
+        Pure(),
+        Checks(
+            axis_in_range("axis", "X"),
+            rank_is("K", 1, 0),
+            holds_one("K"),
+            integer_in("largest", 0, 1),
+            integer_in("sorted", 0, 1),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -261,7 +274,7 @@ class TopKV1Op(OnnxOp):
     axis = prop_def(INT, integer(-1))
     k = prop_def(INT)
 
-    traits = traits_def(Pure(), Checks(axis_in_range("axis", "X")))
+    traits = traits_def(Pure(), Checks(axis_in_range("axis", "X"), at_least("k", 0)))
 
 
 OPS: tuple[type[OnnxOp], ...] = (

@@ -8,6 +8,8 @@ from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, r
 from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import real
+from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.shapes import holds_one
 from xonnc.dialects.onnx.constraints import INTS, REAL, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -78,7 +80,7 @@ class ClipOp(OnnxOp):
 
     output = result_def(T)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(holds_one("min"), holds_one("max")))
 
 
 @irdl_op_definition
@@ -103,7 +105,7 @@ class ClipV12Op(OnnxOp):
 
     output = result_def(T)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(holds_one("min"), holds_one("max")))
 
 
 @irdl_op_definition
@@ -128,7 +130,7 @@ class ClipV11Op(OnnxOp):
 
     output = result_def(T)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(holds_one("min"), holds_one("max")))
 
 
 @irdl_op_definition

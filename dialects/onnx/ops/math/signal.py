@@ -10,6 +10,8 @@ from xdsl.traits import Pure
 from xonnc.dialects.onnx.attributes import integer
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.elements import result_has_dtype
+from xonnc.dialects.onnx.checks.shapes import holds_one, rank_is, spectrum
+from xonnc.dialects.onnx.checks.values import integer_in
 from xonnc.dialects.onnx.constraints import INT, INT64, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -33,7 +35,12 @@ class BlackmanWindowOp(OnnxOp):
     output_datatype = prop_def(INT, integer(1))
     periodic = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure(), Checks(result_has_dtype("output_datatype", "output")))
+    traits = traits_def(
+        Pure(),
+        Checks(
+            result_has_dtype("output_datatype", "output"), holds_one("size"), integer_in("periodic", 0, 1)
+        ),
+    )
 
 
 @irdl_op_definition
@@ -57,7 +64,16 @@ class DFTOp(OnnxOp):
     inverse = prop_def(INT, integer(0))
     onesided = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            holds_one("axis"),
+            holds_one("dft_length"),
+            spectrum,
+            integer_in("onesided", 0, 1),
+            integer_in("inverse", 0, 1),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -86,7 +102,10 @@ class DFTV17Op(OnnxOp):
     inverse = prop_def(INT, integer(0))
     onesided = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(holds_one("dft_length"), spectrum, integer_in("onesided", 0, 1), integer_in("inverse", 0, 1)),
+    )
 
 
 @irdl_op_definition
@@ -108,7 +127,12 @@ class HammingWindowOp(OnnxOp):
     output_datatype = prop_def(INT, integer(1))
     periodic = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure(), Checks(result_has_dtype("output_datatype", "output")))
+    traits = traits_def(
+        Pure(),
+        Checks(
+            result_has_dtype("output_datatype", "output"), holds_one("size"), integer_in("periodic", 0, 1)
+        ),
+    )
 
 
 @irdl_op_definition
@@ -130,7 +154,12 @@ class HannWindowOp(OnnxOp):
     output_datatype = prop_def(INT, integer(1))
     periodic = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure(), Checks(result_has_dtype("output_datatype", "output")))
+    traits = traits_def(
+        Pure(),
+        Checks(
+            result_has_dtype("output_datatype", "output"), holds_one("size"), integer_in("periodic", 0, 1)
+        ),
+    )
 
 
 @irdl_op_definition
@@ -156,7 +185,17 @@ class MelWeightMatrixOp(OnnxOp):
 
     output_datatype = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure(), Checks(result_has_dtype("output_datatype", "output")))
+    traits = traits_def(
+        Pure(),
+        Checks(
+            result_has_dtype("output_datatype", "output"),
+            holds_one("num_mel_bins"),
+            holds_one("dft_length"),
+            holds_one("sample_rate"),
+            holds_one("lower_edge_hertz"),
+            holds_one("upper_edge_hertz"),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -180,7 +219,16 @@ class STFTOp(OnnxOp):
 
     onesided = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            holds_one("frame_step"),
+            holds_one("frame_length"),
+            spectrum,
+            integer_in("onesided", 0, 1),
+            rank_is("window", 1),
+        ),
+    )
 
 
 OPS: tuple[type[OnnxOp], ...] = (

@@ -19,7 +19,7 @@ from xonnc.dialects.onnx.attributes import integer, real, text
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.elements import string_or
 from xonnc.dialects.onnx.checks.operators import category_mapper
-from xonnc.dialects.onnx.checks.values import either, integer_in, one_of
+from xonnc.dialects.onnx.checks.values import either, integer_in, one_for_each_of, one_of, same_lengths
 from xonnc.dialects.onnx.constraints import ELEMENTS, FLOAT, INT, INT64, INTS, REAL, REALS, TEXT, TEXTS, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -176,7 +176,7 @@ class FeatureVectorizerOp(OnnxOp):
 
     inputdimensions = opt_prop_def(INTS)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(one_for_each_of("inputdimensions", "X")))
 
 
 @irdl_op_definition
@@ -240,7 +240,19 @@ class LabelEncoderOp(OnnxOp):
     values_strings = opt_prop_def(TEXTS)
     values_tensor = opt_prop_def(ELEMENTS)
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            same_lengths(
+                "keys_int64s",
+                "keys_floats",
+                "keys_strings",
+                "values_int64s",
+                "values_floats",
+                "values_strings",
+            )
+        ),
+    )
 
 
 @irdl_op_definition

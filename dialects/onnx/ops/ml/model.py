@@ -9,7 +9,7 @@ from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, text
 from xonnc.dialects.onnx.checks import Checks
-from xonnc.dialects.onnx.checks.values import one_of
+from xonnc.dialects.onnx.checks.values import at_least, integer_in, one_of
 from xonnc.dialects.onnx.constraints import FLOAT, INT, INTS, REALS, TEXT, TEXTS, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -40,7 +40,11 @@ class LinearClassifierOp(OnnxOp):
     post_transform = prop_def(TEXT, text("NONE"))
 
     traits = traits_def(
-        Pure(), Checks(one_of("post_transform", "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"))
+        Pure(),
+        Checks(
+            one_of("post_transform", "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"),
+            integer_in("multi_class", 0, 1),
+        ),
     )
 
 
@@ -66,7 +70,11 @@ class LinearRegressorOp(OnnxOp):
     targets = prop_def(INT, integer(1))
 
     traits = traits_def(
-        Pure(), Checks(one_of("post_transform", "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"))
+        Pure(),
+        Checks(
+            one_of("post_transform", "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"),
+            at_least("targets", 1),
+        ),
     )
 
 
@@ -139,6 +147,8 @@ class SVMRegressorOp(OnnxOp):
         Checks(
             one_of("kernel_type", "LINEAR", "POLY", "RBF", "SIGMOID"),
             one_of("post_transform", "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"),
+            integer_in("one_class", 0, 1),
+            at_least("n_supports", 0),
         ),
     )
 

@@ -9,7 +9,14 @@ from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, text
 from xonnc.dialects.onnx.checks import Checks
-from xonnc.dialects.onnx.checks.values import one_of, same_length
+from xonnc.dialects.onnx.checks.values import (
+    at_least,
+    each_one_of,
+    integer_in,
+    one_of,
+    same_length,
+    same_lengths,
+)
 from xonnc.dialects.onnx.constraints import ELEMENTS, FLOAT, INT, INTS, REALS, TEXT, TEXTS, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -47,7 +54,23 @@ class TreeEnsembleOp(OnnxOp):
     post_transform = prop_def(INT, integer(0))
     tree_roots = prop_def(INTS)
 
-    traits = traits_def(Pure(), Checks(same_length("nodes_featureids", "nodes_truenodeids")))
+    traits = traits_def(
+        Pure(),
+        Checks(
+            same_length("nodes_featureids", "nodes_truenodeids"),
+            at_least("n_targets", 1),
+            integer_in("aggregate_function", 0, 3),
+            integer_in("post_transform", 0, 4),
+            same_lengths(
+                "nodes_featureids",
+                "nodes_truenodeids",
+                "nodes_falsenodeids",
+                "nodes_trueleafs",
+                "nodes_falseleafs",
+                "nodes_missing_value_tracks_true",
+            ),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -99,6 +122,28 @@ class TreeEnsembleClassifierOp(OnnxOp):
         Checks(
             one_of("post_transform", "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"),
             same_length("nodes_treeids", "nodes_nodeids"),
+            same_lengths(
+                "nodes_treeids",
+                "nodes_nodeids",
+                "nodes_featureids",
+                "nodes_values",
+                "nodes_modes",
+                "nodes_truenodeids",
+                "nodes_falsenodeids",
+                "nodes_hitrates",
+                "nodes_missing_value_tracks_true",
+            ),
+            each_one_of(
+                "nodes_modes",
+                "BRANCH_LEQ",
+                "BRANCH_LT",
+                "BRANCH_GTE",
+                "BRANCH_GT",
+                "BRANCH_EQ",
+                "BRANCH_NEQ",
+                "LEAF",
+            ),
+            same_lengths("class_treeids", "class_nodeids", "class_ids", "class_weights"),
         ),
     )
 
@@ -151,6 +196,29 @@ class TreeEnsembleRegressorOp(OnnxOp):
             one_of("post_transform", "NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"),
             one_of("aggregate_function", "AVERAGE", "SUM", "MIN", "MAX"),
             same_length("nodes_treeids", "nodes_nodeids"),
+            same_lengths(
+                "nodes_treeids",
+                "nodes_nodeids",
+                "nodes_featureids",
+                "nodes_values",
+                "nodes_modes",
+                "nodes_truenodeids",
+                "nodes_falsenodeids",
+                "nodes_hitrates",
+                "nodes_missing_value_tracks_true",
+            ),
+            each_one_of(
+                "nodes_modes",
+                "BRANCH_LEQ",
+                "BRANCH_LT",
+                "BRANCH_GTE",
+                "BRANCH_GT",
+                "BRANCH_EQ",
+                "BRANCH_NEQ",
+                "LEAF",
+            ),
+            same_lengths("target_treeids", "target_nodeids", "target_ids", "target_weights"),
+            at_least("n_targets", 1),
         ),
     )
 

@@ -9,9 +9,9 @@ from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, real, text
 from xonnc.dialects.onnx.checks import Checks
-from xonnc.dialects.onnx.checks.operators import attention
-from xonnc.dialects.onnx.checks.shapes import rank_is, same_rank
-from xonnc.dialects.onnx.checks.values import at_least, integer_in
+from xonnc.dialects.onnx.checks.heads import attention, linear_attention, rotary_embedding
+from xonnc.dialects.onnx.checks.shapes import causal_convolution, rank_is, same_rank, same_shape
+from xonnc.dialects.onnx.checks.values import at_least, integer_in, one_of
 from xonnc.dialects.onnx.constraints import INT, INT64, REAL, TEXT, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -61,6 +61,7 @@ class AttentionOp(OnnxOp):
             attention,
             at_least("softcap", 0, "softcap must be non-negative"),
             integer_in("qk_matmul_output_mode", 0, 3),
+            integer_in("is_causal", 0, 1),
         ),
     )
 
@@ -86,7 +87,7 @@ class CausalConvWithStateOp(OnnxOp):
 
     activation = prop_def(TEXT, text("none"))
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(one_of("activation", "none", "silu", "swish"), causal_convolution))
 
 
 @irdl_op_definition
@@ -117,7 +118,9 @@ class LinearAttentionOp(OnnxOp):
     scale = prop_def(REAL, real(0.0))
     update_rule = prop_def(TEXT, text("gated_delta"))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(), Checks(one_of("update_rule", "linear", "gated", "delta", "gated_delta"), linear_attention)
+    )
 
 
 @irdl_op_definition
@@ -143,7 +146,15 @@ class RotaryEmbeddingOp(OnnxOp):
     num_heads = opt_prop_def(INT)
     rotary_embedding_dim = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            rotary_embedding,
+            same_shape("cos_cache", "sin_cache"),
+            rank_is("position_ids", 2),
+            integer_in("interleaved", 0, 1),
+        ),
+    )
 
 
 OPS: tuple[type[OnnxOp], ...] = (

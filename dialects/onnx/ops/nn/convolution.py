@@ -9,7 +9,9 @@ from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, text
 from xonnc.dialects.onnx.checks import Checks
-from xonnc.dialects.onnx.checks.windows import convolution, transposed_convolution
+from xonnc.dialects.onnx.checks.quantization import one_for_each
+from xonnc.dialects.onnx.checks.shapes import holds_one
+from xonnc.dialects.onnx.checks.windows import columns, convolution, deformation, transposed_convolution
 from xonnc.dialects.onnx.constraints import FLOAT, INT, INT64, INTS, TEXT, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -35,7 +37,7 @@ class Col2ImOp(OnnxOp):
     pads = opt_prop_def(INTS)
     strides = opt_prop_def(INTS)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(columns))
 
 
 @irdl_op_definition
@@ -99,7 +101,9 @@ class ConvIntegerOp(OnnxOp):
     pads = opt_prop_def(INTS)
     strides = opt_prop_def(INTS)
 
-    traits = traits_def(Pure(), Checks(convolution("x", "w")))
+    traits = traits_def(
+        Pure(), Checks(convolution("x", "w"), holds_one("x_zero_point"), one_for_each("w_zero_point", "w", 0))
+    )
 
 
 @irdl_op_definition
@@ -198,7 +202,7 @@ class DeformConvOp(OnnxOp):
     pads = opt_prop_def(INTS)
     strides = opt_prop_def(INTS)
 
-    traits = traits_def(Pure(), Checks(convolution("X", "W", "B")))
+    traits = traits_def(Pure(), Checks(convolution("X", "W", "B"), deformation))
 
 
 @irdl_op_definition
@@ -234,7 +238,18 @@ class QLinearConvOp(OnnxOp):
     pads = opt_prop_def(INTS)
     strides = opt_prop_def(INTS)
 
-    traits = traits_def(Pure(), Checks(convolution("x", "w", "B")))
+    traits = traits_def(
+        Pure(),
+        Checks(
+            convolution("x", "w", "B"),
+            holds_one("x_scale"),
+            holds_one("x_zero_point"),
+            holds_one("y_scale"),
+            holds_one("y_zero_point"),
+            one_for_each("w_scale", "w", 0),
+            one_for_each("w_zero_point", "w", 0),
+        ),
+    )
 
 
 OPS: tuple[type[OnnxOp], ...] = (

@@ -9,7 +9,8 @@ from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, real
 from xonnc.dialects.onnx.checks import Checks
-from xonnc.dialects.onnx.checks.values import axis_in_range, one_of
+from xonnc.dialects.onnx.checks.shapes import holds_one
+from xonnc.dialects.onnx.checks.values import axis_in_range, ngrams, one_of
 from xonnc.dialects.onnx.constraints import INT, INTS, REAL, REALS, TEXT, TEXTS, types
 from xonnc.dialects.onnx.op import DrawsRandomNumbers, OnnxOp
 
@@ -36,7 +37,7 @@ class DropoutOp(OnnxOp):
 
     seed = opt_prop_def(INT)
 
-    traits = traits_def(DrawsRandomNumbers())
+    traits = traits_def(DrawsRandomNumbers(), Checks(holds_one("ratio"), holds_one("training_mode")))
 
 
 @irdl_op_definition
@@ -222,7 +223,7 @@ class TfIdfVectorizerOp(OnnxOp):
     pool_strings = opt_prop_def(TEXTS)
     weights = opt_prop_def(REALS)
 
-    traits = traits_def(Pure(), Checks(one_of("mode", "TF", "IDF", "TFIDF")))
+    traits = traits_def(Pure(), Checks(one_of("mode", "TF", "IDF", "TFIDF"), ngrams))
 
 
 OPS: tuple[type[OnnxOp], ...] = (

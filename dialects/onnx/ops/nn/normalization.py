@@ -9,7 +9,13 @@ from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, integers, real
 from xonnc.dialects.onnx.checks import Checks
-from xonnc.dialects.onnx.checks.shapes import broadcast_into, rank_at_least, rank_is, same_size
+from xonnc.dialects.onnx.checks.shapes import (
+    broadcast_into,
+    grouped_channels,
+    rank_at_least,
+    rank_is,
+    same_size,
+)
 from xonnc.dialects.onnx.checks.values import at_least, axes_in_range, axis_in_range, integer_in
 from xonnc.dialects.onnx.constraints import INT, INTS, REAL, types
 from xonnc.dialects.onnx.op import OnnxOp
@@ -51,6 +57,12 @@ class BatchNormalizationOp(OnnxOp):
             rank_is("scale", 1, text="Wrong rank for the scale"),
             rank_is("B", 1, text="Wrong rank for the bias"),
             same_size("X", 1, "scale", 0, "Wrong rank for the scale"),
+            integer_in("training_mode", 0, 1),
+            same_size("X", 1, "B", 0, "Wrong size of the bias"),
+            rank_is("input_mean", 1, text="Wrong rank for the mean"),
+            same_size("X", 1, "input_mean", 0, "Wrong size of the mean"),
+            rank_is("input_var", 1, text="Wrong rank for the variance"),
+            same_size("X", 1, "input_var", 0, "Wrong size of the variance"),
         ),
     )
 
@@ -93,6 +105,9 @@ class BatchNormalizationV9Op(OnnxOp):
             rank_is("scale", 1, text="Wrong rank for the scale"),
             rank_is("B", 1, text="Wrong rank for the bias"),
             same_size("X", 1, "scale", 0, "Wrong rank for the scale"),
+            same_size("X", 1, "B", 0, "Wrong size of the bias"),
+            same_size("X", 1, "mean", 0, "Wrong size of the mean"),
+            same_size("X", 1, "var", 0, "Wrong size of the variance"),
         ),
     )
 
@@ -251,7 +266,7 @@ class GroupNormalizationOp(OnnxOp):
     num_groups = prop_def(INT)
     stash_type = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure(), Checks(at_least("num_groups", 1)))
+    traits = traits_def(Pure(), Checks(at_least("num_groups", 1), grouped_channels))
 
 
 @irdl_op_definition
@@ -279,7 +294,7 @@ class GroupNormalizationV18Op(OnnxOp):
     epsilon = prop_def(REAL, real(1e-05))
     num_groups = prop_def(INT)
 
-    traits = traits_def(Pure(), Checks(at_least("num_groups", 1)))
+    traits = traits_def(Pure(), Checks(at_least("num_groups", 1), grouped_channels))
 
 
 @irdl_op_definition

@@ -9,9 +9,9 @@ from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, real, text
 from xonnc.dialects.onnx.checks import Checks
-from xonnc.dialects.onnx.checks.shapes import rank_at_least, rank_is
-from xonnc.dialects.onnx.checks.values import integer_in
-from xonnc.dialects.onnx.checks.windows import pooling, window
+from xonnc.dialects.onnx.checks.shapes import holds_for_axes, listed_regions, rank_at_least, rank_is
+from xonnc.dialects.onnx.checks.values import at_least, integer_in
+from xonnc.dialects.onnx.checks.windows import pooled_regions, pooling, unpooling
 from xonnc.dialects.onnx.constraints import INT, INTS, REAL, TEXT, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -45,7 +45,9 @@ class AveragePoolOp(OnnxOp):
     pads = opt_prop_def(INTS)
     strides = opt_prop_def(INTS)
 
-    traits = traits_def(Pure(), Checks(pooling, integer_in("ceil_mode", 0, 1)))
+    traits = traits_def(
+        Pure(), Checks(pooling, integer_in("ceil_mode", 0, 1), integer_in("count_include_pad", 0, 1))
+    )
 
 
 @irdl_op_definition
@@ -89,7 +91,9 @@ class GlobalLpPoolOp(OnnxOp):
 
     p = prop_def(INT, integer(2))
 
-    traits = traits_def(Pure(), Checks(rank_at_least("X", 3, "Data input shape must be at least (NxCxD1)")))
+    traits = traits_def(
+        Pure(), Checks(rank_at_least("X", 3, "Data input shape must be at least (NxCxD1)"), at_least("p", 1))
+    )
 
 
 @irdl_op_definition
@@ -114,7 +118,9 @@ class GlobalLpPoolV1Op(OnnxOp):
 
     p = prop_def(REAL, real(2.0))
 
-    traits = traits_def(Pure(), Checks(rank_at_least("X", 3, "Data input shape must be at least (NxCxD1)")))
+    traits = traits_def(
+        Pure(), Checks(rank_at_least("X", 3, "Data input shape must be at least (NxCxD1)"), at_least("p", 1))
+    )
 
 
 @irdl_op_definition
@@ -158,7 +164,7 @@ class LpPoolOp(OnnxOp):
     pads = opt_prop_def(INTS)
     strides = opt_prop_def(INTS)
 
-    traits = traits_def(Pure(), Checks(pooling, integer_in("ceil_mode", 0, 1)))
+    traits = traits_def(Pure(), Checks(pooling, integer_in("ceil_mode", 0, 1), at_least("p", 1)))
 
 
 @irdl_op_definition
@@ -245,7 +251,10 @@ class MaxRoiPoolOp(OnnxOp):
     pooled_shape = prop_def(INTS)
     spatial_scale = prop_def(REAL, real(1.0))
 
-    traits = traits_def(Pure(), Checks(rank_is("rois", 2, text="rois rank is expected to be 2d")))
+    traits = traits_def(
+        Pure(),
+        Checks(rank_is("rois", 2, text="rois rank is expected to be 2d"), listed_regions, pooled_regions),
+    )
 
 
 @irdl_op_definition
@@ -270,7 +279,7 @@ class MaxUnpoolOp(OnnxOp):
     pads = opt_prop_def(INTS)
     strides = opt_prop_def(INTS)
 
-    traits = traits_def(Pure(), Checks(window("X")))
+    traits = traits_def(Pure(), Checks(holds_for_axes("output_shape", "X"), unpooling))
 
 
 OPS: tuple[type[OnnxOp], ...] = (

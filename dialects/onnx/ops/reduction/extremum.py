@@ -9,6 +9,7 @@ from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer
 from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.shapes import rank_is
 from xonnc.dialects.onnx.checks.values import axes_in_range, axis_in_range, integer_in
 from xonnc.dialects.onnx.constraints import INT, INT64, INTS, types
 from xonnc.dialects.onnx.op import OnnxOp
@@ -39,7 +40,12 @@ class ArgMaxOp(OnnxOp):
     keepdims = prop_def(INT, integer(1))
     select_last_index = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Checks(axis_in_range("axis", "data"), integer_in("keepdims", 0, 1)))
+    traits = traits_def(
+        Pure(),
+        Checks(
+            axis_in_range("axis", "data"), integer_in("keepdims", 0, 1), integer_in("select_last_index", 0, 1)
+        ),
+    )
 
 
 @irdl_op_definition
@@ -61,7 +67,12 @@ class ArgMinOp(OnnxOp):
     keepdims = prop_def(INT, integer(1))
     select_last_index = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Checks(axis_in_range("axis", "data"), integer_in("keepdims", 0, 1)))
+    traits = traits_def(
+        Pure(),
+        Checks(
+            axis_in_range("axis", "data"), integer_in("keepdims", 0, 1), integer_in("select_last_index", 0, 1)
+        ),
+    )
 
 
 @irdl_op_definition
@@ -83,7 +94,10 @@ class ReduceMaxOp(OnnxOp):
     keepdims = prop_def(INT, integer(1))
     noop_with_empty_axes = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Checks(integer_in("keepdims", 0, 1)))
+    traits = traits_def(
+        Pure(),
+        Checks(integer_in("keepdims", 0, 1), rank_is("axes", 0, 1), integer_in("noop_with_empty_axes", 0, 1)),
+    )
 
 
 @irdl_op_definition
@@ -110,7 +124,10 @@ class ReduceMaxV18Op(OnnxOp):
     keepdims = prop_def(INT, integer(1))
     noop_with_empty_axes = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Checks(integer_in("keepdims", 0, 1)))
+    traits = traits_def(
+        Pure(),
+        Checks(integer_in("keepdims", 0, 1), rank_is("axes", 0, 1), integer_in("noop_with_empty_axes", 0, 1)),
+    )
 
 
 @irdl_op_definition
@@ -158,7 +175,10 @@ class ReduceMinOp(OnnxOp):
     keepdims = prop_def(INT, integer(1))
     noop_with_empty_axes = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Checks(integer_in("keepdims", 0, 1)))
+    traits = traits_def(
+        Pure(),
+        Checks(integer_in("keepdims", 0, 1), rank_is("axes", 0, 1), integer_in("noop_with_empty_axes", 0, 1)),
+    )
 
 
 @irdl_op_definition
@@ -185,7 +205,10 @@ class ReduceMinV18Op(OnnxOp):
     keepdims = prop_def(INT, integer(1))
     noop_with_empty_axes = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Checks(integer_in("keepdims", 0, 1)))
+    traits = traits_def(
+        Pure(),
+        Checks(integer_in("keepdims", 0, 1), rank_is("axes", 0, 1), integer_in("noop_with_empty_axes", 0, 1)),
+    )
 
 
 @irdl_op_definition

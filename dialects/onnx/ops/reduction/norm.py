@@ -9,6 +9,7 @@ from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer
 from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.shapes import rank_is
 from xonnc.dialects.onnx.checks.values import axes_in_range, integer_in
 from xonnc.dialects.onnx.constraints import INT, INT64, INTS, types
 from xonnc.dialects.onnx.op import OnnxOp
@@ -33,7 +34,10 @@ class ReduceL1Op(OnnxOp):
     keepdims = prop_def(INT, integer(1))
     noop_with_empty_axes = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Checks(integer_in("keepdims", 0, 1)))
+    traits = traits_def(
+        Pure(),
+        Checks(integer_in("keepdims", 0, 1), rank_is("axes", 0, 1), integer_in("noop_with_empty_axes", 0, 1)),
+    )
 
 
 @irdl_op_definition
@@ -81,7 +85,10 @@ class ReduceL2Op(OnnxOp):
     keepdims = prop_def(INT, integer(1))
     noop_with_empty_axes = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Checks(integer_in("keepdims", 0, 1)))
+    traits = traits_def(
+        Pure(),
+        Checks(integer_in("keepdims", 0, 1), rank_is("axes", 0, 1), integer_in("noop_with_empty_axes", 0, 1)),
+    )
 
 
 @irdl_op_definition
@@ -129,7 +136,10 @@ class ReduceLogSumOp(OnnxOp):
     keepdims = prop_def(INT, integer(1))
     noop_with_empty_axes = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Checks(integer_in("keepdims", 0, 1)))
+    traits = traits_def(
+        Pure(),
+        Checks(integer_in("keepdims", 0, 1), rank_is("axes", 0, 1), integer_in("noop_with_empty_axes", 0, 1)),
+    )
 
 
 @irdl_op_definition
@@ -177,7 +187,10 @@ class ReduceLogSumExpOp(OnnxOp):
     keepdims = prop_def(INT, integer(1))
     noop_with_empty_axes = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Checks(integer_in("keepdims", 0, 1)))
+    traits = traits_def(
+        Pure(),
+        Checks(integer_in("keepdims", 0, 1), rank_is("axes", 0, 1), integer_in("noop_with_empty_axes", 0, 1)),
+    )
 
 
 @irdl_op_definition
@@ -225,7 +238,10 @@ class ReduceSumSquareOp(OnnxOp):
     keepdims = prop_def(INT, integer(1))
     noop_with_empty_axes = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Checks(integer_in("keepdims", 0, 1)))
+    traits = traits_def(
+        Pure(),
+        Checks(integer_in("keepdims", 0, 1), rank_is("axes", 0, 1), integer_in("noop_with_empty_axes", 0, 1)),
+    )
 
 
 @irdl_op_definition

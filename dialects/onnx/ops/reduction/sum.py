@@ -9,6 +9,7 @@ from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer
 from xonnc.dialects.onnx.checks import Checks
+from xonnc.dialects.onnx.checks.shapes import rank_is
 from xonnc.dialects.onnx.checks.values import axes_in_range, integer_in
 from xonnc.dialects.onnx.constraints import INT, INT64, INTS, types
 from xonnc.dialects.onnx.op import OnnxOp
@@ -39,7 +40,10 @@ class ReduceMeanOp(OnnxOp):
     keepdims = prop_def(INT, integer(1))
     noop_with_empty_axes = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Checks(integer_in("keepdims", 0, 1)))
+    traits = traits_def(
+        Pure(),
+        Checks(integer_in("keepdims", 0, 1), rank_is("axes", 0, 1), integer_in("noop_with_empty_axes", 0, 1)),
+    )
 
 
 @irdl_op_definition
@@ -87,7 +91,10 @@ class ReduceProdOp(OnnxOp):
     keepdims = prop_def(INT, integer(1))
     noop_with_empty_axes = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Checks(integer_in("keepdims", 0, 1)))
+    traits = traits_def(
+        Pure(),
+        Checks(integer_in("keepdims", 0, 1), rank_is("axes", 0, 1), integer_in("noop_with_empty_axes", 0, 1)),
+    )
 
 
 @irdl_op_definition
@@ -135,7 +142,10 @@ class ReduceSumOp(OnnxOp):
     keepdims = prop_def(INT, integer(1))
     noop_with_empty_axes = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Checks(integer_in("keepdims", 0, 1)))
+    traits = traits_def(
+        Pure(),
+        Checks(integer_in("keepdims", 0, 1), rank_is("axes", 0, 1), integer_in("noop_with_empty_axes", 0, 1)),
+    )
 
 
 @irdl_op_definition

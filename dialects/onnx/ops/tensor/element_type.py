@@ -10,8 +10,8 @@ from xdsl.traits import Pure
 from xonnc.dialects.onnx.attributes import integer, text
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.elements import cast_to, result_has_dtype
-from xonnc.dialects.onnx.checks.shapes import broadcast
-from xonnc.dialects.onnx.checks.values import one_of
+from xonnc.dialects.onnx.checks.shapes import broadcast, same_bits
+from xonnc.dialects.onnx.checks.values import integer_in, one_of
 from xonnc.dialects.onnx.constraints import INT, TEXT, TYPE, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -34,7 +34,7 @@ class BitCastOp(OnnxOp):
 
     to = prop_def(INT)
 
-    traits = traits_def(Pure(), Checks(result_has_dtype("to", "output")))
+    traits = traits_def(Pure(), Checks(result_has_dtype("to", "output"), same_bits("input", "output")))
 
 
 @irdl_op_definition
@@ -61,7 +61,9 @@ class CastOp(OnnxOp):
     saturate = prop_def(INT, integer(1))
     to = prop_def(TYPE)
 
-    traits = traits_def(Pure(), Checks(cast_to, one_of("round_mode", "up", "down", "nearest")))
+    traits = traits_def(
+        Pure(), Checks(cast_to, one_of("round_mode", "up", "down", "nearest"), integer_in("saturate", 0, 1))
+    )
 
 
 @irdl_op_definition
@@ -110,7 +112,9 @@ class CastLikeOp(OnnxOp):
     round_mode = prop_def(TEXT, text("up"))
     saturate = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure(), Checks(one_of("round_mode", "up", "down", "nearest")))
+    traits = traits_def(
+        Pure(), Checks(one_of("round_mode", "up", "down", "nearest"), integer_in("saturate", 0, 1))
+    )
 
 
 @irdl_op_definition
@@ -161,7 +165,9 @@ class IsInfOp(OnnxOp):
     detect_negative = prop_def(INT, integer(1))
     detect_positive = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(), Checks(integer_in("detect_negative", 0, 1), integer_in("detect_positive", 0, 1))
+    )
 
 
 @irdl_op_definition

@@ -9,8 +9,8 @@ from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import real, text
 from xonnc.dialects.onnx.checks import Checks
-from xonnc.dialects.onnx.checks.shapes import rank_is
-from xonnc.dialects.onnx.checks.values import axes_in_range, one_of
+from xonnc.dialects.onnx.checks.shapes import holds_for_axes, holds_one, rank_is
+from xonnc.dialects.onnx.checks.values import axes_in_range, one_for_each_axis, one_of
 from xonnc.dialects.onnx.constraints import INT64, INTS, REAL, TEXT, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -34,7 +34,14 @@ class CenterCropPadOp(OnnxOp):
 
     axes = opt_prop_def(INTS)
 
-    traits = traits_def(Pure(), Checks(axes_in_range("axes", "input_data")))
+    traits = traits_def(
+        Pure(),
+        Checks(
+            axes_in_range("axes", "input_data"),
+            rank_is("shape", 1),
+            holds_for_axes("shape", "input_data", "axes"),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -68,7 +75,14 @@ class PadOp(OnnxOp):
     mode = prop_def(TEXT, text("constant"))
 
     traits = traits_def(
-        Pure(), Checks(rank_is("pads", 1), one_of("mode", "constant", "reflect", "edge", "wrap"))
+        Pure(),
+        Checks(
+            rank_is("pads", 1),
+            one_of("mode", "constant", "reflect", "edge", "wrap"),
+            holds_one("constant_value"),
+            holds_for_axes("pads", "data", "axes", 2),
+            rank_is("axes", 1),
+        ),
     )
 
 
@@ -99,7 +113,14 @@ class PadV19Op(OnnxOp):
     mode = prop_def(TEXT, text("constant"))
 
     traits = traits_def(
-        Pure(), Checks(rank_is("pads", 1), one_of("mode", "constant", "reflect", "edge", "wrap"))
+        Pure(),
+        Checks(
+            rank_is("pads", 1),
+            one_of("mode", "constant", "reflect", "edge", "wrap"),
+            holds_one("constant_value"),
+            holds_for_axes("pads", "data", "axes", 2),
+            rank_is("axes", 1),
+        ),
     )
 
 
@@ -130,7 +151,14 @@ class PadV18Op(OnnxOp):
     mode = prop_def(TEXT, text("constant"))
 
     traits = traits_def(
-        Pure(), Checks(rank_is("pads", 1), one_of("mode", "constant", "reflect", "edge", "wrap"))
+        Pure(),
+        Checks(
+            rank_is("pads", 1),
+            one_of("mode", "constant", "reflect", "edge", "wrap"),
+            holds_one("constant_value"),
+            holds_for_axes("pads", "data", "axes", 2),
+            rank_is("axes", 1),
+        ),
     )
 
 
@@ -159,7 +187,13 @@ class PadV13Op(OnnxOp):
     mode = prop_def(TEXT, text("constant"))
 
     traits = traits_def(
-        Pure(), Checks(rank_is("pads", 1), one_of("mode", "constant", "reflect", "edge", "wrap"))
+        Pure(),
+        Checks(
+            rank_is("pads", 1),
+            one_of("mode", "constant", "reflect", "edge", "wrap"),
+            holds_one("constant_value"),
+            holds_for_axes("pads", "data", "", 2),
+        ),
     )
 
 
@@ -188,7 +222,13 @@ class PadV11Op(OnnxOp):
     mode = prop_def(TEXT, text("constant"))
 
     traits = traits_def(
-        Pure(), Checks(rank_is("pads", 1), one_of("mode", "constant", "reflect", "edge", "wrap"))
+        Pure(),
+        Checks(
+            rank_is("pads", 1),
+            one_of("mode", "constant", "reflect", "edge", "wrap"),
+            holds_one("constant_value"),
+            holds_for_axes("pads", "data", "", 2),
+        ),
     )
 
 
@@ -216,7 +256,10 @@ class PadV2Op(OnnxOp):
     pads = prop_def(INTS)
     value = prop_def(REAL, real(0.0))
 
-    traits = traits_def(Pure(), Checks(one_of("mode", "constant", "reflect", "edge", "wrap")))
+    traits = traits_def(
+        Pure(),
+        Checks(one_of("mode", "constant", "reflect", "edge", "wrap"), one_for_each_axis("pads", "data", 2)),
+    )
 
 
 @irdl_op_definition
@@ -243,7 +286,12 @@ class PadV1Op(OnnxOp):
     paddings = prop_def(INTS)
     value = prop_def(REAL, real(0.0))
 
-    traits = traits_def(Pure(), Checks(one_of("mode", "constant", "reflect", "edge", "wrap")))
+    traits = traits_def(
+        Pure(),
+        Checks(
+            one_of("mode", "constant", "reflect", "edge", "wrap"), one_for_each_axis("paddings", "data", 2)
+        ),
+    )
 
 
 OPS: tuple[type[OnnxOp], ...] = (

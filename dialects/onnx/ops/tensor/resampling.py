@@ -9,8 +9,15 @@ from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, real, text
 from xonnc.dialects.onnx.checks import Checks
-from xonnc.dialects.onnx.checks.shapes import rank_is, same_rank, same_size
-from xonnc.dialects.onnx.checks.values import integer_in, one_of
+from xonnc.dialects.onnx.checks.shapes import (
+    affine_grid,
+    holds_for_axes,
+    rank_is,
+    same_rank,
+    same_size,
+    sampling_grid,
+)
+from xonnc.dialects.onnx.checks.values import axes_in_range, integer_in, one_for_each_axis, one_of, resampling
 from xonnc.dialects.onnx.constraints import FLOAT, INT, INT64, INTS, REAL, REALS, TEXT, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -34,7 +41,10 @@ class AffineGridOp(OnnxOp):
 
     align_corners = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Checks(integer_in("align_corners", 0, 1)))
+    traits = traits_def(
+        Pure(),
+        Checks(integer_in("align_corners", 0, 1), rank_is("theta", 3), rank_is("size", 1), affine_grid),
+    )
 
 
 @irdl_op_definition
@@ -65,6 +75,8 @@ class GridSampleOp(OnnxOp):
             integer_in("align_corners", 0, 1),
             same_rank("X", "grid"),
             same_size("X", 0, "grid", 0, "Input and grid must have the same batch value."),
+            one_of("mode", "linear", "nearest", "cubic"),
+            sampling_grid,
         ),
     )
 
@@ -102,13 +114,22 @@ class GridSampleV16Op(OnnxOp):
             integer_in("align_corners", 0, 1),
             same_rank("X", "grid"),
             same_size("X", 0, "grid", 0, "Input and grid must have the same batch value."),
+            one_of("mode", "bilinear", "nearest", "bicubic"),
+            sampling_grid,
         ),
     )
 
 
 @irdl_op_definition
 class ResizeOp(OnnxOp):
-    """The input resampled to other sizes."""
+    """
+    The input resampled to other sizes.
+
+    ```mlir
+    %r = "onnx.Resize"(%0, %none, %2, %none)
+      : (tensor<1x1x2x2xf32>, none, tensor<4xf32>, none) -> tensor<1x1x4x4xf32>
+    ```
+    """
 
     name = "onnx.Resize"
 
@@ -140,6 +161,23 @@ class ResizeOp(OnnxOp):
         Checks(
             one_of("mode", "nearest", "linear", "cubic"),
             one_of("keep_aspect_ratio_policy", "stretch", "not_larger", "not_smaller"),
+            holds_for_axes("scales", "X", "axes"),
+            holds_for_axes("sizes", "X", "axes"),
+            resampling,
+            one_of(
+                "coordinate_transformation_mode",
+                "half_pixel",
+                "half_pixel_symmetric",
+                "pytorch_half_pixel",
+                "align_corners",
+                "asymmetric",
+                "tf_half_pixel_for_nn",
+                "tf_crop_and_resize",
+            ),
+            one_of("nearest_mode", "round_prefer_floor", "round_prefer_ceil", "floor", "ceil"),
+            integer_in("antialias", 0, 1),
+            integer_in("exclude_outside", 0, 1),
+            axes_in_range("axes", "X"),
         ),
     )
 
@@ -183,6 +221,23 @@ class ResizeV18Op(OnnxOp):
         Checks(
             one_of("mode", "nearest", "linear", "cubic"),
             one_of("keep_aspect_ratio_policy", "stretch", "not_larger", "not_smaller"),
+            holds_for_axes("scales", "X", "axes"),
+            holds_for_axes("sizes", "X", "axes"),
+            resampling,
+            one_of(
+                "coordinate_transformation_mode",
+                "half_pixel",
+                "half_pixel_symmetric",
+                "pytorch_half_pixel",
+                "align_corners",
+                "asymmetric",
+                "tf_half_pixel_for_nn",
+                "tf_crop_and_resize",
+            ),
+            one_of("nearest_mode", "round_prefer_floor", "round_prefer_ceil", "floor", "ceil"),
+            integer_in("antialias", 0, 1),
+            integer_in("exclude_outside", 0, 1),
+            axes_in_range("axes", "X"),
         ),
     )
 
@@ -218,7 +273,27 @@ class ResizeV13Op(OnnxOp):
     mode = prop_def(TEXT, text("nearest"))
     nearest_mode = prop_def(TEXT, text("round_prefer_floor"))
 
-    traits = traits_def(Pure(), Checks(one_of("mode", "nearest", "linear", "cubic")))
+    traits = traits_def(
+        Pure(),
+        Checks(
+            one_of("mode", "nearest", "linear", "cubic"),
+            holds_for_axes("scales", "X"),
+            holds_for_axes("sizes", "X"),
+            resampling,
+            one_of(
+                "coordinate_transformation_mode",
+                "half_pixel",
+                "half_pixel_symmetric",
+                "pytorch_half_pixel",
+                "align_corners",
+                "asymmetric",
+                "tf_half_pixel_for_nn",
+                "tf_crop_and_resize",
+            ),
+            one_of("nearest_mode", "round_prefer_floor", "round_prefer_ceil", "floor", "ceil"),
+            integer_in("exclude_outside", 0, 1),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -252,7 +327,26 @@ class ResizeV11Op(OnnxOp):
     mode = prop_def(TEXT, text("nearest"))
     nearest_mode = prop_def(TEXT, text("round_prefer_floor"))
 
-    traits = traits_def(Pure(), Checks(one_of("mode", "nearest", "linear", "cubic")))
+    traits = traits_def(
+        Pure(),
+        Checks(
+            one_of("mode", "nearest", "linear", "cubic"),
+            holds_for_axes("scales", "X"),
+            holds_for_axes("sizes", "X"),
+            one_of(
+                "coordinate_transformation_mode",
+                "half_pixel",
+                "half_pixel_symmetric",
+                "pytorch_half_pixel",
+                "align_corners",
+                "asymmetric",
+                "tf_half_pixel_for_nn",
+                "tf_crop_and_resize",
+            ),
+            one_of("nearest_mode", "round_prefer_floor", "round_prefer_ceil", "floor", "ceil"),
+            integer_in("exclude_outside", 0, 1),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -278,7 +372,9 @@ class ResizeV10Op(OnnxOp):
 
     mode = prop_def(TEXT, text("nearest"))
 
-    traits = traits_def(Pure(), Checks(one_of("mode", "nearest", "linear", "cubic")))
+    traits = traits_def(
+        Pure(), Checks(one_of("mode", "nearest", "linear", "cubic"), holds_for_axes("scales", "X"))
+    )
 
 
 @irdl_op_definition
@@ -308,6 +404,7 @@ class UpsampleOp(OnnxOp):
         Checks(
             rank_is("scales", 1, text="Scales tensor must be rank 1"),
             one_of("mode", "nearest", "linear", "bilinear"),
+            holds_for_axes("scales", "X"),
         ),
     )
 
@@ -335,7 +432,9 @@ class UpsampleV7Op(OnnxOp):
     mode = prop_def(TEXT, text("nearest"))
     scales = prop_def(REALS)
 
-    traits = traits_def(Pure(), Checks(one_of("mode", "nearest", "linear", "bilinear")))
+    traits = traits_def(
+        Pure(), Checks(one_of("mode", "nearest", "linear", "bilinear"), one_for_each_axis("scales", "X"))
+    )
 
 
 @irdl_op_definition

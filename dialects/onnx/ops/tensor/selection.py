@@ -9,8 +9,30 @@ from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, text
 from xonnc.dialects.onnx.checks import Checks
-from xonnc.dialects.onnx.checks.shapes import rank_at_least, rank_is, same_rank, size_is
-from xonnc.dialects.onnx.checks.values import at_least, axis_in_range, integer_in, new_axis_in_range, one_of
+from xonnc.dialects.onnx.checks.indexing import (
+    gather_nd,
+    reversed_sequences,
+    scatter_nd,
+    tensor_scatter,
+    within,
+)
+from xonnc.dialects.onnx.checks.shapes import (
+    holds_one,
+    rank_at_least,
+    rank_is,
+    same_rank,
+    same_shape,
+    size_is,
+)
+from xonnc.dialects.onnx.checks.values import (
+    at_least,
+    axes_in_range,
+    axis_in_range,
+    integer_in,
+    new_axis_in_range,
+    one_of,
+    same_lengths,
+)
 from xonnc.dialects.onnx.constraints import INT, INT64, INTS, TEXT, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -34,7 +56,7 @@ class CompressOp(OnnxOp):
 
     axis = opt_prop_def(INT)
 
-    traits = traits_def(Pure(), Checks(axis_in_range("axis", "input")))
+    traits = traits_def(Pure(), Checks(axis_in_range("axis", "input"), rank_is("condition", 1)))
 
 
 @irdl_op_definition
@@ -85,7 +107,13 @@ class GatherElementsOp(OnnxOp):
     axis = prop_def(INT, integer(0))
 
     traits = traits_def(
-        Pure(), Checks(axis_in_range("axis", "data"), same_rank("data", "indices"), rank_at_least("data", 1))
+        Pure(),
+        Checks(
+            axis_in_range("axis", "data"),
+            same_rank("data", "indices"),
+            rank_at_least("data", 1),
+            within("indices", "data", "axis"),
+        ),
     )
 
 
@@ -108,7 +136,8 @@ class GatherNDOp(OnnxOp):
     batch_dims = prop_def(INT, integer(0))
 
     traits = traits_def(
-        Pure(), Checks(at_least("batch_dims", 0), rank_at_least("data", 1), rank_at_least("indices", 1))
+        Pure(),
+        Checks(at_least("batch_dims", 0), rank_at_least("data", 1), rank_at_least("indices", 1), gather_nd),
     )
 
 
@@ -233,6 +262,7 @@ class ReverseSequenceOp(OnnxOp):
             axis_in_range("time_axis", "input"),
             rank_is("sequence_lens", 1, text="sequence_lens of ReverseSequnce should be 1D tensor"),
             rank_at_least("input", 2, "input of Reversesequence should be 2D or higher rank tensor"),
+            reversed_sequences,
         ),
     )
 
@@ -261,7 +291,15 @@ class ScatterOp(OnnxOp):
 
     axis = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Checks(axis_in_range("axis", "data")))
+    traits = traits_def(
+        Pure(),
+        Checks(
+            axis_in_range("axis", "data"),
+            within("indices", "data", "axis"),
+            same_rank("data", "indices"),
+            same_shape("indices", "updates"),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -293,6 +331,8 @@ class ScatterElementsOp(OnnxOp):
             same_rank("data", "updates"),
             rank_at_least("data", 1),
             one_of("reduction", "none", "add", "mul", "max", "min"),
+            within("indices", "data", "axis"),
+            same_shape("indices", "updates"),
         ),
     )
 
@@ -322,6 +362,7 @@ class ScatterNDOp(OnnxOp):
             rank_at_least("data", 1),
             rank_at_least("indices", 1),
             one_of("reduction", "none", "add", "mul", "max", "min"),
+            scatter_nd,
         ),
     )
 
@@ -353,7 +394,17 @@ class SliceOp(OnnxOp):
 
     output = result_def(T)
 
-    traits = traits_def(Pure(), Checks(rank_is("starts", 1), same_rank("starts", "ends")))
+    traits = traits_def(
+        Pure(),
+        Checks(
+            rank_is("starts", 1),
+            same_rank("starts", "ends"),
+            same_shape("starts", "ends"),
+            rank_is("axes", 1),
+            same_shape("starts", "axes"),
+            same_shape("starts", "steps"),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -380,7 +431,7 @@ class SliceV1Op(OnnxOp):
     ends = prop_def(INTS)
     starts = prop_def(INTS)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(same_lengths("starts", "ends", "axes"), axes_in_range("axes", "data")))
 
 
 @irdl_op_definition
@@ -403,7 +454,16 @@ class TensorScatterOp(OnnxOp):
     axis = prop_def(INT, integer(-2))
     mode = prop_def(TEXT, text("linear"))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            rank_at_least("past_cache", 2),
+            same_rank("past_cache", "update"),
+            rank_is("write_indices", 1),
+            one_of("mode", "linear", "circular"),
+            tensor_scatter,
+        ),
+    )
 
 
 @irdl_op_definition
@@ -424,7 +484,7 @@ class TriluOp(OnnxOp):
 
     upper = prop_def(INT, integer(1))
 
-    traits = traits_def(Pure(), Checks(rank_at_least("input", 2), integer_in("upper", 0, 1)))
+    traits = traits_def(Pure(), Checks(rank_at_least("input", 2), integer_in("upper", 0, 1), holds_one("k")))
 
 
 @irdl_op_definition

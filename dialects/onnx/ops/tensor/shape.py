@@ -18,14 +18,23 @@ from xdsl.traits import Pure
 
 from xonnc.dialects.onnx.attributes import integer, text
 from xonnc.dialects.onnx.checks import Checks
-from xonnc.dialects.onnx.checks.shapes import concatenation, divisible, parts, rank_is
+from xonnc.dialects.onnx.checks.shapes import (
+    concatenation,
+    divisible,
+    holds_for_axes,
+    holds_one,
+    parts,
+    rank_is,
+)
 from xonnc.dialects.onnx.checks.values import (
     at_least,
     axes_in_range,
     axis_in_range,
+    integer_in,
     is_permutation,
     new_axes_differ,
     one_of,
+    parts_of,
 )
 from xonnc.dialects.onnx.constraints import INT, INT64, INTS, TEXT, types
 from xonnc.dialects.onnx.op import OnnxOp
@@ -149,7 +158,10 @@ class ReshapeOp(OnnxOp):
 
     allowzero = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Checks(rank_is("shape", 1, text="Shape tensor must have rank one")))
+    traits = traits_def(
+        Pure(),
+        Checks(rank_is("shape", 1, text="Shape tensor must have rank one"), integer_in("allowzero", 0, 1)),
+    )
 
 
 @irdl_op_definition
@@ -290,7 +302,15 @@ class SplitOp(OnnxOp):
     axis = prop_def(INT, integer(0))
     num_outputs = opt_prop_def(INT)
 
-    traits = traits_def(Pure(), Checks(axis_in_range("axis", "input"), parts("num_outputs", "outputs")))
+    traits = traits_def(
+        Pure(),
+        Checks(
+            axis_in_range("axis", "input"),
+            parts("num_outputs", "outputs"),
+            rank_is("split", 1),
+            at_least("num_outputs", 1),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -316,7 +336,7 @@ class SplitV13Op(OnnxOp):
 
     axis = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Checks(axis_in_range("axis", "input")))
+    traits = traits_def(Pure(), Checks(axis_in_range("axis", "input"), rank_is("split", 1)))
 
 
 @irdl_op_definition
@@ -342,7 +362,9 @@ class SplitV11Op(OnnxOp):
     axis = prop_def(INT, integer(0))
     split = opt_prop_def(INTS)
 
-    traits = traits_def(Pure(), Checks(axis_in_range("axis", "input")))
+    traits = traits_def(
+        Pure(), Checks(axis_in_range("axis", "input"), parts_of("split", "input", "outputs", "axis"))
+    )
 
 
 @irdl_op_definition
@@ -369,7 +391,14 @@ class SplitV1Op(OnnxOp):
     axis = opt_prop_def(INT)
     split_attr = opt_prop_def(INTS, prop_name="split")
 
-    traits = traits_def(Pure(), Checks(axis_in_range("axis", "input")))
+    traits = traits_def(
+        Pure(),
+        Checks(
+            axis_in_range("axis", "input"),
+            rank_is("split", 1),
+            parts_of("split_attr", "input", "outputs", "axis"),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -396,7 +425,7 @@ class SqueezeOp(OnnxOp):
 
     squeezed = result_def(T)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(rank_is("axes", 0, 1)))
 
 
 @irdl_op_definition
@@ -447,7 +476,13 @@ class TileOp(OnnxOp):
 
     output = result_def(T)
 
-    traits = traits_def(Pure(), Checks(rank_is("repeats", 1, text="Repeats tensor must have rank one")))
+    traits = traits_def(
+        Pure(),
+        Checks(
+            rank_is("repeats", 1, text="Repeats tensor must have rank one"),
+            holds_for_axes("repeats", "input"),
+        ),
+    )
 
 
 @irdl_op_definition
@@ -472,7 +507,7 @@ class TileV1Op(OnnxOp):
 
     output = result_def(T)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(holds_one("tiles"), holds_one("axis")))
 
 
 @irdl_op_definition
@@ -527,7 +562,7 @@ class UnsqueezeOp(OnnxOp):
 
     expanded = result_def(T)
 
-    traits = traits_def(Pure())
+    traits = traits_def(Pure(), Checks(rank_is("axes", 0, 1)))
 
 
 @irdl_op_definition

@@ -20,10 +20,10 @@ func.func @CausalConvWithState(%arg0: tensor<*xf32>, %arg1: tensor<*xf32>) -> (t
 }
 
 // CHECK-LABEL: @LinearAttention
-// CHECK: "onnx.LinearAttention"({{%.+}}, {{%.+}}, {{%.+}}, {{%.+}}, {{%.+}}, {{%.+}}) <{chunk_size = 64 : si64, kv_num_heads = 1 : si64, q_num_heads = 1 : si64, scale = 0.000000e+00 : f32, update_rule = "gated_delta"}> : (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>, none, none, none) -> (tensor<*xf32>, tensor<*xf32>)
+// CHECK: "onnx.LinearAttention"({{%.+}}, {{%.+}}, {{%.+}}, {{%.+}}, {{%.+}}, {{%.+}}) <{chunk_size = 64 : si64, kv_num_heads = 1 : si64, q_num_heads = 1 : si64, scale = 0.000000e+00 : f32, update_rule = "linear"}> : (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>, none, none, none) -> (tensor<*xf32>, tensor<*xf32>)
 func.func @LinearAttention(%arg0: tensor<*xf32>, %arg1: tensor<*xf32>, %arg2: tensor<*xf32>) -> (tensor<*xf32>, tensor<*xf32>) {
   %none = "onnx.NoValue"() <{value}> : () -> none
-  %0:2 = "onnx.LinearAttention"(%arg0, %arg1, %arg2, %none, %none, %none) <{kv_num_heads = 1 : si64, q_num_heads = 1 : si64}> : (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>, none, none, none) -> (tensor<*xf32>, tensor<*xf32>)
+  %0:2 = "onnx.LinearAttention"(%arg0, %arg1, %arg2, %none, %none, %none) <{kv_num_heads = 1 : si64, q_num_heads = 1 : si64, update_rule = "linear"}> : (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>, none, none, none) -> (tensor<*xf32>, tensor<*xf32>)
   onnx.Return %0#0, %0#1 : tensor<*xf32>, tensor<*xf32>
 }
 
@@ -141,9 +141,9 @@ func.func @Shrink(%arg0: tensor<*xf32>) -> tensor<*xf32> {
 }
 
 // CHECK-LABEL: @TfIdfVectorizer
-// CHECK: "onnx.TfIdfVectorizer"({{%.+}}) <{max_gram_length = 1 : si64, max_skip_count = 1 : si64, min_gram_length = 1 : si64, mode = "TF", ngram_counts = [1, 1], ngram_indexes = [1, 1]}> : (tensor<*xi64>) -> tensor<*xf32>
+// CHECK: "onnx.TfIdfVectorizer"({{%.+}}) <{max_gram_length = 1 : si64, max_skip_count = 1 : si64, min_gram_length = 1 : si64, mode = "TF", ngram_counts = [1, 1], ngram_indexes = [1, 1], pool_int64s = [1, 2]}> : (tensor<*xi64>) -> tensor<*xf32>
 func.func @TfIdfVectorizer(%arg0: tensor<*xi64>) -> tensor<*xf32> {
-  %0 = "onnx.TfIdfVectorizer"(%arg0) <{max_gram_length = 1 : si64, max_skip_count = 1 : si64, min_gram_length = 1 : si64, mode = "TF", ngram_counts = [1, 1], ngram_indexes = [1, 1]}> : (tensor<*xi64>) -> tensor<*xf32>
+  %0 = "onnx.TfIdfVectorizer"(%arg0) <{max_gram_length = 1 : si64, max_skip_count = 1 : si64, min_gram_length = 1 : si64, mode = "TF", ngram_counts = [1, 1], ngram_indexes = [1, 1], pool_int64s = [1, 2]}> : (tensor<*xi64>) -> tensor<*xf32>
   onnx.Return %0 : tensor<*xf32>
 }
 

@@ -23,7 +23,7 @@ func.func @CausalConvWithState(%arg0: tensor<*xindex>, %arg1: tensor<*xf32>) -> 
 func.func @LinearAttention(%arg0: tensor<*xindex>, %arg1: tensor<*xf32>, %arg2: tensor<*xf32>) -> (tensor<*xf32>, tensor<*xf32>) {
   %none = "onnx.NoValue"() <{value}> : () -> none
   // expected-error@+1 {{operand 'query' at position 0 does not verify}}
-  %0:2 = "onnx.LinearAttention"(%arg0, %arg1, %arg2, %none, %none, %none) <{kv_num_heads = 1 : si64, q_num_heads = 1 : si64}> : (tensor<*xindex>, tensor<*xf32>, tensor<*xf32>, none, none, none) -> (tensor<*xf32>, tensor<*xf32>)
+  %0:2 = "onnx.LinearAttention"(%arg0, %arg1, %arg2, %none, %none, %none) <{kv_num_heads = 1 : si64, q_num_heads = 1 : si64, update_rule = "linear"}> : (tensor<*xindex>, tensor<*xf32>, tensor<*xf32>, none, none, none) -> (tensor<*xf32>, tensor<*xf32>)
   onnx.Return %0#0, %0#1 : tensor<*xf32>, tensor<*xf32>
 }
 
@@ -32,7 +32,7 @@ func.func @LinearAttention(%arg0: tensor<*xindex>, %arg1: tensor<*xf32>, %arg2: 
 func.func @LinearAttention(%arg0: tensor<*xf32>, %arg1: tensor<*xf32>, %arg2: tensor<*xf32>) -> (tensor<*xf32>, tensor<*xf32>) {
   %none = "onnx.NoValue"() <{value}> : () -> none
   // expected-error@+1 {{property 'kv_num_heads' expected in operation 'onnx.LinearAttention'}}
-  %0:2 = "onnx.LinearAttention"(%arg0, %arg1, %arg2, %none, %none, %none) <{q_num_heads = 1 : si64}> : (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>, none, none, none) -> (tensor<*xf32>, tensor<*xf32>)
+  %0:2 = "onnx.LinearAttention"(%arg0, %arg1, %arg2, %none, %none, %none) <{q_num_heads = 1 : si64, update_rule = "linear"}> : (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>, none, none, none) -> (tensor<*xf32>, tensor<*xf32>)
   onnx.Return %0#0, %0#1 : tensor<*xf32>, tensor<*xf32>
 }
 
@@ -41,7 +41,7 @@ func.func @LinearAttention(%arg0: tensor<*xf32>, %arg1: tensor<*xf32>, %arg2: te
 func.func @LinearAttention(%arg0: tensor<*xf32>, %arg1: tensor<*xf32>, %arg2: tensor<*xf32>) -> (tensor<*xf32>, tensor<*xf32>) {
   %none = "onnx.NoValue"() <{value}> : () -> none
   // expected-error@+1 {{property 'q_num_heads' expected in operation 'onnx.LinearAttention'}}
-  %0:2 = "onnx.LinearAttention"(%arg0, %arg1, %arg2, %none, %none, %none) <{kv_num_heads = 1 : si64}> : (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>, none, none, none) -> (tensor<*xf32>, tensor<*xf32>)
+  %0:2 = "onnx.LinearAttention"(%arg0, %arg1, %arg2, %none, %none, %none) <{kv_num_heads = 1 : si64, update_rule = "linear"}> : (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>, none, none, none) -> (tensor<*xf32>, tensor<*xf32>)
   onnx.Return %0#0, %0#1 : tensor<*xf32>, tensor<*xf32>
 }
 
@@ -177,7 +177,7 @@ func.func @Shrink(%arg0: tensor<*xindex>) -> tensor<*xf32> {
 
 func.func @TfIdfVectorizer(%arg0: tensor<*xindex>) -> tensor<*xf32> {
   // expected-error@+1 {{operand 'X' at position 0 does not verify}}
-  %0 = "onnx.TfIdfVectorizer"(%arg0) <{max_gram_length = 1 : si64, max_skip_count = 1 : si64, min_gram_length = 1 : si64, mode = "TF", ngram_counts = [1, 1], ngram_indexes = [1, 1]}> : (tensor<*xindex>) -> tensor<*xf32>
+  %0 = "onnx.TfIdfVectorizer"(%arg0) <{max_gram_length = 1 : si64, max_skip_count = 1 : si64, min_gram_length = 1 : si64, mode = "TF", ngram_counts = [1, 1], ngram_indexes = [1, 1], pool_int64s = [1, 2]}> : (tensor<*xindex>) -> tensor<*xf32>
   onnx.Return %0 : tensor<*xf32>
 }
 
@@ -185,7 +185,7 @@ func.func @TfIdfVectorizer(%arg0: tensor<*xindex>) -> tensor<*xf32> {
 
 func.func @TfIdfVectorizer(%arg0: tensor<*xi64>) -> tensor<*xf32> {
   // expected-error@+1 {{property 'max_gram_length' expected in operation 'onnx.TfIdfVectorizer'}}
-  %0 = "onnx.TfIdfVectorizer"(%arg0) <{max_skip_count = 1 : si64, min_gram_length = 1 : si64, mode = "TF", ngram_counts = [1, 1], ngram_indexes = [1, 1]}> : (tensor<*xi64>) -> tensor<*xf32>
+  %0 = "onnx.TfIdfVectorizer"(%arg0) <{max_skip_count = 1 : si64, min_gram_length = 1 : si64, mode = "TF", ngram_counts = [1, 1], ngram_indexes = [1, 1], pool_int64s = [1, 2]}> : (tensor<*xi64>) -> tensor<*xf32>
   onnx.Return %0 : tensor<*xf32>
 }
 
@@ -193,7 +193,7 @@ func.func @TfIdfVectorizer(%arg0: tensor<*xi64>) -> tensor<*xf32> {
 
 func.func @TfIdfVectorizer(%arg0: tensor<*xi64>) -> tensor<*xf32> {
   // expected-error@+1 {{property 'max_skip_count' expected in operation 'onnx.TfIdfVectorizer'}}
-  %0 = "onnx.TfIdfVectorizer"(%arg0) <{max_gram_length = 1 : si64, min_gram_length = 1 : si64, mode = "TF", ngram_counts = [1, 1], ngram_indexes = [1, 1]}> : (tensor<*xi64>) -> tensor<*xf32>
+  %0 = "onnx.TfIdfVectorizer"(%arg0) <{max_gram_length = 1 : si64, min_gram_length = 1 : si64, mode = "TF", ngram_counts = [1, 1], ngram_indexes = [1, 1], pool_int64s = [1, 2]}> : (tensor<*xi64>) -> tensor<*xf32>
   onnx.Return %0 : tensor<*xf32>
 }
 
@@ -201,7 +201,7 @@ func.func @TfIdfVectorizer(%arg0: tensor<*xi64>) -> tensor<*xf32> {
 
 func.func @TfIdfVectorizer(%arg0: tensor<*xi64>) -> tensor<*xf32> {
   // expected-error@+1 {{property 'min_gram_length' expected in operation 'onnx.TfIdfVectorizer'}}
-  %0 = "onnx.TfIdfVectorizer"(%arg0) <{max_gram_length = 1 : si64, max_skip_count = 1 : si64, mode = "TF", ngram_counts = [1, 1], ngram_indexes = [1, 1]}> : (tensor<*xi64>) -> tensor<*xf32>
+  %0 = "onnx.TfIdfVectorizer"(%arg0) <{max_gram_length = 1 : si64, max_skip_count = 1 : si64, mode = "TF", ngram_counts = [1, 1], ngram_indexes = [1, 1], pool_int64s = [1, 2]}> : (tensor<*xi64>) -> tensor<*xf32>
   onnx.Return %0 : tensor<*xf32>
 }
 
@@ -209,7 +209,7 @@ func.func @TfIdfVectorizer(%arg0: tensor<*xi64>) -> tensor<*xf32> {
 
 func.func @TfIdfVectorizer(%arg0: tensor<*xi64>) -> tensor<*xf32> {
   // expected-error@+1 {{property 'mode' expected in operation 'onnx.TfIdfVectorizer'}}
-  %0 = "onnx.TfIdfVectorizer"(%arg0) <{max_gram_length = 1 : si64, max_skip_count = 1 : si64, min_gram_length = 1 : si64, ngram_counts = [1, 1], ngram_indexes = [1, 1]}> : (tensor<*xi64>) -> tensor<*xf32>
+  %0 = "onnx.TfIdfVectorizer"(%arg0) <{max_gram_length = 1 : si64, max_skip_count = 1 : si64, min_gram_length = 1 : si64, ngram_counts = [1, 1], ngram_indexes = [1, 1], pool_int64s = [1, 2]}> : (tensor<*xi64>) -> tensor<*xf32>
   onnx.Return %0 : tensor<*xf32>
 }
 
@@ -217,7 +217,7 @@ func.func @TfIdfVectorizer(%arg0: tensor<*xi64>) -> tensor<*xf32> {
 
 func.func @TfIdfVectorizer(%arg0: tensor<*xi64>) -> tensor<*xf32> {
   // expected-error@+1 {{property 'ngram_counts' expected in operation 'onnx.TfIdfVectorizer'}}
-  %0 = "onnx.TfIdfVectorizer"(%arg0) <{max_gram_length = 1 : si64, max_skip_count = 1 : si64, min_gram_length = 1 : si64, mode = "TF", ngram_indexes = [1, 1]}> : (tensor<*xi64>) -> tensor<*xf32>
+  %0 = "onnx.TfIdfVectorizer"(%arg0) <{max_gram_length = 1 : si64, max_skip_count = 1 : si64, min_gram_length = 1 : si64, mode = "TF", ngram_indexes = [1, 1], pool_int64s = [1, 2]}> : (tensor<*xi64>) -> tensor<*xf32>
   onnx.Return %0 : tensor<*xf32>
 }
 
@@ -225,7 +225,7 @@ func.func @TfIdfVectorizer(%arg0: tensor<*xi64>) -> tensor<*xf32> {
 
 func.func @TfIdfVectorizer(%arg0: tensor<*xi64>) -> tensor<*xf32> {
   // expected-error@+1 {{property 'ngram_indexes' expected in operation 'onnx.TfIdfVectorizer'}}
-  %0 = "onnx.TfIdfVectorizer"(%arg0) <{max_gram_length = 1 : si64, max_skip_count = 1 : si64, min_gram_length = 1 : si64, mode = "TF", ngram_counts = [1, 1]}> : (tensor<*xi64>) -> tensor<*xf32>
+  %0 = "onnx.TfIdfVectorizer"(%arg0) <{max_gram_length = 1 : si64, max_skip_count = 1 : si64, min_gram_length = 1 : si64, mode = "TF", ngram_counts = [1, 1], pool_int64s = [1, 2]}> : (tensor<*xi64>) -> tensor<*xf32>
   onnx.Return %0 : tensor<*xf32>
 }
 

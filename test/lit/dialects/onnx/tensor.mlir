@@ -142,27 +142,27 @@ func.func @GridSampleV16(%arg0: tensor<*xf32>, %arg1: tensor<*xf32>) -> tensor<*
 }
 
 // CHECK-LABEL: @Resize
-// CHECK: "onnx.Resize"({{%.+}}, {{%.+}}, {{%.+}}, {{%.+}}) <{antialias = 0 : si64, coordinate_transformation_mode = "half_pixel", cubic_coeff_a = -7.500000e-01 : f32, exclude_outside = 0 : si64, extrapolation_value = 0.000000e+00 : f32, keep_aspect_ratio_policy = "stretch", mode = "nearest", nearest_mode = "round_prefer_floor"}> : (tensor<*xf32>, none, none, none) -> tensor<*xf32>
-func.func @Resize(%arg0: tensor<*xf32>) -> tensor<*xf32> {
+// CHECK: "onnx.Resize"({{%.+}}, {{%.+}}, {{%.+}}, {{%.+}}) <{antialias = 0 : si64, coordinate_transformation_mode = "half_pixel", cubic_coeff_a = -7.500000e-01 : f32, exclude_outside = 0 : si64, extrapolation_value = 0.000000e+00 : f32, keep_aspect_ratio_policy = "stretch", mode = "nearest", nearest_mode = "round_prefer_floor"}> : (tensor<1x1x2x2xf32>, none, tensor<4xf32>, none) -> tensor<1x1x4x4xf32>
+func.func @Resize(%arg0: tensor<1x1x2x2xf32>, %arg2: tensor<4xf32>) -> tensor<1x1x4x4xf32> {
   %none = "onnx.NoValue"() <{value}> : () -> none
-  %0 = "onnx.Resize"(%arg0, %none, %none, %none) : (tensor<*xf32>, none, none, none) -> tensor<*xf32>
-  onnx.Return %0 : tensor<*xf32>
+  %0 = "onnx.Resize"(%arg0, %none, %arg2, %none) : (tensor<1x1x2x2xf32>, none, tensor<4xf32>, none) -> tensor<1x1x4x4xf32>
+  onnx.Return %0 : tensor<1x1x4x4xf32>
 }
 
 // CHECK-LABEL: @ResizeV18
-// CHECK: "onnx.ResizeV18"({{%.+}}, {{%.+}}, {{%.+}}, {{%.+}}) <{antialias = 0 : si64, coordinate_transformation_mode = "half_pixel", cubic_coeff_a = -7.500000e-01 : f32, exclude_outside = 0 : si64, extrapolation_value = 0.000000e+00 : f32, keep_aspect_ratio_policy = "stretch", mode = "nearest", nearest_mode = "round_prefer_floor"}> : (tensor<*xf32>, none, none, none) -> tensor<*xf32>
-func.func @ResizeV18(%arg0: tensor<*xf32>) -> tensor<*xf32> {
+// CHECK: "onnx.ResizeV18"({{%.+}}, {{%.+}}, {{%.+}}, {{%.+}}) <{antialias = 0 : si64, coordinate_transformation_mode = "half_pixel", cubic_coeff_a = -7.500000e-01 : f32, exclude_outside = 0 : si64, extrapolation_value = 0.000000e+00 : f32, keep_aspect_ratio_policy = "stretch", mode = "nearest", nearest_mode = "round_prefer_floor"}> : (tensor<1x1x2x2xf32>, none, tensor<4xf32>, none) -> tensor<1x1x4x4xf32>
+func.func @ResizeV18(%arg0: tensor<1x1x2x2xf32>, %arg2: tensor<4xf32>) -> tensor<1x1x4x4xf32> {
   %none = "onnx.NoValue"() <{value}> : () -> none
-  %0 = "onnx.ResizeV18"(%arg0, %none, %none, %none) : (tensor<*xf32>, none, none, none) -> tensor<*xf32>
-  onnx.Return %0 : tensor<*xf32>
+  %0 = "onnx.ResizeV18"(%arg0, %none, %arg2, %none) : (tensor<1x1x2x2xf32>, none, tensor<4xf32>, none) -> tensor<1x1x4x4xf32>
+  onnx.Return %0 : tensor<1x1x4x4xf32>
 }
 
 // CHECK-LABEL: @ResizeV13
-// CHECK: "onnx.ResizeV13"({{%.+}}, {{%.+}}, {{%.+}}, {{%.+}}) <{coordinate_transformation_mode = "half_pixel", cubic_coeff_a = -7.500000e-01 : f32, exclude_outside = 0 : si64, extrapolation_value = 0.000000e+00 : f32, mode = "nearest", nearest_mode = "round_prefer_floor"}> : (tensor<*xf32>, none, none, none) -> tensor<*xf32>
-func.func @ResizeV13(%arg0: tensor<*xf32>) -> tensor<*xf32> {
+// CHECK: "onnx.ResizeV13"({{%.+}}, {{%.+}}, {{%.+}}, {{%.+}}) <{coordinate_transformation_mode = "half_pixel", cubic_coeff_a = -7.500000e-01 : f32, exclude_outside = 0 : si64, extrapolation_value = 0.000000e+00 : f32, mode = "nearest", nearest_mode = "round_prefer_floor"}> : (tensor<1x1x2x2xf32>, none, tensor<4xf32>, none) -> tensor<1x1x4x4xf32>
+func.func @ResizeV13(%arg0: tensor<1x1x2x2xf32>, %arg2: tensor<4xf32>) -> tensor<1x1x4x4xf32> {
   %none = "onnx.NoValue"() <{value}> : () -> none
-  %0 = "onnx.ResizeV13"(%arg0, %none, %none, %none) : (tensor<*xf32>, none, none, none) -> tensor<*xf32>
-  onnx.Return %0 : tensor<*xf32>
+  %0 = "onnx.ResizeV13"(%arg0, %none, %arg2, %none) : (tensor<1x1x2x2xf32>, none, tensor<4xf32>, none) -> tensor<1x1x4x4xf32>
+  onnx.Return %0 : tensor<1x1x4x4xf32>
 }
 
 // CHECK-LABEL: @ResizeV11

@@ -199,29 +199,29 @@ func.func @GridSampleV16(%arg0: tensor<*xindex>, %arg1: tensor<*xf32>) -> tensor
 
 // -----
 
-func.func @Resize(%arg0: tensor<*xindex>) -> tensor<*xf32> {
+func.func @Resize(%arg0: tensor<*xindex>, %arg2: tensor<4xf32>) -> tensor<1x1x4x4xf32> {
   %none = "onnx.NoValue"() <{value}> : () -> none
   // expected-error@+1 {{operand 'X' at position 0 does not verify}}
-  %0 = "onnx.Resize"(%arg0, %none, %none, %none) : (tensor<*xindex>, none, none, none) -> tensor<*xf32>
-  onnx.Return %0 : tensor<*xf32>
+  %0 = "onnx.Resize"(%arg0, %none, %arg2, %none) : (tensor<*xindex>, none, tensor<4xf32>, none) -> tensor<1x1x4x4xf32>
+  onnx.Return %0 : tensor<1x1x4x4xf32>
 }
 
 // -----
 
-func.func @ResizeV18(%arg0: tensor<*xindex>) -> tensor<*xf32> {
+func.func @ResizeV18(%arg0: tensor<*xindex>, %arg2: tensor<4xf32>) -> tensor<1x1x4x4xf32> {
   %none = "onnx.NoValue"() <{value}> : () -> none
   // expected-error@+1 {{operand 'X' at position 0 does not verify}}
-  %0 = "onnx.ResizeV18"(%arg0, %none, %none, %none) : (tensor<*xindex>, none, none, none) -> tensor<*xf32>
-  onnx.Return %0 : tensor<*xf32>
+  %0 = "onnx.ResizeV18"(%arg0, %none, %arg2, %none) : (tensor<*xindex>, none, tensor<4xf32>, none) -> tensor<1x1x4x4xf32>
+  onnx.Return %0 : tensor<1x1x4x4xf32>
 }
 
 // -----
 
-func.func @ResizeV13(%arg0: tensor<*xindex>) -> tensor<*xf32> {
+func.func @ResizeV13(%arg0: tensor<*xindex>, %arg2: tensor<4xf32>) -> tensor<1x1x4x4xf32> {
   %none = "onnx.NoValue"() <{value}> : () -> none
   // expected-error@+1 {{operand 'X' at position 0 does not verify}}
-  %0 = "onnx.ResizeV13"(%arg0, %none, %none, %none) : (tensor<*xindex>, none, none, none) -> tensor<*xf32>
-  onnx.Return %0 : tensor<*xf32>
+  %0 = "onnx.ResizeV13"(%arg0, %none, %arg2, %none) : (tensor<*xindex>, none, tensor<4xf32>, none) -> tensor<1x1x4x4xf32>
+  onnx.Return %0 : tensor<1x1x4x4xf32>
 }
 
 // -----

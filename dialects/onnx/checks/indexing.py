@@ -1,0 +1,105 @@
+"""Rules for indices and updates: shapes that belong together."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation
+
+from xonnc.dialects.onnx.checks.rules import (
+    DYNAMIC,
+    Rule,
+    differ,
+    integer_of,
+    is_absent,
+    refuse,
+    shape_of,
+    shown,
+)
+
+
+def within(field: str, data: str, axis: str) -> Rule:
+    """No axis is longer than that of `data`, but for `axis`."""
+
+    def rule(op: Operation) -> None:
+        indices, x = shape_of(op, field), shape_of(op, data)
+        place = integer_of(op, axis)
+        if indices is None or x is None or place is None or len(indices) != len(x):
+            return
+        for number, (count, size) in enumerate(zip(indices, x, strict=True)):
+            if number != place % len(x) and DYNAMIC not in (count, size) and count > size:
+                refuse(op, f"{field} has {count} elements along axis {number}, {data} has {size}")
+
+    return rule
+
+
+def gather_nd(op: Operation) -> None:
+    """`GatherND`: batches of the same sizes, and no longer indices than there are axes behind them."""
+    x, indices, batches = shape_of(op, "data"), shape_of(op, "indices"), integer_of(op, "batch_dims") or 0
+    if indices is None:
+        return
+    if batches >= len(indices) or (x is not None and batches >= len(x)):
+        refuse(op, f"batch_dims is {batches}; it is less than the ranks of data and indices")
+    if x is None:
+        return
+    for axis in range(batches):
+        if differ(x[axis], indices[axis]):
+            refuse(op, f"data has {x[axis]} batches along axis {axis}, indices has {indices[axis]}")
+    _check_depth(op, indices[-1], len(x) - batches)
+
+
+def scatter_nd(op: Operation) -> None:
+    """`ScatterND`: an update for each index, of the shape of the slices that are written."""
+    x, indices, updates = (shape_of(op, name) for name in ("data", "indices", "updates"))
+    if x is None or indices is None or not indices:
+        return
+    _check_depth(op, indices[-1], len(x))
+    if updates is None or indices[-1] == DYNAMIC:
+        return
+    wanted = (*indices[:-1], *x[indices[-1] :])
+    if len(updates) != len(wanted) or any(differ(a, b) for a, b in zip(updates, wanted, strict=True)):
+        refuse(op, f"updates has the shape {shown(updates)}; indices and data ask for {shown(wanted)}")
+
+
+def _check_depth(op: Operation, depth: int, axes: int) -> None:
+    if depth != DYNAMIC and not 1 <= depth <= axes:
+        refuse(op, f"indices end in {depth} numbers; they name 1 to {axes} axes")
+
+
+def tensor_scatter(op: Operation) -> None:
+    """`TensorScatter`: updates that differ from the cache along the axis only, and are no longer there."""
+    cache, update = shape_of(op, "past_cache"), shape_of(op, "update")
+    axis = integer_of(op, "axis")
+    places = None if is_absent(op, "write_indices") else shape_of(op, "write_indices")
+    if cache is None or axis is None:
+        return
+    rank = len(cache)
+    if not -rank <= axis < rank or axis % rank == 0:
+        refuse(op, f"axis is {axis}; it is one of {rank} axes, but not the first, of batches")
+    if places is not None and differ(places[0], cache[0]):
+        refuse(op, f"write_indices has {places[0]} elements for {cache[0]} batches")
+    for place, (size, given) in enumerate(zip(cache, update or (), strict=False)):
+        is_along = place == axis % rank
+        if is_along and DYNAMIC not in (size, given) and given > size:
+            refuse(op, f"update has {given} elements along axis {place}, past_cache has room for {size}")
+        if not is_along and differ(size, given):
+            refuse(op, f"update has {given} elements along axis {place}, past_cache has {size}")
+
+
+def reversed_sequences(op: Operation) -> None:
+    """`ReverseSequence`: batches and times along the first two axes, and a length for each batch."""
+    x, lengths = shape_of(op, "input"), shape_of(op, "sequence_lens")
+    batch, time = integer_of(op, "batch_axis"), integer_of(op, "time_axis")
+    if batch is None or time is None or {batch, time} != {0, 1}:
+        refuse(op, f"batch_axis is {batch} and time_axis {time}; one is 0, the other 1")
+    if x is not None and lengths is not None and len(x) > 1 and differ(lengths[0], x[batch]):
+        refuse(op, f"sequence_lens has {lengths[0]} elements for {x[batch]} batches")
+
+
+def suppression(op: Operation) -> None:
+    """`NonMaxSuppression`: scores `[batch, class, box]` for boxes `[batch, box, 4]`."""
+    boxes, scores = shape_of(op, "boxes"), shape_of(op, "scores")
+    if boxes is None or scores is None:
+        return
+    if differ(boxes[0], scores[0]):
+        refuse(op, f"boxes has {boxes[0]} batches, scores has {scores[0]}")
+    if differ(boxes[1], scores[2]):
+        refuse(op, f"boxes has {boxes[1]} boxes, scores has {scores[2]}")

@@ -1,0 +1,127 @@
+"""Rules for scales and zero points: one for all of a tensor, one for each slice, or one for each block."""
+
+from __future__ import annotations
+
+from math import prod
+
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, Float32Type
+from xdsl.ir import Operation
+
+from xonnc.dialects.onnx.checks.rules import (
+    DYNAMIC,
+    Rule,
+    differ,
+    element_of,
+    integer_of,
+    is_absent,
+    refuse,
+    shape_of,
+    shown,
+)
+from xonnc.dialects.onnx.types import ELEMENT_TYPES_BY_CODE
+
+
+def quantization(data: str, scale: str, zero_point: str) -> Rule:
+    """
+    A scale of rank 0 or one number, `[x.shape[axis]]`, or with `block_size` one for each block of the axis.
+
+    The zero point has the same shape.
+    """
+
+    def rule(op: Operation) -> None:
+        x, s = shape_of(op, data), shape_of(op, scale)
+        block = integer_of(op, "block_size") or 0
+        if block < 0:
+            refuse(op, f"block_size is {block}; it is at least 0")
+        if x is not None and s is not None:
+            _check_scale(op, x, s, block, scale)
+        _check_zero_point(op, s, scale, zero_point)
+
+    return rule
+
+
+def _check_scale(op: Operation, x: tuple[int, ...], s: tuple[int, ...], block: int, scale: str) -> None:
+    if not block and len(s) > 1:
+        refuse(op, f"{scale} has rank {len(s)}; without blocks it has rank 0 or 1")
+    count = s[0] if s else 1
+    # One number is for the whole tensor, whatever the axis says.
+    if not block and count == 1:
+        return
+    axis, rank = integer_of(op, "axis") or 0, len(x)
+    if not -rank <= axis < rank:
+        refuse(op, f"axis is {axis}; the accepted range is [{-rank}, {rank - 1}]")
+    if not block:
+        if differ(count, x[axis]):
+            refuse(op, f"{scale} has {count} elements for the {x[axis]} of axis {axis}")
+        return
+    if len(s) != rank:
+        refuse(op, f"{scale} has rank {len(s)}; for blocks it has the rank of the data, {rank}")
+    for place, (size, count) in enumerate(zip(x, s, strict=True)):
+        wanted = -(-size // block) if place == axis % rank and size != DYNAMIC else size
+        if differ(wanted, count):
+            refuse(op, f"{scale} has {count} elements along axis {place}; {wanted} are needed")
+
+
+def _check_zero_point(op: Operation, s: tuple[int, ...] | None, scale: str, zero_point: str) -> None:
+    z = None if is_absent(op, zero_point) else shape_of(op, zero_point)
+    if s is None or z is None or (prod(s) == 1 and prod(z) == 1):
+        return
+    if len(s) != len(z) or any(differ(a, b) for a, b in zip(s, z, strict=True)):
+        refuse(op, f"{zero_point} has the shape {shown(z)}, {scale} has {shown(s)}; they must be the same")
+
+
+def parameter_of(field: str, data: str, axis: int) -> Rule:
+    """
+    A scale or zero point of an operand of a product: one number, or one for each element along `axis`.
+
+    For matrices in a stack it may have their rank, with 1 in place of the other axis of each matrix.
+    """
+
+    def rule(op: Operation) -> None:
+        z, x = None if is_absent(op, field) else shape_of(op, field), shape_of(op, data)
+        if z is None or prod(z) == 1 or DYNAMIC in z:
+            return
+        if x is not None and len(z) == 1 and len(x) >= -axis:
+            if differ(z[0], x[axis]):
+                refuse(op, f"{field} has {z[0]} elements; {data} has {x[axis]} along axis {axis}")
+            return
+        other = -3 - axis
+        wanted = None if x is None else [1 if place - len(x) == other else n for place, n in enumerate(x)]
+        fits = wanted is None or (
+            len(z) == len(wanted) and not any(differ(a, b) for a, b in zip(z, wanted, strict=True))
+        )
+        if len(z) > 1 and not fits:
+            refuse(op, f"{field} has the shape {shown(z)}, which fits no axis of {data} {shown(x or ())}")
+
+    return rule
+
+
+def one_for_each(field: str, data: str, axis: int) -> Rule:
+    """One number, or one for each element along an axis of `data`."""
+
+    def rule(op: Operation) -> None:
+        z, x = None if is_absent(op, field) else shape_of(op, field), shape_of(op, data)
+        if z is None or z in ((), (1,)):
+            return
+        if len(z) != 1:
+            refuse(op, f"{field} has rank {len(z)}; it holds one number, or one for each along axis {axis}")
+        if x is not None and len(x) > axis and differ(z[0], x[axis]):
+            refuse(op, f"{field} has {z[0]} elements; {data} has {x[axis]} along axis {axis}")
+
+    return rule
+
+
+def computed_as(op: Operation) -> None:
+    """`QuantizeLinear`: what the division is computed in, and what comes out, agree with the operands."""
+    code = integer_of(op, "precision") or 0
+    computed = ELEMENT_TYPES_BY_CODE.get(code)
+    if code and not isinstance(computed, Float32Type | Float16Type | BFloat16Type):
+        refuse(op, f"precision is {code}; it is 0, 1 (f32), 10 (f16) or 16 (bf16)")
+
+
+def comes_out_as(op: Operation) -> None:
+    """The result has the element type that `output_dtype` numbers, if it does."""
+    code = integer_of(op, "output_dtype") or 0
+    if code and ELEMENT_TYPES_BY_CODE.get(code) != element_of(op, "y"):
+        wanted = ELEMENT_TYPES_BY_CODE.get(code, "no element type")
+        refuse(op, f"output_dtype is {code}, {wanted}; the result is {element_of(op, 'y')}")
