@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 import pytest
-from native_nodes import Array, Node, check
+from native_nodes import Array, Node, check, opened
 from onnx import TensorProto, helper, numpy_helper
 
 from xonnc.native import compile_native
+from xonnc.transforms.rules.native_pools import is_cheaper_by_axis
 
 RANDOM = np.random.default_rng(16)
 
@@ -62,6 +63,67 @@ def test_the_largest_of_other_types(case: str, dtype: str):
     shape, attributes = WINDOWS[case]
     x = (np.abs(floats(*shape)) * 30 % 100).astype(dtype)
     check(Node("MaxPool", [x], attributes, opset=12, expected=[largest(x, attributes)[0]]))
+
+
+LARGE: dict[str, tuple[Sequence[int], Mapping[str, list[int] | str | int]]] = {
+    "5x5": ((2, 3, 9, 20), {"kernel_shape": [5, 5], "pads": [2, 2, 2, 2]}),
+    "13x13": ((1, 2, 20, 20), {"kernel_shape": [13, 13], "pads": [6, 6, 6, 6]}),
+    "uneven": ((1, 2, 11, 9), {"kernel_shape": [6, 5], "pads": [1, 3, 4, 0], "strides": [1, 2]}),
+    "dilated": ((1, 2, 15, 13), {"kernel_shape": [5, 6], "dilations": [3, 2], "pads": [2, 1, 0, 3]}),
+    "ceil": ((1, 1, 10, 12), {"kernel_shape": [7, 7], "strides": [2, 2], "ceil_mode": 1}),
+    "same": ((1, 1, 10, 12), {"kernel_shape": [7, 6], "auto_pad": "SAME_UPPER"}),
+    "of a volume": ((1, 2, 6, 1, 7), {"kernel_shape": [5, 1, 6]}),
+    "no elements": ((0, 2, 9, 9), {"kernel_shape": [5, 5]}),
+}
+"""Windows that are cheaper as one pool an axis."""
+
+
+@pytest.mark.parametrize("case", LARGE)
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
+def test_large_windows_are_pools_of_one_axis(case: str, dtype: str):
+    shape, attributes = LARGE[case]
+    x = (floats(*shape) * 10).astype(dtype)
+    # A pool whose places are read stays one.
+    out = x[..., *[slice(1)] * (x.ndim - 2)]
+    both = Node("MaxPool", [x], attributes, opset=12, outputs=2, expected=[out, out.astype(np.int64)])
+    wanted = compile_native(opened(both)).run(None, both.feeds)[0]
+    node = Node("MaxPool", [x], attributes, opset=12, expected=[np.asarray(wanted)])
+    check(node)
+    session = compile_native(node.model(), profile=True)
+    session.run(None, node.feeds)
+    assert [line.kernel for line in session.profile()].count("maxpool") == (2 if x.size else 0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_numbers_that_are_none_are_left_out_of_large_windows(dtype: str):
+    x = np.full((1, 1, 9, 10), -np.inf, dtype)
+    x[0, 0, 2:7, 3:6] = np.nan
+    x[0, 0, 8, 9], x[0, 0, 0, 0] = -3, np.inf
+    wanted = np.full((1, 1, 5, 6), -np.inf, dtype)
+    wanted[0, 0, 4, 5], wanted[0, 0, 0, 0] = -3, np.inf
+    check(Node("MaxPool", [x], {"kernel_shape": [5, 5]}, expected=[wanted]))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "strides", "is_cheaper"),
+    [
+        ([5, 5], [1, 1], True),
+        ([3, 3], [1, 1], False),
+        ([13], [1], False),
+        ([1, 13], [1, 1], False),
+        ([7, 7], [2, 2], True),
+        ([4, 4], [4, 4], False),
+        ([5, 5, 5], [1, 1, 1], True),
+    ],
+)
+def test_which_windows_are_cheaper_by_axis(kernel: list[int], strides: list[int], is_cheaper: bool):
+    assert is_cheaper_by_axis(kernel, strides) is is_cheaper
+
+
+def test_a_large_window_whose_places_are_read_stays():
+    x = floats(1, 1, 9, 9)
+    attributes: Mapping[str, list[int] | str] = {"kernel_shape": [5, 5]}
+    check(Node("MaxPool", [x], attributes, outputs=2, expected=largest(x, attributes)))
 
 
 @pytest.mark.parametrize("order", [0, 1])

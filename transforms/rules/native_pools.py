@@ -1,0 +1,97 @@
+"""Pools of large windows as one pool an axis: the maximum of a window is that of the maxima of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.ir import Operation, SSAValue
+
+from xonnc.dialects.onnx.types import NONE
+from xonnc.rewriting.onnx import MaxPool, MaxPoolSingleOut
+from xonnc.rewriting.patterns import Declined, Outcome, Part, Template, absent, attr, value
+from xonnc.rewriting.rules import Rule, rule, rules
+
+PASS_COST = 4
+"""What a pass over the image costs beyond its comparisons, in comparisons an element."""
+
+
+def is_cheaper_by_axis(kernel: Sequence[int], strides: Sequence[int]) -> bool:
+    """
+    Whether one pass an axis needs fewer comparisons for an element of the result than one pass over all.
+
+    The pass over the last axis comes first and makes as many rows as there were before: `strides` times as
+    many as are left at the end.
+    """
+    passes = [
+        (size + PASS_COST) * prod(strides[:axis]) for axis, size in enumerate(kernel) if _moves(axis, kernel)
+    ]
+    return len(passes) > 1 and sum(passes) < prod(kernel) + PASS_COST
+
+
+def _moves(axis: int, kernel: Sequence[int]) -> bool:
+    return kernel[axis] > 1
+
+
+def _along(axis: int, numbers: Sequence[int], neutral: int) -> list[int]:
+    """Numbers of one axis, and what says nothing for the others."""
+    return [number if place == axis else neutral for place, number in enumerate(numbers)]
+
+
+def by_axis(template: Template, results: int) -> Rule:
+    """maxpool(x) over rows and columns = maxpool over rows(maxpool over columns(x))"""
+
+    @rule(
+        template(
+            value.x,
+            auto_pad=attr.auto_pad,
+            ceil_mode=attr.ceil_mode,
+            dilations=attr.dilations,
+            kernel_shape=attr.kernel,
+            pads=attr.pads,
+            strides=attr.strides,
+        )
+    )
+    def pool(
+        root: Operation,
+        x: SSAValue,
+        auto_pad: str,
+        ceil_mode: int,
+        dilations: Sequence[int] | None,
+        kernel: Sequence[int],
+        pads: Sequence[int] | None,
+        strides: Sequence[int] | None,
+    ) -> Outcome:
+        """maxpool(x) over rows and columns = maxpool over rows(maxpool over columns(x))"""
+        if any(result.type != NONE for result in root.results[1:]):
+            return Declined("the indices are read")
+        ones = [1] * len(kernel)
+        strides, dilations, pads = strides or ones, dilations or ones, pads or [0] * (2 * len(kernel))
+        if not is_cheaper_by_axis(kernel, strides):
+            return Declined("one pass over the window is as cheap")
+        made: Part = x
+        # From the last axis on: of equal elements (0 and -0) the first in order of rows stays.
+        for axis in reversed(range(len(kernel))):
+            if kernel[axis] == strides[axis] == 1 and not any(_pads_along(axis, pads)):
+                continue
+            made = template(
+                made,
+                auto_pad=auto_pad,
+                ceil_mode=ceil_mode,
+                dilations=_along(axis, dilations, 1),
+                kernel_shape=_along(axis, kernel, 1),
+                pads=_pads_along(axis, pads),
+                storage_order=0,
+                strides=_along(axis, strides, 1),
+            )
+        return [made, *[absent] * (results - 1)]
+
+    return pool
+
+
+def _pads_along(axis: int, pads: Sequence[int]) -> list[int]:
+    rank = len(pads) // 2
+    return [*_along(axis, pads[:rank], 0), *_along(axis, pads[rank:], 0)]
+
+
+RULES = rules(MaxPool=by_axis(MaxPool, 2), MaxPoolSingleOut=by_axis(MaxPoolSingleOut, 1))
