@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from functools import cache
 
 from xdsl.dialects import llvm
@@ -210,6 +211,18 @@ class Emitter:
         ahead = self.add(llvm.GEPOp(pointer, [distance], IntegerType(8)))
         reading, near, data = (self.number(number, i32) for number in (0, 3, 1))
         self.do(llvm.CallIntrinsicOp(PREFETCH, [ahead, reading, near, data], []))
+
+    def load_stepped(
+        self, pointer: SSAValue, element: Attribute, lanes: int, step: int | Fraction
+    ) -> SSAValue:
+        """A vector of elements `step` apart; of a step of `1/n` each element n times."""
+        repeat = step.denominator
+        if repeat == 1:
+            return self.load_apart(pointer, element, lanes, step.numerator)
+        if lanes == repeat:
+            return self.splat(self.load(pointer, element), lanes)
+        found = self.load(pointer, element, lanes // repeat)
+        return self.shuffle(found, [lane // repeat for lane in range(lanes)])
 
     def load_apart(self, pointer: SSAValue, element: Attribute, lanes: int, step: int) -> SSAValue:
         """As many elements as lanes, `step` apart: all between are loaded too, none behind the last."""

@@ -28,6 +28,7 @@ from xonnc.lowering.krnl_to_llvm.emitter import Emitter, lanes_of, vector_of
 from xonnc.lowering.krnl_to_llvm.gemm import emit_gemm
 from xonnc.lowering.krnl_to_llvm.transposition import transposed
 from xonnc.lowering.krnl_to_llvm.vectors import (
+    Step,
     index_steps,
     lanes_for,
     neutral,
@@ -49,7 +50,7 @@ class BodyEmitter:
         self._strides: dict[SSAValue, Sequence[int | SSAValue]] = {}
         """Elements between neighbours, by axis, of buffers whose sizes only a run tells."""
 
-    def block(self, block: Block, lanes: int = 0, steps: Mapping[SSAValue, int] | None = None) -> None:
+    def block(self, block: Block, lanes: int = 0, steps: Mapping[SSAValue, Step] | None = None) -> None:
         """All ops of a block; where `lanes`, what moves by `steps` is read and written in vectors."""
         for op in block.ops:
             match op:
@@ -60,7 +61,7 @@ class BodyEmitter:
                     place = self.place(op.memref, op.indices)
                     element = element_of(op.memref)
                     self.values[op.result] = (
-                        self.to.load_apart(place, element, lanes, step)
+                        self.to.load_stepped(place, element, lanes, step)
                         if step
                         else self.to.load(place, element)
                     )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from math import inf
+from typing import TypeAlias
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DYNAMIC_INDEX, AnyFloat, IndexType, IntegerAttr, i1
@@ -30,6 +32,9 @@ REDUCTIONS: tuple[type[Operation], ...] = (
 """Ops whose order does not matter (of floats: up to rounding), so that lanes may do their part each."""
 
 
+Step: TypeAlias = int | Fraction
+"""How far an index moves from one iteration to the next; `1/n` where it moves by 1 every n iterations."""
+
 MOST_APART = 4
 """Elements from one that is read to the next, so that it is worth to load what lies between."""
 
@@ -52,13 +57,14 @@ def lanes_for(op: IterateOp, vector_bytes: int) -> int:
     steps = index_steps(body, index)
     if any(reduction is None for reduction in reductions_of(op)):
         return 0
-    widest = 0
+    widest, repeats = 0, set[int]()
     for inner in body.ops:
         match inner:
             case LoadOp() | StoreOp():
                 step = step_of(inner.memref, inner.indices, steps)
                 if step is None or not _is_near(inner, step):
                     return 0
+                repeats.add(step.denominator)
                 widest = max(widest, size_of(element_of(inner.memref)))
             case YieldOp():
                 pass
@@ -70,19 +76,30 @@ def lanes_for(op: IterateOp, vector_bytes: int) -> int:
                     widest = max(widest, size_of(type_))
             case _:
                 return 0
-    return vector_bytes // widest if widest else 0
+    lanes = vector_bytes // widest if widest else 0
+    return lanes if all(_holds_whole(repeat, op, lanes) for repeat in repeats) else 0
 
 
-def _is_near(access: LoadOp | StoreOp, step: int) -> bool:
+def _holds_whole(repeat: int, op: IterateOp, lanes: int) -> bool:
+    """Whether each vector of iterations begins and ends with a whole group of `repeat`."""
+    _, lower, upper = list(op.input_loops())[-1]
+    if repeat == 1:
+        return True
+    return lower == 0 and isinstance(upper, int) and upper % repeat == 0 and lanes % repeat == 0
+
+
+def _is_near(access: LoadOp | StoreOp, step: Step) -> bool:
     """Whether turns read the same element or those a few apart, or write side by side."""
     if isinstance(access, StoreOp):
         return step == 1
+    if step.denominator > 1:
+        return True
     return step in (0, 1) or (2 <= step <= MOST_APART and element_of(access.memref) != i1)
 
 
-def index_steps(body: Block, index: SSAValue) -> dict[SSAValue, int]:
+def index_steps(body: Block, index: SSAValue) -> dict[SSAValue, Step]:
     """How far values of the type `index` move from one turn to the next, where that is always the same."""
-    steps: dict[SSAValue, int] = {index: 1}
+    steps: dict[SSAValue, Step] = {index: 1}
     for op in body.ops:
         if len(op.results) != 1 or op.results[0].type != IndexType():
             continue
@@ -91,6 +108,12 @@ def index_steps(body: Block, index: SSAValue) -> dict[SSAValue, int]:
         if len(known) != len(moved):
             continue
         match op:
+            case arith.DivSIOp() if op.lhs is index and (divisor := _constant(op.rhs) or 0) > 1:
+                steps[op.result] = Fraction(1, divisor)
+            case _ if any(step.denominator > 1 for step in known):
+                # An offset keeps the groups; sums and multiples of quotients are no quotients.
+                if isinstance(op, arith.AddiOp) and 0 in known:
+                    steps[op.result] = sum(known)
             case arith.AddiOp():
                 steps[op.result] = known[0] + known[1]
             case arith.SubiOp():
@@ -106,7 +129,7 @@ def index_steps(body: Block, index: SSAValue) -> dict[SSAValue, int]:
     return steps
 
 
-def _step(value: SSAValue, body: Block, steps: Mapping[SSAValue, int]) -> int | None:
+def _step(value: SSAValue, body: Block, steps: Mapping[SSAValue, Step]) -> Step | None:
     if value in steps:
         return steps[value]
     owner = value.owner
@@ -121,18 +144,24 @@ def _constant(value: SSAValue) -> int | None:
     return None
 
 
-def step_of(buffer: SSAValue, indices: Sequence[SSAValue], steps: Mapping[SSAValue, int]) -> int | None:
+def step_of(buffer: SSAValue, indices: Sequence[SSAValue], steps: Mapping[SSAValue, Step]) -> Step | None:
     """How far an access moves from one turn to the next; `None` if not always the same."""
-    total = 0
+    parts: list[Step] = []
     for value, stride in zip(indices, strides_of(buffer), strict=True):
         step = steps.get(value, 0)
         if _is_unknown(value, steps) or (step and stride is None):
             return None
-        total += step * (stride or 0)
-    return total
+        # Quotients may not add up, nor become whole by being scaled.
+        if step.denominator > 1 and stride != 1:
+            return None
+        if step and stride:
+            parts.append(step * stride)
+    if len(parts) > 1 and any(part.denominator > 1 for part in parts):
+        return None
+    return sum(parts)
 
 
-def _is_unknown(value: SSAValue, steps: Mapping[SSAValue, int]) -> bool:
+def _is_unknown(value: SSAValue, steps: Mapping[SSAValue, Step]) -> bool:
     """Whether a value is made in the body, but not by steps that are known."""
     first = next(iter(steps))
     body = first.owner

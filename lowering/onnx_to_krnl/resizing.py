@@ -7,7 +7,7 @@ and how much of each. Scales need not be known before a run; the sizes are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import floor, prod
 
@@ -20,7 +20,7 @@ from xonnc.dialects.onnx.ops import tensor
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.elements import wide
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.lowering import TAKES_EMPTY, Lowering, lowers
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 from xonnc.lowering.onnx_to_krnl.scales import read_as
 
@@ -34,6 +34,7 @@ COORDINATES = (
     "half_pixel_symmetric",
     "pytorch_half_pixel",
     "tf_crop_and_resize",
+    "tf_half_pixel_for_nn",
 )
 
 Resize = tensor.ResizeOp | tensor.ResizeV18Op | tensor.ResizeV13Op | tensor.ResizeV11Op
@@ -108,15 +109,17 @@ def resize(op: Resize, to: Lowering) -> str | None:
 
 @lowers(tensor.UpsampleOp, tensor.ResizeV10Op)
 def upsample(op: tensor.UpsampleOp | tensor.ResizeV10Op, to: Lowering) -> str | None:
-    """Sampled at `place / scale`, of nearest elements that at or before it."""
-    sizes = zip(to.shape(op.X), to.shape(op.Y), strict=True)
-    if op.mode.data == "nearest" and any(after < before for before, after in sizes):
-        return "fewer elements, the nearest"
+    """
+    Sampled at `place / scale`.
+
+    The nearest element is that at or before the place, or (onnxruntime; ONNX does not say) that at or behind
+    it on an axis that becomes shorter.
+    """
     mode = "linear" if op.mode.data == "bilinear" else op.mode.data
     how = _Sampling(
         mode=mode,
         coordinates="asymmetric",
-        nearest="floor",
+        nearest="simple",
         cubic_a=-0.75,
         exclude_outside=False,
         extrapolation=0.0,
@@ -129,6 +132,10 @@ def upsample(op: tensor.UpsampleOp | tensor.ResizeV10Op, to: Lowering) -> str | 
         sizes=None,
     )
     return _resample(op.X, op.Y, how, to)
+
+
+TAKES_EMPTY.update((tensor.ResizeOp, tensor.ResizeV18Op, tensor.ResizeV13Op, tensor.ResizeV11Op))
+# A region or scales of no elements are as if they were left out.
 
 
 def _given(value: SSAValue, to: Lowering) -> SSAValue | None:
@@ -144,14 +151,15 @@ def _resample(source: SSAValue, result: SSAValue, how: _Sampling, to: Lowering) 
         each = _Axis(axis, number, to.shape(source)[axis], to.shape(result)[axis])
         if each.before != each.after or not _is_kept(each, how, to):
             axes.append(each)
-    tables = [_table(each, how, to) for each in axes]
     if how.mode == "nearest":
-        _pick(source, result, axes, [places for places, _ in tables], how, to)
+        tabled = [each for each in axes if _repeats(each, how, to) is None]
+        _pick(source, result, axes, {each: _table(each, how, to)[0] for each in tabled}, how, to)
         return None
+    tables = [_table(each, how, to) for each in axes]
     shape = list(to.shape(source))
     held, kind = to.buffer(source), element
     if not axes:
-        _pick(source, result, [], [], how, to)
+        _pick(source, result, [], {}, how, to)
     for each, (places, shares) in zip(axes, tables, strict=True):
         is_last = each is axes[-1]
         made = to.result(result) if is_last else to.allocate(_with(shape, each), wide(element))
@@ -174,6 +182,32 @@ def _is_kept(each: _Axis, how: _Sampling, to: Lowering) -> bool:
         return how.policy == "stretch"
     known = to.constant(how.scales)
     return known is not None and bool(np.asarray(known, np.float32).reshape(-1)[each.number] == 1)
+
+
+def _repeats(each: _Axis, how: _Sampling, to: Lowering) -> int | None:
+    """
+    How often each element of an axis comes one after the other in the nearest mode; `None` if not equally.
+
+    With r < n, place q n + r of a scale of n lies at q + r / n, or from the middles of elements at
+    q + (r + 1/2) / n - 1/2: less than a half from q.
+    """
+    count, rest = divmod(each.after, each.before)
+    if rest or how.policy != "stretch":
+        return None
+    scales = None if how.scales is None else to.constant(how.scales)
+    if how.scales is not None and (scales is None or scales.reshape(-1)[each.number] != count):
+        return None
+    match how.coordinates:
+        case "asymmetric":
+            return count if how.nearest in ("floor", "simple") else None
+        case "half_pixel" | "half_pixel_symmetric":
+            return count if how.nearest.startswith("round") else None
+        case "pytorch_half_pixel":
+            return count if how.nearest.startswith("round") and each.after > 1 else None
+        case "tf_half_pixel_for_nn":
+            return count if how.nearest == "floor" else None
+        case _:
+            return None
 
 
 def _table(each: _Axis, how: _Sampling, to: Lowering) -> tuple[SSAValue, SSAValue]:
@@ -199,7 +233,7 @@ def _table(each: _Axis, how: _Sampling, to: Lowering) -> tuple[SSAValue, SSAValu
         x = _coordinate(Scalar(kernel, place).to(f64), scale, roi, each, how)
         outside = (x < 0.0) | (x > each.before - 1.0) if roi else None
         if how.mode == "nearest":
-            found = _nearest(x, how.nearest).to(i64).between(0, each.before - 1)
+            found = _nearest(x, how.nearest, each).to(i64).between(0, each.before - 1)
             if outside is not None:
                 found = outside.choose(-1, found)
             kernel.store(found.value, places, [place, kernel.index(0)])
@@ -250,6 +284,8 @@ def _coordinate(place: Scalar, scale: Scalar, roi: Sequence[Scalar], each: _Axis
             span = (roi[1] - roi[0]) * last
             inside = length.equals(1.0).choose(span / 2.0, place * span / (length - 1.0))
             return inside + roi[0] * last
+        case "tf_half_pixel_for_nn":
+            return (place + 0.5) / scale
         case "pytorch_half_pixel":
             return length.equals(1.0).choose(0.0, (place + 0.5) / scale - 0.5)
         case "half_pixel_symmetric":
@@ -259,8 +295,10 @@ def _coordinate(place: Scalar, scale: Scalar, roi: Sequence[Scalar], each: _Axis
             return (place + 0.5) / scale - 0.5
 
 
-def _nearest(x: Scalar, mode: str) -> Scalar:
+def _nearest(x: Scalar, mode: str, each: _Axis) -> Scalar:
     match mode:
+        case "simple":
+            return x.ceil() if each.after < each.before else x.floor()
         case "round_prefer_floor":
             return (x - 0.5).ceil()
         case "round_prefer_ceil":
@@ -311,20 +349,28 @@ def _pick(
     source: SSAValue,
     result: SSAValue,
     axes: Sequence[_Axis],
-    tables: Sequence[SSAValue],
+    tables: Mapping[_Axis, SSAValue],
     how: _Sampling,
     to: Lowering,
 ) -> None:
-    """Each element of the result is one of the source, or the value around a crop."""
+    """
+    Each element of the result is one of the source, or the value around a crop.
+
+    Axes without a table repeat their elements.
+    """
     element, sizes = to.element(source), to.shape(result)
     types = [buffer_type(sizes, element), buffer_type(to.shape(source), element)]
-    kernel = Kernel([*types, *(buffer_type([each.after], i64) for each in axes)])
+    kernel = Kernel([*types, *(buffer_type([each.after], i64) for each in tables)])
     out, read, *held = kernel.buffers
+    held_of = dict(zip(tables, held, strict=True))
     with kernel.loops(sizes) as indices:
         places = list(indices) if sizes else []
         inside: Scalar | None = None
-        for each, table in zip(axes, held, strict=True):
-            place = Scalar(kernel, kernel.load(table, [indices[each.axis]])).to(INDEX)
+        for each in axes:
+            if each not in held_of:
+                places[each.axis] = (Scalar(kernel, indices[each.axis]) // (each.after // each.before)).value
+                continue
+            place = Scalar(kernel, kernel.load(held_of[each], [indices[each.axis]])).to(INDEX)
             if how.coordinates == "tf_crop_and_resize":
                 is_inside = place >= 0
                 inside = is_inside if inside is None else inside & is_inside
@@ -334,7 +380,7 @@ def _pick(
         if inside is not None:
             number = inside.choose(number, how.extrapolation)
         kernel.write(number.value, out, places if not sizes else indices, element)
-    to.call("resize", kernel, [to.result(result)], [to.buffer(source), *tables])
+    to.call("resize", kernel, [to.result(result)], [to.buffer(source), *tables.values()])
 
 
 def _mix(

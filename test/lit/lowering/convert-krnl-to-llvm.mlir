@@ -197,3 +197,50 @@ func.func private @turned(%d: memref<8x4xf32>, %s: memref<4x8xf32>, %i: index, %
   "krnl.transpose"(%d, %s, %i, %j, %j, %i) <{operandSegmentSizes = array<i32: 1, 1, 2, 2, 0>, size = 4 : i64, strides = array<i64: 4, 8>}> : (memref<8x4xf32>, memref<4x8xf32>, index, index, index, index) -> ()
   return
 }
+
+// -----
+
+// Each element twice: half a vector is read, and its lanes are repeated.
+// CHECK-LABEL: llvm.func internal @repeated
+// CHECK:         llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr -> vector<8xf32>
+// CHECK:         llvm.shufflevector %{{.*}} [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7] : vector<8xf32>
+// CHECK:         llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr -> vector<3xf32>
+func.func private @repeated(%y: memref<22xf32>, %x: memref<11xf32>) {
+  %c2 = arith.constant 2 : index
+  %l = krnl.define_loops 1
+  krnl.iterate(%l) with (%l -> %i = 0 to 22) {
+    %0 = arith.divsi %i, %c2 : index
+    %1 = krnl.load %x[%0] : memref<11xf32>
+    krnl.store %1, %y[%i] : memref<22xf32>
+  }
+  return
+}
+
+// -----
+
+// The last group is not whole, groups of 3 do not fill a vector, and two quotients are no quotient.
+// CHECK-LABEL: llvm.func internal @not_repeated
+// CHECK-NOT:     vector<
+func.func private @not_repeated(%y: memref<24xf32>, %x: memref<13xf32>) {
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %c4 = arith.constant 4 : index
+  %l:3 = krnl.define_loops 3
+  krnl.iterate(%l#0) with (%l#0 -> %i = 0 to 23) {
+    %0 = arith.divsi %i, %c2 : index
+    %1 = krnl.load %x[%0] : memref<13xf32>
+    krnl.store %1, %y[%i] : memref<24xf32>
+  }
+  krnl.iterate(%l#1) with (%l#1 -> %j = 0 to 24) {
+    %2 = arith.divsi %j, %c3 : index
+    %3 = krnl.load %x[%2] : memref<13xf32>
+    krnl.store %3, %y[%j] : memref<24xf32>
+  }
+  krnl.iterate(%l#2) with (%l#2 -> %k = 0 to 24) {
+    %4 = arith.divsi %k, %c4 : index
+    %5 = arith.addi %4, %4 : index
+    %6 = krnl.load %x[%5] : memref<13xf32>
+    krnl.store %6, %y[%k] : memref<24xf32>
+  }
+  return
+}

@@ -43,6 +43,61 @@ def test_nearest_of_any_type(nearest: str, dtype: type[np.generic]):
     check(Node("Resize", [x, None, None, np.array([2, 7, 3])], attributes))
 
 
+@pytest.mark.parametrize("nearest", ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
+@pytest.mark.parametrize("coordinates", COORDINATES)
+def test_nearest_of_whole_scales(coordinates: str, nearest: str):
+    x = floats(2, 3, 5, 11)
+    attributes = {"nearest_mode": nearest, "coordinate_transformation_mode": coordinates}
+    for factors in ((1, 1, 2, 2), (1, 3, 1, 4), (1, 1, 1, 3)):
+        check(Node("Resize", [x, None, scales(*factors)], attributes, constant=[2]))
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, np.float64, np.int8, np.int64])
+def test_nearest_of_whole_scales_of_any_type(dtype: type[np.generic]):
+    x = RANDOM.integers(0, 2 if dtype is np.bool_ else 100, (2, 40)).astype(dtype)
+    if dtype is np.float64:
+        x[0, :4] = np.nan, np.inf, -np.inf, -0.0
+    attributes = {"coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}
+    wanted = [x.repeat(3, axis=0).repeat(2, axis=1)]
+    check(Node("Resize", [x, None, None, np.array([6, 80])], attributes, constant=[3], expected=wanted))
+
+
+@pytest.mark.parametrize("opset", [11, 12, 13, 18])
+@pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
+def test_old_versions(mode: str, opset: int):
+    empty = np.zeros(0, np.float32)
+    for factors in ((1, 1, 2, 2), (1, 1, 0.6, 1.7)):
+        inputs = [floats(1, 2, 5, 7), empty, scales(*factors)]
+        attributes = {"mode": mode, "coordinate_transformation_mode": "half_pixel"}
+        wanted = Node("Resize", [inputs[0], None, inputs[2]], attributes).wanted()
+        node = Node("Resize", inputs, attributes, constant=[1, 2], opset=opset, expected=wanted)
+        check(node)
+        sizes = [inputs[0], empty, empty, np.array(wanted[0].shape)]
+        wanted = Node("Resize", [inputs[0], None, None, sizes[3]], attributes).wanted()
+        check(Node("Resize", sizes, attributes, constant=[1, 2, 3], opset=opset, expected=wanted))
+
+
+@pytest.mark.parametrize("opset", [11, 12])
+@pytest.mark.parametrize("factor", [2.0, 1.7, 0.6])
+def test_the_half_pixels_of_tensorflow(factor: float, opset: int):
+    """Samples at `(i + 1/2) / scale`, of the nearest below: opsets 11 and 12 alone have them."""
+    x = floats(1, 1, 3, 9)
+    places = [min(int((i + 0.5) / np.float64(np.float32(factor))), 8) for i in range(int(9 * factor))]
+    attributes = {"coordinate_transformation_mode": "tf_half_pixel_for_nn", "nearest_mode": "floor"}
+    inputs = [x, np.zeros(0, np.float32), scales(1, 1, 1, factor)]
+    check(Node("Resize", inputs, attributes, constant=[1, 2], opset=opset, expected=[x[..., places]]))
+
+
+@pytest.mark.parametrize("factor", [3.0, 2.5, 1.0, 0.6, 0.35])
+def test_the_first_resize(factor: float):
+    """The nearest before, or (as onnxruntime has it) behind on an axis that becomes shorter."""
+    x = floats(1, 2, 3, 11)
+    along = np.arange(int(11 * np.float32(factor))) / np.float64(np.float32(factor))
+    places = np.minimum(np.ceil(along) if factor < 1 else np.floor(along), 10).astype(int)
+    inputs = [x, scales(1, 1, 1, factor)]
+    check(Node("Resize", inputs, {"mode": "nearest"}, constant=[1], opset=10, expected=[x[..., places]]))
+
+
 CASES: dict[str, Mapping[str, object]] = {
     "fewer, smoothed": {"mode": "linear", "antialias": 1},
     "fewer, smoothed by cubics": {"mode": "cubic", "antialias": 1, "cubic_coeff_a": -0.5},
