@@ -104,8 +104,8 @@ class ByteLayouts:
     wide: set[SSAValue] = field(default_factory=set[SSAValue])
     """Images that are read by vectors of channels."""
     halos: dict[SSAValue, Halo] = field(default_factory=dict[SSAValue, Halo])
-    zeros: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
-    """The byte in each halo."""
+    zeros: dict[SSAValue, int | SSAValue] = field(default_factory=dict[SSAValue, "int | SSAValue"])
+    """The byte in each halo, or the zero point that a run tells."""
 
     @property
     def planned(self) -> set[Operation]:
@@ -169,11 +169,24 @@ def _ask_halo(product: Product, layouts: ByteLayouts) -> bool:
     window = product.window
     if not window.is_padded:
         return True
-    if layouts.zeros.setdefault(product.x, product.zero) != product.zero:
+    zero = product.zero if product.moved is None else product.moved
+    if not _is_made_before(zero, product.x) or layouts.zeros.setdefault(product.x, zero) != zero:
         return False
     halo = Halo(*window.begins, *window.ends)
     layouts.halos[product.x] = layouts.halo(product.x).around(halo)
     return True
+
+
+def _is_made_before(zero: int | SSAValue, value: SSAValue) -> bool:
+    """Whether a zero point is known where the image of a value is made: behind the op that makes it."""
+    if isinstance(zero, int) or not isinstance(zero.owner, Operation):
+        return True
+    owner = value.owner
+    return (
+        isinstance(owner, Operation)
+        and owner.parent is zero.owner.parent
+        and zero.owner.is_before_in_block(owner)
+    )
 
 
 def _chain(product: Product, claimed: set[Operation]) -> ByteChain | None:

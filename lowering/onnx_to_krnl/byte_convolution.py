@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product as places_of
 
 import numpy as np
 import numpy.typing as npt
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, f32, i8, i16, i32, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
@@ -80,7 +82,63 @@ def lower_byte_chain(chain: ByteChain, to: Lowering) -> None:
         "byteconv" if sum(window.kernel) > 2 else "bytegemm", kernel, buffers[:1], buffers[1:], conv.turns
     )
     if product.scales is None:
-        image_in_rows(chain.result, target, to)
+        buffer = image_in_rows(chain.result, target, to)
+        if product.offsets is not None:
+            _add_offsets(product, product.offsets, source, buffer, to)
+
+
+def _add_offsets(
+    product: Product,
+    offsets: npt.NDArray[np.int32],
+    source: ByteImage,
+    sums: SSAValue,
+    to: Lowering,
+) -> None:
+    """
+    Adds what all weights of a channel lie above those in 8 bits, times the sum of the bytes that each window
+    sees: `Σ x (w + d) = Σ x w + d Σ x`.
+    """
+    window = product.window
+    images, channels, _, _ = sizes_of(product.x)
+    _, filters, rows, columns = sizes_of(product.result)
+    _, height, width, _ = source.shape
+    pixels = to.allocate([images, height, width], i32)
+    kernel = Kernel([buffer_type([images, height, width], i32), buffer_type(source.shape, i8)])
+    with kernel.loops([images, height, width]) as pixel:
+        with kernel.reducing([channels], [kernel.number(0, i32)]) as ((channel,), held, results):
+            byte = kernel.add(arith.ExtUIOp(kernel.load(kernel.buffers[1], [*pixel, channel]), i32))
+            results.append(kernel.add(arith.AddiOp(held[0], byte)))
+        kernel.store(results[0], kernel.buffers[0], pixel)
+    to.call("bytesums", kernel, [pixels], [source.buffer])
+    seen = to.allocate([images, rows, columns], i32)
+    kernel = Kernel([buffer_type([images, rows, columns], i32), buffer_type([images, height, width], i32)])
+    first = source.start[0] - window.begins[0], source.start[1] - window.begins[1]
+    with kernel.loops([images, rows, columns]) as (image, *pixel):
+        total: SSAValue | None = None
+        for place in places_of(*(range(size) for size in window.kernel)):
+            at = [
+                kernel.scaled(index, stride, start + step * dilation)
+                for index, stride, start, step, dilation in zip(
+                    pixel, window.strides, first, place, window.dilations, strict=True
+                )
+            ]
+            number = kernel.load(kernel.buffers[1], [image, *at])
+            total = number if total is None else kernel.add(arith.AddiOp(total, number))
+        assert total is not None
+        kernel.store(total, kernel.buffers[0], [image, *pixel])
+    to.call("windowsums", kernel, [seen], [pixels])
+    # Pixels lie side by side in images, channels in rows of matrices.
+    is_image = len(to.shape(product.result)) == 4
+    count = rows * columns
+    sizes = [images, filters, count] if is_image else [images, count, filters]
+    kernel = Kernel([buffer_type(sizes, i32), buffer_type([images, count], i32), buffer_type([filters], i32)])
+    with kernel.loops(sizes) as indices:
+        channel, pixel = (indices[1], indices[2]) if is_image else (indices[2], indices[1])
+        number = Scalar(kernel, kernel.load(kernel.buffers[1], [indices[0], pixel]))
+        number = number * Scalar(kernel, kernel.load(kernel.buffers[2], [channel]))
+        number = number + Scalar(kernel, kernel.load(kernel.buffers[0], indices))
+        kernel.store(number.value, kernel.buffers[0], indices)
+    to.call("offsets", kernel, [sums], [seen, to.packed(offsets)])
 
 
 def _moved_starts(

@@ -19,10 +19,7 @@ from xonnc.lowering.onnx_to_krnl.halos import fill_halo
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
-
-ROUNDING = 12582912.0
-"""1.5 · 2²³: the last bits of a small float added to it are the nearest whole number, of two the even one."""
-ROUNDING_BITS = 0x4B400000
+from xonnc.lowering.onnx_to_krnl.scales import rounded_byte
 
 
 def result_in_bytes(value: SSAValue, to: Lowering) -> ByteImage:
@@ -30,7 +27,9 @@ def result_in_bytes(value: SSAValue, to: Lowering) -> ByteImage:
     layouts = to.bytes
     image = ByteImage(to.allocate(layouts.shape(value), i8), layouts.halo(value))
     if any(image.halo):
-        fill_halo(image, image.shape, i8, layouts.zeros[value], to)
+        zero = layouts.zeros[value]
+        turn = _turned_sign if has_sign(value) else _plain
+        fill_halo(image, image.shape, i8, zero if isinstance(zero, int) else (to.buffer(zero), turn), to)
     to.images[value] = image
     to.filled.add(value)
     to.made.add(value)
@@ -161,18 +160,14 @@ def image_in_rows(value: SSAValue, image: ByteImage, to: Lowering) -> SSAValue:
     return buffer
 
 
-def rounded(kernel: Kernel, steps: Scalar, rounding: Rounding) -> tuple[Scalar, Scalar]:
+def rounded(steps: Scalar, rounding: Rounding) -> tuple[Scalar, Scalar]:
     """
     A number of steps as the nearest byte, halves to the even step, saturated; what is no number as the least.
 
     Gives the steps, a whole number between the ends, and the byte in 32 bits.
     """
-    low, high = -rounding.zero, 255 - rounding.zero
-    kept = (steps > low).choose(steps, low)
-    kept = (kept < high).choose(kept, high)
-    shifted = kept + ROUNDING
-    bits = Scalar(kernel, kernel.add(arith.BitcastOp(shifted.value, i32)))
-    return shifted - ROUNDING, bits - (ROUNDING_BITS - rounding.zero)
+    whole, bits = rounded_byte(steps, -rounding.zero, 255 - rounding.zero)
+    return whole, bits + rounding.zero
 
 
 def lower_head(op: QuantizeLinearOp, to: Lowering) -> None:
@@ -181,7 +176,7 @@ def lower_head(op: QuantizeLinearOp, to: Lowering) -> None:
     assert rounding is not None
 
     def read(kernel: Kernel, number: SSAValue) -> SSAValue:
-        return rounded(kernel, Scalar(kernel, number) / rounding.scale, rounding)[1].to(i8).value
+        return rounded(Scalar(kernel, number) / rounding.scale, rounding)[1].to(i8).value
 
     if op.x in to.filled and op.x in to.blocks:
         _from_blocks(op, read, to)

@@ -58,12 +58,15 @@ class Product:
     """Whether each channel is by itself."""
     moved: SSAValue | None = None
     """The zero point of `x` where the run alone knows it; the starts are without it."""
+    offsets: npt.NDArray[np.int32] | None = None
+    """By channel of the result, what all weights are above `weights`, which hold 8 bits with sign."""
 
     @property
     def weight_sums(self) -> npt.NDArray[np.int32]:
         """The sum of the weights of each channel of the result."""
         by_row = self.weights.reshape(self.weights.shape[0], -1)
-        return by_row.sum(axis=1, dtype=np.int32)
+        sums = by_row.sum(axis=1, dtype=np.int32)
+        return sums if self.offsets is None else sums + self.offsets * np.int32(by_row.shape[1])
 
 
 Read: TypeAlias = Callable[[Operation], Product | None]
@@ -175,7 +178,10 @@ def _is_one(*values: SSAValue) -> bool:
     )
 
 
-def _weights(numbers: Array, scale: SSAValue | None, zero: SSAValue, axis: int) -> _Weights | None:
+def _weights(
+    numbers: Array, scale: SSAValue | None, zero: SSAValue, axis: int, takes_offsets: bool = False
+) -> _Weights | None:
+    """Without offsets, weights that their zero point takes beyond 8 bits with sign are not taken."""
     count = numbers.shape[axis]
     steps = np.ones(1, np.float32) if scale is None else constant_of(scale)
     offsets = np.zeros(1, np.int8) if zero.type == NONE else constant_of(zero)
@@ -186,7 +192,8 @@ def _weights(numbers: Array, scale: SSAValue | None, zero: SSAValue, axis: int) 
     shape = [1] * numbers.ndim
     shape[axis] = -1
     centred = numbers.astype(np.int16) - offsets.astype(np.int16).reshape(shape)
-    if centred.size == 0 or centred.min() < -SIGN or centred.max() >= SIGN:
+    is_wide = centred.size and (centred.min() < -SIGN or centred.max() >= SIGN)
+    if centred.size == 0 or (is_wide and not takes_offsets):
         return None
     return _Weights(centred, np.broadcast_to(steps.astype(np.float32).reshape(-1), count))
 
@@ -216,16 +223,31 @@ def _finished(
     if _reach(weights, begin) > MOST:
         return None
     is_depthwise = shape[1] > 1 and len(shape) == 4 and weights.shape[1] == 1
+    kept, offsets = _in_bytes(weights)
     return Product(
         op,
         result,
         x,
         zero,
-        weights.astype(np.int8),
+        kept,
         begin.astype(np.int32),
         window,
         is_depthwise=is_depthwise,
+        offsets=offsets,
     )
+
+
+def _in_bytes(weights: npt.NDArray[np.int16]) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int32] | None]:
+    """
+    Weights as 8 bits with sign, and what is added to all of a row of the result to give the weights.
+
+    A zero point moves 8 bits by as much as it likes, but never apart: the range of a row is at most 255.
+    """
+    by_row = weights.reshape(weights.shape[0], -1)
+    above, below = np.maximum(by_row.max(axis=1) - (SIGN - 1), 0), np.minimum(by_row.min(axis=1) + SIGN, 0)
+    offsets = (above + below).astype(np.int32)
+    kept = by_row - offsets[:, None]
+    return kept.astype(np.int8).reshape(weights.shape), offsets if offsets.any() else None
 
 
 def _reach(weights: npt.NDArray[np.int16], starts: Array | None = None) -> int:
@@ -263,7 +285,7 @@ def _scaled(
     rounding: Rounding | None = None,
 ) -> Product | None:
     """A product with the scale of what it sums, and a bias in f32."""
-    if product is None:
+    if product is None or product.offsets is not None:
         return None
     added = None
     if bias is not None and bias.type != NONE:
@@ -339,10 +361,10 @@ def _is_matrix(value: SSAValue) -> bool:
 def _conv_integer(op: Operation) -> Product | None:
     assert isinstance(op, nn.ConvIntegerOp)
     window, numbers = _conv_window(op, op.x, op.y), constant_of(op.w)
-    weights = None if numbers is None else _weights(numbers, None, op.w_zero_point, 0)
+    weights = None if numbers is None else _weights(numbers, None, op.w_zero_point, 0, takes_offsets=True)
     if window is None or weights is None:
         return None
-    return _finished(op, (op.x, op.y), _zero(op.x, op.x_zero_point), weights.numbers, window)
+    return _of_integers(op, (op.x, op.y, op.x_zero_point), weights.numbers, window)
 
 
 def _matmul_integer(op: Operation) -> Product | None:
@@ -350,19 +372,28 @@ def _matmul_integer(op: Operation) -> Product | None:
     numbers = constant_of(op.B)
     if numbers is None or numbers.ndim != 2 or not _is_matrix(op.A):
         return None
-    weights = _weights(numbers, None, op.b_zero_point, 1)
+    weights = _weights(numbers, None, op.b_zero_point, 1, takes_offsets=True)
     if weights is None:
         return None
-    matrix = _as_conv(weights.numbers.T)
-    shape = static_shape(op.a_zero_point.type)
-    if constant_of(op.a_zero_point) is None and shape is not None and is_bytes(op.A) and prod(shape) == 1:
-        # Of DynamicQuantizeLinear, say.
-        sign = SIGN if has_sign(op.A) else 0
-        product = _finished(op, (op.A, op.Y), sign, matrix, ONE)
-        if product is None or _reach(matrix, product.starts) + 255 * _reach(matrix) > MOST:
-            return None
-        return replace(product, moved=op.a_zero_point)
-    return _finished(op, (op.A, op.Y), _zero(op.A, op.a_zero_point), matrix, ONE)
+    return _of_integers(op, (op.A, op.Y, op.a_zero_point), _as_conv(weights.numbers.T), ONE)
+
+
+def _of_integers(
+    op: Operation,
+    values: tuple[SSAValue, SSAValue, SSAValue],
+    weights: npt.NDArray[np.int16],
+    window: Window,
+) -> Product | None:
+    """A product of `values`, the bytes, the sums and the zero point, which a run may tell."""
+    x, result, zero = values
+    shape = None if zero.type == NONE else static_shape(zero.type)
+    if shape is None or constant_of(zero) is not None:
+        return _finished(op, (x, result), _zero(x, zero), weights, window)
+    if not is_bytes(x) or prod(shape) != 1:
+        return None
+    # Of DynamicQuantizeLinear, say.
+    product = _finished(op, (x, result), SIGN if has_sign(x) else 0, weights, window)
+    return None if product is None else replace(product, moved=zero)
 
 
 def _qlinear(

@@ -63,7 +63,7 @@ def stored_for(
 def _byte(kernel: Kernel, number: Scalar, rounding: Rounding) -> tuple[Scalar, SSAValue]:
     """A real number in steps, rounded, and as a byte."""
     steps = number * float(np.float32(1) / np.float32(rounding.scale)) if rounding.scale != 1 else number
-    whole, bits = rounded(kernel, steps, rounding)
+    whole, bits = rounded(steps, rounding)
     return whole, bits.to(i8).value
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import f16, f32, f64, i32
 from xdsl.ir import Attribute, SSAValue
 
@@ -15,7 +16,7 @@ from xonnc.dialects.onnx.types import ELEMENT_TYPES_BY_CODE, NONE
 from xonnc.lowering.onnx_to_krnl.elements import CODED, is_unsigned_element, stored
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
-from xonnc.lowering.onnx_to_krnl.scalars import Scalar
+from xonnc.lowering.onnx_to_krnl.scalars import Number, Scalar
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,24 @@ def saturated(number: Scalar, element: Attribute) -> SSAValue:
     return (kept < high).choose(kept, high).to(i32).to(stored(element)).value
 
 
+ROUNDING = 12582912.0
+"""1.5 · 2²³: the last bits of a small f32 added to it are the nearest integer, of two the even one."""
+ROUNDING_BITS = 0x4B400000
+
+
+def rounded_byte(steps: Scalar, low: Number, high: Number) -> tuple[Scalar, Scalar]:
+    """
+    An f32 as the nearest integer from `low` to `high`, halves to the even one; NaN is `low`.
+
+    Both bounds are integers, not beyond ±2²². Gives the integer as f32 and in 32 bits.
+    """
+    kept = (steps > low).choose(steps, low)
+    kept = (kept < high).choose(kept, high)
+    shifted = kept + ROUNDING
+    bits = Scalar(steps.kernel, steps.kernel.add(arith.BitcastOp(shifted.value, i32)))
+    return shifted - ROUNDING, bits - ROUNDING_BITS
+
+
 @lowers(QuantizeLinearOp)
 def quantize(op: QuantizeLinearOp, to: Lowering) -> str | None:
     """`round(x / scale) + zero point`, halves to the even one, saturated."""
@@ -105,6 +124,16 @@ def quantize(op: QuantizeLinearOp, to: Lowering) -> str | None:
         if not is_integer(out_element):
             saturate = bool(op.saturate.value.data)
             kernel.store(kernel.narrowed(x.to(f32).value, out_element, saturate), out, indices)
+        elif out_element.width.data == 8 and x.type == f32:
+            low, high = integer_range(out_element)
+            offset = (
+                read_as(kernel, zero[0], own, out_element, i32)
+                if zero
+                else Scalar(kernel, kernel.number(0, i32))
+            )
+            centre = Scalar(kernel, kernel.add(arith.SIToFPOp(offset.value, f32)))
+            _, whole = rounded_byte(x, low - centre, high - centre)
+            kernel.write((whole + offset).to(stored(out_element)).value, out, indices, out_element)
         else:
             x = x.round()
             if zero:

@@ -6,12 +6,29 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
+import onnx.parser
 import pytest
 from native_nodes import Node, check
+from onnx import numpy_helper
+
+from xonnc.errors import XonncError
+from xonnc.native import compile_native, processor_of
 
 Array = npt.NDArray[np.generic]
 
 RANDOM = np.random.default_rng(12)
+
+
+def is_here(target: str) -> bool:
+    """Whether this processor is of a kind."""
+    try:
+        processor_of(target)
+    except XonncError:
+        return False
+    return True
+
+
+OTHERS = [name for name in ("avx2", "portable") if is_here(name)]
 
 
 def integers(dtype: str, *shape: int) -> Array:
@@ -100,3 +117,79 @@ def test_rescaled_convolutions(case: str, per_filter: bool):
     inputs = [x, scale(), integers("uint8"), w, scale(*filters), integers("int8", *filters)]
     bias = RANDOM.integers(-5000, 5000, weights[0]).astype(np.int32)
     check(Node("QLinearConv", [*inputs, np.array(0.9, np.float32), integers("uint8"), bias], attributes))
+
+
+def convolved(x: Array, w: Array, zeros: Sequence[Array], attributes: Mapping[str, object]) -> Array:
+    """What exact integers give: sums below 2^53 are exact in doubles."""
+    centred = x.astype(np.float64) - zeros[0].astype(np.float64)
+    weights = w.astype(np.float64) - zeros[1].reshape([-1] + [1] * (w.ndim - 1)).astype(np.float64)
+    return np.asarray(Node("Conv", [centred, weights], attributes).wanted()[0]).astype(np.int32)
+
+
+DYNAMIC: dict[str, tuple[Sequence[int], Sequence[int], Mapping[str, object]]] = {
+    **CONVOLUTIONS,
+    "of one pixel": ((2, 20, 3, 5), (18, 20, 1, 1), {}),
+    "dilated": ((1, 5, 9, 8), (20, 5, 3, 2), {"dilations": [2, 3], "pads": [2, 1, 1, 3]}),
+    "of few channels": ((1, 3, 12, 12), (16, 3, 5, 5), {"pads": [2, 2, 2, 2], "strides": [2, 2]}),
+    "nothing": ((0, 3, 6, 6), (16, 3, 3, 3), {"pads": [1, 1, 1, 1]}),
+}
+"""Convolutions of bytes whose zero point a run tells."""
+
+
+@pytest.mark.parametrize("dtypes", [("uint8", "int8"), ("uint8", "uint8"), ("int8", "uint8")])
+@pytest.mark.parametrize("case", DYNAMIC)
+def test_dynamically_quantised_convolutions(case: str, dtypes: tuple[str, str]):
+    per_filter = dtypes[0] == "int8"
+    shape, weights, attributes = DYNAMIC[case]
+    x, w = (integers(dtype, *sizes) for dtype, sizes in zip(dtypes, (shape, weights), strict=True))
+    w.reshape(-1)[:2] = np.iinfo(dtypes[1]).min, np.iinfo(dtypes[1]).max
+    zeros = [integers(dtypes[0]), integers(dtypes[1], *([weights[0]] if per_filter else []))]
+    wanted = convolved(x, w, zeros, attributes) if x.size else np.zeros((0, 16, 6, 6), np.int32)
+    check(Node("ConvInteger", [x, w, *zeros], attributes, constant=[1, 3], expected=[wanted]))
+
+
+@pytest.mark.parametrize("target", OTHERS)
+def test_weights_without_sign_on_other_processors(target: str):
+    x, w = integers("uint8", 1, 6, 7, 9), integers("uint8", 20, 6, 3, 3)
+    zeros, attributes = [integers("uint8"), integers("uint8", 20)], {"pads": [1, 1, 1, 1]}
+    wanted = convolved(x, w, zeros, attributes)
+    node = Node("ConvInteger", [x, w, *zeros], attributes, constant=[1, 3], expected=[wanted])
+    session = compile_native(node.model(), target, profile=True)
+    np.testing.assert_array_equal(session.run(None, node.feeds)[0], wanted)
+    assert [line.kernel for line in session.profile() if "conv" in line.kernel] == ["byteconv"]
+
+
+@pytest.mark.parametrize("rows", [1, 9])
+@pytest.mark.parametrize("dtypes", [("uint8", "int8"), ("uint8", "uint8"), ("int8", "uint8")])
+def test_dynamically_quantised_products(dtypes: tuple[str, str], rows: int):
+    a, b = integers(dtypes[0], 2, rows, 37), integers(dtypes[1], 37, 18)
+    zeros = [integers(dtypes[0]), integers(dtypes[1], 18)]
+    wanted = np.matmul(
+        a.astype(np.int32) - zeros[0].astype(np.int32), b.astype(np.int32) - zeros[1].astype(np.int32)
+    )
+    check(Node("MatMulInteger", [a, b, *zeros], constant=[1, 3], expected=[wanted.astype(np.int32)]))
+
+
+def test_products_as_deep_as_32_bits_allow_are_computed_in_bytes():
+    """255 · 127 · 60000 fits; the zero point takes away no more than the sum of the bytes."""
+    a, b = np.full((2, 60000), 255, np.uint8), np.full((60000, 16), 127, np.int8)
+    zero = np.array(1, np.uint8)
+    wanted = np.full((2, 16), 254 * 127 * 60000, np.int32)
+    node = Node("MatMulInteger", [a, b, zero], constant=[1], expected=[wanted])
+    session = compile_native(node.model(), profile=True)
+    np.testing.assert_array_equal(session.run(None, node.feeds)[0], wanted)
+    assert "bytegemm" in {line.kernel for line in session.profile()}
+
+
+def test_a_zero_point_that_is_known_too_late_for_the_pads():
+    """The image lies there, with its pads, before the zero point does: other kernels take it."""
+    x, w = integers("uint8", 1, 4, 5, 5), integers("int8", 16, 4, 3, 3)
+    zero = np.array(7, np.uint8)
+    nodes = "z = Add(o, o) y = ConvInteger<pads=[1,1,1,1]>(x, w, z)"
+    ends = "(uint8[1,4,5,5] x, uint8[] o) => (int32[1,16,5,5] y)"
+    text = f'<ir_version: 8, opset_import: ["": 17]> g {ends} {{ {nodes} }}'
+    model = onnx.parser.parse_model(text)
+    model.graph.initializer.append(numpy_helper.from_array(w, "w"))
+    wanted = convolved(x, w, [2 * zero, np.array(0, np.int8)], {"pads": [1, 1, 1, 1]})
+    given = compile_native(model).run(None, {"x": x, "o": zero})[0]
+    np.testing.assert_array_equal(given, wanted)
