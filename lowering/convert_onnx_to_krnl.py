@@ -255,7 +255,7 @@ def _lower(block: Block, to: Lowering) -> Reasons:
     widen(block, to.pool)
     write_out_batch_norms(block, to.pool)
     leave_as_bytes(block)
-    to.bytes = plan_bytes(_computing(block))
+    to.bytes = plan_bytes(_computing(block), to.told)
     write_out_roundings(block, to.pool, to.bytes.planned)
     ops = _computing(block)
     to.absorbed |= to.bytes.absorbed

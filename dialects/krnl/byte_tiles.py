@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     DenseArrayBase,
     IndexType,
     IntegerAttr,
@@ -48,7 +49,8 @@ class ByteConvOp(IRDLOperation):
 
     The region makes of a sum what is stored; it is given the sum, the channel's number in each of `channels`,
     then the same pixel and channel of each of `images`, whose first pixels lie at `image_starts`. Turns are
-    those of `krnl.conv`.
+    those of `krnl.conv`. The number of images, and the columns of one image of one row, may be
+    `-9223372036854775808`: the run tells them, in `open_sizes`.
 
     ```mlir
     "krnl.byte_conv"(%y, %x, %w, %starts) ({
@@ -67,6 +69,7 @@ class ByteConvOp(IRDLOperation):
     channels = var_operand_def(MemRefType)
     images = var_operand_def(MemRefType)
     range = var_operand_def(IndexType)
+    open_sizes = var_operand_def(IndexType)
     rest = region_def("single_block")
     kernel = prop_def(DenseArrayBase.constr(i64))
     strides = prop_def(DenseArrayBase.constr(i64))
@@ -98,16 +101,32 @@ class ByteConvOp(IRDLOperation):
         return -(-self.vectors // int(self.tile.get_values()[1]))
 
     @property
+    def turns_of_image(self) -> int:
+        """How many turns there are of each image."""
+        return self.panels * int(self.out.get_values()[0])
+
+    @property
+    def has_open_images(self) -> bool:
+        """Whether the run tells how many images there are."""
+        return shape_of(self.y)[0] == DYNAMIC_INDEX
+
+    @property
+    def has_open_columns(self) -> bool:
+        """Whether the run tells how many columns there are."""
+        return int(self.out.get_values()[1]) == DYNAMIC_INDEX
+
+    @property
     def turns(self) -> int:
-        """How many turns there are."""
-        return shape_of(self.y)[0] * self.panels * int(self.out.get_values()[0])
+        """How many turns there are; of one image if the run tells how many there are."""
+        return self.turns_of_image * (1 if self.has_open_images else shape_of(self.y)[0])
 
     def verify_(self) -> None:
         """Ranks, pairs of sizes above 0, whole vectors of channels, weights of the width they need."""
         for name, buffer in (("y", self.y), ("x", self.x)):
             if len(shape_of(buffer)) != 4:
                 raise VerifyException(f"krnl.byte_conv: {name} has 4 axes, found {len(shape_of(buffer))}")
-        require_pairs(self, ("kernel", "strides", "dilations", "out", "tile"))
+        require_pairs(self, ("kernel", "strides", "dilations", "tile"))
+        self._verify_open_sizes()
         for name, buffer, size in (("y", self.y, self.lanes.value.data), ("x", self.x, self.terms)):
             if shape_of(buffer)[3] % size:
                 raise VerifyException(
@@ -129,6 +148,17 @@ class ByteConvOp(IRDLOperation):
             raise VerifyException(
                 f"krnl.byte_conv: its region ends with what is stored, {element_of(self.y)}"
             )
+
+    def _verify_open_sizes(self) -> None:
+        """A number for each size that the run tells; columns of one row alone are told."""
+        count = self.has_open_images + self.has_open_columns
+        if len(self.open_sizes) != count:
+            raise VerifyException(f"krnl.byte_conv: {count} sizes are open, found {len(self.open_sizes)}")
+        if not self.has_open_columns:
+            require_pairs(self, ("out",))
+            return
+        if shape_of(self.y)[:2] != (1, 1) or shape_of(self.x)[:2] != (1, 1):
+            raise VerifyException("krnl.byte_conv: open columns are those of one image of one row")
 
 
 @irdl_op_definition

@@ -38,7 +38,12 @@ class _Conv:
 
 
 def emit_byte_conv(
-    to: Emitter, op: ByteConvOp, pointers: Sequence[SSAValue], turns: tuple[SSAValue, SSAValue], rest: Rest
+    to: Emitter,
+    op: ByteConvOp,
+    pointers: Sequence[SSAValue],
+    turns: tuple[SSAValue, SSAValue],
+    open_sizes: Sequence[SSAValue],
+    rest: Rest,
 ) -> None:
     """Writes a `krnl.byte_conv`: its turns from the first of `turns` to below the second."""
     count = 4 + len(op.channels)
@@ -47,7 +52,11 @@ def emit_byte_conv(
     def tile(place: Place, pixels: int, width: int) -> None:
         _store(conv, place, _sums(conv, place, pixels, width), width)
 
-    grid = Grid(shape_of(op.y)[0], op.vectors, _pair(op.out), _pair(op.tile))
+    given = iter(open_sizes)
+    images = next(given) if op.has_open_images else shape_of(op.y)[0]
+    rows, columns = _pair(op.out)
+    out = rows, next(given) if op.has_open_columns else columns
+    grid = Grid(images, op.vectors, out, _pair(op.tile))
     over_tiles(to, turns, grid, tile)
 
 
@@ -63,9 +72,11 @@ def _offset(
     to = conv.to
     _, rows, columns, channels = shape_of(buffer)
     image, _, row, column = place
-    offset = to.scaled(image, rows * columns * channels)
+    offset = to.scaled(column, strides[1] * channels)
+    if conv.op.has_open_columns:
+        return offset
+    offset = to.plus(offset, to.scaled(image, rows * columns * channels))
     offset = to.plus(offset, to.scaled(row, strides[0] * columns * channels))
-    offset = to.plus(offset, to.scaled(column, strides[1] * channels))
     constant = (start[0] * columns + start[1]) * channels
     return to.plus(offset, to.number(constant)) if constant else offset
 

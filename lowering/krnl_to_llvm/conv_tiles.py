@@ -23,7 +23,7 @@ class Grid(NamedTuple):
     images: int | SSAValue
     vectors: int
     """Vectors of channels of a pixel."""
-    out: tuple[int, int]
+    out: tuple[int, int | SSAValue]
     """Rows and columns."""
     tile: tuple[int, int]
     """Pixels of a row and vectors of channels."""
@@ -69,6 +69,9 @@ def _rows(
 def _row(to: Emitter, place: tuple[SSAValue, SSAValue, SSAValue], grid: Grid, width: int, tile: Tile) -> None:
     """One row of pixels of some vectors of channels."""
     (pixels, _), (_, columns) = grid.tile, grid.out
+    if not isinstance(columns, int):
+        _open_row(to, place, columns, pixels, width, tile)
+        return
     whole = columns // pixels * pixels
 
     def one(column: SSAValue, _: Sequence[SSAValue]) -> Sequence[SSAValue]:
@@ -81,3 +84,29 @@ def _row(to: Emitter, place: tuple[SSAValue, SSAValue, SSAValue], grid: Grid, wi
         to.loop(to.number(0), to.number(whole), pixels, [], one)
     if columns > whole:
         tile((*place, to.number(whole)), columns - whole, width)
+
+
+FEW_PIXELS = (4, 2, 1)
+"""Pixels of the tiles for what is left of a row whose length a run tells."""
+
+
+def _open_row(
+    to: Emitter,
+    place: tuple[SSAValue, SSAValue, SSAValue],
+    columns: SSAValue,
+    pixels: int,
+    width: int,
+    tile: Tile,
+) -> None:
+    """A row whose length a run tells: tiles as long as they are at most, then shorter ones."""
+    first = to.number(0)
+    for count in (pixels, *(few for few in FEW_PIXELS if few < pixels)):
+
+        def one(column: SSAValue, _: Sequence[SSAValue], count: int = count) -> Sequence[SSAValue]:
+            tile((*place, column), count, width)
+            return []
+
+        left = to.add(llvm.SDivOp(to.add(llvm.SubOp(columns, first)), to.number(count)))
+        end = to.plus(first, to.scaled(left, count))
+        to.loop(first, end, count, [], one)
+        first = end

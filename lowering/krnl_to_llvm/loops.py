@@ -75,7 +75,9 @@ class BodyEmitter:
                     images = [self.values[count] for count in op.images]
                     emit_conv(self.to, op, self._buffers(op), self._turns_of(op), images)
                 case ByteConvOp():
-                    emit_byte_conv(self.to, op, self._buffers(op), self._turns_of(op), self._rest_of(op))
+                    sizes = [self.values[size] for size in op.open_sizes]
+                    turns, rest = self._turns_of(op), self._rest_of(op)
+                    emit_byte_conv(self.to, op, self._buffers(op), turns, sizes, rest)
                 case TransposeOp():
                     self.transpose(op)
                 case ShapedOp() | PartOp():

@@ -8,9 +8,10 @@ of the operators one by one where a number lies in the middle of two steps, and 
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from math import prod
+from typing import NamedTuple, TypeAlias
 
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
@@ -20,16 +21,17 @@ from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.ops import nn
 from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
-from xonnc.dialects.onnx.types import NONE, element_type, static_shape
+from xonnc.dialects.onnx.types import NONE, element_type
 from xonnc.lowering.onnx_to_krnl.byte_products import (
     READS,
     Product,
     bytes_behind,
+    image_shape,
     is_bytes,
     rounding_of,
-    sizes_of,
 )
 from xonnc.lowering.onnx_to_krnl.layouts import Halo, Images, constant_of
+from xonnc.lowering.onnx_to_krnl.sizes import Size, volume
 from xonnc.lowering.onnx_to_krnl.window import MOST_PLACES, Window, window_of
 
 FEW_CHANNELS = 8
@@ -51,6 +53,9 @@ JOINED: tuple[type[Operation], ...] = (
     onnx.TanhOp,
 )
 """Functions of numbers that are done to sums before they are stored."""
+
+
+Told: TypeAlias = Callable[[SSAValue], "tuple[Size, ...] | None"]
 
 
 @dataclass(frozen=True)
@@ -84,14 +89,28 @@ class ByteChain:
         return self.product is not None and not self.product.is_depthwise
 
 
+class ByteShape(NamedTuple):
+    """`[N][H][W][C]`, of which a run may tell the number of images, or the columns of one of one row."""
+
+    images: Size
+    rows: int
+    columns: Size
+    channels: int
+
+
+@dataclass(frozen=True)
 class ByteImage(Images):
     """A buffer `[N][H][W][C]`; channels behind the last are part of it."""
+
+    extents: ByteShape
 
 
 @dataclass
 class ByteLayouts:
     """What was decided for a function."""
 
+    told: Told
+    """The sizes of a value, as far as they are known."""
     chains: dict[Operation, ByteChain] = field(default_factory=dict[Operation, ByteChain])
     """Chains by their last op."""
     heads: set[Operation] = field(default_factory=set[Operation])
@@ -116,21 +135,32 @@ class ByteLayouts:
         """The halo of an image."""
         return self.halos.get(value, Halo())
 
-    def shape(self, value: SSAValue) -> list[int]:
+    def sizes_of(self, value: SSAValue) -> tuple[Size, int, int, Size]:
+        """Images, channels, rows and columns; rows of a matrix are the columns of one image."""
+        shape, sizes = image_shape(value), self.told(value)
+        assert shape is not None
+        assert sizes is not None
+        if len(shape) == 4:
+            return sizes[0], *shape[1:]
+        return 1, shape[-1], 1, volume(sizes[:-1])
+
+    def shape(self, value: SSAValue) -> ByteShape:
         """The shape of the buffer of an image: `[N][H][W][C]` with the halo."""
-        images, channels, rows, columns = sizes_of(value)
+        images, channels, rows, columns = self.sizes_of(value)
         halo = self.halo(value)
         is_narrow = channels <= FEW_CHANNELS and value not in self.made | self.wide
         step = 4 if is_narrow else VECTOR
         height, width = halo.top + rows + halo.bottom, halo.left + columns + halo.right
-        return [images, height, width, -(-channels // step) * step]
+        return ByteShape(images, height, width, -(-channels // step) * step)
 
 
-def plan_bytes(ops: Sequence[Operation]) -> ByteLayouts:
-    """Decides on the ops of a function in order."""
-    layouts = ByteLayouts()
+def plan_bytes(ops: Sequence[Operation], told: Told) -> ByteLayouts:
+    """Decides on the ops of a function in order; `told` gives the sizes of a value if they are known."""
+    layouts = ByteLayouts(told)
     claimed: set[Operation] = set()
     for op in ops:
+        if any(value.type != NONE and told(value) is None for value in (*op.operands, *op.results)):
+            continue
         if isinstance(op, nn.MaxPoolOp | MaxPoolSingleOutOp):
             _pool(op, layouts)
         elif op not in claimed and (chain := _chain_of(op, claimed, layouts)) is not None:
@@ -160,7 +190,7 @@ def _chain_of(op: Operation, claimed: set[Operation], layouts: ByteLayouts) -> B
     if isinstance(op, QuantizeLinearOp):
         return _points(op, claimed, layouts)
     product = READS[type(op)](op) if type(op) in READS else None
-    chain = None if product is None else _chain(product, claimed)
+    chain = None if product is None else _chain(product, claimed, layouts.told)
     return chain if chain is not None and product is not None and _ask_halo(product, layouts) else None
 
 
@@ -189,11 +219,11 @@ def _is_made_before(zero: int | SSAValue, value: SSAValue) -> bool:
     )
 
 
-def _chain(product: Product, claimed: set[Operation]) -> ByteChain | None:
+def _chain(product: Product, claimed: set[Operation], told: Told) -> ByteChain | None:
     """The chain from a product to the last QuantizeLinear behind it; None if there is none."""
     if product.scales is None or product.rounding is not None:
         return ByteChain(product, [], [], [])
-    value, ops, read = product.result, list[Operation](), _Read()
+    value, ops, read = product.result, list[Operation](), _Read(told)
     found: ByteChain | None = None
     while True:
         op = _only_user(value)
@@ -211,10 +241,16 @@ def _chain(product: Product, claimed: set[Operation]) -> ByteChain | None:
             ops.append(back)
             value = back.y
             continue
-        if not read.take(op, {value}) or op.results[0].type != value.type:
+        if not read.take(op, {value}) or not _are_alike(op.results[0], value, told):
             return found
         ops.append(op)
         value = op.results[0]
+
+
+def _are_alike(one: SSAValue, other: SSAValue, told: Told) -> bool:
+    """Whether two tensors have the same sizes, in every run, and elements."""
+    sizes = told(one)
+    return one.type == other.type and sizes is not None and sizes == told(other)
 
 
 def _only_user(value: SSAValue) -> Operation | None:
@@ -226,6 +262,7 @@ def _only_user(value: SSAValue) -> Operation | None:
 class _Read:
     """What functions of numbers read besides each other's results."""
 
+    told: Told
     images: dict[SSAValue, None] = field(default_factory=dict[SSAValue, None])
     channels: dict[SSAValue, None] = field(default_factory=dict[SSAValue, None])
 
@@ -242,7 +279,7 @@ class _Read:
                 if array.size != 1 and not _is_of_channels(array.shape, op.results[0]):
                     return False
                 channels += [operand] if array.size != 1 else []
-            elif behind is not None and operand.type == op.results[0].type:
+            elif behind is not None and _are_alike(operand, op.results[0], self.told):
                 images.append(behind[0])
             else:
                 return False
@@ -253,7 +290,7 @@ class _Read:
 
 def _is_of_channels(shape: Sequence[int], result: SSAValue) -> bool:
     """Whether a constant has one number for each channel of a result."""
-    whole = static_shape(result.type)
+    whole = image_shape(result)
     if whole is None or len(shape) > len(whole):
         return False
     own = [1] * (len(whole) - len(shape)) + list(shape)
@@ -272,11 +309,12 @@ def _points(quantize: QuantizeLinearOp, claimed: set[Operation], layouts: ByteLa
         op = waiting.pop().owner
         if not isinstance(op, JOINED) or op in claimed or op in found or op.parent is not block:
             continue
-        if op.results[0].type == quantize.x.type and _only_user(op.results[0]) in (quantize, *found):
+        is_alike = _are_alike(op.results[0], quantize.x, layouts.told)
+        if is_alike and _only_user(op.results[0]) in (quantize, *found):
             found[op] = None
             waiting += op.operands
     ops = sorted(found, key=block.get_operation_index)
-    read, known = _Read(), {op.results[0] for op in ops}
+    read, known = _Read(layouts.told), {op.results[0] for op in ops}
     if quantize.x not in known or not all(read.take(op, known) for op in ops):
         return None
     if not read.images or not layouts.made.issuperset(read.images):
@@ -292,7 +330,7 @@ def _pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, layouts: ByteLayouts) -> None:
         or (isinstance(op, nn.MaxPoolOp) and op.Indices.type != NONE)
     ):
         return
-    shape, out = static_shape(value.type), static_shape(result.type)
+    shape, out = image_shape(value), image_shape(result)
     if shape is None or out is None or len(shape) != 4 or 0 in out:
         return
     window = window_of(op, values_of(op.kernel_shape) or (), shape[2:], out[2:])

@@ -8,14 +8,14 @@ from itertools import product as places_of
 import numpy as np
 import numpy.typing as npt
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, f32, i8, i16, i32, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntegerAttr, StringAttr, f32, i8, i16, i32, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from xonnc.dialects.krnl.byte_tiles import ByteConvOp, StoredOp
 from xonnc.dialects.krnl.memory import element_of
-from xonnc.lowering.onnx_to_krnl.byte_chains import VECTOR, ByteChain, ByteImage
+from xonnc.lowering.onnx_to_krnl.byte_chains import VECTOR, ByteChain, ByteImage, ByteShape
 from xonnc.lowering.onnx_to_krnl.byte_images import byte_image, image_in_rows, result_in_bytes
-from xonnc.lowering.onnx_to_krnl.byte_products import Product, sizes_of
+from xonnc.lowering.onnx_to_krnl.byte_products import Product
 from xonnc.lowering.onnx_to_krnl.byte_sums import stored_for
 from xonnc.lowering.onnx_to_krnl.convolution import conv_tile, pair
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
@@ -23,7 +23,11 @@ from xonnc.lowering.onnx_to_krnl.layouts import Halo, constant_of
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.scales import read_as
+from xonnc.lowering.onnx_to_krnl.sizes import Size, is_known
 from xonnc.lowering.onnx_to_krnl.window import Window
+
+MANY_PIXELS = 64
+"""Pixels of a row for which tiles are chosen where a run tells how many there are."""
 
 
 def lower_byte_chain(chain: ByteChain, to: Lowering) -> None:
@@ -33,9 +37,15 @@ def lower_byte_chain(chain: ByteChain, to: Lowering) -> None:
     source = byte_image(product.x, to)
     others = [byte_image(value, to) for value in chain.images]
     target = _target(chain, product, to)
-    lanes, depth, products = to.target.vector_bytes // 4, source.shape[3], to.target.byte_products
-    shapes, out = _shapes(chain.result, product.window, [target, source, *others])
-    tile = conv_tile(out[1], target.shape[3] // lanes, to.target.registers, is_depthwise=False)
+    lanes, depth, products = to.target.vector_bytes // 4, source.extents.channels, to.target.byte_products
+    shapes, out = _shapes(to.bytes.sizes_of(chain.result), product.window, [target, source, *others])
+    rows, columns = out
+    tile = conv_tile(
+        columns if is_known(columns) else MANY_PIXELS,
+        target.extents.channels // lanes,
+        to.target.registers,
+        is_depthwise=False,
+    )
     terms = 4 if products else 2
     packed = packed_weights(product.weights, (lanes, tile[1]), depth, terms)
     buffers = [target.buffer, source.buffer, to.packed(packed)]
@@ -45,7 +55,7 @@ def lower_byte_chain(chain: ByteChain, to: Lowering) -> None:
     ]
     types.append(buffer_type(packed.shape, i8 if products else i16))
     numbers = [
-        by_channel(array.reshape(-1), target.shape[3])
+        by_channel(array.reshape(-1), target.extents.channels)
         for array in (product.starts, product.scales, product.bias, *map(constant_of, chain.channels))
         if array is not None
     ]
@@ -63,7 +73,7 @@ def lower_byte_chain(chain: ByteChain, to: Lowering) -> None:
         "strides": pair(window.strides),
         "dilations": pair(window.dilations),
         "start": pair(first),
-        "out": pair(out),
+        "out": pair((rows, columns if is_known(columns) else DYNAMIC_INDEX)),
         "out_start": pair(target.start),
         "image_starts": pair([place for image in others for place in image.start]),
         "tile": pair(tile),
@@ -75,12 +85,16 @@ def lower_byte_chain(chain: ByteChain, to: Lowering) -> None:
     y, x, w, starts, *rest = kernel.buffers
     channels, images = rest[: len(numbers) - 1], rest[len(numbers) - 1 :]
     body = _rest(chain, kernel, [element_of(buffer) for buffer in rest])
-    operands = [y, x, w, starts, channels, images, kernel.take_turns()]
-    conv = ByteConvOp(operands=operands, properties=properties, regions=[body])
-    kernel.block.add_op(conv)
-    to.call(
-        "byteconv" if sum(window.kernel) > 2 else "bytegemm", kernel, buffers[:1], buffers[1:], conv.turns
-    )
+    count = target.extents.images
+    turns = count * (-(-target.extents.channels // (lanes * tile[1])) * rows)
+    open_sizes = [kernel.size(size) for size in (count, columns) if not is_known(size)]
+    if not is_known(turns):
+        # The kernel takes how many turns there are, for its range to be all of them.
+        kernel.size(turns)
+    operands = [y, x, w, starts, channels, images, kernel.take_turns(), open_sizes]
+    kernel.block.add_op(ByteConvOp(operands=operands, properties=properties, regions=[body]))
+    name = "byteconv" if sum(window.kernel) > 2 else "bytegemm"
+    to.call(name, kernel, buffers[:1], buffers[1:], turns)
     if product.scales is None:
         buffer = image_in_rows(chain.result, target, to)
         if product.offsets is not None:
@@ -99,11 +113,11 @@ def _add_offsets(
     sees: `Σ x (w + d) = Σ x w + d Σ x`.
     """
     window = product.window
-    images, channels, _, _ = sizes_of(product.x)
-    _, filters, rows, columns = sizes_of(product.result)
-    _, height, width, _ = source.shape
+    images, channels, _, _ = to.bytes.sizes_of(product.x)
+    _, filters, rows, columns = to.bytes.sizes_of(product.result)
+    _, height, width, _ = source.extents
     pixels = to.allocate([images, height, width], i32)
-    kernel = Kernel([buffer_type([images, height, width], i32), buffer_type(source.shape, i8)])
+    kernel = Kernel([buffer_type([images, height, width], i32), buffer_type(source.extents, i8)])
     with kernel.loops([images, height, width]) as pixel:
         with kernel.reducing([channels], [kernel.number(0, i32)]) as ((channel,), held, results):
             byte = kernel.add(arith.ExtUIOp(kernel.load(kernel.buffers[1], [*pixel, channel]), i32))
@@ -128,7 +142,7 @@ def _add_offsets(
         kernel.store(total, kernel.buffers[0], [image, *pixel])
     to.call("windowsums", kernel, [seen], [pixels])
     # Pixels lie side by side in images, channels in rows of matrices.
-    is_image = len(to.shape(product.result)) == 4
+    is_image = len(to.sizes(product.result)) == 4
     count = rows * columns
     sizes = [images, filters, count] if is_image else [images, count, filters]
     kernel = Kernel([buffer_type(sizes, i32), buffer_type([images, count], i32), buffer_type([filters], i32)])
@@ -163,23 +177,24 @@ def _target(chain: ByteChain, product: Product, to: Lowering) -> ByteImage:
     """The image for the result: of bytes, or of sums in rows of whole vectors."""
     if product.scales is not None:
         return result_in_bytes(chain.result, to)
-    return ByteImage(to.allocate(to.bytes.shape(chain.result), i32), Halo())
+    shape = to.bytes.shape(chain.result)
+    return ByteImage(to.allocate(shape, i32), Halo(), shape)
 
 
 def _shapes(
-    result: SSAValue, window: Window, images: Sequence[ByteImage]
-) -> tuple[list[Sequence[int]], tuple[int, int]]:
+    sizes: tuple[Size, int, int, Size], window: Window, images: Sequence[ByteImage]
+) -> tuple[list[ByteShape], tuple[int, Size]]:
     """
     The shapes of the result and what is read, and rows and columns of the result.
 
     All pixels are one row where each reads one and no halo lies between.
     """
-    _, _, rows, columns = sizes_of(result)
+    _, _, rows, columns = sizes
     is_plain = window.kernel == (1, 1) and window.strides == (1, 1) and not window.is_padded
     if rows == 1 or not is_plain or any(any(image.halo) for image in images):
-        return [image.shape for image in images], (rows, columns)
-    shapes = [[image.shape[0], 1, rows * columns, image.shape[3]] for image in images]
-    return [*shapes], (1, rows * columns)
+        return [image.extents for image in images], (rows, columns)
+    shapes = [ByteShape(image.extents.images, 1, rows * columns, image.extents.channels) for image in images]
+    return shapes, (1, rows * columns)
 
 
 def by_channel(array: npt.NDArray[np.generic], count: int) -> npt.NDArray[np.generic]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32, i8, i32
@@ -12,24 +11,26 @@ from xdsl.ir import SSAValue
 from xonnc.dialects.krnl.memory import element_of
 from xonnc.dialects.onnx.ops.quantization import QuantizeLinearOp
 from xonnc.lowering.onnx_to_krnl.blocks import blocked
-from xonnc.lowering.onnx_to_krnl.byte_chains import ByteImage
-from xonnc.lowering.onnx_to_krnl.byte_products import SIGN, Rounding, has_sign, rounding_of, sizes_of
+from xonnc.lowering.onnx_to_krnl.byte_chains import ByteImage, ByteShape
+from xonnc.lowering.onnx_to_krnl.byte_products import SIGN, Rounding, has_sign, rounding_of
 from xonnc.lowering.onnx_to_krnl.copies import Side, copy, loop, plain
 from xonnc.lowering.onnx_to_krnl.halos import fill_halo
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.scales import rounded_byte
+from xonnc.lowering.onnx_to_krnl.sizes import Size, volume
 
 
 def result_in_bytes(value: SSAValue, to: Lowering) -> ByteImage:
     """The buffer for a result that lies as an image, the byte that stands for 0 in its halo."""
     layouts = to.bytes
-    image = ByteImage(to.allocate(layouts.shape(value), i8), layouts.halo(value))
+    shape = layouts.shape(value)
+    image = ByteImage(to.allocate(shape, i8), layouts.halo(value), shape)
     if any(image.halo):
         zero = layouts.zeros[value]
         turn = _turned_sign if has_sign(value) else _plain
-        fill_halo(image, image.shape, i8, zero if isinstance(zero, int) else (to.buffer(zero), turn), to)
+        fill_halo(image, image.extents, i8, zero if isinstance(zero, int) else (to.buffer(zero), turn), to)
     to.images[value] = image
     to.filled.add(value)
     to.made.add(value)
@@ -63,15 +64,17 @@ def _turned_sign(kernel: Kernel, number: SSAValue) -> SSAValue:
 def _fill(name: str, image: ByteImage, source: tuple[SSAValue, SSAValue], read: Read, to: Lowering) -> None:
     """Writes an image from a tensor in rows, the value and its buffer."""
     value, buffer = source
-    images, channels, rows, columns = sizes_of(value)
-    if len(to.shape(value)) != 4:
-        kernel = Kernel([buffer_type(image.shape, i8), buffer_type([columns, channels], element_of(buffer))])
+    images, channels, rows, columns = to.bytes.sizes_of(value)
+    if len(to.sizes(value)) != 4:
+        kernel = Kernel(
+            [buffer_type(image.extents, i8), buffer_type([columns, channels], element_of(buffer))]
+        )
         with kernel.loops([columns, channels]) as (column, channel):
             byte = read(kernel, kernel.load(kernel.buffers[1], [column, channel]))
             place = inside(kernel, image, (kernel.index(0), kernel.index(0), column))
             kernel.store(byte, kernel.buffers[0], [*place, channel])
         to.call(name, kernel, [image.buffer], [buffer])
-    elif image.shape[-1] == 4:
+    elif image.extents.channels == 4:
         _fill_few(name, image, source, read, to)
     else:
         # In rows first, since that can be done in vectors; then squares of bytes are turned.
@@ -79,7 +82,7 @@ def _fill(name: str, image: ByteImage, source: tuple[SSAValue, SSAValue], read: 
             made = to.allocate([images, channels, rows, columns], i8)
             _map(name, made, buffer, images * channels * rows * columns, read, to)
             buffer = made
-        copy(name, *_sides(image, buffer, value), to)
+        copy(name, *_sides(image, buffer, value, to), to)
 
 
 def _fill_few(
@@ -87,10 +90,10 @@ def _fill_few(
 ) -> None:
     """All channels of a pixel at once, which are four with what is not used."""
     value, buffer = source
-    images, channels, rows, columns = sizes_of(value)
+    images, channels, rows, columns = to.bytes.sizes_of(value)
     kernel = Kernel(
         [
-            buffer_type(image.shape[:3], i32),
+            buffer_type(image.extents[:3], i32),
             buffer_type([images, channels, rows, columns], element_of(buffer)),
         ]
     )
@@ -107,7 +110,7 @@ def _fill_few(
     to.call(name, kernel, [image.buffer], [buffer])
 
 
-def _map(name: str, target: SSAValue, source: SSAValue, count: int, read: Read, to: Lowering) -> None:
+def _map(name: str, target: SSAValue, source: SSAValue, count: Size, read: Read, to: Lowering) -> None:
     """What becomes of each element of a buffer, in another or the same."""
     is_same = target is source
     types = [buffer_type([count], element_of(buffer)) for buffer in (target, source)]
@@ -118,13 +121,15 @@ def _map(name: str, target: SSAValue, source: SSAValue, count: int, read: Read, 
     to.call(name, kernel, [target], [] if is_same else [source])
 
 
-def _sides(image: ByteImage, buffer: SSAValue, value: SSAValue) -> tuple[list[int], Side, Side]:
+def _sides(
+    image: ByteImage, buffer: SSAValue, value: SSAValue, to: Lowering
+) -> tuple[list[Size], Side, Side]:
     """Loops over an image without its halo, and the places there and in rows."""
-    images, channels, rows, columns = sizes_of(value)
-    shape, (top, left) = image.shape, image.start
+    images, channels, rows, columns = to.bytes.sizes_of(value)
+    shape, (top, left) = image.extents, image.start
     if not any(image.halo):
         # All pixels are one row.
-        shape, rows, columns = (images, 1, rows * columns, shape[3]), 1, rows * columns
+        shape, rows, columns = ByteShape(images, 1, rows * columns, shape.channels), 1, rows * columns
     in_image = Side(image.buffer, shape, [loop(0), loop(1, offset=top), loop(2, offset=left), loop(3)])
     in_rows = Side(buffer, (images, channels, rows, columns), [loop(0), loop(3), loop(1), loop(2)])
     return [images, rows, columns, channels], in_image, in_rows
@@ -143,19 +148,19 @@ def bytes_in_rows(value: SSAValue, to: Lowering) -> SSAValue:
     with to.behind(value, image.buffer):
         buffer = image_in_rows(value, image, to)
         if has_sign(value):
-            _map("rows", buffer, buffer, prod(to.shape(value)), _turned_sign, to)
+            _map("rows", buffer, buffer, volume(to.sizes(value)), _turned_sign, to)
     return buffer
 
 
 def image_in_rows(value: SSAValue, image: ByteImage, to: Lowering) -> SSAValue:
     """Copies an image into the buffer of a value, without the channels behind the last."""
     buffer = to.result(value)
-    if len(to.shape(value)) == 4:
-        sizes, in_image, in_rows = _sides(image, buffer, value)
+    if len(to.sizes(value)) == 4:
+        sizes, in_image, in_rows = _sides(image, buffer, value, to)
         copy("rows", sizes, in_rows, in_image, to)
         return buffer
-    _, channels, _, columns = sizes_of(value)
-    in_image = Side(image.buffer, [columns, image.shape[3]], plain(2))
+    _, channels, _, columns = to.bytes.sizes_of(value)
+    in_image = Side(image.buffer, [columns, image.extents.channels], plain(2))
     copy("rows", [columns, channels], Side(buffer, [columns, channels], plain(2)), in_image, to)
     return buffer
 
@@ -188,10 +193,10 @@ def lower_head(op: QuantizeLinearOp, to: Lowering) -> None:
 def _from_blocks(op: QuantizeLinearOp, read: Read, to: Lowering) -> None:
     """From an image of f32 in blocks of channels: what lies behind the last channel is never asked for."""
     source, image = blocked(op.x, to), result_in_bytes(op.y, to)
-    images, blocks, _, _, lanes = source.shape
+    images, blocks, _, _, lanes = source.blocks
     _, _, rows, columns = source.sizes
-    depth = min(lanes, image.shape[-1])
-    kernel = Kernel([buffer_type(image.shape, i8), buffer_type(source.shape, f32)])
+    depth = min(lanes, image.extents.channels)
+    kernel = Kernel([buffer_type(image.extents, i8), buffer_type(source.blocks, f32)])
     top, left = source.start
     with kernel.loops([images, blocks, rows, columns, depth]) as (number, block, row, column, lane):
         place = [number, block, kernel.scaled(row, 1, top), kernel.scaled(column, 1, left), lane]

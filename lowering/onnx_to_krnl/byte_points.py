@@ -13,12 +13,13 @@ from xdsl.ir import Operation, SSAValue
 from xonnc.lowering.onnx_to_krnl.byte_chains import ByteChain
 from xonnc.lowering.onnx_to_krnl.byte_convolution import by_channel
 from xonnc.lowering.onnx_to_krnl.byte_images import byte_image, inside, result_in_bytes
-from xonnc.lowering.onnx_to_krnl.byte_products import Product, sizes_of
+from xonnc.lowering.onnx_to_krnl.byte_products import Product
 from xonnc.lowering.onnx_to_krnl.byte_sums import stored_for
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.layouts import constant_of
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
+from xonnc.lowering.onnx_to_krnl.sizes import known
 from xonnc.lowering.onnx_to_krnl.window import Window
 
 
@@ -28,12 +29,12 @@ def lower_byte_points(chain: ByteChain, to: Lowering) -> None:
     images = [byte_image(value, to) for value in chain.images]
     source = None if product is None else byte_image(product.x, to)
     target = result_in_bytes(chain.result, to)
-    depth = target.shape[3]
-    count, _, rows, columns = sizes_of(chain.result)
+    depth = target.extents.channels
+    count, _, rows, columns = to.bytes.sizes_of(chain.result)
     numbers = _numbers(chain, depth)
     all_images = [target, *images] if source is None else [target, source, *images]
     kernel = Kernel(
-        [buffer_type(image.shape, i8) for image in all_images] + [_type_of(array) for array in numbers]
+        [buffer_type(image.extents, i8) for image in all_images] + [_type_of(array) for array in numbers]
     )
     buffers = kernel.buffers
     held = list(buffers[len(all_images) :])
@@ -103,10 +104,10 @@ def lower_byte_pool(op: Operation, window: Window, to: Lowering) -> None:
     """The largest bytes of each window; those of the edge again where the window reaches beyond."""
     value = op.operands[0]
     source, target = byte_image(value, to), result_in_bytes(op.results[0], to)
-    _, _, *limits = sizes_of(value)
-    images, _, rows, columns = sizes_of(op.results[0])
-    kernel = Kernel([buffer_type(image.shape, i8) for image in (target, source)])
-    with kernel.loops([images, rows, columns, target.shape[3]]) as (number, row, column, channel):
+    limits = known(to.bytes.sizes_of(value)[2:])
+    images, _, rows, columns = to.bytes.sizes_of(op.results[0])
+    kernel = Kernel([buffer_type(image.extents, i8) for image in (target, source)])
+    with kernel.loops([images, rows, columns, target.extents.channels]) as (number, row, column, channel):
         total: SSAValue | None = None
         for place in places_of(*(range(size) for size in window.kernel)):
             at = [number]

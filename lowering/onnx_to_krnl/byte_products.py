@@ -9,14 +9,14 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import DYNAMIC_INDEX, f32
 from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.ops import nn
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
-from xonnc.dialects.onnx.types import NONE, element_type, static_shape
+from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shape
 from xonnc.lowering.onnx_to_krnl.elements import is_unsigned_element
 from xonnc.lowering.onnx_to_krnl.layouts import constant_of
 from xonnc.lowering.onnx_to_krnl.window import MOST_PLACES, Window, window_of
@@ -92,9 +92,22 @@ def _rounding(integer: SSAValue, scale: SSAValue, zero: SSAValue) -> Rounding | 
     return Rounding(float(step.reshape(-1)[0]), offset)
 
 
+def image_shape(value: SSAValue) -> tuple[int, ...] | None:
+    """
+    The shape of a tensor as an image; `None` if it has none of known sizes.
+
+    The number of images may be `DYNAMIC_INDEX`, and so may any axis of matrices but the last.
+    """
+    if not is_ranked(value.type):
+        return None
+    shape = value.type.get_shape()
+    fixed = shape[1:] if len(shape) == 4 else shape[-1:]
+    return None if DYNAMIC_INDEX in fixed else shape
+
+
 def is_bytes(value: SSAValue) -> bool:
-    """Whether a value is a tensor of known size of integers of 8 bits, with elements."""
-    element, shape = element_type(value.type), static_shape(value.type)
+    """Whether a value is a tensor of integers of 8 bits with elements that can lie as an image."""
+    element, shape = element_type(value.type), image_shape(value)
     is_byte = element is not None and is_integer(element) and element.width.data == 8
     return is_byte and shape is not None and 0 not in shape
 
@@ -123,16 +136,6 @@ def bytes_behind(value: SSAValue) -> tuple[SSAValue, Rounding] | None:
         return None
     rounding = rounding_of(op)
     return None if rounding is None else (op.x, rounding)
-
-
-def sizes_of(value: SSAValue) -> tuple[int, int, int, int]:
-    """Images, channels, rows and columns; rows of a matrix are the columns of one image."""
-    shape = static_shape(value.type)
-    assert shape is not None
-    if len(shape) == 4:
-        images, channels, rows, columns = shape
-        return images, channels, rows, columns
-    return 1, shape[-1], 1, prod(shape[:-1])
 
 
 class _Weights(NamedTuple):
@@ -212,8 +215,8 @@ def _finished(
     None where a sum could leave 32 bits.
     """
     x, result = values
-    shape = static_shape(x.type)
-    if zero is None or shape is None or not is_bytes(x) or static_shape(result.type) is None:
+    shape = image_shape(x)
+    if zero is None or shape is None or not is_bytes(x) or image_shape(result) is None:
         return None
     if len(shape) < 2:
         return None
@@ -299,7 +302,7 @@ def _scaled(
 def _conv_window(
     op: nn.ConvOp | nn.ConvIntegerOp | nn.QLinearConvOp, x: SSAValue, y: SSAValue
 ) -> Window | None:
-    shape, out = static_shape(x.type), static_shape(y.type)
+    shape, out = image_shape(x), image_shape(y)
     weights = static_shape((op.W if isinstance(op, nn.ConvOp) else op.w).type)
     if shape is None or out is None or weights is None:
         return None
@@ -354,7 +357,7 @@ def _matmul(op: Operation) -> Product | None:
 
 def _is_matrix(value: SSAValue) -> bool:
     """Whether the last axis alone is summed up, and images are told from matrices by their rank."""
-    shape = static_shape(value.type)
+    shape = image_shape(value)
     return shape is not None and len(shape) in (2, 3)
 
 

@@ -121,7 +121,7 @@ class Lowering:
         """Sums that a product starts from, with the row that is added."""
         self.blocks: dict[SSAValue, Blocked] = {}
         """Buffers of images in blocks of channels."""
-        self.bytes = ByteLayouts()
+        self.bytes = ByteLayouts(self.told)
         self.images: dict[SSAValue, ByteImage] = {}
         """Buffers of images of bytes."""
         self.filled: set[SSAValue] = set()

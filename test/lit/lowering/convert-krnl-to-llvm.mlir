@@ -109,7 +109,7 @@ func.func private @conv(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, 
 // CHECK:         llvm.sitofp %{{.*}} : vector<16xi32> to vector<16xf32>
 // CHECK:         llvm.store %{{.*}} : vector<16xf32>
 func.func private @bytes(%y: memref<1x6x6x16xf32>, %x: memref<1x8x8x4xi8>, %w: memref<576xi8>, %s: memref<16xi32>, %i: index, %n: index) {
-  "krnl.byte_conv"(%y, %x, %w, %s, %i, %n) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 2>, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "llvm.x86.avx512.vpdpbusd.512"}> ({
+  "krnl.byte_conv"(%y, %x, %w, %s, %i, %n) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 2, 0>, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "llvm.x86.avx512.vpdpbusd.512"}> ({
   ^bb0(%sum: i32):
     %f = arith.sitofp %sum : i32 to f32
     krnl.stored %f : f32
@@ -125,7 +125,7 @@ func.func private @bytes(%y: memref<1x6x6x16xf32>, %x: memref<1x8x8x4xi8>, %w: m
 // CHECK:         llvm.mul %{{.*}} : vector<16xi32>
 // CHECK:         llvm.store %{{.*}} : vector<8xi32>
 func.func private @pairs(%y: memref<1x6x6x8xi32>, %x: memref<1x6x6x2xi8>, %w: memref<16xi16>, %s: memref<8xi32>) {
-  "krnl.byte_conv"(%y, %x, %w, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 8 : i64}> ({
+  "krnl.byte_conv"(%y, %x, %w, %s) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 0, 0, 0>, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64>, tile = array<i64: 6, 1>, lanes = 8 : i64}> ({
   ^bb0(%sum: i32):
     krnl.stored %sum : i32
   }) : (memref<1x6x6x8xi32>, memref<1x6x6x2xi8>, memref<16xi16>, memref<8xi32>) -> ()

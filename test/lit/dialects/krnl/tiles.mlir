@@ -17,7 +17,7 @@ func.func @bytes(%y: memref<1x6x6x16xi8>, %x: memref<1x8x8x4xi8>, %w: memref<576
   // CHECK-SAME: products = "llvm.x86.avx512.vpdpbusd.512"
   // CHECK-NEXT: ^{{.*}}(%{{.*}}: i32, %[[K:.*]]: i32, %[[B:.*]]: i8):
   // CHECK-NEXT:   krnl.stored %[[B]] : i8
-  "krnl.byte_conv"(%y, %x, %w, %s, %s, %r) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0>, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64: 1, 1>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "llvm.x86.avx512.vpdpbusd.512"}> ({
+  "krnl.byte_conv"(%y, %x, %w, %s, %s, %r) <{operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0>, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, image_starts = array<i64: 1, 1>, tile = array<i64: 6, 1>, lanes = 16 : i64, products = "llvm.x86.avx512.vpdpbusd.512"}> ({
   ^bb0(%sum: i32, %k: i32, %b: i8):
     krnl.stored %b : i8
   }) : (memref<1x6x6x16xi8>, memref<1x8x8x4xi8>, memref<576xi8>, memref<16xi32>, memref<16xi32>, memref<1x7x7x16xi8>) -> ()

@@ -450,3 +450,83 @@ def test_rescaled_convolutions_and_products(per_filter: bool, target: str):
     sums = (rows.astype(np.int64) - 99) @ matrix["w"].astype(np.int64)
     wanted = np.clip(np.rint(sums.astype(np.float32) * factors), -133, 122) + 5
     np.testing.assert_array_equal(given, wanted.astype(np.int8))
+
+
+def opened(nodes: str, shape: str, constants: Mapping[str, Array]) -> onnx.ModelProto:
+    """A model whose input has dynamic dimensions, and whose results have what follows from them."""
+    model = model_of(nodes, f"float[{shape}] x", constants)
+    for port in model.graph.output:
+        port.type.tensor_type.elem_type = onnx.TensorProto.UINT8
+    return model
+
+
+BATCHES: dict[str, tuple[str, str, Sequence[int]]] = {
+    "convolutions": (
+        "c = Conv<pads=[1,1,1,1]>(d, wd, bias) r = Relu(c) "
+        + quantized("e", "r", "c")
+        + "p = MaxPool<kernel_shape=[2,2], strides=[2,2]>(e) "
+        + quantized("f", "p", "c")
+        + "g = Conv<pads=[1,1,1,1], group=16>(f, vd) "
+        + quantized("h", "g", "a")
+        + "i = Add(h, f) y = QuantizeLinear(i, c_scale, c_zero)",
+        "{0}, 16, 6, 7",
+        (16, 6, 7),
+    ),
+    "products of rows": ("c = MatMul(d, md) y = QuantizeLinear(c, c_scale, c_zero)", "{0}, 16", (16,)),
+    "products of tokens": (
+        "c = MatMul(d, md) f = Add(c, bias) y = QuantizeLinear(f, c_scale, c_zero)",
+        "{0}, 3, 16",
+        (3, 16),
+    ),
+}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("case", BATCHES)
+def test_a_dynamic_batch_is_computed_in_bytes(case: str, target: str):
+    """One program for any batch, which gives what those for known ones do."""
+    nodes, shape, sizes = BATCHES[case]
+    constants: dict[str, Array] = {
+        **Step(0.031, 120).constants("a"),
+        **Step(0.017, 7).constants("c"),
+        "w": RANDOM.integers(-127, 128, (16, 16, 3, 3)).astype(np.int8),
+        "v": RANDOM.integers(-127, 128, (16, 1, 3, 3)).astype(np.int8),
+        "m": RANDOM.integers(-127, 128, (16, 16)).astype(np.int8),
+        "k": np.array(0.00437, np.float32),
+        "bias": RANDOM.normal(size=16).astype(np.float32),
+    }
+    nodes = quantized("d", "x", "a") + nodes
+    for name in "wvm":
+        if f"{name}d" in nodes:
+            nodes = f"{name}d = DequantizeLinear({name}, k) {nodes}"
+    session = compile_native(opened(nodes, shape.format("N"), constants), target, cache=False, profile=True)
+    for batch in (5, 1, 23, 0):
+        x = RANDOM.normal(size=(batch, *sizes)).astype(np.float32)
+        given = session.run(None, {"x": x})[0]
+        assert isinstance(given, np.ndarray)
+        assert given.shape[0] == batch
+        if batch:
+            fixed = model_of(nodes, f"float[{shape.format(batch)}] x", constants)
+            np.testing.assert_array_equal(given, run(fixed, {"x": x}, target)[0])
+        kernels = {line.kernel for line in session.profile()}
+        assert kernels & {"byteconv", "bytegemm"}
+        assert not kernels & {"conv", "gemm", "dequantizelinear"}
+    assert session.compiled == 1
+
+
+def test_a_sum_with_a_batch_of_another_size_is_no_part_of_a_chain():
+    """Two dynamic dimensions may differ: one of them is broadcast."""
+    constants: dict[str, Array] = {
+        **Step(0.031, 120).constants("a"),
+        "m": RANDOM.integers(-127, 128, (16, 16)).astype(np.int8),
+        "k": np.array(0.00437, np.float32),
+    }
+    nodes = quantized("d", "x", "a") + quantized("e", "z", "a")
+    nodes += (
+        "md = DequantizeLinear(m, k) c = MatMul(d, md) f = Add(c, e) y = QuantizeLinear(f, a_scale, a_zero)"
+    )
+    model = model_of(nodes, "float[N, 16] x, float[M, 16] z", constants)
+    session = compile_native(model, cache=False)
+    x, z = (RANDOM.normal(size=(rows, 16)).astype(np.float32) for rows in (5, 1))
+    given = np.asarray(session.run(None, {"x": x, "z": z})[0]).astype(np.int64)
+    assert np.abs(given - reference(model, {"x": x, "z": z}).astype(np.int64)).max() <= 1
