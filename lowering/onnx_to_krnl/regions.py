@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
@@ -13,6 +13,7 @@ from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.ops.nn import MaxRoiPoolOp
 from xonnc.dialects.onnx.ops.object_detection import RoiAlignOp, RoiAlignV10Op
 from xonnc.lowering.onnx_to_krnl.checks import check_indices, checked, index_in, turns_where
+from xonnc.lowering.onnx_to_krnl.copies import Side, copy, loop, plain
 from xonnc.lowering.onnx_to_krnl.counts import tell
 from xonnc.lowering.onnx_to_krnl.elements import wide
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
@@ -100,9 +101,12 @@ def roi_align(op: RoiAlignOp | RoiAlignV10Op, to: Lowering) -> str | None:
     check_indices(op, op.batch_indices, [shape[0]], 0, to)
     if regions.samples <= 0 and to.is_checked:
         _check_samples(op, regions, buffers[1], to)
-    types = [buffer_type(to.sizes(value), to.element(value)) for value in operands]
-    sizes = channels, rows, columns
-    kernel = Kernel([buffer_type([count, *sizes], element), *types])
+    pixels = _channels_last(op.X, to)
+    last = [count, rows, columns, channels]
+    made = to.allocate(last, wide(element))
+    types = [buffer_type(last, wide(element)), buffer_type(_last_of(shape), element)]
+    types += [buffer_type(to.sizes(value), to.element(value)) for value in operands[1:]]
+    kernel = Kernel(types)
     target, source, held, images = kernel.buffers
     with kernel.loops([turns_where(count, shape[0])]) as (roi,):
         image = index_in(kernel, kernel.load(images, [roi]), shape[0])
@@ -110,12 +114,42 @@ def roi_align(op: RoiAlignOp | RoiAlignV10Op, to: Lowering) -> str | None:
         # The run fails then; until it does, nothing is done for so many.
         fits = (cells[0].samples <= regions.most) & (cells[1].samples <= regions.most)
         cells = [replace(each, samples=fits.choose(each.samples, 0)) for each in cells]
-        with kernel.loops(sizes) as (channel, row, column):
-            plane = _Plane(kernel, source, element, (image, channel), known(shape[2:]))
-            made = plane.pooled(cells[0], cells[1], (row, column), op.mode.data == "max")
-            kernel.write(made.value, target, [roi, channel, row, column], element)
-    to.call("roialign", kernel, [to.result(op.Y)], buffers)
+        with kernel.loops([rows, columns]) as (row, column):
+            cell = _Cell(kernel, (target, [roi, row, column]), (source, element, image), known(shape))
+            cell.pool(cells[0], cells[1], (row, column), op.mode.data == "max")
+    to.call("roialign", kernel, [made], [pixels, *buffers[1:]])
+    _channels_first(op.Y, made, to)
     return None
+
+
+def _last_of(shape: Sequence[Size]) -> list[Size]:
+    """A shape of images with the channels last."""
+    return [shape[0], *shape[2:], shape[1]]
+
+
+def _channels_last(value: SSAValue, to: Lowering) -> SSAValue:
+    """Images with all channels of a pixel side by side, which are computed with in vectors."""
+    shape = to.sizes(value)
+    sizes = _last_of(shape)
+    made = to.allocate(sizes, to.element(value))
+    source = Side(to.buffer(value), shape, [loop(0), loop(3), loop(1), loop(2)])
+    copy("channelslast", sizes, Side(made, sizes, plain(4)), source, to)
+    return made
+
+
+def _channels_first(result: SSAValue, made: SSAValue, to: Lowering) -> None:
+    """Writes a result from numbers with the channels last."""
+    shape, element = to.sizes(result), to.element(result)
+    sizes = _last_of(shape)
+    if element != wide(element):
+        narrow = to.allocate(sizes, element)
+        kernel = Kernel([buffer_type(sizes, element), buffer_type(sizes, wide(element))])
+        with kernel.loops(sizes) as indices:
+            kernel.write(kernel.load(kernel.buffers[1], indices), kernel.buffers[0], indices, element)
+        to.call("rounded", kernel, [narrow], [made])
+        made = narrow
+    target = Side(to.result(result), shape, [loop(0), loop(3), loop(1), loop(2)])
+    copy("channelsfirst", sizes, target, Side(made, sizes, plain(4)), to)
 
 
 def _check_samples(op: RoiAlignOp | RoiAlignV10Op, regions: _Regions, rois: SSAValue, to: Lowering) -> None:
@@ -151,42 +185,69 @@ def _tap(place: Scalar, size: int) -> _Tap:
 
 
 @dataclass(frozen=True)
-class _Plane:
-    """One channel of an image, `[image, channel]` of a buffer, of `sizes` pixels."""
+class _Cell:
+    """All channels of one cell of a region: where they are written, and the image that they are of."""
 
     kernel: Kernel
-    source: SSAValue
-    element: Attribute
-    at: tuple[SSAValue, SSAValue]
-    sizes: Sequence[int]
+    target: tuple[SSAValue, Sequence[SSAValue]]
+    """A buffer with the channels last, and the indices but the last."""
+    source: tuple[SSAValue, Attribute, SSAValue]
+    """A buffer of images with the channels last, their elements, and the number of the image."""
+    shape: Sequence[int]
+    """Of images, the channels second."""
 
-    def pooled(self, rows: _Cells, columns: _Cells, cell: tuple[SSAValue, SSAValue], is_max: bool) -> Scalar:
-        """What the samples of a cell are together."""
+    @property
+    def channels(self) -> int:
+        """How many channels there are."""
+        return self.shape[-3]
+
+    def fill(self, number: Scalar) -> None:
+        """Sets all channels to a number."""
+        buffer, at = self.target
+        with self.kernel.loops([self.channels]) as (channel,):
+            self.kernel.store(number.value, buffer, [*at, channel])
+
+    def change(self, change: Callable[[Scalar, SSAValue], Scalar]) -> None:
+        """Makes of each channel what `change` does, given what it is and its number."""
+        buffer, at = self.target
+        with self.kernel.loops([self.channels]) as (channel,):
+            total = Scalar(self.kernel, self.kernel.load(buffer, [*at, channel]))
+            self.kernel.store(change(total, channel).value, buffer, [*at, channel])
+
+    def pixel(self, row: SSAValue, column: SSAValue, channel: SSAValue) -> Scalar:
+        """A pixel of the image."""
+        buffer, element, image = self.source
+        return Scalar(self.kernel, self.kernel.read(buffer, [image, row, column, channel], element))
+
+    def pool(self, rows: _Cells, columns: _Cells, cell: tuple[SSAValue, SSAValue], is_max: bool) -> None:
+        """Writes what the samples of a cell are together."""
         kernel, number = self.kernel, rows.size.type
-        first = kernel.number(-inf if is_max else 0.0, number)
-        with kernel.reducing([rows.samples.value], [first]) as ((y,), held, ends):
-            row = _tap(rows.place(cell[0], y), self.sizes[0])
-            with kernel.reducing([columns.samples.value], [held[0]]) as ((x,), carried, results):
-                column = _tap(columns.place(cell[1], x), self.sizes[1])
-                total = Scalar(kernel, carried[0])
-                results.append(self._with(total, row, column, is_max).value)
-            ends.append(results[0])
-        made, count = Scalar(kernel, ends[0]), rows.samples * columns.samples
-        if is_max:
-            return (count > 0).choose(made, 0.0)
-        return made / count.at_least(1).to(number)
+        self.fill(Scalar(kernel, kernel.number(-inf if is_max else 0.0, number)))
+        with kernel.loops([rows.samples.value]) as (y,):
+            row = _tap(rows.place(cell[0], y), self.shape[-2])
+            with kernel.loops([columns.samples.value]) as (x,):
+                column = _tap(columns.place(cell[1], x), self.shape[-1])
+                is_inside = row.is_inside & column.is_inside
+                shares = [height * width for height in row.shares for width in column.shares]
+                places = [(one.value, other.value) for one in row.pixels for other in column.pixels]
 
-    def _with(self, total: Scalar, row: _Tap, column: _Tap, is_max: bool) -> Scalar:
-        parts: list[Scalar] = []
-        is_inside = row.is_inside & column.is_inside
-        for y, height in zip(row.pixels, row.shares, strict=True):
-            for x, width in zip(column.pixels, column.shares, strict=True):
-                pixel = self.kernel.read(self.source, [*self.at, y.value, x.value], self.element)
-                parts.append(Scalar(self.kernel, pixel) * (height * width))
+                def take(total: Scalar, channel: SSAValue) -> Scalar:
+                    parts = [
+                        self.pixel(*place, channel) * share
+                        for place, share in zip(places, shares, strict=True)
+                    ]
+                    if is_max:
+                        largest = parts[0].at_least(parts[1]).at_least(parts[2].at_least(parts[3]))
+                        return total.at_least(is_inside.choose(largest, 0.0))
+                    return total + is_inside.choose(parts[0] + parts[1] + parts[2] + parts[3], 0.0)
+
+                self.change(take)
+        count = rows.samples * columns.samples
+        divisor = count.at_least(1).to(number)
         if is_max:
-            largest = parts[0].at_least(parts[1]).at_least(parts[2].at_least(parts[3]))
-            return total.at_least(is_inside.choose(largest, 0.0))
-        return total + is_inside.choose(parts[0] + parts[1] + parts[2] + parts[3], 0.0)
+            self.change(lambda total, _: (count > 0).choose(total, 0.0))
+        else:
+            self.change(lambda total, _: total / divisor)
 
 
 @lowers(MaxRoiPoolOp)
@@ -198,10 +259,12 @@ def max_roi_pool(op: MaxRoiPoolOp, to: Lowering) -> str | None:
     scale, cells = float(op.spatial_scale.value.data), values_of(op.pooled_shape) or ()
     images = to.allocate([out[0]], i64)
     _check_images(op, images, shape[0], to)
+    last = [out[0], *out[2:], out[1]]
+    made = to.allocate(last, number)
     kernel = Kernel(
         [
-            buffer_type(out, element),
-            buffer_type(shape, element),
+            buffer_type(last, number),
+            buffer_type(_last_of(shape), element),
             buffer_type([out[0], 5], kind),
             buffer_type([out[0]], i64),
         ]
@@ -213,31 +276,29 @@ def max_roi_pool(op: MaxRoiPoolOp, to: Lowering) -> str | None:
             _rounded(read_as(kernel, rois, [roi, kernel.index(place)], kind, number) * scale)
             for place in range(1, 5)
         ]
-        with kernel.loops(out[1:]) as (channel, row, column):
+        with kernel.loops(out[2:]) as (row, column):
             spans: list[tuple[Scalar, Scalar]] = []
-            for axis, cell in enumerate((row, column)):
+            for axis, place in enumerate((row, column)):
                 start, end = corners[1 - axis], corners[3 - axis]
                 size = (end - start + 1).at_least(1).to(number) / float(cells[axis])
-                place = Scalar(kernel, cell).to(number)
-                first = (place * size).floor().to(i64) + start
-                behind = ((place + 1.0) * size).ceil().to(i64) + start
+                at = Scalar(kernel, place).to(number)
+                first = (at * size).floor().to(i64) + start
+                behind = ((at + 1.0) * size).ceil().to(i64) + start
                 spans.append((first.between(0, shape[2 + axis]), behind.between(0, shape[2 + axis])))
             counts = [(behind - first).at_least(0).to(INDEX) for first, behind in spans]
-            with kernel.reducing([count.value for count in counts], [kernel.number(-inf, number)]) as (
-                steps,
-                held,
-                results,
-            ):
-                at = [
+            cell = _Cell(kernel, (target, [roi, row, column]), (source, element, image), shape)
+            has_pixels = (counts[0] > 0) & (counts[1] > 0)
+            nothing = Scalar(kernel, kernel.number(0.0, number))
+            cell.fill(has_pixels.choose(nothing.like(-inf), nothing))
+            with kernel.loops([count.value for count in counts]) as steps:
+                pixel = [
                     (first.to(INDEX) + Scalar(kernel, step)).value
                     for (first, _), step in zip(spans, steps, strict=True)
                 ]
-                pixel = Scalar(kernel, kernel.read(source, [image, channel, *at], element))
-                results.append(Scalar(kernel, held[0]).at_least(pixel).value)
-            has_pixels = (counts[0] > 0) & (counts[1] > 0)
-            made = has_pixels.choose(Scalar(kernel, results[0]), 0.0)
-            kernel.write(made.value, target, [roi, channel, row, column], element)
-    to.call("maxroipool", kernel, [to.result(op.Y)], [to.buffer(op.X), to.buffer(op.rois), images])
+                y, x = pixel
+                cell.change(lambda total, channel: total.at_least(cell.pixel(y, x, channel)))
+    to.call("maxroipool", kernel, [made], [_channels_last(op.X, to), to.buffer(op.rois), images])
+    _channels_first(op.Y, made, to)
     return None
 
 
