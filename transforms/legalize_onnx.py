@@ -18,7 +18,13 @@ from xdsl.passes import ModulePass
 
 from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.rules import RuleSet
-from xonnc.transforms.rules import native_fourier, native_labels, native_pools, native_training, native_versions
+from xonnc.transforms.rules import (
+    native_fourier,
+    native_labels,
+    native_pools,
+    native_training,
+    native_versions,
+)
 from xonnc.transforms.shape_inference_onnx import infer_shapes
 
 RULES = RuleSet(

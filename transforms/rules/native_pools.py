@@ -38,7 +38,7 @@ def _along(axis: int, numbers: Sequence[int], neutral: int) -> list[int]:
     return [number if place == axis else neutral for place, number in enumerate(numbers)]
 
 
-def by_axis(template: Template, results: int) -> Rule:
+def by_axis(template: Template) -> Rule:
     """maxpool(x) over rows and columns = maxpool over rows(maxpool over columns(x))"""
 
     @rule(
@@ -74,7 +74,7 @@ def by_axis(template: Template, results: int) -> Rule:
         for axis in reversed(range(len(kernel))):
             if kernel[axis] == strides[axis] == 1 and not any(_pads_along(axis, pads)):
                 continue
-            made = template(
+            made = MaxPoolSingleOut(
                 made,
                 auto_pad=auto_pad,
                 ceil_mode=ceil_mode,
@@ -84,7 +84,7 @@ def by_axis(template: Template, results: int) -> Rule:
                 storage_order=0,
                 strides=_along(axis, strides, 1),
             )
-        return [made, *[absent] * (results - 1)]
+        return [made, *[absent] * (len(root.results) - 1)]
 
     return pool
 
@@ -94,4 +94,4 @@ def _pads_along(axis: int, pads: Sequence[int]) -> list[int]:
     return [*_along(axis, pads[:rank], 0), *_along(axis, pads[rank:], 0)]
 
 
-RULES = rules(MaxPool=by_axis(MaxPool, 2), MaxPoolSingleOut=by_axis(MaxPoolSingleOut, 1))
+RULES = rules(MaxPool=by_axis(MaxPool), MaxPoolSingleOut=by_axis(MaxPoolSingleOut))

@@ -78,3 +78,26 @@ func.func @stft(%x: tensor<?x?xf32>) -> tensor<?x?x3x2xf32> {
   %y = "onnx.STFT"(%x, %step, %window, %none) <{onesided = 1 : si64}> : (tensor<?x?xf32>, tensor<i64>, tensor<4xf32>, none) -> tensor<?x?x3x2xf32>
   onnx.Return %y : tensor<?x?x3x2xf32>
 }
+
+// -----
+
+// A large window is one pool an axis, the last first; pads and strides are those of their axis.
+// CHECK-LABEL: @large_pool
+// CHECK:         %[[C:.*]] = "onnx.MaxPoolSingleOut"(%arg0) <{{{.*}}dilations = [1, 1], kernel_shape = [1, 7], pads = [0, 3, 0, 2], {{.*}}strides = [1, 1]}> : (tensor<1x3x20x20xf32>) -> tensor<1x3x20x19xf32>
+// CHECK:         "onnx.MaxPoolSingleOut"(%[[C]]) <{{{.*}}dilations = [1, 1], kernel_shape = [5, 1], pads = [1, 0, 2, 0], {{.*}}strides = [2, 1]}> : (tensor<1x3x20x19xf32>) -> tensor<1x3x10x19xf32>
+func.func @large_pool(%x: tensor<1x3x20x20xf32>) -> tensor<1x3x10x19xf32> {
+  %y, %i = "onnx.MaxPool"(%x) <{kernel_shape = [5, 7], pads = [1, 3, 2, 2], strides = [2, 1]}> : (tensor<1x3x20x20xf32>) -> (tensor<1x3x10x19xf32>, none)
+  onnx.Return %y : tensor<1x3x10x19xf32>
+}
+
+// -----
+
+// A small one stays, and so does one whose indices are read.
+// CHECK-LABEL: @other_pools
+// CHECK-COUNT-2: "onnx.MaxPool"
+// CHECK-NOT:     "onnx.MaxPool"
+func.func @other_pools(%x: tensor<1x3x20x20xf32>) -> (tensor<1x3x18x18xf32>, tensor<1x3x16x16xi64>) {
+  %y, %i = "onnx.MaxPool"(%x) <{kernel_shape = [3, 3]}> : (tensor<1x3x20x20xf32>) -> (tensor<1x3x18x18xf32>, none)
+  %z, %j = "onnx.MaxPool"(%x) <{kernel_shape = [5, 5]}> : (tensor<1x3x20x20xf32>) -> (tensor<1x3x16x16xf32>, tensor<1x3x16x16xi64>)
+  onnx.Return %y, %j : tensor<1x3x18x18xf32>, tensor<1x3x16x16xi64>
+}
