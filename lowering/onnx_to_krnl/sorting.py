@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import i32, i64
+from xdsl.dialects.builtin import f32, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
+from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops import math
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.along_axis import Rows, is_before
-from xonnc.lowering.onnx_to_krnl.elements import wide
+from xonnc.lowering.onnx_to_krnl.elements import is_nibble, is_unsigned_element, wide
 from xonnc.lowering.onnx_to_krnl.kernel import INDEX, Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
@@ -90,6 +91,171 @@ def sort_places(
             results.append(middle.value)
         grown.append((width + width).value)
 
+
+DIGITS = 256
+"""Values of a digit that keys are sorted by: 8 bits at a time, so that counts stay in the first cache."""
+KEY_BITS = 32
+DIGIT_BITS = 8
+
+LEAST_BY_DIGITS = 128
+"""Elements of a row from which on counting digits pays."""
+
+
+def has_keys(element: Attribute) -> bool:
+    """Whether the order of elements is one of keys of 32 bits."""
+    if is_integer(element):
+        return element.width.data <= KEY_BITS and not is_nibble(element)
+    return wide(element) == f32
+
+
+def key_of(x: Scalar, element: Attribute, largest: bool) -> Scalar:
+    """
+    An integer of 32 bits with sign, the less the sooner an element comes; NaN comes first, equal to NaN.
+
+    The bits of floats are in their order as integers if those below 0 are turned over but for the sign; 0 is
+    added since -0 equals 0.
+    """
+    if x.type == f32:
+        bits = Scalar(x.kernel, x.kernel.add(arith.BitcastOp((x + 0.0).value, i32)))
+        sign = Scalar(x.kernel, x.kernel.add(arith.ShRSIOp(bits.value, x.kernel.number(31, i32))))
+        turned = Scalar(
+            x.kernel, x.kernel.add(arith.XOrIOp(bits.value, (sign & sign.like(0x7FFFFFFF)).value))
+        )
+        key = ~turned if largest else turned
+        return x.differs(x).choose(-(1 << 31), key)
+    key = x.to(i32, is_unsigned_element(element))
+    if is_integer(element) and is_unsigned_element(element) and element.width.data == KEY_BITS:
+        key = Scalar(x.kernel, x.kernel.add(arith.XOrIOp(key.value, key.like(-(1 << 31)).value)))
+    return ~key if largest else key
+
+
+def keys_of_rows(source: SSAValue, rows: Rows, element: Attribute, largest: bool, to: Lowering) -> SSAValue:
+    """The keys of elements as `i32[before, after, size]`, those of a row side by side."""
+    keys = to.allocate([rows.before, rows.after, rows.size], i32)
+    kernel = Kernel(
+        [buffer_type([rows.before, rows.after, rows.size], i32), buffer_type(rows.sizes, element)]
+    )
+    out, read = kernel.buffers
+    with kernel.loops([rows.before, rows.after, rows.size]) as (before, after, index):
+        x = Scalar(kernel, kernel.read(read, [before, index, after], element))
+        kernel.store(key_of(x, element, largest).value, out, [before, after, index])
+    to.call("keys", kernel, [keys], [source])
+    return keys
+
+
+def sort_by_keys(
+    kernel: Kernel,
+    held: SSAValue,
+    keys: SSAValue,
+    counts: SSAValue,
+    outer: Sequence[SSAValue],
+    size: SSAValue,
+) -> None:
+    """
+    Radix sort of the first `size` places of `held`, `i64[2, *outer, most]`, by their `keys`.
+
+    Places are in the first half before and after, those of equal keys stay in order. `counts` is room for
+    `i64[*outer, DIGITS]`.
+    """
+    zero = kernel.number(0, i64)
+    for turn in range(KEY_BITS // DIGIT_BITS):
+        source, target = kernel.index(turn % 2), kernel.index(1 - turn % 2)
+
+        def place_and_slot(
+            index: SSAValue, turn: int = turn, source: SSAValue = source
+        ) -> tuple[SSAValue, Sequence[SSAValue]]:
+            place = kernel.load(held, [source, *outer, index])
+            key = Scalar(kernel, kernel.load(keys, [*outer, Scalar(kernel, place).to(INDEX).value]))
+            shift = kernel.number(turn * DIGIT_BITS, i32)
+            digit = Scalar(kernel, kernel.add(arith.ShRUIOp(key.value, shift))) & key.like(DIGITS - 1)
+            if turn == KEY_BITS // DIGIT_BITS - 1:
+                # The highest bit is the sign: what has it comes first.
+                digit = Scalar(kernel, kernel.add(arith.XOrIOp(digit.value, digit.like(DIGITS // 2).value)))
+            return place, [*outer, digit.to(INDEX).value]
+
+        with kernel.loops([DIGITS]) as (digit,):
+            kernel.store(zero, counts, [*outer, digit])
+        with kernel.loops([size]) as (index,):
+            _, slot = place_and_slot(index)
+            kernel.store((Scalar(kernel, kernel.load(counts, slot)) + 1).value, counts, slot)
+        with kernel.reducing([DIGITS], [zero]) as ((digit,), held_sum, results):
+            count = kernel.load(counts, [*outer, digit])
+            kernel.store(held_sum[0], counts, [*outer, digit])
+            results.append((Scalar(kernel, held_sum[0]) + Scalar(kernel, count)).value)
+        with kernel.loops([size]) as (index,):
+            place, slot = place_and_slot(index)
+            free = Scalar(kernel, kernel.load(counts, slot))
+            kernel.store(place, held, [target, *outer, free.to(INDEX).value])
+            kernel.store((free + 1).value, counts, slot)
+
+
+def _select(
+    kernel: Kernel, held: SSAValue, keys: SSAValue, outer: Sequence[SSAValue], sizes: tuple[int, int]
+) -> None:
+    """
+    Lists the places of the `count` least of `size` keys in the first half of `held`, the first of equal ones.
+
+    The key up to which they go is found bit by bit: as many passes over the keys as they have bits.
+    """
+    size, count = sizes
+    low = kernel.number(-(1 << 31), i32)
+    half = kernel.number(-(1 << 31), i32)
+    with kernel.reducing([KEY_BITS], [low, half]) as (_, carried, ends):
+        least, step = (Scalar(kernel, each) for each in carried)
+        middle = least + (step - 1)
+        with kernel.reducing([size], [kernel.number(0, i32)]) as ((index,), below, totals):
+            is_below = Scalar(kernel, kernel.load(keys, [*outer, index])) <= middle
+            totals.append((Scalar(kernel, below[0]) + is_below.to(i32)).value)
+        is_less = Scalar(kernel, totals[0]) < count
+        ends.append(is_less.choose(middle + 1, least).value)
+        ends.append(kernel.add(arith.ShRUIOp(step.value, kernel.number(1, i32))))
+    limit = Scalar(kernel, ends[0])
+    with kernel.reducing([size], [kernel.number(0, i32)]) as ((index,), below, totals):
+        is_below = Scalar(kernel, kernel.load(keys, [*outer, index])) < limit
+        totals.append((Scalar(kernel, below[0]) + is_below.to(i32)).value)
+    room = kernel.number(count, i32)
+    equal = (Scalar(kernel, room) - Scalar(kernel, totals[0])).value
+    with kernel.reducing([size], [kernel.number(0, i64), equal]) as ((index,), carried, ends):
+        found, left = (Scalar(kernel, each) for each in carried)
+        key = Scalar(kernel, kernel.load(keys, [*outer, index]))
+        takes_equal = key.equals(limit) & (left > 0)
+        is_taken = (key < limit) | takes_equal
+        # What is not taken is overwritten by the next that is.
+        slot = found.at_most(count - 1).to(INDEX).value
+        with kernel.when(is_taken.value):
+            kernel.store(Scalar(kernel, index).to(i64).value, held, [kernel.index(0), *outer, slot])
+        ends.append((found + is_taken.to(i64)).value)
+        ends.append((left - takes_equal.to(i32)).value)
+
+
+def _sorted_by_keys(
+    source: SSAValue, rows: Rows, count: int, element: Attribute, largest: bool, to: Lowering
+) -> SSAValue:
+    """The places of the first `count` along the axis in order, in the first half of what is given."""
+    keys = keys_of_rows(source, rows, element, largest, to)
+    outer_sizes = [rows.before, rows.after]
+    places, counts = to.allocate([2, *outer_sizes, count], i64), to.allocate([*outer_sizes, DIGITS], i64)
+    kernel = Kernel(
+        [
+            buffer_type([2, *outer_sizes, count], i64),
+            buffer_type([*outer_sizes, DIGITS], i64),
+            buffer_type([*outer_sizes, rows.size], i32),
+        ]
+    )
+    held, digits, read = kernel.buffers
+    with kernel.loops(outer_sizes) as outer:
+        if count < rows.size:
+            _select(kernel, held, read, outer, (rows.size, count))
+        else:
+            with kernel.loops([count]) as (index,):
+                kernel.store(Scalar(kernel, index).to(i64).value, held, [kernel.index(0), *outer, index])
+        sort_by_keys(kernel, held, read, digits, outer, kernel.index(count))
+    to.call("sort", kernel, [places, counts], [keys])
+    return places
+
+
+MOST_INSERTED_ROW = 8
+"""Elements that are kept in order while a row is read, where keys could be selected instead."""
 
 MOST_INSERTED = 4
 """Times the size of a row: the square of a K that is worth to be kept in order while the row is read."""
@@ -206,20 +372,25 @@ def top_k(op: math.TopKOp, to: Lowering) -> str | None:
     count = Rows.of(to.shape(known), op.axis.value.data).size
     source, is_largest = to.buffer(op.X), bool(op.largest.value.data)
     sizes = [rows.before, count, rows.after]
-    if 0 < count * count <= MOST_INSERTED * rows.size:
+    by_keys = has_keys(element) and rows.size >= LEAST_BY_DIGITS and count > MOST_INSERTED_ROW
+    if not by_keys and 0 < count * count <= MOST_INSERTED * rows.size:
         _insert(op, source, rows, count, element, to)
         return None
-    places = sorted_places(source, rows, element, is_largest, to)
+    if by_keys:
+        places, most, half_of = _sorted_by_keys(source, rows, count, element, is_largest, to), count, 0
+    else:
+        places = sorted_places(source, rows, element, is_largest, to)
+        most, half_of = rows.size, passes(rows.size) % 2
     kernel = Kernel(
         [
             buffer_type(sizes, element),
             buffer_type(sizes, i64),
             buffer_type(rows.sizes, element),
-            buffer_type([2, rows.before, rows.after, rows.size], i64),
+            buffer_type([2, rows.before, rows.after, most], i64),
         ]
     )
     values, indices, read, held = kernel.buffers
-    half = kernel.index(passes(rows.size) % 2)
+    half = kernel.index(half_of)
     with kernel.loops(sizes) as (before, index, after):
         place = kernel.load(held, [half, before, after, index])
         at = kernel.add(arith.IndexCastOp(place, INDEX))

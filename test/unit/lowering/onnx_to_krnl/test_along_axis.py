@@ -104,12 +104,12 @@ def test_a_range_of_another_length_ends_the_run():
 
 
 @pytest.mark.parametrize("largest", [0, 1])
-@pytest.mark.parametrize(("size", "count"), [(200, 3), (200, 28), (97, 19), (64, 16), (33, 11)])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.int64])
+@pytest.mark.parametrize(("size", "count"), [(200, 3), (200, 28), (130, 130), (64, 16), (33, 11)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, np.int8, np.int64])
 def test_the_best_of_many(dtype: type[np.generic], size: int, count: int, largest: int):
     random = np.random.default_rng(83)
     x = random.integers(-50, 50, (3, size)).astype(dtype)
-    if dtype is not np.int64:
+    if x.dtype.kind == "f":
         x[0, ::17], x[1, 5], x[1, 40:43], x[2] = np.nan, np.inf, -np.inf, np.arange(size)
     # What is no number comes before all others, of equal ones the first.
     keys = np.where(np.isnan(x.astype(np.float64)), np.inf, x.astype(np.float64) * (1 if largest else -1))
@@ -122,3 +122,28 @@ def test_the_best_of_many(dtype: type[np.generic], size: int, count: int, larges
     wanted = [each.T for each in wanted]
     said = {"largest": largest, "axis": 0}
     check(Node("TopK", [x.T.copy(), np.array([count])], said, outputs=2, constant=[1], expected=wanted))
+
+
+@pytest.mark.parametrize("largest", [0, 1])
+@pytest.mark.parametrize("dtype", [np.float32, np.uint8, np.int16, np.int32, np.uint32])
+def test_the_best_of_extremes(dtype: type[np.generic], largest: int):
+    """Keys of all bits, zeros of both signs, denormals: their order is that of the numbers."""
+    random = np.random.default_rng(84)
+    bits = random.integers(0, 256, (2, 140 * np.dtype(dtype).itemsize), np.uint8)
+    x = bits.view(dtype)
+    if x.dtype.kind == "f":
+        x = np.where(np.isnan(x), dtype(0), x)
+        x[0, :8] = 0.0, -0.0, np.inf, -np.inf, 1e-45, -1e-45, 3.4e38, -3.4e38
+        x[0, 100:103] = -0.0, 0.0, -0.0
+    else:
+        x[0, :2] = np.iinfo(x.dtype.name).min, np.iinfo(x.dtype.name).max
+    numbers = x.astype(np.float64)
+    places = np.argsort(-numbers if largest else numbers, axis=1, kind="stable")
+    for count in (60, 140):
+        found = places[:, :count]
+        wanted = [np.take_along_axis(x, found, 1), found]
+        check(
+            Node(
+                "TopK", [x, np.array([count])], {"largest": largest}, outputs=2, constant=[1], expected=wanted
+            )
+        )
