@@ -23,7 +23,7 @@ from bench.folds.cases import backend_cases
 from bench.folds.judging import Verdict, judge
 from bench.folds.page import page
 from bench.folds.tally import Tally
-from xonnc.formats.replacing import replacing
+from xonnc.formats.atomic_write import atomic_write
 
 LEAST = 0.97
 """So much of the deterministic cases must fold."""
@@ -40,7 +40,7 @@ def main() -> int:
         print(f"{verdict.case.name}: {'WRONG: ' if verdict.wrong else ''}{verdict.reason}")
     print(*tally.lines(), f"{time.perf_counter() - started:.1f} s", sep="\n")
     if options.write is not None:
-        with replacing(options.write) as stream:
+        with atomic_write(options.write) as stream:
             stream.write(page(tally).encode())
     return 0 if tally.share >= LEAST and not tally.wrong and not tally.random_folded else 1
 

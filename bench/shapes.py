@@ -23,7 +23,7 @@ if __package__ in (None, ""):
 from bench.shaping.cases import backend_cases, bench_cases, dynamic_cases
 from bench.shaping.judging import Verdict, judge, nameless
 from bench.shaping.page import page, unexplained
-from xonnc.formats.replacing import replacing
+from xonnc.formats.atomic_write import atomic_write
 
 
 def main() -> int:
@@ -43,7 +43,7 @@ def main() -> int:
     print(f"{sum(dynamic.values())} values with sizes without names in models with dynamic inputs")
     print(f"{time.perf_counter() - started:.1f} s")
     if options.write is not None:
-        with replacing(options.write) as stream:
+        with atomic_write(options.write) as stream:
             stream.write(page(found, dynamic).encode())
     return 1 if bad or any(dynamic.values()) else 0
 

@@ -10,7 +10,7 @@ import numpy as np
 import onnx
 
 from xonnc.errors import XonncError
-from xonnc.formats.replacing import replacing
+from xonnc.formats.atomic_write import atomic_writes
 from xonnc.fuzzing.differential import Failure, Original
 from xonnc.fuzzing.edits import Case
 from xonnc.fuzzing.generate import Sample, sample
@@ -55,10 +55,14 @@ def save(found: Trial, folder: Path) -> list[Path]:
     case, failure = reduced_failure(Case(drawn.model, drawn.feeds), found.failures[0])
     stem = folder / f"seed-{found.seed}-{failure.level}"
     model, text = stem.with_suffix(".onnx"), stem.with_suffix(".txt")
-    with replacing(model) as file:
-        file.write(case.model.SerializeToString())
-    with replacing(text) as file:
-        file.write(_described(found, drawn, case, failure).encode())
+    contents = {
+        model: case.model.SerializeToString(),
+        text: _described(found, drawn, case, failure).encode(),
+    }
+    with atomic_writes() as files:
+        for path, content in contents.items():
+            with files.open(path) as file:
+                file.write(content)
     return [model, text]
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from io import BytesIO
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -11,16 +12,54 @@ import numpy as np
 import numpy.typing as npt
 
 from xonnc.errors import XonncError
-from xonnc.formats.replacing import replacing
+from xonnc.formats.atomic_write import OutputFiles, is_special, require_writable
+from xonnc.formats.input_files import note_input
 from xonnc.tools.portable_maps import read_portable_map
 
 Array = npt.NDArray[Any]
 
 
-def require_folder(path: Path) -> None:
-    """Refuses an output whose folder does not exist, before any work is done."""
-    if not path.parent.is_dir():
-        raise XonncError(f"{path}: the folder {path.parent} does not exist")
+ENDINGS: Mapping[str, str] = {
+    ".onnx": "ONNX model",
+    ".onnxtxt": "ONNX model as text",
+    ".onnxtext": "ONNX model as text",
+    ".json": "ONNX model as JSON",
+    ".mlir": "IR",
+    ".nvdla": "NVDLA loadable",
+    ".xpkg": "package",
+    ".so": "shared library",
+    ".o": "object file",
+    ".ll": "LLVM IR",
+    ".c": "C source",
+    ".h": "C header",
+    ".weight": "constants",
+    ".npy": "array",
+    ".npz": "arrays",
+    ".bin": "bytes",
+    ".pgm": "image",
+    ".ppm": "image",
+    ".toml": "target",
+}
+"""What a file's name says that it holds."""
+
+
+def require_output(path: Path, endings: Collection[str], *inputs: Path, takes_others: bool = False) -> None:
+    """
+    Refuses an output before any work is done for it.
+
+    Its name has one of `endings` or none, or with `takes_others` one that is of no known format; it is a file
+    that can be written, or a device or pipe; it is none of the `inputs`.
+    """
+    for file in inputs:
+        note_input(file)
+    require_writable(path)
+    ending = path.suffix.lower()
+    is_other = ending in ENDINGS if takes_others else bool(ending)
+    if not is_other or ending in endings or is_special(path):
+        return
+    said = f" says {ENDINGS[ending]}" if ending in ENDINGS else " is none of an output"
+    listed = ", ".join(f"{each} ({ENDINGS[each]})" for each in endings)
+    raise XonncError(f"{path}: the ending {ending}{said}; the endings there are here: {listed}")
 
 
 def stage_file(folder: Path, stages: Sequence[str], stage: str) -> Path:
@@ -35,6 +74,7 @@ def read_tensor(path: Path) -> Array | bytes:
     """
     if not path.is_file():
         raise XonncError(f"{path}: no such file")
+    note_input(path)
     if path.suffix in (".pgm", ".ppm"):
         return read_portable_map(path)
     if path.suffix != ".npy":
@@ -57,10 +97,14 @@ def as_bound(value: Array | bytes, shape: tuple[int, ...]) -> Array | bytes:
     return value.reshape(shape)
 
 
-def write_tensor(path: Path, tensor: Array, raw: bytes) -> None:
-    """Writes an output: as an array to `.npy`, as raw bytes to any other name."""
-    with replacing(path) as file:
-        if path.suffix == ".npy":
-            np.save(file, tensor)
-        else:
-            file.write(raw)
+def write_array(files: OutputFiles, path: Path, array: Array) -> None:
+    """Writes an array as `.npy` files hold it."""
+    with files.open(path) as file:
+        file.write(_npy(array))
+
+
+def _npy(array: Array) -> bytes:
+    """The content of a file; numpy writes to files that are no pipes alone."""
+    content = BytesIO()
+    np.save(content, array, allow_pickle=False)
+    return content.getvalue()

@@ -27,11 +27,13 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 
 from xonnc.dialects.onnx.assembly import OnnxParser, OnnxPrinter
 from xonnc.errors import XonncError
-from xonnc.formats.replacing import replacing
+from xonnc.formats.atomic_write import atomic_write
+from xonnc.formats.input_files import note_input
 from xonnc.rewriting.remarks import Remark, listening
 from xonnc.rewriting.statistics import collecting
 from xonnc.tools.diagnostics import Diagnostic, error_diagnostics, parse_diagnostic, remark_diagnostic, verify
 from xonnc.tools.expectations import unmet
+from xonnc.tools.files import require_output
 from xonnc.tools.instrumentation import (
     ConstantCollector,
     IrPrinter,
@@ -176,6 +178,9 @@ class OnnxOptMain(xDSLOptMain):
             print(pass_list(self.available_passes))
             return Exit.DONE
         text = self.read()
+        for name, ending in ((self.args.output_file, ".mlir"), (self.args.stats_json, ".json")):
+            if name not in (None, "-"):
+                require_output(Path(name), (ending,), takes_others=True)
         with self.output() as stream:
             failures = sum([not done for done in self.each_part(text, stream)])
             if failures:
@@ -187,7 +192,9 @@ class OnnxOptMain(xDSLOptMain):
         """The input; `XonncError` if it is no text."""
         name = self.get_input_name()
         named = self.args.input_file not in (None, "-")
-        data = Path(self.args.input_file).read_bytes() if named else self.stdin()
+        if named:
+            note_input(Path(name))
+        data = Path(name).read_bytes() if named else self.stdin()
         if name.endswith((".onnx", ".onnxtxt", ".json", ".nvdla")):
             raise XonncError(
                 f"{name}: no IR text; translate it first: onnx-translate {shlex.quote(name)} -o model.mlir"
@@ -211,7 +218,7 @@ class OnnxOptMain(xDSLOptMain):
             yield sys.stdout
             sys.stdout.flush()
             return
-        with replacing(Path(name)) as file, TextIOWrapper(file, encoding="utf-8") as text:
+        with atomic_write(Path(name)) as file, TextIOWrapper(file, encoding="utf-8") as text:
             yield text
 
     def each_part(self, text: str, stream: IO[str]) -> Generator[bool]:
@@ -402,7 +409,8 @@ class OnnxOptMain(xDSLOptMain):
         if self.args.stats:
             print(statistics_report(self.records), file=sys.stderr)
         if self.args.stats_json:
-            Path(self.args.stats_json).write_text(statistics_json(self.records))
+            with atomic_write(Path(self.args.stats_json)) as file:
+                file.write(statistics_json(self.records).encode())
 
 
 class _Failed(XonncError):

@@ -13,7 +13,8 @@ from xdsl.utils.arg_spec import ArgSpec, ParameterListType
 from xdsl.utils.hints import isa
 
 from xonnc.errors import XonncError
-from xonnc.formats.replacing import replacing
+from xonnc.formats.atomic_write import atomic_write
+from xonnc.formats.input_files import note_input
 from xonnc.tools.pass_flags import UsageError, near
 from xonnc.tools.peer_flags import PeerFlag, Tool, peer_flags, spelled
 
@@ -96,7 +97,7 @@ def take_peer_flags(
             rest.append(argument)
     if (file := settings.text("save-config-file")) is not None:
         text = json.dumps({CONFIGURATION_KEY: settings.arguments()}, indent=2)
-        with replacing(Path(file)) as stream:
+        with atomic_write(Path(file)) as stream:
             stream.write(f"{text}\n".encode())
     return settings, rest
 
@@ -175,6 +176,7 @@ def _given(argv: Sequence[str], option: str) -> list[str]:
 
 
 def _read_configuration(path: Path) -> list[str]:
+    note_input(path)
     try:
         content: object = json.loads(path.read_text())
     except ValueError as error:

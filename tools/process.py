@@ -13,6 +13,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from xonnc.errors import CollectedError, XonncError
+from xonnc.formats.input_files import keeping_inputs
 from xonnc.rewriting.remarks import listening
 
 
@@ -34,7 +35,10 @@ def run(tool: str, work: Callable[[], int], argv: Sequence[str]) -> int:
     What passes warn of goes to standard error too.
     """
     try:
-        with listening(lambda told: print(f"{tool}: {told.severity}: {told}", file=sys.stderr)):
+        with (
+            keeping_inputs(),
+            listening(lambda told: print(f"{tool}: {told.severity}: {told}", file=sys.stderr)),
+        ):
             return work()
     except CollectedError as error:
         for reason in error.reasons:

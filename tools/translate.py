@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal, NoReturn, TypeAlias, get_args
 
 from xonnc.errors import XonncError
+from xonnc.formats.atomic_write import atomic_write, require_writable
+from xonnc.formats.input_files import note_input
 from xonnc.tools.pass_flags import UsageError, near
 from xonnc.tools.peer_flags import peer_flags
 from xonnc.tools.peer_settings import take_peer_flags
@@ -223,6 +225,9 @@ def translate(job: Job) -> None:
     if target not in choices:
         known = ", ".join(choices) or "nothing"
         raise UsageError(f"no translation from {source} to {target}; {source} becomes {known}")
+    if job.target != STDIN:
+        note_input(Path(job.source))
+        require_writable(Path(job.target))
     if job.external_data is not None and target not in _MODELS:
         raise UsageError(f"--external-data is for models; {target} has no external data")
     if source == "nvdla":
@@ -293,6 +298,8 @@ def _parse(job: Job, data: bytes | None, ctx: Context) -> ModuleOp:
 
     name = "<stdin>" if data is not None else job.source
     try:
+        if data is None:
+            note_input(Path(job.source))
         text = (Path(job.source).read_bytes() if data is None else data).decode("utf-8")
     except UnicodeDecodeError as error:
         raise XonncError(f"{name}: byte {error.start}: not UTF-8 text, so no IR") from error
@@ -347,13 +354,11 @@ def _loadable_text(job: Job, data: bytes | None) -> Callable[[BinaryIO], None]:
 
 def _write(job: Job, write: Callable[[BinaryIO], None]) -> None:
     """Lets `write` write the output: a file that appears only when all is written, or standard output."""
-    from xonnc.formats.replacing import replacing
-
     if job.target == STDIN:
         write(sys.stdout.buffer)
         sys.stdout.buffer.flush()
         return
-    with replacing(Path(job.target)) as stream:
+    with atomic_write(Path(job.target)) as stream:
         write(stream)
 
 

@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from xonnc.errors import XonncError
+from xonnc.formats.atomic_write import atomic_writes
 from xonnc.formats.native.description import can_describe, constants_of, described, program_of, weights_in
 from xonnc.formats.native.program import HostStep, Program
 from xonnc.formats.native.weights import Weights, read_weights
-from xonnc.formats.replacing import replacing
 
 GRAPH, LIBRARY, PARAMETERS = "graph.json", "library.o", "parameters.weight"
 
@@ -65,11 +65,13 @@ def write_saved(folder: Path, saved: Saved) -> list[Path]:
     text = json.dumps(content | {"digest": _digest(content)}, indent=1)
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / name for name in (PARAMETERS, LIBRARY, GRAPH)]
-    weights.write(paths[0])
     # The graph is last: it alone makes a folder of files a program.
-    for path, held in zip(paths[1:], (saved.code, text.encode()), strict=True):
-        with replacing(path) as file:
-            file.write(held)
+    with atomic_writes() as files:
+        with files.open(paths[0]) as file:
+            weights.write_to(file)
+        for path, held in zip(paths[1:], (saved.code, text.encode()), strict=True):
+            with files.open(path) as file:
+                file.write(held)
     return paths[::-1]
 
 

@@ -30,10 +30,10 @@ import numpy as np
 import numpy.typing as npt
 
 from xonnc.errors import XonncError
+from xonnc.formats.atomic_write import atomic_write
 from xonnc.formats.native.description import constants_of, described, program_of, weights_in
 from xonnc.formats.native.program import Program
 from xonnc.formats.native.weights import Weights
-from xonnc.formats.replacing import replacing
 
 MAGIC = b"XONNCEXE"
 VERSION = 4
@@ -89,7 +89,7 @@ def write_stored(path: Path, stored: Stored, apart: Apart | None = None) -> None
         sum_ = zlib.crc32(piece, sum_)
     numbers = NUMBERS.pack(MAGIC, VERSION, sum_, len(description), len(stored.code), weights.size)
     digest = _digest(numbers, description, stored.code)
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         for piece in (numbers, digest, description, stored.code):
             file.write(piece)
         file.write(bytes(-(len(description) + len(stored.code)) % HEADER))

@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xonnc.errors import XonncError
-from xonnc.formats.replacing import replacing
+from xonnc.formats.sink import ByteSink
 
 MAGIC = b"XONNCWGT"
 VERSION = 1
@@ -68,14 +68,12 @@ class Weights:
             yield np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
             yield bytes(-array.nbytes % HEADER)
 
-    def write(self, path: Path, *, has_header: bool = True) -> int:
-        """Writes the file; its bytes."""
-        with replacing(path) as file:
-            if has_header:
-                file.write(_header(self.size, self.identity))
-            for piece in self.pieces():
-                file.write(piece)
-        return self.size + (HEADER if has_header else 0)
+    def write_to(self, file: ByteSink) -> int:
+        """Writes the content of the file; its bytes."""
+        file.write(_header(self.size, self.identity))
+        for piece in self.pieces():
+            file.write(piece)
+        return HEADER + self.size
 
 
 def read_weights(path: Path, size: int, identity: int) -> npt.NDArray[np.uint8]:

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from xonnc.errors import XonncError
+from xonnc.formats.atomic_write import atomic_write
+from xonnc.formats.input_files import note_input
 from xonnc.formats.nvdla.quantization import LARGEST
-from xonnc.formats.replacing import replacing
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ Ranges = Mapping[str, Range]
 
 def read_calibration(path: Path) -> Ranges:
     """The ranges in a file; `XonncError` names the entry that is none."""
+    note_input(path)
     try:
         table: Any = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -97,5 +99,5 @@ def write_calibration(path: Path, ranges: Ranges) -> None:
         }
         for name, found in ranges.items()
     }
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         file.write(json.dumps(table, indent=1).encode())

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from xonnc.errors import XonncError
+from xonnc.formats.input_files import note_input
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.schema import LOADABLE, FieldType, Kind, Number, Table, Vector
 
@@ -26,6 +27,7 @@ def read_loadable(path: Path) -> Loadable:
     if not path.is_file():
         raise XonncError(f"{path}: no such file")
     try:
+        note_input(path)
         with path.open("rb") as file:
             if path.stat().st_size == 0:
                 raise XonncError(f"{path}: the file is empty; it should be an NVDLA loadable")

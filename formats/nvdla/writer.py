@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from xonnc.errors import XonncError
+from xonnc.formats.atomic_write import atomic_write
 from xonnc.formats.nvdla.loadable import Blob, Loadable
 from xonnc.formats.nvdla.schema import LOADABLE, FieldType, Kind, Number, Table, Vector
-from xonnc.formats.replacing import replacing
 from xonnc.formats.sink import ByteSink
 
 IDENTIFIER = b"NVDA"
@@ -26,7 +26,7 @@ _LARGEST = (1 << 32) - 1
 
 def write_loadable(loadable: Loadable, path: Path) -> int:
     """Writes `loadable` to `path` through a temporary file beside it; gives the bytes written."""
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         return write_to(loadable, file)
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Protocol
 
 from xonnc.errors import XonncError
+from xonnc.formats.input_files import note_input
 from xonnc.formats.onnx.mapped import map_descriptor
 
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -106,6 +107,7 @@ def _map_regular(place: str, descriptor: int) -> memoryview:
         raise XonncError(f"{place} is not a regular file; only regular files are read")
     if status.st_nlink > 1:
         raise XonncError(f"{place} is a hard link ({status.st_nlink} names); copy it so that it has one name")
+    note_input(descriptor)
     try:
         return map_descriptor(descriptor, status.st_size)
     except OSError as error:

@@ -8,6 +8,7 @@ import stat
 from pathlib import Path
 
 from xonnc.errors import XonncError
+from xonnc.formats.input_files import note_input
 
 
 def map_descriptor(descriptor: int, size: int) -> memoryview:
@@ -24,6 +25,7 @@ def map_file(path: Path) -> memoryview:
     except OSError as error:
         raise cannot_read(path, error) from error
     try:
+        note_input(descriptor)
         status = os.fstat(descriptor)
         if stat.S_ISDIR(status.st_mode):
             raise XonncError(f"{path} is a folder; it must be a file")

@@ -10,6 +10,7 @@ import onnx
 from onnx.external_data_helper import load_external_data_for_model
 
 from xonnc.errors import XonncError
+from xonnc.formats.input_files import note_input
 from xonnc.formats.onnx.external import DataFolder
 from xonnc.formats.onnx.load import LoadedModel, Spelling, load, parse, spelling_of
 from xonnc.formats.onnx.order import ordered
@@ -64,6 +65,10 @@ def _is_old(model: onnx.ModelProto) -> bool:
 def _whole(source: str, data: bytes | None) -> onnx.ModelProto:
     model = onnx.ModelProto.FromString(Path(source).read_bytes() if data is None else data)
     if data is None:
+        for tensor in model.graph.initializer:
+            for entry in tensor.external_data:
+                if entry.key == "location":
+                    note_input(Path(source).parent / entry.value)
         load_external_data_for_model(model, str(Path(source).parent))
     return model
 

@@ -19,12 +19,12 @@ import onnx.printer
 from google.protobuf import json_format
 
 from xonnc.errors import XonncError
+from xonnc.formats.atomic_write import atomic_write, atomic_writes, is_special, require_writable
 from xonnc.formats.onnx.compare import models_equal
 from xonnc.formats.onnx.external import DataFolder
 from xonnc.formats.onnx.load import STDIN, Spelling, parse, spelling_of
 from xonnc.formats.onnx.tensors import AnyArray, payload, stored_size
 from xonnc.formats.onnx.wire import RAW_DATA, varint
-from xonnc.formats.replacing import replacing
 from xonnc.formats.sink import ByteSink
 
 LARGEST_FILE = (1 << 31) - 1
@@ -105,14 +105,19 @@ def save(
         sys.stdout.buffer.flush()
         return []
     target = Path(path)
+    require_writable(target)
     if external is None or all(one.size < max(external.threshold, 1) for one in model.initializers):
-        with replacing(target) as stream:
+        with atomic_write(target) as stream:
             write(model, stream, spelling)
         return [target]
+    if is_special(target):
+        raise XonncError(f"{target}: external data needs a folder; give the model a file name")
     data = target.with_name(external.name)
     if data == target:
         raise XonncError(f"{target}: the model and its external data cannot be the same file")
-    with replacing(target) as stream, replacing(data) as data_stream:
+    if data.is_symlink():
+        raise XonncError(f"{data}: a symbolic link, which no reader of external data follows; remove it")
+    with atomic_writes() as files, files.open(target) as stream, files.open(data) as data_stream:
         write(_externalised(model, external, data_stream), stream, spelling)
     return [target, data]
 

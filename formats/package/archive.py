@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import IO, BinaryIO
 
 from xonnc.errors import XonncError
+from xonnc.formats.atomic_write import atomic_write
+from xonnc.formats.input_files import note_input
 from xonnc.formats.package.manifest import Manifest, Step, read_manifest, write_manifest
-from xonnc.formats.replacing import replacing
 from xonnc.formats.sink import Bytes, ByteSink
 
 MANIFEST = "manifest.json"
@@ -55,7 +56,7 @@ def write_package(path: Path, manifest: Manifest, parts: Sequence[WritePart]) ->
 
     `parts` write the files of the manifest's steps, whose sizes and digests become known by that.
     """
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         _write(file, manifest, parts)
     return path.stat().st_size
 
@@ -93,6 +94,7 @@ def read_package(path: Path) -> Package:
         raise XonncError(f"{path}: no such file")
     try:
         length = path.stat().st_size
+        note_input(path)
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
             members = _members(archive, length)
             manifest = _manifest(archive, members)

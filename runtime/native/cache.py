@@ -21,8 +21,8 @@ import numpy.typing as npt
 
 from xonnc import errors
 from xonnc.errors import XonncError
+from xonnc.formats.atomic_write import atomic_write
 from xonnc.formats.native.stored import Stored, read_stored, write_stored
-from xonnc.formats.replacing import replacing
 
 Array = npt.NDArray[np.generic]
 
@@ -84,7 +84,7 @@ class Constants:
         name = self._names[key][1]
         path = self._path(name)
         if not path.is_file() or path.stat().st_size != held.nbytes:
-            with replacing(path) as file:
+            with atomic_write(path) as file:
                 file.write(held.reshape(-1).view(np.uint8).data)
         self.used.add(path)
         return name

@@ -18,8 +18,8 @@ import onnx
 
 from xonnc.contexts import Watcher, new_context, nobody
 from xonnc.errors import XonncError
+from xonnc.formats.atomic_write import atomic_write
 from xonnc.formats.native.program import Program
-from xonnc.formats.replacing import replacing
 from xonnc.lowering.convert_onnx_to_krnl import has_kernel
 from xonnc.lowering.krnl_to_llvm.entry import entry_text, weights_text
 from xonnc.lowering.krnl_to_llvm.text import llvm_module, llvm_text
@@ -135,7 +135,8 @@ def compile_artifact(
                 path, text, layout, prefix, inside, None if target == "cpu" else processor, level
             )
     if not inside:
-        files[weight_file] = layout.weights.write(weight_file)
+        with atomic_write(weight_file) as stream:
+            files[weight_file] = layout.weights.write_to(stream)
     where = "inside" if inside else "caller" if no_malloc else "file"
     name = Path(model).name if isinstance(model, str | Path) else model.graph.name
     holding = Holding(where, weight_file.name)
@@ -145,7 +146,7 @@ def compile_artifact(
 
 
 def _write(path: Path, content: bytes) -> int:
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         file.write(content)
     return len(content)
 
@@ -164,7 +165,8 @@ def _write_code(
     with TemporaryDirectory(dir=path.parent) as folder:
         if inside:
             constants = Path(folder).resolve() / "weights"
-            layout.weights.write(constants, has_header=False)
+            with constants.open("wb") as stream:
+                stream.writelines(layout.weights.pieces())
             text += weights_text(constants, prefix)
         code = object_code(text, features, triple, level)
         if path.suffix == ".o":

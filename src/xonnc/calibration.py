@@ -24,6 +24,7 @@ from xonnc.dialects.onnx.locations import output_names
 from xonnc.dialects.onnx.types import static_shape
 from xonnc.drifts import drifts
 from xonnc.errors import XonncError
+from xonnc.formats.input_files import note_input
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.lowering.interface_names import argument_names
@@ -113,6 +114,7 @@ def read_samples(path: Path, shapes: Mapping[str, tuple[int, ...]]) -> list[Samp
 def _arrays(path: Path) -> dict[str, Array]:
     if not path.is_file():
         raise XonncError(f"{path}: no such file or folder")
+    note_input(path)
     try:
         found = np.load(path, allow_pickle=False)
         return {"": found} if isinstance(found, np.ndarray) else dict(found.items())

@@ -13,7 +13,7 @@ from xonnc.errors import RefusalError, XonncError
 from xonnc.runtime.calibration import METHODS
 from xonnc.tools.commands import image_options, native_code, stages
 from xonnc.tools.console import plural, progress, quantity, row, size
-from xonnc.tools.files import require_folder
+from xonnc.tools.files import require_output
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -87,10 +87,11 @@ def run(args: argparse.Namespace) -> int:
         return native_code.run(args)
     args.target = args.target or "nv_full"
     output: Path | None = args.output
-    if stages.prepare(args, STAGES) and output is None:
+    is_text = stages.prepare(args, STAGES)
+    if is_text and output is None:
         output = args.model.with_suffix(".mlir")
     if not args.dry_run:
-        require_folder(output or args.model)
+        _require_outputs(args, output, is_text)
     wants_package = args.package or (output is not None and output.suffix == SUFFIX)
     if args.require_dla and wants_package and not args.package:
         raise XonncError(
@@ -103,6 +104,19 @@ def run(args: argparse.Namespace) -> int:
     except stages.Stopped:
         stages.tell_stop(args, None if args.dry_run else output)
         return 0
+
+
+def _require_outputs(args: argparse.Namespace, output: Path | None, is_text: bool) -> None:
+    """Refuses outputs that cannot be, or are inputs, before any work is done."""
+    inputs = [file for file in (args.model, args.calib, args.calibrate) if file is not None]
+    if args.save_calib is not None:
+        require_output(args.save_calib, (".json",), *inputs, takes_others=True)
+    if output is None:
+        return
+    endings = (
+        (".mlir",) if is_text else (".xpkg",) if args.package else (".nvdla", ".xpkg", *native_code.SUFFIXES)
+    )
+    require_output(output, endings, *inputs, takes_others=args.package)
 
 
 def _run_loadable(args: argparse.Namespace, output: Path) -> int:

@@ -11,10 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from xonnc.errors import XonncError
+from xonnc.formats.atomic_write import atomic_write, atomic_writes
 from xonnc.targets import load_target
 from xonnc.tools.commands.check import described
 from xonnc.tools.commands.compile import report
 from xonnc.tools.console import progress, row, size
+from xonnc.tools.files import write_array
 
 Image = npt.NDArray[np.float32]
 
@@ -65,8 +67,9 @@ def run(args: argparse.Namespace) -> int:
     simulated = time.perf_counter()
     (expected,) = reference.run({port.name: picture})
     agreement = compare(output.name, [expected], [output.tensor.reshape(expected.shape)])
-    np.save(folder / f"{args.model}-image.npy", picture)
-    np.save(folder / f"{args.model}-scores.npy", output.tensor)
+    with atomic_writes() as files:
+        write_array(files, folder / f"{args.model}-image.npy", picture)
+        write_array(files, folder / f"{args.model}-scores.npy", output.tensor)
     row("time", f"compiled in {compiled - begun:.1f} s, simulated in {simulated - begun_simulation:.1f} s")
     row("answer", f"class {_top(output.tensor)}; {described(agreement, 1)}")
     print(f"wrote           {loadable} ({size(written)}), {model.name}, image and scores as .npy beside it")
@@ -92,7 +95,6 @@ def _write_model(name: str, path: Path) -> None:
     if path.exists():
         return
     from xonnc.formats.onnx.light import light_model
-    from xonnc.formats.replacing import replacing
 
-    with replacing(path) as file:
+    with atomic_write(path) as file:
         file.write(light_model(name).SerializeToString())

@@ -9,10 +9,10 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from xonnc.errors import RefusalError
-from xonnc.formats.replacing import replacing
+from xonnc.errors import RefusalError, XonncError
+from xonnc.formats.atomic_write import OutputFiles, atomic_writes
 from xonnc.tools.commands.stages import Stopped
-from xonnc.tools.files import require_folder
+from xonnc.tools.files import ENDINGS, require_output
 from xonnc.tools.pass_flags import ALIASES, UsageError, near
 from xonnc.tools.peer_flags import Tool, peer_flags
 from xonnc.tools.signature_options import signature_of
@@ -72,7 +72,10 @@ def run(args: argparse.Namespace) -> int:
             f"--{emitted}: nothing is made for Java; nearest: --EmitLib, which has a C interface"
         )
     base: Path = args.output or args.model.with_suffix("")
-    require_folder(base)
+    if not base.name:
+        raise XonncError(f"{base}: is a folder; name a file in it")
+    for ending in (CODE[emitted], ".h") if emitted in CODE else (".onnx.mlir", ".tmp"):
+        require_output(base.with_name(base.name + ending), ENDINGS, args.model, takes_others=True)
     if emitted in (*CODE, *TEXTS):
         return _compile(args.model, base, emitted, peer)
     passes = list(_passes(peer)) if emitted == "EmitONNXIR" else []
@@ -258,15 +261,19 @@ def _tell_statistics(module: ModuleOp, peer: PeerSettings) -> None:
 
 def _write(module: ModuleOp, base: Path, peer: PeerSettings) -> None:
     full, elided = (base.with_name(f"{base.name}{suffix}") for suffix in (".onnx.mlir", ".tmp"))
+    with atomic_writes() as files:
+        if not peer.on("do-not-emit-full-mlir-code"):
+            _write_text(module, files, full, peer, None)
+        _write_text(module, files, elided, peer, ELIDED_ABOVE)
     if not peer.on("do-not-emit-full-mlir-code"):
-        _write_text(module, full, peer, None)
         print(f"Full MLIR code written to:\n\t{full}\n")
-    _write_text(module, elided, peer, ELIDED_ABOVE)
     print(f"Constant-free MLIR Code written to:\n\t{elided}\n")
 
 
-def _write_text(module: ModuleOp, path: Path, peer: PeerSettings, elide_larger: int | None) -> None:
-    with replacing(path) as file, TextIOWrapper(file, encoding="utf-8") as text:
+def _write_text(
+    module: ModuleOp, files: OutputFiles, path: Path, peer: PeerSettings, elide_larger: int | None
+) -> None:
+    with files.open(path) as file, TextIOWrapper(file, encoding="utf-8") as text:
         _print(module, text, peer, elide_larger)
 
 

@@ -11,7 +11,7 @@ from xonnc.errors import XonncError
 from xonnc.tools.commands import stages
 from xonnc.tools.commands.simplify import named_shape
 from xonnc.tools.console import plural, progress, row, size
-from xonnc.tools.files import require_folder
+from xonnc.tools.files import require_output
 
 if TYPE_CHECKING:
     from xonnc.artifacts import Artifact
@@ -101,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
         raise XonncError("--dry-run is for NVDLA targets, not for native code")
     is_text = stages.prepare(args, STAGES)
     output: Path = args.output or args.model.with_suffix(".mlir" if is_text else ".so")
-    require_folder(output)
+    require_output(output, (".mlir",) if is_text else SUFFIXES, args.model)
     if args.level is not None and (is_text or output.suffix in (".c", ".ll")):
         raise XonncError(f"{output}: -O{args.level} is for machine code: -o model.so, -o model.o")
     try:

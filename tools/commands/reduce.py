@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from xonnc.errors import XonncError
 from xonnc.tools.console import progress, row
-from xonnc.tools.files import require_folder
+from xonnc.tools.files import require_output
 
 if TYPE_CHECKING:
     from xonnc.fuzzing.edits import Case
@@ -69,13 +69,13 @@ class Check:
 
 def run(args: argparse.Namespace) -> int:
     """Reduces and writes."""
+    from xonnc.formats.atomic_write import atomic_write
     from xonnc.formats.onnx.load import load
-    from xonnc.formats.replacing import replacing
     from xonnc.fuzzing.edits import Case
     from xonnc.fuzzing.reduction import reduced
 
     output = args.output or args.model.with_name(f"{args.model.stem}-reduced.onnx")
-    require_folder(output)
+    require_output(output, (".onnx",), args.model)
     check = Check(tuple(_words(args.check)), args.says, args.timeout)
     case = Case(load(args.model).proto)
     with (
@@ -90,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
                 f"{args.model}: --check does not fail{said} on the whole model; there is nothing to reduce"
             )
         smaller = reduced(case, _Watched(check, path, wanted, step))
-    with replacing(output) as file:
+    with atomic_write(output) as file:
         file.write(smaller.model.SerializeToString())
     if not args.quiet:
         row("nodes", f"{case.nodes} before, {smaller.nodes} now")

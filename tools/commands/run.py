@@ -13,9 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from xonnc.errors import XonncError, near
+from xonnc.formats.atomic_write import atomic_writes
 from xonnc.tools.commands.run_model import CompiledModel, report_run
 from xonnc.tools.console import progress, row
-from xonnc.tools.files import read_tensor, require_folder, write_tensor
+from xonnc.tools.files import read_tensor, require_output, write_array
 
 Array = npt.NDArray[Any]
 
@@ -78,12 +79,13 @@ def run(args: argparse.Namespace) -> int:
     inputs = named_files(args.input, list(package.inputs), f"{args.package}: input")
     files = named_files(args.output, list(package.outputs), f"{args.package}: output")
     for path in files.values():
-        require_folder(path)
+        require_output(path, (".npy",), args.package, *inputs.values())
     feeds = {name: _array(path) for name, path in inputs.items()}
     with progress(f"running {args.package.name}", args.quiet) as step:
         outputs = package.run(feeds) if isinstance(package, CompiledModel) else package.run(feeds, step)
-    for name, path in files.items():
-        write_tensor(path, _writable(name, outputs[name]), b"")
+    with atomic_writes() as written:
+        for name, path in files.items():
+            write_array(written, path, _writable(name, outputs[name]))
     seconds = time.perf_counter() - begun
     if args.json:
         print(json.dumps(_as_json(outputs, files, seconds), indent=2))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from xonnc.errors import XonncError
 from xonnc.tools.console import plural, progress, quantity, row, size
-from xonnc.tools.files import require_folder
+from xonnc.tools.files import require_output
 from xonnc.tools.peer_flags import Tool
 from xonnc.tools.signature_options import signature_of
 
@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
     if args.check and args.model.suffix != ".onnx":
         raise XonncError(f"{args.model}: onnxruntime opens binary models; call it .onnx to --check it")
     if args.output != STDOUT:
-        require_folder(args.output)
+        require_output(args.output, (".onnx", ".onnxtxt", ".onnxtext", ".json"), args.model)
     elif args.json:
         raise XonncError("--json: standard output takes the model already; give it a file name")
     external = None

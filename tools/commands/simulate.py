@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xonnc.errors import XonncError
+from xonnc.formats.atomic_write import OutputFiles, atomic_writes
 from xonnc.targets import load_target
 from xonnc.tools.console import progress, row
-from xonnc.tools.files import as_bound, read_tensor, require_folder, write_tensor
+from xonnc.tools.files import as_bound, read_tensor, require_output, write_array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     from xonnc.runtime.nvdla.simulator import Simulator
 
     for path in args.output:
-        require_folder(path)
+        require_output(path, (".npy", ".bin"), args.loadable, *args.input, takes_others=True)
     if args.dump:
         args.dump.mkdir(parents=True, exist_ok=True)
     begun = time.perf_counter()
@@ -90,8 +91,9 @@ def run(args: argparse.Namespace) -> int:
             raise XonncError(f"{args.loadable}: it has only these outputs: {_described(simulator.outputs)}")
         bound = zip(args.input, simulator.inputs, strict=True)
         outputs = simulator.run([as_bound(read_tensor(path), tensor.model_shape) for path, tensor in bound])
-    for path, output in zip(args.output, outputs, strict=False):
-        write_tensor(path, output.numbers, output.raw)
+    with atomic_writes() as files:
+        for path, output in zip(args.output, outputs, strict=False):
+            _write(files, path, output)
     seconds = time.perf_counter() - begun
     if args.json:
         print(json.dumps(_as_json(outputs, args.output, seconds), indent=2))
@@ -102,11 +104,21 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _write(files: OutputFiles, path: Path, output: Output) -> None:
+    """Writes an output as an array to `.npy`, as the bytes of its surface to any other name."""
+    if path.suffix == ".npy":
+        write_array(files, path, output.numbers)
+        return
+    with files.open(path) as file:
+        file.write(output.raw)
+
+
 def _dump(folder: Path, result: OpResult) -> None:
     tensor = result.tensor()
     if tensor is not None:
         name = f"{result.done:04}-task{result.task}-op{result.index}-{result.engine.lower()}.npy"
-        write_tensor(folder / name, tensor, b"")
+        with atomic_writes(sync=False) as files:
+            write_array(files, folder / name, tensor)
 
 
 def _described(tensors: Sequence[BoundTensor]) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xonnc.errors import XonncError, near
-from xonnc.formats.replacing import replacing
+from xonnc.formats.atomic_write import atomic_write
 from xonnc.tools.files import stage_file
 
 if TYPE_CHECKING:
@@ -71,6 +71,6 @@ def write_ir(module: ModuleOp, path: Path, elide_larger: int | None = None) -> N
     """Writes a module with its locations, through a temporary file."""
     from xonnc.dialects.onnx.assembly import OnnxPrinter
 
-    with replacing(path) as file, TextIOWrapper(file, encoding="utf-8") as text:
+    with atomic_write(path) as file, TextIOWrapper(file, encoding="utf-8") as text:
         OnnxPrinter(stream=text, print_debuginfo=True, elide_larger=elide_larger).print_op(module)
         text.write("\n")

@@ -1,0 +1,265 @@
+"""
+Atomic file output: a file has its new content whole, or keeps what it had.
+
+Regular files are written under a temporary name in their folder, flushed to the disk and renamed over the
+old file, whose mode and owner they keep. Symbolic links are followed. Character devices and named pipes
+(`/dev/null`, `/dev/stdout`, a FIFO) cannot be replaced, so they are written through. Folders, block devices
+and sockets are refused, and so is any file that `input_files` knows as an input.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from io import BufferedWriter, FileIO, UnsupportedOperation
+from pathlib import Path
+from secrets import token_hex
+from typing import BinaryIO
+
+from xonnc.errors import XonncError
+from xonnc.formats.input_files import require_no_input
+
+_MAX_LINKS = 40
+"""Symbolic links that are followed, as many as Linux follows."""
+
+_NAME_BYTES = 100
+"""Of the target's name in the temporary one, so that a name of the greatest length has a temporary one."""
+
+
+@contextmanager
+def atomic_write(path: Path, *, sync: bool = True) -> Generator[BinaryIO]:
+    """
+    A stream whose content becomes the file `path` when the block ends well; otherwise nothing changes.
+
+    Without `sync` the content need not survive a loss of power. Raises `XonncError` for what cannot be
+    written.
+    """
+    with atomic_writes(sync=sync) as files, files.open(path) as stream:
+        yield stream
+
+
+@contextmanager
+def atomic_writes(*, sync: bool = True) -> Generator[OutputFiles]:
+    """Several files that get their content together when the block ends well, or none does."""
+    files = OutputFiles(sync)
+    try:
+        yield files
+        files.commit()
+    finally:
+        files.discard()
+
+
+@dataclass
+class OutputFiles:
+    """Files that are written under temporary names until `commit` renames them all."""
+
+    sync: bool = True
+    _finished: dict[Path, Path] = field(default_factory=dict[Path, Path])
+    """Temporary files by what they become."""
+
+    @contextmanager
+    def open(self, path: Path) -> Generator[BinaryIO]:
+        """A stream for the content of `path`; `XonncError` for what cannot be written."""
+        with _told(path):
+            target = _target(path)
+            if not isinstance(target, Path):
+                with BufferedWriter(_OneWay(target, "w")) as stream:
+                    yield stream
+                return
+            self._require_new(path, target)
+            temporary, descriptor = _create_beside(target)
+            try:
+                with os.fdopen(descriptor, "wb") as stream:
+                    yield stream
+                if self.sync:
+                    _sync(temporary)
+            except BaseException:
+                temporary.unlink(missing_ok=True)
+                raise
+            self._finished[target] = temporary
+
+    def adopt(self, finished: Path, path: Path) -> None:
+        """Makes a file that another program wrote into the same folder the content of `path`."""
+        with _told(path):
+            target = _target(path)
+            if not isinstance(target, Path):
+                with os.fdopen(target, "wb") as stream:
+                    stream.write(finished.read_bytes())
+                return
+            self._require_new(path, target)
+            if finished.stat().st_dev != target.parent.stat().st_dev:
+                # The folder is reached through a link to another file system.
+                with self.open(path) as stream:
+                    stream.write(finished.read_bytes())
+                return
+            _keep_mode(finished, target)
+            if self.sync:
+                _sync(finished)
+            self._finished[target] = finished
+
+    def commit(self) -> None:
+        """Renames all files; what remains can fail only for reasons that came up since they were opened."""
+        for target in self._finished:
+            # Some inputs are opened only when their content is written.
+            if (status := _status(target)) is not None:
+                require_no_input(target, status)
+        for target, temporary in self._finished.items():
+            with _told(target):
+                os.replace(temporary, target)
+        if self.sync:
+            for folder in {target.parent for target in self._finished}:
+                # Not every file system has folders that can be flushed.
+                with suppress(OSError):
+                    _sync(folder)
+        self._finished.clear()
+
+    def discard(self) -> None:
+        """Removes what is not renamed."""
+        for temporary in self._finished.values():
+            temporary.unlink(missing_ok=True)
+        self._finished.clear()
+
+    def _require_new(self, path: Path, target: Path) -> None:
+        if target in self._finished:
+            raise XonncError(f"{path}: two outputs of this name; give each its own")
+
+
+class _OneWay(FileIO):
+    """A device or pipe: `/dev/null` says that it can seek, and is always at 0."""
+
+    def seekable(self) -> bool:
+        """It cannot."""
+        return False
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        """Refuses."""
+        raise UnsupportedOperation("seek")
+
+    def tell(self) -> int:
+        """Refuses."""
+        raise UnsupportedOperation("tell")
+
+
+@contextmanager
+def _told(path: Path) -> Generator[None]:
+    """Says of which output an error of the system is; a reader that left a pipe is none."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise XonncError(f"{path}: cannot be written: {error.strerror or error}") from error
+
+
+def require_writable(path: Path) -> None:
+    """
+    Refuses an output that `atomic_write` would refuse, before any work is done for it.
+
+    Raises `XonncError` for folders and other things that are no files, for files without permission to write,
+    for inputs, and for names in folders that do not exist.
+    """
+    with _told(path):
+        status = _status(path)
+    if status is None:
+        folder = (_followed(path) if path.is_symlink() else path).parent
+        if not folder.is_dir():
+            raise XonncError(f"{path}: the folder {folder} does not exist")
+        return
+    _require_file(path, status)
+
+
+def is_special(path: Path) -> bool:
+    """Whether an output is a device or a named pipe, whose name says nothing of what is written to it."""
+    with _told(path):
+        status = _status(path)
+    return status is not None and not stat.S_ISREG(status.st_mode)
+
+
+def _target(path: Path) -> Path | int:
+    """The regular file that `path` leads to, or an open descriptor of what is written through."""
+    status = _status(path)
+    if status is not None:
+        _require_file(path, status)
+    if (descriptor := _own_descriptor(path)) is not None:
+        # Reopening a redirected standard output would lose its position, and renaming the file itself.
+        return os.dup(descriptor)
+    if status is None or stat.S_ISREG(status.st_mode):
+        return _followed(path)
+    return os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOCTTY)
+
+
+def _status(path: Path) -> os.stat_result | None:
+    """What `path` leads to; `None` if nothing is there yet."""
+    try:
+        return os.stat(path)
+    except FileNotFoundError:
+        return None
+
+
+def _require_file(path: Path, status: os.stat_result) -> None:
+    mode = status.st_mode
+    if stat.S_ISDIR(mode):
+        raise XonncError(f"{path}: is a folder; name a file in it")
+    if not (stat.S_ISREG(mode) or stat.S_ISCHR(mode) or stat.S_ISFIFO(mode)):
+        raise XonncError(f"{path}: neither a file nor a pipe or a character device; name a file")
+    if not os.access(path, os.W_OK):
+        raise XonncError(f"{path}: cannot be written: Permission denied")
+    require_no_input(path, status)
+
+
+def _followed(path: Path) -> Path:
+    """The file behind symbolic links, which need not be there."""
+    return Path(os.path.realpath(path))
+
+
+def _own_descriptor(path: Path) -> int | None:
+    """The number of the descriptor of this process that `/dev/stdout` and the like stand for."""
+    for _ in range(_MAX_LINKS):
+        folder = os.path.realpath(path.parent)
+        if folder == f"/proc/{os.getpid()}/fd" and path.name.isdecimal():
+            return int(path.name)
+        if not path.is_symlink():
+            return None
+        path = Path(folder, os.readlink(path))
+    return None
+
+
+def _create_beside(target: Path) -> tuple[Path, int]:
+    """A new file in the folder of `target`, with the mode that `target` has or would get, for writing."""
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    stem = os.fsdecode(os.fsencode(target.name)[:_NAME_BYTES])
+    # A random name: what a killed run left behind never stands in the way.
+    temporary = target.with_name(f".{stem}.{token_hex(8)}.tmp")
+    # What was private stays so from the first byte on.
+    descriptor = os.open(temporary, flags, 0o600 if target.exists() else 0o666)
+    try:
+        _keep_mode(temporary, target)
+    except OSError:
+        os.close(descriptor)
+        temporary.unlink(missing_ok=True)
+        raise
+    return temporary, descriptor
+
+
+def _keep_mode(temporary: Path, target: Path) -> None:
+    """Gives a new file the owner, if that is allowed, and the permissions of the file that it replaces."""
+    old = _status(target)
+    if old is None:
+        return
+    new = os.stat(temporary)
+    if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
+        with suppress(PermissionError):
+            os.chown(temporary, old.st_uid, old.st_gid)
+    # Without set-user-ID and the like, which writing to a file takes away too.
+    os.chmod(temporary, stat.S_IMODE(old.st_mode) & 0o777)
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
