@@ -30,21 +30,21 @@ _NAME_BYTES = 100
 
 
 @contextmanager
-def atomic_write(path: Path, *, sync: bool = True) -> Generator[BinaryIO]:
+def atomic_write(path: Path, *, sync: bool = True, mode: int = 0o666) -> Generator[BinaryIO]:
     """
     A stream whose content becomes the file `path` when the block ends well; otherwise nothing changes.
 
-    Without `sync` the content need not survive a loss of power. Raises `XonncError` for what cannot be
-    written.
+    Without `sync` the content need not survive a loss of power. A new file gets `mode`, less the process's
+    umask. Raises `XonncError` for what cannot be written.
     """
-    with atomic_writes(sync=sync) as files, files.open(path) as stream:
+    with atomic_writes(sync=sync, mode=mode) as files, files.open(path) as stream:
         yield stream
 
 
 @contextmanager
-def atomic_writes(*, sync: bool = True) -> Generator[OutputFiles]:
+def atomic_writes(*, sync: bool = True, mode: int = 0o666) -> Generator[OutputFiles]:
     """Several files that get their content together when the block ends well, or none does."""
-    files = OutputFiles(sync)
+    files = OutputFiles(sync, mode)
     try:
         yield files
         files.commit()
@@ -56,7 +56,9 @@ def atomic_writes(*, sync: bool = True) -> Generator[OutputFiles]:
 class OutputFiles:
     """Files that are written under temporary names until `commit` renames them all."""
 
-    sync: bool = True
+    sync: bool
+    mode: int
+    """Of new files, less the process's umask."""
     _finished: dict[Path, Path] = field(default_factory=dict[Path, Path])
     """Temporary files by what they become."""
 
@@ -70,7 +72,7 @@ class OutputFiles:
                     yield stream
                 return
             self._require_new(path, target)
-            temporary, descriptor = _create_beside(target)
+            temporary, descriptor = _create_beside(target, self.mode)
             try:
                 with os.fdopen(descriptor, "wb") as stream:
                     yield stream
@@ -227,14 +229,14 @@ def _own_descriptor(path: Path) -> int | None:
     return None
 
 
-def _create_beside(target: Path) -> tuple[Path, int]:
-    """A new file in the folder of `target`, with the mode that `target` has or would get, for writing."""
+def _create_beside(target: Path, mode: int) -> tuple[Path, int]:
+    """A new file in the folder of `target`, with the mode that `target` has, if it is there, for writing."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     stem = os.fsdecode(os.fsencode(target.name)[:_NAME_BYTES])
     # A random name: what a killed run left behind never stands in the way.
     temporary = target.with_name(f".{stem}.{token_hex(8)}.tmp")
     # What was private stays so from the first byte on.
-    descriptor = os.open(temporary, flags, 0o600 if target.exists() else 0o666)
+    descriptor = os.open(temporary, flags, 0o600 if target.exists() else mode)
     try:
         _keep_mode(temporary, target)
     except OSError:

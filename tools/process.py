@@ -7,8 +7,10 @@ import shlex
 import sys
 import tempfile
 import traceback
+import warnings
 from collections.abc import Callable, Sequence
 from enum import IntEnum
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -37,8 +39,10 @@ def run(tool: str, work: Callable[[], int], argv: Sequence[str]) -> int:
     try:
         with (
             keeping_inputs(),
+            warnings.catch_warnings(),
             listening(lambda told: print(f"{tool}: {told.severity}: {told}", file=sys.stderr)),
         ):
+            warnings.showwarning = partial(_show_warning, tool)
             return work()
     except CollectedError as error:
         for reason in error.reasons:
@@ -57,6 +61,11 @@ def run(tool: str, work: Callable[[], int], argv: Sequence[str]) -> int:
         print(f"{tool}: internal error, please report it with {_reproducer(tool, argv)}", file=sys.stderr)
         return Exit.BUG
     return Exit.INPUT
+
+
+def _show_warning(tool: str, message: Warning | str, *_: object) -> None:
+    """Tells what a library warns of as one line."""
+    print(f"{tool}: warning: {message}", file=sys.stderr)
 
 
 def _reproducer(tool: str, argv: Sequence[str]) -> Path:

@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -89,7 +89,9 @@ def write_stored(path: Path, stored: Stored, apart: Apart | None = None) -> None
         sum_ = zlib.crc32(piece, sum_)
     numbers = NUMBERS.pack(MAGIC, VERSION, sum_, len(description), len(stored.code), weights.size)
     digest = _digest(numbers, description, stored.code)
-    with atomic_write(path) as file:
+    # Nothing is lost with a program that a loss of power damages: it is compiled again. Machine code that
+    # others may write to would not be run.
+    with atomic_write(path, sync=False, mode=0o600) as file:
         for piece in (numbers, digest, description, stored.code):
             file.write(piece)
         file.write(bytes(-(len(description) + len(stored.code)) % HEADER))
@@ -97,14 +99,14 @@ def write_stored(path: Path, stored: Stored, apart: Apart | None = None) -> None
             file.write(piece)
 
 
-def read_stored(path: Path, apart: Apart | None = None) -> Stored:
+def read_stored(path: Path, apart: Apart | None = None, file: BinaryIO | None = None) -> Stored:
     """
-    Reads what `write_stored` writes; constants stay in the file until they are used.
+    Reads what `write_stored` writes, from `file` if it is open; constants stay there until they are used.
 
     Raises `XonncError` for a file that is damaged or of another layout.
     """
     try:
-        held = np.memmap(path, np.uint8, mode="r")
+        held = np.memmap(file or path, np.uint8, mode="r")
     except (OSError, ValueError) as error:
         raise XonncError(f"{path}: cannot be read: {error}") from error
     head = held[:HEADER].tobytes()

@@ -3,18 +3,25 @@ Compiled programs on disk: what was compiled before is read.
 
 They are in `XONNC_CACHE`, else `xonnc` in `XDG_CACHE_HOME` or `~/.cache`; `XONNC_CACHE=off` keeps none. The
 oldest go when there is more than `XONNC_CACHE_SIZE` (4 GB).
+
+What is in the files is run. So only a folder and files that belong to this user and that nobody else may
+write to are used; any other is left alone, with one warning, and the model is compiled.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+import stat
+import warnings
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from hashlib import sha256
 from mmap import mmap
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -41,7 +48,11 @@ def cache_folder() -> Path | None:
     if asked is not None:
         return None if asked in ("", "off", "0") else Path(asked)
     home = os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / "xonnc"
+    try:
+        return (Path(home) if home else Path.home() / ".cache") / "xonnc"
+    except RuntimeError:
+        # A user without a home.
+        return None
 
 
 def most_bytes() -> int:
@@ -53,6 +64,58 @@ def most_bytes() -> int:
     if match is None:
         raise XonncError(f"XONNC_CACHE_SIZE={asked}: a number of bytes, as 500M or 4G, is expected")
     return int(int(match[1]) * UNITS[match[2]])
+
+
+class _Distrusted(Exception):
+    """A folder or file that others may have written to, or that cannot be read."""
+
+
+@contextmanager
+def _own(path: Path, kind: int) -> Generator[int]:
+    """A descriptor of a file or folder that is this user's alone; `_Distrusted` for any other."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | _FOLLOW[kind])
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise _Distrusted(f"{path}: {error.strerror}") from error
+    try:
+        status = os.fstat(descriptor)
+        if stat.S_IFMT(status.st_mode) != kind:
+            raise _Distrusted(f"{path}: neither a file nor a folder of programs")
+        if status.st_uid != os.geteuid():
+            raise _Distrusted(f"{path}: belongs to another user")
+        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise _Distrusted(f"{path}: others may write to it")
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+_FOLLOW = {stat.S_IFDIR: os.O_DIRECTORY, stat.S_IFREG: os.O_NOFOLLOW}
+"""The folder may be a link, which the user has named; a file in it may not."""
+
+
+@contextmanager
+def _own_file(path: Path) -> Generator[BinaryIO]:
+    """A file that is this user's alone, open for reading."""
+    with _own(path, stat.S_IFREG) as descriptor, os.fdopen(os.dup(descriptor), "rb") as file:
+        yield file
+
+
+def _require_own(path: Path) -> None:
+    """Raises `_Distrusted` if something is at `path` that is no file of this user's alone."""
+    with suppress(FileNotFoundError), _own_file(path):
+        pass
+
+
+@cache
+def _warn(reason: str) -> None:
+    """Says once why a folder or file is not used."""
+    warnings.warn(
+        f"{reason}; it is not used as a cache of compiled programs (XONNC_CACHE names another folder)",
+        stacklevel=2,
+    )
 
 
 @dataclass
@@ -83,8 +146,9 @@ class Constants:
             self._names[key] = held, sha256(content).hexdigest()
         name = self._names[key][1]
         path = self._path(name)
+        _require_own(path)
         if not path.is_file() or path.stat().st_size != held.nbytes:
-            with atomic_write(path) as file:
+            with atomic_write(path, sync=False, mode=0o600) as file:
                 file.write(held.reshape(-1).view(np.uint8).data)
         self.used.add(path)
         return name
@@ -93,10 +157,11 @@ class Constants:
         """The bytes of a file, which stay there; raises `XonncError` if it is damaged."""
         path = self._path(name)
         try:
-            held = np.memmap(path, np.uint8, mode="r")
+            with _own_file(path) as file:
+                held = np.memmap(file, np.uint8, mode="r")
+                state = name, os.fstat(file.fileno()).st_mtime_ns
         except (OSError, ValueError) as error:
             raise XonncError(f"{path}: cannot be read: {error}") from error
-        state = name, path.stat().st_mtime_ns
         if len(held) != size or (state not in self._whole and sha256(held.data).hexdigest() != name):
             path.unlink(missing_ok=True)
             raise XonncError(f"{path}: the constants are damaged")
@@ -124,27 +189,38 @@ class Cache:
     def get(self, key: str) -> Stored | None:
         """The program of a key; one that is damaged is removed."""
         path = self.folder / f"{key}{SUFFIX}"
-        if not path.is_file():
-            return None
         try:
-            found = read_stored(path, self.constants)
-            # The time tells which were used least recently.
-            os.utime(path)
-        except XonncError:
-            path.unlink(missing_ok=True)
+            with _own(self.folder, stat.S_IFDIR), _own_file(path) as file:
+                found = self._read(path, file)
+        except _Distrusted as reason:
+            _warn(str(reason))
             return None
         except OSError:
             return None
         return found
 
+    def _read(self, path: Path, file: BinaryIO) -> Stored | None:
+        try:
+            found = read_stored(path, self.constants, file)
+        except XonncError:
+            path.unlink(missing_ok=True)
+            return None
+        # The time tells which were used least recently.
+        os.utime(path)
+        return found
+
     def put(self, key: str, stored: Stored) -> None:
-        """Keeps a program if there is room; a folder that cannot be written to keeps none."""
+        """Keeps a program if there is room; a folder that is another's or cannot be written to keeps none."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            path = self.folder / f"{key}{SUFFIX}"
-            self.constants.used.clear()
-            write_stored(path, stored, self.constants)
-            self._make_room({path, *self.constants.used})
+            with _own(self.folder, stat.S_IFDIR):
+                path = self.folder / f"{key}{SUFFIX}"
+                self.constants.used.clear()
+                _require_own(path)
+                write_stored(path, stored, self.constants)
+                self._make_room({path, *self.constants.used})
+        except _Distrusted as reason:
+            _warn(str(reason))
         except (OSError, XonncError):
             return
 

@@ -18,6 +18,7 @@ from xonnc.errors import XonncError
 from xonnc.formats.native.description import can_describe
 from xonnc.formats.native.program import Body, HostStep, Place, Port, Program, SessionStep, Value
 from xonnc.formats.native.stored import Stored, read_stored, write_stored
+from xonnc.runtime.native import cache as cache_module
 from xonnc.runtime.native.cache import Cache, cache_folder, most_bytes, open_cache
 
 X = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
@@ -303,3 +304,114 @@ def test_how_much_of_what(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XONNC_CACHE_SIZE", "lots")
     with pytest.raises(XonncError, match="XONNC_CACHE_SIZE=lots: a number of bytes, as 500M or 4G"):
         most_bytes()
+
+
+def distrusted(model: onnx.ModelProto, monkeypatch: pytest.MonkeyPatch, folder: Path, reason: str) -> None:
+    """The model is compiled, twice, with one warning, and the folder stays as it is."""
+    before = {path: (path.lstat().st_ino, path.lstat().st_mtime_ns) for path in folder.rglob("*")}
+    compiled: list[str] = []
+    machine_code = native.machine_code
+
+    def count(text: str, level: int) -> bytes:
+        compiled.append(text)
+        return machine_code(text, level)
+
+    monkeypatch.setattr(native, "machine_code", count)
+    with pytest.warns(UserWarning, match=reason) as told:
+        results = [result(model), result(model)]
+    assert len(told) == 1
+    assert all(np.allclose(np.asarray(each), np.tanh(X) * 3) for each in results)
+    assert len(compiled) == 2
+    assert {path: (path.lstat().st_ino, path.lstat().st_mtime_ns) for path in folder.rglob("*")} == before
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root gives files away")
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_what_belongs_to_others_is_not_run(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, is_folder: bool
+) -> None:
+    result(model_of())
+    (file,) = folder.iterdir()
+    os.chown(folder if is_folder else file, 1234, 1234)
+    if is_folder:
+        distrusted(model_of(), monkeypatch, folder, "cache: belongs to another user")
+        return
+    with pytest.warns(UserWarning, match=r"\.xonnc: belongs to another user"):
+        result(model_of())
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o720, 0o702])
+def test_a_folder_that_others_may_write_to_is_left_alone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, mode: int
+) -> None:
+    result(model_of())
+    folder.chmod(mode)
+    distrusted(model_of(), monkeypatch, folder, "cache: others may write to it")
+
+
+@pytest.mark.parametrize("damage", ["mode", "link", "pipe"])
+def test_files_that_others_may_have_written_are_not_run(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
+) -> None:
+    result(model_of())
+    (file,) = folder.iterdir()
+    if damage == "mode":
+        file.chmod(0o622)
+    else:
+        file.rename(tmp_path / "elsewhere")
+        file.symlink_to(tmp_path / "elsewhere") if damage == "link" else os.mkfifo(file)
+
+    def refuse(*_: object) -> Stored:
+        raise AssertionError("read")
+
+    monkeypatch.setattr(cache_module, "read_stored", refuse)
+    with pytest.warns(UserWarning, match="it is not used as a cache"):
+        result(model_of())
+
+
+def test_a_folder_that_cannot_be_read_is_left_alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result(model_of())
+    opened = os.open
+
+    def refuse(path: Path, flags: int, *rest: int, **options: int) -> int:
+        if Path(path).is_relative_to(folder):
+            raise PermissionError(13, "Permission denied")
+        return opened(path, flags, *rest, **options)
+
+    monkeypatch.setattr(cache_module.os, "open", refuse)
+    distrusted(model_of(), monkeypatch, folder, "cache: Permission denied")
+
+
+def test_large_constants_of_others_are_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache_module, "APART", 16)
+    result(model_of())
+    (constants,) = folder.glob("*.constants")
+    constants.chmod(0o666)
+    with pytest.warns(UserWarning, match=r"\.constants: others may write to it"):
+        result(model_of())
+
+
+@pytest.mark.parametrize("mask", [0o000, 0o002, 0o077])
+def test_files_are_private_whatever_the_mask_is(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, mask: int
+) -> None:
+    monkeypatch.setattr(cache_module, "APART", 16)
+    before = os.umask(mask)
+    try:
+        result(model_of())
+    finally:
+        os.umask(before)
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
+    forbid(monkeypatch)
+    result(model_of())
+
+
+def test_a_user_without_a_home_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XONNC_CACHE", raising=False)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(cache_module.Path, "home", fail)
+    assert cache_folder() is None
