@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from ctypes import addressof, c_char
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TypeGuard
 
@@ -25,7 +25,7 @@ from xonnc.formats.native.program import (
     Tensors,
 )
 from xonnc.runtime.native.calls import Runner
-from xonnc.runtime.native.jit import Entry
+from xonnc.runtime.native.jit import Code, Entry
 from xonnc.runtime.native.session_steps import do_step
 
 Array = npt.NDArray[np.generic]
@@ -42,6 +42,14 @@ class Executable:
     """Inputs whose numbers say how much is computed, which code may be made for."""
     code: bytes = b""
     threads: int = 1
+
+
+def reloaded(executable: Executable) -> Executable:
+    """The executable with its code loaded anew: a forked child has none of the threads of its pool."""
+    if executable.threads == 1 or not executable.code:
+        return executable
+    code = Code(executable.code, executable.entries, executable.threads)
+    return replace(executable, entries=code.entries, owner=code)
 
 
 class Instance:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from ctypes import CFUNCTYPE, c_int, c_void_p
 from functools import cache
@@ -182,10 +183,12 @@ class Code:
             stop = CFUNCTYPE(None)(self._engine.get_function_address("pool_stop"))
             started = start()
             # The engine is an argument so that the code outlives its threads.
-            finalize(self, _end, stop, self._engine)
+            finalize(self, _end, stop, self._engine, os.getpid())
             if started != threads:
                 raise XonncError(f"threads: the system gives {started}, {threads} were asked for; use fewer")
 
 
-def _end(stop: Callable[[], None], engine: _Engine) -> None:
-    stop()
+def _end(stop: Callable[[], None], engine: _Engine, process: int) -> None:
+    # A forked child has none of the threads, so that waiting for them would never end.
+    if os.getpid() == process:
+        stop()

@@ -6,10 +6,12 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from os import register_at_fork
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
 from typing import TypeGuard
+from weakref import WeakSet
 
 import numpy as np
 
@@ -23,7 +25,7 @@ from xonnc.formats.native.program import (
     SessionStep,
 )
 from xonnc.formats.native.saved import Saved, write_saved
-from xonnc.runtime.native.instance import Array, Executable, Instance
+from xonnc.runtime.native.instance import Array, Executable, Instance, reloaded
 from xonnc.runtime.native.jit import host_identity
 from xonnc.runtime.native.open_instance import OpenInstance
 
@@ -117,7 +119,8 @@ class Session:
 
     A model with dynamic sizes is compiled once for all of them where every operator has code for that, else
     for each set of sizes that it is fed, once; one that is fed axes, pads and the like for those. Sessions
-    may be used from several threads; runs of one session wait for each other.
+    may be used from several threads; runs of one session wait for each other. A forked child may run the
+    sessions of its parent, whatever other threads did when it forked.
     """
 
     def __init__(self, compile_for: Compile) -> None:
@@ -129,6 +132,20 @@ class Session:
         """Inputs with dynamic sizes."""
         self._instances: OrderedDict[_Key, Instance] = OrderedDict()
         self._steered = 0
+        self._last = self._template
+        self._is_forked = False
+        _SESSIONS.add(self)
+
+    def after_fork(self) -> None:
+        """Forgets, in a child, the runs of threads that are not in it: their lock and their pools."""
+        self._lock = Lock()
+        self._is_forked = True
+
+    def _reload(self) -> None:
+        """Makes what threads that are gone may have been using anew."""
+        self._is_forked = False
+        self._template = _instance_of(reloaded(self._template.executable))
+        self._instances = OrderedDict()
         self._last = self._template
 
     @property
@@ -165,6 +182,8 @@ class Session:
                     raise XonncError(f"no output '{name}'{near(name, known)}; there are {', '.join(known)}")
         checked = check_feeds(self.inputs, feeds)
         with self._lock, _IN_MEMORY:
+            if self._is_forked:
+                self._reload()
             results = self._instance(checked).run(checked)
         if names is None:
             return results
@@ -248,6 +267,17 @@ class Session:
     def host_calls(self) -> list[str]:
         """The operators that the last run gave to the reference evaluator."""
         return [line.what for line in self.report() if line.where == "host"]
+
+
+_SESSIONS: WeakSet[Session] = WeakSet()
+
+
+def _after_fork() -> None:
+    for session in _SESSIONS:
+        session.after_fork()
+
+
+register_at_fork(after_in_child=_after_fork)
 
 
 class _InMemory:
