@@ -101,6 +101,7 @@ from xonnc.lowering.onnx_to_krnl.roundings import write_out_roundings
 from xonnc.lowering.onnx_to_krnl.sizes import are_known
 from xonnc.lowering.onnx_to_krnl.widening import widen
 from xonnc.lowering.session_ops import CONTROL, is_session_op
+from xonnc.rewriting.editing import erase
 from xonnc.targets.cpu import CpuTarget, load_cpu
 
 THEMES = (
@@ -238,8 +239,7 @@ def _drop_sizes(block: Block) -> None:
                 op.operands[place] = none.results[0]
         is_read = any(result.uses.get_length() for result in op.results)
         if isinstance(op, OnnxOp) and op.results and not is_read and not op.regions:
-            op.detach()
-            op.erase()
+            erase(op)
 
 
 def _in_rows(value: SSAValue, to: Lowering) -> SSAValue:
@@ -283,8 +283,7 @@ def _lower(block: Block, to: Lowering) -> Reasons:
     _drop(lowered, to)
     for op in reversed(list(block.ops)):
         if isinstance(op, ConstantOp) and not any(result.uses.get_length() for result in op.results):
-            op.detach()
-            op.erase()
+            erase(op)
     return reasons
 
 

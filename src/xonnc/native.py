@@ -14,18 +14,20 @@ from hashlib import sha256
 from importlib.metadata import version
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
+from weakref import finalize
 
 import onnx
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
 
 from xonnc.contexts import Watcher, new_context, nobody
-from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
 from xonnc.dialects.onnx.elements.cycles import without_cycle_collection
 from xonnc.errors import XonncError, near
 from xonnc.formats.native.description import can_describe
-from xonnc.formats.native.program import NativeStep, Program
+from xonnc.formats.native.program import HostStep, NativeStep, Program
 from xonnc.formats.native.saved import read_saved
 from xonnc.formats.native.stored import Stored
 from xonnc.formats.onnx.wire import Marks, without_payloads
@@ -146,7 +148,9 @@ class _Compiler:
     @cached_property
     def _simplified(self) -> ModuleOp:
         """The model as it is."""
-        return simplify(self._model, inline_functions=True, fold_overridable=True).module
+        module = simplify(self._model, inline_functions=True, fold_overridable=True).module
+        finalize(self, _let_go, module).atexit = False
+        return module
 
 
 def _key(digest: str, shapes: Shapes, values: Values, options: str) -> str:
@@ -215,11 +219,24 @@ def _compiled(module: ModuleOp, making: Making, packings: Packings) -> Stored:
     program, steps, kernels = lowered(module, making, context, packings=packings)
     if making.profile:
         steps = one_by_one(program, steps)
-    if not steps:
-        return Stored(program, b"", steering)
-    with without_cycle_collection():
-        text = llvm_text(llvm_module(kernels, steps, processor.vector_bytes, threads), steps, threads)
-    return Stored(program, machine_code(text, making.level), steering)
+    text = ""
+    if steps:
+        with without_cycle_collection():
+            text = llvm_text(llvm_module(kernels, steps, processor.vector_bytes, threads), steps, threads)
+    if not any(isinstance(step, HostStep) for step in program.every_step()):
+        _let_go(module, *kernels)
+    return Stored(program, machine_code(text, making.level) if steps else b"", steering)
+
+
+def _let_go(*ops: Operation) -> None:
+    """
+    Drop the attributes of modules that have been compiled.
+
+    Modules die in cycles, which Python finds later; their constants must not wait for that.
+    """
+    roots = {root for op in ops if isinstance(root := op.get_toplevel_object(), Operation)}
+    for root in roots:
+        drop_attributes(root)
 
 
 def load_native(folder: str | Path) -> Session:
@@ -265,10 +282,13 @@ def lowered(
         opened = module.clone() if has_open_sizes(module) else None
         if opened is not None and not _lower(opened, making, pool, packings, is_open=True):
             module, reasons = opened, {}
+            opened = None
         elif (found := _lowered_in_two(module, making, pool, packings)) is not None:
             module, reasons = found
         else:
             reasons = _lower(module, making, pool, packings)
+        if opened is not None:
+            _let_go(opened)
     watch("krnl", module)
     program, steps = read_program(module, reasons)
     kernels = [op for op in module.ops if isinstance(op, FuncOp) and op.sym_name.data != LATER]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, Protocol
@@ -14,6 +15,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from xonnc import backend
+from xonnc.dialects.krnl.memory import GlobalOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.errors import XonncError
 from xonnc.native import compile_native
 from xonnc.runtime.native.session import Session
@@ -411,3 +414,35 @@ def test_each_kernel_is_timed() -> None:
     assert {line.node for line in lines} >= {"first", "second", "third"}
     assert all(line.microseconds > 0 and line.where == "native" for line in lines)
     assert len(compile_native(model).profile()) == 1
+
+
+def constants_with_content() -> int:
+    """Ops of all modules that Python still knows, dead ones in cycles too, that hold a constant."""
+    kinds = (ConstantOp, GlobalOp)
+    return sum(isinstance(each, kinds) and bool(each.properties) for each in gc.get_objects())
+
+
+@pytest.mark.parametrize("shape", [[8, 16], ["n", 16]])
+def test_dead_modules_hold_no_constants(shape: Sequence[int | str]) -> None:
+    weight = numpy_helper.from_array(floats(16, 16), "w")
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["x", "w"], ["p"]), helper.make_node("Erf", ["p"], ["y"])],
+        "model",
+        [value("x", TensorProto.FLOAT, shape)],
+        [value("y", TensorProto.FLOAT, shape)],
+        [weight],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    gc.collect()
+    before = constants_with_content()
+    gc.disable()
+    try:
+        session = compile_native(model, cache=False)
+        first(session, floats(8, 16))
+        # The session keeps the simplified model, for other sizes.
+        assert constants_with_content() == before + 1
+        del session
+        assert constants_with_content() == before
+    finally:
+        gc.enable()

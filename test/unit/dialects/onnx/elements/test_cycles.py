@@ -1,0 +1,61 @@
+"""Garbage in cycles does not pile up where Python does not look for it."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from weakref import ref
+
+import pytest
+
+from xonnc.dialects.onnx.elements import cycles
+from xonnc.dialects.onnx.elements.cycles import without_cycle_collection
+
+
+class Node:
+    """Holds itself."""
+
+    def __init__(self) -> None:
+        self.own = self
+
+
+@pytest.fixture(autouse=True)
+def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(cycles, "_LIVING", [])
+    gc.collect()
+    yield
+    assert gc.isenabled()
+    assert not gc.get_freeze_count()
+
+
+def test_the_collector_pauses():
+    with without_cycle_collection():
+        assert not gc.isenabled()
+        with without_cycle_collection():
+            pass
+        assert not gc.isenabled()
+
+
+def test_garbage_is_found_once_it_is_as_much_as_what_lives(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(cycles, "SPARE_OBJECTS", 100)
+    with without_cycle_collection():
+        early = ref(Node())
+    assert early() is not None, "not for a few objects"
+    living = len(gc.get_objects())
+    with without_cycle_collection():
+        for _ in range(living // 2 + 1000):
+            Node()
+            Node()
+    assert early() is None
+
+
+def test_a_program_that_collects_nothing_is_heeded(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(cycles, "SPARE_OBJECTS", -(10**9))
+    gc.disable()
+    try:
+        with without_cycle_collection():
+            kept = ref(Node())
+        assert not gc.isenabled()
+        assert kept() is not None
+    finally:
+        gc.enable()
