@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help demo test check format lit unit bench generate clean
+.PHONY: help demo test check format lit unit bench conformance generate clean
 
 help: ## lists the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -35,6 +35,9 @@ lit: $(READY) ## IR tests
 
 bench: $(READY) ## the benchmarks of bench/
 	$(BIN)/python bench/run.py
+
+conformance: $(READY) ## makes models of the field, measures them and writes docs/conformance.md
+	$(BIN)/python -m bench.conformance
 
 generate: $(READY) ## rewrites what is written from schemas and code: ops, their tests, reference pages
 	$(BIN)/python -m xonnc.tools.onnx_dialect

@@ -40,13 +40,13 @@ class Session(Protocol):
 
 
 class Reference:
-    """A model opened in onnxruntime with its graph optimisations off."""
+    """A model opened in onnxruntime, with its graph optimisations off unless `is_optimized`."""
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, is_optimized: bool = False):
         self.path = path
         if not path.is_file():
             raise XonncError(f"{path}: no such file")
-        self.session, self.errors = open_session(str(path), str(path))
+        self.session, self.errors = open_session(str(path), str(path), is_optimized=is_optimized)
 
     def inputs(self) -> list[Port]:
         """The inputs that must be fed, in the model's order."""
@@ -70,10 +70,10 @@ class Reference:
 
 
 def open_session(
-    model: str | bytes, name: str, threads: int = 0
+    model: str | bytes, name: str, threads: int = 0, is_optimized: bool = False
 ) -> tuple[Session, tuple[type[Exception], ...]]:
     """
-    A session with graph optimisations off, and what it raises for inputs that it does not take.
+    A session, and what it raises for inputs that it does not take; its graph is as it is, or `is_optimized`.
 
     `model` is a file's name or the model itself, `name` what errors call it; with `threads` 0, onnxruntime
     takes as many as it likes. Raises `XonncError` if onnxruntime is missing or does not open the model.
@@ -84,7 +84,8 @@ def open_session(
     except ImportError:
         raise XonncError("comparing needs onnxruntime: pip install 'xonnc[check]'") from None
     options = ort.SessionOptions()
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    if not is_optimized:
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
     options.intra_op_num_threads = threads
     own = (getattr(ort.capi.onnxruntime_pybind11_state, name) for name in _ERRORS)

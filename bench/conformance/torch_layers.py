@@ -39,7 +39,8 @@ def recipes() -> list[Recipe]:
         *_both("grouped_depthwise", _depthwise, batch, True),
         *_both("instance_norm_style", _style, {"input": {2: "height", 3: "width"}}, True),
         *_both("group_norm_silu", _group_norm, batch, True),
-        *_both("grid_sample_warp", _warp, batch),
+        _one("grid_sample_warp", _warp, batch, False, False, opset=20),
+        _one("grid_sample_warp_new", _warp, batch, True, False, opset=20),
         *_both("embedding_recommender", _recommender),
         *_both("mixture_of_experts", _experts, words),
         *_both("nearest_neighbours", _neighbours),
@@ -88,6 +89,8 @@ def _one(
 ) -> Recipe:
     def make(path: Path) -> Feeds:
         torch().manual_seed(0)
+        # Else layers of transformers are one operator, which the exporters do not know.
+        torch().backends.mha.set_fastpath_enabled(False)
         module, arguments = build()
         return exported(module, arguments, path, is_new=is_new, opset=opset, dynamic=axes)
 
@@ -109,13 +112,9 @@ def _module(forward: Callable[..., Any], **parts: Any) -> Any:
                 else:
                     setattr(self, name, part)
 
-    Network.forward = _as_method(forward)
+    # Exporters look at the names of its arguments.
+    Network.forward = forward
     return Network()
-
-
-def _as_method(forward: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with its argument names: exporters look at them."""
-    return forward
 
 
 def _words(top: int, *shape: int) -> Any:
@@ -280,13 +279,18 @@ def _encoder_decoder() -> tuple[Any, tuple[Any, ...]]:
 
 def _depthwise() -> tuple[Any, tuple[Any, ...]]:
     nn = torch().nn
+
+    def shuffled(self: Any, x: Any) -> Any:
+        return x.transpose(1, 2).flatten(1, 2)
+
     return nn.Sequential(
         nn.Conv2d(3, 24, 3, 2, 1),
         nn.Hardswish(),
         nn.Conv2d(24, 24, 5, 1, 2, groups=24),
         nn.SiLU(),
         nn.Conv2d(24, 48, 1, groups=4),
-        nn.ChannelShuffle(4),
+        nn.Unflatten(1, (4, 12)),
+        _module(shuffled),
         nn.Conv2d(48, 48, 3, 2, 2, dilation=2, groups=48),
         nn.ReLU6(),
         nn.AdaptiveAvgPool2d(1),

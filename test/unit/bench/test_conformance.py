@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -10,9 +11,11 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
+from bench.conformance.__main__ import Results, Stage
 from bench.conformance.by_hand import STYLES, float_network
 from bench.conformance.generate import INPUTS, MODEL, generate
 from bench.conformance.measure import differences, onnxruntime
+from bench.conformance.page import page, problems
 from bench.conformance.recipes import Recipe, read_feeds, write_feeds
 from xonnc.contexts import new_context
 from xonnc.equivalence import compare_models
@@ -69,3 +72,91 @@ def test_a_package_that_fails_leaves_its_reason(tmp_path: Path, capsys: pytest.C
     assert (tmp_path / "none" / "failure.txt").read_text().startswith("ModuleNotFoundError: no such package")
     assert not (tmp_path / "none" / MODEL).exists()
     assert "none: ModuleNotFoundError" in capsys.readouterr().err
+
+
+RESULTS: dict[str, dict[str, object]] = {
+    "good": {
+        **{
+            "source": "torch",
+            "nodes": 9,
+            "simplified_nodes": 5,
+            "opset": 17,
+            "round_trip": "",
+            "simplify": "",
+        },
+        **{"native": "", "host": {}, "ratio": 0.8, "nv_small": "", "nv_small_nodes": [4, 5, 1]},
+        **{"nv_small_cosine": 0.9991, "nv_full": "RefusalError: no"},
+    },
+    "bad": {
+        **{"source": "by hand", "nodes": 2, "round_trip": "", "simplify": "output 0: shape [1] for [2]"},
+        **{"native": "", "host": {"STFT": 2}, "reasons": ["STFT: a | b"], "ratio": 1.25},
+    },
+}
+
+
+def test_the_page_has_a_line_a_model_and_says_what_is_wrong():
+    text = page(RESULTS)
+    assert "| good | torch | 17 | 9 → 5 | yes | yes | yes | 0.80 | 4/5 (1), 0.9991 | **no** |" in text
+    assert "| bad | by hand |  | 2 | yes | **no** | yes, host: STFT 2 | 1.25 |  |  |" in text
+    assert "* simplified with the same answers: 1 of 2" in text
+    assert "* at most 1.1 of onnxruntime's time: 1 of 2 measured" in text
+    assert list(problems(RESULTS)) == [
+        "bad: simplify: output 0: shape [1] for [2]",
+        "bad: host calls STFT: STFT: a / b",
+        "bad: 1.25 of onnxruntime's time",
+        "good: nv_full: RefusalError: no",
+    ]
+
+
+def test_a_process_that_dies_is_told_and_replaced(tmp_path: Path):
+    class Dying(Stage):
+        """Ends without an answer for a folder that is none, as a crash would."""
+
+        def _started(self) -> subprocess.Popen[str]:
+            script = (
+                "import os, sys\nfor line in sys.stdin:\n  os.kill(os.getpid(), 11) if 'dies' in line else "
+            )
+            return subprocess.Popen(
+                [sys.executable, "-c", script + "print('measured', flush=True)"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+
+    (tmp_path / "native.txt").write_text("")
+    stage = Dying("native", tmp_path)
+    assert [stage.run(tmp_path / name) for name in ("lives", "falls", "lives")] == [
+        {},
+        {"native_failed": "ended by signal 11"},
+        {},
+    ]
+    stage.close()
+
+
+def test_figures_are_kept_by_stage(tmp_path: Path):
+    results = Results(tmp_path / "results.json")
+    recipe = Recipe("m", "torch", lambda path: {})
+    results.add(recipe, "graph", {"nodes": 3})
+    results.add(recipe, "native", {"ratio": 2.0, "host": {}})
+    results.add(recipe, "native", {"ratio": 1.0})
+    assert Results(tmp_path / "results.json").by_model() == {
+        "m": {"nodes": 3, "ratio": 1.0, "source": "torch"}
+    }
+
+
+def test_differences_of_all_kinds_of_outputs():
+    a = np.array([1.0, np.nan, 3.0], np.float32)
+    assert differences([a], [a.copy()]) == ""
+    assert differences([a + 1e-5], [a]) == ""
+    assert differences([a + 0.1], [a]) == "output 0: 3.3e-02 of the largest value"
+    assert differences([a[:2]], [a]) == "output 0: shape [2] for [3]"
+    assert differences([np.nan_to_num(a)], [a]) == "output 0: other elements are infinite or NaN"
+    assert differences([a.astype(np.float64)], [a]) == "output 0: float64 for float32"
+    assert differences([], [a]) == "0 outputs for 1"
+    maps = [{1: 0.25, 2: 0.75}]
+    assert differences([[{2: 0.75, 1: 0.25}]], [maps]) == ""
+    assert differences([[{1: 0.75, 2: 0.25}]], [maps]) != ""
+    assert (
+        differences([np.array(["a"], object)], [np.array(["b"], object)])
+        == "output 0: 1 of 1 elements differ"
+    )

@@ -1,0 +1,154 @@
+"""
+Makes the models of the conformance set, measures what becomes of each, and writes the page.
+
+    python -m bench.conformance [NAME …] [--models DIR] [--families …] [--stages graph native nvdla]
+
+What was made and measured stays in the folder, so that a run that was stopped goes on where it was;
+`--again` measures anew. Needs PyPI, 8 GB of disk and an hour or two.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from signal import SIGKILL
+from threading import Timer
+from typing import Any
+
+from bench.conformance.environment import ROOT, generate, python_of, temporary
+from bench.conformance.generate import FAMILIES, INPUTS
+from bench.conformance.measure import DONE
+from bench.conformance.page import page, problems, summary
+from bench.conformance.recipes import Recipe
+
+Figures = dict[str, Any]
+
+STAGES = ("graph", "native", "nvdla")
+PATIENCE = 300.0
+"""Seconds that a stage has."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Does what the command line says; exit 1 if something is not as it must be."""
+    parser = argparse.ArgumentParser(prog="python -m bench.conformance", description=(__doc__ or "").strip())
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--models", type=Path, default=temporary("models"), help="where models are kept")
+    parser.add_argument("--environment", type=Path, default=temporary("packages"), help="where packages are")
+    parser.add_argument("--families", nargs="+", default=list(FAMILIES), choices=list(FAMILIES))
+    parser.add_argument("--stages", nargs="+", default=list(STAGES), choices=STAGES)
+    parser.add_argument("--again", action="store_true", help="measure what was measured before")
+    parser.add_argument("--as-they-are", action="store_true", help="make no models")
+    parser.add_argument("--page", type=Path, default=ROOT / "docs" / "conformance.md")
+    options = parser.parse_args(arguments)
+    options.models.mkdir(parents=True, exist_ok=True)
+    if not options.as_they_are:
+        generate(python_of(options.environment), options.models, options.families, options.names)
+    results = Results(options.models / "results.json")
+    with tempfile.TemporaryDirectory() as made:
+        stages = {name: Stage(name, Path(made)) for name in options.stages}
+        for recipe in [recipe for family in options.families for recipe in FAMILIES[family]()]:
+            folder = options.models / recipe.name
+            if (folder / INPUTS).exists() and (not options.names or recipe.name in options.names):
+                measure(recipe, folder, stages, results, options.again)
+        for stage in stages.values():
+            stage.close()
+    found = results.by_model()
+    options.page.write_text(page(found))
+    print("\n".join((*problems(found), *summary(found))))
+    return 1 if any(problems(found)) else 0
+
+
+class Results:
+    """What was measured, by model and stage, kept in a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.found: dict[str, dict[str, Figures]] = json.loads(path.read_text()) if path.exists() else {}
+
+    def add(self, recipe: Recipe, stage: str, figures: Figures) -> None:
+        """Replaces what is known of a stage of a model, and writes the file."""
+        self.found.setdefault(recipe.name, {})[stage] = figures | {"source": recipe.source}
+        unfinished = self.path.with_suffix(".part")
+        unfinished.write_text(json.dumps(self.found, indent=1))
+        unfinished.rename(self.path)
+
+    def by_model(self) -> dict[str, Figures]:
+        """The figures of all stages together."""
+        return {
+            name: {key: value for figures in stages.values() for key, value in figures.items()}
+            for name, stages in self.found.items()
+        }
+
+
+def measure(recipe: Recipe, folder: Path, stages: Mapping[str, Stage], results: Results, again: bool) -> None:
+    """Measures the stages of a model that were not measured before."""
+    for name, stage in stages.items():
+        if name == "nvdla" and not recipe.is_convolutional:
+            continue
+        if again or name not in results.found.get(recipe.name, {}):
+            figures = stage.run(folder)
+            results.add(recipe, name, figures)
+            print(f"{recipe.name} {name}: {_told(figures)}", flush=True)
+
+
+class Stage:
+    """A process that measures one stage of model after model; another takes its place when it dies."""
+
+    def __init__(self, name: str, made: Path) -> None:
+        self.name = name
+        self._report = made / f"{name}.json"
+        self._messages = made / f"{name}.txt"
+        self._process: subprocess.Popen[str] | None = None
+
+    def run(self, folder: Path) -> Figures:
+        """What the stage finds of a model; `NAME_failed` says why it ended before its time."""
+        self._report.unlink(missing_ok=True)
+        process = self._process = self._process or self._started()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(f"{folder}\n")
+        process.stdin.flush()
+        late = Timer(PATIENCE, process.kill)
+        late.start()
+        is_done = process.stdout.readline().strip() == DONE
+        late.cancel()
+        figures: Figures = json.loads(self._report.read_text()) if self._report.exists() else {}
+        if is_done:
+            return figures
+        code = process.wait()
+        self._process = None
+        lines = self._messages.read_text(errors="replace").strip().splitlines() or ["no message"]
+        ended = (
+            f"over {PATIENCE:.0f} s"
+            if not late.is_alive() and code == -SIGKILL
+            else f"ended by signal {-code}"
+        )
+        return figures | {f"{self.name}_failed": ended if code < 0 else lines[-1]}
+
+    def _started(self) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "bench.conformance.measure", self.name, str(self._report)]
+        with self._messages.open("w") as messages:
+            return subprocess.Popen(
+                command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=messages, text=True
+            )
+
+    def close(self) -> None:
+        """Ends the process."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+
+def _told(figures: Figures) -> str:
+    shown = {key: value for key, value in figures.items() if value not in ("", {}, [], False)}
+    texts = (f"{value:.2f}" if isinstance(value, float) else str(value) for value in shown.values())
+    return ", ".join(f"{key} {text}" for key, text in zip(shown, texts, strict=True))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,57 @@
+"""The place where the models are made: a virtual environment with the packages that write them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+PACKAGES = (
+    "torch==2.13.0",
+    "transformers==5.23.0",
+    "onnx==1.23.2",
+    "onnxruntime==1.31.1",
+    "onnxscript==0.7.2",
+    "skl2onnx==1.20.0",
+    "onnxmltools==1.16.0",
+    "scikit-learn==1.9.1",
+    "pandas",
+    "lightgbm==4.7.0",
+    "xgboost==3.2.0",
+    "catboost==1.2.10",
+)
+"""What is installed with all that it asks for."""
+
+ALONE = ("torchvision==0.29.2", "timm==1.0.31")
+"""What is installed without: these ask for a torch of GPUs."""
+
+
+def temporary(name: str) -> Path:
+    """A folder of this user in the temporary directory."""
+    return Path(tempfile.gettempdir()) / f"xonnc-conformance-{name}-{os.getuid()}"
+
+
+def python_of(folder: Path) -> Path:
+    """The interpreter of the environment in a folder, which is made now if it is not there."""
+    python, ready = folder / "bin" / "python", folder / "ready"
+    packages = "\n".join((*PACKAGES, *ALONE))
+    if not ready.exists() or ready.read_text() != packages:
+        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+        install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*install, *PACKAGES], check=True)
+        subprocess.run([*install, "--no-deps", *ALONE], check=True)
+        ready.write_text(packages)
+    return python
+
+
+def generate(python: Path, models: Path, families: Sequence[str], names: Sequence[str]) -> None:
+    """Makes the models in a folder that are not there, each family in a process of its own."""
+    for family in families:
+        command = [str(python), "-m", "bench.conformance.generate", str(models), *names]
+        # What a package cannot make is written beside the models.
+        subprocess.run([*command, "--families", family], cwd=ROOT, check=False)

