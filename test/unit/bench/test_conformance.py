@@ -114,7 +114,7 @@ def test_a_process_that_dies_is_told_and_replaced(tmp_path: Path):
 
         def _started(self) -> subprocess.Popen[str]:
             script = (
-                "import os, sys\nfor line in sys.stdin:\n  os.kill(os.getpid(), 11) if 'dies' in line else "
+                "import os, sys\nfor line in sys.stdin:\n  os.kill(os.getpid(), 11) if 'falls' in line else "
             )
             return subprocess.Popen(
                 [sys.executable, "-c", script + "print('measured', flush=True)"],
