@@ -19,7 +19,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from xonnc.dialects.dla.attributes import Activation, OperandMode, Stage, StageFunction
+from xonnc.dialects.dla.attributes import Activation, AluFunction, OperandMode, Stage, StageFunction
 from xonnc.dialects.dla.engines import ConvOp, PdpOp, SdpOp
 from xonnc.dialects.dla.types import FlowType, tensor_of
 from xonnc.dialects.onnx.locations import joined as joined_locations
@@ -65,7 +65,7 @@ def _joined(op: SdpOp, slots: int) -> SdpOp | None:
         before = _only_reader(source)
         if before is None:
             continue
-        packed = pack_stages([*before.stages, *stages], slots)
+        packed = _packed(before, stages, slots)
         if packed is None:
             continue
         joined = SdpOp(before.source, packed, op.result.type, out_cvt=op.out_cvt)
@@ -115,12 +115,29 @@ def _only_reader(value: SSAValue) -> SdpOp | None:
     return owner if owner.out_cvt is None else None
 
 
+def _packed(before: SdpOp, stages: Sequence[Operand], slots: int) -> list[Operand] | None:
+    """The stages of `before` and those after it as one pass, `None` if it takes more than one."""
+    if all(stage == Stage() for stage, _ in stages):
+        return list(before.stages)
+    if _is_for_y_alone(before.stages[-1][0]) or _is_for_y_alone(stages[-1][0]):
+        return None
+    return pack_stages([*before.stages, *stages], slots)
+
+
+def _is_for_y_alone(stage: Stage) -> bool:
+    """Whether a stage of Y means something else, or nothing, in X1 and X2, where packing may put it."""
+    is_reversed = stage.type is StageFunction.BOTH
+    return is_reversed or stage.act is Activation.LUT or bool(stage.mul_offset)
+
+
 def pack_stages(stages: Sequence[Operand], slots: int) -> list[Operand] | None:
     """
     The same computation in at most `slots` stages, `None` if it takes more.
 
     A ReLU joins the stage before it; two numbers, added and then multiplied, share one, unless a PReLU
     multiplies; Y, which multiplies first, takes no stage that does both.
+
+    Y has no ReLU (spec/nvdla.md §4.2): what ends in one needs another form there, or another pass.
     """
     packed: list[Operand] = []
     for stage, operand in stages:
@@ -131,9 +148,29 @@ def pack_stages(stages: Sequence[Operand], slots: int) -> list[Operand] | None:
             packed[-1] = joined
         else:
             packed.append((stage, operand))
-    if len(packed) > slots or (len(packed) == STAGES and packed[-1][0].type is StageFunction.BOTH):
+    if len(packed) < STAGES or len(packed) > slots:
+        return packed if len(packed) <= slots else None
+    last = _for_y(packed[-1])
+    return None if last is None else [*packed[:-1], last]
+
+
+def _for_y(operand: Operand) -> Operand | None:
+    """
+    A stage of X in the form that Y has, `None` if it has none.
+
+    `relu(x)` is `max(x, 0)`, which follows a product by one number because Y multiplies first. No unit is
+    left behind a sum, and operands in memory would have to hold the zeros.
+    """
+    stage, value = operand
+    if stage.type is StageFunction.BOTH:
         return None
-    return packed
+    if stage.act is not Activation.RELU:
+        return operand
+    if stage.type is StageFunction.NONE:
+        return replace(stage, type=StageFunction.ALU, alu=AluFunction.MAX, act=Activation.NONE), value
+    if stage.type is StageFunction.MUL and stage.mode is OperandMode.PER_LAYER:
+        return replace(stage, type=StageFunction.BOTH, alu=AluFunction.MAX, act=Activation.NONE), value
+    return None
 
 
 def _join(first: Operand, second: Stage) -> Operand | None:

@@ -93,11 +93,10 @@ class Stage:
     """
     One of the SDP's stages X1, X2 and Y.
 
-    X1 and X2 compute `act((x ALU a) * m)`, Y computes `act((x * m) ALU a)`. `alu_operand` and `mul_operand`
-    are the
-    numbers of `per_layer`; `shift_value` (left, on the ALU's operand) and `truncate` (right, on the product)
-    are for
-    integers only (spec/nvdla.md §4.2). From factors in memory Y takes `mul_offset` away first.
+    X1 and X2 compute `act((x ALU a) * m)`, Y computes `act((x * m) ALU a)` and has no ReLU. `alu_operand` and
+    `mul_operand` are the numbers of `per_layer`; `shift_value` (left, on the ALU's operand) and `truncate`
+    (right, on the product) are for integers only (spec/nvdla.md §4.2). From factors in memory Y takes
+    `mul_offset` away first.
     """
 
     type: StageFunction = StageFunction.NONE

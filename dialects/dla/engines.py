@@ -33,6 +33,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from xonnc.dialects.dla.attributes import (
+    Activation,
     BankPlanAttr,
     ConverterAttr,
     LutAttr,
@@ -220,6 +221,7 @@ class SdpOp(IRDLOperation):
        `per_point` stage a cube of the source's shape.
     4. A result that is a flow goes to exactly one `dla.pdp`.
     5. A stage with a `mul_offset` is Y, and reads memory.
+    6. Y has no ReLU: the hardware has no such bit there (§4.2).
 
     ```mlir
     %y = "dla.sdp"(%a, %bias) <{operandSegmentSizes = array<i32: 1, 1, 0, 0>,
@@ -287,6 +289,9 @@ class SdpOp(IRDLOperation):
                 raise VerifyException(
                     f"a mul_offset is for operands of y in memory, found {stage.mul_offset} at {name}"
                 )
+            if name == "y" and stage.act is Activation.RELU:
+                # The firmware accepts the field and writes it nowhere.
+                raise VerifyException("y has no relu: the hardware would do nothing; use alu max with 0")
             if operand is None:
                 continue
             shape = shape_of(operand.type)

@@ -45,25 +45,24 @@ def x_stage_singles(x: F32, stage: Stage, alu: F32, mul: F32) -> F32:
 
 
 def y_stage_integers(x: I64, stage: Stage, alu: I64, mul: I64) -> I64:
-    """Y on int32: MUL with its shift (not without MUL), then ALU, then activation or lookup table."""
+    """
+    Y on int32: MUL with its shift (not without MUL), then ALU, then the lookup table. A ReLU does nothing:
+    the engine's configuration register has no bit for it.
+    """
     if stage.multiplies:
         product = saturate(shift_right_rounding(x * mul, stage.truncate), 32)
         x = np.where(x >= 0, x, product) if stage.activation is Activation.PRELU else product
     if stage.alu is not None:
         x = _alu_integers(x, stage.alu, alu, 32)
-    if stage.lut is not None:
-        return look_up_integers(stage.lut, x)
-    return np.maximum(x, 0) if stage.activation is Activation.RELU else x
+    return x if stage.lut is None else look_up_integers(stage.lut, x)
 
 
 def y_stage_singles(x: F32, stage: Stage, alu: F32, mul: F32) -> F32:
-    """Y on fp32: MUL, then ALU, each rounded, then activation or lookup table."""
+    """Y on fp32: MUL, then ALU, each rounded, then the lookup table; a ReLU does nothing here either."""
     x = _multiply_singles(x, stage, mul)
     if stage.alu is not None:
         x = _alu_singles(x, stage.alu, alu)
-    if stage.lut is not None:
-        return look_up_singles(stage.lut, x)
-    return _activate_singles(x, stage)
+    return x if stage.lut is None else look_up_singles(stage.lut, x)
 
 
 def _alu_integers(x: I64, alu: AluType, operand: I64, bits: int) -> I64:

@@ -142,10 +142,12 @@ def operand_precision(sdp: Sdp) -> Iterator[str]:
 
 def stage_units(sdp: Sdp) -> Iterator[str]:
     """
-    Lookup is in Y alone; a PReLU is a multiplication; a stage without units has no operands; comparing for
-    equality gives no result (§2.4, §4.2).
+    Lookup is in Y alone, a ReLU in X1 and X2 alone; a PReLU is a multiplication; a stage without units has no
+    operands; comparing for equality gives no result (§2.4, §4.2).
     """
     for field, stage in sdp.stages():
+        if field == "y_op" and stage.act == Activation.RELU:
+            yield "y_op.act 1 (RELU); Y has none and negative numbers would pass, ALU MAX with 0 does it"
         if field != "y_op" and stage.act == Activation.LUT:
             yield f"{field}.act 2 (LUT); the lookup table is in Y"
         if field != "y_op" and stage.type & SdpOpType.ADD and stage.alu_type == AluType.EQL:

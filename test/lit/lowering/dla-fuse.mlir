@@ -66,3 +66,43 @@ func.func @pool_in_pieces(%x: tensor<1x16x4x4xf16>) -> tensor<1x16x2x2xf16> {
   %y = "dla.pdp"(%a) <{kernel = array<i64: 2, 2>, mode = "max", pads = array<i64: 0, 0, 0, 0>, split_num = 2 : i64, strides = array<i64: 2, 2>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x2x2xf16>
   func.return %y : tensor<1x16x2x2xf16>
 }
+
+// -----
+
+// Y has no ReLU. Behind a sum it is a pass of its own.
+// CHECK-LABEL: @relu_behind_a_sum_in_y
+// CHECK:         %[[A:.*]] = "dla.sdp"(%arg0, %arg1, %arg2) {{.*}}x1_stage = #dla.stage<act = relu>, x2_stage = #dla.stage<type = mul, mode = per_kernel>, y_stage = #dla.stage<type = alu, mode = per_kernel>
+// CHECK-NEXT:    "dla.sdp"(%[[A]]) {{.*}}x1_stage = #dla.stage<act = relu>
+func.func @relu_behind_a_sum_in_y(%x: tensor<1x16x4x4xf16>, %m: tensor<16xf16>, %b: tensor<16xf16>) -> tensor<1x16x4x4xf16> {
+  %r = "dla.sdp"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, x1_stage = #dla.stage<act = relu>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  %n = "dla.sdp"(%r, %m, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>, x1_stage = #dla.stage<type = mul, mode = per_kernel>, x2_stage = #dla.stage<type = alu, mode = per_kernel>}>
+     : (tensor<1x16x4x4xf16>, tensor<16xf16>, tensor<16xf16>) -> tensor<1x16x4x4xf16>
+  %y = "dla.sdp"(%n) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, x1_stage = #dla.stage<act = relu>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  func.return %y : tensor<1x16x4x4xf16>
+}
+
+// -----
+
+// A ReLU alone, or behind a product by one number, is a maximum with 0.
+// CHECK-LABEL: @relu_as_maximum_in_y
+// CHECK:         "dla.sdp"(%arg0, %arg1, %arg2) {{.*}}y_stage = #dla.stage<type = both, alu = max, mul_operand = 3.0>
+// CHECK-NEXT:    return
+func.func @relu_as_maximum_in_y(%x: tensor<1x16x4x4xf16>, %m: tensor<16xf16>, %b: tensor<16xf16>) -> tensor<1x16x4x4xf16> {
+  %n = "dla.sdp"(%x, %m, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>, x1_stage = #dla.stage<type = mul, mode = per_kernel>, x2_stage = #dla.stage<type = alu, mode = per_kernel, act = relu>}>
+     : (tensor<1x16x4x4xf16>, tensor<16xf16>, tensor<16xf16>) -> tensor<1x16x4x4xf16>
+  %t = "dla.sdp"(%n) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, x1_stage = #dla.stage<type = mul, mul_operand = 3.0>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  %y = "dla.sdp"(%t) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, x1_stage = #dla.stage<act = relu>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  func.return %y : tensor<1x16x4x4xf16>
+}
+
+// -----
+
+// Y multiplies before it adds, X after: its stage is not moved there.
+// CHECK-LABEL: @y_is_not_moved
+// CHECK:         %[[A:.*]] = "dla.sdp"(%arg0) {{.*}}y_stage = #dla.stage<type = both, alu_operand = 1.0, mul_operand = 2.0>
+// CHECK-NEXT:    "dla.sdp"(%[[A]])
+func.func @y_is_not_moved(%x: tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16> {
+  %a = "dla.sdp"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, y_stage = #dla.stage<type = both, alu_operand = 1.0, mul_operand = 2.0>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  %y = "dla.sdp"(%a) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, x1_stage = #dla.stage<act = relu>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  func.return %y : tensor<1x16x4x4xf16>
+}

@@ -76,3 +76,11 @@ func.func @offset(%x: tensor<1x16x8x8xi8>) -> tensor<1x16x8x8xi8> {
      : (tensor<1x16x8x8xi8>, tensor<1x16x8x8xi8>) -> tensor<1x16x8x8xi8>
   func.return %y : tensor<1x16x8x8xi8>
 }
+
+// -----
+
+func.func @relu_of_y(%x: tensor<1x8x4x4xf16>) {
+  // expected-error @+1 {{y has no relu: the hardware would do nothing; use alu max with 0}}
+  %y = "dla.sdp"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, y_stage = #dla.stage<act = relu>}> : (tensor<1x8x4x4xf16>) -> tensor<1x8x4x4xf16>
+  func.return
+}
