@@ -17,6 +17,7 @@ from xdsl.dialects.func import ReturnOp as FuncReturnOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
+from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
 from xonnc.dialects.onnx.locations import describe
@@ -202,11 +203,23 @@ def _convert_function(function: FuncOp, to: Lowering, placements: list[Placement
         for op in reversed(ops):
             drop_attributes(op)
             Rewriter.erase_op(op)
+        _erase_unread(function)
         function.update_function_type()
         set_grids(function, to.grids)
         arguments = enumerate(function.body.block.args)
         settle_images(function, {index: to.pixels[one] for index, one in arguments if one in to.pixels})
     return refusals
+
+
+def _erase_unread(function: FuncOp) -> None:
+    """
+    Leaves out layers and views that nothing reads: part of a Split, say. Memory is planned for readers, so
+    that a result without any would be written over something else.
+    """
+    for op in reversed(list(function.body.block.ops)):
+        if is_trivially_dead(op):
+            drop_attributes(op)
+            Rewriter.erase_op(op)
 
 
 def _placement(op: OnnxOp, engine: str, reason: str | None) -> Placement:
