@@ -84,9 +84,16 @@ class DlaTaskWriter:
                     self._extents(op.results[0]),
                     len(layers) - 1 if flows else None,
                     len(op.operands) > int(flows),
+                    self._settings(op),
                 )
             )
         return layers
+
+    def _settings(self, op: Operation) -> tuple[int, ...]:
+        """The split of the convolution buffer, where the core must be idle to change it (§9.2)."""
+        if not isinstance(op, ConvOp) or op.banks is None or self._target.queues_bank_splits:
+            return ()
+        return op.banks.data.data_banks, op.banks.data.weight_banks
 
     def _extents(self, value: SSAValue) -> tuple[Extent, ...]:
         """The bytes of a cube; none for what nobody ever overwrites."""

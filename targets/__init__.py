@@ -49,6 +49,11 @@ class NvdlaTarget:
     Whether the convolution sequencer takes more positions at a time while many remain, as in the configurable
     design; the first design has 16 (§8.3).
     """
+    queues_bank_splits: bool = True
+    """
+    Whether a convolution may be queued behind one with another split of the buffer; the first design may hang
+    (§9.2).
+    """
     clock_mhz: float = 1000.0
     dram_gb_per_s: float = 10.0
     """Reads and writes together."""

@@ -43,6 +43,8 @@ class Layer:
     fused_parent: int | None = None
     reads_memory: bool = True
     """Whether the engine fetches anything for it, constants among them."""
+    settings: tuple[int, ...] = ()
+    """What its engine cannot change while it runs: a layer with other settings waits until it is complete."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,9 @@ def dependency_graph(layers: Sequence[Layer]) -> tuple[Entry, ...]:
     for index, layer in reversed(list(enumerate(layers))):
         consumers, following = entries[index].consumers, followers[index]
         if following is not None:
-            reads = _meets(layer.writes, layers[following].reads)
-            event = Event.OP_COMPLETED if reads else Event.OP_PROGRAMMED
+            waits = layer.settings != layers[following].settings
+            waits = waits or _meets(layer.writes, layers[following].reads)
+            event = Event.OP_COMPLETED if waits else Event.OP_PROGRAMMED
             consumers[layer.engine] = Consumer(following, event)
         for engine, waiting in _waiting(layers, index).items():
             engines = layer.engine, engine

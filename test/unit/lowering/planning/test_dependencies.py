@@ -47,6 +47,12 @@ def test_the_next_layer_of_an_engine_waits_for_a_result_it_reads():
     assert entries[0].consumers == {SDP: Consumer(1, Event.OP_COMPLETED)}
 
 
+def test_a_layer_with_other_settings_waits_for_the_one_before():
+    layers = [Layer(CONV, at(0), (), settings=(place // 2,)) for place in range(4)]
+    events = [entry.consumers[CONV].event for entry in dependency_graph(layers)[:-1]]
+    assert events == [Event.OP_PROGRAMMED, Event.OP_COMPLETED, Event.OP_PROGRAMMED]
+
+
 def test_memory_used_again_waits_for_its_reader():
     # The SDP overwrites what the PDP reads.
     layers = [Layer(SDP, at(0), at(1)), Layer(PDP, at(1), at(2)), Layer(SDP, at(3), at(1))]
