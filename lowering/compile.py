@@ -6,17 +6,19 @@ Each stage is made of passes that `onnx-opt` runs too, under the names given her
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
+from xdsl.passes import ModulePass
 
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.lowering.convert_onnx_to_dla import ConvertOnnxToDla, convert
 from xonnc.lowering.dla_allocate import DlaAllocate
+from xonnc.lowering.dla_bubble_up_slices import DlaBubbleUpSlices
 from xonnc.lowering.dla_fuse import DlaFuse
 from xonnc.lowering.dla_resolve_views import DlaResolveViews
 from xonnc.lowering.dla_schedule import DlaSchedule
@@ -26,8 +28,14 @@ from xonnc.lowering.dla_to_loadable import loadable_of
 from xonnc.lowering.report import CompileReport, report_of
 from xonnc.targets import load_target
 
-STAGES = (
-    ("dla", (ConvertOnnxToDla, DlaSplitKernels, DlaResolveViews, DlaFuse)),
+
+def _bubble_up_slices(target: str = "") -> ModulePass:
+    """The one pass that is the same for every target."""
+    return DlaBubbleUpSlices()
+
+
+STAGES: tuple[tuple[str, tuple[Callable[[str], ModulePass], ...]], ...] = (
+    ("dla", (ConvertOnnxToDla, _bubble_up_slices, DlaSplitKernels, DlaResolveViews, DlaFuse)),
     ("scheduled", (DlaSchedule, DlaSplit)),
     ("allocated", (DlaAllocate,)),
 )
@@ -45,6 +53,12 @@ class CompiledLoadable:
     report: CompileReport
     engines: Mapping[Operation, str]
     """The engine that does each operator of the network, which is erased; `view` for none."""
+
+
+def stages_after_converting(target: str) -> Iterator[tuple[str, list[ModulePass]]]:
+    """The passes of each stage for a target but `convert-onnx-to-dla`, which does not tell what it did."""
+    for name, passes in STAGES:
+        yield name, [one(target) for one in passes if one is not ConvertOnnxToDla]
 
 
 def compile_to_loadable(
@@ -65,11 +79,9 @@ def compile_to_loadable(
     hardware = load_target(target)
     pool = DisposablePool.of(ctx)
     engines = convert(module, hardware, pool)
-    for name, passes in STAGES:
-        for pass_type in passes:
-            # Converting is done already: the pass does not tell which engines there are.
-            if pass_type is not ConvertOnnxToDla:
-                pass_type(target=target).apply(ctx, module)
+    for name, passes in stages_after_converting(target):
+        for one in passes:
+            one.apply(ctx, module)
             pool.collect([module, *kept])
         if watch is not None:
             watch(name, module)

@@ -11,7 +11,7 @@ from xdsl.passes import ModulePass
 
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.registry import op_classes
-from xonnc.formats.nvdla.checks.catalogue import RULES
+from xonnc.formats.nvdla.checks.catalogue import RULES, WARNINGS
 from xonnc.formats.nvdla.constants import Precision
 from xonnc.formats.nvdla.geometry import pdp_line_width
 from xonnc.formats.onnx.function_nodes import has_body
@@ -174,6 +174,14 @@ def _nvdla_checks() -> str:
         "| rule | says |",
         "|---|---|",
         *(f"| `{name}` | {' '.join(text.split())} |" for name, text in sorted(RULES.items())),
+        "",
+        "## Warnings",
+        "",
+        "What runs, but not everywhere or not always; the exit code stays 0.",
+        "",
+        "| rule | says |",
+        "|---|---|",
+        *(f"| `{name}` | {' '.join(text.split())} |" for name, text in sorted(WARNINGS.items())),
     ]
     return "\n".join(lines) + "\n"
 

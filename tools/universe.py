@@ -74,6 +74,12 @@ def _dla_resolve_views() -> type[ModulePass]:
     return DlaResolveViews
 
 
+def _dla_bubble_up_slices() -> type[ModulePass]:
+    from xonnc.lowering.dla_bubble_up_slices import DlaBubbleUpSlices
+
+    return DlaBubbleUpSlices
+
+
 def _dla_schedule() -> type[ModulePass]:
     from xonnc.lowering.dla_schedule import DlaSchedule
 
@@ -283,6 +289,7 @@ XONNC_UNIVERSE = Universe(
         "decompose-onnx": _decompose,
         "decompose-quantized-onnx": _decompose_quantized,
         "dla-allocate": _dla_allocate,
+        "dla-bubble-up-slices": _dla_bubble_up_slices,
         "dla-fuse": _dla_fuse,
         "dla-resolve-views": _dla_resolve_views,
         "dla-schedule": _dla_schedule,

@@ -316,6 +316,8 @@ class PdpOp(IRDLOperation):
     1. `source` and `result` have the same channels.
     2. `H' = (H + top + bottom - kernel) div stride + 1`, `W'` likewise; pads are below the kernel.
     3. The columns go in `split_num` pieces; more than one need a source in memory.
+    4. The last windows reach the last row and the last column. What is left over stays in the hardware's
+       pipeline: it hangs, or the next pooling does (§9.2). A slice of the source leaves it out.
 
     ```mlir
     %y = "dla.pdp"(%x) <{kernel = array<i64: 2, 2>, mode = "max", pads = array<i64: 0, 0, 0, 0>,
@@ -377,6 +379,15 @@ class PdpOp(IRDLOperation):
             window_count(source.width, kernel[1], strides[1], 1, left, right),
         )
         check_shape("the result", cube_of(self.result.type), expected)
+        left_over = (
+            source.height - ((expected[1] - 1) * strides[0] + kernel[0] - top),
+            source.width - ((expected[2] - 1) * strides[1] + kernel[1] - left),
+        )
+        if max(left_over) > 0:
+            rows, columns = (max(count, 0) for count in left_over)
+            raise VerifyException(
+                f"the windows leave {rows} rows and {columns} columns over; take a slice of what they reach"
+            )
         if self.split_num.value.data < 1:
             raise VerifyException(f"split_num is at least 1, found {self.split_num.value.data}")
         if self.split_num.value.data > 1 and isinstance(self.source.type, FlowType):

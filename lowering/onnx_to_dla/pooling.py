@@ -13,6 +13,7 @@ from xdsl.ir import SSAValue
 
 from xonnc.dialects.dla.attributes import PoolMode
 from xonnc.dialects.dla.engines import PdpOp
+from xonnc.dialects.dla.storage import SliceOp
 from xonnc.dialects.dla.types import CubeShape, cube_of
 from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
@@ -95,10 +96,16 @@ def averages(op: AveragePoolOp, source: SSAValue, to: Lowering) -> tuple[SSAValu
 
 
 def pool(source: SSAValue, mode: PoolMode, window: Window, to: Lowering) -> SSAValue:
-    """One layer of the PDP, its columns in as few pieces as its line buffer takes."""
+    """
+    One layer of the PDP, its columns in as few pieces as its line buffer takes.
+
+    Its source is only what the windows reach: the PDP does not get rid of rows that are left over, and hangs
+    (spec/nvdla.md §9.2).
+    """
+    rows, columns = counts(window, cube_of(source.type), to)
+    window = exact(window, cube_of(source.type))
+    source = _reached(source, window, (rows, columns), to)
     cube = cube_of(source.type)
-    rows, columns = counts(window, cube, to)
-    window = exact(window, cube)
     to.check(pool_limits(cube, window))
     splits = pool_splits(to.target, to.precision, cube, window)
     if splits is None:
@@ -115,6 +122,19 @@ def pool(source: SSAValue, mode: PoolMode, window: Window, to: Lowering) -> SSAV
             split_num=splits,
         )
     )
+
+
+def _reached(source: SSAValue, window: Window, counts: tuple[int, int], to: Lowering) -> SSAValue:
+    """The rows and columns of `source` up to those that the last windows reach."""
+    cube = cube_of(source.type)
+    sizes = [
+        min((count - 1) * stride + kernel - pad, size)
+        for count, stride, kernel, pad, size in zip(
+            counts, window.strides, window.kernel, window.pads[:2], cube[1:], strict=True
+        )
+    ]
+    part = CubeShape(cube.channels, sizes[0], sizes[1])
+    return source if part == cube else to(SliceOp(source, (0, 0, 0), to.cube_type(part)))
 
 
 def cascade(

@@ -6,6 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from xonnc.errors import XonncError
+from xonnc.formats.nvdla.checks.left_over import meeting_poolings
+from xonnc.formats.nvdla.checks.order import Order
+from xonnc.formats.nvdla.left_over import left_over
 from xonnc.formats.nvdla.records import (
     BdmaSurface,
     CdpOp,
@@ -40,15 +43,31 @@ class Finished:
     channels: int
 
 
+@dataclass
+class PoolingState:
+    """What poolings leave in the engine until the next one, be it in another task or another inference."""
+
+    spoiled_by: str = ""
+    """The operation whose windows left rows over, if the last one did, and how many."""
+
+    def enter(self, op: PdpOp, surface: PdpSurface, scope: Scope) -> None:
+        """Takes in one more pooling; an error if it would hang."""
+        if self.spoiled_by:
+            raise scope.refuse(f"it hangs behind {self.spoiled_by}; let its source end where its windows do")
+        over = left_over(op, surface)
+        self.spoiled_by = f"{scope.name}, whose windows leave {over} over" if over.spoils_the_next else ""
+
+
 @dataclass(frozen=True)
 class TaskRunner:
-    """A task with its descriptors, bound to memory."""
+    """A task with its descriptors, bound to memory; `poolings` is the state of the pooling engine."""
 
     task: DlaTask
     space: AddressSpace
     target: NvdlaTarget
     exact: bool
     done: Callable[[Finished], None]
+    poolings: PoolingState
 
     def run(self) -> None:
         """Runs the task; the dependency counts in memory end where the firmware would leave them."""
@@ -57,12 +76,28 @@ class TaskRunner:
             replace(graph_node(operation), dependency_count=int(place.read(1)[0]))
             for operation, place in zip(self.task.operations, counts, strict=True)
         ]
+        self._check_poolings()
         scheduler = Scheduler(nodes, self.task.network.op_head, self.task.name)
         luts = [lookup_table(record) for record in self.task.luts]
         core = ConvolutionCore()
         scheduler.run(lambda chain: self._run_chain(chain, core, luts))
         for place, count in zip(counts, scheduler.counts, strict=True):
             place.read(1)[...] = count & 0xFF
+
+    def _check_poolings(self) -> None:
+        """Poolings that start while one before them still has something left over hang (spec §9.2)."""
+        poolings = [
+            left_over(operation.op, operation.surface)
+            for operation in self.task.operations
+            if isinstance(operation.op, PdpOp) and isinstance(operation.surface, PdpSurface)
+        ]
+        if not any(any(over) for over in poolings[:-1]):
+            return
+        for first, second in meeting_poolings(self.task, Order(self.task)):
+            raise XonncError(
+                f"{self.task.name} operation {second} (PDP): it hangs behind operation {first}, whose "
+                "windows leave something over; let its source end where its windows do"
+            )
 
     def _counts(self) -> list[Place]:
         """Where every operation's dependency count lies in memory."""
@@ -90,6 +125,7 @@ class TaskRunner:
                     pixels = sdp.run(op, surface, accumulators, luts, scope)
                     result = pixels
                 case PdpOp() as op, PdpSurface() as surface:
+                    self.poolings.enter(op, surface, scope)
                     result = pdp.run(op, surface, pixels, scope)
                 case CdpOp() as op, CdpSurface() as surface:
                     result = cdp.run(op, surface, luts, scope)

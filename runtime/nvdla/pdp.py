@@ -13,6 +13,7 @@ from xonnc.formats.nvdla.geometry import (
     channels_per_atom,
     pdp_line_width,
 )
+from xonnc.formats.nvdla.left_over import hangs_on_the_fly, left_over
 from xonnc.formats.nvdla.records import DataCube, PdpOp, PdpSurface
 from xonnc.runtime.nvdla.arrays import I64, AnyArray
 from xonnc.runtime.nvdla.fixed_point import sign_extend
@@ -43,6 +44,11 @@ def run(op: PdpOp, surface: PdpSurface, from_sdp: AnyArray | None, scope: Scope)
         pixels = scope.read_pixels(src, layout, element_type(precision), "src_data")
     else:
         pixels = _from_sdp(from_sdp, src, precision, scope)
+    if hangs_on_the_fly(op, surface):
+        over = left_over(op, surface)
+        raise scope.refuse(
+            f"the windows leave {over} over, of {src.height} rows; on the fly the engine hangs"
+        )
     pooling = _pooling(op, surface, pixels, scope)
     result = _pool(mode, op, pixels, pooling, precision).astype(element_type(precision))
     layout = scope.feature_layout(dst, dst.width, dst.height, dst.channel, precision.bytes)

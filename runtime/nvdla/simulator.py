@@ -16,7 +16,7 @@ from xonnc.formats.nvdla.quantization import Grid, quantization_of
 from xonnc.formats.nvdla.tasks import Address, DlaTask, EmuTask, decode_tasks
 from xonnc.runtime.nvdla import emu
 from xonnc.runtime.nvdla.arrays import U8, AnyArray
-from xonnc.runtime.nvdla.dla_task import Finished, TaskRunner
+from xonnc.runtime.nvdla.dla_task import Finished, PoolingState, TaskRunner
 from xonnc.runtime.nvdla.memory import AddressSpace, MemoryObject, Place, allocate
 from xonnc.runtime.nvdla.scope import Scope
 from xonnc.runtime.nvdla.tensors import BoundTensor, bound_tensor
@@ -102,6 +102,7 @@ class Simulator:
         self._pixels = normalizations_of(loadable)
         self._inputs = self._bindings(MemoryFlags.INPUT, "input")
         self._outputs = self._bindings(MemoryFlags.OUTPUT, "output")
+        self._poolings = PoolingState()
         self._finished = 0
         self._total = sum(
             len(self._tasks[i].operations) for submit in loadable.submits for i in submit.task_id
@@ -181,7 +182,9 @@ class Simulator:
     def _run_task(self, task: DlaTask | EmuTask) -> None:
         space = AddressSpace([self._place(address, task.name) for address in task.addresses])
         if isinstance(task, DlaTask):
-            TaskRunner(task, space, self._target, self._exact, lambda f: self._dla_done(task, f)).run()
+            TaskRunner(
+                task, space, self._target, self._exact, lambda f: self._dla_done(task, f), self._poolings
+            ).run()
             return
         for index, operation in enumerate(task.operations):
             scope = Scope(f"{task.name} operation {index} (EMU)", space, self._target, self._exact)

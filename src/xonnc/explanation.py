@@ -25,8 +25,8 @@ from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx import import_model
 from xonnc.formats.onnx.opsets import identity_of
-from xonnc.lowering.compile import STAGES
-from xonnc.lowering.convert_onnx_to_dla import ConvertOnnxToDla, Placement, place
+from xonnc.lowering.compile import stages_after_converting
+from xonnc.lowering.convert_onnx_to_dla import Placement, place
 from xonnc.lowering.dla_to_loadable import tasks
 from xonnc.lowering.images import ImageInput, set_images
 from xonnc.lowering.networks import network
@@ -236,11 +236,10 @@ def _ops(module: ModuleOp) -> Iterable[OnnxOp]:
 
 def _layers(module: ModuleOp, target: str, context: Context) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
     """The hardware layers in the order in which they run: the nodes and the engines of each."""
-    for _, passes in STAGES:
-        for pass_type in passes:
-            if pass_type is not ConvertOnnxToDla:
-                pass_type(target=target).apply(context, module)
-                DisposablePool.of(context).collect([module])
+    for _, passes in stages_after_converting(target):
+        for one in passes:
+            one.apply(context, module)
+            DisposablePool.of(context).collect([module])
     return _chains(module)
 
 

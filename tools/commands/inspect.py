@@ -28,22 +28,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Checks; the exit code is 1 if a rule is broken."""
-    from xonnc.formats.nvdla.checks.check import check_loadable
+    """Checks; the exit code is 1 if a rule is broken, and 0 if there are warnings at most."""
+    from xonnc.formats.nvdla.checks.check import findings
+    from xonnc.formats.nvdla.checks.problem import Severity
     from xonnc.formats.nvdla.reader import read_loadable
 
     loadable = read_loadable(args.loadable)
-    problems = check_loadable(loadable, load_target(args.target))
+    found = findings(loadable, load_target(args.target))
+    errors = [problem for problem in found if problem.severity is Severity.ERROR]
+    warnings = [problem for problem in found if problem.severity is Severity.WARNING]
     if args.json:
-        print(json.dumps([asdict(problem) for problem in problems], indent=2))
-    elif problems and not args.quiet:
-        for problem in problems:
-            print(f"{problem} [{problem.rule}]")
-        print(f"{args.loadable.name}: {plural(len(problems), 'rule')} broken for {args.target}")
+        print(json.dumps([asdict(problem) for problem in found], indent=2))
     elif not args.quiet:
-        _summary(args.loadable, loadable)
-        row("checked", f"no problems for {args.target}")
-    return 1 if problems else 0
+        for problem in (*errors, *warnings):
+            prefix = "" if problem.severity is Severity.ERROR else "warning: "
+            print(f"{prefix}{problem} [{problem.rule}]")
+        if errors:
+            print(f"{args.loadable.name}: {plural(len(errors), 'rule')} broken for {args.target}")
+        else:
+            _summary(args.loadable, loadable)
+            said = plural(len(warnings), "warning") if warnings else "no problems"
+            row("checked", f"{said} for {args.target}")
+    return 1 if errors else 0
 
 
 def _summary(path: Path, loadable: Loadable) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from inspect import cleandoc
 
 from xonnc.formats.nvdla.checks import (
+    bank_splits,
     container,
     conv,
     cubes,
@@ -14,6 +15,7 @@ from xonnc.formats.nvdla.checks import (
     fields,
     flow,
     graph,
+    left_over,
     memory_engines,
     pdp,
     races,
@@ -54,6 +56,10 @@ RULES: dict[str, str] = (
     }
     | {"descriptors-decode": "Descriptors are where the network descriptor says."}
     | races.RULES
+    | left_over.RULES
     | flow.RULES
 )
 """What each rule asks, by the name that problems carry."""
+
+WARNINGS: dict[str, str] = left_over.WARNINGS | bank_splits.WARNINGS
+"""What may go wrong at times, on some hardware or in a second run; likewise."""

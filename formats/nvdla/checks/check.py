@@ -7,6 +7,7 @@ from pathlib import Path
 
 from xonnc.errors import RefusalError, XonncError
 from xonnc.formats.nvdla.accesses import Access, accesses, emu_accesses
+from xonnc.formats.nvdla.checks.bank_splits import bank_split_problems
 from xonnc.formats.nvdla.checks.container import container_problems
 from xonnc.formats.nvdla.checks.conv import conv_problems
 from xonnc.formats.nvdla.checks.cubes import CUBE_RULES
@@ -15,10 +16,11 @@ from xonnc.formats.nvdla.checks.emu import emu_problems
 from xonnc.formats.nvdla.checks.fields import lut_fields
 from xonnc.formats.nvdla.checks.flow import Flow
 from xonnc.formats.nvdla.checks.graph import graph_problems
+from xonnc.formats.nvdla.checks.left_over import left_over_problems
 from xonnc.formats.nvdla.checks.memory_engines import bdma_problems, cdp_problems, rubik_problems
 from xonnc.formats.nvdla.checks.order import Moment, Order
 from xonnc.formats.nvdla.checks.pdp import pdp_problems
-from xonnc.formats.nvdla.checks.problem import Problem, Site, apply
+from xonnc.formats.nvdla.checks.problem import Problem, Severity, Site, apply
 from xonnc.formats.nvdla.checks.races import race_problems
 from xonnc.formats.nvdla.checks.sdp import sdp_problems
 from xonnc.formats.nvdla.loadable import Loadable
@@ -57,6 +59,12 @@ def check_loadable(loadable: Loadable, target: NvdlaTarget) -> list[Problem]:
     Empty for a loadable that the target runs as it says. Later groups of rules speak of what earlier ones
     found sound, so they are asked only then: mending what is reported may show more.
     """
+    found = findings(loadable, target)
+    return [problem for problem in found if problem.severity is Severity.ERROR]
+
+
+def findings(loadable: Loadable, target: NvdlaTarget) -> list[Problem]:
+    """Errors as `check_loadable` gives them, and warnings of what may go wrong at times."""
     problems = list(container_problems(loadable, target))
     if problems:
         return problems
@@ -124,6 +132,7 @@ def _memory_problems(
     """Races within tasks, then what flows through memory from the first task submitted to the last."""
     flow = Flow(loadable, target)
     races: list[Problem] = []
+    ordered: list[tuple[DlaTask, Order]] = []
     for index in (index for submit in loadable.submits for index in submit.task_id):
         task = tasks[index]
         if isinstance(task, EmuTask):
@@ -131,13 +140,21 @@ def _memory_problems(
                 place = f"{task.name} operation {number}"
                 _follow(flow, place, emu_accesses(operation), task, (Moment.READ, Moment.WRITTEN))
         else:
-            races += _dla_memory_problems(flow, task, target)
-    return races or [*flow.problems, *flow.ends()]
+            ordered.append((task, Order(task)))
+            races += _dla_memory_problems(flow, *ordered[-1], target)
+    found = races or [*flow.problems, *flow.ends()]
+    return [*found, *_queue_problems(ordered, target)]
 
 
-def _dla_memory_problems(flow: Flow, task: DlaTask, target: NvdlaTarget) -> list[Problem]:
+def _queue_problems(ordered: list[tuple[DlaTask, Order]], target: NvdlaTarget) -> Iterator[Problem]:
+    """What operations that run one after another on an engine do to each other."""
+    yield from left_over_problems(ordered)
+    for task, order in ordered:
+        yield from bank_split_problems(task, order, target)
+
+
+def _dla_memory_problems(flow: Flow, task: DlaTask, order: Order, target: NvdlaTarget) -> list[Problem]:
     touched = {operation.index: accesses(operation, target) for operation in task.operations}
-    order = Order(task)
     races = list(race_problems(task, touched, order))
     for index, moment in order.moments():
         place = f"{task.name} operation {index} ({task.operations[index].engine.name})"

@@ -11,6 +11,7 @@ from xonnc.formats.nvdla.checks.fields import illegal_values, missing_precision
 from xonnc.formats.nvdla.checks.problem import Problem, Site, apply, outside
 from xonnc.formats.nvdla.constants import MemoryType, Precision
 from xonnc.formats.nvdla.graph import parent_of
+from xonnc.formats.nvdla.left_over import hangs_on_the_fly, left_over
 from xonnc.formats.nvdla.records import PdpOp, PdpSurface, SdpOp, SdpSurface
 
 _PAD_VALUE = 1 << 18
@@ -171,10 +172,21 @@ def takes_what_the_sdp_gives(pdp: Pdp) -> Iterator[str]:
         yield f"the SDP gives a batch of {parent.op.batch_num}; on the fly there is one image"
 
 
+def no_rows_over_on_the_fly(pdp: Pdp) -> Iterator[str]:
+    """
+    On the fly the last windows end with the last row: rows left over behind them make the engine hang or
+    write wrong bytes (§9.2).
+    """
+    if hangs_on_the_fly(pdp.op, pdp.surface):
+        over, height = left_over(pdp.op, pdp.surface).rows, pdp.surface.src_data.height
+        yield f"src_data.height {height}; the windows end at {height - over} and what is over makes it hang"
+
+
 PDP_RULES = (
     pooled_size,
     pads_are_below_the_window,
     pooled_row_fits,
     split_covers_the_row,
     takes_what_the_sdp_gives,
+    no_rows_over_on_the_fly,
 )

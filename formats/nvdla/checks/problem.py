@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import ParamSpec
 
 from xonnc.formats.nvdla.loadable import Loadable
@@ -13,6 +14,13 @@ from xonnc.targets import NvdlaTarget
 P = ParamSpec("P")
 
 
+class Severity(StrEnum):
+    """Errors are what the target cannot run, or runs wrong; warnings what may go wrong at times."""
+
+    ERROR = "error"
+    WARNING = "warning"
+
+
 @dataclass(frozen=True)
 class Problem:
     """One rule broken at one place; `rule` is its stable name."""
@@ -20,6 +28,7 @@ class Problem:
     place: str
     rule: str
     reason: str
+    severity: Severity = Severity.ERROR
 
     def __str__(self) -> str:
         return f"{self.place}: {self.reason}"

@@ -387,3 +387,58 @@ def test_batch_normalization_that_no_convolution_takes_in(build: Build, deviatio
     weights = {"s": (3,), "b": (3,), "m": (3,), "v": np.array([0.5, 2.0, 1.0], np.float32)}
     model = build("y = BatchNormalization(x, s, b, m, v)", weights=weights)
     assert deviation(model) < TOLERANCE
+
+
+def test_a_relu_behind_a_sum_in_the_third_stage(build: Build, deviation: Deviation):
+    """Y has no ReLU: Relu, BatchNormalization and Relu behind a convolution take two passes."""
+    weights = {"w": (8, 3, 3, 3), "s": (8,), "b": (8,), "m": (8,), "v": np.full(8, 0.5, np.float32)}
+    nodes = "c = Conv(x, w) \n r = Relu(c) \n n = BatchNormalization(r, s, b, m, v) \n y = Relu(n)"
+    assert deviation(build(nodes, weights=weights)) < TOLERANCE
+
+
+SPLITS: dict[str, tuple[str, tuple[int, ...]]] = {
+    "half of an atom": ("a, b = Split<axis=1>(x) \n y = Relu(a)", (1, 16, 8, 8)),
+    "the middle": ("a, b, c = Split<axis=1>(x) \n y = Add(a, c)", (1, 9, 8, 8)),
+    "rows": ("a, b = Split<axis=2>(x) \n y = Relu(b)", (1, 3, 8, 8)),
+    "behind a convolution": ("v = Conv(x, w) \n a, b = Split<axis=1>(v) \n y = Relu(b)", (1, 3, 8, 8)),
+}
+
+
+@pytest.mark.parametrize("name", SPLITS)
+def test_a_split_with_a_part_that_nobody_reads(name: str, build: Build, deviation: Deviation):
+    nodes, shape = SPLITS[name]
+    assert deviation(build(nodes, x=shape, weights={"w": (10, 3, 3, 3)})) < TOLERANCE
+
+
+LEFT_OVER: dict[str, tuple[str, tuple[int, ...]]] = {
+    "rows": ("y = MaxPool<kernel_shape=[2,2],strides=[2,2]>(x)", (1, 16, 13, 12)),
+    "both": ("y = AveragePool<kernel_shape=[3,3],strides=[2,2]>(x)", (1, 5, 14, 8)),
+    "gaps between windows": ("y = MaxPool<kernel_shape=[1,1],strides=[2,3]>(x)", (1, 5, 4, 6)),
+    "one position of four": ("y = MaxPool<kernel_shape=[1,1],strides=[2,2]>(x)", (1, 5, 2, 2)),
+    "on the fly": (
+        "c = Conv<pads=[1,1,1,1]>(x, w) \n y = MaxPool<kernel_shape=[2,2],strides=[2,2]>(c)",
+        (1, 3, 13, 12),
+    ),
+    "on the fly, of a sum": (
+        "a = Conv(x, w) \n b = Conv(x, v) \n s = Add(a, b) \n r = Relu(s) \n"
+        "y = AveragePool<kernel_shape=[3,2],strides=[3,2],pads=[1,1,0,0]>(r)",
+        (1, 3, 15, 14),
+    ),
+    "on the fly, strides and dilations": (
+        "c = Conv<strides=[2,3],dilations=[2,1],pads=[3,1,2,0]>(x, w) \n"
+        "y = MaxPool<kernel_shape=[3,3],strides=[2,2]>(c)",
+        (1, 3, 23, 41),
+    ),
+    "three poolings": (
+        "a = MaxPool<kernel_shape=[2,2],strides=[2,2]>(x) \n b = MaxPool<kernel_shape=[3,3],strides=[2,2]>(x)"
+        "\n c = MaxPool<kernel_shape=[2,2],strides=[2,2]>(a) \n d = Conv<pads=[2,1,0,0]>(b, w) \n"
+        "e = MaxPool<kernel_shape=[2,1],strides=[2,2]>(d) \n f = Relu(e) \n y = Concat<axis=1>(c, f)",
+        (1, 3, 15, 15),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LEFT_OVER)
+def test_windows_that_leave_something_over(name: str, build: Build, deviation: Deviation):
+    nodes, shape = LEFT_OVER[name]
+    assert deviation(build(nodes, x=shape, weights={"w": (8, 3, 3, 3), "v": (8, 3, 3, 3)})) < TOLERANCE

@@ -161,6 +161,7 @@ def test_wrong_inputs(
 
 DLA = [
     "convert-onnx-to-dla",
+    "dla-bubble-up-slices",
     "dla-split-kernels",
     "dla-resolve-views",
     "dla-fuse",

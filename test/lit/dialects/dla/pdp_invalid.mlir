@@ -43,3 +43,21 @@ func.func @no_piece(%x: tensor<1x16x8x8xf16>) {
      : (tensor<1x16x8x8xf16>) -> tensor<1x16x4x4xf16>
   func.return
 }
+
+// -----
+
+func.func @rows_over(%x: tensor<1x16x13x12xf16>) {
+  // expected-error @+1 {{the windows leave 1 rows and 0 columns over; take a slice of what they reach}}
+  %y = "dla.pdp"(%x) <{kernel = array<i64: 2, 2>, mode = "max", pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>}>
+     : (tensor<1x16x13x12xf16>) -> tensor<1x16x6x6xf16>
+  func.return
+}
+
+// -----
+
+func.func @columns_over(%x: tensor<1x16x6x8xf16>) {
+  // expected-error @+1 {{the windows leave 0 rows and 2 columns over; take a slice of what they reach}}
+  %y = "dla.pdp"(%x) <{kernel = array<i64: 2, 2>, mode = "max", pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 4>}>
+     : (tensor<1x16x6x8xf16>) -> tensor<1x16x3x2xf16>
+  func.return
+}

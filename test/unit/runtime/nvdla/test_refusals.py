@@ -372,6 +372,8 @@ def test_pdp_on_the_fly():
         pdp.run(PDP, surface, pixels[:, :2], scope())
     with pytest.raises(XonncError, match="op: precision FP16 but the SDP delivers int16"):
         pdp.run(PDP, surface, pixels.view(np.int16), scope())
+    with pytest.raises(XonncError, match="op: the windows leave 1 row over, of 3 rows; on the fly the"):
+        pdp.run(replace(PDP, stride_y=2), replace(surface, dst_data=replace(OUT, height=1)), pixels, scope())
     with pytest.raises(XonncError, match="op: split_num 2: pooling on the fly cannot be split"):
         pdp.run(replace(PDP, split_num=2), surface, pixels, scope())
 

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from xonnc.formats.nvdla.checks.check import check_loadable
+from xonnc.formats.nvdla.checks.check import check_loadable, findings
 from xonnc.formats.nvdla.checks.problem import Problem
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.records import OP_BYTES, CommonOpDesc, EmuOp, LutParam, Record, surface_bytes
@@ -105,6 +105,22 @@ def _stored(loadable: Loadable, address: int, offset: int, record: Record) -> Lo
         replace(blob, data=stored(bytes(blob.data))) if blob.name == name else blob for blob in loadable.blobs
     )
     return replace(loadable, blobs=blobs)
+
+
+@pytest.fixture(scope="session")
+def edited_vector(vector: Callable[[str], Loadable]) -> Callable[[str, Edits], Loadable]:
+    """A vector with fields changed."""
+    return lambda name, edits: edited(vector(name), edits)
+
+
+@pytest.fixture(scope="session")
+def find_edited(vector: Callable[[str], Loadable]) -> Callable[[str, Edits], list[Problem]]:
+    """What the checks find in a vector with fields changed, warnings too."""
+
+    def find(name: str, edits: Edits) -> list[Problem]:
+        return findings(edited(vector(name), edits), load_target(name.split("/")[0]))
+
+    return find
 
 
 @pytest.fixture(scope="session")

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from xonnc.formats.nvdla.checks.catalogue import RULES
-from xonnc.formats.nvdla.checks.problem import Problem
+from xonnc.formats.nvdla.checks.catalogue import RULES, WARNINGS
+from xonnc.formats.nvdla.checks.problem import Problem, Severity
 
 CONV = "nv_full/conv_k3p1_int8"
 CHUNKS = "nv_full/conv_hsplit_reuse_fp16"
@@ -20,6 +20,7 @@ SMALL = "nv_small/conv_k3p1_int8"
 SDP = "nv_full/sdp_x1_kernel_both_int16"
 TABLE = "nv_full/lut_sigmoid_int8"
 POOL = "nv_full/pdp_max2s2_fp16"
+LENET = "nv_small/graph_lenetish_int8"
 SPLIT_ROW = "nv_full/pdp_split3_avg_fp16"
 LRN = "nv_full/cdp_l5_int8"
 SHARED = "nv_full/graph_residual_fp16"
@@ -366,6 +367,11 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
             {"op[0].y_op.alu_type": 3},
             "y_op.alu_type 3 (EQL); the comparison ends in a status register, no result is written",
         ),
+        (
+            "nv_large/sdp_y_layer_add_int8",
+            {"op[0].y_op.act": 1},
+            "y_op.act 1 (RELU); Y has none and negative numbers would pass",
+        ),
     ],
     "operand-converters": [
         (TABLE, {"op[0].y_op.mul_cvt.enable": 1}, "y_op alu_cvt or mul_cvt enabled with mode 0 (PER_LAYER)"),
@@ -703,6 +709,31 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
             "dst_data writes to memory 2, the constants 'tb-0'; a second run would not find",
         ),
     ],
+    "no-rows-over-on-the-fly": [
+        (
+            FUSED,
+            {"op[2].pool_height": 0},
+            "src_data.height 8; the windows end at 7 and what is over makes it hang",
+        ),
+    ],
+    "rows-over-before-a-pooling": [
+        (
+            LENET,
+            {"op[2].pool_height": 0},
+            "the windows leave 1 row over; the next pooling would hang, so let its source end where its",
+        ),
+    ],
+    "nothing-over-in-a-queue": [
+        (
+            LENET,
+            {
+                "op[2].pool_width": 0,
+                "graph[2].consumers[1].index": -1,
+                "graph[3].dependency_count": 2,
+            },
+            "the windows leave 1 column over and operation 5 (PDP) may start before it is complete; the",
+        ),
+    ],
     "results-are-read": [
         (
             TASKS,
@@ -730,8 +761,66 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
 }
 
 
+WARNED: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
+    "rows-over-at-the-end": [
+        (
+            POOL,
+            {"op[0].pool_height": 0},
+            "the windows leave 1 row over; the next inference may hang, so let",
+        ),
+        (
+            LENET,
+            {"op[5].pool_height": 0},
+            "the windows leave 1 row over; the next inference may hang, so let",
+        ),
+    ],
+    "bank-split-waits": [
+        (
+            "nv_full/conv_hsplit_fp16",
+            {"op[2].data_bank": 2, "graph[2].consumers[1].event": 1},
+            "2 data and 1 weight banks behind operation 0 with 1 and 1; nv_full may hang, so wake it by 1",
+        ),
+    ],
+}
+
+SILENT = [
+    # Columns over alone, or with rows, break nothing: seen on the RTL.
+    (POOL, {"op[0].pool_width": 0}),
+    (POOL, {"op[0].pool_height": 0, "op[0].pool_width": 0}),
+    (LENET, {"op[2].pool_width": 0}),
+    (FUSED, {"op[2].pool_width": 0}),
+    # The next convolution waits, has the same banks, or the target may change them.
+    ("nv_full/conv_hsplit_fp16", {"op[0].data_bank": 2, "graph[0].consumers[1].event": 1}),
+    ("nv_large/conv_hsplit_int8", {"op[2].data_bank": 2}),
+]
+
+
 def test_every_rule_has_a_case():
     assert set(CASES) == set(RULES)
+    assert set(WARNED) == set(WARNINGS)
+
+
+@pytest.mark.parametrize(
+    ("rule", "name", "edits", "reason"),
+    [(rule, *case) for rule, cases in WARNED.items() for case in cases],
+)
+def test_what_may_go_wrong_is_a_warning(
+    rule: str,
+    name: str,
+    edits: Mapping[str, Any],
+    reason: str,
+    find_edited: Callable[[str, Mapping[str, Any]], list[Problem]],
+):
+    (problem,) = find_edited(name, edits)
+    assert (problem.rule, problem.severity) == (rule, Severity.WARNING)
+    assert reason in problem.reason
+
+
+@pytest.mark.parametrize(("name", "edits"), SILENT)
+def test_what_runs_everywhere_is_no_warning(
+    name: str, edits: Mapping[str, Any], find_edited: Callable[[str, Mapping[str, Any]], list[Problem]]
+):
+    assert find_edited(name, edits) == []
 
 
 @pytest.mark.parametrize(

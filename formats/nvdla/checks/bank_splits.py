@@ -1,0 +1,42 @@
+"""Convolutions that may run one into the other with different bank splits (spec/nvdla.md §9.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from xonnc.formats.nvdla.checks.order import Moment, Order
+from xonnc.formats.nvdla.checks.problem import Problem, Severity
+from xonnc.formats.nvdla.constants import OpType
+from xonnc.formats.nvdla.graph import queues
+from xonnc.formats.nvdla.records import ConvOp
+from xonnc.formats.nvdla.tasks import DlaTask
+from xonnc.targets import NvdlaTarget
+
+WARNINGS = {
+    "bank-split-waits": (
+        "On a target whose convolutions cannot change the split of the buffer while one runs, a convolution "
+        "with another split waits for OP_COMPLETED."
+    ),
+}
+
+
+def bank_split_problems(task: DlaTask, order: Order, target: NvdlaTarget) -> Iterator[Problem]:
+    """A warning for each convolution that may start under one with another split of the buffer."""
+    if target.queues_bank_splits:
+        return
+    for first, second in pairwise(queues(task)[OpType.CONV]):
+        one, other = task.operations[first].op, task.operations[second].op
+        if not isinstance(one, ConvOp) or not isinstance(other, ConvOp):
+            continue
+        splits = [(op.data_bank, op.weight_bank) for op in (one, other)]
+        if splits[0] == splits[1] or order.precedes(first, Moment.COMPLETED, second, Moment.ENABLED):
+            continue
+        (data, weights), (next_data, next_weights) = splits
+        yield Problem(
+            f"{task.name} operation {second} (CONV)",
+            "bank-split-waits",
+            f"{next_data} data and {next_weights} weight banks behind operation {first} with {data} and "
+            f"{weights}; {target.name} may hang, so wake it by 1 (OP_COMPLETED)",
+            Severity.WARNING,
+        )

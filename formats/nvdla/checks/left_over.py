@@ -1,0 +1,77 @@
+"""Poolings whose windows leave something over, and those that come after them (spec/nvdla.md §9.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from xonnc.formats.nvdla.checks.order import Moment, Order
+from xonnc.formats.nvdla.checks.problem import Problem, Severity
+from xonnc.formats.nvdla.constants import OpType
+from xonnc.formats.nvdla.graph import queues
+from xonnc.formats.nvdla.left_over import LeftOver, left_over
+from xonnc.formats.nvdla.records import PdpOp, PdpSurface
+from xonnc.formats.nvdla.tasks import DlaTask
+
+RULES = {
+    "rows-over-before-a-pooling": "No pooling follows one that leaves rows, but no columns, over.",
+    "nothing-over-in-a-queue": "A pooling that leaves anything over completes before the next one may start.",
+}
+"""What is asked of poolings that follow each other."""
+
+WARNINGS = {
+    "rows-over-at-the-end": (
+        "The last pooling leaves no rows, without columns, over: it is the first one of the next inference "
+        "that may hang."
+    ),
+}
+
+CURE = "let its source end where its windows do"
+
+
+class Pooling(NamedTuple):
+    """A pooling, where it is and what it leaves over."""
+
+    place: str
+    left: LeftOver
+
+
+def left_over_problems(tasks: Sequence[tuple[DlaTask, Order]]) -> Iterator[Problem]:
+    """What is wrong, or may be in a second run, with the poolings of tasks in the order of their submits."""
+    before: Pooling | None = None
+    for task, order in tasks:
+        for index in queues(task)[OpType.PDP]:
+            if before is not None and before.left.spoils_the_next:
+                yield Problem(
+                    before.place,
+                    "rows-over-before-a-pooling",
+                    f"the windows leave {before.left} over; the next pooling would hang, so {CURE}",
+                )
+            before = _pooling(task, index)
+        for index, following in meeting_poolings(task, order):
+            first = _pooling(task, index)
+            reason = (
+                f"the windows leave {first.left} over and operation {following} (PDP) may start before it is "
+                f"complete; the C-model hangs, so {CURE}, or wake that one by 1 (OP_COMPLETED)"
+            )
+            yield Problem(first.place, "nothing-over-in-a-queue", reason)
+    if before is not None and before.left.spoils_the_next:
+        reason = f"the windows leave {before.left} over; the next inference may hang, so {CURE}"
+        yield Problem(before.place, "rows-over-at-the-end", reason, Severity.WARNING)
+
+
+def meeting_poolings(task: DlaTask, order: Order) -> Iterator[tuple[int, int]]:
+    """Poolings that leave something over, each with one that may start before it has completed."""
+    for index, following in pairwise(queues(task)[OpType.PDP]):
+        is_over = order.precedes(index, Moment.COMPLETED, following, Moment.ENABLED)
+        if any(_pooling(task, index).left) and not is_over:
+            yield index, following
+
+
+def _pooling(task: DlaTask, index: int) -> Pooling:
+    operation = task.operations[index]
+    assert isinstance(operation.op, PdpOp), "an operation in the PDP's queue"
+    assert isinstance(operation.surface, PdpSurface), "the surface goes with the operation"
+    place = f"{task.name} operation {index} ({operation.engine.name})"
+    return Pooling(place, left_over(operation.op, operation.surface))

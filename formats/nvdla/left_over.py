@@ -1,0 +1,47 @@
+"""
+Rows and columns that the windows of a pooling leave over, and what the PDP does then (spec/nvdla.md §9.2).
+
+The engine takes its whole source, but windows may end before that does. The rest stays in its pipeline:
+
+| source | over | seen on | what happens |
+|---|---|---|---|
+| on the fly | rows | RTL | hangs, or gives wrong bytes |
+| in memory | rows, no columns | RTL | the next pooling hangs or is wrong, even that of the next inference |
+| any | anything | C-model | the next pooling hangs, if it may start before this one has completed |
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from xonnc.formats.nvdla.constants import MemoryType
+from xonnc.formats.nvdla.records import PdpOp, PdpSurface
+
+
+class LeftOver(NamedTuple):
+    """Rows and columns of a source, padding apart, behind those that the last windows reach."""
+
+    rows: int
+    columns: int
+
+    @property
+    def spoils_the_next(self) -> bool:
+        """Whether, in memory, they break the pooling that comes next."""
+        return self.rows > 0 and not self.columns
+
+    def __str__(self) -> str:
+        counted = zip(self, ("row", "column"), strict=True)
+        return " and ".join(f"{count} {what}{'s' * (count > 1)}" for count, what in counted if count)
+
+
+def left_over(op: PdpOp, surface: PdpSurface) -> LeftOver:
+    """What the windows of a pooling leave over."""
+    src, dst = surface.src_data, surface.dst_data
+    rows = (dst.height - 1) * op.stride_y + op.pool_height + 1 - op.pad_top
+    columns = (dst.width - 1) * op.stride_x + op.pool_width + 1 - op.pad_left
+    return LeftOver(max(src.height - rows, 0), max(src.width - columns, 0))
+
+
+def hangs_on_the_fly(op: PdpOp, surface: PdpSurface) -> bool:
+    """Whether a pooling comes to no end because rows that the SDP hands over are left."""
+    return surface.src_data.type == MemoryType.HW and left_over(op, surface).rows > 0

@@ -1,0 +1,82 @@
+// RUN: onnx-opt %s --dla-bubble-up-slices --split-input-file | filecheck %s
+
+// The last row and column of the result are not computed: the convolution reads less, and of the padding what is left.
+// CHECK-LABEL: @convolution
+// CHECK:         %[[X:.*]] = "dla.slice"(%arg0) <{offsets = array<i64: 0, 0, 0>}> : (tensor<1x16x9x9xf16>) -> tensor<1x16x6x9xf16>
+// CHECK-NEXT:    %[[A:.*]] = "dla.conv"(%[[X]], %arg1) <{{.*}}pads = array<i64: 1, 1, 0, 1>{{.*}} -> !dla.flow<tensor<1x16x3x5xf32>>
+// CHECK-NEXT:    %[[R:.*]] = "dla.slice"(%arg2) <{offsets = array<i64: 0, 0, 0>}> : (tensor<1x16x5x5xf16>) -> tensor<1x16x3x5xf16>
+// CHECK-NEXT:    %[[Y:.*]] = "dla.sdp"(%[[A]], %[[R]], %arg3) {{.*}} -> tensor<1x16x3x5xf16>
+// CHECK-NEXT:    return %[[Y]]
+func.func @convolution(%x: tensor<1x16x9x9xf16>, %w: tensor<16x16x3x3xf16>, %r: tensor<1x16x5x5xf16>, %b: tensor<16xf16>) -> tensor<1x16x3x5xf16> {
+  %a = "dla.conv"(%x, %w) <{dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>, strides = array<i64: 2, 2>}>
+     : (tensor<1x16x9x9xf16>, tensor<16x16x3x3xf16>) -> !dla.flow<tensor<1x16x5x5xf32>>
+  %s = "dla.sdp"(%a, %r, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>, x1_stage = #dla.stage<type = alu, mode = per_point>, x2_stage = #dla.stage<type = alu, mode = per_kernel>}>
+     : (!dla.flow<tensor<1x16x5x5xf32>>, tensor<1x16x5x5xf16>, tensor<16xf16>) -> tensor<1x16x5x5xf16>
+  %y = "dla.slice"(%s) <{offsets = array<i64: 0, 0, 0>}> : (tensor<1x16x5x5xf16>) -> tensor<1x16x3x5xf16>
+  func.return %y : tensor<1x16x3x5xf16>
+}
+
+// -----
+
+// Through passes of the SDP in memory, and no further than a cube with another reader.
+// CHECK-LABEL: @passes
+// CHECK:         %[[A:.*]] = "dla.sdp"(%arg0) {{.*}} -> tensor<1x16x4x4xf16>
+// CHECK-NEXT:    %[[B:.*]] = "dla.slice"(%[[A]])
+// CHECK-NEXT:    %[[C:.*]] = "dla.sdp"(%[[B]]) {{.*}} -> tensor<1x16x4x3xf16>
+// CHECK-NEXT:    %[[Y:.*]] = "dla.sdp"(%[[C]]) {{.*}} -> tensor<1x16x4x3xf16>
+// CHECK-NEXT:    return %[[A]], %[[Y]]
+func.func @passes(%x: tensor<1x16x4x4xf16>) -> (tensor<1x16x4x4xf16>, tensor<1x16x4x3xf16>) {
+  %a = "dla.sdp"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, x1_stage = #dla.stage<act = relu>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  %b = "dla.sdp"(%a) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, x1_stage = #dla.stage<type = mul, mul_operand = 2.0>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  %c = "dla.sdp"(%b) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, x1_stage = #dla.stage<type = alu, alu_operand = 2.0>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x4xf16>
+  %y = "dla.slice"(%c) <{offsets = array<i64: 0, 0, 0>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x4x3xf16>
+  func.return %a, %y : tensor<1x16x4x4xf16>, tensor<1x16x4x3xf16>
+}
+
+// -----
+
+// Slices that leave out the begin, channels, or all but one position stay where they are.
+// CHECK-LABEL: @stays
+// CHECK:         "dla.sdp"(%arg0) {{.*}} -> tensor<1x32x4x4xf16>
+// CHECK-NEXT:    "dla.slice"({{.*}}) <{offsets = array<i64: 0, 1, 0>}>
+// CHECK-NEXT:    "dla.sdp"(%arg0) {{.*}} -> tensor<1x32x4x4xf16>
+// CHECK-NEXT:    "dla.slice"({{.*}}) -> tensor<1x16x4x4xf16>
+// CHECK-NEXT:    "dla.sdp"(%arg0) {{.*}} -> tensor<1x32x4x4xf16>
+// CHECK-NEXT:    "dla.slice"({{.*}}) -> tensor<1x32x1x1xf16>
+func.func @stays(%x: tensor<1x32x4x4xf16>) -> (tensor<1x32x3x4xf16>, tensor<1x16x4x4xf16>, tensor<1x32x1x1xf16>) {
+  %a = "dla.sdp"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, x1_stage = #dla.stage<act = relu>}> : (tensor<1x32x4x4xf16>) -> tensor<1x32x4x4xf16>
+  %0 = "dla.slice"(%a) <{offsets = array<i64: 0, 1, 0>}> : (tensor<1x32x4x4xf16>) -> tensor<1x32x3x4xf16>
+  %b = "dla.sdp"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, x1_stage = #dla.stage<act = relu>}> : (tensor<1x32x4x4xf16>) -> tensor<1x32x4x4xf16>
+  %1 = "dla.slice"(%b) <{offsets = array<i64: 0, 0, 0>}> : (tensor<1x32x4x4xf16>) -> tensor<1x16x4x4xf16>
+  %c = "dla.sdp"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, x1_stage = #dla.stage<act = relu>}> : (tensor<1x32x4x4xf16>) -> tensor<1x32x4x4xf16>
+  %2 = "dla.slice"(%c) <{offsets = array<i64: 0, 0, 0>}> : (tensor<1x32x4x4xf16>) -> tensor<1x32x1x1xf16>
+  func.return %0, %1, %2 : tensor<1x32x3x4xf16>, tensor<1x16x4x4xf16>, tensor<1x32x1x1xf16>
+}
+
+// -----
+
+// A convolution that would read one position of several stays: the SDP and the core read none with gaps.
+// CHECK-LABEL: @one_position_read
+// CHECK:         "dla.conv"(%arg0, %arg1)
+// CHECK:         "dla.slice"
+func.func @one_position_read(%x: tensor<1x16x2x2xf16>, %w: tensor<16x16x1x1xf16>) -> tensor<1x16x2x1xf16> {
+  %a = "dla.conv"(%x, %w) <{dilations = array<i64: 1, 1>, pads = array<i64: 1, 0, 1, 0>, strides = array<i64: 1, 1>}>
+     : (tensor<1x16x2x2xf16>, tensor<16x16x1x1xf16>) -> !dla.flow<tensor<1x16x4x2xf32>>
+  %s = "dla.sdp"(%a) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (!dla.flow<tensor<1x16x4x2xf32>>) -> tensor<1x16x4x2xf16>
+  %y = "dla.slice"(%s) <{offsets = array<i64: 0, 0, 0>}> : (tensor<1x16x4x2xf16>) -> tensor<1x16x2x1xf16>
+  func.return %y : tensor<1x16x2x1xf16>
+}
+
+// -----
+
+// Part of an image keeps its format.
+// CHECK-LABEL: @image
+// CHECK:         %[[X:.*]] = "dla.slice"(%arg0) <{offsets = array<i64: 0, 0, 0>}> : (!dla.image<R8, tensor<1x1x9x9xi8>>) -> !dla.image<R8, tensor<1x1x8x9xi8>>
+// CHECK-NEXT:    "dla.conv"(%[[X]], %arg1) {{.*}} -> !dla.flow<tensor<1x8x6x7xi32>>
+func.func @image(%x: !dla.image<R8, tensor<1x1x9x9xi8>>, %w: tensor<8x3x3x1xi8>) -> tensor<1x8x6x7xi8> {
+  %a = "dla.conv"(%x, %w) <{dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>}>
+     : (!dla.image<R8, tensor<1x1x9x9xi8>>, tensor<8x3x3x1xi8>) -> !dla.flow<tensor<1x8x7x7xi32>>
+  %s = "dla.sdp"(%a) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>}> : (!dla.flow<tensor<1x8x7x7xi32>>) -> tensor<1x8x7x7xi8>
+  %y = "dla.slice"(%s) <{offsets = array<i64: 0, 0, 0>}> : (tensor<1x8x7x7xi8>) -> tensor<1x8x6x7xi8>
+  func.return %y : tensor<1x8x6x7xi8>
+}
