@@ -11,7 +11,7 @@ from xonnc.formats.nvdla.geometry import LRN_SIZES
 from xonnc.formats.nvdla.records import CdpOp, CdpSurface
 from xonnc.runtime.nvdla.arrays import AnyArray
 from xonnc.runtime.nvdla.fixed_point import convert
-from xonnc.runtime.nvdla.floating_point import FP17_MAX, half_to_single, single_to_half
+from xonnc.runtime.nvdla.floating_point import FP17_MAX, half_to_single, quiet_half, single_to_half
 from xonnc.runtime.nvdla.lookup_table import LookupTable
 from xonnc.runtime.nvdla.lrn import normalise_integers, normalise_singles
 from xonnc.runtime.nvdla.precisions import element_type
@@ -55,6 +55,8 @@ def _integers(op: CdpOp, pixels: AnyArray, channels: int, lut: LookupTable, prec
 def _singles(op: CdpOp, pixels: AnyArray, channels: int, lut: LookupTable) -> AnyArray:
     x = half_to_single(pixels.view(np.uint16), FP17_MAX)
     x[:, :, channels:] = 0
-    return single_to_half(
-        normalise_singles(x, lut, op.local_size, bool(op.bypass_sqsum), bool(op.bypass_out_mul))
+    return quiet_half(
+        single_to_half(
+            normalise_singles(x, lut, op.local_size, bool(op.bypass_sqsum), bool(op.bypass_out_mul))
+        )
     )

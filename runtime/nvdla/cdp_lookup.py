@@ -6,7 +6,7 @@ import numpy as np
 
 from xonnc.runtime.nvdla.arrays import F32, I64
 from xonnc.runtime.nvdla.fixed_point import saturate, shift_right_rounding, shift_rounding
-from xonnc.runtime.nvdla.floating_point import add, single_to_fp17
+from xonnc.runtime.nvdla.floating_point import add_fp17, single_to_fp17
 from xonnc.runtime.nvdla.lookup_table import LookupTable, Miss, Position, Slope, Table, locate_integer
 from xonnc.runtime.nvdla.sdp_lookup import (
     locate_single,
@@ -52,14 +52,14 @@ def look_up_singles(lut: LookupTable, x: F32) -> F32:
 def _single_value(table: Table, at: Position, x: F32) -> F32:
     entries = single_entries(table)
     low = entries[at.index]
-    step = single_to_fp17(entries[at.index + 1] - low)
+    step = add_fp17(entries[at.index + 1], -low)
     fraction = single_to_fp17((at.fraction / (1 << FRACTION_BITS)).astype(np.float32))
-    hit = single_to_fp17(single_to_fp17(step * fraction) + low)
+    hit = add_fp17(single_to_fp17(step * fraction), low)
     under = _single_line(entries[0], x, underflow_base(table), table.underflow)
     over = _single_line(entries[-1], x, table.single_end(), table.overflow)
     return np.where(at.miss == Miss.HIT, hit, np.where(at.miss == Miss.UNDERFLOW, under, over))
 
 
 def _single_line(edge: np.float32, x: F32, base: np.float32, slope: Slope) -> F32:
-    distance = single_to_fp17(add(x, np.full_like(x, -base)))
-    return single_to_fp17(single_to_fp17(distance * single_slope(slope)) + edge)
+    distance = add_fp17(x, np.full_like(x, -base))
+    return add_fp17(single_to_fp17(distance * single_slope(slope)), np.full_like(x, edge))

@@ -47,7 +47,9 @@ def _power(op: EmuOp, src: EmuBufferDesc, dst: EmuBufferDesc, scope: Scope) -> A
     """`(shift + scale * x) ** power` in float32."""
     x = _singles(op, scope.read_pixels(_cube(src), _layout(src), _element(src), "src"))
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        y = np.power(np.float32(op.shift) + np.float32(op.scale) * x, np.float32(op.power))
+        base = np.float32(op.shift) + np.float32(op.scale) * x
+        # An array of exponents: numpy takes a square root for a lone 0.5, which has a NaN for -Inf.
+        y = np.power(base, np.full_like(base, op.power))
     if src.format == EmuFormat.FF16:
         result: AnyArray = single_to_half_ties_away(y)
     else:

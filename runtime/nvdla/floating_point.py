@@ -3,7 +3,8 @@ Floating-point formats of the data path: fp16 (5/10), fp17 (6/10) and fp32 (spec
 
 fp16 is carried as bits (`uint16`), fp17 and fp32 as `float32`, which holds every fp17 value exactly.
 Results round to nearest even and are never Inf: an overflow gives the largest finite value of the format.
-A NaN passes with its payload.
+A NaN passes with its payload. A sum of exactly zero has the sign of its first operand: where both have one
+magnitude, the adder takes the sign of the first.
 """
 
 from __future__ import annotations
@@ -75,9 +76,21 @@ def multiply(a: F32, b: F32) -> F32:
 
 
 def add(a: F32, b: F32) -> F32:
-    """fp32 sum: never Inf, the first NaN operand passes unchanged."""
+    """fp32 sum: never Inf, the first NaN operand passes unchanged; `-0 + 0` is -0, and so is `-1 + 1`."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        return _finish(a + b, a, b)
+        total = _finish(a + b, a, b)
+    return np.where(total == 0, np.copysign(np.float32(0), a), total)
+
+
+def add_fp17(a: F32, b: F32) -> F32:
+    """fp17 sum of fp17 values, likewise."""
+    return single_to_fp17(add(a, b))
+
+
+def quiet_half(bits: U16) -> U16:
+    """fp16 bits with the quiet bit of NaNs set."""
+    nan = (bits & np.uint16(0x7FFF)) > _HALF_EXPONENT
+    return np.where(nan, bits | np.uint16(0x0200), bits)
 
 
 def _finish(result: F32, a: F32, b: F32) -> F32:

@@ -15,13 +15,14 @@ from xonnc.formats.nvdla.geometry import (
 )
 from xonnc.formats.nvdla.left_over import hangs_on_the_fly, left_over
 from xonnc.formats.nvdla.records import DataCube, PdpOp, PdpSurface
-from xonnc.runtime.nvdla.arrays import I64, AnyArray
+from xonnc.runtime.nvdla.arrays import I64, U16, AnyArray
 from xonnc.runtime.nvdla.fixed_point import sign_extend
 from xonnc.runtime.nvdla.floating_point import (
     FP17_MAX,
     half_from_order,
     half_order,
     half_to_single,
+    quiet_half,
     single_to_half,
 )
 from xonnc.runtime.nvdla.pooling import Pooling, average_integers, average_singles, reduce_windows
@@ -30,7 +31,7 @@ from xonnc.runtime.nvdla.scope import Scope
 
 # Bits the hardware keeps of an int8 padding value, for 1 to 7 padded pixels; 8 more for int16.
 _PADDING_BITS = (8, 9, 10, 10, 11, 11, 11)
-_HALF_LARGEST = 0x7BFF
+_NAN = 1 << 18
 _BEYOND = 1 << 20
 
 
@@ -138,29 +139,33 @@ def _pool(mode: PoolMode, op: PdpOp, pixels: AnyArray, pooling: Pooling, precisi
     if mode is PoolMode.AVG:
         if precision is Precision.FP16:
             wide = half_to_single(pixels.view(np.uint16), FP17_MAX)
-            return single_to_half(average_singles(wide, pooling))
+            return quiet_half(single_to_half(average_singles(wide, pooling)))
         extra = 0 if precision is Precision.INT8 else 8
         padding = [
             sign_extend(value, bits + extra)
             for value, bits in zip(op.padding_value, _PADDING_BITS, strict=True)
         ]
         return average_integers(pixels.astype(np.int64), pooling, padding)
-    order = _order(pixels, precision)
-    if mode is PoolMode.MAX:
-        result = reduce_windows(pooling.padded(order, -_BEYOND), pooling, _larger)
-    else:
-        result = reduce_windows(pooling.padded(order, _BEYOND), pooling, _smaller)
-    return half_from_order(result) if precision is Precision.FP16 else result
+    is_max = mode is PoolMode.MAX
+    order = _order(pixels, precision, 1 if is_max else -1)
+    result = reduce_windows(
+        pooling.padded(order, -_BEYOND if is_max else _BEYOND), pooling, _larger if is_max else _smaller
+    )
+    return _from_order(result) if precision is Precision.FP16 else result
 
 
-def _order(pixels: AnyArray, precision: Precision) -> I64:
+def _order(pixels: AnyArray, precision: Precision, winner: int) -> I64:
+    """Integers in the order of the pixels; a NaN, which passes, is beyond all numbers on the winning side."""
     if precision is not Precision.FP16:
         return pixels.astype(np.int64)
     bits = pixels.view(np.uint16)
-    magnitude = bits & np.uint16(0x7FFF)
-    # Inf is taken as the largest finite number.
-    finite = np.where(magnitude == 0x7C00, (bits & np.uint16(0x8000)) | np.uint16(_HALF_LARGEST), bits)
-    return half_order(finite.astype(np.uint16))
+    nan = np.isnan(bits.view(np.float16))
+    return np.where(nan, winner * (_NAN + bits.astype(np.int64)), half_order(bits))
+
+
+def _from_order(order: I64) -> U16:
+    nan = np.abs(order) >= _NAN
+    return np.where(nan, np.abs(order) - _NAN, half_from_order(np.where(nan, 0, order))).astype(np.uint16)
 
 
 def _larger(a: I64, b: I64) -> I64:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from xonnc.runtime.nvdla.arrays import F32, I64
 from xonnc.runtime.nvdla.fixed_point import shift_right_rounding
-from xonnc.runtime.nvdla.floating_point import single_to_fp17
+from xonnc.runtime.nvdla.floating_point import add_fp17, single_to_fp17
 
 # 1 / size for window sizes 1 to 8: with 16 fraction bits, and as fp17 bits.
 _RECIPROCALS = (0x10000, 0x8000, 0x5555, 0x4000, 0x3333, 0x2AAA, 0x2492, 0x2000)
@@ -92,9 +92,12 @@ def average_integers(x: I64, pooling: Pooling, padding: Sequence[int]) -> I64:
 
 
 def average_singles(x: F32, pooling: Pooling) -> F32:
-    """fp17 sums of the valid pixels times both reciprocals, rounded to fp17 at each step."""
-    # Adding -0 changes nothing, not even the sign of a zero: padding stays out of the sums.
-    total = reduce_windows(pooling.padded(x, -0.0), pooling, _add_fp17)
+    """
+    fp17 sums of the valid pixels times both reciprocals, rounded to fp17 at each step; a sum of zero has the
+    sign of the pixel, or the row of pixels, that comes last.
+    """
+    # fp17 has no Inf, which stands for padding.
+    total = reduce_windows(pooling.padded(x, np.inf), pooling, _add_valid)
     total = single_to_fp17(total * _fp17_reciprocal(pooling.kernel_width))
     return single_to_fp17(total * _fp17_reciprocal(pooling.kernel_height))
 
@@ -103,8 +106,10 @@ def _add_integers(a: I64, b: I64) -> I64:
     return a + b
 
 
-def _add_fp17(a: F32, b: F32) -> F32:
-    return single_to_fp17(a + b)
+def _add_valid(total: F32, new: F32) -> F32:
+    """The adder has the new number first; padding, on either side, is not added."""
+    number = add_fp17(np.where(np.isinf(new), np.float32(0), new), np.where(np.isinf(total), 0, total))
+    return np.where(np.isinf(new), total, np.where(np.isinf(total), new, number))
 
 
 def _fp17_reciprocal(size: int) -> np.float32:

@@ -6,7 +6,7 @@ import numpy as np
 
 from xonnc.runtime.nvdla.arrays import F32, I64
 from xonnc.runtime.nvdla.fixed_point import saturate, shift_right_rounding, shift_rounding
-from xonnc.runtime.nvdla.floating_point import add, double_to_fp17, half_to_single, single_to_fp17
+from xonnc.runtime.nvdla.floating_point import add, add_fp17, double_to_fp17, half_to_single, single_to_fp17
 from xonnc.runtime.nvdla.lookup_table import (
     LookupTable,
     Miss,
@@ -98,14 +98,12 @@ def _single_value(table: Table, at: Position, x: F32) -> F32:
     keep = double_to_fp17((one - at.fraction) / one)
     take = double_to_fp17(at.fraction / one)
     with np.errstate(invalid="ignore"):
-        hit = single_to_fp17(
-            single_to_fp17(keep * entries[at.index]) + single_to_fp17(take * entries[at.index + 1])
-        )
+        hit = add_fp17(single_to_fp17(keep * entries[at.index]), single_to_fp17(take * entries[at.index + 1]))
     under = _single_line(entries[0], x, underflow_base(table), table.underflow)
     over = _single_line(entries[-1], x, table.single_end(), table.overflow)
     return np.where(at.miss == Miss.HIT, hit, np.where(at.miss == Miss.UNDERFLOW, under, over))
 
 
 def _single_line(edge: np.float32, x: F32, base: np.float32, slope: Slope) -> F32:
-    distance = single_to_fp17(add(x, np.full_like(x, -base)))
-    return single_to_fp17(edge + single_to_fp17(distance * single_slope(slope)))
+    distance = add_fp17(x, np.full_like(x, -base))
+    return add_fp17(np.full_like(x, edge), single_to_fp17(distance * single_slope(slope)))

@@ -74,10 +74,11 @@ def _alu_integers(x: I64, alu: AluType, operand: I64, bits: int) -> I64:
 
 
 def _alu_singles(x: F32, alu: AluType, operand: F32) -> F32:
+    """A NaN passes every unit unchanged."""
     if alu is AluType.MAX:
-        return np.where(x > operand, x, operand)
+        return np.where((x > operand) | np.isnan(x), x, operand)
     if alu is AluType.MIN:
-        return np.where(x > operand, operand, x)
+        return np.where((x > operand) | np.isnan(operand) & ~np.isnan(x), operand, x)
     return add(x, operand)
 
 
@@ -90,5 +91,5 @@ def _multiply_singles(x: F32, stage: Stage, operand: F32) -> F32:
 
 def _activate_singles(x: F32, stage: Stage) -> F32:
     if stage.activation is Activation.RELU:
-        return np.where(np.signbit(x), np.float32(0), x)
+        return np.where(np.signbit(x) & ~np.isnan(x), np.float32(0), x)
     return x

@@ -4,11 +4,13 @@ from fractions import Fraction
 
 import numpy as np
 
+from xonnc.runtime.nvdla.arrays import F32
 from xonnc.runtime.nvdla.floating_point import (
     FP17_MAX,
     HALF_MAX,
     SINGLE_MAX,
     add,
+    add_fp17,
     double_to_fp17,
     half_from_order,
     half_order,
@@ -16,6 +18,7 @@ from xonnc.runtime.nvdla.floating_point import (
     half_to_single,
     int17_to_half,
     multiply,
+    quiet_half,
     single_to_fp17,
     single_to_half,
 )
@@ -103,3 +106,24 @@ def test_half_order_sorts_as_the_values_do():
     order = half_order(values)
     assert (np.diff(order) > 0).all()
     assert np.array_equal(half_from_order(order), values)
+
+
+def signs(x: F32) -> list[bool]:
+    return np.signbit(x).tolist()
+
+
+def test_a_sum_of_zero_has_the_sign_of_its_first_operand():
+    first = np.array([1.5, -1.5, 0.0, -0.0, -0.0], np.float32)
+    second = np.array([-1.5, 1.5, -0.0, 0.0, -0.0], np.float32)
+    for sums in (add(first, second), add_fp17(first, second)):
+        assert (sums == 0).all()
+        assert signs(sums) == signs(first)
+
+
+def test_other_sums_keep_their_sign():
+    assert add(np.array([-0.0, 2.0], np.float32), np.array([1.0, -3.0], np.float32)).tolist() == [1.0, -1.0]
+
+
+def test_quietened_halves():
+    bits = np.array([0x7C01, 0xFDFF, 0x7C00, 0xFC00, 0x3C00], np.uint16)
+    assert quiet_half(bits).tolist() == [0x7E01, 0xFFFF, 0x7C00, 0xFC00, 0x3C00]

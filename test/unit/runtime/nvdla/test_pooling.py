@@ -89,3 +89,18 @@ def test_float_average_of_negative_zeros_keeps_the_sign():
     image = np.full((1, 1, 1), -0.0, np.float32)
     result = average_singles(image, Pooling(1, 1, 2, 2, 1, 1, 1, 1))
     assert np.signbit(result).all()
+
+
+def test_an_average_of_zero_has_the_sign_of_what_came_last():
+    for values, is_negative in (([1.0, -1.0], True), ([-1.0, 1.0], False), ([0.0, -0.0], True)):
+        across = np.array(values, np.float32).reshape(1, 2, 1)
+        for image, kernel in ((across, (1, 2)), (across.reshape(2, 1, 1), (2, 1))):
+            result = average_singles(image, Pooling(1, 1, *kernel, 1, 1, 0, 0))
+            assert (result.item(), np.signbit(result).item()) == (0.0, is_negative)
+
+
+def test_padding_behind_a_number_does_not_change_the_sign_of_zero():
+    for value in (0.0, -0.0):
+        image = np.full((1, 1, 1), value, np.float32)
+        result = average_singles(image, Pooling(1, 1, 2, 2, 1, 1, 0, 0))
+        assert np.signbit(result).item() == np.signbit(value)
