@@ -74,6 +74,12 @@ def _dla_resolve_views() -> type[ModulePass]:
     return DlaResolveViews
 
 
+def _legalize_versions() -> type[ModulePass]:
+    from xonnc.transforms.legalize_versions_onnx import LegalizeVersions
+
+    return LegalizeVersions
+
+
 def _dla_bubble_up_slices() -> type[ModulePass]:
     from xonnc.lowering.dla_bubble_up_slices import DlaBubbleUpSlices
 
@@ -297,6 +303,7 @@ XONNC_UNIVERSE = Universe(
         "dla-split-kernels": _dla_split_kernels,
         "instrument-onnx-runtime-signature": _instrument_signature,
         "legalize-onnx": _legalize,
+        "legalize-versions-onnx": _legalize_versions,
         "onnx-cse-with-node-name": _onnx_cse,
         "onnx-dim-analysis": _onnx_dim_analysis,
         "onnx-hybrid-transform": _onnx_hybrid_transform,

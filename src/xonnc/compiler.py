@@ -31,7 +31,9 @@ from xonnc.lowering.report import CompileReport
 from xonnc.lowering.split_sums import split_sums
 from xonnc.summaries import ModelSummary, summary
 from xonnc.targets import load_target
-from xonnc.tools.universe import XONNC_UNIVERSE
+from xonnc.transforms.decompose_quantized_onnx import DecomposeQuantized
+from xonnc.transforms.legalize_versions_onnx import legalize_versions
+from xonnc.transforms.simplify_onnx import Simplify
 
 STAGES = ("onnx", "simplified", *(name for name, _ in DLA_STAGES), "emitted")
 """The stages in order: as imported, simplified, on the engines, ordered, with addresses, a loadable."""
@@ -111,8 +113,11 @@ def read_model(
     imported, opset = summary(module), _opset(module)
     seen = watch or nobody
     seen("onnx", module)
-    for name in ("simplify-onnx", "decompose-quantized-onnx"):
-        XONNC_UNIVERSE.all_passes[name]()().apply(context, module)
+    Simplify().apply(context, module)
+    if legalize_versions(module, context):
+        # Attributes have become constants, which may meet other constants.
+        Simplify().apply(context, module)
+    DecomposeQuantized().apply(context, module)
     DisposablePool.of(context).collect([module])
     simplified = summary(module)
     is_rounded = calibrate is not None and not is_quantized(module)
