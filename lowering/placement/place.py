@@ -19,6 +19,7 @@ from xonnc.dialects.onnx.types import NONE, static_shape
 from xonnc.errors import RefusalError, XonncError
 from xonnc.lowering.compile import CompiledLoadable, Watcher, compile_to_loadable
 from xonnc.lowering.convert_onnx_to_dla import TABLES, refusal_of, rule_of
+from xonnc.lowering.onnx_to_dla.functions import FUNCTIONS
 from xonnc.lowering.onnx_to_dla.selection import SELECTIONS
 from xonnc.lowering.placement.graph import Graph, graph_of
 from xonnc.lowering.placement.outline import Outlined, Part, outline, part_of
@@ -29,9 +30,12 @@ from xonnc.lowering.quantize_onnx import is_quantized
 from xonnc.targets import NvdlaTarget, load_target
 
 WORTH_A_CROSSING = frozenset(("CONV", "PDP", "CDP"))
+"""Engines whose work is worth taking tensors to the DLA and back; other nodes follow their neighbours."""
+
+CHEAP = frozenset((*SELECTIONS, *FUNCTIONS))
 """
-Engines whose work is worth taking tensors to the DLA and back; other nodes, and those that only pick
-elements, follow their neighbours.
+Operators that follow their neighbours whatever the engine: those that only pick elements, and elementwise
+functions, for which the CDP is no more than a lookup table.
 """
 
 EXACT_ROUNDS = 24
@@ -126,7 +130,7 @@ class _Placing:
         free = {
             node
             for node, engine in self._engines.items()
-            if (engine not in WORTH_A_CROSSING or type(self._graph.nodes[node]) in SELECTIONS)
+            if (engine not in WORTH_A_CROSSING or type(self._graph.nodes[node]) in CHEAP)
             and node not in self._refused
         }
         sure = set(range(len(self._graph.nodes))) - free - self._refused.keys()

@@ -100,6 +100,13 @@ CASES: dict[str, tuple[str, list[str], int]] = {
     ),
     "around": ("c = Conv(x, w)\n s = Sinh(c)\n r = Relu(s)\n y = Cosh(r)", ["dla", "cpu"], 2),
     "nothing": ("s = Sinh(x)\n y = Cosh(s)", ["cpu"], 0),
+    "a function behind": ("c = Conv(x, w)\n s = Sinh(c)\n y = Sigmoid(s)", ["dla", "cpu"], 2),
+    "a function before": ("t = Tanh(x)\n s = Sinh(t)\n y = Conv(s, w)", ["cpu", "dla"], 2),
+    "a function between": (
+        "c = Conv(x, w)\n t = Tanh(c)\n d = Conv(t, v)\n y = Sinh(d)",
+        ["dla", "cpu"],
+        2,
+    ),
 }
 
 
