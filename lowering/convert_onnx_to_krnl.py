@@ -41,6 +41,7 @@ from xonnc.lowering.onnx_to_krnl import (
     along_axis,
     boxes,
     casts,
+    control_flow,
     deformable,
     distinct,
     draws,
@@ -109,6 +110,7 @@ THEMES = (
     along_axis,
     boxes,
     casts,
+    control_flow,
     deformable,
     distinct,
     draws,
@@ -252,6 +254,7 @@ def _lower(block: Block, to: Lowering) -> Reasons:
     for op in list(block.ops):
         if isinstance(op, CONTROL):
             reasons |= _lower_bodies(op, to)
+    control_flow.lower_assertions(block, to)
     widen(block, to.pool)
     write_out_batch_norms(block, to.pool)
     leave_as_bytes(block)
@@ -328,8 +331,10 @@ def _plans(ops: Sequence[Operation], to: Lowering) -> dict[Operation, PointPlan 
 
 
 def _lower_op(op: Operation, to: Lowering) -> str | None:
+    if isinstance(op, CONTROL):
+        return LOWERINGS[type(op)](op, to)
     if is_session_op(op):
-        return "the session runs it"
+        return control_flow.BY_SESSION
     if type(op) not in LOWERINGS and type(op) not in POINTS:
         return "no kernel for this operator yet"
     values = [value for value in (*op.results, *op.operands) if value.type != NONE]

@@ -48,16 +48,20 @@ class Bounds:
     message: str
 
 
-def _done_by_session(operator: str) -> str:
-    match operator:
+def _done_by_session(step: SessionStep) -> str:
+    match operator := step.operator:
+        case "If" | "Loop" | "Scan":
+            return f"a body has no native code, or shapes that only a run tells, so that {operator} is run"
         case "Keep":
             return "the number of elements is for the run to find, and its result is cut"
         case "Later":
             return "what follows from a number of elements that the run finds is run"
         case "Seed":
             return "draws other numbers in each run (a seed would say which), which are seeded"
+        case _ if "Sequence" in operator or "Optional" in operator:
+            return f"lists of tensors are Python's, so that {operator} is run"
         case _:
-            return f"{operator} is run"
+            return f"strings and maps are Python's, so that {operator} is run"
 
 
 @dataclass(frozen=True)
@@ -92,7 +96,7 @@ def require_whole(program: Program, what: str) -> None:
         if isinstance(step, HostStep)
     ]
     reasons += [
-        f"{step.node or step.operator}: {_done_by_session(step.operator)} by the session, which is Python"
+        f"{step.node or step.operator}: {_done_by_session(step)} by the session, which is Python"
         for step in program.every_step()
         if isinstance(step, SessionStep)
     ]

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from xonnc.formats.native.program import HostStep, NativeStep, Program, SessionStep, Step
-from xonnc.lowering.native_program import KernelCall, Steps
+from xonnc.lowering.native_program import KernelCall, Row, Steps, calls_of
 
 
 def one_by_one(program: Program, steps: Steps) -> Steps:
     """Puts a step for each call of a kernel in the place of those of many; gives their functions."""
-    functions: list[tuple[str, list[KernelCall]]] = []
+    functions: list[tuple[str, Row]] = []
     _split(program, dict(steps), functions)
     return functions
 
 
 def _split(
     program: Program,
-    rows: Mapping[str, Sequence[KernelCall]],
-    functions: list[tuple[str, list[KernelCall]]],
+    rows: Mapping[str, Row],
+    functions: list[tuple[str, Row]],
 ) -> None:
     found: list[Step] = []
     for step in program.steps:
@@ -34,13 +34,13 @@ def _split(
     program.steps = found
 
 
-def _calls(
-    step: NativeStep, row: Sequence[KernelCall], functions: list[tuple[str, list[KernelCall]]]
-) -> list[NativeStep]:
+def _calls(step: NativeStep, row: Row, functions: list[tuple[str, Row]]) -> list[NativeStep]:
     made: list[NativeStep] = []
-    for number, call in enumerate(row):
+    for number, part in enumerate(row):
         name = f"{step.function}_{number}"
-        functions.append((name, [call]))
-        checks = step.checks if call is row[-1] else ()
-        made.append(NativeStep(name, [call.kernel], checks, call.node))
+        functions.append((name, [part]))
+        checks = step.checks if part is row[-1] else ()
+        calls = list(calls_of([part]))
+        node = calls[0].node if isinstance(part, KernelCall) else ""
+        made.append(NativeStep(name, [call.kernel for call in calls], checks, node))
     return made

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
+from typing import TypeAlias
 
 import numpy as np
-from xdsl.dialects import arith, memref, tensor
+from xdsl.dialects import arith, memref, scf, tensor
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
@@ -19,7 +20,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.func import ReturnOp as FuncReturnOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
@@ -78,8 +79,78 @@ class KernelCall:
     """The place of the number of turns, where a run computes it."""
 
 
-Steps = Sequence[tuple[str, Sequence[KernelCall]]]
-"""Functions by name with the kernels that each runs."""
+@dataclass(frozen=True)
+class Part:
+    """A function that runs kernels in order, threads sharing them out."""
+
+    function: str
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One of two rows, by the boolean that the buffer at a place of the table holds."""
+
+    condition: int
+    then: Row
+    otherwise: Row
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """A row again and again, as long as the boolean holds that the buffer at a place of the table has."""
+
+    condition: int
+    body: Row
+
+
+Row: TypeAlias = "Sequence[KernelCall | Part | Branch | Repeat]"
+"""What runs one after the other."""
+
+Steps = Sequence[tuple[str, Row]]
+"""Functions by name with what each runs."""
+
+
+def calls_of(row: Row) -> Iterator[KernelCall]:
+    """All calls of kernels in a row, those of branches and loops too."""
+    for step in row:
+        match step:
+            case KernelCall():
+                yield step
+            case Branch():
+                yield from calls_of(step.then)
+                yield from calls_of(step.otherwise)
+            case Repeat():
+                yield from calls_of(step.body)
+            case Part():
+                pass
+
+
+def in_parts(name: str, row: Row, parts: list[tuple[str, Sequence[KernelCall]]]) -> Row:
+    """A row whose calls are functions of their own, which are added to `parts`."""
+    made: list[Part | Branch | Repeat] = []
+    calls: list[KernelCall] = []
+
+    def end() -> None:
+        if calls:
+            made.append(Part(f"{name}_part_{len(parts)}"))
+            parts.append((f"{name}_part_{len(parts)}", list(calls)))
+            calls.clear()
+
+    for step in row:
+        if isinstance(step, KernelCall):
+            calls.append(step)
+            continue
+        end()
+        match step:
+            case Branch():
+                rows = [in_parts(name, each, parts) for each in (step.then, step.otherwise)]
+                made.append(Branch(step.condition, *rows))
+            case Repeat():
+                made.append(Repeat(step.condition, in_parts(name, step.body, parts)))
+            case Part():
+                made.append(step)
+    end()
+    return made
 
 
 @dataclass
@@ -87,10 +158,10 @@ class _Reading:
     reasons: Reasons
     program: Program = field(default_factory=Program)
     places: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
-    functions: list[tuple[str, Sequence[KernelCall]]] = field(
-        default_factory=list[tuple[str, Sequence[KernelCall]]]
+    functions: list[tuple[str, Row]] = field(default_factory=list[tuple[str, "Row"]])
+    row: list[KernelCall | Part | Branch | Repeat] = field(
+        default_factory=list["KernelCall | Part | Branch | Repeat"]
     )
-    row: list[KernelCall] = field(default_factory=list[KernelCall])
     """Kernels since the last step of another kind."""
     checks: list[Check] = field(default_factory=list[Check])
     """What must hold behind them."""
@@ -126,7 +197,8 @@ class _Reading:
         if self.row:
             name = f"run_{len(self.functions)}"
             self.functions.append((name, self.row))
-            self.program.steps.append(NativeStep(name, [call.kernel for call in self.row], self.checks))
+            kernels = [call.kernel for call in calls_of(self.row)]
+            self.program.steps.append(NativeStep(name, kernels, self.checks))
             if self.checks:
                 # What is checked stays until the row has run.
                 self.touched.append([check.value for check in self.checks])
@@ -200,7 +272,9 @@ def _read(op: Operation, reading: _Reading) -> None:
             _read_buffer(op, reading)
         case CallOp():
             _read_call(op, reading)
-        case NoValueOp() | ReturnOp() | YieldOp() | FuncReturnOp():
+        case memref.LoadOp() | scf.IfOp() | scf.WhileOp():
+            _read_control(op, reading)
+        case _ if isinstance(op, ENDS):
             pass
         case KeepOp():
             reading.end_row()
@@ -296,6 +370,61 @@ def _read_call(op: CallOp, reading: _Reading) -> None:
     size = sum(UNTOLD if values[place].shape is None else values[place].size for place in places)
     reading.row.append(KernelCall(op.func_name.data, places, turns, size, node_name(op), sizes, turns_of))
     reading.touched.append(places)
+
+
+ENDS = (NoValueOp, ReturnOp, YieldOp, FuncReturnOp, scf.YieldOp, scf.ConditionOp)
+"""What nothing is to be done for: the ends of blocks, and values that are absent."""
+
+
+def _read_control(op: memref.LoadOp | scf.IfOp | scf.WhileOp, reading: _Reading) -> None:
+    """A branch or a loop, or the boolean in a buffer that one asks for."""
+    match op:
+        case memref.LoadOp():
+            reading.places[op.res] = reading.places[op.memref]
+        case scf.IfOp():
+            _read_branch(op, reading)
+        case scf.WhileOp():
+            _read_repeat(op, reading)
+
+
+def _read_branch(op: scf.IfOp, reading: _Reading) -> None:
+    condition = reading.places[op.cond]
+    reading.touched.append([condition])
+    rows = [_read_row(region, reading) for region in (op.true_region, op.false_region)]
+    reading.row.append(Branch(condition, *rows))
+
+
+def _read_repeat(op: scf.WhileOp, reading: _Reading) -> None:
+    """
+    A loop: what is made before it and read or written in it lives from its start to its end.
+
+    What is made inside is written before it is read in each turn.
+    """
+    before, start = len(reading.program.values), len(reading.touched)
+    reading.touched.append([])
+    _read_row(op.before_region, reading)
+    end = op.before_region.block.last_op
+    assert isinstance(end, scf.ConditionOp)
+    condition = reading.places[end.condition]
+    reading.touched.append([condition])
+    body = _read_row(op.after_region, reading)
+    touched = {reading.root(place) for places in reading.touched[start:] for place in places}
+    around = sorted(place for place in touched if place < before)
+    reading.touched[start] = around
+    reading.touched.append(around)
+    reading.row.append(Repeat(condition, body))
+
+
+def _read_row(region: Region, reading: _Reading) -> Row:
+    """The kernels of a region, a row of their own."""
+    outside, reading.row = reading.row, []
+    steps = len(reading.program.steps)
+    for op in region.ops:
+        _read(op, reading)
+    if len(reading.program.steps) != steps:
+        raise XonncError("control flow in native code holds kernels alone")
+    row, reading.row = reading.row, outside
+    return row
 
 
 def _shift(op: memref.SubviewOp) -> int:

@@ -1,5 +1,5 @@
 """
-Inputs whose numbers say how much is computed, and where: axes, sizes, pads.
+Inputs whose numbers say how much is computed, and where: axes, sizes, pads, which branch is taken.
 
 Code is made for sizes that are known. A model that is fed such numbers is compiled for them, as it is for the
 shapes of its inputs.
@@ -30,6 +30,7 @@ ALWAYS: dict[str, tuple[int, ...]] = {
     "Dropout": (1, 2),
     "HammingWindow": (0,),
     "HannWindow": (0,),
+    "If": (0,),
     "MaxUnpool": (2,),
     "MelWeightMatrix": (0, 1, 2, 3, 4),
     "Pad": (1, 3),

@@ -25,6 +25,7 @@ from xonnc.transforms.dims.control import enter_body
 from xonnc.transforms.dims.functions import enter_function, leave_function, name_results
 from xonnc.transforms.dims.knowledge import Knowledge, holds_integers, is_static
 from xonnc.transforms.dims.node import Partly
+from xonnc.transforms.invalid_branches import drop_branch, drops_invalid_branches
 from xonnc.transforms.shapes import (
     attention,
     control,
@@ -128,6 +129,7 @@ class _Inference:
             op.sym_name.data: op for region in root.regions for op in region.walk() if type(op) is FuncOp
         }
         self._entered: set[str] = set()
+        self._drops_branches = drops_invalid_branches(root)
 
     def inside(self, op: Operation, certain: bool = False) -> bool:
         """Infers what is inside of an op; `certain` says whether it runs whenever the function does."""
@@ -204,7 +206,21 @@ class _Inference:
         if op.name.removeprefix("onnx.") in WITH_BODY:
             site = Site(op, self.facts.integers)
             return infer_body(site, lambda block: self._body(site, block))
-        return self.inside(op)
+        return self._branches(op) if self._drops_branches else self.inside(op)
+
+    def _branches(self, op: OnnxOp) -> bool:
+        """Branches, of which those without valid shapes become assertions; some other is left."""
+        changed = False
+        errors: dict[int, ShapeError] = {}
+        for number, region in enumerate(op.regions):
+            try:
+                changed |= self._block(region.block, certain=False)
+            except ShapeError as error:
+                errors[number] = error
+        for number, error in errors.items():
+            if len(errors) == len(op.regions) or not drop_branch(op, number, str(error)):
+                raise error
+        return changed or bool(errors)
 
     def _body(self, site: Site, block: Block) -> bool:
         for argument in block.args:

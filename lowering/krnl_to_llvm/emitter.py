@@ -251,6 +251,11 @@ class Emitter:
             value = self.add(llvm.ZExtOp(value, vector_of(IntegerType(8), lanes_of(value))))
         self.do(llvm.StoreOp(value, pointer, alignment=size_of(element)))
 
+    def enter(self, block: Block) -> None:
+        """Adds a block behind the others, and ops to that from now on."""
+        self.region.add_block(block)
+        self.block = block
+
     def loop(
         self,
         lower: SSAValue,
@@ -263,17 +268,14 @@ class Emitter:
         head = Block(arg_types=[i64, *(value.type for value in carried)])
         inside, behind = Block(), Block()
         self.do(llvm.BrOp(head, lower, *carried))
-        self.region.add_block(head)
-        self.block = head
+        self.enter(head)
         index, *held = head.args
         self.do(llvm.CondBrOp(self.icmp("slt", index, upper), inside, [], behind, []))
-        self.region.add_block(inside)
-        self.block = inside
+        self.enter(inside)
         results = body(index, held)
         following = self.add(llvm.AddOp(index, self.number(step)))
         self.do(llvm.BrOp(head, following, *results))
-        self.region.add_block(behind)
-        self.block = behind
+        self.enter(behind)
         return held
 
 

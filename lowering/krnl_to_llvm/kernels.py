@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import i1, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Region, SSAValue
 
 from xonnc.dialects.krnl.types import is_buffer
 from xonnc.lowering.krnl_to_llvm.emitter import POINTER, Emitter
 from xonnc.lowering.krnl_to_llvm.loops import BodyEmitter
-from xonnc.lowering.native_program import KernelCall
+from xonnc.lowering.native_program import Branch, KernelCall, Part, Repeat, Row
 
 
 def emit_kernel(kernel: FuncOp, vector_bytes: int) -> llvm.FuncOp:
@@ -28,17 +28,65 @@ def emit_kernel(kernel: FuncOp, vector_bytes: int) -> llvm.FuncOp:
     return llvm.FuncOp(kernel.sym_name.data, llvm.LLVMFunctionType(types), body=region)
 
 
-def emit_steps(name: str, steps: Sequence[KernelCall]) -> llvm.FuncOp:
-    """A function that runs kernels in order; its argument points to the table of all buffers' pointers."""
+def emit_steps(name: str, row: Row) -> llvm.FuncOp:
+    """A function that runs a row; its argument points to the table of all buffers' pointers."""
     region = Region(Block(arg_types=[POINTER]))
     to = Emitter(region)
-    table = region.block.args[0]
-    for step in steps:
-        end = to.number(step.turns) if step.turns_of is None else _size(to, table, step.turns_of)
-        _call(to, step, table, [to.number(0), end])
+    _emit_row(to, region.block.args[0], row)
     to.do(llvm.ReturnOp())
     linkage = llvm.LinkageAttr("external")
     return llvm.FuncOp(name, llvm.LLVMFunctionType([POINTER]), linkage=linkage, body=region)
+
+
+def declaration(name: str) -> llvm.FuncOp:
+    """A function of the table that is defined elsewhere."""
+    return llvm.FuncOp(name, llvm.LLVMFunctionType([POINTER]), linkage=llvm.LinkageAttr("external"))
+
+
+def _emit_row(to: Emitter, table: SSAValue, row: Row) -> None:
+    for step in row:
+        match step:
+            case KernelCall():
+                end = to.number(step.turns) if step.turns_of is None else _size(to, table, step.turns_of)
+                _call(to, step, table, [to.number(0), end])
+            case Part():
+                to.do(llvm.CallOp(step.function, table))
+            case Branch():
+                _emit_branch(to, table, step)
+            case Repeat():
+                _emit_repeat(to, table, step)
+
+
+def _emit_branch(to: Emitter, table: SSAValue, step: Branch) -> None:
+    holds = _holds(to, table, step.condition)
+    then, otherwise, behind = Block(), Block(), Block()
+    to.do(llvm.CondBrOp(holds, then, [], otherwise, []))
+    for block, row in ((then, step.then), (otherwise, step.otherwise)):
+        to.enter(block)
+        _emit_row(to, table, row)
+        to.do(llvm.BrOp(behind))
+    to.enter(behind)
+
+
+def _emit_repeat(to: Emitter, table: SSAValue, step: Repeat) -> None:
+    head, inside, behind = Block(), Block(), Block()
+    to.do(llvm.BrOp(head))
+    to.enter(head)
+    to.do(llvm.CondBrOp(_holds(to, table, step.condition), inside, [], behind, []))
+    to.enter(inside)
+    _emit_row(to, table, step.body)
+    to.do(llvm.BrOp(head))
+    to.enter(behind)
+
+
+def _holds(to: Emitter, table: SSAValue, place: int) -> SSAValue:
+    """The boolean in a buffer."""
+    return to.load(to.add(llvm.LoadOp(_slot(to, table, place), POINTER)), i1)
+
+
+def _slot(to: Emitter, table: SSAValue, place: int) -> SSAValue:
+    """Where in the table the pointer of a buffer is."""
+    return to.add(llvm.GEPOp(table, [place], POINTER, inbounds=True)) if place else table
 
 
 def emit_step(name: str, step: KernelCall) -> llvm.FuncOp:
@@ -53,11 +101,7 @@ def emit_step(name: str, step: KernelCall) -> llvm.FuncOp:
 
 
 def _call(to: Emitter, step: KernelCall, table: SSAValue, turns: Sequence[SSAValue]) -> None:
-    slots = [
-        to.add(llvm.GEPOp(table, [place], POINTER, inbounds=True)) if place else table
-        for place in step.places
-    ]
-    pointers = [to.add(llvm.LoadOp(slot, POINTER)) for slot in slots]
+    pointers = [to.add(llvm.LoadOp(_slot(to, table, place), POINTER)) for place in step.places]
     sizes = [_size(to, table, place) for place in step.sizes]
     takes_range = step.turns or step.turns_of is not None
     to.do(llvm.CallOp(step.kernel, *pointers, *sizes, *(turns if takes_range else ())))
@@ -65,5 +109,4 @@ def _call(to: Emitter, step: KernelCall, table: SSAValue, turns: Sequence[SSAVal
 
 def _size(to: Emitter, table: SSAValue, place: int) -> SSAValue:
     """A size of the run, which lies in the table itself."""
-    slot = to.add(llvm.GEPOp(table, [place], POINTER, inbounds=True)) if place else table
-    return to.add(llvm.LoadOp(slot, i64))
+    return to.add(llvm.LoadOp(_slot(to, table, place), i64))

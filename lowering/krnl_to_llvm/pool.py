@@ -6,7 +6,7 @@ import platform
 from collections.abc import Sequence
 from pathlib import Path
 
-from xonnc.lowering.native_program import KernelCall, Steps
+from xonnc.lowering.native_program import KernelCall
 
 TEXT = Path(__file__).with_name("pool.ll")
 
@@ -27,7 +27,7 @@ PAUSES = {"x86_64": X86, "AMD64": X86, "aarch64": ARM, "arm64": ARM}
 """What tells a core that it waits, by the machine's name."""
 
 
-def pool_text(steps: Steps, threads: int) -> str:
+def pool_text(steps: Sequence[tuple[str, Sequence[KernelCall]]], threads: int) -> str:
     """LLVM IR of the pool for so many threads, of tables of steps, and of the functions that run them."""
     pause = PAUSES.get(platform.machine(), "fence acquire")
     text = TEXT.read_text().replace("THREADS", str(threads))

@@ -2,26 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from xdsl.backend.llvm.convert import convert_module
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from xonnc.lowering.krnl_to_llvm.kernels import emit_kernel, emit_step, emit_steps
+from xonnc.lowering.krnl_to_llvm.kernels import declaration, emit_kernel, emit_step, emit_steps
 from xonnc.lowering.krnl_to_llvm.pool import pool_text, step_name
-from xonnc.lowering.native_program import Steps
+from xonnc.lowering.native_program import KernelCall, Row, Steps, in_parts
 
 
 def llvm_module(kernels: Iterable[FuncOp], steps: Steps, vector_bytes: int, threads: int = 1) -> ModuleOp:
     """Kernels, and the functions that run rows of them or, with several threads, one each."""
     functions = [emit_kernel(kernel, vector_bytes) for kernel in kernels]
+    if threads == 1:
+        return ModuleOp([*functions, *(emit_steps(name, row) for name, row in steps)])
+    shared, controlled = _shared(steps)
+    for name, row in shared:
+        functions += [emit_step(step_name(name, place), step) for place, step in enumerate(row)]
+    parts = {name for name, _ in shared} - {name for name, _ in steps}
+    functions += [declaration(name) for name in sorted(parts)]
+    return ModuleOp([*functions, *(emit_steps(name, row) for name, row in controlled)])
+
+
+def _shared(steps: Steps) -> tuple[list[tuple[str, Sequence[KernelCall]]], Steps]:
+    """Rows of calls alone, which threads share out; rows with branches and loops that run such."""
+    shared: list[tuple[str, Sequence[KernelCall]]] = []
+    controlled: list[tuple[str, Row]] = []
     for name, row in steps:
-        if threads == 1:
-            functions.append(emit_steps(name, row))
+        calls = [step for step in row if isinstance(step, KernelCall)]
+        if len(calls) == len(row):
+            shared.append((name, calls))
         else:
-            functions += [emit_step(step_name(name, place), step) for place, step in enumerate(row)]
-    return ModuleOp([*functions])
+            parts: list[tuple[str, Sequence[KernelCall]]] = []
+            controlled.append((name, in_parts(name, row, parts)))
+            shared += parts
+    return shared, controlled
 
 
 def llvm_text(module: ModuleOp, steps: Steps = (), threads: int = 1, triple: str = "") -> str:
@@ -30,4 +47,10 @@ def llvm_text(module: ModuleOp, steps: Steps = (), threads: int = 1, triple: str
     # Where a processor has no instruction for it, LLVM's `fma` is a call of the C library for each number,
     # thirty times as slow as the product and the sum that `fmuladd` is there; elsewhere they are the same.
     text = text.replace('@"llvm.fma.', '@"llvm.fmuladd.')
-    return text if threads == 1 else f"{text}\n{pool_text(steps, threads)}"
+    if threads == 1:
+        return text
+    shared, _ = _shared(steps)
+    # What is defined behind must not be declared before.
+    for name, _ in shared:
+        text = text.replace(f'declare void @"{name}"(ptr %".1")\n', "")
+    return f"{text}\n{pool_text(shared, threads)}"

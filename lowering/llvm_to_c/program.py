@@ -12,7 +12,7 @@ from xonnc.lowering.llvm_to_c.functions import c_function
 from xonnc.lowering.llvm_to_c.vector_forms import BYTE_PRODUCTS
 from xonnc.lowering.llvm_to_c.vectors import VectorFunctions
 from xonnc.lowering.native_layout import Layout, Spot
-from xonnc.lowering.native_program import Steps
+from xonnc.lowering.native_program import Branch, KernelCall, Part, Repeat, Row, Steps
 
 PRELUDE, PRODUCTS = (Path(__file__).parent / f"{name}.c" for name in ("prelude", BYTE_PRODUCTS))
 
@@ -49,14 +49,7 @@ def _main(steps: Steps, layout: Layout, prefix: str) -> str:
         "    (void)outputs;",
     ]
     for _, row in steps:
-        for call in row:
-            arguments = [_pointer(layout.spots[place]) for place in call.places]
-            arguments += [_size(layout.spots[place]) for place in call.sizes]
-            if call.turns_of is not None:
-                arguments += ["0", _size(layout.spots[call.turns_of])]
-            elif call.turns:
-                arguments += ["0", f"{call.turns}"]
-            lines.append(f"    {call.kernel}({', '.join(arguments)});")
+        lines += _row(row, layout, "    ")
     lines += [
         f"    memcpy(outputs[{copy.output}], {_pointer(copy.source)}, "
         f"{f'(size_t)sizes[{copy.size}]' if copy.is_open else copy.size});"
@@ -70,6 +63,41 @@ def _main(steps: Steps, layout: Layout, prefix: str) -> str:
             "    }",
         ]
     return "\n".join([*lines, "    return 0;", "}", ""])
+
+
+def _row(row: Row, layout: Layout, indent: str) -> list[str]:
+    """The statements of a row."""
+    lines: list[str] = []
+    inner = f"{indent}    "
+    for step in row:
+        match step:
+            case KernelCall():
+                lines.append(f"{indent}{_call(step, layout)}")
+            case Branch():
+                lines.append(f"{indent}if ({_holds(step.condition, layout)}) {{")
+                lines += _row(step.then, layout, inner)
+                lines.append(f"{indent}}} else {{")
+                lines += [*_row(step.otherwise, layout, inner), f"{indent}}}"]
+            case Repeat():
+                lines.append(f"{indent}while ({_holds(step.condition, layout)}) {{")
+                lines += [*_row(step.body, layout, inner), f"{indent}}}"]
+            case Part():
+                raise AssertionError("C source is for one thread")
+    return lines
+
+
+def _call(call: KernelCall, layout: Layout) -> str:
+    arguments = [_pointer(layout.spots[place]) for place in call.places]
+    arguments += [_size(layout.spots[place]) for place in call.sizes]
+    if call.turns_of is not None:
+        arguments += ["0", _size(layout.spots[call.turns_of])]
+    elif call.turns:
+        arguments += ["0", f"{call.turns}"]
+    return f"{call.kernel}({', '.join(arguments)});"
+
+
+def _holds(place: int, layout: Layout) -> str:
+    return f"*(const unsigned char *)({_pointer(layout.spots[place])})"
 
 
 def _size(spot: Spot) -> str:

@@ -27,13 +27,24 @@ CHECK = "krnl.check"
 
 def checked(op: Operation, least: int, most: int, message: str, to: Lowering) -> SSAValue:
     """A buffer for the least and the largest of numbers to be in bounds; `{}` is one that is not."""
+    return _cell(f"{_escaped(describe(op))}: {message}", least, most, to)
+
+
+def failing(message: str, to: Lowering) -> SSAValue:
+    """A buffer of two numbers for a run that fails with a message where they are not 0."""
+    return _cell(_escaped(message), 0, 0, to)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("{", "{{").replace("}", "}}")
+
+
+def _cell(message: str, least: int, most: int, to: Lowering) -> SSAValue:
     cell = to.allocate([2], i64)
-    if not to.is_checked:
-        return cell
-    name = describe(op).replace("{", "{{").replace("}", "}}")
-    bounds = {"least": IntegerAttr(least, i64), "most": IntegerAttr(most, i64)}
-    assert isinstance(cell.owner, Operation)
-    cell.owner.attributes[CHECK] = DictionaryAttr({**bounds, "message": StringAttr(f"{name}: {message}")})
+    if to.is_checked:
+        bounds = {"least": IntegerAttr(least, i64), "most": IntegerAttr(most, i64)}
+        assert isinstance(cell.owner, Operation)
+        cell.owner.attributes[CHECK] = DictionaryAttr({**bounds, "message": StringAttr(message)})
     return cell
 
 

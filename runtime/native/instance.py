@@ -86,7 +86,7 @@ class Instance:
         self._given = self._whose()
         self.seconds = [0.0] * len(program.steps)
         """How long each step took in the last run."""
-        self.has_host_steps = any(isinstance(step, HostStep) for step in program.steps)
+        self.has_host_steps = any(isinstance(step, HostStep) for step in program.every_step())
         self.bodies: dict[int, list[Instance]] = {}
         """By step, what the session runs inside of it."""
         for number, step in enumerate(program.steps):

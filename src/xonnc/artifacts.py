@@ -26,13 +26,13 @@ from xonnc.lowering.krnl_to_llvm.text import llvm_module, llvm_text
 from xonnc.lowering.llvm_to_c.program import byte_products, c_source
 from xonnc.lowering.native_header import Holding, c_header
 from xonnc.lowering.native_layout import Layout, layout_of, require_whole
-from xonnc.lowering.native_program import Steps
+from xonnc.lowering.native_program import Steps, calls_of
 from xonnc.lowering.native_sizes import require_sizes
 from xonnc.native import Making, lowered, processor_of, require_level
 from xonnc.runtime.native.jit import is_foreign, object_code
 from xonnc.runtime.native.linker import link
 from xonnc.signatures import Signature
-from xonnc.simplifier import simplify
+from xonnc.simplifier import respecialized, simplify
 from xonnc.standard_functions import write_out
 from xonnc.targets.cpu import CpuTarget
 
@@ -97,11 +97,12 @@ def compile_artifact(
         processor = replace(processor, byte_products=byte_products(processor.vector_bytes))
     module = simplify(
         model,
-        input_shapes=input_shapes,
         inline_functions=True,
         signature=signature,
         fold_overridable=True,
     ).module
+    if input_shapes:
+        module = respecialized(module, input_shapes)
     context = new_context()
     require_sizes(module)
     write_out(module, context, lambda op: not has_kernel(op))
@@ -141,7 +142,7 @@ def compile_artifact(
     name = Path(model).name if isinstance(model, str | Path) else model.graph.name
     holding = Holding(where, weight_file.name)
     files[header] = _write(header, c_header(program, layout, prefix, name, holding).encode())
-    calls = sum(len(row) for _, row in steps)
+    calls = sum(1 for _, row in steps for _ in calls_of(row))
     return Artifact(files, program, processor.name, layout.weights.size, len(kernels), calls)
 
 

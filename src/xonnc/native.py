@@ -138,11 +138,13 @@ class _Compiler:
         return _loaded(found, threads)
 
     def _compiled(self, shapes: Shapes, values: Values) -> Stored:
-        module = respecialized(self._simplified, shapes) if shapes else self._simplified.clone()
+        module = self._simplified
         if values:
-            context = new_context()
+            # Before shapes: a branch that is not taken need not fit them.
+            context, module = new_context(), module.clone()
             set_input_values(module, values, DisposablePool.of(context))
             Simplify().apply(context, module)
+        module = respecialized(module, shapes) if shapes else module.clone()
         return _compiled(module, self._making, self._packings)
 
     @cached_property

@@ -28,6 +28,7 @@ from xonnc.formats.onnx.scope import IS_NODE
 from xonnc.function_bodies import simplify_functions
 from xonnc.signatures import Shapes, Signature, set_input_shapes, set_signature
 from xonnc.summaries import ModelSummary, summary
+from xonnc.transforms.invalid_branches import allow_invalid_branches
 from xonnc.transforms.onnx_cse_with_node_name import merge
 from xonnc.transforms.simplify_onnx import Simplification
 
@@ -81,8 +82,13 @@ def simplify(
 
 
 def respecialized(module: ModuleOp, input_shapes: Shapes) -> ModuleOp:
-    """A copy of a simplified module, simplified for other shapes of its inputs; constants are shared."""
+    """
+    A copy of a simplified module, simplified for other shapes of its inputs; constants are shared.
+
+    A branch that has no valid shapes for these becomes an assertion that fails.
+    """
     context, copy = new_context(), module.clone()
+    allow_invalid_branches(copy)
     with without_cycle_collection():
         set_input_shapes(copy, input_shapes)
         _simplify(copy, context)

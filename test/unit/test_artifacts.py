@@ -158,6 +158,44 @@ def recurrences() -> onnx.ModelProto:
     return model_of(nodes, [3, 2, 4], weights, ["lstm", "lstm_last", "short", "gru_last", "padded"])
 
 
+CONTROL_FLOW = """
+<ir_version: 8, opset_import: ["" : 17]>
+model (float[4,3] x) => (float[3] y, float[3] last, float[3,4] each) {
+  zero = Constant<value = float {0.0}>()
+  nothing = Constant<value = float[3] {0.0, 0.0, 0.0}>()
+  most = Constant<value = int64 {9}>()
+  sum = ReduceSum<keepdims = 0>(x)
+  is_more = Greater(sum, zero)
+  y = If(is_more) <
+    then_branch = more () => (float[3] a) {
+      first = ReduceMax<axes = [0], keepdims = 0>(x)
+      go = Constant<value = bool {1}>()
+      a = Loop(most, go, first) <
+        body = turn (int64 i, bool before, float[3] b) => (bool on, float[3] twice) {
+          twice = Add(b, b)
+          limit = Constant<value = float {100.0}>()
+          largest = ReduceMax<keepdims = 0>(twice)
+          on = Less(largest, limit)
+        }
+      >
+    },
+    else_branch = less () => (float[3] c) { c = ReduceMin<axes = [0], keepdims = 0>(x) }
+  >
+  last, each = Scan<num_scan_inputs = 1, scan_output_axes = [1], scan_input_directions = [1],
+    body = row (float[3] total, float[3] part) => (float[3] next, float[3] seen) {
+      next = Add(total, part)
+      seen = Mul(next, part)
+    }
+  >(nothing, x)
+}
+"""
+
+
+def control_flow() -> onnx.ModelProto:
+    """A branch with a loop in it that ends by a condition, and a scan backwards."""
+    return onnx.parser.parse_model(CONTROL_FLOW)
+
+
 def run_c(
     folder: Path,
     files: Sequence[str],
@@ -182,7 +220,7 @@ def run_c(
 
 
 @pytest.mark.parametrize("suffix", ["so", "o", "c"])
-@pytest.mark.parametrize("make", [network, integers, recurrences])
+@pytest.mark.parametrize("make", [network, integers, recurrences, control_flow])
 def test_runs_from_c(tmp_path: Path, suffix: str, make: Callable[[], onnx.ModelProto]) -> None:
     model = make()
     compile_artifact(model, tmp_path / f"net.{suffix}", prefix="net")
@@ -205,7 +243,7 @@ ARM_CC, ARM_RUN = "aarch64-linux-gnu-gcc", "qemu-aarch64"
 
 @pytest.mark.skipif(not (which(ARM_CC) and which(ARM_RUN)), reason=f"needs {ARM_CC} and {ARM_RUN}")
 @pytest.mark.parametrize("suffix", ["so", "o", "c"])
-@pytest.mark.parametrize("make", [network, integers, recurrences])
+@pytest.mark.parametrize("make", [network, integers, recurrences, control_flow])
 def test_runs_on_another_architecture(
     tmp_path: Path, suffix: str, make: Callable[[], onnx.ModelProto]
 ) -> None:
@@ -265,6 +303,29 @@ def test_indices_out_of_range_are_told(tmp_path: Path, suffix: str) -> None:
         assert b"pick: index is out of range: axis 0 has 5 elements" in done.stdout
 
 
+@pytest.mark.parametrize("suffix", ["so", "c"])
+def test_an_index_out_of_range_in_a_loop_is_told(tmp_path: Path, suffix: str) -> None:
+    text = """<ir_version: 8, opset_import: ["" : 17]>
+    model (int64 m) => (float y) {
+      table = Constant<value = float[3] {1.0, 2.0, 4.0}>()
+      start = Constant<value = float {0.0}>()
+      y = Loop(m, "", start) <
+        body = turn (int64 i, bool go, float total) => (bool on, float sum) {
+          [pick] picked = Gather(table, i)
+          sum = Add(total, picked)
+          on = Identity(go)
+        }
+      >
+    }"""
+    compile_artifact(onnx.parser.parse_model(text), tmp_path / f"net.{suffix}", prefix="net")
+    assert run_c(tmp_path, [f"./net.{suffix}"], np.array(3).tobytes()) == np.float32(7).tobytes()
+    done = subprocess.run(
+        ["./main"], cwd=tmp_path, input=np.array(4).tobytes(), capture_output=True, check=False
+    )
+    assert done.returncode == 1
+    assert b"pick: index is out of range: axis 0 has 3 elements" in done.stdout
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -298,7 +359,7 @@ def test_what_needs_python_is_refused_at_once(tmp_path: Path) -> None:
         helper.make_node("RandomUniformLike", ["x"], ["r"], name="third"),
     ]
     said = (
-        r"first: Cast has no native code(.|\n)*"
+        r"first: strings and maps are Python's, so that Cast is run by the session(.|\n)*"
         r"second: the number of elements is for the run to find, and its result is cut by the session(.|\n)*"
         r"third: draws other numbers in each run \(a seed would say which\)(.|\n)*xonnc run"
     )
@@ -312,7 +373,7 @@ BRANCHES = """
 model (bool c, float[3] x) => (float[3] y) {
   [choice] y = If(c) <
     then_branch = left () => (float[3] a) { a = Neg(x) },
-    else_branch = right () => (float[3] b) { b = Abs(x) }
+    else_branch = right () => (float[3] b) { b = RandomUniformLike(x) }
   >
 }
 """
@@ -322,7 +383,9 @@ def test_what_the_session_runs_is_refused_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model = onnx.parser.parse_model(BRANCHES)
-    said = "choice: If is run by the session, which is Python"
+    said = (
+        "choice: a body has no native code, or shapes that only a run tells, so that If is run by the session"
+    )
     with pytest.raises(RefusalError, match=said):
         compile_artifact(model, tmp_path / "net.so")
     (tmp_path / "net.onnx").write_bytes(model.SerializeToString())

@@ -129,16 +129,17 @@ def test_what_is_pythons_is_not_kept() -> None:
 
 CONTROL = """
 <ir_version: 10, opset_import: ["" : 21]>
-model (bool c, int64 m, float[3, 4] x) => (seq(float[3, 4]) parts, float[3, 4] y) {
+model (bool c, int64 m, float[3, 4] x) => (seq(float[3, 4]) parts, float[3, 4] y, float[n, 4] rows) {
   t = If(c) <
     then_branch = left () => (float[3, 4] a) { two = Constant<value = float {2.0}>() a = Mul(x, two) },
     else_branch = right () => (float[3, 4] b) { b = Neg(x) }
   >
-  y = Loop(m, c, t) <
-    body = turn (int64 i, bool go, float[3, 4] before) => (bool on, float[3, 4] after) {
+  y, rows = Loop(m, c, t) <
+    body = turn (int64 i, bool go, float[3, 4] before) => (bool on, float[3, 4] after, float[4] row) {
       on = Identity(go)
       step = Constant<value = float[4] {0.5, 1.0, 1.5, 2.0}>()
       after = Add(before, step)
+      row = Neg(step)
     }
   >
   parts = SequenceConstruct(t, y)
@@ -153,13 +154,13 @@ def test_what_the_session_does_is_kept(folder: Path, monkeypatch: pytest.MonkeyP
     forbid(monkeypatch)
     session = native.compile_native(model)
     steps = 3 * np.array([0.5, 1, 1.5, 2], np.float32)
-    parts, y = session.run(None, feeds)
+    parts, y, rows = session.run(None, feeds)
+    assert np.array_equal(np.asarray(rows), np.tile(-steps / 3, (3, 1)))
     assert np.array_equal(np.asarray(y), 2 * X + steps)
     assert isinstance(parts, tuple)
     assert np.array_equal(np.asarray(parts[0]), 2 * X)
     assert np.array_equal(np.asarray(session.run(["y"], feeds | {"c": np.array(False)})[0]), -X)
     assert [line.what for line in session.report() if line.where == "session"] == [
-        "If",
         "Loop",
         "SequenceConstruct",
     ]

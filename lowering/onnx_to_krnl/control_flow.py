@@ -1,0 +1,473 @@
+"""
+If, Loop and Scan whose bodies are kernels: `scf.if` and `scf.while` around the calls of these.
+
+What one turn hands to the next lies in buffers that are made before the loop:
+
+```mlir
+scf.while : () -> () {
+  %c = memref.load %go[] : memref<i1>
+  scf.condition(%c)
+} do {
+  "krnl.call"(%next, %carried) {funcName = "relu_0", …}
+  "krnl.call"(%carried, %next) {funcName = "copy_1", …}
+  "krnl.call"(%turn, %go, %count) {funcName = "turn_2", …}
+}
+```
+
+A body with an op that has no kernel, or with shapes that are not known, is left to the session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects import arith, cf, memref, scf, ub
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    UnrealizedConversionCastOp,
+    i1,
+    i64,
+)
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from xonnc.dialects.krnl.memory import CallOp, GlobalOp, element_of, shape_of
+from xonnc.dialects.krnl.sizes import ShapedOp
+from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.ops.builtin import NoValueOp, YieldOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.ops.controlflow import IfOp, LoopOp, ScanOp
+from xonnc.dialects.onnx.types import NONE, element_type, static_shape
+from xonnc.lowering.onnx_to_krnl.checks import CHECK, failing
+from xonnc.lowering.onnx_to_krnl.copies import fill
+from xonnc.lowering.onnx_to_krnl.elements import is_held
+from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering import Lowering, moves
+from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
+from xonnc.lowering.onnx_to_krnl.sizes import are_known
+
+INSIDE = (
+    CallOp,
+    ConstantOp,
+    GlobalOp,
+    NoValueOp,
+    ShapedOp,
+    UnrealizedConversionCastOp,
+    YieldOp,
+    memref.AllocOp,
+    memref.LoadOp,
+    memref.SubviewOp,
+    scf.IfOp,
+    scf.WhileOp,
+)
+"""What a body is made of that native code runs."""
+
+BY_SESSION = "the session runs it"
+"""Why an op is not lowered: a body is not, or shapes are not known."""
+
+
+@moves(IfOp)
+def if_(op: IfOp, to: Lowering) -> str | None:
+    """The branch that the condition says, in the code itself where all of both has kernels."""
+    then, otherwise = map(_yielded, op.regions)
+    if not _is_native(op, to) or not _are_alike(then, otherwise, op.results, op.results):
+        return BY_SESSION
+    condition = _loaded(to.buffer(op.cond), to)
+    results = [to.result(result) for result in op.results]
+    regions: list[Region] = []
+    for region in list(op.regions):
+        checks = _take_checks(region.block, op, to)
+        end = region.block.last_op
+        assert end is not None
+        to.begin(end)
+        for source, result in zip(_yielded(region), results, strict=True):
+            _copy(result, to.buffer(source), to)
+        _merge(checks, to)
+        to.begin(op)
+        regions.append(Region(_moved(region.block)))
+    _put(scf.IfOp(condition, [], regions[0], regions[1]), op)
+    return None
+
+
+@moves(LoopOp)
+def loop(op: LoopOp, to: Lowering) -> str | None:
+    """The body until the count or the condition ends it, in the code itself where all of it has kernels."""
+    body = op.body.block
+    carried = len(op.v_initial)
+    on, *given = _yielded(op.body)
+    if not _is_native(op, to) or not _are_alike(op.v_initial, body.args[2:], given, op.results):
+        return BY_SESSION
+    is_endless = _is_true(on, body.args[1], to) and (op.cond.type == NONE or _is_true(op.cond, None, to))
+    targets = [_Parts(value, 0, False) for value in op.results[carried:]]
+    # How many results are scanned only a run tells, unless nothing but a known count ends it.
+    if targets and not (is_endless and _turns_of(op, to) is not None):
+        return BY_SESSION
+    if not all(
+        _fit(each, part, _turns_of(op, to), to) for each, part in zip(targets, given[carried:], strict=True)
+    ):
+        return BY_SESSION
+    holds = to.allocate([], i1)
+    if op.cond.type == NONE:
+        fill(holds, 1, 1, to)
+    else:
+        _copy(holds, to.buffer(op.cond), to)
+    limit = None if op.M.type == NONE else to.buffer(op.M)
+    state = _State(to.allocate([], i64), holds, limit, not is_endless)
+    _hold(body.args[0], state.turn, op)
+    _hold(body.args[1], state.holds, op)
+    _repeat(op, body.args[2:], op.v_initial, given, (state, [], targets), to)
+    return None
+
+
+def _turns_of(op: LoopOp, to: Lowering) -> int | None:
+    count = None if op.M.type == NONE else to.constant(op.M)
+    return None if count is None else int(count.reshape(-1)[0])
+
+
+@moves(ScanOp)
+def scan(op: ScanOp, to: Lowering) -> str | None:
+    """The body for each part of its inputs, in the code itself where all of it has kernels."""
+    body = op.body.block
+    count = len(op.operands) - op.num_scan_inputs.value.data
+    given = _yielded(op.body)
+    if not _is_native(op, to) or not _are_alike(op.operands[:count], body.args, given, op.results):
+        return BY_SESSION
+    sources = _parts(op.operands[count:], op.scan_input_axes, op.scan_input_directions)
+    targets = _parts(op.results[count:], op.scan_output_axes, op.scan_output_directions)
+    lengths = {to.shape(each.whole)[each.axis] for each in sources}
+    turns = lengths.pop()
+    pairs = zip((*sources, *targets), (*body.args[count:], *given[count:]), strict=True)
+    if lengths or not all(_fit(each, part, turns, to) for each, part in pairs):
+        return BY_SESSION
+    holds, limit = to.allocate([], i1), to.allocate([], i64)
+    fill(holds, 1, 1, to)
+    fill(limit, 1, turns, to)
+    state = _State(to.allocate([], i64), holds, limit, False)
+    _repeat(op, body.args[:count], op.operands[:count], given, (state, sources, targets), to)
+    return None
+
+
+@dataclass(frozen=True)
+class _State:
+    """Buffers that say how far a loop is: the turn, whether the condition holds, the number of turns."""
+
+    turn: SSAValue
+    holds: SSAValue
+    limit: SSAValue | None
+    is_asked: bool
+    """Whether the body says if the loop goes on, by the first of its results."""
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """A tensor of which each turn reads or writes a part, along an axis."""
+
+    whole: SSAValue
+    axis: int
+    is_backwards: bool
+
+
+def _parts(
+    values: Sequence[SSAValue],
+    axes: ArrayAttr[IntegerAttr[IntegerType]] | None,
+    directions: ArrayAttr[IntegerAttr[IntegerType]] | None,
+) -> list[_Parts]:
+    places = values_of(axes) or (0,) * len(values)
+    backwards = values_of(directions) or (0,) * len(values)
+    made: list[_Parts] = []
+    for value, axis, back in zip(values, places, backwards, strict=True):
+        made.append(_Parts(value, axis % len(static_shape(value.type) or (1,)), bool(back)))
+    return made
+
+
+def _fit(parts: _Parts, part: SSAValue, turns: int | None, to: Lowering) -> bool:
+    """Whether parts of one shape make a tensor, one for each turn."""
+    shape, axis = to.shape(parts.whole), parts.axis
+    return shape[axis] == turns and (*shape[:axis], *shape[axis + 1 :]) == to.shape(part)
+
+
+def _yielded(region: Region) -> Sequence[SSAValue]:
+    end = region.block.last_op
+    return () if end is None else end.operands
+
+
+def _is_native(op: Operation, to: Lowering) -> bool:
+    """Whether bodies are kernels alone, and all tensors are of known shapes, with elements."""
+    blocks = [region.block for region in op.regions]
+    if not all(isinstance(inner, INSIDE) for block in blocks for inner in block.ops):
+        return False
+    given = [value for region in op.regions for value in _yielded(region)]
+    arguments = [value for block in blocks for value in block.args]
+    values = [value for value in (*op.operands, *op.results, *given, *arguments) if value.type != NONE]
+    return all(
+        to.is_movable(value) and are_known(to.sizes(value)) and 0 not in to.sizes(value) for value in values
+    )
+
+
+def _are_alike(
+    initial: Sequence[SSAValue],
+    carried: Sequence[SSAValue],
+    given: Sequence[SSAValue],
+    finals: Sequence[SSAValue],
+) -> bool:
+    """Whether what each turn hands to the next is of one type from the start to the end."""
+    rows = zip(initial, carried, given, finals, strict=False)
+    return all(len({static_shape(each.type) for each in row}) == 1 for row in rows)
+
+
+def _is_true(value: SSAValue, goes: SSAValue | None, to: Lowering) -> bool:
+    """Whether a condition is a constant that holds, or is handed on as it came."""
+    constant = to.constant(value)
+    if constant is not None:
+        return bool(constant.all())
+    return goes is not None and _origin(value) is goes
+
+
+def _origin(value: SSAValue) -> SSAValue:
+    """What a tensor or buffer is another view of."""
+    while isinstance(value.owner, UnrealizedConversionCastOp | ShapedOp | memref.SubviewOp):
+        value = value.owner.operands[0]
+    return value
+
+
+def _hold(argument: SSAValue, buffer: SSAValue, op: Operation) -> None:
+    """Puts a buffer in the place of an argument of a body."""
+    cast = UnrealizedConversionCastOp.get([buffer], [argument.type])
+    assert op.parent is not None
+    op.parent.insert_op_before(cast, op)
+    argument.replace_all_uses_with(cast.results[0])
+
+
+def _repeat(
+    op: LoopOp | ScanOp,
+    carried: Sequence[SSAValue],
+    initial: Sequence[SSAValue],
+    given: Sequence[SSAValue],
+    parts: tuple[_State, Sequence[_Parts], Sequence[_Parts]],
+    to: Lowering,
+) -> None:
+    """
+    The loop itself: in each turn parts of the inputs, the body, parts of the results, what is carried.
+
+    What is carried lies in the buffers of the final results.
+    """
+    state, sources, targets = parts
+    body = op.regions[0].block
+    fill(state.turn, 1, 0, to)
+    buffers = [to.result(final) for final in op.results[: len(initial)]]
+    for buffer, start in zip(buffers, initial, strict=True):
+        _copy(buffer, to.buffer(start), to)
+    kept = [_origin(value) is argument for value, argument in zip(given, carried, strict=False)]
+    moved = [_origin(value) in carried for value in given[: len(carried)]]
+    for argument, buffer in zip(carried, buffers, strict=True):
+        _hold(argument, buffer, op)
+    wholes = [to.buffer(each.whole) for each in sources]
+    results = [to.result(each.whole) for each in targets]
+    goes = to.allocate([], i1)
+    _settle(goes, state, to)
+    checks = _take_checks(body, op, to)
+    arguments = body.args[len(body.args) - len(sources) :] if sources else ()
+    slices = [to.allocate(to.shape(argument), to.element(argument)) for argument in arguments]
+    for argument, buffer in zip(arguments, slices, strict=True):
+        _hold(argument, buffer, op)
+    first = body.first_op
+    assert first is not None
+    to.begin(first)
+    for each, whole, part in zip(sources, wholes, slices, strict=True):
+        _take(each, whole, part, state.turn, to)
+    end = body.last_op
+    assert end is not None
+    to.begin(end)
+    # What it gives may have been arguments, in whose place buffers are now.
+    given = end.operands[len(end.operands) - len(given) :]
+    for each, whole, part in zip(targets, results, given[len(carried) :], strict=True):
+        _give(each, whole, to.buffer(part), state.turn, to)
+    pairs: list[tuple[SSAValue, SSAValue]] = []
+    for buffer, value, is_kept, is_moved in zip(buffers, given, kept, moved, strict=False):
+        source = to.buffer(value)
+        if is_moved and not is_kept:
+            # Another one that is carried: it may be written before it is read.
+            saved = to.allocate(to.shape(value), to.element(value))
+            _copy(saved, source, to)
+            source = saved
+        if not is_kept:
+            pairs.append((buffer, source))
+    for buffer, source in pairs:
+        _copy(buffer, source, to)
+    if state.is_asked:
+        _copy(state.holds, to.buffer(end.operands[0]), to)
+    _advance(state, to)
+    _settle(goes, state, to)
+    _merge(checks, to)
+    to.begin(op)
+    before = Block()
+    load = memref.LoadOp.get(goes, [])
+    before.add_ops([load, scf.ConditionOp(load.res)])
+    _put(scf.WhileOp([], [], Region(before), Region(_moved(body))), op)
+
+
+def lower_assertions(block: Block, to: Lowering) -> None:
+    """Has a run fail that comes by a `cf.assert`; what is computed of poison then is computed of zeros."""
+    for op in list(block.ops):
+        match op:
+            case cf.AssertOp():
+                to.begin(op)
+                fill(failing(op.msg.data, to), 2, 1, to)
+            case ub.PoisonOp() if is_held(element_type(op.result.type)):
+                to.begin(op)
+                fill(to.result(op.result), prod(to.shape(op.result)), 0, to)
+                cast = to.insert(UnrealizedConversionCastOp.get([to.buffer(op.result)], [op.result.type]))
+                op.result.replace_all_uses_with(cast)
+            case _:
+                continue
+        made = op.operands[0].owner if op.operands else None
+        op.detach()
+        op.erase()
+        if isinstance(made, arith.ConstantOp) and not made.result.uses.get_length():
+            made.detach()
+            made.erase()
+
+
+def _loaded(buffer: SSAValue, to: Lowering) -> SSAValue:
+    """The boolean in a buffer of one."""
+    if prod(shape_of(buffer)) != 1 or shape_of(buffer):
+        buffer = to.insert(UnrealizedConversionCastOp.get([buffer], [MemRefType(i1, [])]))
+    return to.insert(memref.LoadOp.get(buffer, []))
+
+
+def _put(made: Operation, op: Operation) -> None:
+    """Adds an op before another, where it came from."""
+    made.location = op.location
+    assert op.parent is not None
+    op.parent.insert_op_before(made, op)
+
+
+def _moved(block: Block) -> Block:
+    """The ops of a body in a block of their own, which `scf.yield` ends."""
+    made = Block()
+    end = block.last_op
+    for inner in list(block.ops):
+        inner.detach()
+        if inner is end:
+            inner.erase()
+        else:
+            made.add_op(inner)
+    made.add_op(scf.YieldOp())
+    return made
+
+
+def _copy(target: SSAValue, source: SSAValue, to: Lowering) -> None:
+    """All elements of a buffer."""
+    count, element = prod(shape_of(target)), element_of(target)
+    kernel = Kernel([buffer_type([count], element)] * 2)
+    out, given = kernel.buffers
+    with kernel.loops([count]) as (place,):
+        kernel.store(kernel.load(given, [place]), out, [place])
+    to.call("copy", kernel, [target], [source])
+
+
+def _take(parts: _Parts, whole: SSAValue, part: SSAValue, turn: SSAValue, to: Lowering) -> None:
+    """The part of a tensor that a turn reads."""
+    kernel, (out, given), places = _part_kernel(parts, whole, True)
+    with places as (at, here):
+        kernel.store(kernel.load(given, at), out, here)
+    to.call("part", kernel, [part], [whole, turn])
+
+
+def _give(parts: _Parts, whole: SSAValue, part: SSAValue, turn: SSAValue, to: Lowering) -> None:
+    """The part of a tensor that a turn writes."""
+    kernel, (out, given), places = _part_kernel(parts, whole, False)
+    with places as (at, here):
+        kernel.store(kernel.load(given, here), out, at)
+    to.call("part", kernel, [whole], [part, turn])
+
+
+def _part_kernel(
+    parts: _Parts, whole: SSAValue, reads: bool
+) -> tuple[Kernel, Sequence[SSAValue], AbstractContextManager[tuple[list[SSAValue], list[SSAValue]]]]:
+    """A kernel of a part and the whole, and of its loops the place in the whole and that in the part."""
+    shape, element = shape_of(whole), element_of(whole)
+    outer, turns, inner = prod(shape[: parts.axis]), shape[parts.axis], prod(shape[parts.axis + 1 :])
+    types = [buffer_type([outer, turns, inner], element), buffer_type([outer, inner], element)]
+    kernel = Kernel([*(reversed(types) if reads else types), buffer_type([1], i64)])
+    out, given, turn = kernel.buffers
+
+    @contextmanager
+    def places() -> Generator[tuple[list[SSAValue], list[SSAValue]]]:
+        at = Scalar(kernel, kernel.load(turn, [kernel.index(0)]))
+        at = (turns - 1 - at if parts.is_backwards else at).to(INDEX)
+        with kernel.loops([outer, inner]) as (first, last):
+            yield [first, at.value, last], [first, last]
+
+    return kernel, (out, given), places()
+
+
+def _advance(state: _State, to: Lowering) -> None:
+    """The next turn."""
+    kernel = Kernel([buffer_type([1], i64)])
+    (turn,) = kernel.buffers
+    first = kernel.index(0)
+    kernel.store((Scalar(kernel, kernel.load(turn, [first])) + 1).value, turn, [first])
+    to.call("turn", kernel, [state.turn], [])
+
+
+def _settle(goes: SSAValue, state: _State, to: Lowering) -> None:
+    """Whether there is another turn."""
+    types = [buffer_type([1], i1), buffer_type([1], i1)]
+    inputs = [state.holds]
+    if state.limit is not None:
+        types += [buffer_type([1], i64)] * 2
+        inputs += [state.turn, state.limit]
+    kernel = Kernel(types)
+    out, holds, *counts = kernel.buffers
+    first = kernel.index(0)
+    result = Scalar(kernel, kernel.load(holds, [first]))
+    if counts:
+        turn, limit = (Scalar(kernel, kernel.load(each, [first])) for each in counts)
+        result = result & (turn < limit)
+    kernel.store(result.value, out, [first])
+    to.call("goes", kernel, [goes], inputs)
+
+
+def _take_checks(block: Block, op: Operation, to: Lowering) -> list[tuple[SSAValue, SSAValue]]:
+    """
+    Has what is checked in a body be checked behind the loop or branch: gives cells with those outside.
+
+    A cell of a body may never be written, or once for each turn. The one outside is in bounds at first, and
+    takes the extremes of all turns.
+    """
+    made: list[tuple[SSAValue, SSAValue]] = []
+    for inner in block.ops:
+        held = inner.attributes.get(CHECK)
+        if not isinstance(inner, memref.AllocOp) or not isinstance(held, DictionaryAttr):
+            continue
+        del inner.attributes[CHECK]
+        cell = to.allocate([2], i64)
+        assert isinstance(cell.owner, Operation)
+        cell.owner.attributes[CHECK] = held
+        kernel = Kernel([buffer_type([2], i64)])
+        for place, name in enumerate(("least", "most")):
+            bound = held.data[name]
+            assert isinstance(bound, IntegerAttr)
+            kernel.store(kernel.number(bound.value.data, i64), kernel.buffers[0], [kernel.index(place)])
+        to.call("unchecked", kernel, [cell], [])
+        made.append((inner.memref, cell))
+    return made
+
+
+def _merge(checks: Sequence[tuple[SSAValue, SSAValue]], to: Lowering) -> None:
+    """The extremes of what a body found and what was found before."""
+    for inner, cell in checks:
+        kernel = Kernel([buffer_type([2], i64)] * 2)
+        total, found = kernel.buffers
+        for place in (0, 1):
+            at = [kernel.index(place)]
+            before, now = (Scalar(kernel, kernel.load(each, at)) for each in (total, found))
+            kernel.store((before.at_least(now) if place else before.at_most(now)).value, total, at)
+        to.call("extremes", kernel, [cell], [inner])

@@ -1,0 +1,104 @@
+// RUN: onnx-opt %s --convert-onnx-to-krnl --split-input-file | filecheck %s
+
+// Both branches write to the buffer of the result.
+// CHECK-LABEL: @branch
+// CHECK:         %[[C:.*]] = memref.load %{{.*}}[] : memref<i1>
+// CHECK-NEXT:    %[[Y:.*]] = memref.alloc() : memref<3xf32>
+// CHECK-NEXT:    scf.if %[[C]] {
+// CHECK:           funcName = "neg_0"
+// CHECK:           "krnl.call"(%[[Y]], %{{.*}}) <{funcName = "copy_1"
+// CHECK:         } else {
+// CHECK:           "krnl.call"(%[[Y]], %{{.*}}) <{funcName = "copy_1"
+// CHECK-NOT:     "onnx.If"
+func.func @branch(%c: tensor<i1>, %x: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = "onnx.If"(%c) ({
+    %1 = "onnx.Neg"(%x) : (tensor<3xf32>) -> tensor<3xf32>
+    onnx.Yield %1 : tensor<3xf32>
+  }, {
+    onnx.Yield %x : tensor<3xf32>
+  }) : (tensor<i1>) -> tensor<3xf32>
+  onnx.Return %0 : tensor<3xf32>
+}
+
+// -----
+
+// What is carried lies in the buffer of the result from before the loop on.
+// CHECK-LABEL: @loop
+// CHECK:         %[[Y:.*]] = memref.alloc() : memref<3xf32>
+// CHECK:         "krnl.call"(%[[Y]], %{{.*}}) <{funcName = "copy
+// CHECK:         "krnl.call"(%[[GO:.*]], %[[ON:.*]], %[[TURN:.*]], %[[M:.*]]) <{funcName = "goes
+// CHECK-NEXT:    scf.while () : () -> () {
+// CHECK-NEXT:      %[[C:.*]] = memref.load %[[GO]][] : memref<i1>
+// CHECK-NEXT:      scf.condition(%[[C]])
+// CHECK-NEXT:    } do {
+// CHECK:           funcName = "relu_0"
+// CHECK:           "krnl.call"(%[[Y]], %{{.*}}) <{funcName = "copy
+// CHECK-NEXT:      "krnl.call"(%[[TURN]]) <{funcName = "turn
+// CHECK-NEXT:      "krnl.call"(%[[GO]], %[[ON]], %[[TURN]], %[[M]]) <{funcName = "goes
+// CHECK-NEXT:      scf.yield
+func.func @loop(%m: tensor<i64>, %x: tensor<3xf32>) -> tensor<3xf32> {
+  %none = "onnx.NoValue"() {value} : () -> none
+  %0 = "onnx.Loop"(%m, %none, %x) ({
+  ^bb0(%i: tensor<i64>, %go: tensor<i1>, %before: tensor<3xf32>):
+    %1 = "onnx.Relu"(%before) : (tensor<3xf32>) -> tensor<3xf32>
+    onnx.Yield %go, %1 : tensor<i1>, tensor<3xf32>
+  }) : (tensor<i64>, none, tensor<3xf32>) -> tensor<3xf32>
+  onnx.Return %0 : tensor<3xf32>
+}
+
+// -----
+
+// Each turn reads its part of what is scanned, and writes its part of the result.
+// CHECK-LABEL: @scan
+// CHECK:         %[[Y:.*]] = memref.alloc() : memref<4x3xf32>
+// CHECK:         scf.while
+// CHECK:           "krnl.call"(%[[PART:.*]], %{{.*}}, %[[TURN:.*]]) <{funcName = "part
+// CHECK:           funcName = "neg_0"
+// CHECK:           "krnl.call"(%[[Y]], %{{.*}}, %[[TURN]]) <{funcName = "part
+func.func @scan(%x: tensor<4x3xf32>) -> tensor<4x3xf32> {
+  %0 = "onnx.Scan"(%x) ({
+  ^bb0(%part: tensor<3xf32>):
+    %1 = "onnx.Neg"(%part) : (tensor<3xf32>) -> tensor<3xf32>
+    onnx.Yield %1 : tensor<3xf32>
+  }) {num_scan_inputs = 1 : si64} : (tensor<4x3xf32>) -> tensor<4x3xf32>
+  onnx.Return %0 : tensor<4x3xf32>
+}
+
+// -----
+
+// How many results there are only a run tells: the session runs it, its body in native code.
+// CHECK-LABEL: @stacked
+// CHECK:         "onnx.Loop"
+// CHECK:           funcName = "neg_0"
+// CHECK-NOT:     scf.while
+func.func @stacked(%m: tensor<i64>, %x: tensor<3xf32>) -> tensor<?x3xf32> {
+  %none = "onnx.NoValue"() {value} : () -> none
+  %0 = "onnx.Loop"(%m, %none) ({
+  ^bb0(%i: tensor<i64>, %go: tensor<i1>):
+    %1 = "onnx.Neg"(%x) : (tensor<3xf32>) -> tensor<3xf32>
+    onnx.Yield %go, %1 : tensor<i1>, tensor<3xf32>
+  }) : (tensor<i64>, none) -> tensor<?x3xf32>
+  onnx.Return %0 : tensor<?x3xf32>
+}
+
+// -----
+
+// A branch that may not run fails the run if it does.
+// CHECK-LABEL: @assertion
+// CHECK:         %[[CHECKED:.*]] = memref.alloc() {krnl.check = {least = 0 : i64, message = "no shapes fit", most = 0 : i64}} : memref<2xi64>
+// CHECK:         scf.if
+// CHECK:         } else {
+// CHECK:           "krnl.call"(%[[CELL:.*]]) <{funcName = "fill
+// CHECK:           "krnl.call"(%[[CHECKED]], %[[CELL]]) <{funcName = "extremes
+// CHECK-NOT:     cf.assert
+func.func @assertion(%c: tensor<i1>, %x: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = "onnx.If"(%c) ({
+    onnx.Yield %x : tensor<3xf32>
+  }, {
+    %false = arith.constant false
+    cf.assert %false, "no shapes fit"
+    %1 = ub.poison : tensor<3xf32>
+    onnx.Yield %1 : tensor<3xf32>
+  }) : (tensor<i1>) -> tensor<3xf32>
+  onnx.Return %0 : tensor<3xf32>
+}
