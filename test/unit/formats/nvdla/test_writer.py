@@ -373,6 +373,6 @@ def test_a_folder_that_does_not_exist_is_an_error_of_ours(tmp_path: Path):
 def test_a_folder_in_the_way_stays(tmp_path: Path):
     path = tmp_path / "a.nvdla"
     path.mkdir()
-    with pytest.raises(XonncError, match=r"a.nvdla: cannot be written: Is a directory"):
+    with pytest.raises(XonncError, match=r"a.nvdla: is a folder; name a file in it"):
         write_loadable(Loadable(), path)
     assert list(tmp_path.iterdir()) == [path]
