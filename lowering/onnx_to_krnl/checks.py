@@ -100,6 +100,41 @@ def check_indices(op: Operation, indices: SSAValue, sizes: Sequence[Size], axis:
         to.call("bounds", kernel, [cell], [to.buffer(indices)])
 
 
+def check_numbers(
+    op: Operation, numbers: SSAValue, least: Size, most: Size, message: str, to: Lowering
+) -> None:
+    """
+    Has a run fail if one of some integers is below `least` or above `most`; `message` says what they are.
+
+    Sizes that only a run knows are taken off: what is left is 0 or more, and 0 or less.
+    """
+    count = volume(to.sizes(numbers))
+    if not to.is_checked or count == 0:
+        return
+    element = to.element(numbers)
+    bounds = (least, most)
+    if is_known(least) and is_known(most):
+        cell = checked(op, least, most, f"{message} {{}}; {least} to {most} are in range", to)
+        shifts: tuple[Size | None, ...] = (None, None)
+    else:
+        cell = checked(op, 0, 0, f"{message} a number out of range", to)
+        shifts = bounds
+    kernel = Kernel([buffer_type([2], i64), buffer_type([count], element)])
+    out, source = kernel.buffers
+    # Where a run may bring none at all, 0 is in range of what is checked: places and sizes.
+    first = kernel.load(source, [kernel.index(0)]) if is_known(count) else kernel.number(0, stored(element))
+    with kernel.reducing([count], [first, first]) as ((place,), held, results):
+        number = kernel.load(source, [place])
+        results.append(kernel.add(arith.MinSIOp(held[0], number)))
+        results.append(kernel.add(arith.MaxSIOp(held[1], number)))
+    for place, (value, shift) in enumerate(zip(results, shifts, strict=True)):
+        wide = value if value.type == i64 else kernel.add(arith.ExtSIOp(value, i64))
+        if shift is not None:
+            wide = kernel.add(arith.SubiOp(wide, kernel.count([shift], i64)))
+        kernel.store(wide, out, [kernel.index(place)])
+    to.call("bounds", kernel, [cell], [to.buffer(numbers)])
+
+
 def turns_where(count: Size, size: Size) -> Size:
     """As many turns as given, or none if an axis that they read has no elements, as only a run may tell."""
     return count if is_known(size) else count * least(size, 1)

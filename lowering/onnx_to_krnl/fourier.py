@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.onnx_to_krnl.checks import check_numbers
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
@@ -109,6 +110,7 @@ def short_time_fourier(op: onnx.STFTOp, to: Lowering) -> str | None:
     length = to.shape(op.window)[0] if has_window else _integer(op.frame_length, to)
     if element not in (f32, f64) or length is None or len(shape) != 3 or to.element(op.frame_step) != i64:
         return "not of f32 or f64, or of windows of a length that is no constant"
+    check_numbers(op, op.frame_step, 1, shape[1], "frame_step is", to)
     types = [buffer_type(out, element), buffer_type(shape, element), buffer_type([length, 2], element)]
     types.append(buffer_type([1], i64))
     if has_window:

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops import tensor
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.onnx_to_krnl.checks import check_indices, index_in, turns_where
+from xonnc.lowering.onnx_to_krnl.checks import check_indices, check_numbers, index_in, turns_where
 from xonnc.lowering.onnx_to_krnl.copies import Side, copy, loop
 from xonnc.lowering.onnx_to_krnl.elements import is_computed
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
@@ -244,6 +244,7 @@ def reverse_sequence(op: tensor.ReverseSequenceOp, to: Lowering) -> str | None:
     if {time, batch} != {0, 1} or 0 in shape:
         return "of other axes than the first two"
     size, after = shape[time], prod(shape[2:])
+    check_numbers(op, op.sequence_lens, 0, size, "sequence_lens has", to)
     kernel = Kernel(
         [
             *[buffer_type([*shape[:2], after], element)] * 2,
@@ -275,6 +276,9 @@ def tensor_scatter(op: tensor.TensorScatterOp, to: Lowering) -> str | None:
         return EMPTY if axis else "along the batch"
     middle, size, length = prod(shape[1:axis]), shape[axis], sizes[axis]
     after = prod(shape[axis + 1 :])
+    if op.write_indices.type != NONE:
+        most = size - length if op.mode.data == "linear" else 2**62
+        check_numbers(op, op.write_indices, 0, most, "write_indices has", to)
     cache, update = to.buffer(op.past_cache), to.buffer(op.update)
     places = [] if op.write_indices.type == NONE else [to.buffer(op.write_indices)]
     out = to.result(op.present_cache)

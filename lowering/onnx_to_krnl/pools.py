@@ -13,6 +13,7 @@ from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.ops import nn
 from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.onnx_to_krnl.checks import check_numbers
 from xonnc.lowering.onnx_to_krnl.copies import fill
 from xonnc.lowering.onnx_to_krnl.elements import is_nibble, wide
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
@@ -183,7 +184,7 @@ def general_average_pool(op: nn.AveragePoolOp, window: Window, to: Lowering) -> 
 @lowers(nn.MaxUnpoolOp)
 def max_unpool(op: nn.MaxUnpoolOp, to: Lowering) -> str | None:
     """
-    Each element at its place in the tensor that was pooled, 0 elsewhere; places outside are left out.
+    Each element at its place in the tensor that was pooled, 0 elsewhere; a run with places outside fails.
 
     Where the result is said to be larger than what the windows make, it has that in its first corner.
     """
@@ -196,6 +197,7 @@ def max_unpool(op: nn.MaxUnpoolOp, to: Lowering) -> str | None:
         whole.append((shape[2 + axis] - 1) * strides[axis] - pads[axis] - pads[rank + axis] + size)
     if any(size > room for size, room in zip(whole, out, strict=True)):
         return "a result that is smaller than what the windows make"
+    check_numbers(op, op.I_in, 0, prod(whole) - 1, "an index is", to)
     target = to.result(op.output)
     fill(target, prod(out), 0, to)
     count = prod(shape)

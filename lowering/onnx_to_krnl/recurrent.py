@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.onnx.ops import rnn
 from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.onnx_to_krnl.checks import check_numbers
 from xonnc.lowering.onnx_to_krnl.copies import Side, copy, fill, loop, plain
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering import OPEN, Lowering, lowers, takes_open
@@ -83,6 +84,8 @@ def recurrent(op: Recurrent, to: Lowering) -> str | None:
     steps, batch = (shape[1], shape[0]) if is_batch_first else shape[:2]
     directions, rows, hidden = to.shape(op.R)
     sizes = _Sizes(steps, batch, shape[2], hidden, rows // hidden, is_batch_first)
+    if op.sequence_lens.type != NONE:
+        check_numbers(op, op.sequence_lens, 0, steps, "sequence_lens has", to)
     chosen = [_direction(op, number, directions) for number in range(directions)]
     known = [each for each in chosen if each is not None]
     if len(known) != len(chosen):

@@ -34,6 +34,8 @@ RULES: Mapping[str, tuple[str, str]] = {
     "comes_out_as": ("quantization", ""),
     "computed_as": ("quantization", ""),
     "concatenation": ("shapes", ""),
+    "constant_axis_in_range": ("values", "vv"),
+    "constants_at_least": ("values", "v"),
     "convolution": ("windows", "vvv"),
     "deformation": ("windows", ""),
     "divisible": ("shapes", "v"),
@@ -394,6 +396,13 @@ OBEYED: tuple[tuple[str, str], ...] = (
     ("If", 'holds_one("cond")'),
     ("Loop", 'holds_one("M")'),
     ("Loop", 'holds_one("cond")'),
+    # Operands that constants make.
+    ("CumProd CumSum", 'constant_axis_in_range("axis", "x")'),
+    ("Tile!", 'constants_at_least("repeats", 0)'),
+    ("TopK", 'constants_at_least("K", 0)'),
+    ("STFT", 'constants_at_least("frame_step", 1)'),
+    ("STFT", 'constants_at_least("frame_length", 1)'),
+    ("SplitToSequence Split", 'constants_at_least("split", 0)'),
     # Lists of numbers, one for each axis.
     ("Tile!", 'holds_for_axes("repeats", "input")'),
     ("Pad! PadV18 PadV19", 'holds_for_axes("pads", "data", "axes", 2)'),

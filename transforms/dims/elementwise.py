@@ -8,17 +8,29 @@ from xonnc.transforms.dims.forms import ONE
 from xonnc.transforms.dims.node import Node, Partly, sizes_of
 from xonnc.transforms.shapes.elementwise import BROADCASTING, COMPARING, SAME_TYPE
 
+BY_CHANNEL = ("BatchNormalization", "BatchNormalizationInferenceMode", "InstanceNormalization")
+
 LIKE_FIRST = (
-    "BatchNormalization Bernoulli Cast CastLike ClipV6 ClipV11 ClipV12 DequantizeLinear"
+    "Bernoulli Cast CastLike ClipV6 ClipV11 ClipV12 DequantizeLinear"
     " DynamicQuantizeLinear EyeLike GroupNormalizationV18 HardmaxV11 IsInf IsNaN LogSoftmaxV11"
     " QuantizeLinear RandomNormalLike RandomUniformLike ReverseSequence"
 )
 
 
-@sizes_of(*SAME_TYPE.split(), *LIKE_FIRST.split())
+@sizes_of(*(set(SAME_TYPE.split()) - set(BY_CHANNEL)), *LIKE_FIRST.split())
 def like_first(node: Node) -> Sequence[Partly | None]:
     """The sizes of the first operand."""
     return [node.sizes(0)]
+
+
+@sizes_of(*BY_CHANNEL)
+def by_channel(node: Node) -> Sequence[Partly | None]:
+    """The sizes of the first operand; all others hold a number for each channel."""
+    data = node.sizes(0)
+    if data is not None and len(data) > 1:
+        others = [node.sizes(place) for place in range(1, len(node.op.operands))]
+        node.equal.extend((data[1], other[0]) for other in others if other is not None and len(other) == 1)
+    return [data]
 
 
 @sizes_of("Dropout", "DropoutV7", "DropoutV10")

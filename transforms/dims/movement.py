@@ -125,8 +125,10 @@ def split(node: Node) -> Sequence[Partly | None]:
     wanted = None if by_property else node.elements(1)
     if given is not None and len(given) == parts:
         sizes = [Form(size) for size in given]
+        node.equal.append((data[axis], sum((Form(size) for size in given), ZERO)))
     elif wanted is not None and len(wanted) == parts:
         sizes = [form for form, _ in wanted]
+        node.equal.append((data[axis], sum((form for form, _ in wanted), ZERO)))
     elif given is None and (by_property or not node.site.has(1)):
         sizes = _even(node, data[axis], parts)
     return [(*data[:axis], size, *data[axis + 1 :]) for size in sizes]

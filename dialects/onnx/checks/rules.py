@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import NoReturn, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
+    DenseResourceAttr,
     FloatAttr,
     IntegerAttr,
     NoneType,
@@ -19,9 +23,13 @@ from xdsl.traits import OpTrait
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
-from xonnc.dialects.onnx.types import element_type, is_ranked
+from xonnc.dialects.onnx.elements import elements_array, type_of_elements
+from xonnc.dialects.onnx.types import element_type, is_ranked, static_shape
 
 Rule: TypeAlias = Callable[[Operation], None]
+
+FEW = 64
+"""Elements of a constant that are looked at: axes, sizes and steps, not weights."""
 
 DYNAMIC = DYNAMIC_INDEX
 """The size of a dimension that is not known."""
@@ -128,6 +136,18 @@ def texts_of(op: Operation, field: str) -> tuple[str, ...] | None:
 def shown(shape: Sequence[int]) -> str:
     """A shape as messages write it: `[?, 3]`."""
     return f"[{', '.join('?' if size == DYNAMIC else str(size) for size in shape)}]"
+
+
+def constant_of(op: Operation, field: str) -> npt.NDArray[np.generic] | None:
+    """The elements of an operand that a constant makes, if they are few."""
+    value: SSAValue = getattr(op, field)
+    owner = value.owner
+    if not isinstance(owner, Operation) or owner.name != "onnx.Constant":
+        return None
+    held = owner.properties.get("value")
+    type_ = None if held is None or isinstance(held, DenseResourceAttr) else type_of_elements(held)
+    shape = None if type_ is None else static_shape(type_)
+    return None if held is None or shape is None or prod(shape) > FEW else elements_array(held)
 
 
 def differ(a: int, b: int) -> bool:

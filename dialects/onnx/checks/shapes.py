@@ -12,6 +12,7 @@ from xdsl.utils.exceptions import VerifyException
 from xonnc.dialects.onnx.checks.rules import (
     DYNAMIC,
     Rule,
+    constant_of,
     differ,
     element_of,
     integer_of,
@@ -299,6 +300,9 @@ def affine_grid(op: Operation) -> None:
         refuse(op, f"size holds {size[0]} numbers; 4 or 5 are needed")
     if theta is None:
         return
+    held = constant_of(op, "size")
+    if held is not None and differ(theta[0], int(held[0])):
+        refuse(op, f"theta has {theta[0]} maps for {int(held[0])} images")
     fits = [not differ(theta[1], axes) and not differ(theta[2], axes + 1) for axes in (2, 3)]
     if not any(fits) or (size is not None and size[0] != DYNAMIC and not fits[size[0] - 4]):
         refuse(op, f"theta has the shape {shown(theta)}; maps of the plane are 2 by 3, of space 3 by 4")
@@ -387,9 +391,10 @@ def spectrum(op: Operation) -> None:
     x = shape_of(op, field)
     if x is None:
         return
-    least = 3 if field == "signal" else 2
-    if len(x) < least or x[-1] not in (1, 2, DYNAMIC):
-        refuse(op, f"{field} has the shape {shown(x)}; it has rank {least} or more and ends in 1 or 2")
+    # Runtimes take a signal of real numbers without the last axis.
+    is_real = field == "signal" and len(x) == 2
+    if not is_real and (len(x) < 2 or x[-1] not in (1, 2, DYNAMIC)):
+        refuse(op, f"{field} has the shape {shown(x)}; it has rank 2 or more and ends in 1 or 2")
     if "axis" in op.properties:
         axis = integer_of(op, "axis")
         if axis is not None and not -len(x) <= axis < len(x) - 1:

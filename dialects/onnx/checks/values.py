@@ -9,6 +9,7 @@ from xdsl.utils.hints import isa
 
 from xonnc.dialects.onnx.checks.rules import (
     Rule,
+    constant_of,
     differ,
     element_of,
     integer_of,
@@ -96,6 +97,30 @@ def is_permutation(field: str, of: str) -> Rule:
                 refuse(op, f"Transpose op with too high a permute value ({axis} at index {place})")
         if len(perm) != rank or len(set(perm)) != rank:
             refuse(op, f"{field} is {list(perm)}, which is no permutation of {rank} axes")
+
+    return rule
+
+
+def constant_axis_in_range(field: str, of: str) -> Rule:
+    """An axis of operand `of`, if the operand that names it is a constant."""
+
+    def rule(op: Operation) -> None:
+        axes, shape = constant_of(op, field), shape_of(op, of)
+        if axes is not None and shape is not None:
+            for axis in axes.reshape(-1).tolist():
+                _require_range(op, field, axis, -len(shape), len(shape) - 1)
+
+    return rule
+
+
+def constants_at_least(field: str, low: int) -> Rule:
+    """Numbers of at least `low`, if the operand that holds them is a constant."""
+
+    def rule(op: Operation) -> None:
+        held = constant_of(op, field)
+        for number in () if held is None else held.reshape(-1).tolist():
+            if number < low:
+                refuse(op, f"{field} has {number}; it is at least {low}")
 
     return rule
 

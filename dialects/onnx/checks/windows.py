@@ -11,6 +11,7 @@ from xdsl.utils.exceptions import VerifyException
 from xonnc.dialects.onnx.checks.rules import (
     DYNAMIC,
     Rule,
+    constant_of,
     differ,
     integer_of,
     integers_of,
@@ -196,10 +197,31 @@ def columns(op: Operation) -> None:
     if len(set(known)) > 1:
         refuse(op, f"image_shape has {known[0]} axes, block_shape has {known[1]}")
     rank = known[0] if known else None
+    _check_blocks(op, x)
     for field, each, least in (("strides", 1, 1), ("dilations", 1, 1), ("pads", 2, 0)):
         values = _list(op, field)
         _check_list(op, values, rank, each, f"{field} length incompatible with spatial dimensions")
         _check_least(op, values, least, f"Bad {field} value: must be at least {least}")
+
+
+def _check_blocks(op: Operation, x: Sequence[int] | None) -> None:
+    """As many columns as the block has places in the image, if both are constants."""
+    image, block = constant_of(op, "image_shape"), constant_of(op, "block_shape")
+    if x is None or image is None or block is None:
+        return
+    rank = len(image)
+    strides, dilations = _list(op, "strides") or (1,) * rank, _list(op, "dilations") or (1,) * rank
+    pads = _list(op, "pads") or (0,) * (2 * rank)
+    if len(strides) != rank or len(dilations) != rank or len(pads) != 2 * rank or min(strides) < 1:
+        return
+    count = 1
+    for axis, (size, span) in enumerate(zip(image.tolist(), block.tolist(), strict=True)):
+        room = size + pads[axis] + pads[rank + axis] - dilations[axis] * (span - 1) - 1
+        count *= max(room // strides[axis] + 1, 0)
+    if differ(x[2], count):
+        refuse(op, f"input has {x[2]} columns; the block has {count} places in the image")
+    if x[1] != DYNAMIC and x[1] % max(prod(block.tolist()), 1):
+        refuse(op, f"input has {x[1]} rows, no multiple of the {prod(block.tolist())} numbers of a block")
 
 
 def pooled_regions(op: Operation) -> None:

@@ -24,7 +24,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from xonnc.dialects.onnx.attributes import integer, integers, real, text, values_of
 from xonnc.dialects.onnx.checks import Checks
-from xonnc.dialects.onnx.checks.shapes import concatenation
+from xonnc.dialects.onnx.checks.shapes import concatenation, rank_is, same_size
 from xonnc.dialects.onnx.checks.values import axis_in_range, integer_in
 from xonnc.dialects.onnx.checks.windows import pooling
 from xonnc.dialects.onnx.constraints import INT, INT64, INTS, REAL, TEXT, types
@@ -65,7 +65,19 @@ class BatchNormalizationInferenceModeOp(OnnxOp):
     epsilon = prop_def(REAL, real(1e-05))
     momentum = prop_def(REAL, real(0.9))
 
-    traits = traits_def(Pure())
+    traits = traits_def(
+        Pure(),
+        Checks(
+            rank_is("scale", 1, text="Wrong rank for the scale"),
+            same_size("X", 1, "scale", 0, "Wrong size of the scale"),
+            rank_is("B", 1, text="Wrong rank for the bias"),
+            same_size("X", 1, "B", 0, "Wrong size of the bias"),
+            rank_is("mean", 1, text="Wrong rank for the mean"),
+            same_size("X", 1, "mean", 0, "Wrong size of the mean"),
+            rank_is("var", 1, text="Wrong rank for the variance"),
+            same_size("X", 1, "var", 0, "Wrong size of the variance"),
+        ),
+    )
 
 
 @irdl_op_definition

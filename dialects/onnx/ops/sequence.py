@@ -22,7 +22,7 @@ from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.elements import result_has_dtype, same_element
 from xonnc.dialects.onnx.checks.regions import mapped_body
 from xonnc.dialects.onnx.checks.shapes import holds_one, rank_is
-from xonnc.dialects.onnx.checks.values import axis_in_range, integer_in
+from xonnc.dialects.onnx.checks.values import axis_in_range, constants_at_least, integer_in
 from xonnc.dialects.onnx.constraints import INT, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -244,7 +244,13 @@ class SplitToSequenceOp(OnnxOp):
     keepdims = prop_def(INT, integer(1))
 
     traits = traits_def(
-        Pure(), Checks(axis_in_range("axis", "input"), integer_in("keepdims", 0, 1), rank_is("split", 0, 1))
+        Pure(),
+        Checks(
+            axis_in_range("axis", "input"),
+            integer_in("keepdims", 0, 1),
+            constants_at_least("split", 0),
+            rank_is("split", 0, 1),
+        ),
     )
 
 

@@ -10,7 +10,7 @@ from xdsl.traits import Pure
 from xonnc.dialects.onnx.attributes import integer
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import holds_one, rank_is
-from xonnc.dialects.onnx.checks.values import integer_in
+from xonnc.dialects.onnx.checks.values import constant_axis_in_range, integer_in
 from xonnc.dialects.onnx.constraints import INT, INT64, INTS, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -79,7 +79,13 @@ class CumProdOp(OnnxOp):
     reverse = prop_def(INT, integer(0))
 
     traits = traits_def(
-        Pure(), Checks(integer_in("exclusive", 0, 1), integer_in("reverse", 0, 1), holds_one("axis"))
+        Pure(),
+        Checks(
+            integer_in("exclusive", 0, 1),
+            integer_in("reverse", 0, 1),
+            holds_one("axis"),
+            constant_axis_in_range("axis", "x"),
+        ),
     )
 
 
@@ -104,7 +110,13 @@ class CumSumOp(OnnxOp):
     reverse = prop_def(INT, integer(0))
 
     traits = traits_def(
-        Pure(), Checks(integer_in("exclusive", 0, 1), integer_in("reverse", 0, 1), holds_one("axis"))
+        Pure(),
+        Checks(
+            integer_in("exclusive", 0, 1),
+            integer_in("reverse", 0, 1),
+            holds_one("axis"),
+            constant_axis_in_range("axis", "x"),
+        ),
     )
 
 

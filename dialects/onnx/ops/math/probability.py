@@ -10,7 +10,7 @@ from xdsl.traits import Pure
 from xonnc.dialects.onnx.attributes import integer, text
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.shapes import holds_one, labels_for, rank_is
-from xonnc.dialects.onnx.checks.values import at_least, axis_in_range, integer_in, one_of
+from xonnc.dialects.onnx.checks.values import at_least, axis_in_range, constants_at_least, integer_in, one_of
 from xonnc.dialects.onnx.constraints import INT, INT64, TEXT, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -243,6 +243,7 @@ class TopKOp(OnnxOp):
             axis_in_range("axis", "X"),
             rank_is("K", 1, 0),
             holds_one("K"),
+            constants_at_least("K", 0),
             integer_in("largest", 0, 1),
             integer_in("sorted", 0, 1),
         ),

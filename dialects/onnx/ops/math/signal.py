@@ -11,7 +11,7 @@ from xonnc.dialects.onnx.attributes import integer
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.elements import result_has_dtype
 from xonnc.dialects.onnx.checks.shapes import holds_one, rank_is, spectrum
-from xonnc.dialects.onnx.checks.values import integer_in
+from xonnc.dialects.onnx.checks.values import constants_at_least, integer_in
 from xonnc.dialects.onnx.constraints import INT, INT64, types
 from xonnc.dialects.onnx.op import OnnxOp
 
@@ -224,6 +224,8 @@ class STFTOp(OnnxOp):
         Checks(
             holds_one("frame_step"),
             holds_one("frame_length"),
+            constants_at_least("frame_step", 1),
+            constants_at_least("frame_length", 1),
             spectrum,
             integer_in("onesided", 0, 1),
             rank_is("window", 1),

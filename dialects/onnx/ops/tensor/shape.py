@@ -30,6 +30,7 @@ from xonnc.dialects.onnx.checks.values import (
     at_least,
     axes_in_range,
     axis_in_range,
+    constants_at_least,
     integer_in,
     is_permutation,
     new_axes_differ,
@@ -307,6 +308,7 @@ class SplitOp(OnnxOp):
         Checks(
             axis_in_range("axis", "input"),
             parts("num_outputs", "outputs"),
+            constants_at_least("split", 0),
             rank_is("split", 1),
             at_least("num_outputs", 1),
         ),
@@ -336,7 +338,9 @@ class SplitV13Op(OnnxOp):
 
     axis = prop_def(INT, integer(0))
 
-    traits = traits_def(Pure(), Checks(axis_in_range("axis", "input"), rank_is("split", 1)))
+    traits = traits_def(
+        Pure(), Checks(axis_in_range("axis", "input"), constants_at_least("split", 0), rank_is("split", 1))
+    )
 
 
 @irdl_op_definition
@@ -395,6 +399,7 @@ class SplitV1Op(OnnxOp):
         Pure(),
         Checks(
             axis_in_range("axis", "input"),
+            constants_at_least("split", 0),
             rank_is("split", 1),
             parts_of("split_attr", "input", "outputs", "axis"),
         ),
@@ -480,6 +485,7 @@ class TileOp(OnnxOp):
         Pure(),
         Checks(
             rank_is("repeats", 1, text="Repeats tensor must have rank one"),
+            constants_at_least("repeats", 0),
             holds_for_axes("repeats", "input"),
         ),
     )

@@ -203,10 +203,10 @@ func.func @DFTV17(%arg0: tensor<2x8x1xf32>) {
 
 // -----
 
-func.func @STFT(%arg0: tensor<2x8xf32>, %arg1: tensor<i64>) {
+func.func @STFT(%arg0: tensor<2x8x3xf32>, %arg1: tensor<i64>) {
   %none = "onnx.NoValue"() <{value}> : () -> none
-  // expected-error@+1 {{signal has the shape [2, 8]; it has rank 3 or more and ends in 1 or 2}}
-  %0 = "onnx.STFT"(%arg0, %arg1, %none, %none) : (tensor<2x8xf32>, tensor<i64>, none, none) -> tensor<*xf32>
+  // expected-error@+1 {{signal has the shape [2, 8, 3]; it has rank 2 or more and ends in 1 or 2}}
+  %0 = "onnx.STFT"(%arg0, %arg1, %none, %none) : (tensor<2x8x3xf32>, tensor<i64>, none, none) -> tensor<*xf32>
   onnx.Return
 }
 
