@@ -46,6 +46,8 @@ MODELS = {
         g = Cast<to = 11>(f)  h = CastLike(g, x)  r = Softmax(h)  k, m = Dropout(r) }""",
     "normalized": """(float[N, S, 4] x, float[4] s) => (float[A, B, 4] y) {
         y, mean, deviation = LayerNormalization<axis = -1>(x, s) }""",
+    "channels": """(float[N, C, 4] x, float[P] s) => (float[A, B, 4] y) {
+        y = InstanceNormalization(x, s, s) }""",
     "matmul": """(float[N, K] x, float[L, M] w, float[B, M, 3] v) => (float[A, C] y, float[D, E, F] z) {
         y = MatMul(x, w)  z = MatMul(y, v) }""",
     "gemm": """(float[K, N] x, float[M, L] w) => (float[A, B] y) {
@@ -161,6 +163,7 @@ MODELS = {
 SIZES_TO_TRY = (2, 3, 5, 8)
 
 EQUAL = {
+    "channels": {"P": "C"},
     "matmul": {"K": "L"},
     "gemm": {"K": "L"},
     "qmatmul": {"K": "L"},
