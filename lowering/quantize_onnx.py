@@ -86,6 +86,7 @@ from xonnc.lowering.equalization import equalize
 from xonnc.lowering.onnx_to_dla.integers import nearest_kernels
 from xonnc.lowering.onnx_to_dla.lowering import FLOATS, Array
 from xonnc.lowering.scores import are_scores
+from xonnc.lowering.tabled_regions import tabled_regions
 from xonnc.lowering.value_ranges import ValueRanges
 
 BOUNDS = (ClipOp, ReluOp)
@@ -225,6 +226,9 @@ class _Rounding:
         """Puts in the pairs; the names of values without a range."""
         values = [value for value in self._values() if element_type(value.type) in FLOATS]
         later = self._rounded_later(values)
+        regions = tabled_regions(self._block)
+        later -= {region.root for region in regions}
+        later |= {value for region in regions for value in region.inner}
         biases = [(op, bias) for op in self._block.ops if (bias := self._corrected_bias(op)) is not None]
         for value in values:
             if value not in later:

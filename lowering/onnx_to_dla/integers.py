@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from math import floor, log2
 from typing import Any, TypeAlias, TypeVar
 
@@ -31,9 +32,11 @@ from xonnc.lowering.onnx_to_dla.lowering import (
     Lowering,
     NotThere,
     Picture,
+    Refused,
     cube_shape,
 )
 from xonnc.lowering.onnx_to_dla.reals import Affine, Moved, Reals, Sum
+from xonnc.lowering.onnx_to_dla.tabled import JOINS, Tabled, arithmetic_of
 from xonnc.targets import NvdlaTarget
 
 OFFSETS: dict[Attribute | None, int] = {i8: 0, element_type_of(np.dtype(np.uint8)): 128}
@@ -101,6 +104,8 @@ class Integers(Lowering):
         self.input_shapes: dict[SSAValue, tuple[int, ...]] = {}
         """The model's shapes of inputs that are real numbers, by the argument."""
         self._held: dict[SSAValue, Reals | Stored] = {}
+        self._functions: dict[SSAValue, Tabled] = {}
+        """Results of elementwise operators as functions of the stored integers that they come from."""
         self._rounded: dict[tuple[SSAValue, Grid], SSAValue] = {}
 
     def admit(self, argument: SSAValue, shape: tuple[int, ...], cube: CubeShape) -> str | None:
@@ -124,11 +129,63 @@ class Integers(Lowering):
             if (picture := self.picture(op.x)) is not None:
                 self.define_picture(op.y, self._rounded_picture(op, picture))
                 return
-        lowering = QUANTIZED.get(type(op))
-        if lowering is None:
-            self.refuse("the DLA has no such operator in integers")
-        made = lowering(op, self)
+        table = self._table(op)
+        if table is not None and self._is_table(op):
+            self._held[op.results[0]] = table
+            return
+        try:
+            lowering = QUANTIZED.get(type(op))
+            if lowering is None:
+                self.refuse("the DLA has no such operator in integers")
+            made = lowering(op, self)
+        except Refused:
+            if table is None:
+                raise
+            made = table
         self._held.update(zip(op.results, made if isinstance(made, list) else [made], strict=False))
+
+    def _table(self, op: OnnxOp) -> Tabled | None:
+        """An elementwise operator as a function of the stored integers behind all of its operands."""
+        arithmetic = arithmetic_of(op)
+        if arithmetic is None:
+            return None
+        shape = self.result_shape(op)
+        parts: list[Callable[[Array], Array | None]] = []
+        sources: list[Tabled] = []
+        for operand in op.operands:
+            constant = self.real_constant(operand)
+            if (found := self._function(operand)) is not None and found.shape == shape:
+                sources.append(found)
+                parts.append(found.function)
+            elif operand.type == NONE:
+                parts.append(lambda _: None)
+            elif constant is not None and constant.size == 1:
+                parts.append(partial(_always, constant.astype(np.float64).reshape(())))
+            else:
+                return None
+        if not sources or any(other.source != sources[0].source for other in sources):
+            return None
+        made = Tabled(sources[0].source, shape, lambda x: arithmetic([part(x) for part in parts]))
+        self._functions[op.results[0]] = made
+        return made
+
+    def _function(self, value: SSAValue) -> Tabled | None:
+        """The function of stored integers that `value` is: what they mean, or what was made of that."""
+        held = self._held.get(value)
+        if isinstance(held, Affine) and held.stored is not None:
+            return Tabled(held.stored, held.shape, lambda x: x)
+        return self._functions.get(value)
+
+    def _is_table(self, op: OnnxOp) -> bool:
+        """
+        Whether no engine but a table computes an operator: one on what is from a table already, or a product
+        of two operands of which one is not stored as it is.
+        """
+        held = [self._held[value] for value in op.operands if value in self._held]
+        if any(isinstance(each, Tabled) for each in held):
+            return True
+        is_stored = [isinstance(each, Affine) and each.stored is not None for each in held]
+        return isinstance(op, JOINS) and len(held) > 1 and not all(is_stored)
 
     def refused_image(self, argument: SSAValue, image: ImageInput, pixels: Normalization) -> str | None:
         """Why an input of this type cannot be an image: its pixels are bytes."""
@@ -406,6 +463,10 @@ class Integers(Lowering):
         if np.any(spread != first):
             self.refuse(f"a constant of {list(constant.shape)} on {list(shape)} (one for a channel, or all)")
         return first.reshape(-1).astype(np.float64)
+
+
+def _always(constant: Array, _: Array) -> Array:
+    return constant
 
 
 def _along(numbers: Array, axis: int, rank: int) -> Array:

@@ -31,9 +31,9 @@ from xonnc.lowering.onnx_to_dla.integers import Integers, Kernels, Stored, lower
 from xonnc.lowering.onnx_to_dla.lowering import Array, Cube, cube_shape
 from xonnc.lowering.onnx_to_dla.pooling import averages, cascade, check_planar, pool, pool_windows
 from xonnc.lowering.onnx_to_dla.quantized_convolution import grouped
-from xonnc.lowering.onnx_to_dla.quantized_functions import Tabled
 from xonnc.lowering.onnx_to_dla.quantized_products import product_of
 from xonnc.lowering.onnx_to_dla.reals import Affine, Bound, Joined, Limited, Moved, Reals, Sum
+from xonnc.lowering.onnx_to_dla.tabled import Tabled
 from xonnc.lowering.onnx_to_dla.tensor import channels_picked, check_softmax, picking, side_by_side
 from xonnc.lowering.planning.shapes import Window
 

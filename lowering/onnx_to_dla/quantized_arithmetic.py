@@ -23,8 +23,8 @@ from xonnc.lowering.onnx_to_dla.functions import leaky_relu
 from xonnc.lowering.onnx_to_dla.integers import Integers, lowers
 from xonnc.lowering.onnx_to_dla.lowering import Array, Lowering, Operand
 from xonnc.lowering.onnx_to_dla.multipliers import nearest_factors
-from xonnc.lowering.onnx_to_dla.quantized_functions import Tabled
 from xonnc.lowering.onnx_to_dla.reals import SPARE_BITS, Affine, Reals, Sum, converter
+from xonnc.lowering.onnx_to_dla.tabled import Tabled, raised
 
 MOST_STAGES = 2
 """Stages that every target has."""
@@ -143,12 +143,6 @@ def power(op: PowOp, to: Integers) -> Reals:
         to.refuse("exponents that are computed or several (the lookup table takes one)")
     source, shape = to.stored_row(op.X)
     return Tabled(source, shape, lambda x: raised(x, float(exponent.reshape(()))))
-
-
-def raised(numbers: Array, exponent: float) -> Array:
-    """`x^exponent`, 0 where there is no such real number."""
-    with np.errstate(all="ignore"):
-        return np.nan_to_num(np.power(numbers.astype(np.float64), exponent), posinf=1e30, neginf=-1e30)
 
 
 @lowers(PReluOp)

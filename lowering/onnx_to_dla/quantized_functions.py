@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.dla.attributes import Converter, ConverterAttr, LutAttr
@@ -13,31 +11,13 @@ from xonnc.dialects.dla.engines import CdpOp
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.nn import LRNOp
 from xonnc.formats.nvdla.quantization import LARGEST, LEAST, Grid
-from xonnc.lowering.onnx_to_dla.functions import FUNCTIONS, tabulated
+from xonnc.lowering.onnx_to_dla.functions import FUNCTIONS
 from xonnc.lowering.onnx_to_dla.integers import Integers, lowers
-from xonnc.lowering.onnx_to_dla.lowering import Array, Lowering
+from xonnc.lowering.onnx_to_dla.lowering import Lowering
 from xonnc.lowering.onnx_to_dla.normalization import check_lrn
 from xonnc.lowering.onnx_to_dla.reals import Reals, Sum
-from xonnc.lowering.planning.lookup import Function, integer_function_lut, integer_normalization_lut
-
-
-@dataclass(frozen=True)
-class Tabled:
-    """A function of stored integers: each of the 256 has its result on the grid that follows."""
-
-    source: Sum
-    shape: tuple[int, ...]
-    function: Function
-
-    def then(self, function: Callable[[Array], Array]) -> Tabled:
-        """With one more function behind."""
-        return Tabled(self.source, self.shape, lambda x: function(self.function(x)))
-
-    def rounded(self, grid: Grid, to: Lowering) -> SSAValue:
-        """One pass of the CDP."""
-        numbers = self.source.grid.numbers(np.arange(LEAST, LARGEST + 1)).astype(np.float64)
-        results = np.clip(np.nan_to_num(self.function(numbers)), -1e30, 1e30)
-        return tabulated(self.source.value, LutAttr(integer_function_lut(grid.stored(results))), to)
+from xonnc.lowering.onnx_to_dla.tabled import Tabled
+from xonnc.lowering.planning.lookup import integer_normalization_lut
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,121 @@
+"""
+Functions of one stored integer: whatever they are made of, a table has an entry for each of the 256.
+
+Activations are written in many ways: `x * Sigmoid(x)`, `x * Clip(x + 3, 0, 6) / 6`, GELU by its error
+function. Elementwise operators whose operands are constants of one number and functions of the same integers
+are a function of those integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, TypeAlias
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from xonnc.dialects.dla.attributes import LutAttr
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.ops.math import (
+    AddOp,
+    ClipOp,
+    DivOp,
+    MaxOp,
+    MinOp,
+    MulOp,
+    PowOp,
+    ReluOp,
+    SubOp,
+    SumOp,
+)
+from xonnc.formats.nvdla.quantization import LARGEST, LEAST, Grid
+from xonnc.lowering.onnx_to_dla.functions import FUNCTIONS, tabulated
+from xonnc.lowering.onnx_to_dla.lowering import Array, Lowering
+from xonnc.lowering.onnx_to_dla.reals import Sum
+from xonnc.lowering.planning.lookup import Function, integer_function_lut
+
+Arithmetic: TypeAlias = Callable[[Sequence[Array | None]], Array]
+"""Numbers of the operands to those of the result; `None` for an operand that is left out."""
+
+
+@dataclass(frozen=True)
+class Tabled:
+    """A function of stored integers: each of the 256 has its result on the grid that follows."""
+
+    source: Sum
+    shape: tuple[int, ...]
+    function: Function
+
+    def then(self, function: Callable[[Array], Array]) -> Tabled:
+        """With one more function behind."""
+        return Tabled(self.source, self.shape, lambda x: function(self.function(x)))
+
+    def rounded(self, grid: Grid, to: Lowering) -> SSAValue:
+        """One pass of the CDP."""
+        numbers = self.source.grid.numbers(np.arange(LEAST, LARGEST + 1)).astype(np.float64)
+        with np.errstate(all="ignore"):
+            results = np.clip(np.nan_to_num(self.function(numbers)), -1e30, 1e30)
+        return tabulated(self.source.value, LutAttr(integer_function_lut(grid.stored(results))), to)
+
+
+def raised(numbers: Array, exponent: Array | float) -> Array:
+    """`x^exponent`, 0 where there is no such real number."""
+    with np.errstate(all="ignore"):
+        return np.nan_to_num(numbers**exponent, posinf=1e30, neginf=-1e30)
+
+
+def _folded(function: Callable[[Array, Array], Array]) -> Arithmetic:
+    return lambda operands: reduce(function, [each for each in operands if each is not None])
+
+
+def _clipped(operands: Sequence[Array | None]) -> Array:
+    numbers, low, high = operands
+    assert numbers is not None, "what is clipped is computed"
+    numbers = numbers if low is None else np.maximum(numbers, low)
+    return numbers if high is None else np.minimum(numbers, high)
+
+
+def _power(operands: Sequence[Array | None]) -> Array:
+    numbers, exponent = operands
+    assert numbers is not None
+    assert exponent is not None
+    return raised(numbers, exponent)
+
+
+def _relu(operands: Sequence[Array | None]) -> Array:
+    (numbers,) = operands
+    assert numbers is not None
+    return np.maximum(numbers, 0.0)
+
+
+ARITHMETIC: Mapping[type[OnnxOp], Arithmetic] = {
+    AddOp: _folded(np.add),
+    ClipOp: _clipped,
+    DivOp: _folded(np.divide),
+    MaxOp: _folded(np.maximum),
+    MinOp: _folded(np.minimum),
+    MulOp: _folded(np.multiply),
+    PowOp: _power,
+    ReluOp: _relu,
+    SubOp: _folded(np.subtract),
+    SumOp: _folded(np.add),
+}
+"""Elementwise operators of one or several tensors, beside the functions of one."""
+
+JOINS = (DivOp, MulOp, PowOp)
+"""Of two functions of the same integers: what an engine cannot do with numbers that are not rounded."""
+
+
+def is_elementwise(op: OnnxOp) -> bool:
+    """Whether every element of the result is a function of those of the operands at its place."""
+    return type(op) in ARITHMETIC or type(op) in FUNCTIONS
+
+
+def arithmetic_of(op: OnnxOp) -> Arithmetic | None:
+    """What an elementwise operator computes; `None` for all others."""
+    if type(op) in FUNCTIONS:
+        function: Callable[[Any], Array] = FUNCTIONS[type(op)](op)
+        return lambda operands: function(operands[0])
+    return ARITHMETIC.get(type(op))

@@ -1,0 +1,136 @@
+"""
+Parts of a network that are elementwise functions of one tensor: where nothing in between is rounded.
+
+In INT8 such a part is a single table (`onnx_to_dla/tabled.py`), whatever operators make it up. It begins at
+a value that is rounded and ends where the paths from there meet:
+
+```mlir
+%s = "onnx.Sigmoid"(%x)
+%y = "onnx.Mul"(%x, %s)
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Block, Operation, OpResult, SSAValue
+
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.types import NONE, static_shape
+from xonnc.lowering.onnx_to_dla.functions import FUNCTIONS
+from xonnc.lowering.onnx_to_dla.tabled import JOINS, is_elementwise
+
+
+@dataclass(frozen=True)
+class TabledRegion:
+    """A function of `root`: what is computed on the way to its one result."""
+
+    root: SSAValue
+    inner: frozenset[SSAValue]
+
+
+def tabled_regions(block: Block) -> list[TabledRegion]:
+    """The regions of `block`, the largest ones: what ends first is part of what ends later."""
+    parents: dict[SSAValue, tuple[SSAValue, ...]] = {
+        op.results[0]: found for op in block.ops if (found := _computed(op)) is not None
+    }
+    places = {op: place for place, op in enumerate(block.ops)}
+    regions: list[TabledRegion] = []
+    taken: set[SSAValue] = set()
+    for value, operands in reversed(parents.items()):
+        if len(operands) < 2 or value in taken:
+            continue
+        region = _region(value, parents, places)
+        if region is not None:
+            regions.append(region)
+            taken |= region.inner
+    return regions
+
+
+def _computed(op: Operation) -> tuple[SSAValue, ...] | None:
+    """The operands of an elementwise operator but for constants of one number; `None` for any other."""
+    if not isinstance(op, OnnxOp) or not is_elementwise(op):
+        return None
+    computed = tuple(
+        dict.fromkeys(value for value in op.operands if value.type != NONE and not _is_number(value))
+    )
+    shapes = {static_shape(value.type) for value in (*computed, op.results[0])}
+    return computed if computed and len(shapes) == 1 and None not in shapes else None
+
+
+def _is_number(value: SSAValue) -> bool:
+    shape = static_shape(value.type)
+    is_constant = isinstance(value, OpResult) and isinstance(value.op, ConstantOp)
+    return is_constant and shape is not None and all(size == 1 for size in shape)
+
+
+def _region(
+    value: SSAValue, parents: Mapping[SSAValue, Sequence[SSAValue]], places: Mapping[Operation, int]
+) -> TabledRegion | None:
+    """The region that ends in `value`, from the nearest value that all paths to it come from."""
+    ancestors = sorted(_ancestors(value, parents), key=lambda each: _place(each, places), reverse=True)
+    for root in ancestors:
+        inner = _between(root, value, parents)
+        if inner is not None:
+            operations = {each.owner for each in inner} | {value.owner}
+            is_closed = all(use.operation in operations for each in inner for use in each.uses)
+            if not is_closed or not any(_needs_table(op, parents) for op in operations):
+                return None
+            return TabledRegion(root, frozenset(inner | _behind(value, parents)))
+    return None
+
+
+def _ancestors(value: SSAValue, parents: Mapping[SSAValue, Sequence[SSAValue]]) -> set[SSAValue]:
+    found: set[SSAValue] = set()
+    waiting = list(parents[value])
+    while waiting:
+        each = waiting.pop()
+        if each not in found:
+            found.add(each)
+            waiting += parents.get(each, ())
+    return found
+
+
+def _place(value: SSAValue, places: Mapping[Operation, int]) -> int:
+    return places[value.owner] if isinstance(value.owner, Operation) else -1
+
+
+def _between(
+    root: SSAValue, value: SSAValue, parents: Mapping[SSAValue, Sequence[SSAValue]]
+) -> set[SSAValue] | None:
+    """What is computed from `root` on the way to `value`; `None` if anything else is needed for it."""
+    found: set[SSAValue] = set()
+    waiting = list(parents[value])
+    while waiting:
+        each = waiting.pop()
+        if each is root or each in found:
+            continue
+        if each not in parents:
+            return None
+        found.add(each)
+        waiting += parents[each]
+    return found
+
+
+def _needs_table(op: Operation | Block, parents: Mapping[SSAValue, Sequence[SSAValue]]) -> bool:
+    """Whether one pass of the SDP does not compute an operator on numbers that are not rounded."""
+    if not isinstance(op, Operation):
+        return False
+    return type(op) in FUNCTIONS or (isinstance(op, JOINS) and len(parents[op.results[0]]) > 1)
+
+
+def _behind(value: SSAValue, parents: Mapping[SSAValue, Sequence[SSAValue]]) -> set[SSAValue]:
+    """`value` and what follows, as long as there is one reader that makes a function of it alone."""
+    return set(_followed(value, parents))
+
+
+def _followed(value: SSAValue, parents: Mapping[SSAValue, Sequence[SSAValue]]) -> Iterator[SSAValue]:
+    while value.has_one_use():
+        reader = next(iter(value.uses)).operation
+        if not reader.results or parents.get(reader.results[0]) != (value,):
+            return
+        yield value
+        value = reader.results[0]
