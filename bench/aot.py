@@ -51,28 +51,29 @@ MAIN = """
 
 int main(void)
 {
-    model m;
+    model_model *m;
+    int32_t code;
     int number, run;
     double best = 1e9;
-    if (model_create(&m, NULL)) return puts(model_error(&m)), 1;
-    for (number = 0; number < MODEL_INPUTS; number++) {
-        const size_t bytes = model_input(number)->bytes;
+    if ((code = model_create(&m, NULL))) return puts(model_message(code)), 1;
+    for (number = 0; number < model_input_count(); number++) {
+        const size_t bytes = model_input_bytes(number);
         void *data = malloc(bytes ? bytes : 1);
         if (fread(data, 1, bytes, stdin) != bytes) return 2;
-        if (model_set_input(&m, number, data, bytes)) return puts(model_error(&m)), 1;
+        if ((code = model_set_input(m, number, data, bytes))) return puts(model_message(code)), 1;
     }
     for (run = 0; run < RUNS; run++) {
         struct timespec start, end;
         timespec_get(&start, TIME_UTC);
-        if (model_run(&m)) return puts(model_error(&m)), 1;
+        if ((code = model_run(m))) return puts(model_message(code)), 1;
         timespec_get(&end, TIME_UTC);
         const double took = difftime(end.tv_sec, start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
         if (took < best) best = took;
     }
     fprintf(stderr, "%.9f", best);
-    for (number = 0; number < MODEL_OUTPUTS; number++)
-        fwrite(model_get_output(&m, number), 1, model_output(number)->bytes, stdout);
-    model_destroy(&m);
+    for (number = 0; number < model_output_count(); number++)
+        fwrite(model_get_output(m, number), 1, model_output_bytes(number), stdout);
+    model_destroy(m);
     return 0;
 }
 """

@@ -2,11 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from enum import IntEnum, auto
 from functools import cached_property
+from typing import TypeAlias
 
-from xonnc.formats.native.program import ALIGNMENT, Place, Program
+from xonnc.formats.native.program import Place, Program
+
+
+class Action(IntEnum):
+    """What a row of a plan does, in the order of the enumeration in `native_api.c`."""
+
+    DIM = 0
+    NUMBER = auto()
+    ADD = auto()
+    MUL = auto()
+    FLOORDIV = auto()
+    MIN = auto()
+    MAX = auto()
+    REQUIRE = auto()
+    NOT_NEGATIVE = auto()
+    BEGIN = auto()
+    COUNT = auto()
+    TIMES = auto()
+    TIMES_DIM = auto()
+    MOST = auto()
+    END = auto()
+    TOTAL = auto()
+    STORE = auto()
+    RESULT = auto()
+    RESULT_DIM = auto()
+    RESULT_NUMBER = auto()
+
+
+Row: TypeAlias = tuple[Action, int, int, int]
+"""An action, its target, and two operands."""
 
 
 @dataclass(frozen=True)
@@ -53,79 +84,68 @@ class Plan:
         """Where the sizes of an input begin, those of all inputs being one behind the other."""
         return sum(len(port.shape or ()) for port in self.program.inputs[:number])
 
-    def lines(self, prefix: str) -> list[str]:
-        """C that computes the numbers, `s`, from the sizes of all inputs, `d`, or says what is wrong."""
+    def rows(self, code_of: Callable[[str], int]) -> list[Row]:
+        """What computes the numbers and the sizes of the outputs; `code_of` a requirement says what broke."""
         program = self.program
-        made = [self._size(place, prefix) for place in self.slots]
+        made = [self._size(place) for place in self.slots]
         for requirement in program.requirements:
             found, expected = (self.slots[each] for each in (requirement.found, requirement.expected))
-            made.append(f'if (s[{found}] != s[{expected}]) return "{_plain(requirement.what)} does not fit";')
+            made.append((Action.REQUIRE, code_of(requirement.what), found, expected))
         shapes = {value.open_shape for value in program.values if value.open_shape is not None}
         for slot in sorted({self.slots[size] for shape in shapes for size in shape}):
-            made.append(f'if (s[{slot}] < 0) return "a size is below 0";')
-        made.append("total = 0;")
+            made.append((Action.NOT_NEGATIVE, 0, slot, 0))
         for number, block in enumerate(program.blocks):
-            made.append(f"s[{len(self.slots) + number}] = total;")
-            made.append("most = 0;")
-            for each in sorted({self._bytes(place, prefix) for place in block}):
-                made.append(f"bytes = {each};")
-                made.append("if (bytes > most) most = bytes;")
-            made.append(f"total += (most + {ALIGNMENT - 1}) / {ALIGNMENT} * {ALIGNMENT};")
-        made.append(f"s[{self.arena}] = total;")
+            made.append((Action.BEGIN, len(self.slots) + number, 0, 0))
+            for each in sorted({tuple(self._bytes(place)) for place in block}):
+                made += [*each, (Action.MOST, 0, 0, 0)]
+            made.append((Action.END, 0, 0, 0))
+        made.append((Action.TOTAL, self.arena, 0, 0))
+        results = 0
         for number, port in enumerate(program.outputs):
-            made.append(f"s[{self.output(number)}] = {self._bytes(port.value, prefix)};")
+            made += [*self._bytes(port.value), (Action.STORE, self.output(number), 0, 0)]
+            for action, size in self._result(port.value):
+                made.append((action, results, size, 0))
+                results += 1
         return made
 
-    def output_sizes(self) -> list[str]:
-        """C of all sizes of the outputs, one behind the other."""
-        made: list[str] = []
-        for port in self.program.outputs:
-            value = self.program.values[port.value]
-            made += self._open_sizes(port.value) or [str(size) for size in value.shape or ()]
-        return made
+    def _result(self, place: int) -> list[tuple[Action, int]]:
+        """How each size of an output is computed."""
+        value = self.program.values[place]
+        if value.open_shape is not None:
+            return [(Action.RESULT, self.slots[size]) for size in value.open_shape]
+        first = self._first_open_input(place)
+        if first is not None:
+            port = next(port for port in self.program.inputs if port.value == place)
+            return [(Action.RESULT_DIM, first + axis) for axis in range(len(port.shape or ()))]
+        return [(Action.RESULT_NUMBER, size) for size in value.shape or ()]
 
-    def _open_sizes(self, place: int) -> list[str]:
-        """C of the sizes of a value; of one whose sizes are known nothing."""
-        open_shape = self.program.values[place].open_shape
-        if open_shape is not None:
-            return [f"s[{self.slots[size]}]" for size in open_shape]
+    def _first_open_input(self, place: int) -> int | None:
+        """Where the sizes of a value begin that is an input with dynamic sizes."""
         for number, port in enumerate(self.program.inputs):
             if port.value == place and None in (port.shape or ()):
-                first = self.first_of_input(number)
-                return [f"d[{first + axis}]" for axis in range(len(port.shape or ()))]
-        return []
+                return self.first_of_input(number)
+        return None
 
-    def _size(self, place: int, prefix: str) -> str:
+    def _size(self, place: int) -> Row:
         formula = self.program.values[place].formula
         assert formula is not None
-        target, operands = f"s[{self.slots[place]}]", formula.operands
+        target, operands = self.slots[place], formula.operands
         match formula.operator:
             case "dim":
                 places = [port.value for port in self.program.inputs]
-                return f"{target} = d[{self.first_of_input(places.index(operands[0])) + operands[1]}];"
+                return Action.DIM, target, self.first_of_input(places.index(operands[0])) + operands[1], 0
             case "number":
-                return f"{target} = {operands[0]};"
+                return Action.NUMBER, target, operands[0], 0
             case operator:
-                a, b = (f"s[{self.slots[each]}]" for each in operands)
-                return f"{target} = {prefix}_{operator}({a}, {b}, &large);"
+                a, b = (self.slots[each] for each in operands)
+                return Action[operator.upper()], target, a, b
 
-    def _bytes(self, place: int, prefix: str) -> str:
+    def _bytes(self, place: int) -> list[Row]:
+        """What counts the bytes of a value."""
         value = self.program.values[place]
         assert value.dtype is not None
-        sizes = self._open_sizes(place)
-        if not sizes and value.open_shape is None:
-            return str(value.size)
-        total = str(value.dtype.itemsize)
-        for size in sizes:
-            total = f"{prefix}_mul({total}, {size}, &large)"
-        return total
-
-
-def _plain(text: str) -> str:
-    return "".join(char if 32 <= ord(char) < 127 and char not in '"\\?' else "_" for char in text)
-
-
-def shape_numbers(plan: Plan) -> Sequence[int]:
-    """All sizes of the inputs, one behind the other; -1 for those that are open."""
-    ports = plan.program.inputs
-    return [-1 if size is None else size for port in ports for size in port.shape or ()]
+        if value.open_shape is None and self._first_open_input(place) is None:
+            return [(Action.COUNT, 0, value.size, 0)]
+        factors = {Action.RESULT: Action.TIMES, Action.RESULT_DIM: Action.TIMES_DIM}
+        sizes = [(factors[action], 0, size, 0) for action, size in self._result(place)]
+        return [(Action.COUNT, 0, value.dtype.itemsize, 0), *sizes]

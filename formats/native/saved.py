@@ -68,7 +68,7 @@ def write_saved(folder: Path, saved: Saved) -> list[Path]:
     # The graph is last: it alone makes a folder of files a program.
     with atomic_writes() as files:
         with files.open(paths[0]) as file:
-            weights.write_to(file)
+            file.writelines(weights.file_pieces())
         for path, held in zip(paths[1:], (saved.code, text.encode()), strict=True):
             with files.open(path) as file:
                 file.write(held)

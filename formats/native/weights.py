@@ -27,7 +27,6 @@ import numpy as np
 import numpy.typing as npt
 
 from xonnc.errors import XonncError
-from xonnc.formats.sink import ByteSink
 
 MAGIC = b"XONNCWGT"
 VERSION = 1
@@ -68,12 +67,10 @@ class Weights:
             yield np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
             yield bytes(-array.nbytes % HEADER)
 
-    def write_to(self, file: ByteSink) -> int:
-        """Writes the content of the file; its bytes."""
-        file.write(_header(self.size, self.identity))
-        for piece in self.pieces():
-            file.write(piece)
-        return HEADER + self.size
+    def file_pieces(self) -> Iterator[bytes | memoryview]:
+        """The content of the file."""
+        yield _header(self.size, self.identity)
+        yield from self.pieces()
 
 
 def read_weights(path: Path, size: int, identity: int) -> npt.NDArray[np.uint8]:

@@ -8,16 +8,15 @@ from pathlib import Path
 from xonnc.lowering.native_layout import Layout, Spot
 
 
-def entry_text(functions: Sequence[str], layout: Layout, prefix: str) -> str:
+def entry_text(functions: Sequence[str], layout: Layout) -> str:
     """
-    `int PREFIX_main(weights, arena, inputs, outputs)`: 0, or the number of the bounds that do not hold.
+    `int xonnc_main(weights, arena, inputs, outputs, sizes)`: 0, or the number of the bounds that do not hold.
 
     It writes the table of all values' pointers, and calls the functions that run rows of kernels with it.
     """
-    sizes = "" if layout.plan is None else ", ptr %sizes"
     lines = [
         "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
-        f"define i32 @{prefix}_main(ptr %weights, ptr %arena, ptr %inputs, ptr %outputs{sizes}) {{",
+        "define internal i32 @xonnc_main(ptr %weights, ptr %arena, ptr %inputs, ptr %outputs, ptr %sizes) {",
         f"  %table = alloca [{max(1, len(layout.spots))} x ptr], align 16",
     ]
     for place, spot in enumerate(layout.spots):
@@ -85,16 +84,15 @@ def _pointer(spot: Spot, name: str) -> list[str]:
     return [*lines, f"  %{name} = getelementptr inbounds i8, ptr %{base}, i64 {spot.offset}"]
 
 
-def weights_text(file: Path, prefix: str) -> str:
-    """The bytes of a file as read-only data called `PREFIX_weights`, as lines of assembly in LLVM IR."""
+def weights_text(file: Path, symbol: str) -> str:
+    """The bytes of a file as read-only data called `symbol`, of this file alone, as assembly in LLVM IR."""
     path = str(file).replace("\\", "\\\\").replace('"', "\\22")
     lines = (
         ".section .rodata.weights,\\22a\\22,@progbits",
-        f".globl {prefix}_weights",
         ".balign 64",
-        f"{prefix}_weights:",
+        f"{symbol}:",
         f".incbin \\22{path}\\22",
-        f".size {prefix}_weights, .-{prefix}_weights",
+        f".size {symbol}, .-{symbol}",
         ".text",
     )
     return "".join(f'module asm "{line}"\n' for line in lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from xdsl.backend.llvm.convert import convert_module
@@ -41,9 +42,17 @@ def _shared(steps: Steps) -> tuple[list[tuple[str, Sequence[KernelCall]]], Steps
     return shared, controlled
 
 
-def llvm_text(module: ModuleOp, steps: Steps = (), threads: int = 1, triple: str = "") -> str:
-    """A module of the llvm dialect as LLVM IR; with several threads, the pool and its steps behind it."""
+def llvm_text(
+    module: ModuleOp, steps: Steps = (), threads: int = 1, triple: str = "", *, is_local: bool = False
+) -> str:
+    """
+    A module of the llvm dialect as LLVM IR; with several threads, the pool and its steps behind it.
+
+    No function is seen outside of a module that `is_local`.
+    """
     text = str(convert_module(module, fallback_target_triple=triple or None))
+    if is_local:
+        text = re.sub(r"^define (?!internal)(?:external )?", "define internal ", text, flags=re.MULTILINE)
     # Where a processor has no instruction for it, LLVM's `fma` is a call of the C library for each number,
     # thirty times as slow as the product and the sum that `fmuladd` is there; elsewhere they are the same.
     text = text.replace('@"llvm.fma.', '@"llvm.fmuladd.')

@@ -23,23 +23,33 @@ def byte_products(vector_bytes: int) -> str:
 
 
 def c_source(
-    kernels: Iterable[FuncOp], steps: Steps, layout: Layout, prefix: str, header: str, vector_bytes: int
+    kernels: Iterable[FuncOp], steps: Steps, layout: Layout, api: str, header: str, vector_bytes: int
 ) -> str:
-    """The source, of vectors of so many bytes; `header` is the file that declares what it defines."""
+    """
+    The source, of vectors of so many bytes.
+
+    `api` is C of the exported functions, which the file `header` declares.
+    """
     vectors = VectorFunctions()
     functions = [c_function(emit_kernel(kernel, vector_bytes), vectors) for kernel in kernels]
-    parts = [f'#include "{header}"', "", PRELUDE.read_text(), vectors.text()]
+    parts = [INCLUDES, f'#include "{header}"', "", PRELUDE.read_text(), vectors.text()]
     if BYTE_PRODUCTS in vectors.stems:
-        parts.insert(3, PRODUCTS.read_text())
-    return "\n".join([*parts, *functions, _main(steps, layout, prefix)])
+        parts.insert(4, PRODUCTS.read_text())
+    return "\n".join([*parts, *functions, _main(steps, layout), api])
 
 
-def _main(steps: Steps, layout: Layout, prefix: str) -> str:
+INCLUDES = """#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>"""
+"""What the exported functions need."""
+
+
+def _main(steps: Steps, layout: Layout) -> str:
+    """The function that runs the model: 0, or the number of the bounds that do not hold."""
     lines = [
-        f"int {prefix}_main(const void *weights, void *arena, const void *const *inputs,",
-        "    void *const *outputs)"
-        if layout.plan is None
-        else "    void *const *outputs, const int64_t *sizes)",
+        "static int xonnc_main(const void *weights, void *arena, const void *const *inputs,",
+        "    void *const *outputs, const int64_t *sizes)",
         "{",
         "    const xonnc_bytes w = (xonnc_bytes)(uintptr_t)weights;",
         "    const xonnc_bytes a = (xonnc_bytes)arena;",
@@ -47,6 +57,7 @@ def _main(steps: Steps, layout: Layout, prefix: str) -> str:
         "    (void)a;",
         "    (void)inputs;",
         "    (void)outputs;",
+        "    (void)sizes;",
     ]
     for _, row in steps:
         lines += _row(row, layout, "    ")

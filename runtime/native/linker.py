@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -32,28 +31,26 @@ def linker(triple: str = "") -> list[str] | None:
     return [sys.executable, "-m", "ziglang", "cc", *machine]
 
 
-def link(objects: Path, library: Path, triple: str = "") -> None:
+def link(objects: Path, library: Path, triple: str = "", output: Path | None = None) -> None:
     """
     Makes a shared library of an object file, for this machine or the one that `triple` names.
 
-    Raises `XonncError` where there is no linker, or with what it says if it fails.
+    Raises `XonncError` where there is no linker, or with what it says if it fails; it names the file `output`
+    that the library is to become.
     """
+    output = output or library
     program = linker(triple)
     if program is None:
         names = f"{triple.split('-')[0]}-linux-gnu-gcc, ld.lld" if triple else ", ".join(LINKERS)
         raise XonncError(
-            f"{library}: none of {names} is there to make a shared library; pip install 'xonnc[link]' brings "
-            f"one, and -o {library.with_suffix('.o')} makes an object file"
+            f"{output}: none of {names} is there to make a shared library; pip install 'xonnc[link]' brings "
+            f"one, and -o {output.with_suffix('.o')} makes an object file"
         )
-    temporary = library.with_name(f".{library.name}.{os.getpid()}.tmp")
     # Of the C library, code needs functions of floats.
     needs = [] if Path(program[0]).name in ("ld", "ld.lld") else ["-lm"]
-    command = [*program, "-shared", "-o", str(temporary), str(objects), *needs]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            said = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
-            raise XonncError(f"{library}: {Path(program[0]).name} fails: {said}")
-        os.replace(temporary, library)
-    finally:
-        temporary.unlink(missing_ok=True)
+    command = [*program, "-shared", "-o", str(library), str(objects), *needs]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        library.unlink(missing_ok=True)
+        said = " ".join(done.stderr.split()) or f"exit code {done.returncode}"
+        raise XonncError(f"{output}: {Path(program[0]).name} fails: {said}")

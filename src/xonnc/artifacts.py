@@ -3,14 +3,15 @@ From a model to files that run it without Python: a shared library, an object fi
 
     xonnc.compile_artifact("model.onnx", "model.so")
 
-Beside each comes a header, `model.h`, and a file of constants, `model.weight`, if they are not inside.
+Beside each comes a header, `model.h`, and, if constants are not inside, a file of them: `model.weight` of C
+source, `model.so.weight` and the like of the others.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,16 +19,19 @@ import onnx
 
 from xonnc.contexts import Watcher, new_context, nobody
 from xonnc.errors import XonncError
-from xonnc.formats.atomic_write import atomic_write
+from xonnc.formats.atomic_write import OutputFiles, atomic_writes, require_writable
 from xonnc.formats.native.program import Program
+from xonnc.formats.native.weights import Weights
 from xonnc.lowering.convert_onnx_to_krnl import has_kernel
 from xonnc.lowering.krnl_to_llvm.entry import entry_text, weights_text
 from xonnc.lowering.krnl_to_llvm.text import llvm_module, llvm_text
 from xonnc.lowering.llvm_to_c.program import byte_products, c_source
-from xonnc.lowering.native_header import Holding, c_header
-from xonnc.lowering.native_layout import Layout, layout_of, require_whole
-from xonnc.lowering.native_program import Steps, calls_of
+from xonnc.lowering.native_api import api_as_c, api_as_llvm
+from xonnc.lowering.native_header import c_header
+from xonnc.lowering.native_layout import layout_of, require_whole
+from xonnc.lowering.native_program import calls_of
 from xonnc.lowering.native_sizes import require_sizes
+from xonnc.lowering.native_tables import Tables, tables_as_c, tables_as_llvm, tables_of
 from xonnc.native import Making, lowered, processor_of, require_level
 from xonnc.runtime.native.jit import is_foreign, object_code
 from xonnc.runtime.native.linker import link
@@ -40,6 +44,11 @@ SUFFIXES = (".so", ".o", ".ll", ".c")
 
 STAGES = ("simplified", "krnl", "llvm", "emitted")
 """The stages in order: the ONNX level, kernels and calls of them, functions of LLVM (not for C), files."""
+
+PREFIX = r"[A-Za-z_][A-Za-z0-9_]*"
+
+RESERVED = ("cnd", "mtx", "pthread", "sem", "thrd", "timer", "tss")
+"""Prefixes of functions of the C library that are called as those of a model are."""
 
 MOST_INSIDE = 1 << 28
 """Bytes of constants that objects hold; more are a file of their own, which processes share."""
@@ -64,7 +73,7 @@ def compile_artifact(
     output: str | Path,
     target: str = "cpu",
     *,
-    prefix: str = "model",
+    prefix: str | None = None,
     no_malloc: bool = False,
     unsafe: bool = False,
     level: int = 2,
@@ -76,7 +85,8 @@ def compile_artifact(
     Compiles a model to the file `output`, of the kind that its suffix says, and those beside it.
 
     `target` is `cpu`, this processor, or a kind (`avx2`), which this one need not be; C source is for any.
-    What the files define begins with `prefix`. C source made with `no_malloc` has its memory in static
+    What the files export begins with `prefix`, by default the file's name; nothing else of them is seen by a
+    program that they are linked into. C source made with `no_malloc` has its memory in static
     arrays. `unsafe` leaves out the checks of indices and counts. LLVM makes machine code at `level` 0 to 3.
     Inputs with dynamic sizes take any, unless `input_shapes` say those of inputs by their names, or a
     `signature` by their places; one of these is needed where an operator has no code for any sizes. `watch`
@@ -87,11 +97,17 @@ def compile_artifact(
     path = Path(output)
     if path.suffix not in SUFFIXES:
         raise XonncError(f"{path}: native code is written to {', '.join(SUFFIXES)}")
-    if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", prefix) is None:
+    prefix = prefix_of(path) if prefix is None else prefix
+    if re.fullmatch(PREFIX, prefix) is None:
         raise XonncError(f"prefix '{prefix}': names in C begin so, of letters, digits and _")
+    if prefix in RESERVED:
+        raise XonncError(
+            f"prefix '{prefix}': {prefix}_create or {prefix}_destroy is a function of the C library"
+        )
     if no_malloc and path.suffix != ".c":
         raise XonncError(f"{path}: memory in static arrays is for C source; -o {path.with_suffix('.c')}")
     require_level(level)
+    require_writable(path)
     processor = processor_of(target, needs_host=False)
     if path.suffix == ".c":
         processor = replace(processor, byte_products=byte_products(processor.vector_bytes))
@@ -114,65 +130,112 @@ def compile_artifact(
             f"{path}: memory in static arrays is for sizes that are known; --input-shape says them"
         )
     layout = layout_of(program)
-    steps: Steps = [(f"{prefix}_{name}", row) for name, row in rows]
-    header, weight_file = path.with_suffix(".h"), path.with_suffix(".weight")
-    files: dict[Path, int] = {}
-    fits = 0 < layout.weights.size <= MOST_INSIDE
-    inside = path.suffix in (".so", ".o") and fits and not is_foreign(processor.triple)
-    if path.suffix == ".c":
-        source = c_source(kernels, steps, layout, prefix, header.name, processor.vector_bytes)
-        if no_malloc:
-            source += f"_Alignas(64) unsigned char {prefix}_arena[{max(64, program.arena)}];\n"
-        files[path] = _write(path, source.encode())
-    else:
-        code = llvm_module(kernels, steps, processor.vector_bytes)
-        watch("llvm", code)
-        text = llvm_text(code, triple=processor.triple)
-        text += entry_text([name for name, _ in steps], layout, prefix)
-        if path.suffix == ".ll":
-            files[path] = _write(path, text.encode())
-        else:
-            files[path] = _write_code(
-                path, text, layout, prefix, inside, None if target == "cpu" else processor, level
-            )
-    if not inside:
-        with atomic_write(weight_file) as stream:
-            files[weight_file] = layout.weights.write_to(stream)
-    where = "inside" if inside else "caller" if no_malloc else "file"
+    rows = [(f"xonnc_{name}", row) for name, row in rows]
+    files = _Files(path, prefix)
+    can_hold = path.suffix in (".so", ".o") and not is_foreign(processor.triple)
+    inside = can_hold and layout.weights.size <= MOST_INSIDE
+    tables = tables_of(program, layout, prefix, files.weights.name)
     name = Path(model).name if isinstance(model, str | Path) else model.graph.name
-    holding = Holding(where, weight_file.name)
-    files[header] = _write(header, c_header(program, layout, prefix, name, holding).encode())
-    calls = sum(1 for _, row in steps for _ in calls_of(row))
-    return Artifact(files, program, processor.name, layout.weights.size, len(kernels), calls)
+    # Everything is written before the first file gets its name, so that a full disk changes none.
+    with TemporaryDirectory(dir=path.parent) as folder, atomic_writes() as written:
+        if path.suffix == ".c":
+            api = _c_api(tables, prefix, program if no_malloc else None)
+            source = c_source(kernels, rows, layout, api, files.header.name, processor.vector_bytes)
+            files.write(written, path, source.encode())
+        else:
+            code = llvm_module(kernels, rows, processor.vector_bytes)
+            watch("llvm", code)
+            text = llvm_text(code, triple=processor.triple, is_local=True)
+            text += entry_text([name for name, _ in rows], layout)
+            text += _llvm_api(tables, prefix, text, layout.weights if inside else None, Path(folder))
+            files.write_code(written, text, Path(folder), None if target == "cpu" else processor, level)
+        if not inside:
+            files.write(written, files.weights, *layout.weights.file_pieces())
+        files.write(written, files.header, c_header(program, prefix, name).encode())
+    calls = sum(1 for _, row in rows for _ in calls_of(row))
+    return Artifact(files.sizes, program, processor.name, layout.weights.size, len(kernels), calls)
 
 
-def _write(path: Path, content: bytes) -> int:
-    with atomic_write(path) as file:
-        file.write(content)
-    return len(content)
+WEIGHTS = "xonnc_weights"
+"""The symbol of constants that are inside."""
 
 
-def _write_code(
-    path: Path,
-    text: str,
-    layout: Layout,
-    prefix: str,
-    inside: bool,
-    processor: CpuTarget | None,
-    level: int,
-) -> int:
-    """An object file or a shared library, for a kind of processor or this one; its bytes."""
-    features, triple = (None, "") if processor is None else (processor.features, processor.triple)
-    with TemporaryDirectory(dir=path.parent) as folder:
-        if inside:
-            constants = Path(folder).resolve() / "weights"
-            with constants.open("wb") as stream:
-                stream.writelines(layout.weights.pieces())
-            text += weights_text(constants, prefix)
+@dataclass
+class _Files:
+    """The files of a model with their bytes."""
+
+    path: Path
+    prefix: str
+    sizes: dict[Path, int] = field(default_factory=dict[Path, int])
+
+    @property
+    def header(self) -> Path:
+        """The header, which is the same whatever kind of file the model becomes."""
+        return self.path.with_suffix(".h")
+
+    @property
+    def weights(self) -> Path:
+        """
+        The file of constants.
+
+        Another kind of code may read them in another order, so each kind has a file of its own.
+        """
+        return self.path.with_suffix(".weight" if self.path.suffix == ".c" else f"{self.path.suffix}.weight")
+
+    def write(self, output: OutputFiles, path: Path, *pieces: bytes | memoryview) -> None:
+        """Writes one of the files."""
+        with output.open(path) as stream:
+            stream.writelines(pieces)
+        self.sizes[path] = sum(memoryview(piece).nbytes for piece in pieces)
+
+    def write_code(
+        self, output: OutputFiles, text: str, folder: Path, processor: CpuTarget | None, level: int
+    ) -> None:
+        """Writes LLVM IR as it is, as an object file or as a library, for a kind of processor or this one."""
+        if self.path.suffix == ".ll":
+            self.write(output, self.path, text.encode())
+            return
+        features, triple = (None, "") if processor is None else (processor.features, processor.triple)
         code = object_code(text, features, triple, level)
-        if path.suffix == ".o":
-            return _write(path, code)
-        objects = Path(folder) / "model.o"
-        _write(objects, code)
-        link(objects, path, triple if is_foreign(triple) else "")
-    return path.stat().st_size
+        if self.path.suffix == ".o":
+            self.write(output, self.path, code)
+            return
+        objects, library = folder / "model.o", folder / "model.so"
+        objects.write_bytes(code)
+        link(objects, library, triple if is_foreign(triple) else "", self.path)
+        self.sizes[self.path] = library.stat().st_size
+        output.adopt(library, self.path)
+
+
+def _llvm_api(tables: Tables, prefix: str, text: str, inside: Weights | None, folder: Path) -> str:
+    """
+    The tables and exported functions in LLVM IR, for a module that `text` begins.
+
+    Constants that are `inside` are read from a file in `folder` when machine code is made.
+    """
+    symbol, made = None, ""
+    if inside is not None and inside.size:
+        constants = folder.resolve() / "weights"
+        with constants.open("wb") as stream:
+            stream.writelines(inside.pieces())
+        symbol, made = WEIGHTS, weights_text(constants, WEIGHTS)
+    made += tables_as_llvm(tables, symbol)
+    return made + api_as_llvm(prefix, text + made)
+
+
+def _c_api(tables: Tables, prefix: str, static: Program | None) -> str:
+    """The tables and exported functions in C; memory in static arrays is for the program `static`."""
+    parts = [tables_as_c(tables), api_as_c(prefix)]
+    if static is not None:
+        ports = len(static.inputs) + 2 * len(static.outputs)
+        state = 128 + 8 * (ports + len(tables.shapes))
+        sizes = {"STATE": state, "ARENA": max(64, static.arena)}
+        defines = [f"#define XONNC_{name}_BYTES {size}" for name, size in sizes.items()]
+        parts.insert(0, "\n".join(["#define XONNC_NO_MALLOC 1", *defines, ""]))
+    return "\n".join(parts)
+
+
+def prefix_of(path: Path) -> str:
+    """What names in C begin with for a file: its own name, as far as C takes it."""
+    stem = re.sub(r"[^A-Za-z0-9_]", "_", path.name.removesuffix(path.suffix))
+    return stem if re.fullmatch(PREFIX, stem) and stem not in RESERVED else f"model_{stem}"

@@ -24,34 +24,31 @@ MAIN = """
 /* Reads, run after run, sizes of the inputs and their numbers; writes sizes and numbers of the outputs. */
 int main(int count, char **arguments)
 {
-    net m;
-    if (net_create(&m, count > 1 ? arguments[1] : NULL)) return puts(net_error(&m)), 1;
+    net_model *m;
+    int32_t code;
+    if ((code = net_create(&m, count > 1 ? arguments[1] : NULL))) return puts(net_message(code)), 1;
     for (;;) {
-        void *data[NET_INPUTS];
+        void *data[16];
         int number, axis;
-        for (number = 0; number < NET_INPUTS; number++) {
-            const net_tensor *tensor = net_input(number);
+        for (number = 0; number < net_input_count(); number++) {
+            const int32_t rank = net_input_rank(number);
             int64_t shape[8] = {0};
-            size_t bytes = tensor->element;
-            if (fread(shape, 8, (size_t)tensor->rank, stdin) != (size_t)tensor->rank)
-                return net_destroy(&m), 0;
-            if (net_set_shape(&m, number, shape)) return puts(net_error(&m)), 1;
-            for (axis = 0; axis < tensor->rank; axis++) bytes *= (size_t)shape[axis];
+            uint64_t bytes = net_input_element_bytes(number);
+            if (fread(shape, 8, (size_t)rank, stdin) != (size_t)rank) return net_destroy(m), 0;
+            if ((code = net_set_shape(m, number, shape, rank))) return puts(net_message(code)), 1;
+            for (axis = 0; axis < rank; axis++) bytes *= (uint64_t)shape[axis];
             data[number] = malloc(bytes + 1);
             if (fread(data[number], 1, bytes, stdin) != bytes) return 2;
-            if (net_set_input(&m, number, data[number], bytes + 1) == 0) return 3;
-            if (net_set_input(&m, number, data[number], bytes)) return puts(net_error(&m)), 1;
+            if (net_set_input(m, number, data[number], bytes + 1) == 0) return 3;
+            if ((code = net_set_input(m, number, data[number], bytes))) return puts(net_message(code)), 1;
         }
-        if (net_run(&m)) return puts(net_error(&m)), 1;
-        for (number = 0; number < NET_OUTPUTS; number++) {
-            const net_tensor *tensor = net_output(number);
-            const int64_t *shape = net_output_shape(&m, number);
-            size_t bytes = tensor->element;
-            for (axis = 0; axis < tensor->rank; axis++) bytes *= (size_t)shape[axis];
-            fwrite(shape, 8, (size_t)tensor->rank, stdout);
-            fwrite(net_get_output(&m, number), 1, bytes, stdout);
+        if ((code = net_run(m))) return puts(net_message(code)), 1;
+        for (number = 0; number < net_output_count(); number++) {
+            const int64_t *shape = net_get_output_shape(m, number);
+            fwrite(shape, 8, (size_t)net_output_rank(number), stdout);
+            fwrite(net_get_output(m, number), 1, net_get_output_bytes(m, number), stdout);
         }
-        for (number = 0; number < NET_INPUTS; number++) free(data[number]);
+        for (number = 0; number < net_input_count(); number++) free(data[number]);
     }
 }
 """
@@ -164,11 +161,12 @@ def test_sizes_that_do_not_fit_are_told(tmp_path: Path, feeds: Feeds, said: byte
 
 def test_sizes_beyond_memory_are_told(tmp_path: Path) -> None:
     (tmp_path / "main.c").write_text(
-        '#include "net.h"\n#include <stdio.h>\nint main(void) { net m; const int64_t shape[] = '
+        '#include "net.h"\n#include <stdio.h>\nint main(void) { net_model *m; const int64_t shape[] = '
         "{INT64_C(1) << 30, INT64_C(1) << 30, 8}, mask[] = {INT64_C(1) << 30, 1, 1, INT64_C(1) << 30}; "
-        "return net_create(&m, NULL) || net_output_shape(&m, 0) != NULL || puts(net_error(&m)) < 0 || "
-        "net_run(&m) == 0 || net_set_shape(&m, 0, shape) || net_set_shape(&m, 1, mask) || "
-        "net_output_shape(&m, 0) != NULL || puts(net_error(&m)) < 0; }"
+        "return net_create(&m, NULL) || net_get_output_shape(m, 0) != NULL || "
+        "puts(net_message(net_run(m))) < 0 || "
+        "net_run(m) == 0 || net_set_shape(m, 0, shape, 3) || net_set_shape(m, 1, mask, 4) || "
+        "net_get_output_shape(m, 0) != NULL || puts(net_message(net_run(m))) < 0; }"
     )
     compile_artifact(attention(), tmp_path / "net.so", prefix="net")
     command = ["cc", *FLAGS, "-o", "program", "main.c", "net.so", "-lm", "-Wl,-rpath,."]

@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
     group = parser.add_argument_group(f"native code (--output ends in {', '.join(SUFFIXES)})")
     group.add_argument(
-        "--prefix", default="model", metavar="NAME", help="what names in C begin with (default: %(default)s)"
+        "--prefix", metavar="NAME", help="what names in C begin with (default: the name of the output)"
     )
     group.add_argument(
         "--no-malloc",

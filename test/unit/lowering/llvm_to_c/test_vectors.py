@@ -23,18 +23,19 @@ MAIN = """
 
 int main(void)
 {
-    net m;
+    net_model *m;
+    int32_t code;
     int number;
-    if (net_create(&m, "net.weight")) return puts(net_error(&m)), 1;
-    for (number = 0; number < NET_INPUTS; number++) {
-        const size_t bytes = net_input(number)->bytes;
+    if ((code = net_create(&m, "net.weight"))) return puts(net_message(code)), 1;
+    for (number = 0; number < net_input_count(); number++) {
+        const size_t bytes = net_input_bytes(number);
         void *data = malloc(bytes);
         if (fread(data, 1, bytes, stdin) != bytes) return 2;
-        if (net_set_input(&m, number, data, bytes)) return puts(net_error(&m)), 1;
+        if ((code = net_set_input(m, number, data, bytes))) return puts(net_message(code)), 1;
     }
-    if (net_run(&m)) return puts(net_error(&m)), 1;
-    for (number = 0; number < NET_OUTPUTS; number++)
-        fwrite(net_get_output(&m, number), 1, net_output(number)->bytes, stdout);
+    if ((code = net_run(m))) return puts(net_message(code)), 1;
+    for (number = 0; number < net_output_count(); number++)
+        fwrite(net_get_output(m, number), 1, net_output_bytes(number), stdout);
     return 0;
 }
 """
