@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xonnc.errors import XonncError
+from xonnc.formats.arrays import read_array
 from xonnc.formats.atomic_write import OutputFiles, is_special, require_writable
 from xonnc.formats.input_files import note_input
 from xonnc.tools.portable_maps import read_portable_map
@@ -77,12 +78,7 @@ def read_tensor(path: Path) -> Array | bytes:
     note_input(path)
     if path.suffix in (".pgm", ".ppm"):
         return read_portable_map(path)
-    if path.suffix != ".npy":
-        return path.read_bytes()
-    try:
-        return np.load(path, allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise XonncError(f"{path}: no array in it ({error})") from None
+    return read_array(path) if path.suffix == ".npy" else path.read_bytes()
 
 
 def as_bound(value: Array | bytes, shape: tuple[int, ...]) -> Array | bytes:

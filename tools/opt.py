@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import shlex
-import struct
 import sys
 import tempfile
 import traceback
@@ -19,10 +18,9 @@ from typing import IO
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Dialect
 from xdsl.passes import ModulePass
 from xdsl.universe import Universe
-from xdsl.utils.exceptions import DiagnosticException, ParseError
+from xdsl.utils.exceptions import DiagnosticException
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from xonnc.dialects.onnx.assembly import OnnxParser, OnnxPrinter
@@ -31,7 +29,7 @@ from xonnc.formats.atomic_write import atomic_write
 from xonnc.formats.input_files import note_input
 from xonnc.rewriting.remarks import Remark, listening
 from xonnc.rewriting.statistics import collecting
-from xonnc.tools.diagnostics import Diagnostic, error_diagnostics, parse_diagnostic, remark_diagnostic, verify
+from xonnc.tools.diagnostics import Diagnostic, error_diagnostics, remark_diagnostic, verify
 from xonnc.tools.expectations import unmet
 from xonnc.tools.files import require_output
 from xonnc.tools.instrumentation import (
@@ -46,31 +44,18 @@ from xonnc.tools.instrumentation import (
     statistics_report,
     timing_report,
 )
+from xonnc.tools.ir_text import parsed, parser_of
 from xonnc.tools.opt_arguments import add_arguments, make_parser
 from xonnc.tools.pass_flags import ALIASES, UsageError, make_pass, near, split_pass_flags
 from xonnc.tools.peer_settings import take_peer_flags
 from xonnc.tools.process import Exit, run
 from xonnc.tools.rule_watching import watched_rules
 from xonnc.tools.signature_options import signature_of
+from xonnc.tools.universe import installed_dialects
 from xonnc.tools.watching import Announcer, HeapReporter
 from xonnc.transforms.op_counts import as_json, as_table, op_counts
 
 SEPARATOR = "// -----"
-
-UNPARSABLE = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    DiagnosticException,
-    LookupError,
-    MemoryError,
-    NotImplementedError,
-    RecursionError,
-    TypeError,
-    ValueError,
-    struct.error,
-)
-"""What parsers of xDSL's own dialects raise, instead of a `ParseError`, for text they cannot take."""
 
 
 class PassError(XonncError):
@@ -86,16 +71,10 @@ def universe() -> Universe:
     """Dialects, passes and targets of xDSL, ours and all that are installed."""
     found = Universe.get_multiverse()
     return Universe(
-        all_dialects={**found.all_dialects, "llvm": _vector_llvm},
+        all_dialects=installed_dialects(),
         all_passes=found.all_passes,
         all_targets=found.all_targets,
     )
-
-
-def _vector_llvm() -> Dialect:
-    from xonnc.dialects.krnl.vector_llvm import VECTOR_LLVM
-
-    return VECTOR_LLVM
 
 
 def pass_factories() -> dict[str, Callable[[], type[ModulePass]]]:
@@ -259,11 +238,13 @@ class OnnxOptMain(xDSLOptMain):
         Warnings and remarks are printed at once, or put into `told` if they are to be verified.
         """
         name = self.get_input_name()
-        parser = self.parser(text, name, came)
-        if parser is None:
+        parser = parser_of(self.ctx, text, name)
+        if isinstance(parser, Diagnostic):
+            came.append(parser)
             return None
-        module = self.parse(parser, name, came)
-        if module is None:
+        module = parsed(parser, text, name, not self.args.no_implicit_module)
+        if isinstance(module, Diagnostic):
+            came.append(module)
             return None
         came += verify(module, parser, name, not self.args.verify_diagnostics)
         if came:
@@ -293,28 +274,6 @@ class OnnxOptMain(xDSLOptMain):
 
         with listening(tell), watched_rules(self.args.debug_rules):
             yield
-
-    def parser(self, text: str, name: str, came: list[Diagnostic]) -> OnnxParser | None:
-        """A parser of the text, whose first token is none in the worst case."""
-        try:
-            return OnnxParser(self.ctx, text, name)
-        except ParseError as error:
-            line = text.count("\n", 0, error.span.start) + 1
-            column = error.span.start - text.rfind("\n", 0, error.span.start)
-            came.append(Diagnostic("error", error.msg, name, line, column))
-            return None
-
-    def parse(self, parser: OnnxParser, name: str, came: list[Diagnostic]) -> ModuleOp | None:
-        """The module in the text."""
-        try:
-            return parser.parse_module(not self.args.no_implicit_module)
-        except ParseError as error:
-            came.append(parse_diagnostic(error, parser, name))
-        except UNPARSABLE as error:
-            line, column = parser.place(parser.pos)
-            reason = " ".join(str(error).split()) or type(error).__name__
-            came.append(Diagnostic("error", f"cannot parse this: {reason}", name, line, column))
-        return None
 
     def sign(self, module: ModuleOp) -> None:
         """Gives the inputs shapes and names as asked for."""

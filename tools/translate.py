@@ -267,10 +267,11 @@ def _sniff(data: bytes) -> Format:
 
 def _read_module(job: Job, source: Format, data: bytes | None) -> ModuleOp:
     from xdsl.context import Context
-    from xdsl.universe import Universe
+
+    from xonnc.tools.universe import installed_dialects
 
     ctx = Context()
-    for name, factory in Universe.get_multiverse().all_dialects.items():
+    for name, factory in installed_dialects().items():
         ctx.register_dialect(name, factory)
     if source == "mlir":
         return _parse(job, data, ctx)
@@ -291,10 +292,7 @@ def _read_module(job: Job, source: Format, data: bytes | None) -> ModuleOp:
 
 
 def _parse(job: Job, data: bytes | None, ctx: Context) -> ModuleOp:
-    from xdsl.utils.exceptions import ParseError, VerifyException
-
-    from xonnc.dialects.onnx.assembly import OnnxParser
-    from xonnc.tools.diagnostics import parse_diagnostic
+    from xonnc.tools.ir_text import read_module
 
     name = "<stdin>" if data is not None else job.source
     try:
@@ -303,15 +301,7 @@ def _parse(job: Job, data: bytes | None, ctx: Context) -> ModuleOp:
         text = (Path(job.source).read_bytes() if data is None else data).decode("utf-8")
     except UnicodeDecodeError as error:
         raise XonncError(f"{name}: byte {error.start}: not UTF-8 text, so no IR") from error
-    parser = OnnxParser(ctx, text, name)
-    try:
-        module = parser.parse_module()
-        module.verify()
-    except ParseError as error:
-        raise XonncError(parse_diagnostic(error, parser, name).text()) from error
-    except VerifyException as error:
-        raise XonncError(f"{name}: {' '.join(str(error).split())}") from error
-    return module
+    return read_module(ctx, text, name)
 
 
 def _write_module(job: Job, target: Format, module: ModuleOp) -> None:

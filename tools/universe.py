@@ -6,7 +6,7 @@ Every start of `xdsl-opt` loads this module, so everything here is a function th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from xdsl.universe import Universe
@@ -18,6 +18,17 @@ if TYPE_CHECKING:
 
     from xonnc.transforms.evaluation import Program
     from xonnc.transforms.shapes.site import Integers
+
+
+def installed_dialects() -> dict[str, Callable[[], Dialect]]:
+    """The dialects of everything installed; xDSL's `llvm` with the vectors that code for the CPU has."""
+    return {**Universe.get_multiverse().all_dialects, "llvm": _vector_llvm}
+
+
+def _vector_llvm() -> Dialect:
+    from xonnc.dialects.krnl.vector_llvm import VECTOR_LLVM
+
+    return VECTOR_LLVM
 
 
 def _onnx() -> Dialect:

@@ -63,15 +63,28 @@ def read_calibration(path: Path) -> Ranges:
     return {name: _range(path, name, entry) for name, entry in entries}
 
 
+_CHANNELS = ("means", "lows", "highs", "drifts")
+"""The lists of an entry, with a number for each channel."""
+
+
 def _range(path: Path, name: str, entry: Any) -> Range:
     try:
-        scale, offset = float(entry.get("scale", 0)), float(entry.get("offset", 0))
-        least, largest = float(entry.get("min", 0)), float(entry.get("max", 0))
-        means, lows, highs, drifts = (
-            tuple(float(one) for one in entry.get(key, ())) for key in ("means", "lows", "highs", "drifts")
+        scale, offset, least, largest = (
+            _number(entry.get(key, 0)) for key in ("scale", "offset", "min", "max")
         )
-    except (AttributeError, TypeError, ValueError):
-        raise XonncError(f"{path}: '{name}': {entry!r}; it is an object of scale, or min and max") from None
+        means, lows, highs, drifts = (
+            tuple(_number(each) for each in entry.get(key, ())) for key in _CHANNELS
+        )
+    except (AttributeError, OverflowError, TypeError):
+        raise XonncError(
+            f"{path}: '{name}': {entry!r:.100}; it is an object of scale, or min and max"
+        ) from None
+    counts = {
+        key: len(each) for key, each in zip(_CHANNELS, (means, lows, highs, drifts), strict=True) if each
+    }
+    if len(set(counts.values())) > 1:
+        found = ", ".join(f"{count} {key}" for key, count in counts.items())
+        raise XonncError(f"{path}: '{name}': {found}; there is one for each channel")
     if least == largest == 0:
         least, largest = (-LARGEST - offset) * scale + 0.0, (LARGEST - offset) * scale
     found = Range(least, largest, means, lows, highs, drifts)
@@ -83,6 +96,13 @@ def _range(path: Path, name: str, entry: Any) -> Range:
     if not (isfinite(found.least) and isfinite(found.largest) and found.least < found.largest):
         raise XonncError(f"{path}: '{name}': from {found.least:g} to {found.largest:g} is no range")
     return found
+
+
+def _number(value: object) -> float:
+    """A JSON number; `TypeError` for anything else, text and booleans too."""
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        raise TypeError
+    return float(value)
 
 
 def write_calibration(path: Path, ranges: Ranges) -> None:

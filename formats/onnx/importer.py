@@ -45,6 +45,7 @@ from xonnc.dialects.onnx.ops.builtin import EntryPointOp, ReturnOp
 from xonnc.errors import XonncError
 from xonnc.formats.onnx import mirror
 from xonnc.formats.onnx.constants import Constants
+from xonnc.formats.onnx.functions import check_functions, inlined
 from xonnc.formats.onnx.graphs import import_graph
 from xonnc.formats.onnx.load import LoadedModel, Spelling, load
 from xonnc.formats.onnx.names_check import check_names
@@ -98,6 +99,7 @@ def _import(
     loaded: LoadedModel, pool: DisposablePool, inline_functions: bool, keep_defaults: bool
 ) -> ModuleOp:
     proto = loaded.proto
+    check_functions(proto)
     if inline_functions and proto.functions:
         proto = inlined(proto)
     check_names(entry.domain for entry in proto.opset_import)
@@ -171,13 +173,3 @@ def _check_opsets(opsets: dict[str, int]) -> None:
                 f"opset {version} of domain '{domain or 'ai.onnx'}': this release knows 1 to {newest}; "
                 "convert the model with onnx.version_converter or use a newer onnx package"
             )
-
-
-def inlined(model: onnx.ModelProto) -> onnx.ModelProto:
-    """`model` with the bodies of its functions in place of their calls."""
-    from onnx.inliner import inline_local_functions
-
-    try:
-        return inline_local_functions(model)
-    except (RuntimeError, ValueError) as error:
-        raise XonncError(f"its functions cannot be inlined: {' '.join(str(error).split())}") from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -99,6 +99,8 @@ class NodeImporter:
         operands = self._operands(node, form)
         captured: list[SSAValue] = []
         attributes = {given.name: given for given in node.attribute}
+        if found is not CustomOp:
+            _check_required(schema_of(domain, op_type, opset), attributes.keys())
         properties, extras = self._attributes(
             node, form, attribute_kinds(domain, op_type, opset), found is CustomOp
         )
@@ -258,6 +260,12 @@ def _constant_type(properties: Mapping[str, Attribute]) -> list[Attribute] | Non
 def _says_nothing(given: onnx.AttributeProto) -> bool:
     """Whether an attribute is the default of those that only the general operator has."""
     return (given.name, given.i) in (("training_mode", 0), ("spatial", 1)) and not given.ref_attr_name
+
+
+def _check_required(schema: onnx.defs.OpSchema | None, given: Container[str]) -> None:
+    for name, attribute in schema.attributes.items() if schema is not None else ():
+        if attribute.required and name not in given:
+            raise XonncError(f"attribute '{name}' is missing; the operator requires it")
 
 
 def _check_kind(given: onnx.AttributeProto, wanted: Kind | None) -> None:

@@ -15,6 +15,7 @@ from xdsl.ir import Attribute
 
 from xonnc.dialects.onnx.types import element_type_of
 from xonnc.errors import XonncError
+from xonnc.formats.arrays import MAX_RANK
 from xonnc.formats.onnx.external import DataFolder, reference
 from xonnc.formats.onnx.wire import DOUBLE_DATA, FLOAT_DATA, Cut, Marks
 
@@ -139,12 +140,19 @@ class TensorReader:
 def element_count(place: str, shape: Iterable[int]) -> int:
     """The product of the dimensions; an error if one is negative or the product overflows 64 bits."""
     shape = tuple(shape)
+    check_rank(place, len(shape))
     if shape and min(shape) < 0:
         raise XonncError(f"{place}: dimension {min(shape)}; a dimension is 0 or more")
     count = math.prod(shape)
     if count * 16 > LARGEST_SIZE:
         raise XonncError(f"{place}: shape {list(shape)} overflows: more elements than 64 bits can count")
     return count
+
+
+def check_rank(place: str, rank: int) -> None:
+    """An error for more axes than arrays can have."""
+    if rank > MAX_RANK:
+        raise XonncError(f"{place}: rank {rank}; tensors have up to {MAX_RANK} axes here")
 
 
 def stored_size(data_type: int, count: int) -> int:

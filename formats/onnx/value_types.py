@@ -20,7 +20,7 @@ from xonnc.dialects.onnx.types import (
     unranked,
 )
 from xonnc.errors import XonncError
-from xonnc.formats.onnx.tensors import DATA_TYPES, ELEMENT_TYPES, LARGEST_SIZE
+from xonnc.formats.onnx.tensors import DATA_TYPES, ELEMENT_TYPES, LARGEST_SIZE, check_rank
 
 SPARSE = StringAttr("sparse")
 """The encoding of a ranked tensor type whose values are stored sparsely."""
@@ -88,6 +88,7 @@ def _tensor(proto: onnx.TypeProto.Tensor | onnx.TypeProto.SparseTensor, place: s
     if not proto.HasField("shape"):
         return unranked(element)
     shape = tuple(_dimension(dim) for dim in proto.shape.dim)
+    check_rank(place, len(shape))
     size = 1
     for extent in shape:
         size *= extent if extent > 0 else 1

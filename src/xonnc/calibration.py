@@ -24,6 +24,7 @@ from xonnc.dialects.onnx.locations import output_names
 from xonnc.dialects.onnx.types import static_shape
 from xonnc.drifts import drifts
 from xonnc.errors import XonncError
+from xonnc.formats.arrays import read_arrays
 from xonnc.formats.input_files import note_input
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
@@ -98,7 +99,10 @@ def read_samples(path: Path, shapes: Mapping[str, tuple[int, ...]]) -> list[Samp
         if not files:
             raise XonncError(f"{path}: no .npy or .npz files in it")
         return [sample for file in files for sample in read_samples(file, shapes)]
-    arrays = _arrays(path)
+    if not path.exists():
+        raise XonncError(f"{path}: no such file or folder")
+    note_input(path)
+    arrays = read_arrays(path)
     if len(arrays) == len(shapes) == 1:
         arrays = dict(zip(shapes, arrays.values(), strict=True))
     missing = [name for name in shapes if name not in arrays]
@@ -111,18 +115,9 @@ def read_samples(path: Path, shapes: Mapping[str, tuple[int, ...]]) -> list[Samp
     return [dict(zip(split, together, strict=True)) for together in zip(*split.values(), strict=True)]
 
 
-def _arrays(path: Path) -> dict[str, Array]:
-    if not path.is_file():
-        raise XonncError(f"{path}: no such file or folder")
-    note_input(path)
-    try:
-        found = np.load(path, allow_pickle=False)
-        return {"": found} if isinstance(found, np.ndarray) else dict(found.items())
-    except (OSError, ValueError, EOFError) as error:
-        raise XonncError(f"{path}: no arrays in it ({error})") from None
-
-
 def _split(path: Path, name: str, array: Array, shape: tuple[int, ...]) -> list[Array]:
+    if array.dtype.kind not in "fiub":
+        raise XonncError(f"{path}: input '{name}': elements of type {array.dtype}; samples are numbers")
     if array.shape == shape:
         return [array.astype(np.float32)]
     if array.shape[1:] in (shape, shape[1:]) and (array.shape[1:] == shape or shape[0] == 1):

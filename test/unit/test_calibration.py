@@ -117,8 +117,16 @@ def test_values_without_a_range_are_named(network: Path, capsys: pytest.CaptureF
         ('{"x": {"min": 0, "max": 1, "means": [1e999]}}', "'x': means that are no finite numbers"),
         (
             '{"x": {"min": 0, "max": 1, "lows": [0, 1], "highs": [1]}}',
-            "'x': lows and highs that are no ranges",
+            "'x': 2 lows, 1 highs; there is one for each channel",
         ),
+        (
+            '{"x": {"min": 0, "max": 1, "lows": [0], "highs": [1], "means": [0, 1]}}',
+            "2 means, 1 lows, 1 highs;",
+        ),
+        ('{"x": {"min": 0, "max": 1, "lows": [0, 1]}}', "'x': lows and highs that are no ranges"),
+        ('{"x": {"scale": "1"}}', "it is an object of scale, or min and max"),
+        ('{"x": {"scale": true}}', "it is an object of scale, or min and max"),
+        ('{"x": {"scale": 1' + "0" * 400 + "}}", "it is an object of scale, or min and max"),
         ('{"x": {"min": 0, "max": 1, "lows": [2], "highs": [1]}}', "'x': lows and highs that are no ranges"),
         ('{"x": {"min": 0, "max": 1, "drifts": [1e999]}}', "'x': drifts that are no finite numbers"),
         ('{"x": {"min": 2, "max": 1}}', "'x': from 2 to 1 is no range"),
@@ -141,6 +149,18 @@ def test_tables_of_others(tmp_path: Path):
     assert read_calibration(path) == {"a": Range(-2, 1)}
     with pytest.raises(XonncError, match="cannot be read: No such file"):
         read_calibration(tmp_path / "none.json")
+
+
+def test_damaged_samples_are_one_error(tmp_path: Path):
+    np.savez(tmp_path / "whole.npz", x=np.zeros((1, 3, 4)))
+    (tmp_path / "cut.npz").write_bytes((tmp_path / "whole.npz").read_bytes()[:-9])
+    np.save(tmp_path / "text.npy", np.full((1, 3, 4), "a"))
+    for name, message in (
+        ("cut.npz", "no arrays in it"),
+        ("text.npy", "elements of type <U1; samples are numbers"),
+    ):
+        with pytest.raises(XonncError, match=message):
+            read_samples(tmp_path / name, {"x": (1, 3, 4)})
 
 
 def test_samples_of_one_input_and_of_several(tmp_path: Path):

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnx.parser
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
@@ -96,6 +97,42 @@ def overflowing(folder: Path) -> Path:
     return saved(folder, [helper.make_node("Add", ["x", "w"], ["y"])], weights=[weight])
 
 
+def ranked(rank: int) -> Maker:
+    def make(folder: Path) -> Path:
+        weight = helper.make_tensor("w", TensorProto.FLOAT, [1] * rank, [1.0])
+        return saved(folder, [helper.make_node("Add", ["x", "w"], ["y"])], weights=[weight])
+
+    return make
+
+
+def calling(count: int, *bodies: str) -> Maker:
+    """A model whose functions f0 to f(count - 1) have bodies in which `N` is the number of the one before."""
+
+    def make(folder: Path) -> Path:
+        functions = "".join(
+            f' <domain: "l", opset_import: ["" : 17, "l" : 1]> f{number} (p) => (q) {{ '
+            + bodies[min(number, len(bodies) - 1)].replace("N", str(number - 1))
+            + " }"
+            for number in range(count)
+        )
+        path = folder / "model.onnx"
+        text = f"g (float[2] x, bool c) => (float[2] y) {{ y = l.f{count - 1} (x) }}"
+        model = onnx.parser.parse_model(
+            f'<ir_version: 8, opset_import: ["" : 17, "l" : 1]> {text}{functions}'
+        )
+        path.write_bytes(model.SerializeToString())
+        return path
+
+    return make
+
+
+TWICE = "r = l.fN (p) q = l.fN (r)"
+BRANCHES = """t = Constant <value = bool {1}> ()
+    q = If (t) <then_branch = a () => (u) { u = l.fN (p) }, else_branch = b () => (v) { v = l.fN (p) }>"""
+WITHIN = """t = Constant <value = bool {1}> ()
+    q = If (t) <then_branch = a () => (u) { u = l.fN (p) }, else_branch = b () => (v) { v = Abs (p) }>"""
+
+
 def node(op_type: str, source: str, result: str, name: str) -> onnx.NodeProto:
     return helper.make_node(op_type, [source], [result], name)
 
@@ -115,6 +152,16 @@ UNREADABLE: dict[str, tuple[Maker, str]] = {
     ),
     "overflow": (overflowing, "tensor 'w': shape [1099511627776, 1099511627776] overflows"),
     "unknown operator": (graph(node("Rellu", "x", "y", "act")), "act (Rellu): no operator 'Rellu' in domain"),
+    "missing attribute": (
+        graph(node("Cast", "x", "y", "cast")),
+        "cast (Cast): attribute 'to' is missing; the operator requires it",
+    ),
+    "rank": (ranked(65), "tensor 'w': rank 65; tensors have up to 64 axes here"),
+    "recursive function": (calling(1, "q = l.f0 (p)"), "function 'f0' calls itself: f0 -> f0"),
+    "functions that call each other": (
+        calling(2, "q = l.f1 (p)", "q = l.f0 (p)"),
+        "calls itself: f",
+    ),
     "unmade output": (graph(node("Relu", "x", "a", "act")), "output 'y' is made by no node"),
     "unknown opset": (
         lambda folder: saved(folder, [node("Relu", "x", "y", "act")], opset=99),
@@ -131,6 +178,17 @@ UNREADABLE: dict[str, tuple[Maker, str]] = {
     "external too short": (external(location="w.bin", length="8"), "type and shape ask for 16 bytes"),
     "external nowhere": (external(offset="0"), "external data without a location"),
 }
+
+EXPANDING: dict[str, tuple[Maker, str]] = {
+    "functions that double": (calling(30, "q = Relu (p)", TWICE), "expand to 536870912 nodes"),
+    "functions in branches": (calling(30, "q = Relu (p)", BRANCHES), "nodes, and at most 250000 are made"),
+    "without measure": (calling(300, "q = Relu (p)", TWICE), "expand to over 1000000000000000 nodes"),
+    "deep": (
+        calling(40, "q = Relu (p)", WITHIN),
+        "expand to 39 graphs within graphs, and at most 30 are made",
+    ),
+}
+"""What is small in its file and is not when its functions are inlined."""
 
 REFUSED: dict[str, tuple[Maker, str]] = {
     "operator": (graph(node("Sin", "x", "a", "s1"), node("Cos", "a", "y", "c1")), "s1 (Sin): "),
@@ -164,6 +222,18 @@ def test_compile(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert captured.out == ""
     assert all(line.startswith("xonnc: ") for line in captured.err.splitlines())
     assert outputs(tmp_path) == set()
+
+
+@pytest.mark.parametrize("name", EXPANDING)
+@pytest.mark.parametrize("output", ["out.nvdla", "out.so"])
+def test_expansion_is_bounded(name: str, output: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    make, message = EXPANDING[name]
+    model = make(tmp_path)
+    assert driver.main(["compile", str(model), "-o", str(tmp_path / output)]) == 1
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert len(captured.err.splitlines()) == 1
+    assert driver.main(["simplify", str(model), str(tmp_path / "same.onnx"), "-q"]) == 0
 
 
 @pytest.mark.parametrize("name", UNREADABLE)

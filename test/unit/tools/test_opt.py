@@ -178,6 +178,46 @@ def test_the_first_token_may_be_wrong():
     assert run_opt([], "\n  \x01")[2].startswith("<stdin>:2:3: error: Unexpected character: \x01\n")
 
 
+@pytest.mark.parametrize("text", ["", "\n \t\n", "// a comment", "// one\n// two\n\n"])
+def test_text_that_says_nothing_is_an_empty_module(text: str):
+    assert run_opt(["-"], text) == (0, "module {\n}\n", "")
+    assert run_opt(["-", "--canonicalize"], text) == (0, "module {\n}\n", "")
+
+
+def test_parts_that_say_nothing_are_empty_modules():
+    text = "// first\n// -----\nfunc.func private @f()\n// -----\n"
+    code, out, err = run_opt(["-", "--split-input-file"], text)
+    assert (code, err) == (0, "")
+    first, second, third = out.split("// -----")
+    assert first.split() == third.split() == ["module", "{", "}"]
+    assert "@f" in second
+
+
+@pytest.mark.parametrize(
+    ("depth", "message"), [(40, "regions within each other"), (300, "cannot parse this")]
+)
+def test_deep_nesting_is_refused(depth: int, message: str):
+    code, _, err = run_opt(["-"], nested(depth))
+    assert code == 1
+    assert message in err
+
+
+def test_nesting_as_deep_as_models_is_taken():
+    assert run_opt(["-", "--canonicalize"], nested(30))[0] == 0
+
+
+def nested(depth: int) -> str:
+    """That many Ifs within each other."""
+    lines = ["func.func @f(%x: tensor<1xf32>, %c: tensor<i1>) -> tensor<1xf32> {"]
+    for number in range(depth):
+        lines.append(f'%a{number} = "onnx.If"(%c) ({{ onnx.Yield %x : tensor<1xf32> }}, {{')
+    lines.append("onnx.Yield %x : tensor<1xf32>")
+    for number in reversed(range(depth)):
+        end = "Yield" if number else "Return"
+        lines.append(f"}}) : (tensor<i1>) -> tensor<1xf32>\nonnx.{end} %a{number} : tensor<1xf32>")
+    return "\n".join([*lines, "}"])
+
+
 def test_verify_errors_show_op_node_and_place():
     code, out, err = run_opt([], WRONG)
     assert (code, out) == (1, "")

@@ -1,0 +1,137 @@
+"""
+The functions of a model itself: whether they can be, and their bodies in place of their calls.
+
+A function that calls another twice, which calls a third twice, and so on, takes a line each and doubles what
+is to be computed with every line. So what calls expand to is counted before anything is expanded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
+from typing import TypeAlias
+
+import onnx
+
+from xonnc.errors import XonncError
+from xonnc.formats.onnx.schemas import canonical_domain
+
+MAX_NODES = 250_000
+"""Nodes that a model may have once its functions are inlined."""
+
+MAX_BYTES = 1 << 30
+"""Bytes of the inlined model, its payloads apart that stay in the file."""
+
+MAX_DEPTH = 30
+"""Graphs within graphs: Protobuf reads messages a hundred deep, which are three for each graph."""
+
+BEYOND = 10**15
+"""Counting ends here: with more functions numbers would get as long as the list of these."""
+
+Identity: TypeAlias = tuple[str, str, str]
+"""Domain, name and overload."""
+
+
+@dataclass
+class _Expansion:
+    """What nodes become once every call in them is expanded."""
+
+    nodes: int = 0
+    size: int = 0
+    depth: int = 0
+    calls: list[tuple[Identity, int]] = field(default_factory=list[tuple[Identity, int]])
+    """The functions that they call, each time, and how deep in graphs."""
+
+    def complete(self, known: Mapping[Identity, _Expansion]) -> _Expansion:
+        """Adds what the called functions become."""
+        for callee, depth in self.calls:
+            self.nodes = min(self.nodes + known[callee].nodes, BEYOND)
+            self.size = min(self.size + known[callee].size, BEYOND)
+            self.depth = min(max(self.depth, depth + known[callee].depth), BEYOND)
+        return self
+
+
+def check_functions(model: onnx.ModelProto) -> None:
+    """Raises `XonncError` for functions that call themselves, directly or through others."""
+    if model.functions:
+        _order(_expansions(model))
+
+
+def inlined(model: onnx.ModelProto) -> onnx.ModelProto:
+    """
+    `model` with the bodies of its functions in place of their calls.
+
+    Raises `XonncError` for functions that call themselves or expand without measure.
+    """
+    from onnx.checker import ValidationError
+    from onnx.inliner import inline_local_functions
+
+    _check_expansion(model)
+    try:
+        return inline_local_functions(model)
+    except (RuntimeError, ValueError, ValidationError) as error:
+        raise XonncError(f"its functions cannot be inlined: {' '.join(str(error).split())}") from error
+
+
+def _check_expansion(model: onnx.ModelProto) -> None:
+    functions = _expansions(model)
+    for identity in _order(functions):
+        functions[identity].complete(functions)
+    graph = _expansion(model.graph.node, model.graph.ByteSize(), functions.keys()).complete(functions)
+    for found, most, what in (
+        (graph.nodes, MAX_NODES, "nodes"),
+        (graph.size, MAX_BYTES, "bytes"),
+        (graph.depth, MAX_DEPTH, "graphs within graphs"),
+    ):
+        if found > most:
+            counted = f"over {BEYOND}" if found == BEYOND else found
+            raise XonncError(
+                f"its functions expand to {counted} {what}, and at most {most} are made; "
+                "check how often they call each other"
+            )
+
+
+def _expansions(model: onnx.ModelProto) -> dict[Identity, _Expansion]:
+    bodies = {_identity(each.domain, each.name, each.overload): each for each in model.functions}
+    return {name: _expansion(each.node, each.ByteSize(), bodies.keys()) for name, each in bodies.items()}
+
+
+def _expansion(nodes: Iterable[onnx.NodeProto], size: int, functions: Iterable[Identity]) -> _Expansion:
+    found, known = _Expansion(size=size), frozenset(functions)
+    for node, depth in _nodes(nodes):
+        found.depth = max(found.depth, depth)
+        callee = _identity(node.domain, node.op_type, node.overload)
+        if callee in known:
+            found.calls.append((callee, depth))
+        else:
+            found.nodes += 1
+    return found
+
+
+def _nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[tuple[onnx.NodeProto, int]]:
+    """The nodes, and those of the graphs in them with how deep they are."""
+    waiting = [(node, 0) for node in nodes]
+    while waiting:
+        node, depth = waiting.pop()
+        yield node, depth
+        for attribute in node.attribute:
+            for graph in (*([attribute.g] if attribute.HasField("g") else ()), *attribute.graphs):
+                waiting += [(inner, depth + 1) for inner in graph.node]
+
+
+def _order(functions: Mapping[Identity, _Expansion]) -> list[Identity]:
+    """The functions so that each comes after those that it calls."""
+    calls = {name: {callee for callee, _ in each.calls} for name, each in functions.items()}
+    try:
+        return list(TopologicalSorter(calls).static_order())
+    except CycleError as error:
+        cycle: list[Identity] = error.args[1]
+        names = " -> ".join(name for _, name, _ in reversed(cycle))
+        raise XonncError(
+            f"function '{cycle[0][1]}' calls itself: {names}; functions cannot be recursive"
+        ) from None
+
+
+def _identity(domain: str, name: str, overload: str) -> Identity:
+    return canonical_domain(domain), name, overload

@@ -1,0 +1,98 @@
+"""IR text as modules; what cannot be one is a diagnostic with its place, whatever the parser raises."""
+
+from __future__ import annotations
+
+import re
+import struct
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.utils.exceptions import DiagnosticException, ParseError
+
+from xonnc.dialects.onnx.assembly import OnnxParser
+from xonnc.errors import XonncError
+from xonnc.tools.diagnostics import Diagnostic, parse_diagnostic, verify
+
+MAX_DEPTH = 34
+"""
+Regions within regions, those of module and function too: passes walk them by recursion, and models in ONNX's
+format nest no deeper.
+"""
+
+_UNPARSABLE = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    DiagnosticException,
+    LookupError,
+    MemoryError,
+    NotImplementedError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    struct.error,
+)
+"""What parsers of xDSL's own dialects raise, instead of a `ParseError`, for text they cannot take."""
+
+_BLANK = re.compile(r"(?:\s|//[^\n]*(?:\n|\Z))*")
+"""White space and comments."""
+
+
+def parser_of(ctx: Context, text: str, name: str) -> OnnxParser | Diagnostic:
+    """A parser of the text, whose first token is none in the worst case."""
+    try:
+        return OnnxParser(ctx, text, name)
+    except ParseError as error:
+        line = text.count("\n", 0, error.span.start) + 1
+        column = error.span.start - text.rfind("\n", 0, error.span.start)
+        return Diagnostic("error", error.msg, name, line, column)
+
+
+def parsed(
+    parser: OnnxParser, text: str, name: str, allow_implicit_module: bool = True
+) -> ModuleOp | Diagnostic:
+    """The module in the text, not verified; one that says nothing is an empty module, as in MLIR."""
+    if allow_implicit_module and _BLANK.fullmatch(text):
+        return ModuleOp([])
+    try:
+        module = parser.parse_module(allow_implicit_module)
+    except ParseError as error:
+        return parse_diagnostic(error, parser, name)
+    except _UNPARSABLE as error:
+        line, column = parser.place(parser.pos)
+        reason = " ".join(str(error).split()) or type(error).__name__
+        return Diagnostic("error", f"cannot parse this: {reason}", name, line, column)
+    deep = _too_deep(module)
+    if deep is None:
+        return module
+    line, column = parser.place(parser.starts[deep]) if deep in parser.starts else (None, None)
+    return Diagnostic(
+        "error", f"'{deep.name}' op is in over {MAX_DEPTH} regions within each other", name, line, column
+    )
+
+
+def read_module(ctx: Context, text: str, name: str) -> ModuleOp:
+    """The verified module in the text; `XonncError` says all that is wrong with it."""
+    parser = parser_of(ctx, text, name)
+    if isinstance(parser, Diagnostic):
+        raise XonncError(parser.text())
+    module = parsed(parser, text, name)
+    if isinstance(module, Diagnostic):
+        raise XonncError(module.text())
+    if broken := verify(module, parser, name, show_op=False):
+        raise XonncError("\n".join(each.text() for each in broken))
+    return module
+
+
+def _too_deep(module: ModuleOp) -> Operation | None:
+    """An op in more regions than may be, found without recursion."""
+    waiting: list[tuple[Operation, int]] = [(module, 0)]
+    while waiting:
+        op, depth = waiting.pop()
+        if depth > MAX_DEPTH:
+            return op
+        waiting += [
+            (inner, depth + 1) for region in op.regions for block in region.blocks for inner in block.ops
+        ]
+    return None
