@@ -73,7 +73,7 @@ def read_arrays(path: Path) -> dict[str, Array]:
             for info in archive.infolist():
                 if info.file_size > DEFLATE_RATIO * (info.compress_size + 1):
                     raise ValueError(
-                        f"'{info.filename}' has {info.compress_size} bytes, which cannot hold {info.file_size}"
+                        f"'{info.filename}' has {info.compress_size} bytes; they hold no {info.file_size}"
                     )
                 with archive.open(info) as member:
                     found[info.filename.removesuffix(".npy")] = _array(member, info.file_size)

@@ -239,6 +239,12 @@ def _decompose() -> type[ModulePass]:
     return Decompose
 
 
+def _dense_constants() -> type[ModulePass]:
+    from xonnc.transforms.dense_constants_onnx import DenseConstants
+
+    return DenseConstants
+
+
 def _scrub() -> type[ModulePass]:
     from xonnc.transforms.scrub_disposable import ScrubDisposable
 
@@ -305,6 +311,7 @@ XONNC_UNIVERSE = Universe(
         "convert-onnx-to-krnl": _convert_onnx_to_krnl,
         "decompose-onnx": _decompose,
         "decompose-quantized-onnx": _decompose_quantized,
+        "dense-constants-onnx": _dense_constants,
         "dla-allocate": _dla_allocate,
         "dla-bubble-up-slices": _dla_bubble_up_slices,
         "dla-fuse": _dla_fuse,

@@ -27,7 +27,7 @@ from xonnc.dialects.onnx.types import numpy_dtype
 from xonnc.errors import XonncError
 
 LARGEST_SPARSE = 1 << 30
-"""Elements of a sparse tensor that may be written out: a short text must not fill the memory."""
+"""Bytes of a sparse tensor that may be written out: a short text must not fill the memory."""
 
 
 @irdl_attr_definition
@@ -110,9 +110,9 @@ class SparseElementsAttr(TypedAttribute, BuiltinAttribute):
     def array(self) -> npt.NDArray[np.generic]:
         """All elements, zeros included, read-only; strings are empty where none is given."""
         dtype = numpy_dtype(self.type.element_type)
-        if prod(self.type.get_shape()) > LARGEST_SPARSE:
+        if prod(self.type.get_shape()) * dtype.itemsize > LARGEST_SPARSE:
             raise XonncError(
-                f"sparse elements of {self.type}: more than {LARGEST_SPARSE} elements are not written out"
+                f"sparse elements of {self.type}: more than {LARGEST_SPARSE} bytes are not written out"
             )
         array = np.full(self.type.get_shape(), "" if dtype == np.object_ else 0, dtype)
         array[tuple(self._places().T)] = self._values(dtype)

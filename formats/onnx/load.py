@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -42,6 +43,14 @@ class LoadedModel:
     def of(model: onnx.ModelProto, name: str = "model") -> LoadedModel:
         """A model that is in memory already."""
         return LoadedModel(name, model, TensorReader())
+
+    def drop_defaults(self, names: Collection[str]) -> None:
+        """Leaves out the initializers of inputs called so: these have to be given then."""
+        proto = onnx.ModelProto.FromString(self.proto.SerializeToString())
+        kept = [tensor for tensor in proto.graph.initializer if tensor.name not in names]
+        del proto.graph.initializer[:]
+        proto.graph.initializer.extend(kept)
+        self.proto = proto
 
 
 def spelling_of(path: str) -> Spelling:
@@ -85,7 +94,8 @@ def _binary(reduced: bytes) -> onnx.ModelProto:
 def _text(text: str) -> onnx.ModelProto:
     try:
         return onnx.parser.parse_model(text)
-    except (onnx.parser.ParseError, DecodeError) as error:
+    except (onnx.parser.ParseError, DecodeError, LookupError, RuntimeError, ValueError) as error:
+        # Numbers that fit no type are not the parser's own errors.
         raise XonncError(f"not ONNX text: {' '.join(str(error).split())}") from error
 
 

@@ -123,8 +123,13 @@ class Session:
     sessions of its parent, whatever other threads did when it forked.
     """
 
-    def __init__(self, compile_for: Compile) -> None:
+    def __init__(
+        self, compile_for: Compile, with_inputs: Callable[[frozenset[str]], Session] | None = None
+    ) -> None:
         self._compile = compile_for
+        self._with_inputs = with_inputs
+        """Makes a session that takes inputs which have a default in this one."""
+        self._overriding: dict[frozenset[str], Session] = {}
         self._lock = Lock()
         with _IN_MEMORY:
             self._template = _instance_of(compile_for({}, {}))
@@ -172,14 +177,17 @@ class Session:
         """
         The outputs called `names` (`None`: all) for inputs by name.
 
-        Arrays are read where they lie if they are in rows and aligned. Raises `XonncError` for inputs that
-        are missing, unknown, or of the wrong type or shape.
+        Arrays are read where they lie if they are in rows and aligned. Inputs that have a default, which
+        `inputs` does not list, may be given too. Raises `XonncError` for inputs that are missing, unknown, or
+        of the wrong type or shape.
         """
+        _check_mapping(feeds)
         if names is not None:
-            known = [port.name for port in self.outputs]
-            for name in names:
-                if name not in known:
-                    raise XonncError(f"no output '{name}'{near(name, known)}; there are {', '.join(known)}")
+            self._check_outputs(names)
+        if len(feeds) > len(self.inputs) and (overridden := self._overridden(feeds)) is not None:
+            results = overridden.run(names, feeds)
+            self._last = overridden._last
+            return results
         checked = check_feeds(self.inputs, feeds)
         with self._lock, _IN_MEMORY:
             if self._is_forked:
@@ -189,6 +197,26 @@ class Session:
             return results
         by_name = {port.name: result for port, result in zip(self.outputs, results, strict=True)}
         return [by_name[name] for name in names]
+
+    def _check_outputs(self, names: object) -> None:
+        """Whether all that is asked for is there."""
+        known = [port.name for port in self.outputs]
+        if not _is_list(names):
+            raise XonncError(f"outputs are a list of names, or None for all, found {type(names).__name__}")
+        for name in names:
+            if name not in known:
+                raise XonncError(f"no output '{name}'{near(str(name), known)}; there are {', '.join(known)}")
+
+    def _overridden(self, feeds: Mapping[str, object]) -> Session | None:
+        """The session for more inputs than must be fed; `None` if this one knows of none."""
+        known = {port.name for port in self.inputs}
+        more = frozenset(str(name) for name in feeds if name not in known)
+        if self._with_inputs is None or not known <= feeds.keys():
+            return None
+        with self._lock:
+            if more not in self._overriding:
+                self._overriding[more] = self._with_inputs(more)
+            return self._overriding[more]
 
     def _instance(self, feeds: Mapping[str, Held]) -> Instance:
         shapes: dict[str, tuple[int, ...]] = {}
@@ -296,6 +324,11 @@ class _InMemory:
 _IN_MEMORY = _InMemory()
 
 
+def _check_mapping(feeds: object) -> None:
+    if not isinstance(feeds, Mapping):
+        raise XonncError(f"inputs are a dictionary of arrays by name, found {type(feeds).__name__}")
+
+
 def check_feeds(ports: Sequence[Port], feeds: Mapping[str, object]) -> dict[str, Held]:
     """Inputs as code can read them; `XonncError` for what does not fit."""
     checked: dict[str, Held] = {}
@@ -376,6 +409,10 @@ def _array(given: object) -> Array | None:
     # What is one already first, since looking for the others takes as long as small layers.
     if type(given) is np.ndarray:
         return given
-    return (
-        np.asarray(given) if isinstance(given, np.ndarray | np.generic | int | float | bool | list) else None
-    )
+    if not isinstance(given, np.ndarray | np.generic | int | float | bool | list):
+        return None
+    try:
+        return np.asarray(given)
+    except (OverflowError, TypeError, ValueError):
+        # Rows of different lengths, or numbers beyond all types.
+        return None

@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 import onnx
 
 from xonnc.contexts import Watcher, new_context, nobody
+from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import OutputFiles, atomic_writes, require_writable
 from xonnc.formats.native.program import Program
@@ -39,6 +40,7 @@ from xonnc.signatures import Signature
 from xonnc.simplifier import respecialized, simplify
 from xonnc.standard_functions import write_out
 from xonnc.targets.cpu import CpuTarget
+from xonnc.transforms.dense_constants_onnx import make_dense
 
 SUFFIXES = (".so", ".o", ".ll", ".c")
 
@@ -120,6 +122,7 @@ def compile_artifact(
     if input_shapes:
         module = respecialized(module, input_shapes)
     context = new_context()
+    make_dense(module, DisposablePool.of(context))
     require_sizes(module)
     write_out(module, context, lambda op: not has_kernel(op))
     watch("simplified", module)

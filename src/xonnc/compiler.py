@@ -32,6 +32,7 @@ from xonnc.lowering.split_sums import split_sums
 from xonnc.summaries import ModelSummary, summary
 from xonnc.targets import load_target
 from xonnc.transforms.decompose_quantized_onnx import DecomposeQuantized
+from xonnc.transforms.dense_constants_onnx import make_dense
 from xonnc.transforms.legalize_versions_onnx import legalize_versions
 from xonnc.transforms.simplify_onnx import Simplify
 
@@ -113,6 +114,7 @@ def read_model(
     imported, opset = summary(module), _opset(module)
     seen = watch or nobody
     seen("onnx", module)
+    make_dense(module, DisposablePool.of(context))
     Simplify().apply(context, module)
     if legalize_versions(module, context):
         # Attributes have become constants, which may meet other constants.

@@ -205,7 +205,7 @@ def _read(
     set_images(module, images or {})
     nodes = _named_nodes(module)
     pool = DisposablePool.of(context)
-    for name in ("simplify-onnx", "decompose-quantized-onnx"):
+    for name in ("dense-constants-onnx", "simplify-onnx", "decompose-quantized-onnx"):
         XONNC_UNIVERSE.all_passes[name]()().apply(context, module)
     pool.collect([module])
     if calibrate is not None:

@@ -30,6 +30,8 @@ from xonnc.formats.native.description import can_describe
 from xonnc.formats.native.program import HostStep, NativeStep, Program
 from xonnc.formats.native.saved import read_saved
 from xonnc.formats.native.stored import Stored
+from xonnc.formats.onnx.importer import overridable_inputs
+from xonnc.formats.onnx.load import load
 from xonnc.formats.onnx.wire import Marks, without_payloads
 from xonnc.lowering.convert_onnx_to_krnl import Reasons, has_kernel, has_open_sizes, lower_module
 from xonnc.lowering.found_sizes import LATER, cut_behind_found, finds_sizes
@@ -47,6 +49,7 @@ from xonnc.signatures import set_input_values
 from xonnc.simplifier import respecialized, simplify
 from xonnc.standard_functions import write_out
 from xonnc.targets.cpu import CpuTarget, best_cpu, cpu_names, load_cpu
+from xonnc.transforms.dense_constants_onnx import make_dense
 from xonnc.transforms.legalize_onnx import Legalize
 from xonnc.transforms.simplify_onnx import Simplify
 
@@ -99,7 +102,25 @@ def compile_native(
         raise XonncError(f"threads: {threads}; 1 to {MOST_THREADS} can share a run")
     require_level(level)
     making = Making(processor, threads, profile, unsafe, level)
-    return Session(_Compiler(model, making, open_cache() if cache else None))
+    store = open_cache() if cache else None
+
+    def with_inputs(names: frozenset[str]) -> Session:
+        return Session(_Compiler(model, making, store, _checked_overridable(model, names)))
+
+    return Session(_Compiler(model, making, store), with_inputs)
+
+
+def _checked_overridable(model: str | Path | onnx.ModelProto, names: frozenset[str]) -> frozenset[str]:
+    """The names, if all are of inputs that have a default."""
+    proto = model if isinstance(model, onnx.ModelProto) else load(model).proto
+    known = overridable_inputs(proto)
+    for name in sorted(names):
+        if name not in known:
+            inputs = [info.name for info in proto.graph.input]
+            raise XonncError(
+                f"no input '{name}'{near(name, inputs)}; there are {', '.join(inputs) or 'none'}"
+            )
+    return names
 
 
 def require_level(level: int) -> None:
@@ -116,8 +137,16 @@ class _Compiler:
     of that for shapes; constants that kernels read in another order are shared by all programs.
     """
 
-    def __init__(self, model: str | Path | onnx.ModelProto, making: Making, cache: Cache | None) -> None:
+    def __init__(
+        self,
+        model: str | Path | onnx.ModelProto,
+        making: Making,
+        cache: Cache | None,
+        fed: frozenset[str] = frozenset(),
+    ) -> None:
         self._model = model
+        self._fed = fed
+        """Inputs with a default that are given all the same."""
         self._making = making
         self._cache = cache
         self._packings = Packings()
@@ -128,7 +157,7 @@ class _Compiler:
         threads = self._making.threads
         if self._cache is None or self._digest is None:
             return _loaded(self._compiled(shapes, values), threads)
-        key = _key(self._digest, shapes, values, str(self._making))
+        key = _key(self._digest, shapes, values, f"{self._making} {sorted(self._fed)}")
         found = self._cache.get(key)
         if found is None:
             found = self._compiled(shapes, values)
@@ -150,7 +179,9 @@ class _Compiler:
     @cached_property
     def _simplified(self) -> ModuleOp:
         """The model as it is."""
-        module = simplify(self._model, inline_functions=True, fold_overridable=True).module
+        module = simplify(
+            self._model, inline_functions=True, fold_overridable=True, without_defaults=self._fed
+        ).module
         finalize(self, _let_go, module).atexit = False
         return module
 
@@ -214,6 +245,7 @@ def processor_of(target: str, needs_host: bool = True) -> CpuTarget:
 
 def _compiled(module: ModuleOp, making: Making, packings: Packings) -> Stored:
     context = new_context()
+    make_dense(module, DisposablePool.of(context))
     require_sizes(module)
     write_out(module, context, lambda op: not has_kernel(op))
     steering = steering_inputs(module)

@@ -7,6 +7,7 @@ Models made simpler: the same outputs from fewer nodes.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,6 +68,7 @@ def simplify(
     inline_functions: bool = False,
     signature: Signature | None = None,
     fold_overridable: bool = False,
+    without_defaults: Collection[str] = (),
 ) -> SimplifiedModel:
     """
     Simplifies the model in a file (`-`: standard input) or in memory, which stays as it is.
@@ -74,11 +76,14 @@ def simplify(
     `input_shapes` replaces the shapes of inputs (-1: dynamic), by their names, and `signature` those and the
     names of their dimensions, by their places; with `inline_functions`, calls of the model's own functions
     are replaced by their bodies; with `fold_overridable`, inputs that have an initializer are what it says,
-    and are no inputs any more. What is dynamic and operators of unknown domains stay. Raises
-    `XonncError` for a file that is no model, or a model that contradicts itself.
+    and are no inputs any more, but for those of `without_defaults`, which must be given. What is dynamic and
+    operators of unknown domains stay. Raises `XonncError` for a file that is no model, or a model that
+    contradicts itself.
     """
     with without_cycle_collection():
-        return _simplified(model, input_shapes, inline_functions, signature, fold_overridable)
+        return _simplified(
+            model, input_shapes, inline_functions, signature, fold_overridable, without_defaults
+        )
 
 
 def respecialized(module: ModuleOp, input_shapes: Shapes) -> ModuleOp:
@@ -101,9 +106,12 @@ def _simplified(
     inline_functions: bool,
     signature: Signature | None,
     fold_overridable: bool,
+    without_defaults: Collection[str],
 ) -> SimplifiedModel:
     context = new_context()
     loaded = LoadedModel.of(model) if isinstance(model, onnx.ModelProto) else load(model)
+    if without_defaults:
+        loaded.drop_defaults(without_defaults)
     had_external_data = any(
         tensor.data_location == onnx.TensorProto.EXTERNAL for tensor in loaded.proto.graph.initializer
     )

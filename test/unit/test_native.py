@@ -229,6 +229,7 @@ def test_what_the_reference_lacks_is_no_error_unless_it_runs():
         ({"x": floats(6)}, "input 'x': the shape [6] was fed, the model takes [2, 3]"),
         ({"x": np.zeros((2, 3))}, "input 'x': float64 was fed, the model takes float32"),
         ({"x": None}, "input 'x': a NoneType is no array"),
+        ({"x": [[1.0, 2.0, 3.0], [4.0]]}, "input 'x': a list is no array"),
     ],
 )
 def test_wrong_feeds_are_refused(feeds: Mapping[Any, object], message: str):
@@ -236,6 +237,67 @@ def test_wrong_feeds_are_refused(feeds: Mapping[Any, object], message: str):
     with pytest.raises(XonncError) as caught:
         session.run(None, feeds)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("names", "feeds"), [(None, None), (None, [floats(2, 3)]), (3, {}), ("y", {}), ([3], {})]
+)
+def test_wrong_calls_are_refused(names: Any, feeds: Any):
+    session = compile_native(model_of([helper.make_node("Relu", ["x"], ["y"])], [2, 3]))
+    with pytest.raises(XonncError, match=r"inputs are a dictionary|outputs are a list|no output '3'"):
+        session.run(names, feeds if feeds != {} else {"x": floats(2, 3)})
+
+
+OVERRIDABLE = """
+    <ir_version: 8, opset_import: ["" : 17]>
+    m (float[2] x, float[2] w, float[2] v) => (float[2] y) <float[2] w = {1, 2}, float[2] v = {3, 3}>
+    { a = Mul(x, w) y = Add(a, v) }
+"""
+
+
+def test_inputs_with_a_default_may_be_given():
+    session = compile_native(onnx.parser.parse_model(OVERRIDABLE))
+    x, ten = np.array([1, 1], np.float32), np.array([10, 10], np.float32)
+    assert [port.name for port in session.inputs] == ["x"]
+    for feeds, expected in (
+        ({"x": x}, [4, 5]),
+        ({"x": x, "w": ten}, [13, 13]),
+        ({"x": x, "v": ten}, [11, 12]),
+        ({"x": x, "v": ten, "w": ten}, [20, 20]),
+        ({"x": x}, [4, 5]),
+    ):
+        np.testing.assert_array_equal(session.run(["y"], feeds)[0], expected)
+    for feeds, message in (
+        ({"x": x, "q": ten}, "no input 'q'; there are x, w, v"),
+        ({"x": x, "w": floats(3)}, r"input 'w': the shape \[3\] was fed"),
+    ):
+        with pytest.raises(XonncError, match=message):
+            session.run(None, feeds)
+
+
+def test_before_ir_version_4_no_input_has_a_default():
+    model = onnx.parser.parse_model(OVERRIDABLE.replace("ir_version: 8", "ir_version: 3"))
+    x = np.ones(2, np.float32)
+    with pytest.raises(XonncError, match="no input 'w'"):
+        compile_native(model).run(None, {"x": x, "w": x})
+
+
+@pytest.mark.parametrize("is_node", [False, True])
+def test_sparse_constants_are_read(is_node: bool):
+    values = numpy_helper.from_array(np.array([1, 2, -3], np.float32), "w")
+    indices = numpy_helper.from_array(np.array([0, 5, 7]), "i")
+    sparse = helper.make_sparse_tensor(values, indices, [4, 3])
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["y"])]
+    if is_node:
+        nodes.insert(0, helper.make_node("Constant", [], ["w"], sparse_value=sparse))
+    model = model_of(nodes, [2, 4])
+    if not is_node:
+        model.graph.sparse_initializer.append(sparse)
+    x, dense = floats(2, 4), np.zeros((4, 3), np.float32)
+    dense[[0, 1, 2], [0, 2, 1]] = 1, 2, -3
+    session = compile_native(model)
+    np.testing.assert_allclose(first(session, x), x @ dense, rtol=1e-6)
+    assert session.host_calls() == []
 
 
 @pytest.mark.parametrize(

@@ -322,3 +322,14 @@ def test_a_bug_of_ours_leaves_a_reproducer(
     report.unlink()
     assert f"xonnc compile {model}" in text
     assert "ZeroDivisionError" in text
+
+
+@pytest.mark.parametrize("value", ["99999999999999999999", "1e4000"])
+def test_numbers_in_text_that_fit_no_type(value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = tmp_path / "model.onnxtxt"
+    text = f"g (float[2] x) => (float[2] y) {{ y = Elu <alpha = {value}> (x) }}"
+    path.write_text(f'<ir_version: 8, opset_import: ["" : 17]> {text}')
+    assert driver.main(["simplify", str(path), str(tmp_path / "out.onnx")]) == 1
+    captured = capsys.readouterr()
+    assert captured.err.startswith(f"xonnc: {path}: not ONNX text: ")
+    assert len(captured.err.splitlines()) == 1
