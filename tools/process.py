@@ -43,6 +43,7 @@ def run(tool: str, work: Callable[[], int], argv: Sequence[str]) -> int:
             listening(lambda told: print(f"{tool}: {told.severity}: {told}", file=sys.stderr)),
         ):
             warnings.showwarning = partial(_show_warning, tool)
+            _ignore_numpy()
             return work()
     except CollectedError as error:
         for reason in error.reasons:
@@ -55,6 +56,8 @@ def run(tool: str, work: Callable[[], int], argv: Sequence[str]) -> int:
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         print(f"{tool}: {place}{error.strerror or error}", file=sys.stderr)
+    except MemoryError:
+        print(f"{tool}: there is not enough memory for this input", file=sys.stderr)
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except Exception:
@@ -66,6 +69,12 @@ def run(tool: str, work: Callable[[], int], argv: Sequence[str]) -> int:
 def _show_warning(tool: str, message: Warning | str, *_: object) -> None:
     """Tells what a library warns of as one line."""
     print(f"{tool}: warning: {message}", file=sys.stderr)
+
+
+def _ignore_numpy() -> None:
+    """NaN and infinities are values like others: what NumPy warns of them says nothing to a user."""
+    for kind in ("overflow", "invalid value", "divide by zero", "underflow"):
+        warnings.filterwarnings("ignore", f"{kind} encountered", RuntimeWarning)
 
 
 def _reproducer(tool: str, argv: Sequence[str]) -> Path:

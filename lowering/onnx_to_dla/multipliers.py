@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import frexp
+from math import frexp, isfinite
 from typing import Any
 
 import numpy as np
@@ -30,9 +30,11 @@ def nearest_factors(factors: Array) -> Scaled | None:
     """
     `factors` as 16-bit operands whose products are shifted right, each to the nearest.
 
-    The shift is the largest at which the largest factor fits. `None` if a factor is 32768 or more.
+    The shift is the largest at which the largest factor fits. `None` if a factor is 32768 or more, or NaN.
     """
     largest = float(np.max(np.abs(factors), initial=0.0))
+    if not isfinite(largest):
+        return None
     if largest == 0.0:
         return Scaled(np.zeros(factors.shape, np.int16), 0)
     shift = min(15 - frexp(largest)[1], MOST_SHIFT)
@@ -47,9 +49,11 @@ def nearest_sums(sums: Array) -> Scaled | None:
     """
     `sums`, in units of what they are added to, as 16-bit operands that are shifted left, each to the nearest.
 
-    `None` if one needs more than 47 bits.
+    `None` if one needs more than 47 bits, or is NaN.
     """
     largest = float(np.max(np.abs(sums), initial=0.0))
+    if not isfinite(largest):
+        return None
     shift = max(frexp(largest)[1] - 15, 0)
     if round(largest * 2.0**-shift) > LARGEST:
         shift += 1

@@ -99,6 +99,8 @@ def older_forest(op: TreeEnsembleClassifierOp | TreeEnsembleRegressorOp) -> Fore
     trees, ids, features = (
         list(values_of(each) or ()) for each in (op.nodes_treeids, op.nodes_nodeids, op.nodes_featureids)
     )
+    if len(trees) != len(ids):
+        raise NoForestError("attributes of nodes that are not all as long")
     places = {key: place for place, key in enumerate(zip(trees, ids, strict=True))}
     modes = texts_of(op.nodes_modes) or ()
     branches = [values_of(each) or () for each in (op.nodes_falsenodeids, op.nodes_truenodeids)]
@@ -120,7 +122,10 @@ def older_forest(op: TreeEnsembleClassifierOp | TreeEnsembleRegressorOp) -> Fore
     for place, tree in enumerate(trees):
         first.setdefault(tree, place)
     roots = np.array([first[tree] for tree in sorted(first)], np.int64)
-    voters = list(zip(*(values_of(each) or () for each in said[:2]), strict=True))
+    voting = [values_of(each) or () for each in said[:2]]
+    if len(voting[0]) != len(voting[1]):
+        raise NoForestError("attributes of votes that are not all as long")
+    voters = list(zip(*voting, strict=True))
     targets = np.array(values_of(said[2]) or (), np.int64)
     if any(voter not in places for voter in voters) or not len(voters) == len(targets) == len(weights):
         raise NoForestError("votes of nodes that are none")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -26,8 +26,8 @@ Mode: TypeAlias = Literal["fast", "exact"]
 
 # The runtime refills a memory object before every submit when a blob in it is called like this.
 _REFILLED = "dep_graph"
-# Addresses have 32 bits in the smaller configurations and sizes in the runtime (spec/nvdla.md §1.3).
-_LARGEST_MEMORY = 4 << 30
+# A file of a few bytes may ask for any size; what is unwritten is filled, so all of it is taken.
+_LARGEST_MEMORY = 3 << 29
 
 
 @dataclass(frozen=True)
@@ -97,12 +97,14 @@ class Simulator:
         self._observer = observer
         self._tasks = decode_tasks(loadable)
         _check_submits(loadable)
-        self._memory = _load(loadable)
+        _check_memories(loadable)
         self._grids = quantization_of(loadable)
         self._pixels = normalizations_of(loadable)
         self._inputs = self._bindings(MemoryFlags.INPUT, "input")
         self._outputs = self._bindings(MemoryFlags.OUTPUT, "output")
         self._poolings = PoolingState()
+        # Last: whatever a loadable contradicts is told before its memory is filled.
+        self._memory = _load(loadable)
         self._finished = 0
         self._total = sum(
             len(self._tasks[i].operations) for submit in loadable.submits for i in submit.task_id
@@ -130,8 +132,8 @@ class Simulator:
         """
         if len(inputs) != len(self._inputs):
             raise XonncError(f"{len(inputs)} inputs given; the loadable takes {len(self._inputs)}")
-        for value, (memory, tensor) in zip(inputs, self._inputs, strict=True):
-            _bind(value, memory, tensor)
+        for value, (number, tensor) in zip(inputs, self._inputs, strict=True):
+            _bind(value, self._bound_memory(number), tensor)
         self._finished = 0
         # Overflow and NaN are part of the arithmetic simulated here.
         with np.errstate(all="ignore"):
@@ -141,10 +143,17 @@ class Simulator:
                     self._run_task(self._tasks[task])
         return [
             Output(tensor.name, tensor.unpack(memory), memory.data.tobytes(), tensor.grid)
-            for memory, tensor in self._outputs
+            for number, tensor in self._outputs
+            for memory in (self._bound_memory(number),)
         ]
 
-    def _bindings(self, direction: MemoryFlags, what: str) -> list[tuple[MemoryObject, BoundTensor]]:
+    def _bound_memory(self, number: int) -> MemoryObject:
+        memory = self._memory[number]
+        assert memory is not None, "bindings are checked"
+        return memory
+
+    def _bindings(self, direction: MemoryFlags, what: str) -> list[tuple[int, BoundTensor]]:
+        """The memory objects of inputs or outputs, by number, and how their tensors lie in them."""
         entries = sorted(
             (entry for entry in self._loadable.memories if entry.flags & direction), key=lambda e: e.bind_id
         )
@@ -153,9 +162,8 @@ class Simulator:
             raise XonncError(f"{what}s are bound as {found}; bind ids count from 0 without gaps")
         return [self._bound(entry, what) for entry in entries]
 
-    def _bound(self, entry: MemoryEntry, what: str) -> tuple[MemoryObject, BoundTensor]:
-        memory = self._memory[entry.id]
-        if memory is None:
+    def _bound(self, entry: MemoryEntry, what: str) -> tuple[int, BoundTensor]:
+        if not _is_in_dram(entry):
             raise XonncError(f"memory {entry.id} is bound but not in DRAM; inputs and outputs live there")
         tensors: Sequence[TensorDesc] = self._loadable.tensors
         if entry.tensor_desc_id >= len(tensors):
@@ -170,7 +178,7 @@ class Simulator:
                 f"{what} {desc.name}: pixels of {pixels.channels} channels are said of a tensor of {desc.c}, "
                 f"{'a feature cube' if tensor.pixel is None else tensor.pixel.name}"
             )
-        return memory, replace(tensor, grid=self._grids.get(desc.name), pixels=pixels)
+        return entry.id, replace(tensor, grid=self._grids.get(desc.name), pixels=pixels)
 
     def _refill(self) -> None:
         for entry in self._loadable.memories:
@@ -227,10 +235,9 @@ def _check_submits(loadable: Loadable) -> None:
                 raise XonncError(f"submit {submit.id}: task {task} of {len(loadable.tasks)} does not exist")
 
 
-def _load(loadable: Loadable) -> list[MemoryObject | None]:
-    """Allocates what the runtime and the application allocate, and fills it."""
-    objects: list[MemoryObject | None] = []
-    total = sum(entry.size for entry in loadable.memories)
+def _check_memories(loadable: Loadable) -> None:
+    """Whether memory objects can be what they say, before any of them is filled."""
+    total = sum(entry.size for entry in loadable.memories if _is_in_dram(entry))
     if total > _LARGEST_MEMORY:
         raise XonncError(
             f"the memory objects take {total} bytes; the simulator holds up to {_LARGEST_MEMORY}"
@@ -238,9 +245,25 @@ def _load(loadable: Loadable) -> list[MemoryObject | None]:
     for number, entry in enumerate(loadable.memories):
         if entry.id != number:
             raise XonncError(f"memory {number} has id {entry.id}; ids count from 0 in list order")
-        bound = entry.flags & (MemoryFlags.INPUT | MemoryFlags.OUTPUT)
-        if entry.domain != MemoryDomain.SYSTEM or not (bound or entry.flags & MemoryFlags.ALLOC):
-            # The runtime allocates DRAM only; a task that lists such an object gets a null handle.
+        if entry.flags & MemoryFlags.SET and _is_in_dram(entry):
+            for name, offset, blob in _blobs(loadable, entry):
+                if offset + len(blob) > entry.size:
+                    raise XonncError(
+                        f"memory {entry.id}: blob '{name}' ends at byte {offset + len(blob)} of {entry.size}"
+                    )
+
+
+def _is_in_dram(entry: MemoryEntry) -> bool:
+    """Whether there is an object: the runtime allocates DRAM only; tasks get a null handle for others."""
+    bound = entry.flags & (MemoryFlags.INPUT | MemoryFlags.OUTPUT)
+    return entry.domain == MemoryDomain.SYSTEM and bool(bound or entry.flags & MemoryFlags.ALLOC)
+
+
+def _load(loadable: Loadable) -> list[MemoryObject | None]:
+    """Allocates what the runtime and the application allocate, and fills it."""
+    objects: list[MemoryObject | None] = []
+    for entry in loadable.memories:
+        if not _is_in_dram(entry):
             objects.append(None)
             continue
         memory = allocate(entry.size)
@@ -250,8 +273,8 @@ def _load(loadable: Loadable) -> list[MemoryObject | None]:
     return objects
 
 
-def _fill(loadable: Loadable, entry: MemoryEntry, memory: MemoryObject) -> None:
-    """Copies an entry's blobs to where they belong."""
+def _blobs(loadable: Loadable, entry: MemoryEntry) -> Iterator[tuple[str, int, U8]]:
+    """The blobs of a memory object: name, where it belongs, and bytes."""
     if len(entry.contents) != len(entry.offsets):
         raise XonncError(
             f"memory {entry.id}: {len(entry.contents)} contents but {len(entry.offsets)} offsets"
@@ -261,12 +284,13 @@ def _fill(loadable: Loadable, entry: MemoryEntry, memory: MemoryObject) -> None:
         if blob is None:
             raise XonncError(f"memory {entry.id}: no blob '{name}' in the file")
         data = blob.data if isinstance(blob.data, bytes | memoryview) else bytes(blob.data)
-        source: U8 = np.frombuffer(data, np.uint8)[: blob.byte_size]
-        if offset + len(source) > len(memory.data):
-            raise XonncError(
-                f"memory {entry.id}: blob '{name}' ends at byte {offset + len(source)} of {len(memory.data)}"
-            )
-        memory.data[offset : offset + len(source)] = source
+        yield name, offset, np.frombuffer(data, np.uint8)[: blob.byte_size]
+
+
+def _fill(loadable: Loadable, entry: MemoryEntry, memory: MemoryObject) -> None:
+    """Copies an entry's blobs to where they belong, which is inside of it."""
+    for _, offset, blob in _blobs(loadable, entry):
+        memory.data[offset : offset + len(blob)] = blob
     memory.generation += 1
 
 
@@ -274,9 +298,7 @@ def _bind(value: AnyArray | bytes, memory: MemoryObject, tensor: BoundTensor) ->
     if not isinstance(value, bytes):
         tensor.pack(value, memory)
         return
-    if len(value) > len(memory.data):
-        raise XonncError(
-            f"input {tensor.name}: {len(value)} raw bytes; its memory object holds {len(memory.data)}"
-        )
+    if len(value) not in (tensor.size, len(memory.data)):
+        raise XonncError(f"input {tensor.name}: {len(value)} raw bytes; its surface has {tensor.size}")
     memory.data[: len(value)] = np.frombuffer(value, np.uint8)
     memory.generation += 1

@@ -48,6 +48,16 @@ class BoundTensor:
         images, channels, height, width = self.shape
         return images, channels if self.pixels is None else self.pixels.channels, height, width
 
+    @property
+    def element_types(self) -> tuple[np.dtype[np.generic], ...]:
+        """The element types that an input may have: those that lie there, floats that become them, pixels."""
+        found: list[np.dtype[np.generic]] = [self.dtype]
+        if self.dtype == np.float16 or self.grid is not None or self.pixels is not None:
+            found += [np.dtype(np.float32), np.dtype(np.float16)]
+        if self.pixel is not None:
+            found.append(np.dtype(np.uint8))
+        return tuple(dict.fromkeys(found))
+
     def pack(self, values: AnyArray, memory: MemoryObject) -> None:
         """
         Writes an array of `shape` or `model_shape`; the bytes between rows and surfaces stay as they are.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,13 +13,14 @@ from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import OutputFiles, atomic_writes
 from xonnc.targets import load_target
 from xonnc.tools.console import progress, row
-from xonnc.tools.files import as_bound, read_tensor, require_output, write_array
+from xonnc.tools.files import read_tensor, require_output, write_array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from xonnc.runtime.nvdla.simulator import OpResult, Output
     from xonnc.runtime.nvdla.tensors import BoundTensor
+    from xonnc.tools.files import Array
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -90,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
         if len(args.output) > len(simulator.outputs):
             raise XonncError(f"{args.loadable}: it has only these outputs: {_described(simulator.outputs)}")
         bound = zip(args.input, simulator.inputs, strict=True)
-        outputs = simulator.run([as_bound(read_tensor(path), tensor.model_shape) for path, tensor in bound])
+        outputs = simulator.run([_input(path, tensor) for path, tensor in bound])
     with atomic_writes() as files:
         for path, output in zip(args.output, outputs, strict=False):
             _write(files, path, output)
@@ -111,6 +113,21 @@ def _write(files: OutputFiles, path: Path, output: Output) -> None:
         return
     with files.open(path) as file:
         file.write(output.raw)
+
+
+def _input(path: Path, tensor: BoundTensor) -> Array | bytes:
+    """What a file holds, as it is bound; `XonncError` unless size, element type and rank are the tensor's."""
+    value = read_tensor(path)
+    if isinstance(value, bytes):
+        return value
+    taken, shape = tensor.element_types, tensor.model_shape
+    if value.size == prod(shape) and value.dtype not in taken:
+        kinds = " or ".join(map(str, taken))
+        raise XonncError(f"{path}: {value.dtype} elements; input {tensor.name} takes {kinds}, convert them")
+    # What has fewer axes in the model has ones behind them here.
+    if value.ndim >= 2 and value.shape == shape[: value.ndim] and set(shape[value.ndim :]) <= {1}:
+        return value.reshape(shape)
+    return value
 
 
 def _dump(folder: Path, result: OpResult) -> None:

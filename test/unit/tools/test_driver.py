@@ -145,9 +145,33 @@ def test_simulate_reads_and_writes_arrays_and_surfaces(loadable: Path, tmp_path:
     assert np.array_equal(scores, np.load(tmp_path / "y-bin.npy"))
 
 
-def test_simulate_takes_an_array_of_fewer_dimensions(loadable: Path, tmp_path: Path):
-    np.save(tmp_path / "x.npy", np.zeros((3, 8, 8), np.float32))
-    assert main(["simulate", str(loadable), "--input", str(tmp_path / "x.npy"), "-q"]) == 0
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.zeros((3, 8, 8), np.float32), "input x: shape [3, 8, 8]; the loadable takes [1, 3, 8, 8]"),
+        (np.zeros((1, 192), np.float32), "input x: shape [1, 192]; the loadable takes [1, 3, 8, 8]"),
+        (np.zeros((1, 3, 8, 8)), "float64 elements; input x takes float16 or float32, convert them"),
+        (np.zeros((1, 3, 8, 8), np.uint8), "uint8 elements; input x takes float16 or float32"),
+        (np.zeros((1, 3, 8, 8), np.int64), "int64 elements; input x takes float16 or float32"),
+        (np.full((1, 3, 8, 8), "a"), "<U1 elements; input x takes float16 or float32"),
+    ],
+    ids=["no batch", "rank", "float64", "uint8", "int64", "text"],
+)
+def test_simulate_takes_inputs_that_fit_alone(
+    array: npt.NDArray[Any], message: str, loadable: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    np.save(tmp_path / "x.npy", array)
+    assert main(["simulate", str(loadable), "--input", str(tmp_path / "x.npy"), "-q"]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_simulate_takes_whole_surfaces_alone(
+    loadable: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    for size in (0, 3, 2047, 2049):
+        (tmp_path / "x.bin").write_bytes(bytes(size))
+        assert main(["simulate", str(loadable), "--input", str(tmp_path / "x.bin"), "-q"]) == 1
+        assert f"input x: {size} raw bytes; its surface has 2048" in capsys.readouterr().err
 
 
 def test_simulate_refuses_an_array_of_another_size(

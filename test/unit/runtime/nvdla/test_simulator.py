@@ -268,5 +268,23 @@ def test_the_number_of_inputs_is_checked():
 
 
 def test_raw_bytes_beyond_the_memory_are_refused():
-    with pytest.raises(XonncError, match="input in0: 193 raw bytes; its memory object holds 192"):
+    with pytest.raises(XonncError, match="input in0: 193 raw bytes; its surface has 192"):
         simulate(loadable(), SMALL, [bytes(SIZE + 1)])
+
+
+def test_memory_is_filled_last(monkeypatch: pytest.MonkeyPatch):
+    """Whatever a loadable contradicts is told before: a file of a few bytes may ask for gigabytes."""
+
+    def filled(size: int) -> None:
+        raise AssertionError(f"{size} bytes are filled")
+
+    monkeypatch.setattr("xonnc.runtime.nvdla.simulator.allocate", filled)
+    whole = loadable()
+    huge = [replace(entry, size=1 << 40) for entry in whole.memories]
+    for changed, message in (
+        (replace(whole, memories=huge), "the simulator holds up to"),
+        (replace(whole, memories=[*whole.memories[:-1], replace(whole.memories[-1], id=9)]), "has id 9"),
+        (replace(whole, tensors=[]), "no tensor descriptor"),
+    ):
+        with pytest.raises(XonncError, match=message):
+            simulate(changed, SMALL, [values()])
