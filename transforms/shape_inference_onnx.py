@@ -20,6 +20,7 @@ from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import is_ranked, is_tensor, tensor_type
 from xonnc.errors import InvalidModelError
 from xonnc.rewriting.editing import operands_of, retype
+from xonnc.rewriting.remarks import warn
 from xonnc.rewriting.verification import broken_rule, node_message
 from xonnc.transforms.dims.control import enter_body
 from xonnc.transforms.dims.functions import enter_function, leave_function, name_results
@@ -77,6 +78,18 @@ def infer_shapes(module: Operation) -> bool:
     return learn_shapes(module)[0]
 
 
+def correct_shapes(module: Operation) -> None:
+    """
+    Infers everything inside `module`, whose types are claims: where they contradict the operators, these win.
+
+    Models declare the types of inner values and outputs, and exporters get them wrong; onnxruntime warns, and
+    so does this. `InvalidModelError` with everything else that is wrong.
+    """
+    wrong: list[Wrong] = []
+    _Inference(module, None, wrong, corrects=True).inside(module)
+    refuse_wrong(wrong)
+
+
 Settled = dict[Operation, tuple[object, ...]]
 """What the types of ops followed from when they were inferred, for ops that need no more inference."""
 
@@ -120,8 +133,14 @@ class _Inference:
     """One walk through a module, each op after what it reads."""
 
     def __init__(
-        self, root: Operation, settled: Settled | None = None, wrong: list[Wrong] | None = None
+        self,
+        root: Operation,
+        settled: Settled | None = None,
+        wrong: list[Wrong] | None = None,
+        corrects: bool = False,
     ) -> None:
+        self.corrects = corrects
+        """Whether types that contradict the operands are corrected, not refused."""
         self.facts = Knowledge()
         self.settled = {} if settled is None else settled
         self.wrong = wrong
@@ -169,7 +188,7 @@ class _Inference:
     def _op(self, op: OnnxOp, certain: bool) -> bool:
         changed = self._bodies(op) if op.regions else False
         if op.results and not self._is_settled(op):
-            changed |= infer(op, self.facts, certain)
+            changed |= infer(op, self.facts, certain, self.corrects)
             if is_sure(op) and not _holds_elements(op):
                 self.settled[op] = _basis(op)
         return changed
@@ -238,17 +257,20 @@ class _Inference:
         outputs = function.function_type.outputs.data
         if len(outputs) != len(op.results):
             return changed
-        return _refine(op, outputs) or changed
+        return _refine(op, outputs, self.corrects) or changed
 
 
-def infer(op: Operation, facts: Knowledge | None = None, certain: bool = False) -> bool:
+def infer(
+    op: Operation, facts: Knowledge | None = None, certain: bool = False, corrects: bool = False
+) -> bool:
     """
     Infers the results of one op; whether a type has changed.
 
-    `certain` says whether the op runs whenever the module does, so that what it requires holds everywhere.
+    `certain` says whether the op runs whenever the module does, so that what it requires holds everywhere;
+    `corrects` that types which contradict the operands are claims, and what follows from those counts.
     """
     known = Knowledge() if facts is None else facts
-    changed = _refine(op, _types(op, known.integers))
+    changed = _refine(op, _types(op, known.integers), corrects)
     if is_sure(op):
         for result in op.results if changed else ():
             known.note(result)
@@ -296,16 +318,25 @@ def _types(op: Operation, known: Integers) -> Types:
     return [None] * len(op.results)
 
 
-def _refine(op: Operation, types: Types) -> bool:
+def _refine(op: Operation, types: Types, corrects: bool) -> bool:
     changed = False
     for result, inferred in zip(op.results, types, strict=True):
         if inferred is None or inferred == result.type or isinstance(result.type, NoneType):
             continue
-        merged = merge(Site(op), result.type, inferred)
+        merged = _corrected(op, result.type, inferred) if corrects else merge(Site(op), result.type, inferred)
         if merged != result.type:
             retype(result, merged)
             changed = True
     return changed
+
+
+def _corrected(op: Operation, claimed: Attribute, inferred: Attribute) -> Attribute:
+    """Both types in one, or what is inferred, with a warning, where they contradict each other."""
+    try:
+        return merge(Site(op), claimed, inferred)
+    except ShapeError:
+        warn(f"its result is declared {claimed}, but its operands make it {inferred}, which counts", op)
+        return inferred
 
 
 def _with_sizes(type_: Attribute, sizes: Partly) -> Attribute | None:

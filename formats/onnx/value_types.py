@@ -25,6 +25,9 @@ from xonnc.formats.onnx.tensors import DATA_TYPES, ELEMENT_TYPES, LARGEST_SIZE, 
 SPARSE = StringAttr("sparse")
 """The encoding of a ranked tensor type whose values are stored sparsely."""
 
+NAMELESS = ("", "?")
+"""What exporters write for a dimension that they know nothing of: each is its own."""
+
 _DIM_PARAM = re.compile(r"(?:^|,)(\d+):")
 
 
@@ -65,11 +68,11 @@ def value_info(name: str, type_: Attribute, dim_params: Mapping[int, str] = {}) 
 
 
 def dim_params_of(proto: onnx.TypeProto) -> dict[int, str]:
-    """The names of a tensor type's dynamic dimensions, by axis."""
+    """The names of a tensor type's dynamic dimensions, by axis; those that say "unknown" are none."""
     if proto.WhichOneof("value") != "tensor_type":
         return {}
     dims = proto.tensor_type.shape.dim
-    return {axis: dim.dim_param for axis, dim in enumerate(dims) if dim.HasField("dim_param")}
+    return {axis: dim.dim_param for axis, dim in enumerate(dims) if dim.dim_param.strip() not in NAMELESS}
 
 
 def write_dim_params(names: Mapping[int, str]) -> str:

@@ -82,6 +82,7 @@ def compile_artifact(
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     signature: Signature | None = None,
     watch: Watcher = nobody,
+    strict: bool = False,
 ) -> Artifact:
     """
     Compiles a model to the file `output`, of the kind that its suffix says, and those beside it.
@@ -92,7 +93,8 @@ def compile_artifact(
     arrays. `unsafe` leaves out the checks of indices and counts. LLVM makes machine code at `level` 0 to 3.
     Inputs with dynamic sizes take any, unless `input_shapes` say those of inputs by their names, or a
     `signature` by their places; one of these is needed where an operator has no code for any sizes. `watch`
-    is shown the module after each stage of `STAGES` but the last, and may raise to stop there. Raises
+    is shown the module after each stage of `STAGES` but the last, and may raise to stop there. With
+    `strict`, declared shapes that contradict the operators are an error, not a warning. Raises
     `RefusalError` with every operator that has no native code, `XonncError` for a name or suffix that does
     not fit.
     """
@@ -118,6 +120,7 @@ def compile_artifact(
         inline_functions=True,
         signature=signature,
         fold_overridable=True,
+        strict=strict,
     ).module
     if input_shapes:
         module = respecialized(module, input_shapes)

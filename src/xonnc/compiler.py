@@ -15,6 +15,7 @@ from xdsl.context import Context
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import ModuleOp
 
+from xonnc.claims import with_claims
 from xonnc.contexts import Watcher, new_context, nobody
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.errors import XonncError
@@ -34,6 +35,7 @@ from xonnc.targets import load_target
 from xonnc.transforms.decompose_quantized_onnx import DecomposeQuantized
 from xonnc.transforms.dense_constants_onnx import make_dense
 from xonnc.transforms.legalize_versions_onnx import legalize_versions
+from xonnc.transforms.shape_inference_onnx import correct_shapes
 from xonnc.transforms.simplify_onnx import Simplify
 
 STAGES = ("onnx", "simplified", *(name for name, _ in DLA_STAGES), "emitted")
@@ -69,18 +71,20 @@ def compile_model(
     watch: Watcher | None = None,
     calibrate: Calibrate | None = None,
     images: Mapping[str, ImageInput] | None = None,
+    strict: bool = False,
 ) -> Compilation:
     """
     Compiles the model in a file for the target called `target`, or described in that TOML file.
 
     With `calibrate`, a model of floats is rounded to 8 bits by the ranges that it finds. Inputs named in
     `images` lie as pixels (`""`: the only input). `watch` sees the
-    module after each stage of `STAGES` but the last, and may raise to stop there. Raises `XonncError` for a
+    module after each stage of `STAGES` but the last, and may raise to stop there. Declared shapes that
+    contradict the operators are a warning, with `strict` an error. Raises `XonncError` for a
     file that is no model and `RefusalError` with everything the target cannot take. What comes out has
     passed every static check of loadables.
     """
     hardware = load_target(target)
-    front = read_model(path, watch, calibrate, images)
+    front = read_model(path, watch, calibrate, images, strict)
     compiled = compile_to_loadable(front.module, target, front.context, watch)
     problems = check_loadable(compiled.loadable, hardware)
     if problems:
@@ -106,10 +110,23 @@ def read_model(
     watch: Watcher | None = None,
     calibrate: Calibrate | None = None,
     images: Mapping[str, ImageInput] | None = None,
+    strict: bool = False,
 ) -> Front:
     """The stages that every target has, as `compile_model` describes them."""
+    return with_claims(lambda corrects: _read_model(path, watch, calibrate, images, corrects), strict)
+
+
+def _read_model(
+    path: str | Path,
+    watch: Watcher | None,
+    calibrate: Calibrate | None,
+    images: Mapping[str, ImageInput] | None,
+    corrects: bool,
+) -> Front:
     context = new_context()
     module = import_model(Path(path), context, inline_functions=True)
+    if corrects:
+        correct_shapes(module)
     set_images(module, images or {})
     imported, opset = summary(module), _opset(module)
     seen = watch or nobody

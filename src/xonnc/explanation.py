@@ -16,6 +16,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from xonnc.claims import with_claims
 from xonnc.contexts import new_context
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import describe, node_name, node_names, renamed
@@ -38,6 +39,7 @@ from xonnc.lowering.split_sums import split_sums
 from xonnc.packages import check_images, names_of
 from xonnc.targets import load_target
 from xonnc.tools.universe import XONNC_UNIVERSE
+from xonnc.transforms.shape_inference_onnx import correct_shapes
 
 CPU = "CPU"
 """The engine of nodes that a package leaves to the CPU."""
@@ -200,8 +202,19 @@ def _read(
     calibrate: Callable[[ModuleOp], Ranges] | None,
     images: Mapping[str, ImageInput] | None,
 ) -> _Read:
+    return with_claims(lambda corrects: _read_with(path, calibrate, images, corrects))
+
+
+def _read_with(
+    path: str | Path,
+    calibrate: Callable[[ModuleOp], Ranges] | None,
+    images: Mapping[str, ImageInput] | None,
+    corrects: bool,
+) -> _Read:
     context = new_context()
     module = import_model(Path(path), context, inline_functions=True)
+    if corrects:
+        correct_shapes(module)
     set_images(module, images or {})
     nodes = _named_nodes(module)
     pool = DisposablePool.of(context)

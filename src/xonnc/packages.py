@@ -104,16 +104,18 @@ def compile_package(
     watch: Watcher | None = None,
     calibrate: Calibrate | None = None,
     images: Mapping[str, ImageInput] | None = None,
+    strict: bool = False,
 ) -> CompiledPackage:
     """
     Compiles the model in a file for `target` as `compile_model` does; nodes that it does not take go to the
     CPU.
 
     `watch` sees the module when it is imported and simplified, and the back end's stages of a model that
-    goes to the DLA as a whole. Inputs named in `images` lie as pixels. Raises `XonncError` for a file that
-    is no model or an unknown target, and if an image does not go to the DLA.
+    goes to the DLA as a whole. `strict` is as for `compile_model`. Inputs named in `images` lie as pixels.
+    Raises `XonncError` for a file that is no model or an unknown target, and if an image does not go to the
+    DLA.
     """
-    front = read_model(path, watch, calibrate, images)
+    front = read_model(path, watch, calibrate, images, strict)
     graph = graph_of(front.module)
     names = names_of(graph)
     placement = place(front.module, target, front.context, names, watch)

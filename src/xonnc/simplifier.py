@@ -16,6 +16,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp
 from xdsl.traits import IsTerminator
 
+from xonnc.claims import with_claims
 from xonnc.contexts import new_context
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.elements.cycles import without_cycle_collection
@@ -31,6 +32,8 @@ from xonnc.signatures import Shapes, Signature, set_input_shapes, set_signature
 from xonnc.summaries import ModelSummary, summary
 from xonnc.transforms.invalid_branches import allow_invalid_branches
 from xonnc.transforms.onnx_cse_with_node_name import merge
+from xonnc.transforms.shape_inference_onnx import correct_shapes
+from xonnc.transforms.shapes.site import ShapeError
 from xonnc.transforms.simplify_onnx import Simplification
 
 
@@ -69,6 +72,7 @@ def simplify(
     signature: Signature | None = None,
     fold_overridable: bool = False,
     without_defaults: Collection[str] = (),
+    strict: bool = False,
 ) -> SimplifiedModel:
     """
     Simplifies the model in a file (`-`: standard input) or in memory, which stays as it is.
@@ -77,12 +81,16 @@ def simplify(
     names of their dimensions, by their places; with `inline_functions`, calls of the model's own functions
     are replaced by their bodies; with `fold_overridable`, inputs that have an initializer are what it says,
     and are no inputs any more, but for those of `without_defaults`, which must be given. What is dynamic and
-    operators of unknown domains stay. Raises `XonncError` for a file that is no model, or a model that
+    operators of unknown domains stay. Declared shapes that contradict the operators are a warning, with
+    `strict` an error. Raises `XonncError` for a file that is no model, or a model that
     contradicts itself.
     """
     with without_cycle_collection():
-        return _simplified(
-            model, input_shapes, inline_functions, signature, fold_overridable, without_defaults
+        return with_claims(
+            lambda corrects: _simplified(
+                model, input_shapes, inline_functions, signature, fold_overridable, without_defaults, corrects
+            ),
+            strict,
         )
 
 
@@ -107,6 +115,7 @@ def _simplified(
     signature: Signature | None,
     fold_overridable: bool,
     without_defaults: Collection[str],
+    corrects: bool,
 ) -> SimplifiedModel:
     context = new_context()
     loaded = LoadedModel.of(model) if isinstance(model, onnx.ModelProto) else load(model)
@@ -120,6 +129,8 @@ def _simplified(
         _drop_listed(module)
     before = summary(module)
     try:
+        if corrects:
+            correct_shapes(module)
         if input_shapes:
             set_input_shapes(module, input_shapes)
         if signature is not None:
@@ -128,6 +139,8 @@ def _simplified(
         simplify_functions(module, _simplify, context)
     except CollectedError as error:
         raise error.at(loaded.name) from error
+    except ShapeError as error:
+        raise ShapeError(f"{loaded.name}: {error}") from error
     except XonncError as error:
         raise XonncError(f"{loaded.name}: {error}") from error
     overridable = () if fold_overridable else overridable_inputs(loaded.proto)

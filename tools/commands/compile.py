@@ -71,6 +71,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--save-calib", type=Path, metavar="FILE", help="write the calibration table")
     image_options.add_arguments(parser)
     stages.add_arguments(parser)
+    parser.add_argument(
+        "--strict", action="store_true", help="refuse declared shapes that contradict the operators"
+    )
     parser.add_argument("--dry-run", action="store_true", help="report only, write nothing")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.add_argument("-v", "--verbose", action="store_true", help="report every layer")
@@ -129,7 +132,7 @@ def _run_loadable(args: argparse.Namespace, output: Path) -> int:
     try:
         with options.progress() as step:
             compilation = compile_model(
-                args.model, args.target, options.watch(step), options.calibrate(step), images
+                args.model, args.target, options.watch(step), options.calibrate(step), images, args.strict
             )
     except RefusalError as refused:
         with options.progress() as step:
@@ -159,7 +162,12 @@ def _run_package(args: argparse.Namespace, output: Path | None) -> int:
     options = _Options(args, None if args.dry_run else output)
     with options.progress() as step:
         package = compile_package(
-            args.model, args.target, options.watch(step), options.calibrate(step), image_options.images(args)
+            args.model,
+            args.target,
+            options.watch(step),
+            options.calibrate(step),
+            image_options.images(args),
+            args.strict,
         )
     whole = package.whole
     if output is None and whole is not None and not args.package:

@@ -116,6 +116,7 @@ def run(args: argparse.Namespace) -> int:
                 level=2 if args.level is None else args.level,
                 input_shapes=dict(args.input_shape) or None,
                 watch=stages.watcher(args, STAGES, output, step),
+                strict=args.strict,
             )
     except stages.Stopped:
         stages.tell_stop(args, output)

@@ -68,6 +68,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="take inputs that have an initializer for constants; else they stay inputs with a default",
     )
+    parser.add_argument(
+        "--strict", action="store_true", help="refuse declared shapes that contradict the operators"
+    )
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing on success")
 
@@ -108,6 +111,7 @@ def run(args: argparse.Namespace) -> int:
             inline_functions=args.inline_functions,
             signature=signature_of(args.peer),
             fold_overridable=args.fold_overridable,
+            strict=args.strict,
         )
         step(1, 2, "checking")
         differences = _check(args, simplified) if args.check else []

@@ -1,0 +1,26 @@
+"""What models declare of their values: believed until it contradicts the operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from xonnc.errors import InvalidModelError
+from xonnc.transforms.shapes.site import ShapeError
+
+Made = TypeVar("Made")
+
+
+def with_claims(make: Callable[[bool], Made], strict: bool = False) -> Made:
+    """
+    What `make` makes of a model, told whether to correct declared shapes that contradict the operators.
+
+    Only if it fails without is it tried so: then the operators count, with a warning, as in onnxruntime. With
+    `strict`, the contradiction is an error.
+    """
+    try:
+        return make(False)
+    except (InvalidModelError, ShapeError):
+        if strict:
+            raise
+        return make(True)

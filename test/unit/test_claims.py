@@ -1,0 +1,94 @@
+"""Shapes that a model declares, against those that follow from its operators."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnx.parser
+import pytest
+
+from xonnc.errors import XonncError
+from xonnc.native import compile_native
+from xonnc.rewriting.remarks import XonncWarning
+from xonnc.simplifier import simplify
+from xonnc.tools.driver import main
+
+HEAD = '<ir_version: 8, opset_import: ["" : 17, "l" : 1]> '
+
+CONTRADICTING = {
+    "inner": "g (float[1,3] x) => (float[1,3] y) <float[9,9] a> { a = Relu(x) y = Abs(a) }",
+    "output": "g (float[1,3] x) => (float[2,3] y) { a = Relu(x) y = Abs(a) }",
+    "rank": "g (float[1,3] x) => (float[1,3,1] y) { y = Abs(x) }",
+    "in a function": """g (float[1,3] x) => (float[1,3] y) { y = l.f (x) }
+        <domain: "l", opset_import: ["" : 17]> f (p) => (q) <float[7] r> { r = Relu(p) q = Abs(r) }""",
+    "in a branch": """g (float[1,3] x, bool c) => (float[1,3] y) {
+        y = If (c) <then_branch = t () => (float[5] a) { a = Abs(x) },
+                    else_branch = e () => (float[1,3] b) { b = Neg(x) }> }""",
+}
+
+
+def saved(folder: Path, text: str) -> Path:
+    path = folder / "model.onnx"
+    path.write_bytes(onnx.parser.parse_model(HEAD + text).SerializeToString())
+    return path
+
+
+@pytest.mark.parametrize("name", CONTRADICTING)
+def test_what_follows_from_the_operators_counts(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    path = saved(tmp_path, CONTRADICTING[name])
+    x = np.array([[-1, 2, 3]], np.float32)
+    with pytest.warns(
+        XonncWarning, match=r"is declared tensor<.*>, but its operands make it tensor<1x3xf32>"
+    ):
+        session = compile_native(path)
+    feeds = {"x": x, "c": np.array(True)}
+    found = session.run(None, {port.name: feeds[port.name] for port in session.inputs})[0]
+    np.testing.assert_array_equal(
+        found, np.abs(np.maximum(x, 0)) if "Relu" in CONTRADICTING[name] else np.abs(x)
+    )
+
+
+def test_tools_warn_and_strict_ones_refuse(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    path = saved(tmp_path, CONTRADICTING["inner"])
+    for command in (
+        ["simplify", str(path), str(tmp_path / "out.onnx"), "-q"],
+        ["compile", str(path), "-o", str(tmp_path / "out.xpkg"), "-q"],
+        ["compile", str(path), "-o", str(tmp_path / "out.ll"), "-q"],
+    ):
+        assert main(command) == 0
+        assert capsys.readouterr().err == (
+            "xonnc: warning: a: its result is declared tensor<9x9xf32>, but its operands make it "
+            "tensor<1x3xf32>, which counts\n"
+        )
+        assert main([*command, "--strict"]) == 1
+        assert "a: Relu: the result is said to be tensor<9x9xf32>" in capsys.readouterr().err
+    written = onnx.ModelProto.FromString((tmp_path / "out.onnx").read_bytes())
+    assert [dim.dim_value for dim in written.graph.output[0].type.tensor_type.shape.dim] == [1, 3]
+
+
+def test_operands_that_contradict_an_operator_are_an_error(tmp_path: Path):
+    text = (
+        "g (float[1,3] x) => (float[1,3] y) <float[4,5] w = {"
+        + ",".join("1" * 20)
+        + "}> { y = MatMul(x, w) }"
+    )
+    with pytest.raises(XonncError, match="MatMul"):
+        simplify(saved(tmp_path, text))
+
+
+@pytest.mark.parametrize("name", ["?", "", " "])
+def test_dimensions_called_unknown_are_each_their_own(name: str, tmp_path: Path):
+    model = onnx.parser.parse_model(
+        HEAD + "g (float[N,2] x, float[N,2] z) => (float[N,2] y, float[N,2] w) { y = Abs(x) w = Neg(z) }"
+    )
+    for info in (*model.graph.input, *model.graph.output):
+        info.type.tensor_type.shape.dim[0].dim_param = name
+    session = compile_native(model)
+    found = session.run(None, {"x": np.ones((3, 2), np.float32), "z": np.ones((5, 2), np.float32)})
+    assert [each.shape for each in found if isinstance(each, np.ndarray)] == [(3, 2), (5, 2)]
+    kept = simplify(model).proto()
+    assert kept.graph.input == model.graph.input
