@@ -199,6 +199,9 @@ class _Inference:
         if isinstance(op, ReturnOp):
             # The results of a function are what it returns, whatever was declared.
             return False
+        if self.corrects and op.regions and not self.wrong:
+            # Its rules hold its results against those of its bodies, whose types are corrected first.
+            self._op(op, certain)
         if (reason := broken_rule(op)) is not None:
             self.wrong.append(Wrong(op, node_message(op, reason)))
         if self.wrong:

@@ -22,7 +22,7 @@ from xonnc.formats.onnx.constants import array_of
 from xonnc.formats.onnx.names import Names
 from xonnc.formats.onnx.node_attributes import Kind, from_attribute, from_kept
 from xonnc.formats.onnx.op_forms import attribute_kinds, form_of
-from xonnc.formats.onnx.opsets import Identity, identity_of
+from xonnc.formats.onnx.opsets import Identity, identity_of, spelled_type
 from xonnc.formats.onnx.schemas import canonical_domain
 
 ExportRegion: TypeAlias = Callable[[Block, Mapping[str, Attribute]], onnx.GraphProto]
@@ -53,7 +53,9 @@ def export_node(
 def _export(
     op: OnnxOp, identity: Identity, names: Names, opsets: Mapping[str, int], export_region: ExportRegion
 ) -> onnx.NodeProto:
-    node = onnx.NodeProto(op_type=identity.op_type)
+    domain = canonical_domain(identity.domain)
+    opset = opsets.get(domain, 1)
+    node = onnx.NodeProto(op_type=spelled_type(op, identity, opset))
     if identity.domain:
         node.domain = identity.domain
     if name := node_name(op):
@@ -64,7 +66,7 @@ def _export(
     read, inner = inputs[: len(inputs) - len(captured)], inputs[len(inputs) - len(captured) :]
     node.input.extend(_trimmed(read, op, "onnx.empty_inputs"))
     node.output.extend(_trimmed([_result(value, names) for value in op.results], op, "onnx.empty_outputs"))
-    kinds = attribute_kinds(domain, node.op_type, opsets.get(domain, 1))
+    kinds = attribute_kinds(domain, node.op_type, opset)
     for name, value in _written(op, kinds).items():
         node.attribute.append(from_attribute(name, value, kinds.get(name, _UNDEFINED)))
     for name, region in zip(form_of(type(op)).regions, op.regions, strict=True):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 
 import onnx
 import onnx.defs
@@ -34,11 +33,12 @@ from xonnc.dialects.onnx.ops.nn import (
 )
 from xonnc.dialects.onnx.registry import op_class
 from xonnc.dialects.onnx.types import NONE, SeqType, element_type, scalar_as, unranked
-from xonnc.errors import XonncError, near
+from xonnc.errors import XonncError
 from xonnc.formats.onnx import mirror
 from xonnc.formats.onnx.captures import CAPTURES, captured_by
 from xonnc.formats.onnx.node_attributes import Kind, element_type_attribute, kept, kind_of, to_attribute
 from xonnc.formats.onnx.op_forms import OpForm, attribute_kinds, form_of
+from xonnc.formats.onnx.opsets import OP_TYPE, contributed
 from xonnc.formats.onnx.order import describe
 from xonnc.formats.onnx.result_types import Node, result_type
 from xonnc.formats.onnx.schemas import canonical_domain, newest_opset, schema_of
@@ -90,9 +90,14 @@ class NodeImporter:
         op_type = node.op_type
         found = None if (node.domain, op_type) in self.model.functions else op_class(domain, op_type, opset)
         if found is None:
-            if (node.domain, op_type) not in self.model.functions:
-                refuse_unknown(domain, op_type, opset)
-            found = CustomOp
+            is_function = (node.domain, op_type) in self.model.functions
+            standard = None if is_function else contributed(domain, op_type, sum(map(bool, node.output)))
+            if standard is not None:
+                op_type, opset = standard.op_type, standard.since
+                found = op_class(domain, op_type, opset)
+            elif not is_function:
+                _refuse_newer(domain, op_type, opset)
+            found = found or CustomOp
         else:
             found = _single_output_class(found, node)
         form = form_of(found)
@@ -104,6 +109,8 @@ class NodeImporter:
         properties, extras = self._attributes(
             node, form, attribute_kinds(domain, op_type, opset), found is CustomOp
         )
+        if opset != self.model.opsets.get(domain, 1):
+            extras[OP_TYPE] = StringAttr(node.op_type)
         if found is CustomOp:
             properties["function_name"] = StringAttr(op_type)
             extras["domain_name"] = StringAttr(node.domain)
@@ -302,8 +309,8 @@ def _element_of(type_: Attribute) -> Attribute:
     return type_ if element is None else unranked(element)
 
 
-def refuse_unknown(domain: str, op_type: str, opset: int) -> None:
-    """Raises `XonncError` for an operator that a domain of the standard does not have."""
+def _refuse_newer(domain: str, op_type: str, opset: int) -> None:
+    """Raises `XonncError` for an operator that came to the standard after the model's opset."""
     newest = newest_opset(domain)
     if newest is None or schema_of(domain, op_type, opset) is not None:
         return
@@ -312,10 +319,3 @@ def refuse_unknown(domain: str, op_type: str, opset: int) -> None:
         raise XonncError(
             f"the model's opset is {opset}, and this operator came with opset {later.since_version}"
         )
-    hint = near(op_type, _names(domain)) or "; give operators of your own a domain of your own"
-    raise XonncError(f"no operator '{op_type}' in domain '{domain or 'ai.onnx'}'{hint}")
-
-
-@cache
-def _names(domain: str) -> frozenset[str]:
-    return frozenset(schema.name for schema in onnx.defs.get_all_schemas() if schema.domain == domain)

@@ -18,6 +18,9 @@ from xonnc.errors import XonncError
 from xonnc.formats.onnx.schemas import canonical_domain, newest_opset
 from xonnc.formats.onnx.scope import IS_NODE
 
+OP_TYPE = "onnx.op_type"
+"""The attribute of an op that a model has under this name in an opset that lacks its operator."""
+
 
 class Identity(NamedTuple):
     """The operator that an op stands for in a model, and from which opset to before which."""
@@ -26,6 +29,21 @@ class Identity(NamedTuple):
     op_type: str
     since: int = 1
     until: int | None = None
+
+
+CONTRIBUTED: Mapping[str, Identity] = {
+    "LayerNormalization": Identity("", "LayerNormalization", since=17),
+    "SimplifiedLayerNormalization": Identity("", "RMSNormalization", since=23),
+}
+"""Operators that onnxruntime has in the default domain in every opset, and the standard's that they are."""
+
+
+def contributed(domain: str, op_type: str, results: int) -> Identity | None:
+    """The operator of the standard that a contributed one is; `None` if none has as many results."""
+    found = CONTRIBUTED.get(op_type) if domain == "" else None
+    if found is None or (found.op_type == "RMSNormalization" and results > 1):
+        return None
+    return found
 
 
 _SPECIAL: dict[type[OnnxOp], Identity] = {
@@ -41,7 +59,14 @@ def identity_of(op: OnnxOp) -> Identity | None:
     if isinstance(op, CustomOp):
         domain = op.attributes.get("domain_name")
         return Identity(domain.data if isinstance(domain, StringAttr) else "", op.function_name.data)
-    return identity_of_class(type(op))
+    found = identity_of_class(type(op))
+    return found._replace(since=1) if found is not None and OP_TYPE in op.attributes else found
+
+
+def spelled_type(op: OnnxOp, identity: Identity, opset: int) -> str:
+    """The name of the operator in a model of `opset`."""
+    spelled = op.attributes.get(OP_TYPE)
+    return spelled.data if isinstance(spelled, StringAttr) and opset < op.SINCE else identity.op_type
 
 
 def identity_of_class(op_type: type[OnnxOp]) -> Identity | None:

@@ -20,7 +20,11 @@ def with_claims(make: Callable[[bool], Made], strict: bool = False) -> Made:
     """
     try:
         return make(False)
-    except (InvalidModelError, ShapeError):
+    except (InvalidModelError, ShapeError) as error:
         if strict:
             raise
-        return make(True)
+        try:
+            return make(True)
+        except (InvalidModelError, ShapeError):
+            # Not about what was declared alone: the first message has all of it.
+            raise error from None

@@ -24,6 +24,7 @@ from xonnc.formats.nvdla.checks.check import check_loadable
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.writer import write_loadable
 from xonnc.formats.onnx import import_model
+from xonnc.formats.onnx.known_operators import require_known_operators
 from xonnc.lowering.compile import STAGES as DLA_STAGES
 from xonnc.lowering.compile import compile_to_loadable
 from xonnc.lowering.images import ImageInput, set_images
@@ -125,6 +126,7 @@ def _read_model(
 ) -> Front:
     context = new_context()
     module = import_model(Path(path), context, inline_functions=True)
+    require_known_operators(module)
     if corrects:
         correct_shapes(module)
     set_images(module, images or {})

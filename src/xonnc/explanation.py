@@ -25,6 +25,7 @@ from xonnc.dialects.onnx.ops.builtin import EntryPointOp, NoValueOp, ReturnOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx import import_model
+from xonnc.formats.onnx.known_operators import require_known_operators
 from xonnc.formats.onnx.opsets import identity_of
 from xonnc.lowering.compile import stages_after_converting
 from xonnc.lowering.convert_onnx_to_dla import Placement, place
@@ -139,7 +140,7 @@ def explain_package(
     `compile_package` does.
     """
     hardware = load_target(target)
-    read = _read(path, calibrate, images)
+    read = _read(path, calibrate, images, is_run=True)
     graph = graph_of(read.module)
     placed = partition(read.module, target, read.context, names_of(graph))
     check_images(placed)
@@ -201,18 +202,23 @@ def _read(
     path: str | Path,
     calibrate: Callable[[ModuleOp], Ranges] | None,
     images: Mapping[str, ImageInput] | None,
+    is_run: bool = False,
 ) -> _Read:
-    return with_claims(lambda corrects: _read_with(path, calibrate, images, corrects))
+    """The model; if it `is_run`, every operator has to be one that something runs."""
+    return with_claims(lambda corrects: _read_with(path, calibrate, images, is_run, corrects))
 
 
 def _read_with(
     path: str | Path,
     calibrate: Callable[[ModuleOp], Ranges] | None,
     images: Mapping[str, ImageInput] | None,
+    is_run: bool,
     corrects: bool,
 ) -> _Read:
     context = new_context()
     module = import_model(Path(path), context, inline_functions=True)
+    if is_run:
+        require_known_operators(module)
     if corrects:
         correct_shapes(module)
     set_images(module, images or {})

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.dialects.builtin import DictionaryAttr, FunctionType, IntegerAttr, ModuleOp, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
@@ -25,7 +25,7 @@ from xonnc.errors import XonncError
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.formats.onnx.function_nodes import has_body, written_out
 from xonnc.formats.onnx.importer import import_proto
-from xonnc.formats.onnx.opsets import identity_of
+from xonnc.formats.onnx.opsets import OP_TYPE, identity_of
 from xonnc.transforms.flex_attention import write_out_flex_attention
 from xonnc.transforms.model_opsets import opsets_of
 from xonnc.transforms.recompose_onnx import SINCE
@@ -65,13 +65,15 @@ def _replace(op: OnnxOp, module: ModuleOp, ctx: Context) -> bool:
     opset = dict(opsets_of(module) or ()).get(identity.domain if identity else "")
     if identity is None or opset is None or op.regions:
         return False
+    # What onnxruntime contributes in older opsets has the body of the operator that it became.
+    opset = max(opset, type(op).SINCE)
     if not has_body(identity.domain, identity.op_type, opset):
         return False
     read = list(dict.fromkeys(value for value in op.operands if value.type != NONE))
     if any(element_type(value.type) is None or not is_ranked(value.type) for value in read):
         return False
     try:
-        model = export_proto(_alone(op, read, module))
+        model = export_proto(_alone(op, read, opset, module))
         body = import_proto(written_out(model, identity.domain, identity.op_type), ctx)
     except XonncError:
         # What has no form in the model's opset, or no body for these types, stays as it is.
@@ -80,7 +82,7 @@ def _replace(op: OnnxOp, module: ModuleOp, ctx: Context) -> bool:
     return True
 
 
-def _alone(op: Operation, read: list[SSAValue], module: ModuleOp) -> ModuleOp:
+def _alone(op: Operation, read: list[SSAValue], opset: int, module: ModuleOp) -> ModuleOp:
     """A module with a copy of one op, whose inputs and outputs are those of the module."""
     block = Block(arg_types=[value.type for value in read])
     values = dict[SSAValue, SSAValue](zip(read, block.args, strict=True))
@@ -92,7 +94,13 @@ def _alone(op: Operation, read: list[SSAValue], module: ModuleOp) -> ModuleOp:
     results = [result for result in made.results if result.type != NONE]
     block.add_op(ReturnOp.create(operands=results))
     type_ = FunctionType.from_lists([each.type for each in block.args], [each.type for each in results])
-    imports = {"onnx.opset_imports": module.attributes["onnx.opset_imports"]}
+    held = module.attributes["onnx.opset_imports"]
+    assert isinstance(held, DictionaryAttr)
+    versions = dict(held.data)
+    if isinstance(op, OnnxOp) and OP_TYPE in op.attributes:
+        versions = {domain: each for domain, each in versions.items() if domain != "ai.onnx"}
+        versions[""] = IntegerAttr(opset, i64)
+    imports = {"onnx.opset_imports": DictionaryAttr(versions)}
     return ModuleOp([FuncOp("node", type_, Region(block))], imports)
 
 

@@ -151,7 +151,6 @@ UNREADABLE: dict[str, tuple[Maker, str]] = {
         "the graph has a cycle: n2 -> n1 -> n2",
     ),
     "overflow": (overflowing, "tensor 'w': shape [1099511627776, 1099511627776] overflows"),
-    "unknown operator": (graph(node("Rellu", "x", "y", "act")), "act (Rellu): no operator 'Rellu' in domain"),
     "missing attribute": (
         graph(node("Cast", "x", "y", "cast")),
         "cast (Cast): attribute 'to' is missing; the operator requires it",
@@ -192,9 +191,17 @@ EXPANDING: dict[str, tuple[Maker, str]] = {
 
 REFUSED: dict[str, tuple[Maker, str]] = {
     "operator": (graph(node("Sin", "x", "a", "s1"), node("Cos", "a", "y", "c1")), "s1 (Sin): "),
+    "unknown operator": (
+        graph(node("Rellu", "x", "y", "act")),
+        "act: no operator 'Rellu' in domain 'ai.onnx'; did you mean 'Relu'?",
+    ),
     "unknown domain": (
         graph(helper.make_node("Foo", ["x"], ["y"], "foo1", domain="my.domain")),
-        "foo1 (my.domain.Foo): the DLA has no such operator; in a package",
+        "foo1: no operator 'Foo' in domain 'my.domain'; give the model a function of this name",
+    ),
+    "operator of another domain": (
+        graph(helper.make_node("BiasGelu", ["x", "x"], ["y"], "g1", domain="my.domain")),
+        "g1: no operator 'BiasGelu' in domain 'my.domain'; 'com.microsoft' has 'BiasGelu'",
     ),
     "stride": (conv((4, 4, 1, 1), strides=[9, 9]), "conv1 (Conv): stride 9"),
     "dilation": (conv((4, 4, 1, 2), dilations=[1, 33], pads=[0, 31, 0, 31]), "conv1 (Conv): dilation 33"),
@@ -203,7 +210,10 @@ REFUSED: dict[str, tuple[Maker, str]] = {
         lambda folder: saved(folder, [node("Relu", "x", "y", "act")], shape=("N", 4, 8, 8)),
         "the DLA takes tensors whose sizes are known, from 1 on",
     ),
-    "shapes": (conv((4, 5, 1, 1)), "conv1: Conv: 4 channels are not 5 of each filter times 1 groups"),
+    "shapes": (
+        conv((4, 5, 1, 1)),
+        "conv1: Conv: Channel In (C) of input must be equal 2nd dim of weights times g",
+    ),
 }
 
 
@@ -245,6 +255,39 @@ def test_translate(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert message in captured.err
     assert len(captured.err.splitlines()) == 1
     assert outputs(tmp_path) == set()
+
+
+@pytest.mark.parametrize("output", ["out.nvdla", "out.xpkg"])
+def test_all_operators_that_nothing_runs_are_named(
+    output: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    model = saved(
+        tmp_path, [node("Rellu", "x", "a", "r1"), node("Sin", "a", "b", "s1"), node("Koss", "b", "y", "c1")]
+    )
+    assert driver.main(["compile", str(model), "-o", str(tmp_path / output)]) == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "xonnc: r1: no operator 'Rellu' in domain 'ai.onnx'; did you mean 'Relu'?"
+    assert lines[1].startswith("xonnc: c1: no operator 'Koss' in domain 'ai.onnx'; ")
+    assert len(lines) == 2
+    assert driver.main(["explain", str(model), "--package"]) == 1
+    assert not (tmp_path / output).exists()
+
+
+def test_operators_that_nothing_runs_stay_in_models(tmp_path: Path):
+    model = saved(
+        tmp_path,
+        [node("Rellu", "x", "a", "r1"), node("Identity", "a", "b", "i1"), node("Abs", "b", "y", "a1")],
+    )
+    assert driver.main(["simplify", str(model), str(tmp_path / "simple.onnx"), "-q"]) == 0
+    written = onnx.ModelProto.FromString((tmp_path / "simple.onnx").read_bytes())
+    assert [each.op_type for each in written.graph.node] == ["Rellu", "Abs"]
+
+
+def test_operators_of_onnxruntime_and_functions_are_run(tmp_path: Path):
+    gelu = helper.make_node("BiasGelu", ["x", "w"], ["y"], "g1", domain="com.microsoft")
+    weight = numpy_helper.from_array(np.ones(8, np.float32), "w")
+    model = saved(tmp_path, [gelu], weights=[weight])
+    assert driver.main(["compile", str(model), "-o", str(tmp_path / "out.xpkg"), "-q"]) == 0
 
 
 def test_all_refusals_come_at_once_and_only_causes(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -1,0 +1,89 @@
+"""Operators of a model that nothing runs: neither the standard nor onnxruntime has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import onnx.defs
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.ir import Operation
+from xdsl.utils.hints import isa
+
+from xonnc.dialects.onnx.locations import describe
+from xonnc.dialects.onnx.ops.builtin import CustomOp
+from xonnc.errors import RefusalError
+from xonnc.formats.onnx.schemas import canonical_domain
+
+VENDORS = ("com.microsoft", "com.ms.")
+"""What domains of onnxruntime's own operators begin with."""
+
+
+def require_known_operators(module: ModuleOp) -> None:
+    """Raises `RefusalError` that names every operator which exists nowhere, and the nearest that does."""
+    own = _own_functions(module)
+    reasons: dict[str, Operation] = {}
+    for op in module.walk():
+        if not isinstance(op, CustomOp):
+            continue
+        held = op.attributes.get("domain_name")
+        domain = canonical_domain(held.data if isinstance(held, StringAttr) else "")
+        name = op.function_name.data
+        if (domain, name) not in own and not _exists(domain, name):
+            reasons[
+                f"{describe(op)}: no operator '{name}' in domain '{domain or 'ai.onnx'}'{_hint(domain, name)}"
+            ] = op
+    if reasons:
+        raise RefusalError(list(reasons), list(reasons.values()))
+
+
+def _own_functions(module: ModuleOp) -> set[tuple[str, str]]:
+    held = module.attributes.get("onnx.functions")
+    if not isa(held, ArrayAttr[DictionaryAttr]):
+        return set()
+    return {(_text(each.data, "domain"), _text(each.data, "name")) for each in held}
+
+
+def _text(entry: Mapping[str, Any], key: str) -> str:
+    held = entry.get(key)
+    return canonical_domain(held.data) if isinstance(held, StringAttr) else ""
+
+
+def _exists(domain: str, name: str) -> bool:
+    if any(name == known for known, its_domain in _standard() if its_domain == domain):
+        return True
+    vendor = _of_vendor()
+    if vendor is None:
+        return domain.startswith(VENDORS)
+    return (name, domain) in vendor
+
+
+def _hint(domain: str, name: str) -> str:
+    """The nearest operator of the domain, else of any."""
+    every = [*_standard(), *(_of_vendor() or ())]
+    near = get_close_matches(name, [known for known, its_domain in every if its_domain == domain], 1, 0.7)
+    if near:
+        return f"; did you mean '{near[0]}'?"
+    near = get_close_matches(name, [known for known, _ in every], 1, 0.8)
+    if not near:
+        return "; give the model a function of this name, or its nodes operators that there are"
+    place = next(its_domain for known, its_domain in every if known == near[0])
+    return f"; '{place or 'ai.onnx'}' has '{near[0]}'"
+
+
+@cache
+def _standard() -> tuple[tuple[str, str], ...]:
+    return tuple(sorted({(schema.name, schema.domain) for schema in onnx.defs.get_all_schemas()}))
+
+
+@cache
+def _of_vendor() -> frozenset[tuple[str, str]] | None:
+    """The operators of the onnxruntime that is installed; `None` if none is, or it does not tell."""
+    try:
+        state = import_module("onnxruntime.capi.onnxruntime_pybind11_state")
+        return frozenset((schema.name, schema.domain) for schema in state.get_all_operator_schema())
+    except (ImportError, AttributeError):
+        return None
