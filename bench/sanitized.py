@@ -2,9 +2,14 @@
 Random models as C source under the sanitizers of addresses and undefined behaviour: no report, right outputs.
 
     python bench/sanitized.py [--count 100] [--seed 0] [--flag=-march=native]
+    python bench/sanitized.py --invalid [--count 1000]
 
 Models that need the reference evaluator cannot be C source and are passed over; `--count` counts the others.
 Models with open sizes are tried for those that they are fed, and for all.
+
+With `--invalid`, one thing is changed about the node tests of the onnx package and random models
+(`fuzzing/invalid.py`): each is refused before code is made, or its code ends cleanly. Nothing may raise what
+is no `XonncError`, and no code may read or write out of place.
 """
 
 from __future__ import annotations
@@ -13,23 +18,38 @@ import argparse
 import subprocess
 import sys
 import warnings
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import count as count_from
+from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TypeGuard
 
 import numpy as np
+import numpy.typing as npt
+from onnx import TensorProto
+from onnx.numpy_helper import to_array
 
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from bench.backend import Case, cases
 from xonnc.artifacts import compile_artifact
 from xonnc.errors import RefusalError, XonncError
 from xonnc.fuzzing.agreement import differing
 from xonnc.fuzzing.generate import Sample, sample
+from xonnc.fuzzing.invalid import Mutant, mutants
+from xonnc.model_check import check_model
 from xonnc.native import compile_native
 from xonnc.runtime.native.session import Session, Shapes
 
+Array = npt.NDArray[np.generic]
+
 OPTIONS = ("-O1", "-g", "-std=c11", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined")
+
+REFUSED, ENDED, RAN, FAILED = "refused", "ended by their code with an error", "ran", "failed"
+CLEAN = (REFUSED, ENDED, RAN)
 
 MAIN = """
 #include <stdio.h>
@@ -71,8 +91,11 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--flag", action="append", default=[], help="what the C compiler is told too")
+    parser.add_argument("--invalid", action="store_true", help="try changed models, most of them invalid")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
+    if arguments.invalid:
+        return _invalid(arguments.count, arguments.seed, arguments.flag)
     seed, clean, passed, failed = arguments.seed, 0, 0, 0
     while clean + failed < arguments.count:
         said = _tried(sample(seed), arguments.flag)
@@ -86,6 +109,86 @@ def main() -> int:
         seed += 1
     print(f"{clean} models clean, {failed} failed; {passed} passed over, which need the reference evaluator")
     return 1 if failed else 0
+
+
+def _invalid(count: int, seed: int, flags: Sequence[str]) -> int:
+    """Tries changed models; the exit code is 1 if one fails."""
+    verdicts: Counter[str] = Counter()
+    for number, (name, mutant) in enumerate(islice(_mutants(seed), count)):
+        try:
+            verdict = _changed(mutant, flags)
+        except XonncError:
+            verdict = REFUSED
+        except Exception as error:  # Whatever it is, it is what is looked for.
+            verdict = f"{type(error).__name__}: {error}"
+        if verdict not in CLEAN:
+            print(f"{number} {name}: {mutant.change}: {verdict}", flush=True)
+        verdicts[verdict if verdict in CLEAN else FAILED] += 1
+    print(", ".join(f"{verdicts[each]} {each}" for each in (*CLEAN, FAILED)))
+    return 1 if verdicts[FAILED] else 0
+
+
+def _mutants(seed: int) -> Iterator[tuple[str, Mutant]]:
+    """Changed node tests and random models in turn, without end."""
+    tests = [(case.name, case.model, feeds) for case in cases("node") if case.model and (feeds := _fed(case))]
+    for turn in count_from(seed):
+        generator = np.random.default_rng((seed, turn))
+        name, model, feeds = tests[int(generator.integers(len(tests)))]
+        if turn % 4 == 0:
+            drawn = sample(turn)
+            name, model, feeds = f"seed {turn}", drawn.model, drawn.feeds[0]
+        for mutant in mutants(model, feeds, 1, turn):
+            yield name, mutant
+
+
+def _fed(case: Case) -> dict[str, Array] | None:
+    """The inputs of a case, if all of them are tensors."""
+    assert case.model is not None
+    names = [info.name for info in case.model.graph.input]
+    given = case.data_sets[0][0] if case.data_sets else ()
+    feeds: dict[str, Array] = {}
+    for name, value in zip(names, given, strict=False):
+        array = to_array(value) if isinstance(value, TensorProto) else value
+        if not _is_array(array) or array.dtype.hasobject:
+            return None
+        feeds[name] = array
+    return feeds
+
+
+def _is_array(value: object) -> TypeGuard[Array]:
+    return isinstance(value, np.ndarray)
+
+
+def _changed(mutant: Mutant, flags: Sequence[str]) -> str:
+    """How a changed model went."""
+    if check_model(mutant.model):
+        return REFUSED
+    session = compile_native(mutant.model, cache=False)
+    shapes = {port: array.shape for port, array in mutant.feeds.items()}
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        try:
+            artifact = compile_artifact(mutant.model, folder / "model.c", input_shapes=shapes)
+        except XonncError:
+            # What has no code of its own is run by the session.
+            session.run(None, mutant.feeds)
+            return RAN
+        data = b""
+        for port in session.inputs:
+            array = mutant.feeds[port.name]
+            if artifact.program.is_open:
+                data += np.array(array.shape, np.int64).tobytes()
+            data += np.ascontiguousarray(array).tobytes()
+        (folder / "main.c").write_text(MAIN)
+        command = ["cc", *OPTIONS, *flags, "main.c", "model.c", "-lm", "-o", "main"]
+        made = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        if made.returncode:
+            return made.stderr[:500]
+        done = subprocess.run(["./main"], cwd=folder, input=data, capture_output=True, check=False)
+        report = done.stderr.decode(errors="replace")
+        if report or done.returncode not in (0, 1):
+            return f"exit {done.returncode}: {report[:800]}"
+        return ENDED if done.returncode else RAN
 
 
 def _tried(drawn: Sample, flags: Sequence[str]) -> str | None:

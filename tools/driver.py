@@ -22,7 +22,7 @@ COMMANDS = {
     "simplify": "makes an ONNX model simpler, its outputs the same",
     "fuzz": "simplifies random models and compares their outputs",
     "reduce": "makes a model that fails smaller while it still fails",
-    "check": "compares a loadable with its model in onnxruntime",
+    "check": "checks a model, or compares a loadable with its model in onnxruntime",
     "inspect": "checks a loadable without running it",
     "explain": "tells what a target does with each node of a model",
     "report": "tells what a loadable or a model costs to run",

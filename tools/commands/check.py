@@ -1,9 +1,10 @@
-"""`xonnc check`: a loadable against its model in onnxruntime."""
+"""`xonnc check`: a model against the rules of ONNX, or a loadable against its model in onnxruntime."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +28,12 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
     parser.add_argument("model", type=Path, help="the ONNX model")
-    parser.add_argument("loadable", type=Path, help="the loadable compiled from it")
+    parser.add_argument(
+        "loadable",
+        type=Path,
+        nargs="?",
+        help="the loadable compiled from it; without one, the model itself is checked",
+    )
     parser.add_argument(
         "-n", "--inputs", type=int, default=3, help="random inputs to try (default: %(default)s)"
     )
@@ -40,7 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compares; the exit code is 1 if any output disagrees."""
+    """Checks or compares; the exit code is 1 if anything is wrong, or any output disagrees."""
+    if args.loadable is None:
+        return _check_model(args)
     if args.inputs < 1:
         raise XonncError(f"--inputs {args.inputs}: at least one input is needed to compare")
     with progress(f"checking {args.loadable.name}", args.quiet) as step:
@@ -51,6 +59,21 @@ def run(args: argparse.Namespace) -> int:
         for one in agreements:
             row(one.output, described(one, args.inputs))
     return 0 if all(one.passed for one in agreements) else 1
+
+
+def _check_model(args: argparse.Namespace) -> int:
+    """Tells everything that is wrong with a model."""
+    from xonnc.model_check import check_model
+
+    problems = check_model(args.model)
+    if args.json:
+        print(json.dumps({"model": str(args.model), "problems": [asdict(one) for one in problems]}, indent=2))
+    elif problems:
+        for problem in problems:
+            print(f"xonnc: {args.model}: {problem}", file=sys.stderr)
+    elif not args.quiet:
+        print(f"{args.model}   nothing is wrong")
+    return 1 if problems else 0
 
 
 def agree(
