@@ -172,9 +172,9 @@ SCENARIOS = {"chain": _chain, "rolled": _rolled, "forty": _forty, "splat": _spla
 def run(host: str, scenario: Scenario) -> tuple[Figures, Figures]:
     """The figures before and after `constprop-onnx`; `RuntimeError` with the tool's message if it failed."""
     with tempfile.TemporaryDirectory() as folder:
-        source, figures = Path(folder, "input.mlir"), Path(folder, "figures")
+        source, result, figures = (Path(folder, name) for name in ("input.mlir", "output.mlir", "figures"))
         source.write_text(scenario.module)
-        command = [str(Path(sys.executable).with_name(host)), str(source), "-o", os.devnull]
+        command = [str(Path(sys.executable).with_name(host)), str(source), "-o", str(result)]
         passes = f"{Measure.name},constprop-onnx,{Measure.name},{Forget.name}"
         done = subprocess.run(
             [*command, "-p", passes],

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Callable
@@ -30,10 +31,21 @@ REVISION = 4
 
 
 def folder() -> Path:
-    """Where the models are: `$XONNC_BENCH_MODELS`, else a folder in the temporary directory."""
-    default = Path(tempfile.gettempdir()) / f"xonnc-bench-models-{REVISION}-{os.getuid()}"
-    path = Path(os.environ.get("XONNC_BENCH_MODELS", default))
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    """
+    Where the models are: `$XONNC_BENCH_MODELS`, else a folder in the temporary directory.
+
+    There anybody may have made a folder or a link of that name: only this user's own is taken.
+    """
+    chosen = os.environ.get("XONNC_BENCH_MODELS")
+    if chosen is not None:
+        path = Path(chosen)
+        path.mkdir(parents=True, exist_ok=True)
+        return path
+    path = Path(tempfile.gettempdir()) / f"xonnc-bench-models-{REVISION}-{os.getuid()}"
+    path.mkdir(mode=0o700, exist_ok=True)
+    status = path.lstat()
+    if status.st_uid != os.getuid() or not stat.S_ISDIR(status.st_mode) or status.st_mode & 0o022:
+        raise PermissionError(f"{path}: not a folder of this user's alone; XONNC_BENCH_MODELS names another")
     return path
 
 

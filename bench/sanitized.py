@@ -195,7 +195,8 @@ def _tried(drawn: Sample, flags: Sequence[str]) -> str | None:
     """What is wrong, empty for nothing; `None` if the model is passed over."""
     shapes = {port: array.shape for port, array in drawn.feeds[0].items()}
     said = _tried_for(drawn, shapes, flags)
-    if said == "" and any(None in (port.shape or ()) for port in compile_native(drawn.model).inputs):
+    inputs = compile_native(drawn.model, cache=False).inputs if said == "" else ()
+    if any(None in (port.shape or ()) for port in inputs):
         # One file for all sizes, if every operator has code for that.
         said = _tried_for(drawn, None, flags) or ""
     return said

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
+from bench import models
 from bench.models import MODELS, NETWORKS, forget, path_of, size_of
 from bench.zoo.convolutional import mnist_cnn, unet
 from bench.zoo.recurrent import lstm
@@ -87,3 +89,32 @@ def test_is_kept_until_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     forget("tiny")
     assert path_of("tiny").read_bytes() == b"model"
     assert len(made) == 2
+
+
+@pytest.mark.parametrize("place", ["link", "open", "file"])
+def test_models_are_kept_in_a_folder_of_this_user_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    monkeypatch.delenv("XONNC_BENCH_MODELS", raising=False)
+    monkeypatch.setattr(models.tempfile, "gettempdir", lambda: str(tmp_path))
+    path = models.folder()
+    assert path.stat().st_mode & 0o777 == 0o700
+    assert models.folder() == path
+    if place == "open":
+        path.chmod(0o777)
+    else:
+        path.rmdir()
+        path.symlink_to("/") if place == "link" else path.write_text("")
+    with pytest.raises((PermissionError, FileExistsError)):
+        models.folder()
+
+
+BENCH = Path(models.__file__).parent
+
+
+@pytest.mark.parametrize("path", sorted(BENCH.rglob("*.py")), ids=lambda path: str(path.relative_to(BENCH)))
+def test_benchmarks_leave_the_cache_of_the_user_alone(path: Path) -> None:
+    for call in ast.walk(ast.parse(path.read_text())):
+        if isinstance(call, ast.Call) and ast.unparse(call.func) in ("compile_native", "xonnc.compile"):
+            kept = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
+            assert kept.get("cache") == "False" or "XONNC_CACHE" in path.read_text(), call.lineno
