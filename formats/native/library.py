@@ -17,9 +17,9 @@ def prefix_in(path: Path) -> str:
     try:
         with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as held:
             found = re.search(re.escape(ABOUT).encode() + rb"([A-Za-z_][A-Za-z0-9_]*);", held)
-            is_library = held[:4] == b"\x7fELF"
+            prefix = "" if found is None or held[:4] != b"\x7fELF" else found[1].decode()
     except (OSError, ValueError) as error:
         raise XonncError(f"{path}: cannot be read: {error}") from None
-    if not is_library or found is None:
+    if not prefix:
         raise XonncError(f"{path}: no library that xonnc has compiled")
-    return found[1].decode()
+    return prefix

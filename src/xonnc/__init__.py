@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from xonnc.native import load_native as load
     from xonnc.package_engine import load_package
     from xonnc.packages import CompiledPackage, compile_package
+    from xonnc.runtime.native.library import Library
     from xonnc.runtime.native.session import Session
     from xonnc.runtime.nvdla.simulator import Simulator, simulate
     from xonnc.runtime.package import LoadedPackage
@@ -25,6 +26,7 @@ __all__ = [
     "Compilation",
     "CompiledPackage",
     "InvalidModelError",
+    "Library",
     "LoadedPackage",
     "RefusalError",
     "Session",
@@ -49,6 +51,7 @@ _HOMES = {
     "Compilation": "compiler",
     "CompiledPackage": "packages",
     "InvalidModelError": "errors",
+    "Library": "runtime.native.library",
     "LoadedPackage": "runtime.package",
     "RefusalError": "errors",
     "Session": "runtime.native.session",

@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from xonnc.errors import XonncError, near
 from xonnc.formats.atomic_write import atomic_writes
-from xonnc.tools.commands.run_model import CompiledModel, report_run
+from xonnc.tools.commands.run_model import CompiledModel, LibraryModel, report_run
 from xonnc.tools.console import progress, row
-from xonnc.tools.files import read_tensor, require_output, write_array
+from xonnc.tools.files import ENDINGS, read_tensor, require_output, write_array
 
 Array = npt.NDArray[Any]
 
@@ -26,7 +26,12 @@ MODELS = (".onnx", ".onnxtxt", ".json")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
-    parser.add_argument("package", type=Path, metavar="MODEL", help="a package (.xpkg), or an ONNX model")
+    parser.add_argument(
+        "package",
+        type=Path,
+        metavar="MODEL",
+        help="a package (.xpkg), an ONNX model, or a library of native code (.so)",
+    )
     parser.add_argument(
         "--input",
         action="append",
@@ -75,14 +80,21 @@ def run(args: argparse.Namespace) -> int:
     elif args.profile or args.unsafe:
         option = "--profile" if args.profile else "--unsafe"
         raise XonncError(f"{args.package}: {option} is for models ({', '.join(MODELS)})")
-    package = model or load_package(args.package, args.target, args.mode, args.cpu)
+    elif args.package.suffix in (".o", ".ll", ".c"):
+        raise XonncError(
+            f"{args.package}: {ENDINGS[args.package.suffix]}, which is for a program of your own; compile "
+            "the model to .so to run it here"
+        )
+    library = LibraryModel(args.package) if args.package.suffix == ".so" else None
+    package = model or library or load_package(args.package, args.target, args.mode, args.cpu)
     inputs = named_files(args.input, list(package.inputs), f"{args.package}: input")
     files = named_files(args.output, list(package.outputs), f"{args.package}: output")
     for path in files.values():
         require_output(path, (".npy",), args.package, *inputs.values())
     feeds = {name: _array(path) for name, path in inputs.items()}
     with progress(f"running {args.package.name}", args.quiet) as step:
-        outputs = package.run(feeds) if isinstance(package, CompiledModel) else package.run(feeds, step)
+        is_native = isinstance(package, CompiledModel | LibraryModel)
+        outputs = package.run(feeds) if is_native else package.run(feeds, step)
     with atomic_writes() as written:
         for name, path in files.items():
             write_array(written, path, _writable(name, outputs[name]))

@@ -1,4 +1,4 @@
-"""`xonnc run` on a model: native code for this processor."""
+"""`xonnc run` on a model, as native code for this processor, or on a library of one."""
 
 from __future__ import annotations
 
@@ -31,6 +31,22 @@ class CompiledModel:
     def run(self, feeds: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> Mapping[str, Any]:
         """The outputs by name."""
         return dict(zip(self.outputs, self.session.run(None, feeds), strict=True))
+
+
+class LibraryModel:
+    """A model in a shared library, as packages are run."""
+
+    def __init__(self, path: Path) -> None:
+        """Loads the library; raises `XonncError` for a file that is none."""
+        from xonnc.runtime.native.library import Library
+
+        self._library = Library(path)
+        self.inputs: Sequence[str] = [port.name for port in self._library.inputs]
+        self.outputs: Sequence[str] = [port.name for port in self._library.outputs]
+
+    def run(self, feeds: Mapping[str, np.ndarray[Any, np.dtype[Any]]]) -> Mapping[str, Any]:
+        """The outputs by name."""
+        return dict(zip(self.outputs, self._library.run(None, feeds), strict=True))
 
 
 def report_run(session: Session, profile: bool) -> None:

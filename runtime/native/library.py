@@ -1,0 +1,105 @@
+"""
+Runs a model in a shared library that was compiled ahead of time, through the functions that it exports.
+
+    library = Library("model.so")
+    outputs = library.run(None, {"x": x})
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from ctypes import CDLL, POINTER, byref, c_char_p, c_int32, c_int64, c_uint64, c_void_p, memmove
+from pathlib import Path
+from typing import Any
+from weakref import finalize
+
+import ml_dtypes
+import numpy as np
+import numpy.typing as npt
+
+from xonnc.errors import XonncError, near
+from xonnc.formats.native.library import prefix_in
+from xonnc.formats.native.program import Port
+from xonnc.runtime.native.session import check_feeds
+
+Array = npt.NDArray[np.generic]
+
+
+class Library:
+    """A model in a shared library, for a processor like this one; one run at a time."""
+
+    def __init__(self, path: str | Path, weights: str | Path | None = None) -> None:
+        """
+        Loads the library at `path`, which runs with the rights of this process.
+
+        `weights` is its file of constants, by default the one beside it, where they are not inside. Raises
+        `XonncError` for a file that is no library of ours, or that this processor does not take.
+        """
+        place = Path(path).resolve()
+        self._prefix = prefix_in(place)
+        try:
+            self._library = CDLL(str(place))
+        except OSError as error:
+            raise XonncError(f"{path}: cannot be loaded: {error}") from None
+        # What must be fed, and what is given, in the model's order.
+        try:
+            self.inputs, self.outputs = self._ports("input"), self._ports("output")
+        except AttributeError as error:
+            raise XonncError(f"{path}: no library that xonnc has compiled: {error}") from None
+        self._model = c_void_p()
+        beside = place.with_name(f"{place.name}.weight")
+        file = weights or (beside if beside.is_file() else None)
+        self._do("create", byref(self._model), None if file is None else str(file).encode())
+        finalize(self, self._library[f"{self._prefix}_destroy"], self._model).atexit = False
+
+    def run(self, names: Sequence[str] | None, feeds: Mapping[str, object]) -> list[Array]:
+        """The outputs called `names` (`None`: all) for inputs by name; raises `XonncError` as sessions do."""
+        known = [port.name for port in self.outputs]
+        wanted = known if names is None else names
+        for name in wanted:
+            if name not in known:
+                raise XonncError(f"no output '{name}'{near(name, known)}; there are {', '.join(known)}")
+        checked = check_feeds(self.inputs, feeds)
+        # Arrays are read where they lie while the model runs.
+        arrays = [np.asarray(checked[port.name]) for port in self.inputs]
+        for number, array in enumerate(arrays):
+            sizes = (c_int64 * array.ndim)(*array.shape)
+            self._do("set_shape", self._model, c_int32(number), sizes, c_int32(array.ndim))
+            data = c_void_p(array.ctypes.data or None)
+            self._do("set_input", self._model, c_int32(number), data, c_uint64(array.nbytes))
+        self._do("run", self._model)
+        return [self._output(known.index(name)) for name in wanted]
+
+    def _output(self, number: int) -> Array:
+        """A copy of an output, which the next run writes over."""
+        port = self.outputs[number]
+        sizes = self._call("get_output_shape", POINTER(c_int64), self._model, c_int32(number))
+        made = np.empty([sizes[axis] for axis in range(len(port.shape or ()))], port.dtype)
+        memmove(
+            made.ctypes.data, self._call("get_output", c_void_p, self._model, c_int32(number)), made.nbytes
+        )
+        return made
+
+    def _ports(self, kind: str) -> list[Port]:
+        ports: list[Port] = []
+        for number in range(self._call(f"{kind}_count", c_int32)):
+            name, type_ = (
+                self._call(f"{kind}_{what}", c_char_p, number).decode() for what in ("name", "type")
+            )
+            sizes = self._call(f"{kind}_shape", POINTER(c_int64), number)
+            rank = self._call(f"{kind}_rank", c_int32, number)
+            shape = tuple(None if sizes[axis] < 0 else int(sizes[axis]) for axis in range(rank))
+            ports.append(Port(name, number, shape, np.dtype(getattr(ml_dtypes, type_, type_))))
+        return ports
+
+    def _do(self, name: str, *arguments: object) -> None:
+        """Calls a function that gives a code; raises `XonncError` with what it means."""
+        code = self._call(name, c_int32, *arguments)
+        if code:
+            raise XonncError(self._call("message", c_char_p, c_int32(code)).decode())
+
+    def _call(self, name: str, result: Any, *arguments: object) -> Any:
+        """Calls a function that gives a `result` of ctypes."""
+        function = self._library[f"{self._prefix}_{name}"]
+        function.restype = result
+        return function(*arguments)
