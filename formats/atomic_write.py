@@ -65,7 +65,7 @@ class OutputFiles:
     @contextmanager
     def open(self, path: Path) -> Generator[BinaryIO]:
         """A stream for the content of `path`; `XonncError` for what cannot be written."""
-        with _told(path):
+        with naming(path):
             target = _target(path)
             if not isinstance(target, Path):
                 with BufferedWriter(_OneWay(target, "w")) as stream:
@@ -85,7 +85,7 @@ class OutputFiles:
 
     def adopt(self, finished: Path, path: Path) -> None:
         """Makes a file that another program wrote into the same folder the content of `path`."""
-        with _told(path):
+        with naming(path):
             target = _target(path)
             if not isinstance(target, Path):
                 with os.fdopen(target, "wb") as stream:
@@ -109,7 +109,7 @@ class OutputFiles:
             if (status := _status(target)) is not None:
                 require_no_input(target, status)
         for target, temporary in self._finished.items():
-            with _told(target):
+            with naming(target):
                 os.replace(temporary, target)
         if self.sync:
             for folder in {target.parent for target in self._finished}:
@@ -146,7 +146,7 @@ class _OneWay(FileIO):
 
 
 @contextmanager
-def _told(path: Path) -> Generator[None]:
+def naming(path: Path) -> Generator[None]:
     """Says of which output an error of the system is; a reader that left a pipe is none."""
     try:
         yield
@@ -163,7 +163,7 @@ def require_writable(path: Path) -> None:
     Raises `XonncError` for folders and other things that are no files, for files without permission to write,
     for inputs, and for names in folders that do not exist.
     """
-    with _told(path):
+    with naming(path):
         status = _status(path)
     if status is None:
         folder = (_followed(path) if path.is_symlink() else path).parent
@@ -175,7 +175,7 @@ def require_writable(path: Path) -> None:
 
 def is_special(path: Path) -> bool:
     """Whether an output is a device or a named pipe, whose name says nothing of what is written to it."""
-    with _told(path):
+    with naming(path):
         status = _status(path)
     return status is not None and not stat.S_ISREG(status.st_mode)
 

@@ -20,7 +20,7 @@ import onnx
 from xonnc.contexts import Watcher, new_context, nobody
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.errors import XonncError
-from xonnc.formats.atomic_write import OutputFiles, atomic_writes, require_writable
+from xonnc.formats.atomic_write import OutputFiles, atomic_writes, naming, require_writable
 from xonnc.formats.native.program import Program
 from xonnc.formats.native.weights import Weights
 from xonnc.lowering.convert_onnx_to_krnl import has_kernel
@@ -143,7 +143,7 @@ def compile_artifact(
     tables = tables_of(program, layout, prefix, files.weights.name)
     name = Path(model).name if isinstance(model, str | Path) else model.graph.name
     # Everything is written before the first file gets its name, so that a full disk changes none.
-    with TemporaryDirectory(dir=path.parent) as folder, atomic_writes() as written:
+    with naming(path), TemporaryDirectory(dir=path.parent) as folder, atomic_writes() as written:
         if path.suffix == ".c":
             api = _c_api(tables, prefix, program if no_malloc else None)
             source = c_source(kernels, rows, layout, api, files.header.name, processor.vector_bytes)

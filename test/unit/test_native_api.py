@@ -14,6 +14,7 @@ import onnx
 import onnx.parser
 import pytest
 
+from xonnc import artifacts
 from xonnc.artifacts import compile_artifact, prefix_of
 from xonnc.errors import XonncError
 from xonnc.lowering.native_api import IR
@@ -127,6 +128,18 @@ def test_a_full_disk_leaves_what_was_there(
         compile_artifact(first(), tmp_path / f"net.{suffix}")
     assert {path.name for path in tmp_path.iterdir()} == {"net.h", f"net.{suffix}"}
     assert (tmp_path / f"net.{suffix}").read_bytes() == b"old"
+
+
+def test_a_disk_too_full_for_files_in_between_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> bytes:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(artifacts, "object_code", fail)
+    with pytest.raises(XonncError, match=r"net\.so: cannot be written: No space left on device"):
+        compile_artifact(first(), tmp_path / "net.so")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
