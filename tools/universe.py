@@ -127,6 +127,12 @@ def _canonicalize() -> type[ModulePass]:
     return Canonicalize
 
 
+def _collect_sequences() -> type[ModulePass]:
+    from xonnc.transforms.collect_sequences_onnx import CollectSequences
+
+    return CollectSequences
+
+
 def _append_decoding_strategy() -> type[ModulePass]:
     from xonnc.transforms.append_decoding_strategy import AppendDecodingStrategy
 
@@ -304,6 +310,7 @@ XONNC_UNIVERSE = Universe(
     all_passes={
         "append-decoding-strategy": _append_decoding_strategy,
         "canonicalize-onnx": _canonicalize,
+        "collect-sequences-onnx": _collect_sequences,
         "constprop-onnx": _constprop,
         "conv-opt-onnx": _conv_opt,
         "convert-krnl-to-llvm": _convert_krnl_to_llvm,

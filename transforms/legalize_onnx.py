@@ -4,8 +4,9 @@
 ```mlir
 %y = "onnx.AddV1"(%x, %b) <{axis = 1 : si64, broadcast = 1 : si64}>
 ```
-becomes a Reshape and an Add; Fourier transforms become products. Shapes are inferred afterwards. The result
-need not have a form in the model's opset, so an exported model never goes through this pass.
+becomes a Reshape and an Add; Fourier transforms become products; loops that append to sequences stack (see
+`collect-sequences-onnx`). Shapes are inferred afterwards. The result need not have a form in the model's
+opset, so an exported model never goes through this pass.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from xdsl.passes import ModulePass
 
 from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.rules import RuleSet
+from xonnc.transforms.collect_sequences_onnx import collect_sequences
 from xonnc.transforms.rules import (
     native_fourier,
     native_labels,
@@ -46,5 +48,6 @@ class Legalize(ModulePass):
     name = "legalize-onnx"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if apply_rules(op, ctx, RULES, pass_name=self.name).fired:
+        is_collected = collect_sequences(op)
+        if apply_rules(op, ctx, RULES, pass_name=self.name).fired or is_collected:
             infer_shapes(op)

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import i1, i64
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.onnx.types import (
+    NONE,
     OptType,
     SeqType,
     element_type,
@@ -17,7 +18,7 @@ from xonnc.dialects.onnx.types import (
     tensor_type,
     unranked,
 )
-from xonnc.transforms.shapes.site import UNKNOWN, Site, Types, infers
+from xonnc.transforms.shapes.site import UNKNOWN, Site, Types, constant_array, infers
 
 
 def yielded(op: Operation, region: int) -> list[Attribute]:
@@ -167,7 +168,26 @@ def loop(site: Site) -> Types:
     if len(carried) != len(site.op.results):
         raise site.fail(f"the body gives {len(carried)} values for {len(site.op.results)} results")
     finals = [union(start, end) for start, end in zip(given, carried, strict=False)]
-    return [*finals, *(with_axis(type_, 0, UNKNOWN) for type_ in carried[len(given) :])]
+    turns = _turns(site)
+    return [*finals, *(with_axis(type_, 0, turns) for type_ in carried[len(given) :])]
+
+
+def _turns(site: Site) -> int:
+    """How often the body of a Loop runs, if a known count alone ends it; else `UNKNOWN`."""
+    body = site.op.regions[0].block
+    end, count = body.last_op, site.numbers(0)
+    if end is None or count is None or len(count) != 1:
+        return UNKNOWN
+    condition, goes_on = site.op.operands[1], end.operands[0]
+    starts = condition.type == NONE or _holds(condition)
+    stays = goes_on is body.args[1] or _holds(goes_on)
+    return max(count[0], 0) if starts and stays else UNKNOWN
+
+
+def _holds(value: SSAValue) -> bool:
+    """Whether a condition is a constant that holds."""
+    array = constant_array(value)
+    return array is not None and bool(array.all())
 
 
 @infers("Scan")

@@ -232,6 +232,38 @@ def test_an_index_out_of_range_in_any_turn_ends_a_run_that_takes_it(unsafe: bool
     assert {line.where for line in session.report()} == {"native"}
 
 
+def appending(axis: int, new_axis: int) -> str:
+    return f"""
+    model (float[2,3] x) => (float[2,3] last, float y) {{
+      m = Constant<value = int64 {{4}}>()
+      t = Constant<value = bool {{1}}>()
+      s = SequenceEmpty<dtype = 1>()
+      last, l = Loop(m, t, x, s) <
+        body = turn (int64 i, bool go, float[2,3] before, seq(float) list)
+            => (bool on, float[2,3] after, seq(float) longer) {{
+          after = Add(before, x)
+          longer = SequenceInsert(list, after)
+          on = Identity(go)
+        }}
+      >
+      y = ConcatFromSequence<axis = {axis}, new_axis = {new_axis}>(l)
+    }}"""
+
+
+@pytest.mark.parametrize(("axis", "new_axis"), [(0, 1), (1, 1), (-1, 1), (0, 0), (1, 0), (-1, 0)])
+def test_what_a_loop_appends_to_a_list_is_stacked(axis: int, new_axis: int):
+    """As TorchScript exports loops over time steps."""
+    model = model_of(appending(axis, new_axis))
+    model.graph.output[1].type.tensor_type.ClearField("shape")
+    session = compile_native(model)
+    last, y = session.run(None, {"x": X})
+    parts = [X * turn for turn in range(2, 6)]
+    join = np.stack if new_axis else np.concatenate
+    np.testing.assert_array_equal(np.asarray(last), 5 * X)
+    np.testing.assert_array_equal(np.asarray(y), join(parts, axis))
+    assert {line.where for line in session.report()} == {"native"}
+
+
 LEFT: Sequence[tuple[str, str, Mapping[str, Array]]] = [
     (
         "as many results as a run finds",

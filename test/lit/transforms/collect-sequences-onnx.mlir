@@ -1,0 +1,68 @@
+// RUN: onnx-opt %s --collect-sequences-onnx --split-input-file | filecheck %s
+
+// What a loop appends to a sequence is stacked instead; of known turns, as many as there are.
+// CHECK-LABEL: @stacked
+// CHECK-NOT:     "onnx.SequenceEmpty"
+// CHECK:         %[[L:.*]]:2 = "onnx.Loop"(%{{.*}}, %{{.*}}, %arg0) ({
+// CHECK-NEXT:    ^{{.*}}(%{{.*}}: tensor<i64>, %[[GO:.*]]: tensor<i1>, %[[B:.*]]: tensor<3xf32>):
+// CHECK:           %[[A:.*]] = "onnx.Relu"(%[[B]])
+// CHECK-NEXT:      onnx.Yield %[[GO]], %[[A]], %[[A]] : tensor<i1>, tensor<3xf32>, tensor<3xf32>
+// CHECK:         }) : (tensor<i64>, none, tensor<3xf32>) -> (tensor<3xf32>, tensor<4x3xf32>)
+// CHECK:         onnx.Return %[[L]]#0, %[[L]]#1 : tensor<3xf32>, tensor<4x3xf32>
+func.func @stacked(%x: tensor<3xf32>) -> (tensor<3xf32>, tensor<4x3xf32>) {
+  %m = onnx.Constant dense<4> : tensor<i64>
+  %none = "onnx.NoValue"() {value} : () -> none
+  %s = "onnx.SequenceEmpty"() : () -> !onnx.Seq<tensor<*xf32>>
+  %0, %1 = "onnx.Loop"(%m, %none, %s, %x) ({
+  ^bb0(%i: tensor<i64>, %go: tensor<i1>, %list: !onnx.Seq<tensor<*xf32>>, %before: tensor<3xf32>):
+    %2 = "onnx.Relu"(%before) : (tensor<3xf32>) -> tensor<3xf32>
+    %3 = "onnx.SequenceInsert"(%list, %2, %none) : (!onnx.Seq<tensor<*xf32>>, tensor<3xf32>, none) -> !onnx.Seq<tensor<*xf32>>
+    onnx.Yield %go, %3, %2 : tensor<i1>, !onnx.Seq<tensor<*xf32>>, tensor<3xf32>
+  }) : (tensor<i64>, none, !onnx.Seq<tensor<*xf32>>, tensor<3xf32>) -> (!onnx.Seq<tensor<*xf32>>, tensor<3xf32>)
+  %4 = "onnx.ConcatFromSequence"(%0) {axis = 0 : si64, new_axis = 1 : si64} : (!onnx.Seq<tensor<*xf32>>) -> tensor<4x3xf32>
+  onnx.Return %1, %4 : tensor<3xf32>, tensor<4x3xf32>
+}
+
+// -----
+
+// One after the other along the second axis: [4, 2, 3] as [2, 4, 3], and that as [2, 12].
+// CHECK-LABEL: @joined
+// CHECK:         %[[L:.*]] = "onnx.Loop"
+// CHECK:         %[[T:.*]] = "onnx.Transpose"(%[[L]]) <{perm = [1, 0, 2]}> : (tensor<?x2x3xf32>) -> tensor<2x?x3xf32>
+// CHECK:         "onnx.Reshape"(%[[T]], %{{.*}}) {{.*}} -> tensor<2x?xf32>
+func.func @joined(%m: tensor<i64>, %x: tensor<2x3xf32>) -> tensor<2x?xf32> {
+  %none = "onnx.NoValue"() {value} : () -> none
+  %s = "onnx.SequenceEmpty"() : () -> !onnx.Seq<tensor<*xf32>>
+  %0 = "onnx.Loop"(%m, %none, %s) ({
+  ^bb0(%i: tensor<i64>, %go: tensor<i1>, %list: !onnx.Seq<tensor<*xf32>>):
+    %3 = "onnx.SequenceInsert"(%list, %x, %none) : (!onnx.Seq<tensor<*xf32>>, tensor<2x3xf32>, none) -> !onnx.Seq<tensor<*xf32>>
+    onnx.Yield %go, %3 : tensor<i1>, !onnx.Seq<tensor<*xf32>>
+  }) : (tensor<i64>, none, !onnx.Seq<tensor<*xf32>>) -> !onnx.Seq<tensor<*xf32>>
+  %4 = "onnx.ConcatFromSequence"(%0) {axis = -1 : si64, new_axis = 0 : si64} : (!onnx.Seq<tensor<*xf32>>) -> tensor<2x?xf32>
+  onnx.Return %4 : tensor<2x?xf32>
+}
+
+// -----
+
+// At another place than the end, or of shapes that are not known, or read by others: it stays.
+// CHECK-LABEL: @stays
+// CHECK:         "onnx.ConcatFromSequence"
+// CHECK:         "onnx.ConcatFromSequence"
+// CHECK:         "onnx.ConcatFromSequence"
+func.func @stays(%m: tensor<i64>, %x: tensor<2xf32>, %y: tensor<?xf32>) -> (tensor<?xf32>, tensor<?xf32>, tensor<?xf32>, tensor<i64>) {
+  %none = "onnx.NoValue"() {value} : () -> none
+  %first = onnx.Constant dense<0> : tensor<i64>
+  %s = "onnx.SequenceEmpty"() : () -> !onnx.Seq<tensor<*xf32>>
+  %0, %1, %2 = "onnx.Loop"(%m, %none, %s, %s, %s) ({
+  ^bb0(%i: tensor<i64>, %go: tensor<i1>, %a: !onnx.Seq<tensor<*xf32>>, %b: !onnx.Seq<tensor<*xf32>>, %c: !onnx.Seq<tensor<*xf32>>):
+    %3 = "onnx.SequenceInsert"(%a, %x, %first) : (!onnx.Seq<tensor<*xf32>>, tensor<2xf32>, tensor<i64>) -> !onnx.Seq<tensor<*xf32>>
+    %4 = "onnx.SequenceInsert"(%b, %y, %none) : (!onnx.Seq<tensor<*xf32>>, tensor<?xf32>, none) -> !onnx.Seq<tensor<*xf32>>
+    %5 = "onnx.SequenceInsert"(%c, %x, %none) : (!onnx.Seq<tensor<*xf32>>, tensor<2xf32>, none) -> !onnx.Seq<tensor<*xf32>>
+    onnx.Yield %go, %3, %4, %5 : tensor<i1>, !onnx.Seq<tensor<*xf32>>, !onnx.Seq<tensor<*xf32>>, !onnx.Seq<tensor<*xf32>>
+  }) : (tensor<i64>, none, !onnx.Seq<tensor<*xf32>>, !onnx.Seq<tensor<*xf32>>, !onnx.Seq<tensor<*xf32>>) -> (!onnx.Seq<tensor<*xf32>>, !onnx.Seq<tensor<*xf32>>, !onnx.Seq<tensor<*xf32>>)
+  %6 = "onnx.ConcatFromSequence"(%0) {axis = 0 : si64, new_axis = 0 : si64} : (!onnx.Seq<tensor<*xf32>>) -> tensor<?xf32>
+  %7 = "onnx.ConcatFromSequence"(%1) {axis = 0 : si64, new_axis = 0 : si64} : (!onnx.Seq<tensor<*xf32>>) -> tensor<?xf32>
+  %8 = "onnx.ConcatFromSequence"(%2) {axis = 0 : si64, new_axis = 0 : si64} : (!onnx.Seq<tensor<*xf32>>) -> tensor<?xf32>
+  %9 = "onnx.SequenceLength"(%2) : (!onnx.Seq<tensor<*xf32>>) -> tensor<i64>
+  onnx.Return %6, %7, %8, %9 : tensor<?xf32>, tensor<?xf32>, tensor<?xf32>, tensor<i64>
+}

@@ -1,0 +1,125 @@
+"""
+`collect-sequences-onnx`: loops that add a tensor to a sequence in each turn stack it instead.
+
+```mlir
+%s = "onnx.SequenceEmpty"() : () -> !onnx.Seq<tensor<2xf32>>
+%l = "onnx.Loop"(%m, %c, %s) ({
+^bb0(%i: …, %go: …, %list: …):
+  %longer = "onnx.SequenceInsert"(%list, %x, %none) : …
+  onnx.Yield %go, %longer : …
+}) : …
+%y = "onnx.ConcatFromSequence"(%l) {axis = 0 : si64, new_axis = 1 : si64} : …
+```
+
+becomes a loop with a scanned result, which is `%y`. So TorchScript writes what a loop appends to a list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp
+from xdsl.ir import Block, OpResult, SSAValue
+from xdsl.passes import ModulePass
+
+from xonnc.dialects.onnx.ops.controlflow import LoopOp
+from xonnc.dialects.onnx.ops.sequence import ConcatFromSequenceOp, SequenceEmptyOp, SequenceInsertOp
+from xonnc.dialects.onnx.types import NONE, element_type, static_shape, tensor_type
+from xonnc.rewriting.editing import erase
+from xonnc.rewriting.onnx import Reshape, Transpose
+from xonnc.transforms.rules.decompose_writing import Writer
+from xonnc.transforms.shape_inference_onnx import infer
+
+
+@dataclass(frozen=True)
+class CollectSequences(ModulePass):
+    """Puts scanned results in the place of sequences that a loop appends one tensor to in each turn."""
+
+    name = "collect-sequences-onnx"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        collect_sequences(op)
+
+
+def collect_sequences(module: ModuleOp) -> bool:
+    """Rewrites all loops of a module that append to sequences; whether there were any."""
+    found = [op for op in module.walk() if isinstance(op, ConcatFromSequenceOp)]
+    return any([_rewritten(op) for op in found])
+
+
+def _rewritten(concat: ConcatFromSequenceOp) -> bool:
+    sequence = concat.input_sequence
+    loop = sequence.owner
+    if not isinstance(loop, LoopOp) or not isinstance(sequence, OpResult) or sequence.uses.get_length() != 1:
+        return False
+    place = sequence.index
+    if place >= len(loop.v_initial) or not isinstance(loop.v_initial[place].owner, SequenceEmptyOp):
+        return False
+    insert = _insert(loop.body.block, place)
+    shape = None if insert is None else static_shape(insert.tensor.type)
+    axis = concat.axis.value.data
+    is_new = bool(concat.new_axis.value.data)
+    if insert is None or shape is None or not (shape or is_new):
+        return False
+    rank = len(shape) + is_new
+    if not -rank <= axis < rank:
+        return False
+    stacked = _stack(loop, place, insert, shape)
+    made = _placed(concat, stacked, shape, axis % rank)
+    concat.concat_result.replace_all_uses_with(made)
+    empty = loop.v_initial[place].owner
+    erase(concat)
+    erase(loop)
+    if isinstance(empty, SequenceEmptyOp) and not empty.output.uses.get_length():
+        erase(empty)
+    return True
+
+
+def _insert(body: Block, place: int) -> SequenceInsertOp | None:
+    """What appends to a carried sequence, if nothing else reads that or what it gives."""
+    carried, end = body.args[place + 2], body.last_op
+    assert end is not None
+    insert = end.operands[place + 1].owner
+    if not isinstance(insert, SequenceInsertOp) or insert.input_sequence is not carried:
+        return None
+    is_alone = carried.uses.get_length() == 1 and insert.output_sequence.uses.get_length() == 1
+    return insert if is_alone and insert.parent is body and insert.position.type == NONE else None
+
+
+def _stack(loop: LoopOp, place: int, insert: SequenceInsertOp, shape: Sequence[int]) -> SSAValue:
+    """A loop in the place of another that scans what that appends; the scanned result."""
+    body = loop.body.block
+    end = body.last_op
+    assert end is not None
+    tensor = insert.tensor
+    end.operands = [each for number, each in enumerate(end.operands) if number != place + 1] + [tensor]
+    insert.detach()
+    insert.erase()
+    body.erase_arg(body.args[place + 2])
+    element = element_type(tensor.type)
+    assert element is not None
+    kept = [result for number, result in enumerate(loop.results) if number != place]
+    made = LoopOp.create(
+        operands=[each for number, each in enumerate(loop.operands) if number != place + 2],
+        result_types=[*(result.type for result in kept), tensor_type((DYNAMIC_INDEX, *shape), element)],
+        regions=[loop.detach_region(loop.body)],
+    )
+    made.location = loop.location
+    assert loop.parent is not None
+    loop.parent.insert_op_before(made, loop)
+    infer(made)
+    for old, new in zip(kept, made.results, strict=False):
+        old.replace_all_uses_with(new)
+    return made.results[-1]
+
+
+def _placed(concat: ConcatFromSequenceOp, stacked: SSAValue, shape: Sequence[int], axis: int) -> SSAValue:
+    """Stacked tensors as the operator has them: along an axis of their own, or one after the other."""
+    to = Writer(concat)
+    order = [*range(1, axis + 1), 0, *range(axis + 1, len(shape) + 1)]
+    made = to(Transpose, stacked, perm=order) if axis else stacked
+    if concat.new_axis.value.data:
+        return made
+    return to(Reshape, made, to.ints(*shape[:axis], -1, *shape[axis + 1 :]), allowzero=0)
