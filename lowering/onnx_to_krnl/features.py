@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isnan, prod
+from math import inf, isnan, prod
 
 import numpy as np
 from xdsl.dialects.builtin import f32, f64, i1, i64
@@ -100,25 +100,28 @@ def scaler(op: ScalerOp, to: Lowering) -> str | None:
 
 @lowers(NormalizerOp)
 def normalizer(op: NormalizerOp, to: Lowering) -> str | None:
-    """Rows by the largest size in each, by the sum of sizes, or by the root of the sum of squares."""
+    """Rows by the largest element of each, by the sum of sizes, or by the root of the sum of squares."""
     shape, element, result = to.shape(op.X), to.element(op.X), to.element(op.Y)
     rows, columns = (1, *shape)[-2:]
     kind, norm = _comparable(element), op.norm.data
     kernel = Kernel([buffer_type([rows, columns], result), buffer_type([rows, columns], element)])
     out, source = kernel.buffers
     with kernel.loops([rows]) as (row,):
-        with kernel.reducing([columns], [kernel.number(0.0, kind)]) as ((column,), held, results):
+        start = kernel.number(-inf if norm == "MAX" else 0.0, kind)
+        with kernel.reducing([columns], [start]) as ((column,), held, results):
             x, total = read_as(kernel, source, [row, column], element, kind), Scalar(kernel, held[0])
             match norm:
                 case "MAX":
-                    total = total.at_least(x.abs())
+                    total = (x > total).choose(x, total)
                 case "L1":
                     total = total + x.abs()
                 case _:
                     total = total + x * x
             results.append(total.value)
         size = Scalar(kernel, results[0])
-        size = (size.sqrt() if norm == "L2" else size).at_least(1e-30)
+        size = size.sqrt() if norm == "L2" else size
+        # Rows of zeros stay as they are.
+        size = size.equals(0.0).choose(size.like(1.0), size)
         with kernel.loops([columns]) as (column,):
             x = read_as(kernel, source, [row, column], element, kind)
             kernel.write((x / size).to(wide(result)).value, out, [row, column], result)

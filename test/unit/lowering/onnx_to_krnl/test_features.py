@@ -39,11 +39,18 @@ def nodes() -> Iterator[Node]:
             apart = np.asarray(x, np.float64) - np.array(offset)
             wanted = (apart * np.array(scale)).astype(np.float32)
             yield ml("Scaler", [x], {"offset": offset, "scale": scale}, wanted)
-        for norm in ("MAX", "L1", "L2"):
+        for norm in ("L1", "L2"):
             exact = ml("Normalizer", [x.astype(np.float64)], {"norm": norm}).wanted()[0]
             yield ml("Normalizer", [x], {"norm": norm}, np.asarray(exact, np.float32))
+        # By the largest element, not the largest size, as the reference has it.
+        largest = x.astype(np.float64).max(axis=1, keepdims=True)
+        wanted = x / np.where(largest == 0, 1, largest)
+        yield ml("Normalizer", [x], {"norm": "MAX"}, wanted.astype(np.float32))
     yield ml("ArrayFeatureExtractor", [floats(6), np.array([[1, 5]])], {})
-    yield ml("Normalizer", [np.zeros((2, 3), np.float32)], {"norm": "L2"})
+    for norm in ("MAX", "L1", "L2"):
+        yield ml("Normalizer", [np.zeros((2, 3), np.float32)], {"norm": norm}, np.zeros((2, 3), np.float32))
+    gap = np.array([[np.nan, 1, -2]], np.float32)
+    yield ml("Normalizer", [gap], {"norm": "MAX"}, gap)
     some = np.array([[1, np.nan, 3], [np.nan, np.nan, 0], [2, 2, 2]])
     for dtype in (np.float32, np.float64):
         x = some.astype(dtype)
