@@ -35,7 +35,7 @@ from xonnc.dialects.onnx.ops.math import ExpandOp
 from xonnc.dialects.onnx.ops.quantization import QuantizeLinearOp
 from xonnc.dialects.onnx.ops.tensor import ReshapeOp, SliceOp
 from xonnc.dialects.onnx.types import NONE, is_ranked, static_shape
-from xonnc.lowering.found_sizes import LATER
+from xonnc.lowering.found_sizes import is_later
 from xonnc.lowering.onnx_to_krnl import (
     activations,
     along_axis,
@@ -218,7 +218,7 @@ def lower_module(
     reasons: Reasons = {}
     to = Lowering(target, pool, _in_rows, packings or Packings(), not unsafe, threads=threads)
     for function in [each for each in module.ops if isinstance(each, FuncOp) and each.body.blocks]:
-        has_open = is_open or function.sym_name.data == LATER
+        has_open = is_open or is_later(function)
         to.open_sizes = OpenSizes(function) if has_open and _computing(function.body.block) else None
         if to.open_sizes is not None:
             if not to.open_sizes.require_equal():

@@ -1,62 +1,85 @@
 """
 What follows from numbers of elements that a run finds (NonZero, NonMaxSuppression) as a function of its own.
 
-Its sizes are open: the session calls it with what was found, and its kernels are for any sizes.
+So are parts of bodies whose tensors grow from turn to turn, and what follows from branches of different
+shapes. The session calls the function with what was found, and its kernels are for any sizes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.dialects.builtin import FunctionType, ModuleOp, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from xonnc.dialects.krnl.memory import LaterOp
 from xonnc.dialects.onnx.op import OnnxOp
-from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp
+from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shape
 from xonnc.lowering.onnx_to_krnl.lowering import FINDS
-from xonnc.lowering.session_ops import is_session_op
+from xonnc.lowering.session_ops import CONTROL, is_session_op
 
-LATER = "found"
-"""The name of the function."""
+LATER = "krnl.later"
+"""The attribute of functions of which a run finds the sizes."""
+
+
+def is_later(function: FuncOp) -> bool:
+    """Whether a run finds sizes of what a function is given."""
+    return LATER in function.attributes
 
 
 def finds_sizes(module: ModuleOp) -> bool:
     """Whether anything follows from a number of elements that a run finds."""
-    function = _model(module)
-    return function is not None and bool(_followers(function.body.block, set()).later)
+    return any(_followers(block, found, {}, set()).later for block, found in _blocks(module))
 
 
 @dataclass(frozen=True)
 class Cut:
-    """The function that ops were moved to, and the numbers of all ops in the function that they were in."""
+    """Functions that ops were moved to, and the numbers of all ops in the module as it was."""
 
-    function: FuncOp
+    functions: Sequence[FuncOp]
     numbers: Mapping[Operation, int]
 
 
 def cut_behind_found(module: ModuleOp, left: AbstractSet[int]) -> Cut | None:
     """
-    Moves what follows from sizes that a run finds to a function of its own, and calls it when it may be.
+    Moves what follows from sizes that a run finds to functions of its own, and calls these when it may be.
 
-    Ops with numbers that are `left` stay, and so does what follows from them. `None`, and the module is as it
-    was, if nothing is moved.
+    There is one for the model, and one for each body of a loop or branch with such sizes. Ops with numbers
+    that are `left` stay, and so does what follows from them. `None`, and the module is as it was, if nothing
+    is moved.
     """
-    function = _model(module)
+    numbers = {op: number for number, op in enumerate(module.walk())}
+    functions: list[FuncOp] = []
+    for block, found in list(_blocks(module)):
+        followers = _followers(block, found, numbers, left)
+        if followers.later:
+            functions.append(_move(block, followers, f"found_{len(functions)}"))
+    for function in functions:
+        module.body.block.add_op(function)
+    return Cut(functions, numbers) if functions else None
+
+
+def _blocks(module: ModuleOp) -> Iterator[tuple[Block, AbstractSet[SSAValue]]]:
+    """The model's block, and those of bodies with what they are given of sizes that only a run tells."""
+    function = next((op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks), None)
     if function is None:
-        return None
-    block = function.body.block
-    numbers = {op: number for number, op in enumerate(block.ops)}
-    followers = _followers(block, left)
+        return
+    for op in function.walk():
+        for region in op.regions if isinstance(op, CONTROL) else ():
+            around = {value for inner in region.block.walk() for value in inner.operands}
+            yield region.block, {value for value in (*region.block.args, *around) if _is_open(value)}
+    yield function.body.block, set()
+
+
+def _move(block: Block, followers: _Followers, name: str) -> FuncOp:
+    """A function of ops that follow, which is called at the end of their block."""
     later = followers.later
     moved = set(later)
-    if not later:
-        return None
     read = dict.fromkeys(value for op in later for value in op.operands if value.owner not in moved)
     inputs = [value for value in read if not isinstance(value.owner, ConstantOp | NoValueOp)]
     given = [
@@ -66,7 +89,7 @@ def cut_behind_found(module: ModuleOp, left: AbstractSet[int]) -> Cut | None:
         if any(use.operation not in moved for use in result.uses)
     ]
     end = block.last_op
-    assert isinstance(end, ReturnOp)
+    assert isinstance(end, ReturnOp | YieldOp)
     body = Block(arg_types=[value.type for value in inputs])
     inside = dict[SSAValue, SSAValue](zip(inputs, body.args, strict=True))
     for value in read:
@@ -74,7 +97,7 @@ def cut_behind_found(module: ModuleOp, left: AbstractSet[int]) -> Cut | None:
             copy = value.owner.clone()
             body.add_op(copy)
             inside[value] = copy.results[0]
-    call = LaterOp(LATER, inputs, [value.type for value in given])
+    call = LaterOp(name, inputs, [value.type for value in given])
     block.insert_op_before(call, end)
     for op in followers.left:
         op.detach()
@@ -87,13 +110,9 @@ def cut_behind_found(module: ModuleOp, left: AbstractSet[int]) -> Cut | None:
         body.add_op(op)
     body.add_op(ReturnOp.create(operands=given))
     type_ = FunctionType.from_lists([each.type for each in body.args], [each.type for each in given])
-    made = FuncOp(LATER, type_, Region(body), "private")
-    module.body.block.add_op(made)
-    return Cut(made, numbers)
-
-
-def _model(module: ModuleOp) -> FuncOp | None:
-    return next((op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks), None)
+    function = FuncOp(name, type_, Region(body), "private")
+    function.attributes[LATER] = UnitAttr()
+    return function
 
 
 @dataclass(frozen=True)
@@ -104,23 +123,31 @@ class _Followers:
     left: list[Operation]
 
 
-def _followers(block: Block, left: AbstractSet[int]) -> _Followers:
-    found: set[SSAValue] = set()
+def _followers(
+    block: Block, given: AbstractSet[SSAValue], numbers: Mapping[Operation, int], left: AbstractSet[int]
+) -> _Followers:
+    """What follows in a block from values that are `given`, and from what its ops find."""
+    found = set(given)
     stuck: set[SSAValue] = set()
     followers = _Followers([], [])
-    for number, op in enumerate(block.ops):
+    for op in block.ops:
         read = set(_read(op))
-        if isinstance(op, ReturnOp):
+        if isinstance(op, ReturnOp | YieldOp):
             continue
-        if read & stuck or (read & found and (number in left or not _may_move(op))):
+        if read & stuck or (read & found and (numbers.get(op) in left or not _may_move(op))):
             followers.left.append(op)
             stuck.update(op.results)
         elif read & found:
             followers.later.append(op)
             found.update(op.results)
-        elif type(op) in FINDS and all(map(_is_known, op.operands)):
-            found.update(result for result in op.results if not _is_known(result))
+        elif isinstance(op, CONTROL) or (type(op) in FINDS and all(map(_is_known, op.operands))):
+            found.update(filter(_is_open, op.results))
     return followers
+
+
+def _is_open(value: SSAValue) -> bool:
+    """Whether it is a tensor of known rank of which only a run tells a size."""
+    return is_ranked(value.type) and static_shape(value.type) is None
 
 
 def _may_move(op: Operation) -> bool:

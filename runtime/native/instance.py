@@ -79,7 +79,7 @@ class Instance:
             if root != place and program.values[root].place in (Place.INPUT, Place.OUTPUT, Place.HELD)
         ]
         """Values that lie where others do, which are not always in the same place."""
-        seen = _seen(program)
+        seen = seen_places(program)
         self._pointers = [each for each in moving if each[0] not in seen and _is_memory(program, *each)]
         """Those that native code alone reads and writes, so that no array is needed."""
         self._aliases = [each for each in moving if each not in self._pointers]
@@ -246,7 +246,7 @@ def is_tensors(held: Held) -> TypeGuard[Tensors]:
     return not isinstance(held, dict)
 
 
-def _seen(program: Program) -> set[int]:
+def seen_places(program: Program) -> set[int]:
     """The values that are given, or that other steps than native ones read or write."""
     seen: set[int | None] = {port.value for port in program.outputs}
     for step in program.steps:
@@ -281,7 +281,8 @@ def _fed(held: Held, port: Port, step: SessionStep) -> Held:
             f"{step.node or step.operator}: its body is given {held.dtype}{list(held.shape)}, "
             f"the model says {port.dtype}{list(port.shape or ())}"
         )
-    return np.require(held, None, ["C", "A"])
+    is_in_rows = held.flags.c_contiguous and held.flags.aligned
+    return held if is_in_rows else np.require(held, None, ["C", "A"])
 
 
 def address_of(array: Array) -> int:

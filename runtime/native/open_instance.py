@@ -9,7 +9,7 @@ import numpy as np
 
 from xonnc.errors import XonncError
 from xonnc.formats.native.program import MOST_BYTES, Held, Place, Program, aligned
-from xonnc.runtime.native.instance import Executable, Instance, aligned_empty
+from xonnc.runtime.native.instance import Executable, Instance, aligned_empty, seen_places
 
 
 class OpenInstance(Instance):
@@ -24,6 +24,7 @@ class OpenInstance(Instance):
             for value in program.values
             if value.formula is not None and value.formula.operator == "dim"
         ]
+        self._seen_places = seen_places(program)
         self._seen: list[int] | None = None
         self._shapes: dict[int, tuple[int, ...]] = {}
 
@@ -88,17 +89,18 @@ class OpenInstance(Instance):
         begins = {
             place: start for start, block in zip(starts, self.program.blocks, strict=True) for place in block
         }
+        start = self._arena.ctypes.data
         for place, root in enumerate(self._roots):
             value = self.program.values[place]
             if root not in begins or value.dtype is None:
                 continue
             begin = begins[root] + self.program.shift_of(place)
-            if place in self._shapes or value.shape is not None:
+            if place in self._seen_places and (place in self._shapes or value.shape is not None):
                 part = self._arena[begin : begin + self._bytes(place)]
                 self._set(place, part.view(value.dtype).reshape(self.shape_of(place)))
             else:
-                # Only where it begins is read of it.
-                self._table[place] = self._arena.ctypes.data + begin
+                # Only where it begins is read of it, by native code.
+                self._cells[place] = start + begin
 
     def _alias(self, place: int, root: int) -> None:
         super()._alias(place, root)

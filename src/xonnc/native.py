@@ -34,7 +34,7 @@ from xonnc.formats.onnx.importer import overridable_inputs
 from xonnc.formats.onnx.load import load
 from xonnc.formats.onnx.wire import Marks, without_payloads
 from xonnc.lowering.convert_onnx_to_krnl import Reasons, has_kernel, has_open_sizes, lower_module
-from xonnc.lowering.found_sizes import LATER, cut_behind_found, finds_sizes
+from xonnc.lowering.found_sizes import cut_behind_found, finds_sizes, is_later
 from xonnc.lowering.krnl_to_llvm.text import llvm_module, llvm_text
 from xonnc.lowering.native_profile import one_by_one
 from xonnc.lowering.native_program import Steps, read_program
@@ -325,7 +325,7 @@ def lowered(
             _let_go(opened)
     watch("krnl", module)
     program, steps = read_program(module, reasons)
-    kernels = [op for op in module.ops if isinstance(op, FuncOp) and op.sym_name.data != LATER]
+    kernels = [op for op in module.ops if isinstance(op, FuncOp) and not is_later(op)]
     return program, steps, kernels[1:]
 
 
@@ -354,7 +354,7 @@ def _lowered_in_two(
         if cut is None:
             return None
         reasons = _lower(copy, making, pool, packings)
-        stayed = [op for op in reasons if op is cut.function or cut.function.is_ancestor(op)]
+        stayed = [op for op in reasons if any(each.is_ancestor(op) for each in cut.functions)]
         if not stayed:
             return copy, reasons
         if any(op not in cut.numbers for op in stayed):
