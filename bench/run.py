@@ -25,6 +25,7 @@ BENCHMARKS = {
     "kernels": "kernels of native code against onnxruntime's",
     "cpu": "native code against onnxruntime: latency, compile time and memory",
     "aot": "models as libraries and C source, run from C: sizes, and outputs as in Python",
+    "mutations": "damaged files of every format end with clean errors",
     "backend": "the onnx package's node tests in native code",
 }
 

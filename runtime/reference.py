@@ -89,8 +89,8 @@ def open_session(
     options.log_severity_level = 4
     options.intra_op_num_threads = threads
     own = (getattr(ort.capi.onnxruntime_pybind11_state, name) for name in _ERRORS)
-    # Element types that it cannot be given, such as bfloat16, are a plain RuntimeError.
-    errors = (*own, RuntimeError)
+    # Element types that it cannot be given, such as bfloat16, and inputs that are missing are Python's own.
+    errors = (*own, RuntimeError, TypeError, ValueError)
     try:
         return ort.InferenceSession(model, options, providers=["CPUExecutionProvider"]), errors
     except errors as error:

@@ -21,3 +21,13 @@ def test_numbers_that_onnxruntime_cannot_be_given(tmp_path: Path):
     path.write_bytes(parser.parse_model(text).SerializeToString())
     with pytest.raises(XonncError, match="onnxruntime does not"):
         Reference(path).run({"x": np.ones(2, ml_dtypes.bfloat16)})
+
+
+def test_inputs_that_are_missing(tmp_path: Path):
+    model = parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 17]> m (float[2] x) => (float[2] y) { y = Abs(x) }'
+    )
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    with pytest.raises(XonncError, match=r"onnxruntime does not run it: .*missing"):
+        Reference(path).run({})

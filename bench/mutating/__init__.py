@@ -1,0 +1,1 @@
+"""Damaged input files: samples, ways to damage them, and the commands that read them."""
