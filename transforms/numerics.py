@@ -65,13 +65,28 @@ def fmod(a: Array, b: Array) -> Array:
 @quiet
 def power(base: Array, exponent: Array) -> Array:
     """In the type of the base; integers wrap, a negative exponent leaves what truncation leaves of 1/b^n."""
-    if is_integer(base.dtype) and is_integer(exponent.dtype):
-        positive = np.power(base, np.maximum(exponent, 0).astype(base.dtype))
-        inverse = np.where(base == 1, 1, np.where(base == -1, np.where(exponent % 2 == 0, 1, -1), 0))
-        return np.where(exponent < 0, inverse, positive).astype(base.dtype)
     if is_integer(base.dtype):
-        return np.power(base.astype(np.float64), exponent.astype(np.float64)).astype(base.dtype)
-    return np.power(base, exponent.astype(base.dtype)).astype(base.dtype)
+        if is_integer(exponent.dtype):
+            return _integer_power(base, exponent)
+        return _to_integer(np.power(base.astype(np.float64), exponent.astype(np.float64)), base.dtype, False)
+    if is_integer(exponent.dtype):
+        return _whole_power(base, exponent)
+    wide = base.dtype if base.dtype == exponent.dtype and base.dtype.itemsize > 2 else np.dtype(np.float64)
+    return np.power(base.astype(wide), exponent.astype(wide)).astype(base.dtype)
+
+
+def _integer_power(base: Array, exponent: Array) -> Array:
+    """Modulo 2^64, so that no exponent is cut to the type of the base."""
+    positive = np.power(base.astype(np.uint64), np.maximum(exponent, 0).astype(np.uint64)).astype(base.dtype)
+    inverse = np.where(base == 1, 1, np.where(base == -1, np.where(exponent % 2 == 0, 1, -1), 0))
+    return np.where(exponent < 0, inverse, positive).astype(base.dtype)
+
+
+def _whole_power(base: Array, exponent: Array) -> Array:
+    """The power of the size, negative if the base is and the exponent is odd, which doubles may not tell."""
+    size = np.power(np.abs(base.astype(np.float64)), exponent.astype(np.float64))
+    is_negative = np.signbit(base.astype(np.float64)) & (exponent % 2 != 0)
+    return np.where(is_negative, -size, size).astype(base.dtype)
 
 
 _ERF = np.frompyfunc(math.erf, 1, 1)
@@ -146,8 +161,8 @@ def cast(to: np.dtype[np.generic], saturate: bool, nearest: bool) -> Function:
             return np.not_equal(x, np.zeros((), x.dtype))
         if is_float(x.dtype) and is_integer(to):
             if ml_dtypes.iinfo(to).bits < 8:
-                # The reference wraps what does not fit into integers of fewer than eight bits.
-                return (np.rint(x) if nearest else x).astype(to)
+                # The node tests of the onnx package expect that what does not fit wraps.
+                return _to_integer(x, np.dtype(np.int32), nearest).astype(to)
             return _to_integer(x, to, nearest)
         if saturate and to.itemsize == 1 and is_float(to) and not is_integer(to):
             limit = largest(to)

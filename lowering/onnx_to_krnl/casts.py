@@ -9,7 +9,14 @@ from xdsl.ir import Attribute, SSAValue
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops import tensor
 from xonnc.dialects.onnx.types import element_type
-from xonnc.lowering.onnx_to_krnl.elements import CODED, is_nibble, is_unsigned_element, stored, wide
+from xonnc.lowering.onnx_to_krnl.elements import (
+    CODED,
+    integer_range,
+    is_nibble,
+    is_unsigned_element,
+    stored,
+    wide,
+)
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering, moves
 from xonnc.lowering.onnx_to_krnl.points import Point, at_each_point, is_float
 
@@ -51,15 +58,15 @@ def converted(at: Point, given: SSAValue, result: SSAValue, saturate: bool, roun
     if wide(wanted) == f32 and wanted != f32:
         return at.kernel.narrowed(_float(at, number, source), wanted)
     if not is_integer(stored(wanted)):
-        return _sized(at, _float(at, number, source), wanted)
+        return _sized(at, _float(at, number, source, wanted), wanted)
     if is_float(number):
         return from_float(at, number, wanted)
     return _from_integer(at, number, is_unsigned_element(source), wanted)
 
 
-def _float(at: Point, number: SSAValue, source: Attribute) -> SSAValue:
-    """A number as f32, of a double as it is."""
-    return number if is_float(number) else to_float(at, number, is_unsigned_element(source), f32)
+def _float(at: Point, number: SSAValue, source: Attribute, wanted: Attribute = f32) -> SSAValue:
+    """A number as a float: floats as they are, integers as `wanted`, rounded once."""
+    return number if is_float(number) else to_float(at, number, is_unsigned_element(source), wanted)
 
 
 def _sized(at: Point, number: SSAValue, wanted: Attribute) -> SSAValue:
@@ -88,19 +95,25 @@ def to_float(at: Point, number: SSAValue, unsigned: bool, wanted: Attribute) -> 
 
 
 def from_float(at: Point, number: SSAValue, wanted: Attribute) -> SSAValue:
-    """Towards 0; what is out of range wraps as a conversion to a wider integer does."""
+    """
+    Towards 0; what is out of range gives the nearest integer, NaN 0.
+
+    ONNX leaves both undefined; docs/edge-values.md has what is chosen. Integers of less than a byte are
+    the low bits of the nearest of 32 bits, as the node tests of the onnx package expect.
+    """
     kind = stored(wanted)
     assert is_integer(kind)
     if kind == i1:
         return at.add(arith.CmpfOp(number, at.number(0, number), "une"))
-    width = kind.width.data
-    if is_unsigned_element(wanted) and width == 64:
-        signed = at.add(arith.FPToSIOp(number, i64))
-        is_below = at.add(arith.CmpfOp(number, at.number(0, number), "olt"))
-        return at.add(arith.SelectOp(is_below, signed, at.add(arith.FPToUIOp(number, i64))))
-    unsigned = is_unsigned_element(wanted)
-    over = i64 if width == 32 and unsigned else i32 if width < 32 else kind
+    width, unsigned = kind.width.data, is_unsigned_element(wanted)
+    if width == 64:
+        return at.add((arith.FPToUIOp if unsigned else arith.FPToSIOp)(number, i64))
+    over = i64 if width == 32 and unsigned else i32
     made = at.add(arith.FPToSIOp(number, over))
+    if kind != over and not is_nibble(wanted):
+        low, high = integer_range(wanted)
+        made = at.add(arith.MaxSIOp(made, at.number(low, made)))
+        made = at.add(arith.MinSIOp(made, at.number(high, made)))
     return _wrapped(at, made, wanted, kind)
 
 

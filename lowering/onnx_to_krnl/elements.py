@@ -80,3 +80,12 @@ def wide(element: Attribute) -> Attribute:
 def is_unsigned_element(element: Attribute) -> bool:
     """Whether a type is of integers without sign."""
     return is_integer(element) and element.signedness.data == Signedness.UNSIGNED
+
+
+def integer_range(element: Attribute) -> tuple[int, int]:
+    """The least and the greatest integer of a type."""
+    assert is_integer(element)
+    width = element.width.data
+    return (
+        (0, (1 << width) - 1) if is_unsigned_element(element) else (-(1 << width - 1), (1 << width - 1) - 1)
+    )

@@ -14,7 +14,7 @@ from xonnc.dialects.onnx.ops import tensor
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.checks import check_indices, check_numbers, index_in, turns_where
 from xonnc.lowering.onnx_to_krnl.copies import Side, copy, loop
-from xonnc.lowering.onnx_to_krnl.elements import is_computed
+from xonnc.lowering.onnx_to_krnl.elements import is_computed, is_unsigned_element
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering import OPEN, Lowering, lowers, moves, takes_open
 from xonnc.lowering.onnx_to_krnl.reductions import LARGEST, PRODUCT, SMALLEST, SUM, Reduction
@@ -224,10 +224,12 @@ def one_hot(op: tensor.OneHotOp, to: Lowering) -> str | None:
         if not is_integer(number.type):
             number = kernel.add(arith.FPToSIOp(number, i64))
         elif number.type != i64:
-            number = kernel.add(arith.ExtSIOp(number, i64))
-        is_below = kernel.add(arith.CmpiOp(number, kernel.number(0, i64), "slt"))
-        from_end = kernel.add(arith.AddiOp(number, kernel.number(depth, i64)))
-        number = kernel.add(arith.SelectOp(is_below, from_end, number))
+            extend = arith.ExtUIOp if is_unsigned_element(held) else arith.ExtSIOp
+            number = kernel.add(extend(number, i64))
+        if not is_unsigned_element(held):
+            is_below = kernel.add(arith.CmpiOp(number, kernel.number(0, i64), "slt"))
+            from_end = kernel.add(arith.AddiOp(number, kernel.number(depth, i64)))
+            number = kernel.add(arith.SelectOp(is_below, from_end, number))
         with kernel.loops([depth]) as (place,):
             own = kernel.add(arith.IndexCastOp(place, i64))
             is_own = kernel.add(arith.CmpiOp(own, number, "eq"))

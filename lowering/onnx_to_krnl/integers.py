@@ -97,6 +97,9 @@ def _float_mod(at: Point, keeps_sign: bool, a: SSAValue, b: SSAValue) -> SSAValu
 MULTIPLICATIONS: Mapping[float | None, int] = {2.0: 1, 3.0: 2}
 """Exponents that are a few multiplications, with how many."""
 
+EXACT = 1 << 24
+"""So far integers are exact as f32."""
+
 
 def _known(value: SSAValue) -> float | None:
     """The number that a constant is."""
@@ -116,17 +119,43 @@ def power(op: onnx.PowOp, at: Point) -> Made:
         return made
     b = at(op.Y)
     if is_float(a):
-        exponent = b if is_float(b) else to_float(at, b, is_unsigned(op.Y), a.type)
-        if exponent.type != a.type:
-            exponent = at.add((arith.ExtFOp if a.type == f64 else arith.TruncFOp)(exponent, a.type))
-        return at.add(math.PowFOp(a, exponent))
+        return _float_power(at, a, b) if is_float(b) else _whole_power(at, a, b, op.Y)
     if is_float(b):
         base = to_float(at, a, is_unsigned(op.X), f64)
-        exponent = b if b.type == f64 else at.add(arith.ExtFOp(b, f64))
         element = element_type(op.X.type)
         assert element is not None
-        return from_float(at, at.add(math.PowFOp(base, exponent)), element)
+        return from_float(at, at.add(math.PowFOp(base, _double(at, b))), element)
     return _integer_power(at, a, b, is_unsigned(op.Y))
+
+
+def _double(at: Point, number: SSAValue) -> SSAValue:
+    """A float as f64."""
+    return number if number.type == f64 else at.add(arith.ExtFOp(number, f64))
+
+
+def _float_power(at: Point, a: SSAValue, b: SSAValue) -> SSAValue:
+    """Of two floats, in the wider type of both: what a large exponent loses may be that it is odd."""
+    if a.type == b.type:
+        return at.add(math.PowFOp(a, b))
+    made = at.add(math.PowFOp(_double(at, a), _double(at, b)))
+    return made if a.type == f64 else at.add(arith.TruncFOp(made, a.type))
+
+
+def _whole_power(at: Point, a: SSAValue, b: SSAValue, exponent: SSAValue) -> SSAValue:
+    """
+    Of a float and an integer: the power of the size of the float, with the sign if the integer is odd.
+
+    A float of 2^53 or more is even, so that the sign would get lost.
+    """
+    array = constant_of(exponent)
+    if array is not None and array.size and max(abs(int(array.min())), abs(int(array.max()))) <= EXACT:
+        return at.add(math.PowFOp(a, to_float(at, b, is_unsigned(exponent), a.type)))
+    size = at.add(math.AbsFOp(_double(at, a)))
+    made = at.add(math.PowFOp(size, to_float(at, b, is_unsigned(exponent), f64)))
+    made = made if a.type == f64 else at.add(arith.TruncFOp(made, a.type))
+    one = at.number(1, b)
+    is_odd = compared(at, "ne", at.add(arith.AndIOp(b, one)), 0)
+    return chosen(at, is_odd, at.add(math.CopySignOp(made, a)), made)
 
 
 def _integer_power(at: Point, a: SSAValue, b: SSAValue, unsigned: bool) -> SSAValue:

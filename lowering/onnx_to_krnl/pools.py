@@ -15,11 +15,11 @@ from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.checks import check_numbers
 from xonnc.lowering.onnx_to_krnl.copies import fill
-from xonnc.lowering.onnx_to_krnl.elements import is_nibble, wide
+from xonnc.lowering.onnx_to_krnl.elements import integer_range, is_nibble, wide
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
-from xonnc.lowering.onnx_to_krnl.scales import integer_range, read_as
+from xonnc.lowering.onnx_to_krnl.scales import read_as
 from xonnc.lowering.onnx_to_krnl.window import Window, window_of
 
 

@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, SSAValue
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
 from xonnc.dialects.onnx.types import ELEMENT_TYPES_BY_CODE, NONE
-from xonnc.lowering.onnx_to_krnl.elements import CODED, is_unsigned_element, stored
+from xonnc.lowering.onnx_to_krnl.elements import CODED, integer_range, is_unsigned_element, stored
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
 from xonnc.lowering.onnx_to_krnl.scalars import Number, Scalar
@@ -46,15 +46,6 @@ def _blocks(shape: Sequence[int], scale: Sequence[int], axis: int, block: int) -
         found = [(before, True), (size // block, True), (block, False), (after, True)]
     kept = [(number, varies) for number, varies in found if number > 1] or [(1, False)]
     return _Blocks([number for number, _ in kept], [varies for _, varies in kept])
-
-
-def integer_range(element: Attribute) -> tuple[int, int]:
-    """The least and the greatest integer of a type."""
-    assert is_integer(element)
-    width = element.width.data
-    return (
-        (0, (1 << width) - 1) if is_unsigned_element(element) else (-(1 << width - 1), (1 << width - 1) - 1)
-    )
 
 
 def read_as(

@@ -20,6 +20,7 @@ from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.scales import read_as
 from xonnc.lowering.onnx_to_krnl.sums import Factor, accumulate
+from xonnc.transforms.shapes.convolution import transposed_pads
 
 
 @dataclass(frozen=True)
@@ -81,9 +82,9 @@ def _spread(
     if op.auto_pad.data != "NOTSET" or op.output_shape is not None:
         for axis, size in enumerate(out):
             reach = (shape[axis] - 1) * strides[axis] + (kernel[axis] - 1) * dilations[axis] + 1
-            total = max(reach + extra[axis] - size, 0)
-            begins[axis] = total // 2 if op.auto_pad.data == "SAME_UPPER" else total - total // 2
-        if op.auto_pad.data == "VALID":
+            total = reach + extra[axis] - size
+            begins[axis], _ = transposed_pads(total, op.auto_pad.data == "SAME_UPPER")
+        if op.auto_pad.data == "VALID" and op.output_shape is None:
             begins = [0] * rank
     return _Spread(kernel, strides, dilations, begins, shape, out)
 

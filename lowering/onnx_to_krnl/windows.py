@@ -19,14 +19,13 @@ from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.blocks import blocked, result_in_blocks
 from xonnc.lowering.onnx_to_krnl.copies import Along, Side, copy, loop, plain
-from xonnc.lowering.onnx_to_krnl.elements import is_unsigned_element, stored
+from xonnc.lowering.onnx_to_krnl.elements import integer_range, is_unsigned_element, stored
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.layouts import Blocked
 from xonnc.lowering.onnx_to_krnl.linear import open_products, plain_product
 from xonnc.lowering.onnx_to_krnl.lowering import OPEN, Lowering, lowers, takes_open
 from xonnc.lowering.onnx_to_krnl.padding import padded
 from xonnc.lowering.onnx_to_krnl.pools import general_average_pool, general_max_pool
-from xonnc.lowering.onnx_to_krnl.scales import integer_range
 from xonnc.lowering.onnx_to_krnl.sizes import Size, are_known, is_known, known
 from xonnc.lowering.onnx_to_krnl.window import MOST_PLACES, Window, window_of
 

@@ -109,18 +109,24 @@ def _product(x: SSAValue, exponent: int, type_: Attribute) -> Part:
         power = Mul(power, power).typed(type_)
 
 
-@rule(Pow(x, value.exponent), bonus=-1)
-def power_of_one_type(x: SSAValue, exponent: SSAValue) -> Outcome:
-    """x^n with n in the type of x, unless both have one width and kind (or x is a float and n an integer)"""
-    elements = element_type(x.type), element_type(exponent.type)
-    if elements[0] is None or elements[1] is None:
+@rule(Pow(x, const.exponent), bonus=-1)
+def power_of_one_type(x: SSAValue, exponent: Constant) -> Outcome:
+    """
+    x^n with n in the type of x, unless both have one width and kind (or x is a float and n an integer)
+
+    The peer casts every n; a large one would lose that it is odd, or be another integer.
+    """
+    element = element_type(x.type)
+    if element is None:
         return Declined("an element type is not known")
-    base, power = numpy_dtype(elements[0]), numpy_dtype(elements[1])
+    base, power = numpy_dtype(element), exponent.array.dtype
     if base.itemsize == power.itemsize and (is_float(base) or (is_integer(base) and is_integer(power))):
         return Declined("the types agree")
     if is_integer(base) and is_float(power):
         return Declined("a fractional exponent would be cut")
-    return Pow(x, Cast(exponent, to=elements[0]))
+    with np.errstate(all="ignore"):
+        is_exact = bool(np.all(exponent.array.astype(base).astype(power) == exponent.array))
+    return Pow(x, Cast(exponent, to=element)) if is_exact else Declined("the exponent is not of that type")
 
 
 @rule(SoftmaxV11(x, axis=attr.axis))

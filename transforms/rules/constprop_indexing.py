@@ -28,7 +28,8 @@ from xonnc.rewriting.onnx import (
 from xonnc.rewriting.patterns import Array, Constant, Declined, Outcome, attr, compute, const, maybe, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.evaluation import known
-from xonnc.transforms.rules.constprop_movement import normalised, whole
+from xonnc.transforms.numerics import cast, is_float
+from xonnc.transforms.rules.constprop_movement import normalised
 from xonnc.transforms.rules.limits import too_large
 
 c = const.c
@@ -152,17 +153,26 @@ def compressed(c: Constant, condition: Constant, axis: int | None) -> Outcome:
     return np.compress(kept, array, axis=place[0])
 
 
+def integers(array: Array) -> Array:
+    """Indices as ONNX reads them: floats are cast to int64; none is as large as the largest."""
+    if is_float(array.dtype):
+        return cast(np.dtype(np.int64), saturate=True, nearest=False)(array)
+    largest = np.iinfo(np.int64).max
+    return (np.minimum(array, np.uint64(largest)) if array.dtype == np.uint64 else array).astype(np.int64)
+
+
 def one_hot(indices: Constant, depth: Constant, values: Constant, axis: int) -> Outcome:
     """The second value where the place along the new axis is the index, else the first"""
-    wanted, sizes = indices.array, whole(depth) or ()
+    wanted, sizes = integers(indices.array), integers(depth.array).reshape(-1)
     place = normalised([axis], wanted.ndim + 1)
     if place is None or len(sizes) != 1 or sizes[0] < 0 or values.array.shape != (2,):
         return Declined("depth, values or axis do not fit")
-    shape = (*wanted.shape[: place[0]], sizes[0], *wanted.shape[place[0] :])
+    count = int(sizes[0])
+    shape = (*wanted.shape[: place[0]], count, *wanted.shape[place[0] :])
     if (refusal := too_large(shape, values.array.dtype)) is not None:
         return refusal
-    classes = np.arange(sizes[0]).reshape([-1 if n == place[0] else 1 for n in range(len(shape))])
-    hot = classes == np.expand_dims(np.where(wanted < 0, wanted + sizes[0], wanted), place[0])
+    classes = np.arange(count).reshape([-1 if n == place[0] else 1 for n in range(len(shape))])
+    hot = classes == np.expand_dims(np.where(wanted < 0, wanted + count, wanted), place[0])
     return values.array[hot.astype(np.int64)]
 
 

@@ -26,7 +26,7 @@ from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.numerics import is_float, matmul
 from xonnc.transforms.rules.constprop_reduction import lowest
 from xonnc.transforms.rules.limits import MOST_BYTES, MOST_PRODUCTS, too_large
-from xonnc.transforms.shapes.convolution import same_pads
+from xonnc.transforms.shapes.convolution import same_pads, transposed_pads
 
 c = const.c
 
@@ -240,11 +240,13 @@ class Spread:
             wanted = tuple(size * stride for size, stride in zip(sizes, strides, strict=True))
         if wanted:
             totals = [size - each for size, each in zip(whole, wanted[-axes:], strict=True)]
-            small, large = [total // 2 for total in totals], [total - total // 2 for total in totals]
-            pads = (*small, *large) if auto_pad == "SAME_UPPER" else (*large, *small)
+            ends = [transposed_pads(total, auto_pad == "SAME_UPPER") for total in totals]
+            pads = (*(before for before, _ in ends), *(after for _, after in ends))
         elif auto_pad == "VALID":
             pads = (*zeros, *zeros)
-        fits = min(pads) >= 0 and all(size - pads[n] - pads[n + axes] > 0 for n, size in enumerate(whole))
+        fits = min(pads[:axes]) >= 0 and all(
+            size - pads[n] - pads[n + axes] > 0 for n, size in enumerate(whole)
+        )
         return Spread(strides, dilations, whole, pads[:axes], pads[axes:]) if fits else None
 
     def target(self, place: tuple[int, ...], sizes: tuple[int, ...]) -> tuple[slice, ...]:
@@ -277,6 +279,8 @@ def transposed(root: Operation, c: Constant, weights: Constant, bias: Constant |
         terms = np.einsum("ngcp,gcm->ngmp", data, columns[(slice(None), slice(None), slice(None), *place)])
         target = (slice(None), slice(None), slice(None), *spread.target(place, array.shape[2:]))
         whole[target] += terms.reshape(batch, group, made, *array.shape[2:])
+    longer = [max(0, -last) for last in spread.after]
+    whole = np.pad(whole, [(0, 0)] * 3 + [(0, more) for more in longer])
     cut = [slice(*ends) for ends in zip(spread.before, _from_end(spread), strict=True)]
     found = whole[(slice(None), slice(None), slice(None), *cut)]
     found = found.reshape(batch, group * made, *found.shape[3:]).astype(array.dtype)

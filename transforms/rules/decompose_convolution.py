@@ -35,6 +35,7 @@ from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.numerics import is_float
 from xonnc.transforms.rules.conditions import is_absent, rank
 from xonnc.transforms.rules.decompose_writing import Writer
+from xonnc.transforms.shapes.convolution import transposed_pads
 
 x, w, b = value.x, value.w, value.b
 
@@ -230,7 +231,7 @@ def cut_off(root: Operation, axes: Sequence[_Spread]) -> list[tuple[int, int]]:
     What a transposed convolution leaves out before and after, along each axis.
 
     An odd number goes to the end for SAME_UPPER only, as ONNX says; the peer has it there without `auto_pad`
-    too, and leaves out nothing where strides are larger than windows, so that the result is too small.
+    too. Where strides are larger than windows, nothing is left out, and zeros follow (a negative number).
     """
     auto_pad = str(decode(root.properties.get("auto_pad")))
     outputs = integers(root, "output_shape", ())[-len(axes) :]
@@ -239,8 +240,7 @@ def cut_off(root: Operation, axes: Sequence[_Spread]) -> list[tuple[int, int]]:
         return list(zip(pads[: len(axes)], pads[len(axes) :], strict=True))
     wanted = outputs or [axis.size * axis.stride for axis in axes]
     totals = [axis.trimmed(output) for axis, output in zip(axes, wanted, strict=True)]
-    halves = [(total // 2, total - total // 2) for total in totals]
-    return halves if auto_pad == "SAME_UPPER" else [(large, small) for small, large in halves]
+    return [transposed_pads(total, auto_pad == "SAME_UPPER") for total in totals]
 
 
 def finite(w: SSAValue) -> str | None:

@@ -149,6 +149,20 @@ def same_pads(sizes: Shape, spans: Sequence[int], strides: Shape, upper: bool) -
     return (*small, *large) if upper else (*large, *small)
 
 
+def transposed_pads(total: int, upper: bool) -> tuple[int, int]:
+    """
+    What a transposed convolution of a given output shape cuts off before and after an axis.
+
+    An odd number goes to the end if `upper`. Nothing is cut off (`total` is negative) where the output shape
+    is larger than what the windows reach: the rest are zeros after the last, as `output_padding` adds them
+    and as node test `test_convtranspose_output_shape` and onnxruntime have it.
+    """
+    if total <= 0:
+        return 0, total
+    small, large = total // 2, total - total // 2
+    return (small, large) if upper else (large, small)
+
+
 def _places(site: Site, size: int, span: int, stride: int, pads: Shape | None, axis: int, ceil: bool) -> int:
     if size == UNKNOWN:
         return UNKNOWN

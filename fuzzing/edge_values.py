@@ -1,0 +1,205 @@
+"""
+One node on values at the edge of what ONNX says: NaN, infinities, zeros with a sign, out of range, empty.
+
+Constant propagation and native code compute the same there. `CHOICES` has what they give where the text of
+an operator leaves it open, and is the table of `docs/edge-values.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import ml_dtypes
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+from xonnc.contexts import new_context
+from xonnc.dialects.onnx.ops.builtin import ReturnOp
+from xonnc.formats.onnx.importer import import_proto
+from xonnc.fuzzing.generate import Array
+from xonnc.native import compile_native
+from xonnc.tools.universe import XONNC_UNIVERSE
+from xonnc.transforms.evaluation import known
+
+OPSET = 23
+
+FOLDING = ("shape-inference-onnx", "constprop-onnx")
+"""The passes that make constants of a node with constant operands."""
+
+
+@dataclass(frozen=True)
+class EdgeNode:
+    """A node and the values of its inputs."""
+
+    operator: str
+    inputs: Sequence[Array]
+    attributes: Mapping[str, object] = field(default_factory=dict[str, object])
+    outputs: int = 1
+    opset: int = OPSET
+    constant: Sequence[int] = ()
+    """Inputs that are initializers in native code too: those that determine shapes."""
+
+    def model(self, *, is_constant: bool) -> onnx.ModelProto:
+        """The node alone in a model whose inputs are all constants, or fed but for those in `constant`."""
+        names = [f"x{place}" for place in range(len(self.inputs))]
+        made = [f"y{place}" for place in range(self.outputs)]
+        node = helper.make_node(self.operator, names, made, "node")
+        node.attribute.extend(helper.make_attribute(name, value) for name, value in self.attributes.items())
+        fixed = [is_constant or place in self.constant for place in range(len(names))]
+        graph = helper.make_graph(
+            [node],
+            "edge",
+            [
+                helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+                for name, array, is_fixed in zip(names, self.inputs, fixed, strict=True)
+                if not is_fixed
+            ],
+            [onnx.ValueInfoProto(name=name) for name in made],
+            [
+                numpy_helper.from_array(array, name)
+                for name, array, is_fixed in zip(names, self.inputs, fixed, strict=True)
+                if is_fixed
+            ],
+        )
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=10)
+
+    @property
+    def feeds(self) -> dict[str, Array]:
+        """What native code is fed with."""
+        return {f"x{place}": array for place, array in enumerate(self.inputs) if place not in self.constant}
+
+    def folded(self) -> list[Array] | None:
+        """The outputs as constant propagation leaves them, `None` if one is no constant tensor."""
+        return folded(self.model(is_constant=True))
+
+    def native(self) -> list[Array]:
+        """The outputs as native code gives them."""
+        session = compile_native(self.model(is_constant=False), cache=False)
+        return [np.asarray(value) for value in session.run(None, self.feeds)]
+
+
+def folded(model: onnx.ModelProto) -> list[Array] | None:
+    """The outputs of a model of constants, `None` if constant propagation leaves one that is no constant."""
+    context = new_context()
+    module = import_proto(model, context)
+    for _ in range(2):
+        for name in FOLDING:
+            XONNC_UNIVERSE.all_passes[name]()().apply(context, module)
+    end = next(op for op in module.walk() if isinstance(op, ReturnOp))
+    values = [known(operand) for operand in end.operands]
+    arrays = [value.held for value in values if value is not None and isinstance(value.held, np.ndarray)]
+    return arrays if len(arrays) == len(values) else None
+
+
+def is_same(a: Array, b: Array) -> bool:
+    """Whether two tensors are equal, zeros with their sign; NaN is NaN, whatever its bits."""
+    if (a.dtype, a.shape) != (b.dtype, b.shape):
+        return False
+    if a.dtype.kind in "biuO" or a.dtype.name.startswith(("int", "uint")):
+        return bool(np.array_equal(a, b))
+    x, y = a.astype(np.float64), b.astype(np.float64)
+    numbers = ~(np.isnan(x) & np.isnan(y))
+    return bool(np.all((x == y) | ~numbers) and np.all(np.signbit(x[numbers]) == np.signbit(y[numbers])))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A case that ONNX leaves open, and what is computed."""
+
+    text: str
+    """What ONNX says."""
+    case: str
+    chosen: str
+    node: EdgeNode
+    expected: Sequence[Array]
+
+
+def _floats(*values: float) -> Array:
+    return np.array(values, np.float32)
+
+
+NAN, INF = float("nan"), float("inf")
+
+OUTSIDE = _floats(NAN, INF, -INF, 3e9, -3e9, 300.5, -300.5, -1.5, -0.0)
+
+UNDEFINED = "fixed point: undefined if OOR"
+
+
+def _cast(to: type[np.generic], *expected: int, case: str = "NaN, ±inf, out of range") -> Choice:
+    code = helper.np_dtype_to_tensor_dtype(np.dtype(to))
+    is_narrow = ml_dtypes.iinfo(to).bits < 8
+    chosen = (
+        "the low bits of the nearest integer of 32 bits; NaN is 0" if is_narrow else "the nearest; NaN is 0"
+    )
+    return Choice(
+        UNDEFINED,
+        f"{case}, to {np.dtype(to).name}",
+        chosen,
+        EdgeNode("Cast", [OUTSIDE], {"to": code}),
+        [np.array(expected, to)],
+    )
+
+
+CASTS = (
+    _cast(np.int8, 0, 127, -128, 127, -128, 127, -128, -1, 0),
+    _cast(np.uint8, 0, 255, 0, 255, 0, 255, 0, 0, 0),
+    _cast(np.int16, 0, 32767, -32768, 32767, -32768, 300, -300, -1, 0),
+    _cast(np.uint16, 0, 65535, 0, 65535, 0, 300, 0, 0, 0),
+    _cast(np.int32, 0, 2**31 - 1, -(2**31), 2**31 - 1, -(2**31), 300, -300, -1, 0),
+    _cast(np.uint32, 0, 2**32 - 1, 0, 3000000000, 0, 300, 0, 0, 0),
+    _cast(np.int64, 0, 2**63 - 1, -(2**63), 3000000000, -3000000000, 300, -300, -1, 0),
+    _cast(np.uint64, 0, 2**64 - 1, 0, 3000000000, 0, 300, 0, 0, 0),
+    _cast(ml_dtypes.int4, 0, -1, 0, -1, 0, -4, 4, -1, 0),
+    _cast(ml_dtypes.uint4, 0, 15, 0, 15, 0, 12, 4, 15, 0),
+)
+
+OTHERS = (
+    Choice(
+        "the values will be casted to int64 before use",
+        "indices that are fractions, NaN, out of range",
+        "as Cast: towards 0, NaN is 0",
+        EdgeNode(
+            "OneHot",
+            [_floats(0.5, -0.5, -1.9, NAN, 7), np.array(2, np.int64), np.array([0, 1], np.int32)],
+            constant=[1],
+        ),
+        [np.array([[1, 0], [1, 0], [0, 1], [1, 0], [0, 0]], np.int32)],
+    ),
+    Choice(
+        "`pads[start_i] = total_padding[i]/2`, where `total_padding` may be negative",
+        "output_shape larger than the windows reach",
+        "nothing is cut off; zeros follow the last element",
+        EdgeNode(
+            "ConvTranspose",
+            [_floats(1, 2).reshape(1, 1, 2), _floats(1, 1).reshape(1, 1, 2)],
+            {"auto_pad": "SAME_UPPER", "strides": [2], "output_shape": [5]},
+        ),
+        [_floats(1, 1, 2, 2, 0).reshape(1, 1, 5)],
+    ),
+)
+
+CHOICES = (*CASTS, *OTHERS)
+
+PAGE = """# Values at the edge of ONNX
+
+Written by `python bench/edge_values.py --write docs/edge-values.md` from `fuzzing/edge_values.py`.
+
+Where ONNX says what an operator gives, constant propagation, native code and C source give that. Where its
+text leaves a case open, all of them give the same, which this table has; its tests compute each row by each
+of them. Other runtimes may choose differently there, and do.
+
+| operator | case | ONNX says | what is computed |
+|---|---|---|---|
+{rows}
+"""
+
+
+def page(choices: Sequence[Choice] = CHOICES) -> str:
+    """The table of choices, in Markdown."""
+    rows = [
+        f"| {each.node.operator} | {each.case} | {each.text} | {each.chosen} |"
+        for each in sorted(choices, key=lambda each: each.node.operator)
+    ]
+    return PAGE.format(rows="\n".join(rows))
