@@ -113,8 +113,11 @@ def upsample(op: tensor.UpsampleOp | tensor.ResizeV10Op, to: Lowering) -> str | 
     Sampled at `place / scale`.
 
     The nearest element is that at or before the place, or (onnxruntime; ONNX does not say) that at or behind
-    it on an axis that becomes shorter.
+    it on an axis that becomes shorter; a tensor that keeps its shape stays as it is.
     """
+    if to.shape(op.X) == to.shape(op.Y):
+        to.alias(op.Y, op.X)
+        return None
     mode = "linear" if op.mode.data == "bilinear" else op.mode.data
     how = _Sampling(
         mode=mode,
@@ -223,14 +226,16 @@ def _table(each: _Axis, how: _Sampling, to: Lowering) -> tuple[SSAValue, SSAValu
     types += [buffer_type([prod(to.shape(value))], to.element(value)) for value in inputs]
     kernel = Kernel(types)
     places, shares, *held = kernel.buffers
-    scale = _scale(kernel, held, each, how)
+    # Coordinates of old operators, of which ONNX says nothing, are f32 as in onnxruntime: 7 / 0.7f is 10.
+    kind = f32 if (how.mode, how.nearest) == ("nearest", "simple") else f64
+    scale = _scale(kernel, held, each, how).to(kind)
     roi: list[Scalar] = []
     if how.coordinates == "tf_crop_and_resize" and how.roi is not None:
         element, count = to.element(how.roi), len(how.axes)
         numbers = each.number, each.number + count
-        roi = [read_as(kernel, held[-1], [kernel.index(number)], element, f64) for number in numbers]
+        roi = [read_as(kernel, held[-1], [kernel.index(number)], element, kind) for number in numbers]
     with kernel.loops([each.after]) as (place,):
-        x = _coordinate(Scalar(kernel, place).to(f64), scale, roi, each, how)
+        x = _coordinate(Scalar(kernel, place).to(kind), scale, roi, each, how)
         outside = (x < 0.0) | (x > each.before - 1.0) if roi else None
         if how.mode == "nearest":
             found = _nearest(x, how.nearest, each).to(i64).between(0, each.before - 1)

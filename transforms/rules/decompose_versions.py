@@ -148,12 +148,17 @@ def magnified(x: SSAValue, scales: Part, numbers: Array | None, mode: str) -> Ou
     """
     Resize as Upsample and the first Resize have it: sample i is at i / scale, the nearest one below.
 
+    Where there are fewer samples than before, it is the one above, as onnxruntime has it: ONNX does not say.
+
     The peer leaves Resize's defaults, which count from the middle of samples and mean the same only for the
     nearest samples of whole scales: here too they are left then.
     """
     whole = numbers is not None and bool(np.all((numbers >= 1) & (numbers == np.rint(numbers))))
     if mode == "nearest" and whole:
         return Resize(x, absent, scales, absent, mode=mode)
+    fewer = numbers is not None and bool(np.any(numbers < 1))
+    if mode == "nearest" and numbers is not None and fewer and np.any(numbers > 1):
+        return Declined("the nearest samples are below along one axis, above along another")
     return Resize(
         x,
         absent,
@@ -161,7 +166,7 @@ def magnified(x: SSAValue, scales: Part, numbers: Array | None, mode: str) -> Ou
         absent,
         coordinate_transformation_mode="asymmetric",
         mode=mode,
-        nearest_mode="floor",
+        nearest_mode="ceil" if fewer and mode == "nearest" else "floor",
     )
 
 
@@ -172,6 +177,8 @@ def magnifying(op: Template) -> Rule:
     def resize(x: SSAValue, scales: SSAValue, mode: str) -> Outcome:
         """f(x, scales) = resize(x, scales) with samples at i / scale"""
         known = constant_of(ONNX, scales)
+        if known is None and mode == "nearest" and op is ResizeV10:
+            return Declined("the nearest samples are below or above, by scales that are not known")
         return magnified(x, scales, None if known is None else known.array, mode)
 
     return resize

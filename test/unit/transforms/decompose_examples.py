@@ -70,7 +70,11 @@ MAGNIFIED = [
     Example({"x": IMAGE, "scales": scales}, {"mode": mode}, dtypes=[np.float32], opset=opset)
     for opset in (9, 10)
     for mode in ("nearest", "linear")
-    for scales in (SCALES, np.array([1, 1, 2.5, 1.5], np.float32))
+    for scales in (
+        SCALES,
+        np.array([1, 1, 2.5, 1.5], np.float32),
+        *([np.array([1, 1, 0.6, 0.75], np.float32)] if opset == 10 else []),
+    )
 ]
 RESIZED = [
     Example(

@@ -144,6 +144,30 @@ def test_upsample(mode: str):
     check(Node("Upsample", inputs, {"mode": mode}, opset=9, constant=[1], expected=wanted))
 
 
+def sampled(size: int, factor: float) -> Array:
+    """What onnxruntime takes at opset 10: at `i / scale` in f32, the one above where it shrinks."""
+    scale = np.float32(factor)
+    places = np.arange(int(size * float(scale)), dtype=np.float32) / scale
+    return np.minimum((np.ceil if factor < 1 else np.floor)(places).astype(np.int64), size - 1)
+
+
+@pytest.mark.parametrize("is_constant", [False, True])
+@pytest.mark.parametrize("factors", [(0.6, 0.75), (0.34, 1), (2.5, 0.5), (1.3, 1.5), (0.7, 0.9)])
+def test_the_nearest_of_opset_10(factors: tuple[float, float], is_constant: bool):
+    x = floats(1, 2, 12, 7)
+    rows, columns = (sampled(size, factor) for size, factor in zip((12, 7), factors, strict=True))
+    inputs = [x, scales(1, 1, *factors)]
+    wanted = [x[:, :, rows][..., columns]]
+    constant = [1] if is_constant else []
+    check(Node("Resize", inputs, {"mode": "nearest"}, opset=10, constant=constant, expected=wanted))
+
+
+def test_a_tensor_that_keeps_its_shape_stays_at_opset_10():
+    """onnxruntime copies it, whatever the scales are."""
+    x = floats(1, 1, 3, 3)
+    check(Node("Resize", [x, scales(1, 1, 1.3, 1.2)], opset=10, constant=[1], expected=[x]))
+
+
 @pytest.mark.parametrize("align", [0, 1])
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
 @pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
