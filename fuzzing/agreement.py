@@ -41,15 +41,25 @@ def differing(expected: Array, found: Array, range_: float = 0.0) -> Truth:
     finite = np.isfinite(a) & np.isfinite(b)
     same = (a == b) | (np.isnan(a) & np.isnan(b))
     with np.errstate(invalid="ignore"):
-        near = finite & (np.abs(a - b) <= _allowed(expected, a, range_))
+        dtype = np.dtype(np.float32) if _are_of_single(expected, found) else expected.dtype
+        near = finite & (np.abs(a - b) <= _allowed(dtype, a, range_))
     return np.asarray(~(same | near))
 
 
-def _allowed(expected: Array, numbers: Array, range_: float) -> float:
+def _are_of_single(*arrays: Array) -> bool:
+    """Whether all are doubles that float32 holds: they were computed in it, and cast."""
+    with np.errstate(over="ignore"):
+        return all(
+            array.dtype == np.float64 and np.array_equal(array.astype(np.float32), array, equal_nan=True)
+            for array in arrays
+        )
+
+
+def _allowed(dtype: np.dtype[np.generic], numbers: Array, range_: float) -> float:
     largest = float(np.abs(numbers[np.isfinite(numbers)]).max(initial=range_))
-    limits = np.finfo(expected.dtype)
+    limits = np.finfo(dtype.name)
     # The largest number of a type cannot be told from infinity: a rounding away it is.
-    return ROUNDINGS.get(expected.dtype.name, 256) * float(limits.eps) * largest + float(limits.tiny)
+    return ROUNDINGS.get(dtype.name, 256) * float(limits.eps) * largest + float(limits.tiny)
 
 
 def disagreement(expected: Outputs, found: Outputs, nudged: Callable[[], Sequence[Outputs]]) -> str:

@@ -58,6 +58,7 @@ REFERENCE_FAULTS = (
     ("AveragePool", ALWAYS, "takes what is no number to be padding"),
     ("BatchNormalization", 14, "takes older batch normalisations to be in training"),
     ("ConvTranspose", ALWAYS, "is wrong about groups"),
+    ("Erf", ALWAYS, "rounds to 32 bits"),
     ("GlobalMaxPool", ALWAYS, "takes the maximum over two axes, however many there are"),
     ("LogSoftmax", ALWAYS, "takes logarithms of shares that are too small to be exact"),
     ("Loop", ALWAYS, "gives the body of a loop the number of the turn as a list"),

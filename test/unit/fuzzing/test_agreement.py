@@ -27,6 +27,8 @@ def f32(*numbers: float) -> npt.NDArray[np.float32]:
         (f32(NAN, INF, 1), f32(0, -INF, NAN), [0, 1, 2]),
         (f32(0), f32(-0.0), []),
         (f32(INF, 1), f32(3e38, 1), [0]),
+        (f32(1, 2).astype(np.float64), f32(1, 2 + 1e-6).astype(np.float64), []),
+        (np.array([1, 2.1]), np.array([1, 2.1 + 1e-6]), [1]),
         (np.array([2**62], np.int64), np.array([2**62 + 1], np.int64), [0]),
         (np.array([True]), np.array([False]), [0]),
         (f32(), f32(), []),

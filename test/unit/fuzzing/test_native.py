@@ -62,6 +62,22 @@ def test_the_rest_of_a_gate_may_differ_by_a_rounding_of_one() -> None:
     assert not is_explained(original, {}, "y", expected, np.array([2e-4], np.float32))
 
 
+@pytest.mark.parametrize(
+    ("expected", "found", "is_right"),
+    [
+        ([-(2**31), 7], [2**31 - 1, 7], True),
+        ([-(2**31), 7], [0, 7], True),
+        ([-(2**31), 7], [2**31 - 1, 8], False),
+        ([5, 7], [0, 7], False),
+    ],
+)
+def test_casts_of_what_does_not_fit_may_differ(expected: list[int], found: list[int], is_right: bool) -> None:
+    feeds = {"x": np.zeros(2, np.float32)}
+    original = original_of("m (float[2] x) => (int32[2] y) { y = Cast<to = 6>(x) }", feeds)
+    both = np.array(expected, np.int32), np.array(found, np.int32)
+    assert is_explained(original, feeds, "y", *both) is is_right
+
+
 def test_integers_of_logarithms_may_be_of_what_is_no_number_or_one_apart() -> None:
     text = "m (int64[2] x) => (int64[1] y) {{ y = {}<axes=[0]>(x) }}"
     feeds = {"x": np.array([1, 2])}

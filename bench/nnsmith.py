@@ -1,0 +1,138 @@
+"""
+Random models of NNSmith, folded, simplified and as native code, against onnxruntime.
+
+    python bench/nnsmith.py --work /tmp/nnsmith -n 1000 [--seed 0]
+
+NNSmith (https://pypi.org/project/nnsmith) runs in an environment that is made in the folder. Each model runs
+on the inputs that NNSmith found for it, on normal and on extreme ones. Exits 1 if anything differs that
+`fuzzing/judging.py` does not explain.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import venv
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from xonnc.errors import XonncError
+from xonnc.fuzzing.agreement import disagreement
+from xonnc.fuzzing.differential import DIFFERS, Failure, Original
+from xonnc.fuzzing.edge_values import folded
+from xonnc.fuzzing.generate import Array, Feeds
+from xonnc.fuzzing.verdict import failure_of
+
+PACKAGES = ("torch==2.13.0", "onnx>=1.23,<1.24", "onnxruntime>=1.22,<2", "nnsmith==0.1.0")
+
+LEVELS = ("simplify", "native")
+
+EXTREMES = (0.0, 1.0, -1.0, 0.5, -2.5, 1e-3, 100.0, -100.0)
+
+GENERATOR = Path(__file__).parent / "smithing" / "generate.py"
+
+
+def interpreter(folder: Path) -> Path:
+    """The interpreter of NNSmith's environment, which is made if it is not there."""
+    python = folder / "venv" / "bin" / "python"
+    if not python.exists():
+        venv.create(folder / "venv", with_pip=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
+    return python
+
+
+def inputs(given: Feeds, seed: int) -> Iterator[Feeds]:
+    """The inputs that NNSmith found, normal ones, and extreme ones."""
+    random = np.random.default_rng(seed)
+    yield given
+    for is_extreme in (False, True):
+        yield {name: _drawn(array, is_extreme, random) for name, array in given.items()}
+
+
+def _drawn(array: Array, is_extreme: bool, random: np.random.Generator) -> Array:
+    if array.dtype.kind == "f":
+        numbers = (
+            random.choice(np.array(EXTREMES), array.shape) if is_extreme else random.normal(size=array.shape)
+        )
+        return np.asarray(numbers, array.dtype)
+    if array.dtype.kind == "b":
+        return random.integers(0, 2, array.shape).astype(np.bool_)
+    low, high = (0, 100) if is_extreme else (-5 if array.dtype.kind == "i" else 0, 6)
+    return random.integers(low, high, array.shape).astype(array.dtype)
+
+
+def folding_failure(original: Original) -> Failure | None:
+    """How the model differs whose inputs are constants, after constant propagation."""
+    names = [output.name for output in original.model.graph.output]
+    for feeds, expected in original.runs:
+        model = onnx.ModelProto()
+        model.CopyFrom(original.model)
+        del model.graph.input[:]
+        model.graph.initializer.extend(numpy_helper.from_array(each, name) for name, each in feeds.items())
+        found = folded(model)
+        if found is None:
+            continue
+        made = dict(zip(names, found, strict=True))
+        wrong = disagreement(expected, made, lambda feeds=feeds: original.nudged(feeds))
+        if wrong:
+            return Failure("fold", DIFFERS, wrong)
+    return None
+
+
+def failures(model: onnx.ModelProto, feeds: Sequence[Feeds]) -> list[Failure]:
+    """What goes wrong with a model; raises `XonncError` if nothing runs it."""
+    original = Original(model, feeds)
+    found = [failure_of(original, level) for level in LEVELS]
+    try:
+        found.append(folding_failure(original))
+    except XonncError as error:
+        found.append(Failure("fold", "refuses", str(error)))
+    return [each for each in found if each is not None]
+
+
+def read(path: Path) -> Mapping[str, Array]:
+    """The arrays of a file."""
+    with np.load(path) as held:
+        return {name: held[name] for name in held.files}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").strip().splitlines()[0])
+    parser.add_argument("--work", type=Path, required=True, help="where the environment and the models go")
+    parser.add_argument("-n", "--count", type=int, default=100, help="seeds (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=0, help="the first (default: %(default)s)")
+    options = parser.parse_args()
+    options.work.mkdir(exist_ok=True)
+    models = options.work / "models"
+    arguments = [str(models), str(options.seed), str(options.count)]
+    subprocess.run([interpreter(options.work), str(GENERATOR), *arguments], check=True)
+    counts: Counter[str] = Counter()
+    for seed in range(options.seed, options.seed + options.count):
+        path = models / f"{seed}.onnx"
+        if not path.exists():
+            counts["not made"] += 1
+            continue
+        model, given = onnx.ModelProto.FromString(path.read_bytes()), read(path.with_suffix(".npz"))
+        counts["models"] += 1
+        counts["nodes"] += len(model.graph.node)
+        try:
+            found = failures(model, list(inputs(given, seed)))
+        except XonncError as error:
+            counts["not run by onnxruntime"] += 1
+            print(f"{seed}: left out: {error}")
+            continue
+        counts["failed"] += bool(found)
+        for failure in found:
+            print(f"{seed}: {failure}", flush=True)
+    print(", ".join(f"{what} {count}" for what, count in counts.items()))
+    return 1 if counts["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

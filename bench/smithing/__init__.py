@@ -1,0 +1,1 @@
+"""Models of NNSmith, made in an environment of their own."""
