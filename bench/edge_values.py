@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from xonnc.formats.replacing import replacing
+from xonnc.formats.atomic_write import atomic_write
 from xonnc.fuzzing.edge_values import page
 
 
@@ -15,7 +15,7 @@ def main() -> int:
     parser.add_argument("--write", type=Path, help="where the page goes")
     options = parser.parse_args()
     if options.write is not None:
-        with replacing(options.write) as stream:
+        with atomic_write(options.write) as stream:
             stream.write(page().encode())
     return 0
 

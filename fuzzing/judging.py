@@ -90,9 +90,9 @@ def _is_no_number(expected: Array, found: Array) -> bool:
 
 def _is_out_of_range(expected: Array, found: Array) -> bool:
     """
-    Whether integers differ only where code gives a limit of the type, or 0 for NaN: for floats that do not fit.
+    Whether integers differ only where code gives a limit of the type, or 0 for NaN: floats did not fit.
 
-    "Casting from floating point to fixed point: undefined if OOR" (Cast). For NaN onnxruntime has the least.
+    "Casting from floating point to fixed point: undefined if OOR" (Cast); onnxruntime has the least for NaN.
     """
     if expected.dtype.kind not in "iu":
         return False

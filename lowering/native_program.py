@@ -310,7 +310,9 @@ def _read_buffer(
         case ShapedOp():
             value.open_shape = _open_shape(op.result.type, op.sizes, reading)
         case UnrealizedConversionCastOp() if value.shape is None:
-            value.open_shape = reading.program.values[reading.places[op.operands[0]]].open_shape
+            # A buffer may have a shape where the tensor's type has none: a product tells that an axis is 1.
+            source = reading.program.values[reading.places[op.operands[0]]]
+            value.open_shape, value.shape = source.open_shape, source.shape
         case _:
             pass
     place = reading.value(op.results[0], value)

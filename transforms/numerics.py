@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 
 import ml_dtypes
 import numpy as np
@@ -100,9 +100,25 @@ def erf(x: Array) -> Array:
 
 
 @quiet
+def maximum(a: Array, b: Array) -> Array:
+    """The larger of both, of zeros 0 unless both are -0 (IEEE 754-2019 `maximum`); NaN if one is."""
+    found = np.maximum(a, b)
+    return np.where((a == 0) & (b == 0), a + b, found).astype(found.dtype) if is_float(found.dtype) else found
+
+
+@quiet
+def minimum(a: Array, b: Array) -> Array:
+    """The smaller of both, of zeros -0 unless both are 0 (IEEE 754-2019 `minimum`); NaN if one is."""
+    found = np.minimum(a, b)
+    if not is_float(found.dtype):
+        return found
+    return np.where((a == 0) & (b == 0), -(-a + -b), found).astype(found.dtype)
+
+
+@quiet
 def relu(x: Array) -> Array:
-    """max(x, 0); NaN stays."""
-    return np.where(np.less(x, 0), np.zeros((), x.dtype), x).astype(x.dtype)
+    """max(x, 0); NaN stays, -0 does not."""
+    return maximum(x, np.zeros((), x.dtype))
 
 
 @quiet
@@ -119,6 +135,23 @@ def sigmoid(x: Array) -> Array:
     return np.where(wide > 0, 1 / (1 + np.exp(-wide)), raised / (1 + raised)).astype(x.dtype)
 
 
+def computed_in(x: Array) -> Array:
+    """Floats of fewer than 32 bits as float32, as native code computes with them; integers as float64."""
+    if not is_float(x.dtype):
+        return x.astype(np.float64)
+    return x.astype(np.float32) if x.dtype.itemsize < 4 else x
+
+
+def once_rounded(function: Callable[..., Array]) -> Function:
+    """`function` of floats, computed in double precision and rounded once."""
+
+    @quiet
+    def rounded(x: Array) -> Array:
+        return np.asarray(function(x.astype(np.float64))).astype(x.dtype)
+
+    return rounded
+
+
 def same(function: Callable[..., Array]) -> Function:
     """`function`, its result in the type of its first operand."""
 
@@ -131,20 +164,29 @@ def same(function: Callable[..., Array]) -> Function:
 
 
 def clip(low: Array | None, high: Array | None) -> Function:
-    """min(max(x, low), high), either bound may be missing."""
+    """min(max(x, low), high); a bound that is missing is the limit of the finite numbers."""
 
     @quiet
     def clipped(x: Array) -> Array:
-        raised = x if low is None else np.maximum(x, low.astype(x.dtype))
-        return (raised if high is None else np.minimum(raised, high.astype(x.dtype))).astype(x.dtype)
+        raised, limit = x, np.array(largest(x.dtype) if is_float(x.dtype) else 0, x.dtype)
+        if low is not None or is_float(x.dtype):
+            raised = maximum(x, -limit if low is None else low.astype(x.dtype))
+        if high is None and not is_float(x.dtype):
+            return raised.astype(x.dtype)
+        return minimum(raised, limit if high is None else high.astype(x.dtype)).astype(x.dtype)
 
     return clipped
 
 
+@cache
 def largest(dtype: np.dtype[np.generic]) -> float:
-    """The largest finite number of an 8-bit float type."""
-    every = np.arange(256, dtype=np.uint8).view(dtype).astype(np.float32)
-    return float(np.max(every[np.isfinite(every)]))
+    """The largest finite number of a float type."""
+    if dtype.name in ("float16", "float32", "float64"):
+        return float(np.finfo(dtype.name).max)
+    bits = np.arange(1 << 8 * dtype.itemsize).astype(f"uint{8 * dtype.itemsize}")
+    with np.errstate(invalid="ignore"):
+        every = bits.view(dtype).astype(np.float32)
+    return float(np.max(every, where=np.isfinite(every), initial=0))
 
 
 def cast(to: np.dtype[np.generic], saturate: bool, nearest: bool) -> Function:
@@ -159,6 +201,9 @@ def cast(to: np.dtype[np.generic], saturate: bool, nearest: bool) -> Function:
     def converted(x: Array) -> Array:
         if to == np.bool_:
             return np.not_equal(x, np.zeros((), x.dtype))
+        if is_float(x.dtype) and to.name.startswith(("float4_", "float6_")):
+            # There is no NaN in these types.
+            x = np.where(np.isnan(x), np.zeros((), x.dtype), x).astype(x.dtype)
         if is_float(x.dtype) and is_integer(to):
             if ml_dtypes.iinfo(to).bits < 8:
                 # The node tests of the onnx package expect that what does not fit wraps.

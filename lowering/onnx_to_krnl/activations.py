@@ -79,7 +79,18 @@ def soft_relu(at: Point, x: SSAValue) -> SSAValue:
     """`max(x, 0) + log(1 + e^-|x|)`, which does not overflow."""
     size = at.add(math.AbsFOp(x))
     power = at.add(math.ExpOp(times(at, size, -1.0)))
-    return plus(at, at.add(arith.MaximumfOp(x, at.number(0, x))), at.add(math.LogOp(plus(at, power, 1.0))))
+    return plus(at, at.add(arith.MaximumfOp(x, at.number(0, x))), log_of_one_more(at, power))
+
+
+def log_of_one_more(at: Point, x: SSAValue) -> SSAValue:
+    """`log(1 + x)`, exact where x is small: what is lost in the sum is put right by a quotient (Kahan)."""
+    raised = plus(at, x, 1.0)
+    lost = plus(at, raised, -1.0)
+    is_one = at.add(arith.CmpfOp(lost, at.number(0.0, x), "oeq"))
+    is_infinite = at.add(arith.CmpfOp(raised, x, "oeq"))
+    logarithm = at.add(math.LogOp(raised))
+    made = at.add(arith.SelectOp(is_infinite, logarithm, over(at, times(at, logarithm, x), lost)))
+    return at.add(arith.SelectOp(is_one, x, made))
 
 
 @at_each_point(onnx.MishOp)

@@ -7,16 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import i1, i64
+from xdsl.dialects.builtin import f32, f64, i1, i64
 from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.ops import reduction
-from xonnc.lowering.onnx_to_krnl.elements import is_unsigned_element
+from xonnc.lowering.onnx_to_krnl.elements import is_unsigned_element, wide
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers, takes_open
 from xonnc.lowering.onnx_to_krnl.reductions import PRODUCT, SUM, Reduction
+from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.sizes import Size, known, volume
 
 
@@ -98,6 +99,30 @@ def arg_extreme(op: reduction.ArgMaxOp | reduction.ArgMinOp, to: Lowering) -> st
         kernel.store(_best(kernel, source, outer, sizes[1], element, how), out, outer)
     name = "argmax" if isinstance(op, reduction.ArgMaxOp) else "argmin"
     to.call(name, kernel, [to.result(op.reduced)], [to.buffer(op.data)])
+    return None
+
+
+@lowers(onnx.HardmaxOp, onnx.HardmaxV11Op)
+def hardmax(op: onnx.HardmaxOp | onnx.HardmaxV11Op, to: Lowering) -> str | None:
+    """
+    1 for the first of the largest along an axis, else 0; before opset 13 of all axes behind it.
+
+    NaN is larger than any number, as for ArgMax.
+    """
+    element, shape = to.element(op.input), to.shape(op.input)
+    kind = wide(element)
+    if kind not in (f32, f64) or not shape:
+        return "not of floats, or of a number"
+    before, size, after = rows_of(shape, op.axis.value.data)
+    sizes = [before, size * after, 1] if isinstance(op, onnx.HardmaxV11Op) else [before, size, after]
+    kernel = Kernel([buffer_type(sizes, element)] * 2)
+    out, source = kernel.buffers
+    with kernel.loops(sizes[::2]) as outer:
+        found = _best(kernel, source, outer, sizes[1], element, "largest")
+        with kernel.loops([sizes[1]]) as (index,):
+            is_found = Scalar(kernel, index).to(i64).equals(Scalar(kernel, found))
+            kernel.write(is_found.to(kind).value, out, [outer[0], index, outer[1]], element)
+    to.call("hardmax", kernel, [to.result(op.output)], [to.buffer(op.input)])
     return None
 
 

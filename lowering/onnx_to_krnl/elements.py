@@ -22,6 +22,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 
 from xonnc.dialects.krnl.types import is_integer
+from xonnc.dialects.onnx.types import numpy_dtype
+from xonnc.transforms.numerics import largest
 
 WIDTHS = (1, 8, 16, 32, 64)
 """Bits of the integers that code computes with."""
@@ -89,3 +91,9 @@ def integer_range(element: Attribute) -> tuple[int, int]:
     return (
         (0, (1 << width) - 1) if is_unsigned_element(element) else (-(1 << width - 1), (1 << width - 1) - 1)
     )
+
+
+def largest_finite(element: Attribute | None) -> float:
+    """The largest number of a float type that is not infinite."""
+    assert element is not None
+    return largest(numpy_dtype(element))

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import f64
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.onnx.ops import math as onnx
-from xonnc.lowering.onnx_to_krnl.activations import over, plus, times
+from xonnc.lowering.onnx_to_krnl.activations import log_of_one_more, over, plus, times
 from xonnc.lowering.onnx_to_krnl.integers import chosen
 from xonnc.lowering.onnx_to_krnl.points import Point, at_each_point
 
@@ -17,17 +17,6 @@ Made = SSAValue | None
 
 LARGE = 1e9
 """From here on `x² + 1` is `x²` in f64."""
-
-
-def _log_of_one_more(at: Point, x: SSAValue) -> SSAValue:
-    """`log(1 + x)`, exact where x is small: what is lost in the sum is put right by a quotient (Kahan)."""
-    raised = plus(at, x, 1.0)
-    lost = plus(at, raised, -1.0)
-    is_one = at.add(arith.CmpfOp(lost, at.number(0.0, x), "oeq"))
-    is_infinite = at.add(arith.CmpfOp(raised, x, "oeq"))
-    logarithm = at.add(math.LogOp(raised))
-    made = chosen(at, is_infinite, logarithm, over(at, times(at, logarithm, x), lost))
-    return chosen(at, is_one, x, made)
 
 
 def _in_double(at: Point, value: SSAValue) -> tuple[SSAValue, SSAValue]:
@@ -54,7 +43,7 @@ def asinh(op: onnx.AsinhOp, at: Point) -> Made:
     x, size = _in_double(at, op.input)
     square = times(at, size, size)
     root = at.add(math.SqrtOp(plus(at, square, 1.0)))
-    made = _log_of_one_more(at, plus(at, size, over(at, square, plus(at, root, 1.0))))
+    made = log_of_one_more(at, plus(at, size, over(at, square, plus(at, root, 1.0))))
     return _back(at, at.add(math.CopySignOp(_where_large(at, size, made), x)), op.input)
 
 
@@ -64,7 +53,7 @@ def acosh(op: onnx.AcoshOp, at: Point) -> Made:
     x, _ = _in_double(at, op.input)
     above = plus(at, x, -1.0)
     root = at.add(math.SqrtOp(plus(at, times(at, above, above), times(at, above, 2.0))))
-    made = _where_large(at, x, _log_of_one_more(at, plus(at, above, root)))
+    made = _where_large(at, x, log_of_one_more(at, plus(at, above, root)))
     # Below -1 the root is real again.
     is_below = at.add(arith.CmpfOp(x, at.number(1.0, x), "olt"))
     return _back(at, chosen(at, is_below, at.number(float("nan"), x), made), op.input)
@@ -75,5 +64,5 @@ def atanh(op: onnx.AtanhOp, at: Point) -> Made:
     """`log((1 + x) / (1 - x)) / 2`"""
     x, size = _in_double(at, op.input)
     inner = over(at, plus(at, size, size), at.add(arith.SubfOp(at.number(1.0, x), size)))
-    made = times(at, _log_of_one_more(at, inner), 0.5)
+    made = times(at, log_of_one_more(at, inner), 0.5)
     return _back(at, at.add(math.CopySignOp(made, x)), op.input)

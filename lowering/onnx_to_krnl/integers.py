@@ -204,11 +204,12 @@ def absolute(op: onnx.AbsOp, at: Point) -> Made:
 
 @at_each_point(onnx.SignOp)
 def sign(op: onnx.SignOp, at: Point) -> Made:
-    """-1, 0 or 1; what is no number stays."""
+    """-1, 0 or 1, of -0 too; NaN stays."""
     x = at(op.input)
     zero, one = at.number(0, x), at.number(1, x)
     if is_float(x):
-        positive = chosen(at, at.add(arith.CmpfOp(x, zero, "ogt")), one, x)
+        rest = chosen(at, at.add(arith.CmpfOp(x, x, "uno")), x, zero)
+        positive = chosen(at, at.add(arith.CmpfOp(x, zero, "ogt")), one, rest)
         return chosen(at, at.add(arith.CmpfOp(x, zero, "olt")), at.number(-1, x), positive)
     if x.type == i1:
         return x

@@ -24,6 +24,7 @@ from xonnc.dialects.onnx.ops import nn, tensor
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.types import NONE, element_type
+from xonnc.lowering.onnx_to_krnl.elements import largest_finite
 from xonnc.lowering.onnx_to_krnl.phases import Phase, transposed_phases
 from xonnc.lowering.onnx_to_krnl.sizes import Size, is_known
 from xonnc.lowering.onnx_to_krnl.window import MOST_PLACES, Window, window_of
@@ -289,8 +290,12 @@ def _bound(op: Operation, value: SSAValue, chain: Chain) -> bool:
     wanted = [bound.type != NONE for bound in (op.min, op.max)]
     if not any(wanted) or [bound is not None for bound in bounds] != wanted:
         return False
-    low, high = (None if bound is None else float(bound) for bound in bounds)
-    if low is not None and high is not None and low > high:
+    limit = largest_finite(element_type(op.input.type))
+    low, high = (
+        default if bound is None else float(bound)
+        for bound, default in zip(bounds, (-limit, limit), strict=True)
+    )
+    if low > high:
         return False
     chain.low, chain.high = low, high
     return True

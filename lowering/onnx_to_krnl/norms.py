@@ -1,14 +1,13 @@
-"""Normalisation by what a row of elements is: layers, instances, lengths; and the largest of a row."""
+"""Normalisation by what a row of elements is: layers, instances, lengths."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.dialects.builtin import f32, f64, i64
+from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import Attribute, SSAValue
 
-from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.ops import nn
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.elements import wide
@@ -150,34 +149,4 @@ def lp_normalization(op: nn.LpNormalizationOp, to: Lowering) -> str | None:
             x = read_as(kernel, source, place, element, kind) / length
             kernel.write(is_none.choose(0.0, x).value, out, place, element)
     to.call("lpnormalization", kernel, [to.result(op.output)], [to.buffer(op.input)])
-    return None
-
-
-@lowers(onnx.HardmaxOp, onnx.HardmaxV11Op)
-def hardmax(op: onnx.HardmaxOp | onnx.HardmaxV11Op, to: Lowering) -> str | None:
-    """1 for the first of the largest along an axis, else 0; before opset 13 of all axes behind it."""
-    element, shape = to.element(op.input), to.shape(op.input)
-    kind = wide(element)
-    if kind not in (f32, f64) or not shape:
-        return "not of floats, or of a number"
-    axis = op.axis.value.data % len(shape)
-    sizes = [prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])]
-    if isinstance(op, onnx.HardmaxV11Op):
-        sizes = [sizes[0], sizes[1] * sizes[2], 1]
-    kernel = Kernel([buffer_type(sizes, element)] * 2)
-    out, source = kernel.buffers
-    with kernel.loops([sizes[0], sizes[2]]) as (before, after):
-        first = [kernel.load(source, [before, kernel.index(0), after])]
-        largest = kernel.widened(first[0], element)
-        with kernel.reducing([sizes[1]], [largest, kernel.number(0, i64)]) as (inner, held, results):
-            x = read_as(kernel, source, [before, inner[0], after], element, kind)
-            is_larger = x > Scalar(kernel, held[0])
-            results.append(is_larger.choose(x, Scalar(kernel, held[0])).value)
-            here = Scalar(kernel, inner[0]).to(i64)
-            results.append(is_larger.choose(here, Scalar(kernel, held[1])).value)
-        found = Scalar(kernel, results[1])
-        with kernel.loops([sizes[1]]) as (index,):
-            is_found = Scalar(kernel, index).to(i64).equals(found)
-            kernel.write(is_found.to(kind).value, out, [before, index, after], element)
-    to.call("hardmax", kernel, [to.result(op.output)], [to.buffer(op.input)])
     return None

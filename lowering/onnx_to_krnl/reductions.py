@@ -232,6 +232,10 @@ def reduce_(op: Operation, to: Lowering) -> str | None:
     axes = _axes(op, len(shape), to)
     if axes is None:
         return "axes that are no constants"
+    if not axes and shape and kind.each is _same and kind.whole is _same:
+        # Nothing is reduced (`noop_with_empty_axes`), so that -0 stays too.
+        to.alias(op.results[0], value)
+        return None
     is_plane = value in to.filled and tuple(axes) == (2, 3)
     if is_plane and is_known(shape[1]) and shape[1] % to.layouts.lanes == 0:
         _reduce_blocks(op, kind, to)

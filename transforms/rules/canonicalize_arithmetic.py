@@ -64,11 +64,21 @@ def fuse_clips(
     x: SSAValue, low1: Constant | None, high1: Constant | None, low2: Constant | None, high2: Constant | None
 ) -> Outcome:
     """clip(clip(x, a, b), c, d) = clip(x, max(a, c), min(b, d)) if the intervals meet"""
+    if half_bounded((low1, low2), (high1, high2)):
+        return Declined("one bounds infinities, the other does not")
     low = _meet(low1, low2, np.maximum)
     high = _meet(high1, high2, np.minimum)
     if low is not None and high is not None and not np.all(low <= high):
         return Declined("the intervals do not meet")
     return Clip(x, low, high)
+
+
+def half_bounded(*bounds: tuple[Constant | None, Constant | None]) -> bool:
+    """Whether of two bounds one is infinite and one is missing, which is the limit of finite numbers."""
+    return any(
+        None in pair and any(each is not None and bool(np.any(np.isinf(each.array))) for each in pair)
+        for pair in bounds
+    )
 
 
 def _meet(first: Constant | None, second: Constant | None, choose: np.ufunc) -> np.ndarray | None:
@@ -126,7 +136,11 @@ def power_of_one_type(x: SSAValue, exponent: Constant) -> Outcome:
         return Declined("a fractional exponent would be cut")
     with np.errstate(all="ignore"):
         is_exact = bool(np.all(exponent.array.astype(base).astype(power) == exponent.array))
-    return Pow(x, Cast(exponent, to=element)) if is_exact else Declined("the exponent is not of that type")
+    return (
+        Pow(x, Cast(exponent.attribute, to=element))
+        if is_exact
+        else Declined("the exponent is not of that type")
+    )
 
 
 @rule(SoftmaxV11(x, axis=attr.axis))

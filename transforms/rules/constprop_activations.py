@@ -26,6 +26,7 @@ from xonnc.rewriting.onnx import (
     Dropout,
     DropoutV7,
     DropoutV10,
+    DynamicQuantizeLinear,
     Elu,
     Gelu,
     HardSigmoid,
@@ -61,7 +62,7 @@ from xonnc.rewriting.patterns import (
     value,
 )
 from xonnc.rewriting.rules import Rule, rule, rules
-from xonnc.transforms.numerics import erf, power, quiet, same
+from xonnc.transforms.numerics import cast, erf, maximum, minimum, once_rounded, power, quiet, same
 from xonnc.transforms.rules.constprop_elementwise import casting, unary
 
 c = const.c
@@ -92,12 +93,13 @@ def given_last(function: Callable[..., Array], *numbers: np.float32 | str) -> Ca
 
 def celu(x: Array, alpha: float) -> Array:
     """max(0, x) + min(0, alpha (exp(x / alpha) - 1))"""
-    return np.maximum(0, x) + np.minimum(0, alpha * np.expm1(x / alpha))
+    zero = np.zeros((), x.dtype)
+    return maximum(x, zero) + minimum(np.asarray(alpha * np.expm1(x / alpha), x.dtype), zero)
 
 
 def elu(x: Array, alpha: float) -> Array:
     """x, for negative x alpha (exp(x) - 1)"""
-    return np.where(x > 0, x, alpha * np.expm1(x))
+    return np.where(x < 0, alpha * np.expm1(x), x)
 
 
 def gelu(x: Array, approximate: str) -> Array:
@@ -121,7 +123,7 @@ def hard_swish(x: Array) -> Array:
 
 def leaky_relu(x: Array, alpha: float) -> Array:
     """x, for negative x alpha x"""
-    return np.where(x > 0, x, x * alpha)
+    return np.where(x < 0, x * alpha, x)
 
 
 def mish(x: Array) -> Array:
@@ -130,8 +132,9 @@ def mish(x: Array) -> Array:
 
 
 def selu(x: Array, alpha: float, gamma: float) -> Array:
-    """gamma elu(x)"""
-    return elu(x, alpha) * gamma
+    """gamma x, for x that is not positive gamma alpha (exp(x) - 1)"""
+    # e^x - 1 of -0 is 0, expm1 is -0.
+    return np.where(x <= 0, alpha * np.expm1(x) + np.zeros((), x.dtype), x) * gamma
 
 
 def shrink(x: Array, bias: float, lambd: float) -> Array:
@@ -205,7 +208,7 @@ def mean(constants: tuple[Constant, ...]) -> Outcome:
 
 def leaky(x: Array, slope: Array) -> Array:
     """x, for negative x slope x"""
-    return np.where(x > 0, x, x * slope)
+    return np.where(x < 0, x * slope, x)
 
 
 def one_way(c: Constant, slope: Constant) -> str | None:
@@ -250,13 +253,32 @@ def _unmasked(root: Operation, c: Constant) -> Outcome:
     return (c.attribute, np.broadcast_to(ones, c.type.get_shape()))
 
 
+def dynamically_quantized(c: Constant) -> Outcome:
+    """
+    Integers, their scale and their zero point, by the steps that ONNX writes the operator out in
+
+    Of zeros, and of nothing, the scale is 0, and so are the integers.
+    """
+    x, zero = c.array.astype(np.float32), np.float32(0)
+    with np.errstate(all="ignore"):
+        low, high = (np.float32(reach(x, initial=zero)) for reach in (np.min, np.max))
+        scale = np.float32((high - low) / np.float32(255))
+        point = bytes_of(np.rint(np.clip(zero - low / scale, zero, np.float32(255))))
+        return bytes_of(np.rint(x / scale) + point), np.asarray(scale), point
+
+
+def bytes_of(x: Array) -> Array:
+    """Whole floats as integers of 8 bits without sign, the nearest; NaN as 0"""
+    return cast(np.dtype(np.uint8), saturate=True, nearest=False)(np.asarray(x))
+
+
 RULES = rules(
-    AcosofConst=unary(Acos, np.arccos),
-    AcoshofConst=unary(Acosh, np.arccosh),
-    AsinofConst=unary(Asin, np.arcsin),
-    AsinhofConst=unary(Asinh, np.arcsinh),
-    AtanofConst=unary(Atan, np.arctan),
-    AtanhofConst=unary(Atanh, np.arctanh),
+    AcosofConst=unary(Acos, once_rounded(np.arccos)),
+    AcoshofConst=unary(Acosh, once_rounded(np.arccosh)),
+    AsinofConst=unary(Asin, once_rounded(np.arcsin)),
+    AsinhofConst=unary(Asinh, once_rounded(np.arcsinh)),
+    AtanofConst=unary(Atan, once_rounded(np.arctan)),
+    AtanhofConst=unary(Atanh, once_rounded(np.arctanh)),
     BitShiftofConst=rule(
         BitShift(const.a, const.b, direction=attr.direction),
         compute(shifted, const.a, const.b, attr.direction),
@@ -266,10 +288,11 @@ RULES = rules(
         compute(cast_like, root, c, value.target, attr.saturate),
     ),
     CeluofConst=parametric(Celu, celu, alpha=attr.alpha),
-    CoshofConst=unary(Cosh, np.cosh),
+    CoshofConst=unary(Cosh, once_rounded(np.cosh)),
     DropoutofConst=rule(Dropout(c, value.ratio, maybe.training), compute(dropped, root, c, maybe.training)),
     DropoutV10ofConst=rule(DropoutV10(c), compute(dropped_before, root, c)),
     DropoutV7ofConst=rule(DropoutV7(c), compute(dropped_before, root, c)),
+    DynamicQuantizeLinearofConst=rule(DynamicQuantizeLinear(c), compute(dynamically_quantized, c)),
     EluofConst=parametric(Elu, elu, alpha=attr.alpha),
     GeluofConst=parametric(Gelu, gelu, approximate=attr.approximate),
     HardSigmoidofConst=parametric(HardSigmoid, hard_sigmoid, alpha=attr.alpha, beta=attr.beta),
@@ -281,12 +304,12 @@ RULES = rules(
     IsNaNofConst=rule(IsNaN(c), elementwise(quiet(np.isnan), c)),
     LeakyReluofConst=parametric(LeakyRelu, leaky_relu, alpha=attr.alpha),
     MeanofConst=rule(Mean(consts.constants), compute(mean, consts.constants)),
-    MishofConst=unary(Mish, mish),
+    MishofConst=unary(Mish, once_rounded(mish)),
     PReluofConst=rule(PRelu(c, const.slope), elementwise(same(leaky), c, const.slope), where=one_way),
     SeluofConst=parametric(Selu, selu, alpha=attr.alpha, gamma=attr.gamma),
     ShrinkofConst=parametric(Shrink, shrink, bias=attr.bias, lambd=attr.lambd),
-    SinhofConst=unary(Sinh, np.sinh),
-    SoftplusofConst=unary(Softplus, softplus),
+    SinhofConst=unary(Sinh, once_rounded(np.sinh)),
+    SoftplusofConst=unary(Softplus, once_rounded(softplus)),
     SoftsignofConst=unary(Softsign, softsign),
     SwishofConst=parametric(Swish, swish, alpha=attr.alpha),
     ThresholdedReluofConst=parametric(ThresholdedRelu, thresholded, alpha=attr.alpha),

@@ -37,7 +37,7 @@ from xonnc.rewriting.patterns import (
     consts,
 )
 from xonnc.rewriting.rules import Rule, rule, rules
-from xonnc.transforms.numerics import is_float, quiet
+from xonnc.transforms.numerics import computed_in, is_float, quiet
 from xonnc.transforms.rules.constprop_movement import normalised, whole
 
 c = const.c
@@ -100,11 +100,11 @@ def normalised_by(c: Constant, axis: int, p: int) -> Outcome:
     place = normalised([axis], array.ndim)
     if place is None or p not in (1, 2):
         return Declined(f"axis {axis}, p {p}")
-    wide = np.abs(array.astype(np.float64))
-    total = np.sum(wide if p == 1 else wide * wide, axis=place[0], keepdims=True)
-    norm = total if p == 1 else np.sqrt(total)
     with np.errstate(all="ignore"):
-        return (array / np.where(norm == 0, 1, norm)).astype(array.dtype)
+        sizes = np.abs(computed_in(array))
+        total = np.sum(sizes if p == 1 else sizes * sizes, axis=place[0], keepdims=True)
+        norm = total if p == 1 else np.sqrt(total)
+        return np.where(norm == 0, 0, array / np.where(norm == 0, 1, norm)).astype(array.dtype)
 
 
 def local_response(c: Constant, size: int, alpha: float, beta: float, bias: float) -> Outcome:
@@ -112,7 +112,8 @@ def local_response(c: Constant, size: int, alpha: float, beta: float, bias: floa
     array = c.array
     if array.ndim < 3 or size < 1:
         return Declined("there are no channels")
-    squares = np.square(array.astype(np.float64))
+    with np.errstate(all="ignore"):
+        squares = np.square(computed_in(array))
     before = (size - 1) // 2
     pads = [(0, 0)] * array.ndim
     pads[1] = (before, size - 1 - before)
@@ -154,6 +155,9 @@ def cumulative(op: Template, function: Callable[..., Array], neutral: int) -> Ru
         source = np.flip(array, place[0]) if reverse else array
         with np.errstate(all="ignore"):
             sums = np.asarray(function(source, axis=place[0], dtype=array.dtype))
+            if neutral == 0:
+                # Sums start from 0, so that none is -0.
+                sums = sums + np.zeros((), array.dtype)
         if exclusive:
             size = array.shape[place[0]]
             first = np.full(

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from math import prod
 
+import numpy as np
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import VariadicDef
 
@@ -35,6 +36,7 @@ from xonnc.rewriting.patterns import (
 )
 from xonnc.rewriting.rules import Rule, RuleSet, rule, rules
 from xonnc.transforms.evaluation import Known, captured, known, program_of_op, result_parts
+from xonnc.transforms.numerics import is_float
 from xonnc.transforms.rules.limits import MOST_BYTES
 from xonnc.transforms.rules.reference_faults import fault
 
@@ -104,6 +106,34 @@ OWN = (BatchNormalizationInferenceModeOp, MaxPoolSingleOutOp)
 """Ops of the compiler's own that are a case of an operator."""
 
 
+MOVING = frozenset(
+    {
+        "ArrayFeatureExtractor",
+        "BitCast",
+        "Cast",
+        "CastLike",
+        "CenterCropPad",
+        "Concat",
+        "ConcatFromSequence",
+        "Identity",
+        "OptionalGetElement",
+        "OptionalHasElement",
+        "Pad",
+        "Reshape",
+        "SequenceAt",
+        "SequenceErase",
+        "SequenceInsert",
+        "SequenceLength",
+        "Slice",
+        "Split",
+        "SplitToSequence",
+        "TensorScatter",
+        "Tile",
+    }
+)
+"""Operators that move elements, or convert them one by one: what the reference does to NaN is right there."""
+
+
 def rules_but(elsewhere: Iterable[str]) -> RuleSet:
     """A rule for every deterministic operator whose name is not among those with rules `elsewhere`."""
     return _rules(frozenset(elsewhere))
@@ -143,11 +173,28 @@ def evaluated(root: Operation) -> Outcome:
     refusal = fault(root) or _too_much(root, held) or refusal_inside(root)
     if refusal is not None:
         return Declined(refusal)
+    if (unsure := _not_finite(root, held)) is not None:
+        return unsure
     try:
         found = program_of_op(root, inputs)([each.held for each in held])
     except XonncError as error:
         return Declined(str(error))
-    return result_parts(root, found)
+    return _not_finite(root, [Known(each) for each in found]) or result_parts(root, found)
+
+
+def _not_finite(op: Operation, values: Sequence[Known]) -> Declined | None:
+    """
+    Why values with NaN or infinities are not left to the reference.
+
+    It multiplies infinities by weights of 0, takes them from each other, or orders its steps so that they
+    overflow, where ONNX says nothing of the kind.
+    """
+    if _operator(op) in MOVING:
+        return None
+    arrays = [array for each in values for array in each.arrays]
+    if all(bool(np.all(np.isfinite(array))) for array in arrays if is_float(array.dtype)):
+        return None
+    return Declined("the reference evaluator is not asked about NaN and infinities")
 
 
 def _too_much(op: Operation, operands: Sequence[Known]) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 
 import ml_dtypes
@@ -12,15 +12,25 @@ from xonnc.rewriting.onnx import (
     Gemm,
     MatMul,
     MatMulInteger,
+    ReduceL1,
+    ReduceL1V13,
+    ReduceL2,
+    ReduceL2V13,
+    ReduceLogSum,
+    ReduceLogSumExp,
+    ReduceLogSumExpV13,
+    ReduceLogSumV13,
     ReduceMax,
     ReduceMean,
     ReduceMin,
     ReduceProd,
     ReduceSum,
+    ReduceSumSquare,
+    ReduceSumSquareV13,
 )
 from xonnc.rewriting.patterns import Array, Constant, Declined, Outcome, Template, attr, compute, const, maybe
 from xonnc.rewriting.rules import Rule, rule, rules
-from xonnc.transforms.numerics import divide, is_float, matmul, quiet
+from xonnc.transforms.numerics import cast, computed_in, divide, is_float, matmul, quiet
 from xonnc.transforms.rules.constprop_movement import normalised, whole
 from xonnc.transforms.rules.limits import too_much_work
 
@@ -29,15 +39,16 @@ a, b, c = const.a, const.b, const.c
 Reduction = Callable[[Array, tuple[int, ...], bool], Array]
 
 
-def reduction(op: Template, function: Reduction) -> Rule:
-    """f over some axes, all of them if none is given"""
+def reduction(op: Template, function: Reduction, changes_elements: bool = False) -> Rule:
+    """f over some axes, all of them if none is given; of each element alone if nothing is to be reduced"""
 
     def reduced(c: Constant, axes: Constant | None, keepdims: int, noop_with_empty_axes: int) -> Outcome:
         array = c.array
         wanted = whole(axes) or ()
-        if not wanted and noop_with_empty_axes:
+        is_noop = not wanted and bool(noop_with_empty_axes)
+        if is_noop and not changes_elements:
             return c.attribute
-        places = normalised(wanted or tuple(range(array.ndim)), array.ndim)
+        places = () if is_noop else normalised(wanted or tuple(range(array.ndim)), array.ndim)
         if places is None:
             return Declined(f"axes {list(wanted)} are out of range for rank {array.ndim}")
         with np.errstate(all="ignore"):
@@ -47,6 +58,20 @@ def reduction(op: Template, function: Reduction) -> Rule:
         op(c, maybe.axes, keepdims=attr.keepdims, noop_with_empty_axes=attr.noop),
         compute(reduced, c, maybe.axes, attr.keepdims, attr.noop),
     )
+
+
+def reduction_by_property(op: Template, function: Reduction) -> Rule:
+    """f over the axes of a property, all of them if none is given, as before opset 18"""
+
+    def reduced(c: Constant, axes: Sequence[int] | None, keepdims: int) -> Outcome:
+        array = c.array
+        places = normalised(tuple(axes or ()) or tuple(range(array.ndim)), array.ndim)
+        if places is None:
+            return Declined(f"axes {axes} are out of range for rank {array.ndim}")
+        with np.errstate(all="ignore"):
+            return np.asarray(function(array, places, bool(keepdims))).astype(array.dtype, copy=False)
+
+    return rule(op(c, axes=attr.axes, keepdims=attr.keepdims), compute(reduced, c, attr.axes, attr.keepdims))
 
 
 def lowest(dtype: np.dtype[np.generic]) -> Array:
@@ -77,8 +102,50 @@ def smallest(array: Array, axes: tuple[int, ...], keep: bool) -> Array:
 
 
 def total(array: Array, axes: tuple[int, ...], keep: bool) -> Array:
-    """Integers wrap in their own width"""
-    return np.sum(array, axis=axes, keepdims=keep, dtype=array.dtype)
+    """Integers wrap in their own width; the sum of -0 is 0"""
+    return np.sum(array, axis=axes, keepdims=keep, dtype=array.dtype, initial=0)
+
+
+def sizes(array: Array, axes: tuple[int, ...], keep: bool) -> Array:
+    """Sums of absolute values, in the width of the elements"""
+    return total(np.abs(array), axes, keep)
+
+
+def squares(array: Array, axes: tuple[int, ...], keep: bool) -> Array:
+    """Sums of squares, in the width of the elements"""
+    return total(np.multiply(array, array), axes, keep)
+
+
+def in_floats(function: Reduction) -> Reduction:
+    """`function` of integers in doubles, of half floats in single precision; integers are cut afterwards."""
+
+    def reduced(array: Array, axes: tuple[int, ...], keep: bool) -> Array:
+        found = np.asarray(function(computed_in(array), axes, keep))
+        return cast(array.dtype, saturate=True, nearest=False)(found)
+
+    return reduced
+
+
+@in_floats
+def length(array: Array, axes: tuple[int, ...], keep: bool) -> Array:
+    """The root of the sum of squares"""
+    return np.sqrt(squares(array, axes, keep))
+
+
+@in_floats
+def log_sum(array: Array, axes: tuple[int, ...], keep: bool) -> Array:
+    """log sum x"""
+    return np.log(total(array, axes, keep))
+
+
+@in_floats
+def log_sum_exp(array: Array, axes: tuple[int, ...], keep: bool) -> Array:
+    """log sum e^x, of numbers less the largest, to which that is added again; infinities stay"""
+    most = largest(array, axes, keep=True)
+    moved = np.exp(array - np.where(np.isfinite(most), most, 0))
+    return np.log(total(moved, axes, keep)) + np.reshape(
+        np.where(np.isfinite(most), most, 0), np.sum(moved, axis=axes, keepdims=keep).shape
+    )
 
 
 def product(array: Array, axes: tuple[int, ...], keep: bool) -> Array:
@@ -138,7 +205,26 @@ def _scaled(array: Array, factor: Array) -> Array:
     return np.rint(array.astype(np.float64) * float(factor)).astype(array.dtype)
 
 
+BY_FORMULA: Mapping[str, tuple[Template, Template, Reduction]] = {
+    "ReduceL1": (ReduceL1, ReduceL1V13, sizes),
+    "ReduceL2": (ReduceL2, ReduceL2V13, length),
+    "ReduceLogSum": (ReduceLogSum, ReduceLogSumV13, log_sum),
+    "ReduceLogSumExp": (ReduceLogSumExp, ReduceLogSumExpV13, log_sum_exp),
+    "ReduceSumSquare": (ReduceSumSquare, ReduceSumSquareV13, squares),
+}
+"""
+Reductions that do something to each element, in both forms.
+
+The reference squares integers in their own type before it takes a root, sums those of 32 bits into 64, and
+makes NaN of the logarithm of an infinite sum.
+"""
+
 RULES = rules(
+    **{f"{name}ofConst": reduction(new, function, True) for name, (new, _, function) in BY_FORMULA.items()},
+    **{
+        f"{name}V13ofConst": reduction_by_property(old, function)
+        for name, (_, old, function) in BY_FORMULA.items()
+    },
     GemmConstProp=rule(
         Gemm(a, b, maybe.c, alpha=attr.alpha, beta=attr.beta, transA=attr.transa, transB=attr.transb),
         compute(general, a, b, maybe.c, attr.alpha, attr.beta, attr.transa, attr.transb),

@@ -23,7 +23,7 @@ from xonnc.rewriting.onnx import (
 )
 from xonnc.rewriting.patterns import Array, Constant, Declined, Outcome, Template, compute, const, maybe, root
 from xonnc.rewriting.rules import Rule, rule, rules
-from xonnc.transforms.numerics import is_float, matmul
+from xonnc.transforms.numerics import computed_in, is_float, matmul
 from xonnc.transforms.rules.constprop_reduction import lowest
 from xonnc.transforms.rules.limits import MOST_BYTES, MOST_PRODUCTS, too_large
 from xonnc.transforms.shapes.convolution import same_pads, transposed_pads
@@ -144,7 +144,7 @@ def pool(op: Template, function: Callable[[Operation, Array, Windows], Outcome])
 
 def average(root: Operation, array: Array, windows: Windows) -> Outcome:
     """The sum by the number of elements, pads counted or not"""
-    sums = np.sum(windows.seen(array, 0).astype(np.float64), axis=windows.inner)
+    sums = np.sum(computed_in(windows.seen(array, 0)), axis=windows.inner)
     counts = windows.counted(bool(decode(root.properties.get("count_include_pad")) or 0))
     return (sums / counts).astype(array.dtype)
 
@@ -154,7 +154,7 @@ def norm(root: Operation, array: Array, windows: Windows) -> Outcome:
     p = decode(root.properties.get("p"))
     if not isinstance(p, int) or p < 1:
         return Declined(f"p is {p}")
-    powers = np.power(np.abs(windows.seen(array, 0).astype(np.float64)), p)
+    powers = np.power(np.abs(computed_in(windows.seen(array, 0))), p)
     return np.power(np.sum(powers, axis=windows.inner), 1 / p).astype(array.dtype)
 
 
@@ -191,8 +191,8 @@ def over_all(op: Template, function: Callable[[Array, tuple[int, ...]], Array]) 
 
 
 def mean(array: Array, axes: tuple[int, ...]) -> Array:
-    """The mean, computed in double"""
-    return np.mean(array.astype(np.float64), axis=axes, keepdims=True)
+    """The mean"""
+    return np.mean(computed_in(array), axis=axes, keepdims=True)
 
 
 def largest(array: Array, axes: tuple[int, ...]) -> Array:
@@ -205,7 +205,7 @@ def norm_of_all(root: Operation, c: Constant) -> Outcome:
     array, p = c.array, decode(root.properties.get("p"))
     if array.ndim < 3 or not isinstance(p, int) or p < 1:
         return Declined(f"p is {p}, the shape {list(array.shape)}")
-    powers = np.power(np.abs(array.astype(np.float64)), p)
+    powers = np.power(np.abs(computed_in(array)), p)
     return np.power(np.sum(powers, axis=tuple(range(2, array.ndim)), keepdims=True), 1 / p).astype(
         array.dtype
     )

@@ -59,6 +59,7 @@ from xonnc.rewriting.patterns import (
 )
 from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.model_opsets import form
+from xonnc.transforms.rules.canonicalize_arithmetic import half_bounded
 from xonnc.transforms.rules.canonicalize_movement import axes_of
 from xonnc.transforms.rules.conditions import rank, x_gives_the_shape
 from xonnc.transforms.rules.constprop_movement import normalised, whole
@@ -187,6 +188,8 @@ def clips(clip: Template) -> Rule:
         high2: Constant | None,
     ) -> Outcome:
         """clip(clip(x, a, b), c, d) = clip(x, max(a, c), min(b, d)) if the intervals meet"""
+        if half_bounded((low, low2), (high, high2)):
+            return Declined("one bounds infinities, the other does not")
         lows = [each.array.reshape(()) for each in (low, low2) if each is not None]
         highs = [each.array.reshape(()) for each in (high, high2) if each is not None]
         if lows and highs and not max(lows) <= min(highs):

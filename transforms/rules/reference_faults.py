@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from math import floor
+from math import floor, isfinite
 
 import numpy as np
 from xdsl.ir import Operation
@@ -71,7 +71,9 @@ def _resize(op: Operation) -> bool:
     if scales is None or not isinstance(scales.held, np.ndarray) or scales.held.size != len(shape):
         return False
     factors = [float(scale) for scale in scales.held.reshape(-1)]
-    return any(scale * size != floor(scale * size) for scale, size in zip(factors, shape, strict=True))
+    return not all(map(isfinite, factors)) or any(
+        scale * size != floor(scale * size) for scale, size in zip(factors, shape, strict=True)
+    )
 
 
 def _grid_sample(op: Operation) -> bool:

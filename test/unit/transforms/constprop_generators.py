@@ -181,7 +181,27 @@ def reduction(draw: Draw) -> Example:
     )
 
 
+def formula(draw: Draw) -> Example:
+    """Over axes that are given: the reference fails without, and makes NaN of infinities."""
+    shape = draw.shape(empty=False)
+    axes = np.array(draw.axes(len(shape)) or range(len(shape)), np.int64)
+    return Example({"c": shape, "axes": axes}, {"keepdims": draw.flag(), "noop": 0}, specials=False)
+
+
+def old_formula(draw: Draw) -> Example:
+    """The same over axes that are a property."""
+    shape = draw.shape(empty=False)
+    axes = draw.axes(len(shape)) if draw.number_in(0, 3) else None
+    said = {"axes": None if not axes else list(axes), "keepdims": draw.flag()}
+    return Example({"c": shape}, said, specials=False, opset=13)
+
+
+BY_FORMULA = [f"Reduce{name}ofConst" for name in ("L1", "L2", "LogSum", "SumSquare")]
+BY_OLD_FORMULA = [f"Reduce{name}V13ofConst" for name in ("L1", "L2", "LogSum", "LogSumExp", "SumSquare")]
+
 GENERATORS: dict[str, Generator] = {
+    **dict.fromkeys(BY_FORMULA, formula),
+    **dict.fromkeys(BY_OLD_FORMULA, old_formula),
     **text_generators.CONSTPROP,
     "AddZerosOnRhs": neutral(0),
     "SubZerosOnRhs": neutral(0),
@@ -210,12 +230,17 @@ CLOSENESS: dict[str, Closeness] = {
     **dict.fromkeys(constprop_movement.RULES, SAME),
     # The reference sums halves and bfloat16s as such; here they are summed as doubles.
     "ReduceMeanConstProp": Closeness(ulps=1, steps=4, narrow=4),
+    **dict.fromkeys((*BY_FORMULA, *BY_OLD_FORMULA), Closeness(ulps=2, steps=4)),
     # The reference rounds the product, the factors and the sum one by one.
     "GemmConstProp": Closeness(ulps=1, steps=2, narrow=4),
     # The reference rounds each step in the type; here they are doubles.
     "SigmoidofConst": Closeness(ulps=2),
     # The reference has numpy take (start + delta) - start for delta.
     "RangeConstProp": Closeness(ulps=8),
+    # The reference takes functions of numpy for 32 bits; here they are rounded once, from 64.
+    **dict.fromkeys(
+        [f"{name}ofConst" for name in ("Cos", "Exp", "Log", "Sin", "Tan", "Tanh")], Closeness(ulps=4)
+    ),
     # The reference computes erf to seven digits, in double precision too.
     "ErfofConst": Closeness(ulps=2, single=True),
 }
@@ -226,6 +251,8 @@ BYTES = (np.int8, np.uint8)
 
 KINDS: dict[str, tuple[Kind, ...]] = {
     **{f"MatMulInteger{name}": BYTES for name in ("ConstZeroLhs", "ConstZeroRhs", "OfConsts")},
+    # The reference squares integers in their own type, and sums narrow floats as such.
+    **dict.fromkeys((*BY_FORMULA, *BY_OLD_FORMULA), (np.float32, np.float64)),
     "RangeConstProp": (np.float32, np.int64, np.float64, np.int32, np.int16),
 }
 """Types that other operands, or inference, take for granted."""

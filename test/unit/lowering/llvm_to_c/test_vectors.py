@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from platform import machine
@@ -12,35 +11,9 @@ import numpy.typing as npt
 import onnx
 import onnx.parser
 import pytest
+from c_programs import outputs_of
 
-from xonnc.artifacts import compile_artifact
 from xonnc.native import compile_native, processor_of
-
-MAIN = """
-#include <stdio.h>
-#include <stdlib.h>
-#include "net.h"
-
-int main(void)
-{
-    net_model *m;
-    int32_t code;
-    int number;
-    if ((code = net_create(&m, "net.weight"))) return puts(net_message(code)), 1;
-    for (number = 0; number < net_input_count(); number++) {
-        const size_t bytes = net_input_bytes(number);
-        void *data = malloc(bytes);
-        if (fread(data, 1, bytes, stdin) != bytes) return 2;
-        if ((code = net_set_input(m, number, data, bytes))) return puts(net_message(code)), 1;
-    }
-    if ((code = net_run(m))) return puts(net_message(code)), 1;
-    for (number = 0; number < net_output_count(); number++)
-        fwrite(net_get_output(m, number), 1, net_output_bytes(number), stdout);
-    return 0;
-}
-"""
-
-FLAGS = ("-O1", "-march=native", "-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic")
 
 FLOATS = """
 <ir_version: 8, opset_import: ["" : 18]>
@@ -224,28 +197,14 @@ def built_and_run(
     arrays = inputs(model)
     session = compile_native(model)
     feeds = dict(zip((port.name for port in session.inputs), arrays, strict=True))
-    compile_artifact(model, folder / "net.c", target, prefix="net")
-    source = (folder / "net.c").read_text()
-    for condition in lacking:
-        assert condition in source
-        source = source.replace(condition, "0")
-    (folder / "net.c").write_text(source)
-    (folder / "main.c").write_text(MAIN)
-    command = ["cc", *FLAGS, *flags, "main.c", "net.c", "-lm", "-o", "main"]
-    subprocess.run(command, cwd=folder, check=True)
-    data = b"".join(array.tobytes() for array in arrays)
-    done = subprocess.run(["./main"], cwd=folder, input=data, capture_output=True, check=True)
-    found = done.stdout
-    for port, held in zip(session.outputs, session.run(None, feeds), strict=True):
-        wanted = np.asarray(held)
-        given = np.frombuffer(found[: wanted.nbytes], wanted.dtype).reshape(wanted.shape)
-        found = found[wanted.nbytes :]
+    outputs = [np.asarray(held) for held in session.run(None, feeds)]
+    given_all = outputs_of(folder, model, arrays, outputs, target, flags, lacking)
+    for port, wanted, given in zip(session.outputs, outputs, given_all, strict=True):
         numbers = given.astype(np.float64)
         close = np.allclose(numbers, wanted.astype(np.float64), 1e-5, 1e-6, equal_nan=True)
         assert close, (port.name, given, wanted)
         if wanted.dtype.kind == "f":
             assert np.array_equal(np.signbit(given[given == 0]), np.signbit(wanted[wanted == 0])), port.name
-    assert not found
 
 
 MODELS = {

@@ -196,7 +196,7 @@ CASES = [
     (
         "to known sizes",
         ("float[3, 1, N, 3] x", "uint8[3, 1, 6] y"),
-        "c = Cast<to = 2>(x) k = Constant<value_ints = [3, 1, 6]>() y = Reshape(c, k)",
+        "a = Abs(x) c = Cast<to = 2>(a) k = Constant<value_ints = [3, 1, 6]>() y = Reshape(c, k)",
         [{"x": (3, 1, 2, 3)}],
     ),
     (
@@ -407,3 +407,14 @@ def test_what_has_no_code_for_open_sizes_is_compiled_for_those_that_are_fed():
     session = check(model("float[N, 3] x", "float[N, 3] y", "y = Hardmax(x)"), [{"x": (4, 3)}, {"x": (2, 3)}])
     assert session.compiled == 3
     assert session.host_calls() == []
+
+
+def test_an_output_has_its_type_where_a_product_tells_its_shape():
+    """The product tells that `n` is 1; the bytes of `y` have no sign all the same."""
+    proto = model(
+        "uint64[n] x, float[n, 1] z", "uint8[m] y, float[p, q] w", "y = Cast<to = 2>(x) w = MatMul(z, z)"
+    )
+    session = xonnc.compile(proto, cache=False)
+    feeds = {"x": np.array([200], np.uint64), "z": np.array([[3]], np.float32)}
+    y, w = (np.asarray(value) for value in session.run(None, feeds))
+    assert (y.dtype, y.tolist(), w.tolist()) == (np.uint8, [200], [[9]])

@@ -144,7 +144,7 @@ def test_upsample(mode: str):
     check(Node("Upsample", inputs, {"mode": mode}, opset=9, constant=[1], expected=wanted))
 
 
-def sampled(size: int, factor: float) -> Array:
+def sampled(size: int, factor: float) -> npt.NDArray[np.int64]:
     """What onnxruntime takes at opset 10: at `i / scale` in f32, the one above where it shrinks."""
     scale = np.float32(factor)
     places = np.arange(int(size * float(scale)), dtype=np.float32) / scale

@@ -1,0 +1,75 @@
+"""Models as C source: compiled, run, and what they give."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+
+from xonnc.artifacts import compile_artifact
+
+Array = npt.NDArray[Any]
+
+MAIN = """
+#include <stdio.h>
+#include <stdlib.h>
+#include "net.h"
+
+int main(void)
+{
+    net_model *m;
+    int32_t code;
+    int number;
+    if ((code = net_create(&m, "net.weight"))) return puts(net_message(code)), 1;
+    for (number = 0; number < net_input_count(); number++) {
+        const size_t bytes = net_input_bytes(number);
+        void *data = malloc(bytes);
+        if (fread(data, 1, bytes, stdin) != bytes) return 2;
+        if ((code = net_set_input(m, number, data, bytes))) return puts(net_message(code)), 1;
+    }
+    if ((code = net_run(m))) return puts(net_message(code)), 1;
+    for (number = 0; number < net_output_count(); number++)
+        fwrite(net_get_output(m, number), 1, net_output_bytes(number), stdout);
+    return 0;
+}
+"""
+
+FLAGS = ("-O1", "-march=native", "-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic")
+
+
+def outputs_of(
+    folder: Path,
+    model: onnx.ModelProto,
+    inputs: Sequence[Array],
+    like: Sequence[Array],
+    target: str = "portable",
+    flags: Sequence[str] = (),
+    lacking: Sequence[str] = (),
+) -> list[Array]:
+    """
+    The outputs of a C program of a model, which are of the types and shapes of `like`.
+
+    Conditions of the preprocessor that are `lacking` are 0.
+    """
+    compile_artifact(model, folder / "net.c", target, prefix="net")
+    source = (folder / "net.c").read_text()
+    for condition in lacking:
+        assert condition in source
+        source = source.replace(condition, "0")
+    (folder / "net.c").write_text(source)
+    (folder / "main.c").write_text(MAIN)
+    command = ["cc", *FLAGS, *flags, "main.c", "net.c", "-lm", "-o", "main"]
+    subprocess.run(command, cwd=folder, check=True)
+    data = b"".join(array.tobytes() for array in inputs)
+    rest = subprocess.run(["./main"], cwd=folder, input=data, capture_output=True, check=True).stdout
+    found: list[Array] = []
+    for wanted in like:
+        found.append(np.frombuffer(rest[: wanted.nbytes], wanted.dtype).reshape(wanted.shape))
+        rest = rest[wanted.nbytes :]
+    assert not rest
+    return found
