@@ -15,9 +15,9 @@ from xdsl.traits import IsTerminator
 
 from xonnc.dialects.onnx.elements import DisposableElementsAttr, type_of_elements
 from xonnc.dialects.onnx.op import OnnxOp
-from xonnc.dialects.onnx.ops.builtin import ReturnOp
+from xonnc.dialects.onnx.ops.builtin import CustomOp, ReturnOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
-from xonnc.dialects.onnx.types import is_ranked, is_tensor, tensor_type
+from xonnc.dialects.onnx.types import is_ranked, is_tensor, tensor_type, unranked
 from xonnc.errors import InvalidModelError
 from xonnc.rewriting.editing import operands_of, retype
 from xonnc.rewriting.remarks import warn
@@ -45,6 +45,14 @@ THEMES = (attention, control, convolution, elementwise, features, movement, redu
 
 WITH_BODY = frozenset(("Loop", "Scan", "ScanV8", "SequenceMap"))
 """Ops whose body has arguments that come from outside."""
+
+COMPUTED = frozenset(
+    (
+        "ConstantOfShape Expand Reshape Resize ResizeV10 ResizeV11 ResizeV13 ResizeV18 Split SplitV13 Squeeze"
+        " Tile Unsqueeze Upsample"
+    ).split()
+)
+"""Ops whose result has the shape that an operand holds."""
 
 Fallback: TypeAlias = Callable[[Operation, Integers], Sequence[Attribute | None]]
 """Types for the results of an op that has no shape function here; `None` where nothing follows."""
@@ -92,6 +100,24 @@ def correct_shapes(module: Operation) -> None:
 
 Settled = dict[Operation, tuple[object, ...]]
 """What the types of ops followed from when they were inferred, for ops that need no more inference."""
+
+
+def forget_declared(module: Operation) -> None:
+    """
+    Forgets the sizes of results that the model only says.
+
+    That is for ops whose result's shape is what an operand holds: kernels of a shape that is said take the
+    operand's numbers for granted. Other results are checked when they are made. What follows from constants
+    and sizes is inferred anew; a result without any element would be made without its op.
+    """
+    for op in module.walk():
+        is_computed = op.name.removeprefix("onnx.") in COMPUTED
+        for result in op.results if is_computed or isinstance(op, OnnxOp) else ():
+            type_ = result.type
+            if isinstance(op, ConstantOp | CustomOp) or not is_ranked(type_):
+                continue
+            if is_computed or 0 in type_.get_shape():
+                retype(result, unranked(type_.element_type))
 
 
 def learn_shapes(

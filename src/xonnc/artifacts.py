@@ -121,6 +121,7 @@ def compile_artifact(
         signature=signature,
         fold_overridable=True,
         strict=strict,
+        believe_declared=False,
     ).module
     if input_shapes:
         module = respecialized(module, input_shapes)

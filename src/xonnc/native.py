@@ -180,7 +180,11 @@ class _Compiler:
     def _simplified(self) -> ModuleOp:
         """The model as it is."""
         module = simplify(
-            self._model, inline_functions=True, fold_overridable=True, without_defaults=self._fed
+            self._model,
+            inline_functions=True,
+            fold_overridable=True,
+            without_defaults=self._fed,
+            believe_declared=False,
         ).module
         finalize(self, _let_go, module).atexit = False
         return module

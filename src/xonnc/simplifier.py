@@ -32,7 +32,7 @@ from xonnc.signatures import Shapes, Signature, set_input_shapes, set_signature
 from xonnc.summaries import ModelSummary, summary
 from xonnc.transforms.invalid_branches import allow_invalid_branches
 from xonnc.transforms.onnx_cse_with_node_name import merge
-from xonnc.transforms.shape_inference_onnx import correct_shapes
+from xonnc.transforms.shape_inference_onnx import correct_shapes, forget_declared
 from xonnc.transforms.shapes.site import ShapeError
 from xonnc.transforms.simplify_onnx import Simplification
 
@@ -73,6 +73,7 @@ def simplify(
     fold_overridable: bool = False,
     without_defaults: Collection[str] = (),
     strict: bool = False,
+    believe_declared: bool = True,
 ) -> SimplifiedModel:
     """
     Simplifies the model in a file (`-`: standard input) or in memory, which stays as it is.
@@ -82,13 +83,20 @@ def simplify(
     are replaced by their bodies; with `fold_overridable`, inputs that have an initializer are what it says,
     and are no inputs any more, but for those of `without_defaults`, which must be given. What is dynamic and
     operators of unknown domains stay. Declared shapes that contradict the operators are a warning, with
-    `strict` an error. Raises `XonncError` for a file that is no model, or a model that
-    contradicts itself.
+    `strict` an error; without `believe_declared`, those of results whose shape an operand holds are
+    forgotten. Raises `XonncError` for a file that is no model, or a model that contradicts itself.
     """
     with without_cycle_collection():
         return with_claims(
             lambda corrects: _simplified(
-                model, input_shapes, inline_functions, signature, fold_overridable, without_defaults, corrects
+                model,
+                input_shapes,
+                inline_functions,
+                signature,
+                fold_overridable,
+                without_defaults,
+                corrects,
+                believe_declared,
             ),
             strict,
         )
@@ -116,6 +124,7 @@ def _simplified(
     fold_overridable: bool,
     without_defaults: Collection[str],
     corrects: bool,
+    believe_declared: bool,
 ) -> SimplifiedModel:
     context = new_context()
     loaded = LoadedModel.of(model) if isinstance(model, onnx.ModelProto) else load(model)
@@ -131,6 +140,8 @@ def _simplified(
     try:
         if corrects:
             correct_shapes(module)
+        if not believe_declared:
+            forget_declared(module)
         if input_shapes:
             set_input_shapes(module, input_shapes)
         if signature is not None:

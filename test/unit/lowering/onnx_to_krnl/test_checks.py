@@ -111,3 +111,40 @@ def test_a_run_ends_where_numbers_are_out_of_bounds(case: str):
     with pytest.raises(XonncError) as caught:
         session.run(None, feeds)
     assert str(caught.value).removeprefix("model: ") == message
+
+
+DECLARED: dict[str, tuple[str, dict[str, Array], tuple[int, ...]]] = {
+    "ConstantOfShape": (
+        "(int64[2] s) => (float[2,3] y) { y = ConstantOfShape (s) }",
+        {"s": places(5, 4)},
+        (5, 4),
+    ),
+    "Tile": ("(float[2] x, int64[1] r) => (float[4] y) { y = Tile (x, r) }", {"r": places(5)}, (10,)),
+    "Unsqueeze": (
+        "(float[2] x, int64[1] a) => (float[2,1] y) { y = Unsqueeze (x, a) }",
+        {"a": places(0)},
+        (1, 2),
+    ),
+    "Reshape": (
+        "(float[2] x, int64[2] s) => (float[2,1] y) { y = Reshape (x, s) }",
+        {"s": places(1, 2)},
+        (1, 2),
+    ),
+    "NonMaxSuppression": (
+        "(float[1,6,4] b, float[1,1,6] c, int64 m) => (int64[0,3] y) { y = NonMaxSuppression (b, c, m) }",
+        {"b": real(1, 6, 4), "c": real(1, 1, 6), "m": np.array(5)},
+        (5, 3),
+    ),
+}
+"""Results of declared shapes that what is fed makes others."""
+
+
+@pytest.mark.parametrize("case", DECLARED)
+def test_a_shape_that_is_only_declared_is_not_believed(case: str):
+    text, feeds, shape = DECLARED[case]
+    session = compile_native(
+        parser.parse_model(f'<ir_version: 10, opset_import: ["": 21]> g {text}'), cache=False, level=0
+    )
+    fed = feeds | ({"x": real(2)} if "float[2] x" in text else {})
+    (result,) = session.run(None, fed)
+    assert np.asarray(result).shape == shape
