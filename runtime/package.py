@@ -19,14 +19,14 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from xonnc.errors import XonncError
+from xonnc.errors import UnknownNameError, XonncError
 from xonnc.formats.nvdla.reader import parse_loadable
 from xonnc.formats.onnx.parts import check_whole, program
 from xonnc.formats.package.archive import Package, read_package
 from xonnc.formats.package.manifest import Step, Tensor
 from xonnc.runtime.nvdla.simulator import Mode, Simulator
 from xonnc.runtime.reference import open_session
-from xonnc.targets import load_target
+from xonnc.targets import NvdlaTarget, load_target
 
 Array = npt.NDArray[Any]
 Values: TypeAlias = dict[str, object]
@@ -61,12 +61,12 @@ class LoadedPackage:
         engine: Engine | None = None,
     ):
         self.manifest = package.manifest
-        hardware = target or self.manifest.target
+        hardware = _hardware(package, target)
         self._steps: list[tuple[str, Run]] = []
         for step, part in zip(self.manifest.steps, package.parts, strict=True):
             name = f"{package.name}: {step.file}"
             if step.kind == "dla":
-                simulator = Simulator(parse_loadable(part, name), load_target(hardware), mode=mode)
+                simulator = Simulator(parse_loadable(part, name), hardware(), mode=mode)
                 _check_ports(step, simulator, name)
                 self._steps.append(("simulator", _on_dla(step, simulator, self.manifest.values)))
             else:
@@ -107,6 +107,21 @@ class LoadedPackage:
             _check_fits(port.name, feeds[port.name], known[port.name])
             values[port.value] = feeds[port.name]
         return values
+
+
+def _hardware(package: Package, target: str | None) -> Callable[[], NvdlaTarget]:
+    """Loads the target to simulate, where a part needs it."""
+
+    def load() -> NvdlaTarget:
+        if target is not None:
+            return load_target(target)
+        try:
+            return load_target(package.manifest.target)
+        except UnknownNameError as error:
+            # The file says so, not the command line.
+            raise XonncError(f"{package.name}: {error}") from None
+
+    return load
 
 
 def load_package(

@@ -13,7 +13,7 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from xonnc.errors import XonncError, near
+from xonnc.errors import UnknownNameError, XonncError, near
 
 FOLDER = Path(__file__).parent
 
@@ -96,7 +96,7 @@ def load_target(name: str) -> NvdlaTarget:
     elif name in target_names():
         path = FOLDER / f"{name}.toml"
     else:
-        raise XonncError(
+        raise UnknownNameError(
             f"no target '{name}'{near(name, target_names()) or '.'} There are {', '.join(target_names())}; "
             "a .toml file of your own serves as well"
         )

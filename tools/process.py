@@ -14,7 +14,7 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-from xonnc.errors import CollectedError, XonncError
+from xonnc.errors import CollectedError, UnknownNameError, XonncError
 from xonnc.formats.input_files import keeping_inputs
 from xonnc.rewriting.remarks import listening
 
@@ -48,6 +48,9 @@ def run(tool: str, work: Callable[[], int], argv: Sequence[str]) -> int:
     except CollectedError as error:
         for reason in error.reasons:
             print(f"{tool}: {reason}", file=sys.stderr)
+    except UnknownNameError as error:
+        print(f"{tool}: {error}", file=sys.stderr)
+        return Exit.USAGE
     except XonncError as error:
         print(f"{tool}: {error}", file=sys.stderr)
     except BrokenPipeError:

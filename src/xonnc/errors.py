@@ -20,6 +20,10 @@ class XonncError(Exception):
         super().__init__(message)
 
 
+class UnknownNameError(XonncError):
+    """A target, stage or level that there is not: the command line is wrong, and the tools exit 2."""
+
+
 class CollectedError(XonncError):
     """Several mistakes, found in a single run."""
 

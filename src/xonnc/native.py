@@ -25,7 +25,7 @@ from xdsl.ir import Operation
 from xonnc.contexts import Watcher, new_context, nobody
 from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
 from xonnc.dialects.onnx.elements.cycles import without_cycle_collection
-from xonnc.errors import XonncError, near
+from xonnc.errors import UnknownNameError, XonncError, near
 from xonnc.formats.native.description import can_describe
 from xonnc.formats.native.program import HostStep, NativeStep, Program
 from xonnc.formats.native.saved import read_saved
@@ -239,7 +239,9 @@ def processor_of(target: str, needs_host: bool = True) -> CpuTarget:
         return best_cpu(features)
     if target not in cpu_names():
         names = ["cpu", *cpu_names()]
-        raise XonncError(f"no target '{target}'{near(target, names) or '.'} There are {', '.join(names)}")
+        raise UnknownNameError(
+            f"no target '{target}'{near(target, names) or '.'} There are {', '.join(names)}"
+        )
     found = load_cpu(target)
     lacking = [feature for feature in found.features if feature not in features]
     if lacking and needs_host:

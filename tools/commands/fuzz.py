@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xonnc.errors import XonncError, near
+from xonnc.errors import UnknownNameError, XonncError, near
 from xonnc.tools.console import plural, progress, row
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         raise XonncError(f"--seed {args.seed}: seeds are 0 and above")
     for level in args.level:
         if level not in ALL_LEVELS:
-            raise XonncError(
+            raise UnknownNameError(
                 f"--level {level}: no such level{near(level, ALL_LEVELS)}; there are {', '.join(ALL_LEVELS)}"
             )
     if args.save is not None:

@@ -8,7 +8,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xonnc.errors import XonncError, near
+from xonnc.errors import UnknownNameError, near
 from xonnc.formats.atomic_write import atomic_write
 from xonnc.tools.files import stage_file
 
@@ -38,7 +38,7 @@ def prepare(args: argparse.Namespace, stages: Sequence[str]) -> bool:
     """Makes the folder of dumps; whether compiling stops early. Unknown stages are refused."""
     if args.stop_after and args.stop_after not in stages:
         hint = near(args.stop_after, stages)
-        raise XonncError(
+        raise UnknownNameError(
             f"--stop-after {args.stop_after}: no such stage{hint}; there are {', '.join(stages)}"
         )
     if args.dump:

@@ -321,8 +321,16 @@ def test_unknown_names_suggest(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert opt.main(["--constprop-onx", str(tmp_path / "a.mlir")]) == 2
     assert "did you mean 'constprop-onnx'?" in capsys.readouterr().err
     model = saved(tmp_path, [node("Relu", "x", "y", "act")])
-    assert driver.main(["compile", str(model), "--target", "nv_ful"]) == 1
-    assert "no target 'nv_ful'; did you mean 'nv_full'?" in capsys.readouterr().err
+    for command, message in (
+        (["compile", str(model), "--target", "nv_ful"], "no target 'nv_ful'; did you mean 'nv_full'?"),
+        (["run", str(model), "--target", "avx"], "no target 'avx'"),
+        (["compile", str(model), "--stop-after", "onx"], "--stop-after onx: no such stage"),
+        (["fuzz", "--level", "simplfy"], "--level simplfy: no such level"),
+        (["targets", "nv_ful"], "no target 'nv_ful'"),
+    ):
+        assert driver.main(command) == 2
+        assert message in capsys.readouterr().err
+    assert driver.main(["targets", str(tmp_path / "none.toml")]) == 1
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def test_native_code_stops_after_a_stage(model: Path, tmp_path: Path, capsys: py
     assert '"krnl.call"' in output.read_text()
     assert main(["compile", str(model), "-o", str(output), "-q", "--stop-after", "llvm"]) == 0
     assert "llvm.func" in output.read_text()
-    assert main([*command, "--stop-after", "allocated"]) == 1
+    assert main([*command, "--stop-after", "allocated"]) == 2
     assert "no such stage; there are simplified, krnl, llvm, emitted" in capsys.readouterr().err
 
 
@@ -110,7 +110,7 @@ def test_compiling_stops_after_a_stage(model: Path, tmp_path: Path):
 
 
 def test_stages_are_named_when_one_is_unknown(model: Path, capsys: pytest.CaptureFixture[str]):
-    assert main(["compile", str(model), "--stop-after", "link"]) == 1
+    assert main(["compile", str(model), "--stop-after", "link"]) == 2
     assert "no such stage; there are onnx, simplified, dla" in capsys.readouterr().err
 
 

@@ -62,7 +62,7 @@ def test_fuzz_saves_what_fails(
     ],
 )
 def test_fuzz_refuses(argv: list[str], says: str, capsys: pytest.CaptureFixture[str]):
-    assert main(["fuzz", *argv]) == 1
+    assert main(["fuzz", *argv]) == (2 if argv[0] == "--level" else 1)
     assert says in capsys.readouterr().err
 
 
