@@ -55,10 +55,11 @@ from xonnc.formats.native.program import (
     Value,
     aligned,
 )
+from xonnc.formats.onnx.exporter import export_proto
 from xonnc.lowering.convert_onnx_to_krnl import Reasons
 from xonnc.lowering.onnx_to_krnl.checks import check_of
 from xonnc.lowering.session_ops import is_session_op, operator_of, settings_of
-from xonnc.transforms.evaluation import captured, later_program_of_op
+from xonnc.transforms.evaluation import captured, later_program_of_op, module_of_op
 from xonnc.transforms.rules.reference_faults import is_always_wrong
 
 
@@ -444,7 +445,9 @@ def _read_host(op: Operation, reading: _Reading) -> None:
     read = dict.fromkeys((*(value for value in op.operands if value.type != NONE), *around))
     inputs = [value for value in read if value in reading.places]
     reason = reading.reasons.get(op, "")
-    run = _refusing(reason) if is_always_wrong(op) else later_program_of_op(op, inputs)
+    run, model = later_program_of_op(op, inputs), _later_model_of_op(op, inputs)
+    if is_always_wrong(op):
+        run, model = _refusing(reason), None
     writes: list[int] = []
     for result in op.results:
         if result.type != NONE:
@@ -454,9 +457,18 @@ def _read_host(op: Operation, reading: _Reading) -> None:
             writes.append(reading.value(result, value))
     reads = [reading.places[value] for value in inputs]
     reading.program.steps.append(
-        HostStep(op.name.removeprefix("onnx."), node_name(op) or "", reason, run, reads, writes)
+        HostStep(op.name.removeprefix("onnx."), node_name(op) or "", reason, run, reads, writes, model)
     )
     reading.touched.append([*reads, *writes])
+
+
+def _later_model_of_op(op: Operation, inputs: Sequence[SSAValue]) -> Callable[[], bytes]:
+    """An op as an ONNX model, made when it is asked for."""
+
+    def model() -> bytes:
+        return export_proto(module_of_op(op, inputs)).SerializeToString()
+
+    return model
 
 
 def _refusing(reason: str) -> Callable[[Sequence[Tensors]], Sequence[Tensors]]:

@@ -109,7 +109,7 @@ def captured(op: Operation) -> list[SSAValue]:
 
 def program_of_op(op: Operation, inputs: Sequence[SSAValue]) -> Program:
     """What an op computes from `inputs`, its operands, absent ones left out."""
-    return _program(_module_of_op(op, inputs))
+    return _program(module_of_op(op, inputs))
 
 
 def later_program_of_op(op: Operation, inputs: Sequence[SSAValue]) -> Program:
@@ -124,7 +124,8 @@ def later_program_of_op(op: Operation, inputs: Sequence[SSAValue]) -> Program:
     return run
 
 
-def _module_of_op(op: Operation, inputs: Sequence[SSAValue]) -> ModuleOp:
+def module_of_op(op: Operation, inputs: Sequence[SSAValue]) -> ModuleOp:
+    """A copy of an op as a module with one function, of `inputs`."""
     frame = _Frame(inputs)
     made = frame.clone(op)
     for region in made.regions:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
+from xonnc.errors import XonncError
 from xonnc.formats.native.program import (
     Body,
     Check,
@@ -19,6 +21,7 @@ from xonnc.formats.native.program import (
     Port,
     Program,
     Requirement,
+    Run,
     SessionStep,
     Step,
     Value,
@@ -38,24 +41,32 @@ def weights_in(held: npt.NDArray[np.uint8]) -> Weigh:
     return weigh
 
 
-def can_describe(program: Program) -> bool:
-    """Whether a program is numbers alone: host calls and strings are Python's."""
+MakeRun = Callable[[bytes], Run]
+"""Makes what computes an operator of the one that an ONNX model holds."""
+
+
+def can_describe(program: Program, takes_models: bool = False) -> bool:
+    """
+    Whether a program is numbers alone: strings are Python's.
+
+    So are operators that the reference evaluator computes, unless who reads them `takes_models`.
+    """
     dtypes = [value.dtype for value in program.values] + [
         port.dtype for port in (*program.inputs, *program.outputs)
     ]
     return all(dtype is None or not dtype.hasobject for dtype in dtypes) and all(
-        _can_describe_step(step) for step in program.steps
+        _can_describe_step(step, takes_models) for step in program.steps
     )
 
 
-def _can_describe_step(step: Step) -> bool:
+def _can_describe_step(step: Step, takes_models: bool) -> bool:
     match step:
         case NativeStep():
             return True
         case HostStep():
-            return False
+            return takes_models and step.model is not None
         case SessionStep():
-            return all(can_describe(body.program) for body in step.bodies)
+            return all(can_describe(body.program, takes_models) for body in step.bodies)
 
 
 def constants_of(program: Program) -> list[npt.NDArray[np.generic]]:
@@ -119,7 +130,16 @@ def _step(step: Step, offsets: Iterator[int | str]) -> dict[str, object]:
                 ],
             }
         case HostStep():
-            raise TypeError("a host call is not described")
+            if step.model is None:
+                raise TypeError(f"{step.node}: a function of Python is not described")
+            return {
+                "operator": step.operator,
+                "node": step.node,
+                "reason": step.reason,
+                "model": b64encode(step.model()).decode(),
+                "reads": list(step.reads),
+                "writes": list(step.writes),
+            }
 
 
 def _port(port: Port) -> list[object]:
@@ -130,8 +150,12 @@ def _name(dtype: np.dtype[np.generic] | None) -> str | None:
     return None if dtype is None else dtype.name
 
 
-def program_of(found: Mapping[str, Any], weights: Weigh) -> Program:
-    """The program of a description that is not damaged; `weights` gives the bytes of its constants."""
+def program_of(found: Mapping[str, Any], weights: Weigh, make_run: MakeRun | None = None) -> Program:
+    """
+    The program of a description that is not damaged.
+
+    `weights` gives the bytes of its constants, `make_run` what computes operators that models hold.
+    """
     program = Program(arena=found["arena"], blocks=found["blocks"])
     program.requirements = [Requirement(*each) for each in found["requirements"]]
     for place, shape, dtype, offset, same_as, shift, constant, formula, open_shape in found["values"]:
@@ -145,24 +169,32 @@ def program_of(found: Mapping[str, Any], weights: Weigh) -> Program:
             size = int(np.prod(sizes, dtype=np.int64)) * type_.itemsize
             value.constant = np.asarray(weights(begin, size)).view(type_).reshape(sizes)
         program.values.append(value)
-    program.steps = [_read_step(step, weights) for step in found["steps"]]
+    program.steps = [_read_step(step, weights, make_run) for step in found["steps"]]
     for ports, written in ((program.inputs, found["inputs"]), (program.outputs, found["outputs"])):
         for name, value, shape, dtype in written:
             ports.append(Port(name, value, _shape(shape), _dtype(dtype)))
     return program
 
 
-def _read_step(found: Mapping[str, Any], weights: Weigh) -> Step:
+def _read_step(found: Mapping[str, Any], weights: Weigh, make_run: MakeRun | None) -> Step:
     if "function" in found:
         checks = [Check(*check) for check in found["checks"]]
         return NativeStep(found["function"], found["kernels"], checks, found["node"])
+    if "model" in found:
+        if make_run is None:
+            raise XonncError(f"{found['node']}: nobody computes {found['operator']}")
+        content = b64decode(found["model"])
+        places = found["reads"], found["writes"]
+        return HostStep(
+            found["operator"], found["node"], found["reason"], make_run(content), *places, lambda: content
+        )
     return SessionStep(
         found["operator"],
         found["node"],
         found["settings"],
         found["reads"],
         found["writes"],
-        [Body(program_of(body["program"], weights), body["captured"]) for body in found["bodies"]],
+        [Body(program_of(body["program"], weights, make_run), body["captured"]) for body in found["bodies"]],
     )
 
 

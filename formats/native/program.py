@@ -13,6 +13,9 @@ import numpy.typing as npt
 Tensors: TypeAlias = "npt.NDArray[np.generic] | tuple[npt.NDArray[np.generic], ...] | None"
 """A tensor, a sequence of tensors, or an optional that is empty."""
 
+Run: TypeAlias = Callable[[Sequence[Tensors]], Sequence[Tensors]]
+"""A function of tensors."""
+
 Dictionary: TypeAlias = "dict[int | str, int | float | str]"
 """A map of ai.onnx.ml."""
 
@@ -132,9 +135,11 @@ class HostStep:
     operator: str
     node: str
     reason: str
-    run: Callable[[Sequence[Tensors]], Sequence[Tensors]]
+    run: Run
     reads: Sequence[int]
     writes: Sequence[int]
+    model: Callable[[], bytes] | None = None
+    """The operator as an ONNX model, for who stores the program; `None` if it is no operator of ONNX."""
 
 
 @dataclass(frozen=True)

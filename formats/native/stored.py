@@ -31,7 +31,7 @@ import numpy.typing as npt
 
 from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_write
-from xonnc.formats.native.description import constants_of, described, program_of, weights_in
+from xonnc.formats.native.description import MakeRun, constants_of, described, program_of, weights_in
 from xonnc.formats.native.program import Program
 from xonnc.formats.native.weights import Weights
 
@@ -99,7 +99,9 @@ def write_stored(path: Path, stored: Stored, apart: Apart | None = None) -> None
             file.write(piece)
 
 
-def read_stored(path: Path, apart: Apart | None = None, file: BinaryIO | None = None) -> Stored:
+def read_stored(
+    path: Path, apart: Apart | None = None, file: BinaryIO | None = None, make_run: MakeRun | None = None
+) -> Stored:
     """
     Reads what `write_stored` writes, from `file` if it is open; constants stay there until they are used.
 
@@ -130,7 +132,7 @@ def read_stored(path: Path, apart: Apart | None = None, file: BinaryIO | None = 
     def weigh(begin: int | str, size: int) -> npt.NDArray[np.uint8]:
         return inside(begin, size) if isinstance(begin, int) else others.read(begin, size)
 
-    return Stored(program_of(found, weigh), code, found["steering"])
+    return Stored(program_of(found, weigh, make_run), code, found["steering"])
 
 
 def _digest(*pieces: bytes) -> bytes:

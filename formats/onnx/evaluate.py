@@ -44,7 +44,15 @@ def program_of(module: ModuleOp) -> Callable[[Sequence[Held]], Sequence[Held]]:
     Both raise `XonncError`: here where the reference does not know an operator, the function where it fails
     or gives what is no tensor.
     """
-    model = export_proto(module)
+    return _program_of(export_proto(module))
+
+
+def program_of_model(content: bytes) -> Callable[[Sequence[Held]], Sequence[Held]]:
+    """The same of a model in a file's bytes."""
+    return _program_of(onnx.load_model_from_string(content))
+
+
+def _program_of(model: onnx.ModelProto) -> Callable[[Sequence[Held]], Sequence[Held]]:
     names = [value.name for value in model.graph.input]
     reference = reference_of(model)
 

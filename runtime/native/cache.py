@@ -14,7 +14,7 @@ import os
 import re
 import stat
 import warnings
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -29,6 +29,7 @@ import numpy.typing as npt
 from xonnc import errors
 from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_write
+from xonnc.formats.native.program import Run, Tensors
 from xonnc.formats.native.stored import Stored, read_stored, write_stored
 
 Array = npt.NDArray[np.generic]
@@ -174,6 +175,21 @@ class Constants:
         return self.folder / f"{name}{CONSTANTS}"
 
 
+def run_of_model(content: bytes) -> Run:
+    """What the reference evaluator computes of a model, which it reads when it is first asked."""
+    made: list[Run] = []
+
+    def run(held: Sequence[Tensors]) -> Sequence[Tensors]:
+        if not made:
+            # The evaluator is slow to import, and most programs need none.
+            from xonnc.formats.onnx.evaluate import program_of_model
+
+            made.append(program_of_model(content))
+        return made[0](held)
+
+    return run
+
+
 @dataclass(frozen=True)
 class Cache:
     """Programs by key in a folder, which is made when something is kept."""
@@ -201,7 +217,7 @@ class Cache:
 
     def _read(self, path: Path, file: BinaryIO) -> Stored | None:
         try:
-            found = read_stored(path, self.constants, file)
+            found = read_stored(path, self.constants, file, run_of_model)
         except XonncError:
             path.unlink(missing_ok=True)
             return None

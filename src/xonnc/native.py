@@ -162,7 +162,7 @@ class _Compiler:
         if found is None:
             found = self._compiled(shapes, values)
             # A file that has changed since is another model.
-            if can_describe(found.program) and _state(self._model) == self._state:
+            if can_describe(found.program, takes_models=True) and _state(self._model) == self._state:
                 self._cache.put(key, found)
         return _loaded(found, threads)
 
