@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, MemRefType, UnitAttr, f32, i64
@@ -81,7 +82,11 @@ def _lower_phase(
 ) -> None:
     source, target, bias, residual = images
     lanes, blocks = to.layouts.lanes, target.blocks[1]
-    tile = conv_tile(phase.out[1], blocks, to.target.registers, chain.is_depthwise)
+    shapes = [target.blocks, source.shape, *([] if residual is None else [residual.blocks])]
+    # Images of one column are images of one row: pixels of a tile lie along rows.
+    is_turned = phase.out[1] == phase.kernel[1] == 1 and all(shape[3] == 1 for shape in shapes)
+    rows, columns = _ordered(is_turned, phase.out)
+    tile = conv_tile(columns, blocks, to.target.registers, chain.is_depthwise)
 
     def pack() -> Array:
         used = weights[:, :, list(phase.rows)][:, :, :, list(phase.columns)]
@@ -97,13 +102,13 @@ def _lower_phase(
     window = chain.window
     properties: dict[str, Attribute] = {
         "depth": IntegerAttr(weights.shape[1], i64),
-        "kernel": pair(phase.kernel),
-        "strides": pair((1, 1) if window is None else window.strides),
-        "dilations": pair((1, 1) if window is None else window.dilations),
-        "start": pair(_moved(source.start, phase.first)),
-        "out": pair(phase.out),
-        "out_start": pair(_moved(target.start, phase.out_first)),
-        "out_strides": pair(phase.out_strides),
+        "kernel": pair(_ordered(is_turned, phase.kernel)),
+        "strides": pair((1, 1) if window is None else _ordered(is_turned, window.strides)),
+        "dilations": pair((1, 1) if window is None else _ordered(is_turned, window.dilations)),
+        "start": pair(_ordered(is_turned, _moved(source.start, phase.first))),
+        "out": pair((rows, columns)),
+        "out_start": pair(_ordered(is_turned, _moved(target.start, phase.out_first))),
+        "out_strides": pair(_ordered(is_turned, phase.out_strides)),
         "tile": pair(tile),
     }
     if chain.is_depthwise:
@@ -113,18 +118,23 @@ def _lower_phase(
             properties[name] = FloatAttr(bound, f32)
     buffers = [target.buffer, source.buffer, packed]
     assert is_buffer(packed.type)
-    types = [_type(shape) for shape in (target.blocks, source.shape, packed.type.get_shape())]
+    types = [
+        _type([*shape[:2], *_ordered(is_turned, shape[2:4]), *shape[4:]])
+        for shape in (target.blocks, source.shape)
+    ]
+    types.append(_type(packed.type.get_shape()))
     if bias is not None:
         buffers.append(bias)
         types.append(_type([blocks, lanes]))
     if residual is not None:
-        properties["residual_start"] = pair(residual.start)
+        properties["residual_start"] = pair(_ordered(is_turned, residual.start))
         buffers.append(residual.buffer)
-        types.append(_type(residual.blocks))
+        shape = residual.blocks
+        types.append(_type([*shape[:2], *_ordered(is_turned, shape[2:4]), *shape[4:]]))
     kernel = Kernel(types)
     y, x, w, *rest = kernel.buffers
     biases = rest[: bias is not None]
-    count, turns = target.sizes[0], target.sizes[0] * (-(-blocks // tile[1]) * phase.out[0])
+    count, turns = target.sizes[0], target.sizes[0] * (-(-blocks // tile[1]) * rows)
     counts: list[SSAValue] = []
     if not is_known(count):
         counts.append(kernel.size(count))
@@ -140,6 +150,14 @@ def _type(shape: Sequence[Size]) -> MemRefType:
     """A buffer of f32; of the first size, which places do not depend on, only a run may tell."""
     type_ = buffer_type(shape, f32)
     return type_.type if isinstance(type_, OpenBuffer) else type_
+
+
+SizeT = TypeVar("SizeT")
+
+
+def _ordered(is_turned: bool, sizes: Sequence[SizeT]) -> Sequence[SizeT]:
+    """Rows and columns, the other way round if they are turned."""
+    return sizes[::-1] if is_turned else sizes
 
 
 def _moved(start: tuple[int, int], by: tuple[int, int]) -> tuple[int, int]:

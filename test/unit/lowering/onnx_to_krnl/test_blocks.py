@@ -103,6 +103,26 @@ def test_transposed_convolutions(target: str, attributes: str, kernel: int):
     assert set(kernels) <= {"block", "unblock", "halo", "conv"}
 
 
+@pytest.mark.parametrize("target", ["cpu", "portable"])
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        "y = Conv<pads=[2,0,2,0], strides=[3,1], dilations=[2,1]>(x, w, b)",
+        "a = Conv<pads=[1,0,3,0]>(x, w, b) r = Relu(a) c = Conv<pads=[2,0,2,0]>(r, v, b) y = Add(c, r)",
+        "a = Conv<pads=[2,0,2,0]>(x, w) y = Conv<group=32, pads=[0,0,4,0], strides=[2,1]>(a, u, b)",
+        "a = ConvTranspose<strides=[2,1]>(x, t) y = Relu(a)",
+        "a = Conv<pads=[2,1,2,1], strides=[1,3]>(x, k) y = Conv<pads=[2,0,2,0]>(a, v)",
+    ],
+)
+def test_images_of_one_column(nodes: str, target: str):
+    """Their tiles lie along rows."""
+    x = [2, 20, 37, 1]
+    weights = {"w": [32, 20, 5, 1], "v": [32, 32, 5, 1], "u": [32, 1, 5, 1], "b": [32]}
+    weights |= {"t": [20, 32, 3, 1], "k": [32, 20, 5, 3]}
+    used = {name: sizes for name, sizes in weights.items() if f" {name})" in nodes or f" {name}," in nodes}
+    assert {"conv", "depthwise"} & set(check(model_of(nodes, x, used), x, target))
+
+
 def test_a_sum_and_bounds_belong_to_the_convolution():
     nodes = """
         a = Conv<pads=[1,1,1,1]>(x, w, b)
