@@ -50,6 +50,10 @@ class Case:
     writes: bool = True
     """Whether about half of them are written; else nearly all are read."""
     element: str = "float"
+    opset: int = 17
+    is_open: bool = False
+    """Whether the first size of the input is dynamic."""
+    weights_are: str = "float32"
 
     def bound(self, threads: int) -> float:
         """Seconds that this processor takes at least."""
@@ -111,6 +115,75 @@ def reduced(name: str, nodes: str, x: Sequence[int]) -> Case:
     return Case(f"{name} {'x'.join(map(str, x))}", nodes, x, {}, prod(x), writes=False)
 
 
+def pool(size: int) -> Case:
+    """A pool of a detector's pyramid, of stride 1."""
+    node = f"y = MaxPool<kernel_shape=[{size},{size}], pads=[{','.join([str(size // 2)] * 4)}]>(x)"
+    return Case(f"maxpool {size}x{size}/1", node, [1, 256, 20, 20], {}, 2 * 256 * 400)
+
+
+def recurrent(operator: str, gates: int) -> Case:
+    """A small recurrent network of 50 steps."""
+    weights = {"w": [1, gates * 64, 96], "r": [1, gates * 64, 64], "b": [1, 2 * gates * 64]}
+    results = "y, h, c" if operator == "LSTM" else "y, h"
+    node = f"{results} = {operator}<hidden_size=64>(x, w, r, b)"
+    work = 2 * 50 * 2 * gates * 64 * (96 + 64)
+    return Case(f"{operator.lower()} 96-64, 50 steps of 2", node, [50, 2, 96], weights, 50 * 2 * 160, work)
+
+
+def enlarged(opset: int, mode: str) -> Case:
+    """An image of twice the size."""
+    how = 'coordinate_transformation_mode="half_pixel"'
+    if mode == "nearest":
+        how = 'coordinate_transformation_mode="asymmetric", nearest_mode="floor"'
+    node = "none = Constant<value=float[0] {}>() scales = Constant<value=float[4] {1, 1, 2, 2}>() "
+    node += f'y = Resize<mode="{mode}", {how}>(x, none, scales)'
+    return Case(f"resize {mode} opset {opset}", node, [1, 32, 40, 40], {}, 5 * 32 * 40 * 40, opset=opset)
+
+
+REGIONS = """
+  part = Constant<value=float {30.0}>()
+  corner = Abs(w) a = Mul(corner, part) size = Abs(v) b = Mul(size, part)
+  end = Add(a, b)
+"""
+"""A hundred regions of an image."""
+
+PAIRED = """
+  as = Constant<value=float {0.04}>() az = Constant<value=uint8 {120}>()
+  ws = Constant<value=float {0.01}>() wz = Constant<value=int8 {0}>()
+  q = QuantizeLinear(x, as, az) d = DequantizeLinear(q, as, az)
+  wd = DequantizeLinear(w, ws, wz) vd = DequantizeLinear(v, ws, wz)
+  a = Conv<pads=[1,1,1,1]>(d, wd) r = Relu(a) rq = QuantizeLinear(r, as, az) rd = DequantizeLinear(rq, as, az)
+  b = Conv<pads=[1,1,1,1]>(rd, vd) yq = QuantizeLinear(b, as, az) y = DequantizeLinear(yq, as, az)
+"""
+"""Two convolutions as onnxruntime's static quantisation writes them."""
+
+DYNAMIC = """
+  wz = Constant<value=uint8 {124}>()
+  q, s, z = DynamicQuantizeLinear(x)
+"""
+"""Weights and activations as its dynamic quantisation writes them."""
+
+
+def quantised(name: str, nodes: str, x: Sequence[int], w: Mapping[str, Sequence[int]], work: float) -> Case:
+    """Integers of 8 bits, of a dynamic batch; their bound is taken for floats."""
+    weights = "uint8" if "Integer" in name else "int8"
+    return Case(name, nodes, x, w, 2 * prod(x), work, is_open=True, weights_are=weights)
+
+
+NEAREST = """
+  count = Constant<value_ints=[5]>() one = Constant<value_ints=[1]>() two = Constant<value_ints=[2]>()
+  r = Unsqueeze(x, one) d = Sub(r, w) s = ReduceSumSquare<axes=[2], keepdims=0>(d)
+  n, i = TopK<largest=0>(s, count) y = Sqrt(n)
+"""
+"""The nearest of a thousand neighbours."""
+
+SUPPRESSED = """
+  parts = Constant<value_ints=[4, 4]>() most = Constant<value_ints=[100]>()
+  overlap = Constant<value_floats=[0.5]>() least = Constant<value_floats=[0.05]>()
+  boxes, rest = Split<axis=2>(x, parts) scores = Transpose<perm=[0,2,1]>(rest)
+  found = NonMaxSuppression(boxes, scores, most, overlap, least) y = Cast<to=1>(found)
+"""
+
 CASES = [
     product(128, 768, 768),
     product(128, 768, 3072),
@@ -142,20 +215,101 @@ CASES = [
     gather(30522, 768, 128),
     mapped("add", "y = Add(x, x)", [128, 3072]),
     reduced("maxpool", "y = MaxPool<kernel_shape=[3,3], strides=[2,2]>(x)", [1, 64, 112, 112]),
+    pool(5),
+    pool(9),
+    pool(13),
+    Case(
+        "conv5x1 of one column",
+        "a = Conv<pads=[2,0,2,0]>(x, w) r = Relu(a) y = Conv<pads=[2,0,2,0]>(r, w)",
+        [1, 64, 400, 1],
+        {"w": [64, 64, 5, 1]},
+        2 * 64 * 400,
+        4 * 400 * 64 * 64 * 5,
+    ),
+    Case(
+        "conv9 of rows",
+        "a = Conv<pads=[4,4]>(x, w) r = Relu(a) y = Conv<pads=[4,4]>(r, w)",
+        [1, 64, 1000],
+        {"w": [64, 64, 9]},
+        2 * 64 * 1000,
+        4 * 1000 * 64 * 64 * 9,
+    ),
+    recurrent("LSTM", 4),
+    recurrent("GRU", 3),
+    *(enlarged(opset, mode) for opset in (11, 13) for mode in ("nearest", "linear")),
+    quantised(
+        "int8 QDQ conv3x3 64, dynamic batch",
+        PAIRED,
+        [1, 64, 28, 28],
+        {"w": [64, 64, 3, 3], "v": [64, 64, 3, 3]},
+        4 * 28 * 28 * 64 * 64 * 9,
+    ),
+    quantised(
+        "ConvInteger 3x3 64, dynamic batch",
+        DYNAMIC + "c = ConvInteger<pads=[1,1,1,1]>(q, w, z, wz) y = Cast<to=1>(c)",
+        [1, 64, 28, 28],
+        {"w": [64, 64, 3, 3]},
+        2 * 28 * 28 * 64 * 64 * 9,
+    ),
+    quantised(
+        "MatMulInteger 768x768, dynamic rows",
+        DYNAMIC + "c = MatMulInteger(q, w, z, wz) y = Cast<to=1>(c)",
+        [1, 768],
+        {"w": [768, 768]},
+        2 * 768 * 768,
+    ),
+    Case(
+        "roialign",
+        REGIONS + "rois = Concat<axis=1>(a, end) which = Constant<value=int64[1] {0}>() "
+        "count = Constant<value_ints=[100]>() b0 = Expand(which, count) "
+        "y = RoiAlign<output_height=7, output_width=7, sampling_ratio=2, spatial_scale=0.25>(x, rois, b0)",
+        [1, 64, 50, 50],
+        {"w": [100, 2], "v": [100, 2]},
+        64 * 2500 + 100 * 64 * 49,
+    ),
+    Case(
+        "maxroipool",
+        REGIONS + "zero = Constant<value=float {0.0}>() first = Constant<value_ints=[1]>() "
+        "sums = ReduceSum<keepdims=1>(a, first) none = Mul(sums, zero) rois = Concat<axis=1>(none, a, end) "
+        "y = MaxRoiPool<pooled_shape=[7,7], spatial_scale=0.25>(x, rois)",
+        [1, 64, 50, 50],
+        {"w": [100, 2], "v": [100, 2]},
+        64 * 2500 + 100 * 64 * 49,
+    ),
+    Case("nonmaxsuppression", SUPPRESSED, [1, 1000, 8], {}, 8000),
+    Case(
+        "topk 300 of 8400",
+        "count = Constant<value_ints=[300]>() y, i = TopK(x, count)",
+        [1, 8400],
+        {},
+        8400,
+    ),
+    Case(
+        "topk 5 of 1000",
+        "count = Constant<value_ints=[5]>() y, i = TopK<largest=0>(x, count)",
+        [200, 1000],
+        {},
+        200000,
+    ),
+    Case("nearest neighbours", NEAREST, [100, 20], {"w": [1, 1000, 20]}, 20000 + 100000),
 ]
 
 
 def model_of(case: Case) -> onnx.ModelProto:
     """The model of a case, with random weights."""
-    sizes = ", ".join(map(str, case.x))
+    sizes = ", ".join(["N" if case.is_open else str(case.x[0]), *map(str, case.x[1:])])
     ends = f"({case.element}[{sizes}] x) => (float y)"
-    text = f'<ir_version: 8, opset_import: ["": 17]> g {ends} {{ {case.nodes} }}'
+    text = f'<ir_version: 8, opset_import: ["": {case.opset}]> g {ends} {{ {case.nodes} }}'
     model = parser.parse_model(text)
     model.graph.output[0].type.tensor_type.ClearField("shape")
     generator = np.random.default_rng(3)
     for name, shape in case.weights.items():
         array = generator.normal(size=shape) / np.sqrt(max(1, prod(shape[1:])))
-        model.graph.initializer.append(numpy_helper.from_array(array.astype(np.float32), name))
+        if case.weights_are != "float32":
+            # Around the middle of 8 bits.
+            array = 30 * generator.normal(size=shape) + (124 if case.weights_are == "uint8" else 0)
+            array = np.clip(array, *((0, 255) if case.weights_are == "uint8" else (-127, 127)))
+        model.graph.initializer.append(numpy_helper.from_array(array.astype(case.weights_are), name))
     return onnx.shape_inference.infer_shapes(model)
 
 
