@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import f16, f32, f64, i32
@@ -15,36 +14,38 @@ from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLin
 from xonnc.dialects.onnx.types import ELEMENT_TYPES_BY_CODE, NONE
 from xonnc.lowering.onnx_to_krnl.elements import CODED, integer_range, is_unsigned_element, stored
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers, takes_open
 from xonnc.lowering.onnx_to_krnl.scalars import Number, Scalar
+from xonnc.lowering.onnx_to_krnl.sizes import Size, is_known, volume
 
 
 @dataclass(frozen=True)
 class _Blocks:
     """Loops over all elements, and along which of them scales and zero points vary."""
 
-    sizes: Sequence[int]
+    sizes: Sequence[Size]
     varies: Sequence[bool]
 
     @property
-    def scales(self) -> list[int]:
+    def scales(self) -> list[Size]:
         """The shape of scales in these loops."""
         return [size if varies else 1 for size, varies in zip(self.sizes, self.varies, strict=True)]
 
 
-def _blocks(shape: Sequence[int], scale: Sequence[int], axis: int, block: int) -> _Blocks | None:
+def _blocks(shape: Sequence[Size], scale: Sequence[Size], axis: int, block: int) -> _Blocks | None:
     """The loops for a tensor; `None` where blocks do not divide the axis."""
-    if prod(scale) == 1:
-        return _Blocks([prod(shape)], [False])
+    if volume(scale) == 1:
+        return _Blocks([volume(shape)], [False])
     axis %= len(shape)
-    before, size, after = prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])
+    before, size, after = volume(shape[:axis]), shape[axis], volume(shape[axis + 1 :])
+    found: list[tuple[Size, bool]]
     if len(scale) == 1 and not block:
         found = [(before, False), (size, True), (after, False)]
-    elif not block or size % block or scale[axis] * block != size:
+    elif not block or not is_known(size) or size % block or scale[axis] * block != size:
         return None
     else:
         found = [(before, True), (size // block, True), (block, False), (after, True)]
-    kept = [(number, varies) for number, varies in found if number > 1] or [(1, False)]
+    kept = [(number, varies) for number, varies in found if number != 1] or [(1, False)]
     return _Blocks([number for number, _ in kept], [varies for _, varies in kept])
 
 
@@ -81,10 +82,13 @@ def rounded_byte(steps: Scalar, low: Number, high: Number) -> tuple[Scalar, Scal
     return shifted - ROUNDING, bits - ROUNDING_BITS
 
 
+takes_open(QuantizeLinearOp, DequantizeLinearOp)
+
+
 @lowers(QuantizeLinearOp)
 def quantize(op: QuantizeLinearOp, to: Lowering) -> str | None:
     """`round(x / scale) + zero point`, halves to the even one, saturated."""
-    shape, scales = to.shape(op.x), to.shape(op.y_scale)
+    shape, scales = to.sizes(op.x), to.sizes(op.y_scale)
     blocks = _blocks(shape, scales, op.axis.value.data, op.block_size.value.data)
     if blocks is None:
         return "blocks that do not divide the axis"
@@ -137,7 +141,7 @@ def quantize(op: QuantizeLinearOp, to: Lowering) -> str | None:
 @lowers(DequantizeLinearOp)
 def dequantize(op: DequantizeLinearOp, to: Lowering) -> str | None:
     """`(x - zero point) scale`"""
-    shape, scales = to.shape(op.x), to.shape(op.x_scale)
+    shape, scales = to.sizes(op.x), to.sizes(op.x_scale)
     blocks = _blocks(shape, scales, op.axis.value.data, op.block_size.value.data)
     if blocks is None:
         return "blocks that do not divide the axis"

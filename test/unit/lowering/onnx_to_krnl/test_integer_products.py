@@ -193,3 +193,36 @@ def test_a_zero_point_that_is_known_too_late_for_the_pads():
     wanted = convolved(x, w, [2 * zero, np.array(0, np.int8)], {"pads": [1, 1, 1, 1]})
     given = compile_native(model).run(None, {"x": x, "o": zero})[0]
     np.testing.assert_array_equal(given, wanted)
+
+
+OPENED: dict[str, tuple[str, Sequence[int], Sequence[int]]] = {
+    "convolution": ("c = ConvInteger<pads=[1,1,1,1]>(q, w, z, wz)", (3, 6, 5), (20, 3, 3, 3)),
+    "rows": ("c = MatMulInteger(q, w, z, wz)", (33,), (33, 20)),
+    "tokens": ("c = MatMulInteger(q, w, z, wz)", (7, 33), (33, 20)),
+}
+
+
+@pytest.mark.parametrize("case", OPENED)
+def test_a_dynamic_batch_is_quantised_dynamically_in_one_program(case: str):
+    node, sizes, weights = OPENED[case]
+    body = f"q, s, z = DynamicQuantizeLinear(x) {node} f = Cast<to=1>(c) y = Mul(f, s)"
+    constants = {"w": integers("uint8", *weights), "wz": np.array(117, np.uint8)}
+
+    def model_for(batch: object) -> onnx.ModelProto:
+        shape = ", ".join(map(str, (batch, *sizes)))
+        text = f'<ir_version: 8, opset_import: ["": 17]> g (float[{shape}] x) => (float[] y) {{ {body} }}'
+        model = onnx.parser.parse_model(text)
+        model.graph.output[0].type.tensor_type.ClearField("shape")
+        model.graph.initializer.extend(
+            numpy_helper.from_array(each, name) for name, each in constants.items()
+        )
+        return model
+
+    session = compile_native(model_for("N"), cache=False)
+    for batch in (3, 1, 17):
+        x = RANDOM.normal(size=(batch, *sizes)).astype(np.float32)
+        given = np.asarray(session.run(None, {"x": x})[0])
+        wanted = compile_native(model_for(batch), cache=False).run(None, {"x": x})[0]
+        np.testing.assert_array_equal(given, np.asarray(wanted))
+    assert session.compiled == 1
+    assert session.host_calls() == []

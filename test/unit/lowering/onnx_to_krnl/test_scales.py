@@ -5,8 +5,11 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import numpy.typing as npt
+import onnx
+import onnx.parser
 import pytest
 from native_nodes import Node, check
+from onnx import numpy_helper
 
 from xonnc.native import compile_native
 
@@ -100,3 +103,29 @@ def test_integers_are_divided_too():
 
 def test_the_scale_is_fit_to_the_range():
     check(Node("DynamicQuantizeLinear", [numbers(5, 7)], outputs=3))
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, 2])
+def test_dynamic_dimensions_are_quantised_by_one_program(axis: int | None):
+    x = np.random.default_rng(4).normal(size=(4, 3, 5)).astype(np.float32)
+    count = 1 if axis is None else x.shape[axis]
+    scale = np.linspace(0.01, 0.03, count, dtype=np.float32)
+    zero = np.arange(100, 100 + count).astype(np.uint8)
+    if axis is None:
+        scale, zero = scale[0], zero[0]
+    said = f"<axis={axis or 0}>"
+    text = '<ir_version: 8, opset_import: ["": 19]> g (float[N, 3, M] x) => (float[N, 3, M] y) {'
+    text += f" q = QuantizeLinear{said}(x, s, z) t = Identity(q) y = DequantizeLinear{said}(t, s, z) }}"
+    model = onnx.parser.parse_model(text)
+    for name, array in (("s", scale), ("z", zero)):
+        model.graph.initializer.append(numpy_helper.from_array(np.asarray(array), name))
+    session = compile_native(model, cache=False)
+    for part in (x, x[:, :, :0]) if axis is None else (x,):
+        shape = [1] * 3
+        if axis is not None:
+            shape[axis] = -1
+        step, offset = np.reshape(scale, shape), np.reshape(zero, shape).astype(np.float32)
+        wanted = (np.clip(np.rint(part / step) + offset, 0, 255) - offset) * step
+        given = np.asarray(session.run(None, {"x": part})[0])
+        np.testing.assert_allclose(given, wanted.astype(np.float32), rtol=1e-6)
+    assert session.host_calls() == []
