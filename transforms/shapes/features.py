@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.dialects.builtin import f32, i64
+from xdsl.dialects.builtin import StringAttr, f32, i64
 from xdsl.ir import Attribute
 
-from xonnc.transforms.shapes.site import UNKNOWN, Shape, Site, Types, infers, typed
+from xonnc.transforms.shapes.site import UNKNOWN, Shape, Site, Types, infers, shown, typed
 
 
 @infers("Imputer", "Normalizer", "Scaler")
@@ -76,6 +76,44 @@ def dict_vectorizer(site: Site) -> Types:
     """A row with a column for each key, as onnxruntime has it."""
     keys = site.property("int64_vocabulary") or site.property("string_vocabulary")
     return typed((1, len(keys)), site.result_element()) if isinstance(keys, tuple) else [None]
+
+
+@infers("StringNormalizer")
+def string_normalizer(site: Site) -> Types:
+    """As many strings as go in, but for stop words."""
+    shape = site.shape(0)
+    if shape is None:
+        return [None]
+    if len(shape) not in (1, 2) or (len(shape) == 2 and shape[0] not in (1, UNKNOWN)):
+        raise site.fail(f"X of shape {shown(shape)} is no row of strings, [C] or [1, C]")
+    if site.property("stopwords"):
+        shape = (*shape[:-1], UNKNOWN)
+    return typed(shape, site.result_element())
+
+
+@infers("TfIdfVectorizer")
+def tf_idf_vectorizer(site: Site) -> Types:
+    """A place for each n-gram, of each row."""
+    shape, places = site.shape(0), site.integers("ngram_indexes")
+    if shape is None or places is None or len(shape) > 2:
+        return [None]
+    return typed((*shape[:-1], max(places, default=-1) + 1), f32)
+
+
+TOKENIZER = ("com.microsoft", "Tokenizer")
+"""What text pipelines of scikit-learn are exported with: domain and name."""
+
+
+@infers("Custom")
+def custom(site: Site) -> Types:
+    """A tokenizer adds an axis for the tokens; of other operators nothing is known."""
+    types: list[Attribute | None] = [None] * len(site.op.results)
+    domain = site.op.attributes.get("domain_name")
+    strings = site.shape(0) if len(site.op.operands) == 1 else None
+    name = domain.data if isinstance(domain, StringAttr) else "", site.text("function_name")
+    if name != TOKENIZER or len(types) != 1 or strings is None:
+        return types
+    return typed((*strings, UNKNOWN), site.result_element())
 
 
 def _rows(site: Site) -> int | None:

@@ -348,3 +348,30 @@ def test_classifiers_of_strings_compute_natively(operator: str):
         "down",
         "up",
     ]
+
+
+TEXTS = """model (string[n,1] x) => (int64[n] label, seq(map(int64, float)) maps) {
+  row = Constant<value = int64[1] {-1}>()
+  flat = Reshape(x, row)
+  lower = StringNormalizer<case_change_action = "LOWER", is_case_sensitive = 0>(flat)
+  tokens = com.microsoft.Tokenizer<mark = 0, mincharnum = 1, pad_value = "#", tokenexp = "[a-z]+">(lower)
+  rows = Flatten<axis = 1>(tokens)
+  counts = TfIdfVectorizer<mode = "TF", min_gram_length = 1, max_gram_length = 1, max_skip_count = 0,
+    ngram_counts = [0], ngram_indexes = [0, 1], pool_strings = ["cat", "dog"]>(rows)
+  shares = ai.onnx.ml.Normalizer<norm = "L2">(counts)
+  label, scores = ai.onnx.ml.LinearClassifier<classlabels_ints = [0, 1],
+    coefficients = [1.0, -1.0, -1.0, 1.0],
+    intercepts = [0.0, 0.0], post_transform = "LOGISTIC">(shares)
+  maps = ai.onnx.ml.ZipMap<classlabels_int64s = [0, 1]>(scores)
+}"""
+
+
+def test_a_pipeline_of_texts_computes_its_numbers_natively():
+    """As scikit-learn's TfidfVectorizer and LogisticRegression are exported."""
+    session = session_of(TEXTS)
+    x = strings("The cat, a CAT!", "dog and cat and dog", "").reshape(3, 1)
+    label, maps = session.run(None, {"x": x})
+    assert session.host_calls() == []
+    assert listed(label) == [0, 1, 0]
+    assert isinstance(maps, tuple)
+    assert [round(float(each[0]), 3) for each in maps if isinstance(each, dict)] == [0.731, 0.39, 0.5]
