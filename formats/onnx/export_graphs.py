@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import onnx
 from xdsl.dialects.builtin import DictionaryAttr, StringAttr
-from xdsl.ir import Attribute, Block, Operation
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from xonnc.dialects.onnx.attributes import is_array
@@ -29,6 +30,15 @@ from xonnc.formats.onnx.scope import IS_NODE
 from xonnc.formats.onnx.tensors import ELEMENT_TYPES, header
 from xonnc.formats.onnx.value_types import read_dim_params, to_type, value_info
 
+DimNames: TypeAlias = Callable[[SSAValue], Mapping[int, str]]
+"""The names of the dynamic dimensions of a value, by axis, beside those that its module has."""
+
+
+def no_names(value: SSAValue) -> Mapping[int, str]:
+    """No names."""
+    return {}
+
+
 _NOT_FIELDS = ("all_inputs", "input", "output", "value_info", HELD)
 """What the details of a graph say of values; the rest are fields as they are."""
 
@@ -43,6 +53,7 @@ class Interface:
     outputs: Sequence[Mapping[str, Attribute]]
     lists_initializers: bool = False
     """Whether every initializer must be an input too, as before IR version 4."""
+    dim_names: DimNames = no_names
 
 
 def export_graph(
@@ -163,6 +174,7 @@ class _GraphExporter:
             details,
             inputs=_held(details.get("input"), len(block.args)),
             outputs=_held(details.get("output"), len(last.operands) if last is not None else 0),
+            dim_names=self.interface.dim_names,
         )
         graph, initializers = export_graph(block, interface, self.opsets, self.names)
         for initializer in initializers:
@@ -217,11 +229,13 @@ class _GraphExporter:
         for held in _held(self.interface.details.get("value_info"), 0):
             name = _name(held)
             if name in values:
-                self.graph.value_info.append(_info(name, values[name].type, held))
+                value = values[name]
+                self.graph.value_info.append(_info(name, value.type, held, self.interface.dim_names(value)))
                 said.add(name)
         for name, value in values.items():
             if name not in said and is_ranked(value.type) and not isinstance(value.owner, ConstantOp | Block):
-                self.graph.value_info.append(value_info(name, value.type))
+                names = self.interface.dim_names(value)
+                self.graph.value_info.append(value_info(name, value.type, names))
 
 
 def _name(held: Mapping[str, Attribute]) -> str:
@@ -242,10 +256,17 @@ def _held(entries: Attribute | None, count: int) -> list[Mapping[str, Attribute]
     return [*found, *({},) * (count - len(found))]
 
 
-def _info(name: str, type_: Attribute, held: Mapping[str, Attribute]) -> onnx.ValueInfoProto:
-    """What the model says of a value: as it was imported while the type is the same, else from the type."""
+def _info(
+    name: str, type_: Attribute, held: Mapping[str, Attribute], known: Mapping[int, str] = {}
+) -> onnx.ValueInfoProto:
+    """
+    What the model says of a value: as it was imported while the type is the same, else from the type.
+
+    `known` names dimensions that the model does not.
+    """
     names = held.get("onnx.dim_params")
-    derived = value_info(name, type_, read_dim_params(names.data) if isinstance(names, StringAttr) else {})
+    given = read_dim_params(names.data) if isinstance(names, StringAttr) else {}
+    derived = value_info(name, type_, {**known, **given})
     stored = held.get("onnx.value_info")
     if not isinstance(stored, DictionaryAttr):
         return derived

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import onnx
@@ -14,7 +15,7 @@ from xdsl.utils.hints import isa
 from xonnc.errors import XonncError
 from xonnc.formats.onnx import mirror
 from xonnc.formats.onnx.constants import array_of
-from xonnc.formats.onnx.export_graphs import Interface, export_graph
+from xonnc.formats.onnx.export_graphs import DimNames, Interface, export_graph, no_names
 from xonnc.formats.onnx.importer import MAIN
 from xonnc.formats.onnx.load import Spelling
 from xonnc.formats.onnx.opsets import choose_opsets
@@ -30,17 +31,19 @@ def export_model(
     path: str | Path,
     spelling: Spelling | None = None,
     external_data: ExternalData | None = None,
+    dim_names: DimNames = no_names,
 ) -> list[Path]:
     """
     Writes `module` as an ONNX model to `path` (`-`: standard output); returns the files written.
 
-    The spelling follows from the file name unless given; `external_data` sends the weights to a second file.
+    The spelling follows from the file name unless given; `external_data` sends the weights to a second file;
+    `dim_names` knows more names of dimensions within the graph.
     Raises `XonncError`, and writes nothing, for a module that ONNX has no form for.
     """
-    return save(export_module(module), path, spelling, external_data)
+    return save(export_module(module, dim_names), path, spelling, external_data)
 
 
-def export_module(module: ModuleOp) -> ExportedModel:
+def export_module(module: ModuleOp, dim_names: DimNames = no_names) -> ExportedModel:
     """The module as a model in memory, its weights still views of what the module holds."""
     function = _main(module)
     model = onnx.ModelProto()
@@ -57,16 +60,16 @@ def export_module(module: ModuleOp) -> ExportedModel:
         model.ir_version = _ir_version(opsets)
     if not kept:
         model.producer_name = PRODUCER
-    interface = _interface(function, model.ir_version)
+    interface = replace(_interface(function, model.ir_version), dim_names=dim_names)
     known = {canonical_domain(domain): version for domain, version in opsets.items()}
     graph, initializers = export_graph(function.body.block, interface, known)
     model.graph.CopyFrom(graph)
     return ExportedModel(model, initializers)
 
 
-def export_proto(module: ModuleOp) -> onnx.ModelProto:
+def export_proto(module: ModuleOp, dim_names: DimNames = no_names) -> onnx.ModelProto:
     """The module as one message with all weights in it."""
-    return export_module(module).whole()
+    return export_module(module, dim_names).whole()
 
 
 def _main(module: ModuleOp) -> FuncOp:

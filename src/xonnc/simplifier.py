@@ -14,6 +14,7 @@ from pathlib import Path
 import onnx
 from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.traits import IsTerminator
 
 from xonnc.claims import with_claims
@@ -21,7 +22,9 @@ from xonnc.contexts import new_context
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.elements.cycles import without_cycle_collection
 from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.types import static_shape
 from xonnc.errors import CollectedError, XonncError
+from xonnc.formats.onnx.export_graphs import DimNames, no_names
 from xonnc.formats.onnx.exporter import export_model, export_proto
 from xonnc.formats.onnx.importer import OVERRIDABLE_SINCE, import_loaded, overridable_inputs
 from xonnc.formats.onnx.load import LoadedModel, load
@@ -30,6 +33,8 @@ from xonnc.formats.onnx.scope import IS_NODE
 from xonnc.function_bodies import simplify_functions
 from xonnc.signatures import Shapes, Signature, set_input_shapes, set_signature
 from xonnc.summaries import ModelSummary, summary
+from xonnc.transforms.dims.analysis import DimAnalysis
+from xonnc.transforms.dims.functions import dim_names
 from xonnc.transforms.invalid_branches import allow_invalid_branches
 from xonnc.transforms.onnx_cse_with_node_name import merge
 from xonnc.transforms.shape_inference_onnx import correct_shapes, forget_declared
@@ -57,11 +62,22 @@ class SimplifiedModel:
         """
         if external_data is None and self.had_external_data and str(path) != "-":
             external_data = ExternalData(f"{Path(path).name}.data")
-        return export_model(self.module, path, external_data=external_data)
+        names = _dim_names(self.module)
+        return export_model(self.module, path, external_data=external_data, dim_names=names)
 
     def proto(self) -> onnx.ModelProto:
         """The model as one message with all weights in it."""
-        return export_proto(self.module)
+        return export_proto(self.module, _dim_names(self.module))
+
+
+def _dim_names(module: ModuleOp) -> DimNames:
+    """Names for the sizes within a module that follow from named sizes of its inputs."""
+    functions = [op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks]
+    arguments = [argument.type for function in functions for argument in function.body.block.args]
+    if all(static_shape(type_) is not None for type_ in arguments):
+        return no_names
+    sizes = DimAnalysis(module)
+    return lambda value: dim_names(value, sizes)
 
 
 def simplify(

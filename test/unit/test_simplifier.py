@@ -496,3 +496,49 @@ def test_an_output_that_an_unknown_operator_leaves_out_stays_left_out():
     repeat = next(node for node in made.node if node.op_type == "Repeat")
     assert list(repeat.output)[1:] == ["", "z"]
     assert repeat.output[0]
+
+
+NAMED_INSIDE = """
+    <ir_version: 8, opset_import: ["" : 17]>
+    g (float[batch, length, 4] x, float[batch, past, 4] before) => (float[n, m] y)
+      <float[4, 6] w, int64[3] flat = {0, -1, 1}, int64[1] last = {2}> {
+      all = Concat <axis = 1> (before, x)
+      h = MatMul (all, w)
+      r = Relu (h)
+      t = Transpose <perm = [0, 2, 1]> (r)
+      s = Softmax <axis = 2> (t)
+      y = ReduceSum <keepdims = 0> (s, last)
+    }
+"""
+
+
+def test_sizes_within_the_model_keep_their_names():
+    model = parser.parse_model(NAMED_INSIDE.replace("w,", f"w = {{{', '.join(['0.5'] * 24)}}},"))
+    made = simplify(model).proto()
+    said = {
+        info.name: [size.dim_param or size.dim_value for size in info.type.tensor_type.shape.dim]
+        for info in made.graph.value_info
+    }
+    assert said["all"] == ["batch", "length + past", 4]
+    assert said["r"] == ["batch", "length + past", 6]
+    assert said["s"] == ["batch", 6, "length + past"]
+    # What the onnx package finds is not lost, and names of the model's own stay.
+    assert [size.dim_param for size in made.graph.input[1].type.tensor_type.shape.dim] == ["batch", "past", ""]
+    checker.check_model(made, full_check=True)
+
+
+def test_names_that_the_model_gives_within_stay():
+    model = parser.parse_model("""
+        <ir_version: 8, opset_import: ["" : 17]>
+        g (float[n, 4] x) => (float[n, 4] y) <float[rows, 4] a, float[?, 4] b> {
+          a = Relu (x)
+          b = Neg (a)
+          y = Exp (b)
+        }
+    """)
+    said = {
+        info.name: info.type.tensor_type.shape.dim[0].dim_param
+        for info in simplify(model).proto().graph.value_info
+    }
+    assert said["a"] == "rows"
+    assert said["b"]
