@@ -26,6 +26,7 @@ from xonnc.transforms.rules import (
     fuse_movement,
     fuse_pooling,
     fuse_products,
+    fuse_recurrence,
 )
 from xonnc.transforms.rules.canonicalize_convolution import holds_floats
 from xonnc.transforms.settled_shapes import settle_shapes
@@ -55,7 +56,13 @@ WRITTEN_OUT = RuleSet(
 )
 """Constants that are nodes with numbers or strings become tensors, which the other rules know."""
 
-FUSIONS = fuse_linear.RULES | fuse_movement.RULES | fuse_elementwise.RULES | fuse_pooling.RULES
+FUSIONS = (
+    fuse_linear.RULES
+    | fuse_movement.RULES
+    | fuse_elementwise.RULES
+    | fuse_pooling.RULES
+    | fuse_recurrence.RULES
+)
 """Rules that no other pass has."""
 
 LAST = fuse_products.RULES

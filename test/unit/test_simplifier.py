@@ -523,7 +523,11 @@ def test_sizes_within_the_model_keep_their_names():
     assert said["r"] == ["batch", "length + past", 6]
     assert said["s"] == ["batch", 6, "length + past"]
     # What the onnx package finds is not lost, and names of the model's own stay.
-    assert [size.dim_param for size in made.graph.input[1].type.tensor_type.shape.dim] == ["batch", "past", ""]
+    assert [size.dim_param for size in made.graph.input[1].type.tensor_type.shape.dim] == [
+        "batch",
+        "past",
+        "",
+    ]
     vars(checker)["check_model"](made, full_check=True)
 
 

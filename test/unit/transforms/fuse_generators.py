@@ -7,6 +7,7 @@ import fuse_linear_generators as linear
 import fuse_movement_generators as movement
 import fuse_pooling_generators as pooling
 import fuse_products_generators as products
+import fuse_recurrence_generators as recurrence
 from rule_comparison import SAME, Closeness
 from rule_draws import Generator
 from rule_values import Kind
@@ -17,11 +18,18 @@ GENERATORS: dict[str, Generator] = {
     **elementwise.GENERATORS,
     **pooling.GENERATORS,
     **products.GENERATORS,
+    **recurrence.GENERATORS,
 }
 
 CLOSENESS: dict[str, Closeness] = dict.fromkeys(movement.EXACT, SAME)
 
-FINITE: dict[str, str] = {**linear.FINITE, **movement.FINITE, **elementwise.FINITE, **products.FINITE}
+FINITE: dict[str, str] = {
+    **linear.FINITE,
+    **movement.FINITE,
+    **elementwise.FINITE,
+    **products.FINITE,
+    **recurrence.FINITE,
+}
 
 KINDS: dict[str, tuple[Kind, ...]] = {
     **linear.KINDS,
@@ -29,4 +37,5 @@ KINDS: dict[str, tuple[Kind, ...]] = {
     **elementwise.KINDS,
     **pooling.KINDS,
     **products.KINDS,
+    **recurrence.KINDS,
 }

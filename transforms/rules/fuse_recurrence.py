@@ -1,0 +1,80 @@
+"""Recurrent networks that begin with zeros, as those do that are given no state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+from xdsl.ir import Operation, SSAValue
+
+from xonnc.dialects.onnx.elements import elements_array
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.types import static_shape
+from xonnc.rewriting.matcher import constant_of
+from xonnc.rewriting.onnx import ONNX
+from xonnc.rewriting.patterns import Array, Declined, Outcome, Pattern, Template, value
+from xonnc.rewriting.rules import Rule, rule, rules
+from xonnc.transforms.rules.canonicalize_recurrence import FIRST, NETWORKS, STATES
+from xonnc.transforms.rules.conditions import is_absent
+
+MOVING = frozenset(
+    (
+        *("Expand", "Flatten", "Gather", "Identity", "Reshape", "Slice", "Split", "Squeeze", "Tile"),
+        *("Transpose", "Unsqueeze"),
+    )
+)
+"""Operators whose results hold elements of the first operand alone."""
+
+MOST_STEPS = 8
+"""So many ops back a zero is sought."""
+
+MOST_ELEMENTS = 1 << 16
+"""Constants of more elements are not looked into."""
+
+
+def is_zero(value: SSAValue, steps: int = MOST_STEPS) -> bool:
+    """Whether all elements of a value are known to be 0, not −0."""
+    op = value.owner
+    if not isinstance(op, OnnxOp) or not steps:
+        return False
+    if (constant := constant_of(ONNX, value)) is not None:
+        count = prod(static_shape(value.type) or (0,))
+        return count <= MOST_ELEMENTS and _holds_zeros(constant.array)
+    match op.OP_TYPE:
+        case "ConstantOfShape":
+            filled = op.properties.get("value")
+            array = None if filled is None else elements_array(filled)
+            return filled is None or (array is not None and _holds_zeros(array))
+        case "Concat":
+            return all(is_zero(operand, steps - 1) for operand in op.operands)
+        case moving if moving in MOVING:
+            return is_zero(op.operands[0], steps - 1)
+        case _:
+            return False
+
+
+def _holds_zeros(array: Array) -> bool:
+    return not (np.any(array) or (array.dtype.kind == "f" and np.any(np.signbit(array))))
+
+
+def without_zero_states(template: Template, last: Sequence[Pattern]) -> Rule:
+    """A network whose states begin as zeros is one without initial states."""
+
+    @rule(template(*FIRST, value.lengths, *last), bonus=-1)
+    def without_states(root: Operation) -> Outcome:
+        """A network whose states begin as zeros is one without initial states"""
+        operands = list(root.operands)
+        places = range(*STATES.indices(len(operands) - (template.name == "LSTM")))
+        zeros = [place for place in places if not is_absent(operands[place]) and is_zero(operands[place])]
+        if not zeros:
+            return Declined("no initial state is known to be 0")
+        kept = [None if place in zeros else operand for place, operand in enumerate(operands)]
+        return template(*kept, like=root).typed(*root.result_types)
+
+    return without_states
+
+
+RULES = rules(
+    **{f"RemoveZeroStatePattern{name}": without_zero_states(*network) for name, network in NETWORKS.items()}
+)
