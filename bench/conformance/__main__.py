@@ -43,6 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--stages", nargs="+", default=list(STAGES), choices=STAGES)
     parser.add_argument("--again", action="store_true", help="measure what was measured before")
     parser.add_argument("--as-they-are", action="store_true", help="make no models")
+    parser.add_argument("--note", default="", help="what the page says of the circumstances")
     parser.add_argument("--page", type=Path, default=ROOT / "docs" / "conformance.md")
     options = parser.parse_args(arguments)
     options.models.mkdir(parents=True, exist_ok=True)
@@ -58,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for stage in stages.values():
             stage.close()
     found = results.by_model()
-    options.page.write_text(page(found))
+    options.page.write_text(page(found, options.note))
     print("\n".join((*problems(found), *summary(found))))
     return 1 if any(problems(found)) else 0
 

@@ -33,13 +33,14 @@ HEAD = (
 )
 
 
-def page(results: Mapping[str, Figures]) -> str:
-    """The page for the results by model."""
+def page(results: Mapping[str, Figures], note: str = "") -> str:
+    """The page for the results by model; `note` says under what circumstances they were measured."""
     rows = [_row(name, figures) for name, figures in sorted(results.items())]
     counts = "\n".join(f"* {line}" for line in summary(results))
     found = "\n".join(f"* {line}" for line in problems(results))
     table = "\n".join((*HEAD, *rows))
-    return f"{TITLE}\n{counts}\n\n{table}\n\n## What is not as it must be\n\n{found or 'Nothing.'}\n"
+    said = f"{note}\n\n" if note else ""
+    return f"{TITLE}\n{said}{counts}\n\n{table}\n\n## What is not as it must be\n\n{found or 'Nothing.'}\n"
 
 
 def summary(results: Mapping[str, Figures]) -> Iterator[str]:

@@ -95,7 +95,8 @@ RESULTS: dict[str, dict[str, object]] = {
 
 
 def test_the_page_has_a_line_a_model_and_says_what_is_wrong():
-    text = page(RESULTS)
+    text = page(RESULTS, "Measured at night.")
+    assert "\nMeasured at night.\n\n* 2 models\n" in text
     assert "| good | torch | 17 | 9 → 5 | yes | yes | yes | 0.80 | 4/5 (1), 0.9991 | **no** |" in text
     assert "| bad | by hand |  | 2 | yes | **no** | yes, host: STFT 2 | 1.25 |  |  |" in text
     assert "* simplified with the same answers: 1 of 2" in text
