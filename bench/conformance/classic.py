@@ -225,8 +225,11 @@ def _text(vectorizer: str) -> Callable[[Path], Feeds]:
             _of("feature_extraction.text", vectorizer), _of("linear_model", "LogisticRegression")
         )
         model.fit(lines, classes)
+        # The locale that it has unless told, en_US.UTF-8, is not on every machine.
         made = import_module("skl2onnx").convert_sklearn(
-            model, initial_types=[("text", _tensor("String", 1))]
+            model,
+            initial_types=[("text", _tensor("String", 1))],
+            options={id(model.steps[0][1]): {"locale": "C"}},
         )
         path.write_bytes(made.SerializeToString())
         return {"text": np.array(lines[:ASKED], object)[:, None]}
