@@ -17,7 +17,7 @@ from xonnc.dialects.onnx.elements import DisposableElementsAttr, type_of_element
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import CustomOp, ReturnOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
-from xonnc.dialects.onnx.types import is_ranked, is_tensor, tensor_type, unranked
+from xonnc.dialects.onnx.types import are_compatible, is_ranked, is_tensor, tensor_type, unranked
 from xonnc.errors import InvalidModelError
 from xonnc.rewriting.editing import operands_of, retype
 from xonnc.rewriting.remarks import warn
@@ -38,6 +38,7 @@ from xonnc.transforms.shapes import (
     resampling,
 )
 from xonnc.transforms.shapes.bodies import infer_body
+from xonnc.transforms.shapes.control import union
 from xonnc.transforms.shapes.site import SHAPE_FUNCTIONS, UNKNOWN, Integers, ShapeError, Site, Types
 
 THEMES = (attention, control, convolution, elementwise, features, movement, reduction, resampling)
@@ -254,7 +255,8 @@ class _Inference:
         if op.name.removeprefix("onnx.") in WITH_BODY:
             site = Site(op, self.facts.integers)
             return infer_body(site, lambda block: self._body(site, block))
-        return self._branches(op) if self._drops_branches else self.inside(op)
+        changed = self._branches(op) if self._drops_branches else self.inside(op)
+        return (op.name == "onnx.If" and _widen(op)) or changed
 
     def _branches(self, op: OnnxOp) -> bool:
         """Branches, of which those without valid shapes become assertions; some other is left."""
@@ -287,6 +289,19 @@ class _Inference:
         if len(outputs) != len(op.results):
             return changed
         return _refine(op, outputs, self.corrects) or changed
+
+
+def _widen(op: OnnxOp) -> bool:
+    """Forgets what was declared of the results of an `onnx.If` where a branch gives something else."""
+    changed = False
+    ends = [region.block.last_op for region in op.regions]
+    given = [() if end is None else [value.type for value in end.operands] for end in ends]
+    for result, *types in zip(op.results, *given, strict=False):
+        both = union(types[0], types[1])
+        if both is not None and not all(are_compatible(each, result.type) for each in types):
+            retype(result, both)
+            changed = True
+    return changed
 
 
 def infer(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import starmap
 
 from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -12,6 +13,7 @@ from xonnc.dialects.onnx.types import (
     NONE,
     OptType,
     SeqType,
+    are_compatible,
     element_type,
     is_ranked,
     scalar_as,
@@ -155,8 +157,9 @@ def if_(site: Site) -> Types:
     if len(branches[0]) != len(branches[1]) or len(branches[0]) != len(site.op.results):
         raise site.fail(f"the branches give {len(branches[0])} and {len(branches[1])} values")
     taken = site.numbers(0)
-    if taken is not None and len(taken) == 1:
+    if taken is not None and len(taken) == 1 and all(starmap(are_compatible, zip(*branches, strict=True))):
         return branches[0 if taken[0] else 1]
+    # A branch that is not taken is still there, and both give what the op gives.
     return [union(left, right) for left, right in zip(*branches, strict=True)]
 
 

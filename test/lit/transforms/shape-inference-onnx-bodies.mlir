@@ -124,3 +124,20 @@ func.func @counts_as_outside(%n: tensor<1xi64>, %c: tensor<1xi1>) -> tensor<*xi6
   }) : (tensor<1xi64>, tensor<1xi1>) -> tensor<*xi64>
   onnx.Return %0 : tensor<*xi64>
 }
+
+// -----
+
+// A branch that gives another rank than was declared: what follows counts, as for other operators.
+// CHECK-LABEL: func.func @declared
+// CHECK:         }) : (tensor<i1>) -> tensor<*xf32>
+func.func @declared(%c: tensor<i1>, %x: tensor<?x8x?xf32>) -> tensor<*xf32> {
+  %axes = onnx.Constant dense<2> : tensor<1xi64>
+  %0 = "onnx.Identity"(%x) : (tensor<?x8x?xf32>) -> tensor<*xf32>
+  %1 = "onnx.If"(%c) ({
+    %2 = "onnx.Squeeze"(%x, %axes) : (tensor<?x8x?xf32>, tensor<1xi64>) -> tensor<?x8xf32>
+    onnx.Yield %2 : tensor<?x8xf32>
+  }, {
+    onnx.Yield %0 : tensor<*xf32>
+  }) : (tensor<i1>) -> tensor<?x8xf32>
+  onnx.Return %1 : tensor<?x8xf32>
+}
