@@ -260,16 +260,23 @@ class _Inference:
 
     def _branches(self, op: OnnxOp) -> bool:
         """Branches, of which those without valid shapes become assertions; some other is left."""
-        changed = False
-        errors: dict[int, ShapeError] = {}
+        changed, outside = False, self.wrong
+        errors: dict[int, Sequence[Wrong]] = {}
         for number, region in enumerate(op.regions):
+            self.wrong = inside = None if outside is None else list[Wrong]()
             try:
                 changed |= self._block(region.block, certain=False)
             except ShapeError as error:
-                errors[number] = error
-        for number, error in errors.items():
-            if len(errors) == len(op.regions) or not drop_branch(op, number, str(error)):
-                raise error
+                inside = [Wrong(op, str(error))]
+            if inside:
+                errors[number] = inside
+        self.wrong = outside
+        for number, wrong in errors.items():
+            if len(errors) < len(op.regions) and drop_branch(op, number, wrong[0].message):
+                continue
+            if outside is None:
+                raise ShapeError(wrong[0].message)
+            outside += wrong
         return changed or bool(errors)
 
     def _body(self, site: Site, block: Block) -> bool:
