@@ -16,6 +16,7 @@ from xdsl.ir import Operation
 from xonnc.dialects.onnx.types import NONE, static_shape
 from xonnc.rewriting.literals import Decoded, decode
 from xonnc.transforms.evaluation import known
+from xonnc.transforms.model_opsets import version_at
 
 
 @dataclass(frozen=True)
@@ -94,12 +95,19 @@ def _linear_classifier(op: Operation) -> bool:
     return not isinstance(intercepts, tuple) or len(intercepts) < 2
 
 
+def _trains(op: Operation) -> bool:
+    """Batch normalisations of opsets before 14, which the reference takes to be in training."""
+    version = version_at(op)
+    return version is not None and version < 14
+
+
 RECURRENT = Fault("ignores lengths of sequences, `clip`, `input_forget` and activations", _recurrent)
 GRID = Fault("cubic interpolation at borders", _grid_sample)
 RESIZE = Fault("corners that are aligned where sizes are rounded, or are 1", _resize)
 
 FAULTS: Mapping[str, Fault] = {
     "AffineGrid": Fault("aligned corners of an axis of one element", _affine_grid),
+    "BatchNormalizationInferenceMode": Fault("opsets before 14 as if in training", _trains),
     "GRU": RECURRENT,
     "GridSample": GRID,
     "GridSampleV16": GRID,
