@@ -18,7 +18,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import CustomOp, ReturnOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import are_compatible, is_ranked, is_tensor, tensor_type, unranked
-from xonnc.errors import InvalidModelError
+from xonnc.errors import InvalidModelError, XonncError
 from xonnc.rewriting.editing import operands_of, retype
 from xonnc.rewriting.remarks import warn
 from xonnc.rewriting.verification import broken_rule, node_message
@@ -266,7 +266,7 @@ class _Inference:
             self.wrong = inside = None if outside is None else list[Wrong]()
             try:
                 changed |= self._block(region.block, certain=False)
-            except ShapeError as error:
+            except XonncError as error:
                 inside = [Wrong(op, str(error))]
             if inside:
                 errors[number] = inside
