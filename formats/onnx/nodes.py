@@ -38,7 +38,7 @@ from xonnc.formats.onnx import mirror
 from xonnc.formats.onnx.captures import CAPTURES, captured_by
 from xonnc.formats.onnx.node_attributes import Kind, element_type_attribute, kept, kind_of, to_attribute
 from xonnc.formats.onnx.op_forms import OpForm, attribute_kinds, form_of
-from xonnc.formats.onnx.opsets import OP_TYPE, contributed
+from xonnc.formats.onnx.opsets import OP_TYPE, contributed, operand_like_result
 from xonnc.formats.onnx.order import describe
 from xonnc.formats.onnx.result_types import Node, result_type
 from xonnc.formats.onnx.schemas import canonical_domain, newest_opset, schema_of
@@ -125,8 +125,9 @@ class NodeImporter:
             extras[IS_NODE] = UnitAttr()
             result_types = _constant_type(properties) or result_types
         elif found is CustomOp and operand_types:
+            like = operand_types[operand_like_result(domain, op_type, operand_types)]
             result_types = [
-                _element_of(operand_types[0]) if type_ == NONE and name else type_
+                _element_of(like) if type_ == NONE and name else type_
                 for name, type_ in zip(node.output, result_types, strict=True)
             ]
         return found.create(

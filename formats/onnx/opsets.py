@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import CustomOp, DimOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.extra import BatchNormalizationInferenceModeOp, MaxPoolSingleOutOp
+from xonnc.dialects.onnx.types import NONE
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.schemas import canonical_domain, newest_opset
 from xonnc.formats.onnx.scope import IS_NODE
@@ -44,6 +45,32 @@ def contributed(domain: str, op_type: str, results: int) -> Identity | None:
     if found is None or (found.op_type == "RMSNormalization" and results > 1):
         return None
     return found
+
+
+LIKE_OPERAND: Mapping[str, int] = {
+    "EmbedLayerNormalization": 2,
+    "GatherBlockQuantized": 2,
+    "MatMulIntegerToFloat": 2,
+    "QAttention": 2,
+    "QEmbedLayerNormalization": 8,
+    "QGemm": 8,
+    "QLinearConcat": 1,
+    "QLinearWhere": 1,
+}
+"""Operators of onnxruntime whose result has the element type of another operand than the first."""
+
+
+def operand_like_result(domain: str, op_type: str, operands: Sequence[Attribute]) -> int:
+    """
+    The operand whose element type the results of a custom operator most likely have.
+
+    It matters where the model does not declare them: QLinearMatMul after QGemm is valid for integers only.
+    """
+    place = LIKE_OPERAND.get(op_type, 0) if domain == "com.microsoft" else 0
+    if op_type == "QGemm" and (len(operands) <= place or operands[place] == NONE):
+        # Without a scale and zero point for its result it gives floats, as its scales are.
+        return 1
+    return place if place < len(operands) else 0
 
 
 _SPECIAL: dict[type[OnnxOp], Identity] = {

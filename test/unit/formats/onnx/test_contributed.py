@@ -10,7 +10,11 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from xonnc.contexts import new_context
+from xonnc.dialects.onnx.ops.builtin import CustomOp
+from xonnc.dialects.onnx.types import element_type
 from xonnc.errors import XonncError
+from xonnc.formats.onnx.importer import import_proto
 from xonnc.native import compile_native
 from xonnc.runtime.reference import open_session
 from xonnc.simplifier import simplify
@@ -62,3 +66,38 @@ def test_others_need_the_opset_that_they_came_with():
         XonncError, match=r"norm .RMSNormalization.: the model's opset is 13, and this operator came"
     ):
         simplify(model_of("RMSNormalization", 13))
+
+
+@pytest.mark.parametrize(
+    ("op_type", "operands", "element"),
+    [
+        ("QLinearConcat", "scale zero x scale zero", "ui8"),
+        ("QGemm", "x scale zero w scale zero none scale zero", "ui8"),
+        ("QGemm", "x scale zero w scale zero", "f32"),
+        ("MatMulIntegerToFloat", "x w scale scale", "f32"),
+        ("QLinearSigmoid", "x scale zero scale zero", "ui8"),
+    ],
+)
+def test_undeclared_results_have_the_element_type_that_onnxruntime_gives(
+    op_type: str, operands: str, element: str
+):
+    names = ["" if name == "none" else name for name in operands.split()]
+    types = {
+        "x": TensorProto.UINT8,
+        "w": TensorProto.UINT8,
+        "zero": TensorProto.UINT8,
+        "scale": TensorProto.FLOAT,
+    }
+    inputs = [
+        helper.make_tensor_value_info(name, types[name], None) for name in dict.fromkeys(filter(None, names))
+    ]
+    nodes = [
+        helper.make_node(op_type, names, ["y"], domain="com.microsoft"),
+        helper.make_node("Identity", ["y"], ["z"]),
+    ]
+    result = helper.make_empty_tensor_value_info("z")
+    graph = helper.make_graph(nodes, "g", inputs, [result])
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    module = import_proto(helper.make_model(graph, opset_imports=opsets, ir_version=8), new_context())
+    (custom,) = (op for op in module.walk() if isinstance(op, CustomOp))
+    assert str(element_type(custom.results[0].type)) == element
