@@ -80,13 +80,14 @@ def agree(
     model: Path, loadable: Path, target: str, mode: str, count: int, seed: int, step: Step
 ) -> Sequence[Agreement]:
     """Runs both on `count` random inputs and compares every output, in binding order."""
-    from xonnc.formats.nvdla.reader import read_loadable
+    from xonnc.formats.nvdla.checks.check import read_fitting
     from xonnc.runtime.nvdla.simulator import Simulator
     from xonnc.runtime.reference import Reference
     from xonnc.verification import compare, random_feeds
 
+    hardware = load_target(target)
     simulator = Simulator(
-        read_loadable(loadable), load_target(target), mode="exact" if mode == "exact" else "fast"
+        read_fitting(loadable, hardware), hardware, mode="exact" if mode == "exact" else "fast"
     )
     reference = Reference(model)
     names = [port.name for port in reference.outputs()]

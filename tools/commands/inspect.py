@@ -29,12 +29,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Checks; the exit code is 1 if a rule is broken, and 0 if there are warnings at most."""
-    from xonnc.formats.nvdla.checks.check import findings
+    from xonnc.formats.nvdla.checks.check import findings, other_targets, way_out
     from xonnc.formats.nvdla.checks.problem import Severity
     from xonnc.formats.nvdla.reader import read_loadable
 
     loadable = read_loadable(args.loadable)
-    found = findings(loadable, load_target(args.target))
+    target = load_target(args.target)
+    found = findings(loadable, target)
     errors = [problem for problem in found if problem.severity is Severity.ERROR]
     warnings = [problem for problem in found if problem.severity is Severity.WARNING]
     if args.json:
@@ -44,7 +45,9 @@ def run(args: argparse.Namespace) -> int:
             prefix = "" if problem.severity is Severity.ERROR else "warning: "
             print(f"{prefix}{problem} [{problem.rule}]")
         if errors:
-            print(f"{args.loadable.name}: {plural(len(errors), 'rule')} broken for {args.target}")
+            others = other_targets(loadable, target)
+            hint = f"; {way_out(others)}" if others else ""
+            print(f"{args.loadable.name}: {plural(len(errors), 'rule')} broken for {args.target}{hint}")
         else:
             _summary(args.loadable, loadable)
             said = plural(len(warnings), "warning") if warnings else "no problems"

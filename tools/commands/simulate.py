@@ -66,7 +66,7 @@ def add_machine(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Simulates and writes the outputs."""
-    from xonnc.formats.nvdla.reader import read_loadable
+    from xonnc.formats.nvdla.checks.check import read_fitting
     from xonnc.runtime.nvdla.simulator import Simulator
 
     for path in args.output:
@@ -81,9 +81,9 @@ def run(args: argparse.Namespace) -> int:
             if args.dump:
                 _dump(args.dump, result)
 
-        simulator = Simulator(
-            read_loadable(args.loadable), load_target(args.target), mode=args.mode, observer=observe
-        )
+        target = load_target(args.target)
+        loadable = read_fitting(args.loadable, target)
+        simulator = Simulator(loadable, target, mode=args.mode, observer=observe)
         if len(args.input) != len(simulator.inputs):
             raise XonncError(
                 f"{args.loadable}: {len(args.input)} inputs given, it takes {len(simulator.inputs)}: "

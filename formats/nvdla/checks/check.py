@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from xonnc.errors import RefusalError, XonncError
@@ -40,16 +40,49 @@ from xonnc.formats.nvdla.records import (
     SdpSurface,
 )
 from xonnc.formats.nvdla.tasks import DlaTask, EmuTask, decode_task, interface_layout
-from xonnc.targets import NvdlaTarget
+from xonnc.targets import NvdlaTarget, load_target, target_names
 
 
 def read_checked(path: Path, target: NvdlaTarget) -> Loadable:
-    """The loadable in a file, sound for `target`; all its problems are one `RefusalError`."""
+    """
+    The loadable in a file, sound for `target`; all its problems are one `RefusalError`.
+
+    If it is sound for other targets, only those are told.
+    """
     loadable = read_loadable(path)
     problems = check_loadable(loadable, target)
     if problems:
+        _require_no_other(path, loadable, target, problems)
         raise RefusalError([f"{path}: {problem}" for problem in problems])
     return loadable
+
+
+def read_fitting(path: Path, target: NvdlaTarget) -> Loadable:
+    """
+    The loadable in a file; `RefusalError` if other targets run it as it says, and `target` does not.
+
+    One that no target runs as it says is taken: the simulator shows what hardware does with it.
+    """
+    loadable = read_loadable(path)
+    _require_no_other(path, loadable, target, check_loadable(loadable, target))
+    return loadable
+
+
+def other_targets(loadable: Loadable, target: NvdlaTarget) -> list[str]:
+    """The targets that come with the compiler, but for `target`, for which a loadable is sound."""
+    others = [name for name in target_names() if name != target.name]
+    return [name for name in others if not check_loadable(loadable, load_target(name))]
+
+
+def way_out(others: Sequence[str]) -> str:
+    """What to do where a loadable is sound for `others`."""
+    return f"it is sound for {', '.join(others)}: --target {others[0]}"
+
+
+def _require_no_other(path: Path, loadable: Loadable, target: NvdlaTarget, problems: list[Problem]) -> None:
+    others = other_targets(loadable, target) if problems else []
+    if others:
+        raise RefusalError([f"{path}: not for {target.name} ({problems[0]}); {way_out(others)}"])
 
 
 def check_loadable(loadable: Loadable, target: NvdlaTarget) -> list[Problem]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from xonnc.formats.nvdla.reader import read_loadable
+from xonnc.formats.nvdla.writer import write_loadable
 from xonnc.tools.driver import COMMANDS, main
 from xonnc.tools.opt import run_opt
 
@@ -203,6 +206,60 @@ def test_inspect_accepts_what_we_compile(loadable: Path, capsys: pytest.CaptureF
     assert "no problems for nv_full" in capsys.readouterr().out
     assert main(["inspect", str(loadable), "--target", "nv_small"]) == 1
     assert "rules broken for nv_small" in capsys.readouterr().out
+
+
+@pytest.fixture
+def int8_loadable(model: Path, tmp_path: Path) -> Path:
+    """The same model for `nv_small`."""
+    path = tmp_path / "int8.nvdla"
+    samples = np.random.default_rng(0).standard_normal((1, 3, 8, 8)).astype(np.float32)
+    np.save(tmp_path / "x.npy", samples)
+    rounding = ["--target", "nv_small", "--calibrate", str(tmp_path / "x.npy")]
+    assert main(["compile", str(model), *rounding, "-o", str(path), "-q"]) == 0
+    return path
+
+
+@pytest.mark.parametrize("command", ["check", "inspect", "simulate", "report"])
+def test_a_forgotten_target_is_told(
+    command: str, int8_loadable: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    first = [str(model)] if command == "check" else []
+    given = ["--input", str(tmp_path / "x.npy")] if command == "simulate" else []
+    assert main([command, *first, str(int8_loadable), *given]) == 1
+    captured = capsys.readouterr()
+    assert "it is sound for nv_small: --target nv_small" in captured.out + captured.err
+    if command != "inspect":
+        assert captured.err.count("\n") == 1
+        assert "int8.nvdla: not for nv_full (task 0 operation 0 (CONV): entry_per_slice" in captured.err
+
+
+@pytest.mark.parametrize("command", ["check", "simulate", "report"])
+def test_a_wrong_target_is_told(
+    command: str, loadable: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    np.save(tmp_path / "x.npy", np.zeros((1, 3, 8, 8), np.float32))
+    first = [str(model)] if command == "check" else []
+    given = ["--input", str(tmp_path / "x.npy")] if command == "simulate" else []
+    assert main([command, *first, str(loadable), *given, "--target", "nv_small"]) == 1
+    captured = capsys.readouterr()
+    assert "not for nv_small (task 0 operation 0 (CONV): in_precision FP16" in captured.err
+    assert "it is sound for nv_full" in captured.err
+    assert captured.out == ""
+
+
+def test_a_loadable_for_no_target_keeps_its_problems(
+    loadable: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    whole = read_loadable(loadable)
+    broken = tmp_path / "broken.nvdla"
+    entries = [replace(entry, domain=9) for entry in whole.memories]
+    write_loadable(replace(whole, memories=tuple(entries)), broken)
+    assert main(["inspect", str(broken)]) == 1
+    assert "sound for" not in capsys.readouterr().out
+    assert main(["report", str(broken)]) == 1
+    error = capsys.readouterr().err
+    assert error.count("broken.nvdla: ") > 1
+    assert "sound for" not in error
 
 
 def test_refusals_name_every_node(small_model: SmallModel, capsys: pytest.CaptureFixture[str]):
