@@ -14,17 +14,19 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import NoneType
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.traits import IsTerminator, Pure
 from xdsl.transforms.dead_code_elimination import is_trivially_dead
 from xdsl.utils.worklist import Worklist
 
 from xonnc.dialects.onnx.elements import DisposablePool
-from xonnc.dialects.onnx.locations import describe
+from xonnc.dialects.onnx.locations import derived, describe
 from xonnc.errors import XonncError
 from xonnc.rewriting.building import Builder, Plan
 from xonnc.rewriting.constants import hoist_constants
-from xonnc.rewriting.editing import erase, insert_before, replace_uses, take_over
+from xonnc.rewriting.editing import erase, insert_before, replace_uses, retype_function, take_over
 from xonnc.rewriting.matcher import Match, Matcher, compile_rule
 from xonnc.rewriting.patterns import Declined, Edit
 from xonnc.rewriting.rules import RuleSet
@@ -136,6 +138,15 @@ class _Driver:
         # What overflows in a model does so in its constants too: nothing that numpy should warn of.
         with np.errstate(all="ignore"):
             self.run_to_end(most_rewrites)
+        if self.report.changed:
+            self.retype_functions()
+
+    def retype_functions(self) -> None:
+        """Makes functions give what they return: unlike an onnx op, `func.return` takes no other type."""
+        inside = (op for region in self.root.regions for block in region.blocks for op in block.ops)
+        for function in (self.root, *inside):
+            if isinstance(function, func.FuncOp) and isinstance(_end(function), func.ReturnOp):
+                retype_function(function)
 
     def run_to_end(self, most_rewrites: int | None) -> None:
         changes = -1
@@ -238,6 +249,9 @@ class _Driver:
             built = builder.build(plan, match)
             new, results = built.ops, built.results
             insert_before(op, new)
+        absent = self.absent_results(op, results, builder)
+        insert_before(op, absent)
+        new += absent
         users = dict.fromkeys(use.operation for result in op.results for use in result.uses)
         maker = new[-1] if new else None
         if (
@@ -256,6 +270,22 @@ class _Driver:
             self.worklist.push(made)
         if self.joining is None:
             self.drop(op)
+
+    def absent_results(self, op: Operation, results: list[SSAValue], builder: Builder) -> list[Operation]:
+        """
+        Puts values of type `none` in `results` for the absent results of `op`; the ops that make them.
+
+        Who reads such a result says with it that something is left out, or gives it out as such.
+        """
+        made: list[Operation] = []
+        for place, old in enumerate(op.results):
+            if type(old.type) is NoneType and type(results[place].type) is not NoneType and old.first_use:
+                absent = builder.language.absent.create(
+                    result_types=[old.type], location=derived(op.location)
+                )
+                made.append(absent)
+                results[place] = absent.results[0]
+        return made
 
     def redirect(self, old: SSAValue, new: SSAValue) -> None:
         """Makes the readers of `old` read `new`, now or together with the other operands of a wide op."""
@@ -329,6 +359,11 @@ class _Driver:
             f"{where}: rules undo each other without end ({', '.join(names)};"
             f" stopped after {limit} rewrites); disable one of them"
         )
+
+
+def _end(function: func.FuncOp) -> Operation | None:
+    last = function.body.blocks.last
+    return None if last is None else last.last_op
 
 
 def _final(value: SSAValue, redirected: Mapping[SSAValue, SSAValue]) -> SSAValue:

@@ -11,7 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from operator import attrgetter
 
+from xdsl.dialects.builtin import FunctionType
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue, SSAValues
+from xdsl.traits import IsTerminator
 
 from xonnc.dialects.onnx.types import element_type, is_ranked
 
@@ -22,6 +25,21 @@ operands_of: Callable[[Operation], Sequence[SSAValue]] = attrgetter("_operands")
 def retype(value: SSAValue, new_type: Attribute) -> None:
     """Gives `value` another type in place; xDSL's own way makes a new value and rewrites every reader."""
     object.__setattr__(value, "_type", new_type)
+
+
+def retype_function(function: FuncOp) -> bool:
+    """Makes the type of a function what its arguments and its end say; whether it has changed."""
+    first, last = function.body.blocks.first, function.body.blocks.last
+    end = None if last is None else last.last_op
+    if first is None or end is None or not end.has_trait(IsTerminator):
+        return False
+    wanted = FunctionType.from_lists(
+        [argument.type for argument in first.args], [each.type for each in end.operands]
+    )
+    if wanted == function.function_type:
+        return False
+    function.function_type = wanted
+    return True
 
 
 def take_over(op: Operation, new: Operation) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
@@ -14,6 +14,7 @@ from xdsl.traits import IsTerminator
 
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.rewriting.driver import apply_rules_within
+from xonnc.rewriting.editing import retype_function
 from xonnc.rewriting.plans import is_given
 from xonnc.rewriting.remarks import warn
 from xonnc.rewriting.rules import RuleSet
@@ -101,7 +102,7 @@ class OnnxHybridTransform(ModulePass):
             changed = self.shape_inference and infer_shapes(function)
             if report.unfinished or not changed:
                 break
-        retype(function)
+        retype_function(function)
 
     def allowed(self, function: FuncOp) -> int:
         """How many rewrites a function may take."""
@@ -135,11 +136,3 @@ def has_variable_part(root: Operation) -> str | None:
 def not_inferring(op: Operation) -> Sequence[Operation]:
     """Leaves types as they are."""
     return ()
-
-
-def retype(function: FuncOp) -> None:
-    """Makes the results of a function those of its last block's end."""
-    end = function.body.blocks.last.last_op if function.body.blocks.last is not None else None
-    if end is not None and end.has_trait(IsTerminator):
-        inputs = function.function_type.inputs.data
-        function.function_type = FunctionType.from_lists(inputs, [each.type for each in end.operands])

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FunctionType, ModuleOp, NoneType
+from xdsl.dialects.builtin import ModuleOp, NoneType
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Block, Operation
 from xdsl.passes import ModulePass
-from xdsl.traits import IsTerminator
 
 from xonnc.dialects.onnx.elements import DisposableElementsAttr, type_of_elements
 from xonnc.dialects.onnx.op import OnnxOp
@@ -19,7 +18,7 @@ from xonnc.dialects.onnx.ops.builtin import CustomOp, ReturnOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import are_compatible, is_ranked, is_tensor, tensor_type, unranked
 from xonnc.errors import InvalidModelError, XonncError
-from xonnc.rewriting.editing import operands_of, retype
+from xonnc.rewriting.editing import operands_of, retype, retype_function
 from xonnc.rewriting.remarks import warn
 from xonnc.rewriting.verification import broken_rule, node_message
 from xonnc.transforms.dims.control import enter_body
@@ -196,7 +195,7 @@ class _Inference:
         changed = False
         for block in function.body.blocks:
             changed |= self._block(block, certain=block is function.body.blocks.first)
-        changed |= _retype_function(function)
+        changed |= retype_function(function)
         name_results(function, self.facts)
         leave_function(function, parameters, self.facts)
         return changed
@@ -431,17 +430,3 @@ def merge(site: Site, known: Attribute, inferred: Attribute) -> Attribute:
 
 def _contradiction(site: Site, known: Attribute, inferred: Attribute) -> ShapeError:
     return site.fail(f"the result is said to be {known}, but its operands make it {inferred}")
-
-
-def _retype_function(function: FuncOp) -> bool:
-    """Makes the type of a function what its arguments and its end say."""
-    end = function.body.block.last_op
-    if end is None or not end.has_trait(IsTerminator):
-        return False
-    wanted = FunctionType.from_lists(
-        [argument.type for argument in function.body.block.args], [each.type for each in end.operands]
-    )
-    if wanted == function.function_type:
-        return False
-    function.function_type = wanted
-    return True

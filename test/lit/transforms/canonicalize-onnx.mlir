@@ -121,3 +121,47 @@ func.func @norm_of_mixed_types(%x: tensor<1x4x6xf64>, %s: tensor<4xf64>, %b: ten
   %0 = "onnx.BatchNormalizationInferenceMode"(%x, %s, %b, %m, %v) : (tensor<1x4x6xf64>, tensor<4xf64>, tensor<4xf64>, tensor<4xf32>, tensor<4xf32>) -> tensor<1x4x6xf64>
   onnx.Return %0 : tensor<1x4x6xf64>
 }
+
+// -----
+
+// An absent result stays absent, whoever gives it out.
+// CHECK-LABEL: @absent_mask
+// CHECK-SAME:    -> (tensor<2xf32>, none)
+// CHECK-NEXT:    %[[NONE:.*]] = "onnx.NoValue"()
+// CHECK-NEXT:    return %arg0, %[[NONE]] : tensor<2xf32>, none
+func.func @absent_mask(%x: tensor<2xf32>) -> (tensor<2xf32>, none) {
+  %none = "onnx.NoValue"() {value} : () -> none
+  %0:2 = "onnx.Dropout"(%x, %none, %none) : (tensor<2xf32>, none, none) -> (tensor<2xf32>, none)
+  return %0#0, %0#1 : tensor<2xf32>, none
+}
+
+// -----
+
+// CHECK-LABEL: @absent_mask_of_onnx_function
+// CHECK:         onnx.Return %arg0, %{{.*}} : tensor<2xf32>, none
+func.func @absent_mask_of_onnx_function(%x: tensor<2xf32>) -> (tensor<2xf32>, none) {
+  %none = "onnx.NoValue"() {value} : () -> none
+  %0:2 = "onnx.Dropout"(%x, %none, %none) : (tensor<2xf32>, none, none) -> (tensor<2xf32>, none)
+  onnx.Return %0#0, %0#1 : tensor<2xf32>, none
+}
+
+// -----
+
+// A function gives what func.return gives, more exact or less than was declared.
+// CHECK-LABEL: @more_exact
+// CHECK-SAME:    -> tensor<2x3xf32>
+// CHECK-NEXT:    return %arg0 : tensor<2x3xf32>
+func.func @more_exact(%x: tensor<2x3xf32>) -> tensor<*xf32> {
+  %0 = "onnx.Identity"(%x) : (tensor<2x3xf32>) -> tensor<*xf32>
+  return %0 : tensor<*xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @less_exact
+// CHECK-SAME:    -> tensor<*xf32>
+// CHECK-NEXT:    return %arg0 : tensor<*xf32>
+func.func @less_exact(%x: tensor<*xf32>) -> tensor<2x3xf32> {
+  %0 = "onnx.Identity"(%x) : (tensor<*xf32>) -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}

@@ -143,3 +143,43 @@ func.func @wide_shift() -> tensor<1xui64> {
   %2 = "onnx.BitShift"(%0, %1) <{direction = "RIGHT"}> : (tensor<1xui64>, tensor<1xui64>) -> tensor<1xui64>
   onnx.Return %2 : tensor<1xui64>
 }
+
+// -----
+
+// Absent results stay absent, whoever gives them out.
+// CHECK-LABEL: @absent_indices
+// CHECK-SAME:    -> (tensor<1x1x1x1xf32>, none)
+// CHECK-DAG:     %[[MAX:.*]] = onnx.Constant dense<4.000000e+00> : tensor<1x1x1x1xf32>
+// CHECK-DAG:     %[[NONE:.*]] = "onnx.NoValue"()
+// CHECK:         return %[[MAX]], %[[NONE]] : tensor<1x1x1x1xf32>, none
+// DISABLED-LABEL: @absent_indices
+func.func @absent_indices() -> (tensor<1x1x1x1xf32>, none) {
+  %x = onnx.Constant dense<[[[[1.0, 2.0], [3.0, 4.0]]]]> : tensor<1x1x2x2xf32>
+  %0:2 = "onnx.MaxPool"(%x) {kernel_shape = [2, 2]} : (tensor<1x1x2x2xf32>) -> (tensor<1x1x1x1xf32>, none)
+  return %0#0, %0#1 : tensor<1x1x1x1xf32>, none
+}
+
+// -----
+
+// CHECK-LABEL: @absent_counts
+// CHECK-SAME:    -> (tensor<2xf32>, none, tensor<3xi64>, none)
+// CHECK-NOT:     onnx.Unique
+// CHECK:         return %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} : tensor<2xf32>, none, tensor<3xi64>, none
+// DISABLED-LABEL: @absent_counts
+func.func @absent_counts() -> (tensor<2xf32>, none, tensor<3xi64>, none) {
+  %x = onnx.Constant dense<[1.0, 2.0, 1.0]> : tensor<3xf32>
+  %0:4 = "onnx.Unique"(%x) : (tensor<3xf32>) -> (tensor<2xf32>, none, tensor<3xi64>, none)
+  return %0#0, %0#1, %0#2, %0#3 : tensor<2xf32>, none, tensor<3xi64>, none
+}
+
+// -----
+
+// A function gives what func.return gives.
+// CHECK-LABEL: @sum_of_no_declared_rank
+// CHECK-SAME:    -> tensor<2xf32>
+// DISABLED-LABEL: @sum_of_no_declared_rank
+func.func @sum_of_no_declared_rank() -> tensor<*xf32> {
+  %x = onnx.Constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %0 = "onnx.Sum"(%x, %x) : (tensor<2xf32>, tensor<2xf32>) -> tensor<*xf32>
+  return %0 : tensor<*xf32>
+}

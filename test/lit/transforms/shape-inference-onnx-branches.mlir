@@ -57,3 +57,22 @@ module attributes {onnx.drops_invalid_branches} {
     onnx.Return %0 : tensor<*xf32>
   }
 }
+
+// -----
+
+// A branch that is never taken is still one of the op: the result has no rank if the two differ in theirs.
+// CHECK-LABEL: @other_rank
+// CHECK:         onnx.Yield %{{.*}} : tensor<2x3xf32>
+// CHECK:         onnx.Yield %{{.*}} : tensor<6xf32>
+// CHECK:       }) : (tensor<i1>) -> tensor<*xf32>
+func.func @other_rank(%x: tensor<2x3xf32>, %t: tensor<6xf32>) -> tensor<*xf32> {
+  %c = onnx.Constant dense<true> : tensor<i1>
+  %0 = "onnx.If"(%c) ({
+    %1 = "onnx.Neg"(%x) : (tensor<2x3xf32>) -> tensor<*xf32>
+    onnx.Yield %1 : tensor<*xf32>
+  }, {
+    %1 = "onnx.Neg"(%t) : (tensor<6xf32>) -> tensor<*xf32>
+    onnx.Yield %1 : tensor<*xf32>
+  }) : (tensor<i1>) -> tensor<*xf32>
+  return %0 : tensor<*xf32>
+}
