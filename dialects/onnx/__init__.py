@@ -16,7 +16,8 @@ def get_onnx() -> Dialect:
     """
     from xdsl.ir import Dialect
 
-    from xonnc.dialects.onnx.elements import DisposablePool
+    from xonnc.dialects.onnx.assembly.disposable import DisposableSyntax
+    from xonnc.dialects.onnx.elements import DisposableElementsAttr, DisposablePool
     from xonnc.dialects.onnx.layout import LayoutAttr
     from xonnc.dialects.onnx.registry import op_classes
     from xonnc.dialects.onnx.types import MapType, OptType, SeqType, StringType
@@ -24,6 +25,6 @@ def get_onnx() -> Dialect:
     return Dialect(
         "onnx",
         list(op_classes()),
-        [LayoutAttr, MapType, OptType, SeqType, StringType],
-        [DisposablePool()],
+        [DisposableElementsAttr, LayoutAttr, MapType, OptType, SeqType, StringType],
+        [DisposablePool(), DisposableSyntax()],
     )

@@ -1,14 +1,13 @@
 """
 Which attributes MLIR gives a name: affine maps and sets (`#map`), locations when they are printed (`#loc`).
 
-Maps, sets and locations of arguments are defined above the module; locations of ops, found only while
-printing, below it.
+All are defined above the module: MLIR puts the locations of ops below it, but reads them anywhere, while
+xDSL's own parser knows only what was defined before it is used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import (
     AffineMapAttr,
@@ -31,41 +30,24 @@ _STEMS: dict[type[Attribute], str] = {
 }
 
 
-@dataclass
-class _Seen:
-    """How deep other aliases are nested in an attribute, and whether its definition may wait."""
-
-    depth: int
-    deferrable: bool
-
-
 class Aliases:
     """The aliases of one module."""
 
     def __init__(self, root: Operation | None = None, with_locations: bool = False) -> None:
-        self._seen: dict[Attribute, _Seen] = {}
+        self._seen: dict[Attribute, int] = {}
         self._depths: dict[int, int] = {}
         self._held: list[Attribute] = []
         self._with_locations = with_locations
         self.names: dict[Attribute, str] = {}
+        """Leaves first: a definition uses only those before it."""
         if root is not None:
             for op in root.walk():
                 self._visit_op(op)
         self._name()
 
-    def before(self) -> Iterable[Attribute]:
-        """What is defined above the module, leaves first."""
-        return [attribute for attribute in self.names if not self._seen[attribute].deferrable]
-
-    def after(self) -> Iterable[Attribute]:
-        """What is defined below the module."""
-        return [attribute for attribute in self.names if self._seen[attribute].deferrable]
-
     def _name(self) -> None:
         counts: dict[str, int] = {}
-        order = sorted(
-            self._seen, key=lambda attribute: (self._seen[attribute].depth, _STEMS[type(attribute)])
-        )
+        order = sorted(self._seen, key=lambda attribute: (self._seen[attribute], _STEMS[type(attribute)]))
         for attribute in order:
             stem = _STEMS[type(attribute)]
             number = counts.get(stem, 0)
@@ -73,35 +55,28 @@ class Aliases:
             self.names[attribute] = f"#{stem}{number or ''}"
 
     def _visit_op(self, op: Operation) -> None:
+        arguments = [argument for region in op.regions for block in region.blocks for argument in block.args]
         if self._with_locations:
-            self._visit(op.location, True)
-            for region in op.regions:
-                for block in region.blocks:
-                    for argument in block.args:
-                        self._visit(argument.location, False)
+            self._visit(op.location)
+            for argument in arguments:
+                self._visit(argument.location)
         for attribute in (*op.properties.values(), *op.attributes.values()):
-            self._visit(attribute, False)
-        for result in op.results:
-            self._visit(result.type, False)
-        for region in op.regions:
-            for block in region.blocks:
-                for argument in block.args:
-                    self._visit(argument.type, False)
+            self._visit(attribute)
+        for value in (*op.results, *arguments):
+            self._visit(value.type)
 
-    def _visit(self, attribute: Attribute, deferrable: bool) -> int:
+    def _visit(self, attribute: Attribute) -> int:
         """Notes `attribute` and what it contains; gives the depth at which others may build on it."""
         known = self._depths.get(id(attribute))
-        if known is not None and (deferrable or known == 0):
+        if known is not None:
             return known
-        depth = max((self._visit(child, deferrable) for child in _children(attribute)), default=0)
+        depth = max((self._visit(child) for child in _children(attribute)), default=0)
         if type(attribute) in _STEMS:
-            seen = self._seen.setdefault(attribute, _Seen(depth, True))
-            seen.deferrable = seen.deferrable and deferrable
+            self._seen.setdefault(attribute, depth)
             depth += 1
-        if known is None:
-            self._depths[id(attribute)] = depth
-            # An id stands for one attribute only as long as that lives.
-            self._held.append(attribute)
+        self._depths[id(attribute)] = depth
+        # An id stands for one attribute only as long as that lives.
+        self._held.append(attribute)
         return depth
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from math import prod
-from typing import Any, NoReturn
+from collections.abc import Callable
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import (
@@ -42,11 +41,16 @@ from xdsl.utils.lexer import Input
 from xdsl.utils.mlir_lexer import MLIRTokenKind, StringLiteral
 
 from xonnc.dialects.onnx.assembly.definitions import Definitions
+from xonnc.dialects.onnx.assembly.disposable import (
+    ELIDED,
+    check_size,
+    has_bytes,
+    parse_disposable,
+)
 from xonnc.dialects.onnx.assembly.lexer import OnnxLexer
 from xonnc.dialects.onnx.assembly.numbers import float_format
 from xonnc.dialects.onnx.assembly.tensor_reader import LiteralError, is_readable, read_hex, read_numbers
 from xonnc.dialects.onnx.elements.attribute import DisposableElementsAttr
-from xonnc.dialects.onnx.elements.pool import DisposablePool
 from xonnc.dialects.onnx.literals import (
     DistinctAttr,
     RangeMarkerAttr,
@@ -55,15 +59,7 @@ from xonnc.dialects.onnx.literals import (
     StringElementsAttr,
     TypedStringAttr,
 )
-from xonnc.dialects.onnx.types import ELEMENT_DTYPES, StringType, is_ranked, tensor_type
-
-LARGEST_RANK = 64
-"""Axes that an array of numpy may have."""
-LARGEST_SIZE = 1 << 56
-"""Elements that may be spoken of, if only as a splat: their bytes are still counted by 64 bits."""
-
-ELIDED = "__elided__"
-"""The resource key that stands for elements left out of a print."""
+from xonnc.dialects.onnx.types import StringType, is_ranked, tensor_type
 
 _DISPOSABLE = f"#{DisposableElementsAttr.name}"
 
@@ -128,34 +124,8 @@ class OnnxAttributeParser(Parser):
         token = self._current_token
         if token.kind is MLIRTokenKind.HASH_IDENT and token.text == _DISPOSABLE:
             self._consume_token()
-            return self._parse_disposable()
+            return parse_disposable(self)
         return super().parse_optional_attribute()
-
-    def _parse_disposable(self) -> Attribute:
-        """`<12:"0x…"> : type`: the bytes of all elements; a new number is given."""
-        self.parse_punctuation("<", " in a disposable constant")
-        self.parse_integer(allow_boolean=False, allow_negative=False)
-        self.parse_punctuation(":", " after the number of a disposable constant")
-        start = self.pos
-        digits = self.parse_optional_str_literal()
-        if digits is None:
-            self.parse_keyword(ELIDED, " or a string of hexadecimal digits")
-        self.parse_punctuation(">", " in a disposable constant")
-        self.parse_punctuation(":", " after a disposable constant")
-        type_ = self.parse_type()
-        if not is_ranked(type_) or DYNAMIC_INDEX in type_.get_shape() or not _has_bytes(type_.element_type):
-            self.raise_error(f"ill-formed constant: {type_} is no tensor of numbers of static shape", start)
-        _check_size(type_.get_shape(), lambda reason: self.raise_error(reason, start))
-        if digits is None:
-            return DenseResourceAttr.from_params(ELIDED, type_)
-        if not digits.startswith("0x"):
-            self.raise_error("ill-formed hex string: it begins with 0x", start)
-        try:
-            elements = read_hex(digits, type_)
-        except LiteralError as error:
-            self.raise_error(f"data size doesn't match type size: {error}", start)
-        adopted = DisposablePool.of(self.ctx).adopt(elements)
-        return elements if adopted is None else adopted
 
     def _parse_optional_builtin_attr(self) -> Attribute | None:
         kind = self._current_token.kind
@@ -279,7 +249,7 @@ class OnnxAttributeParser(Parser):
             self.raise_error(f"elements need a tensor, vector or memref type, found {type_}", begin)
         if DYNAMIC_INDEX in type_.get_shape():
             self.raise_error(f"elements need a static shape, found {type_}", begin)
-        _check_size(type_.get_shape(), lambda reason: self.raise_error(reason, begin))
+        check_size(type_.get_shape(), lambda reason: self.raise_error(reason, begin))
         return self._elements(body, begin, less, type_)
 
     def _elements(self, body: str, begin: int, less: int, type_: RankedStructure[Any]) -> Attribute:
@@ -359,7 +329,7 @@ class OnnxAttributeParser(Parser):
         type_ = self.parse_type()
         if not is_ranked(type_) or DYNAMIC_INDEX in type_.get_shape():
             self.raise_error(f"sparse elements need a tensor type of static shape, found {type_}", begin)
-        _check_size(type_.get_shape(), lambda reason: self.raise_error(reason, begin))
+        check_size(type_.get_shape(), lambda reason: self.raise_error(reason, begin))
         indices, values, offset = _split_sparse(body)
         rank = len(type_.get_shape())
         count = _length(values) if indices else 0
@@ -388,7 +358,7 @@ class OnnxAttributeParser(Parser):
         blob = self._resources().get(key)
         if blob is None or not is_ranked(type_):
             return DenseResourceAttr.from_params(key, type_)
-        if not _has_bytes(type_.element_type) or DYNAMIC_INDEX in type_.get_shape():
+        if not has_bytes(type_.element_type) or DYNAMIC_INDEX in type_.get_shape():
             self.raise_error(f"no resource holds the elements of {type_}", start)
         return ResourceElementsAttr(type_, StringAttr(key), IntAttr(blob[0]), BytesAttr(blob[1]))
 
@@ -508,16 +478,6 @@ class OnnxAttributeParser(Parser):
         line = self.parse_integer(False, False)
         self.parse_punctuation(":", " between line and column")
         return line, self.parse_integer(False, False)
-
-
-def _check_size(shape: Sequence[int], refuse: Callable[[str], NoReturn]) -> None:
-    """What no array could ever have is refused while its place in the text is known."""
-    if len(shape) > LARGEST_RANK or prod(max(length, 1) for length in shape) > LARGEST_SIZE:
-        refuse(f"elements of shape {list(shape)[:LARGEST_RANK]}: more than any memory holds")
-
-
-def _has_bytes(element_type: Attribute) -> bool:
-    return element_type in ELEMENT_DTYPES and not isinstance(element_type, StringType)
 
 
 def _split_sparse(body: str) -> tuple[str, str, int]:

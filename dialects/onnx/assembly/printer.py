@@ -88,13 +88,10 @@ class OnnxPrinter(Printer):
         self._names = value_names(top)
         if op.parent is None:
             self._aliases = Aliases(op, self.print_debuginfo)
-        for attribute in self._aliases.before():
+        for attribute in self._aliases.names:
             self._print_definition(attribute)
             self._print_new_line()
         self._print_op(op)
-        for attribute in self._aliases.after():
-            self._print_new_line()
-            self._print_definition(attribute)
         self._print_resources()
 
     def _print_op(self, op: Operation) -> None:
@@ -232,9 +229,8 @@ class OnnxPrinter(Printer):
 
     def print_elements(self, attribute: DisposableElementsAttr | DenseIntOrFPElementsAttr) -> None:
         """Prints `dense<…>` without the type, piece by piece."""
-        disposable = isinstance(attribute, DisposableElementsAttr)
         if self._is_elided(attribute):
-            self.print_string("dense<__elided__>" if disposable else "dense_resource<__elided__>")
+            self.print_string("dense_resource<__elided__>")
         elif not is_writable(attribute.get_element_type()):
             attribute.print_without_type(self)
         else:
@@ -333,13 +329,10 @@ class OnnxPrinter(Printer):
 
     def _print_disposable(self, attribute: DisposableElementsAttr) -> None:
         """Prints `#onnx.dense_disposable<number:"0x…">`, as onnx-mlir outside of `onnx.Constant dense<…>`."""
-        if attribute.dtype == np.object_:
+        if attribute.dtype == np.object_ or self._is_elided(attribute):
             self.print_elements(attribute)
             return
         self.print_string(f"#{attribute.name}<{attribute.number}:")
-        if self._is_elided(attribute):
-            self.print_string("__elided__>")
-            return
         self.print_string('"0x')
         for block in attribute.blocks():
             self.print_string(block.tobytes().hex().upper())

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, count
 from math import prod
 from typing import Any, BinaryIO, Protocol
 
 import numpy as np
+from xdsl.dialect_interfaces import DialectInterface
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, BuiltinAttribute, Data
 from xdsl.irdl import irdl_attr_definition
@@ -39,6 +41,14 @@ class Maker(Protocol):
     def wrap(self, payload: Payload, type_: TensorType[Attribute]) -> DisposableElementsAttr:
         """A constant with this payload."""
         ...
+
+
+class DisposableReader(DialectInterface, ABC):
+    """How a dialect reads constants that are written as `#onnx.dense_disposable<…>`."""
+
+    @abstractmethod
+    def read(self, parser: AttrParser) -> DisposableElementsAttr:
+        """The constant whose text begins behind its name."""
 
 
 class Elements:
@@ -244,8 +254,11 @@ class DisposableElementsAttr(Data[Elements], BuiltinAttribute):
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> Elements:
-        """Refuses: constants are written `dense<…>`."""
-        parser.raise_error("a constant is written dense<…>; dense_disposable<…> names memory that is gone")
+        """Reads `<12:"0x…"> : type`, for xDSL's own parser; `OnnxParser` comes by another way."""
+        for dialect in parser.ctx.loaded_dialects:
+            if reader := dialect.get_interface(DisposableReader):
+                return reader.read(parser).data
+        parser.raise_error(f"#{cls.name} belongs to the onnx dialect, which is not loaded")
 
     def print_parameter(self, printer: Printer) -> None:
         """Prints `dense<…>`, the form that can be read back."""

@@ -24,7 +24,7 @@
 
 // SCRUBBED:      "onnx.Constant"() <{value = dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>}> : () -> tensor<2xf32>
 
-// ELIDED:        #onnx.dense_disposable<{{[0-9]+}}:__elided__> : tensor<2xf32>
+// ELIDED:        "onnx.Constant"() <{value = dense_resource<__elided__> : tensor<2xf32>}>
 // ELIDED-NEXT:   #onnx.dense_disposable<{{[0-9]+}}:"0x0100000000000000"> : tensor<1xi64>
 func.func @disposable() {
   %0 = onnx.Constant #onnx.dense_disposable<12:"0x0000803F00000040"> : tensor<2xf32>

@@ -28,9 +28,9 @@
 // PLAIN-LABEL:  @large
 // PLAIN:          onnx.Constant dense<[1, 0, 1, {{.*}}, 0, 1]> : tensor<101xui8>
 
-// A constant that a fold made says so by another word.
+// A constant that a fold made is elided in the same way.
 // FOLDED-LABEL: @folded
-// FOLDED:         onnx.Constant dense<__elided__> : tensor<4xi8>
+// FOLDED:         onnx.Constant dense_resource<__elided__> : tensor<4xi8>
 func.func @large() {
   %0 = onnx.Constant dense<[1, 2, 3, 4]> : tensor<4xi8>
   %1 = onnx.Constant dense<7> : tensor<1000xi8>
