@@ -99,7 +99,8 @@ TABLES: Mapping[str, Mapping[type[OnnxOp], Callable[..., object]]] = {"fp16": LO
 class Placement:
     """
     What became of one node, the operation `op`: the engine of its first operation (`view`: it needs none of
-    its own), or why the target cannot take it. `readers` are the nodes that read its first result.
+    its own), or why the target cannot take it. Neither is known where it reads what a refused node would
+    give. `readers` are the nodes that read its first result.
     """
 
     op: Operation
@@ -123,6 +124,14 @@ class ConvertOnnxToDla(ModulePass):
 
 
 @dataclass(frozen=True)
+class AtBorder:
+    """An operator that is refused for what it takes from outside of the function, or gives to it."""
+
+    op: Operation
+    value: SSAValue
+
+
+@dataclass(frozen=True)
 class Refusal:
     """
     Why something cannot be lowered, as one line, and what: an operator, or an input that none can read.
@@ -131,7 +140,7 @@ class Refusal:
     """
 
     reason: str
-    about: Operation | BlockArgument | None = None
+    about: Operation | BlockArgument | AtBorder | None = None
 
 
 def convert(module: ModuleOp, target: NvdlaTarget, pool: DisposablePool) -> dict[Operation, str]:
@@ -185,17 +194,22 @@ def _convert_function(function: FuncOp, to: Lowering, placements: list[Placement
             refusals += _convert_return(op, to, bool(refusals))
             continue
         reason: str | None = None
+        engine = ""
         try:
             to.lower(op)
         except Refused as refused:
-            reason = str(refused)
-            if not refusals or not isinstance(refused, NotThere):
-                refusals.append(Refusal(refusal_of(op, reason), op))
+            is_behind = bool(refusals) and isinstance(refused, NotThere)
+            if not is_behind:
+                reason = str(refused)
+                border = refused.border
+                about = op if border is None else AtBorder(op, border)
+                refusals.append(Refusal(refusal_of(op, reason), about))
             for result in op.results:
                 to.poison(result)
         else:
-            engines[to.engine] += 1
-        placements.append(_placement(op, "" if reason else to.engine, reason))
+            engine = to.engine
+            engines[engine] += 1
+        placements.append(_placement(op, engine, reason))
     if not refusals:
         function.attributes[NODES] = DictionaryAttr(
             {engine: IntegerAttr(count, i64) for engine, count in sorted(engines.items())}
@@ -291,7 +305,8 @@ def _convert_return(op: ReturnOp, to: Lowering, is_refused: bool) -> list[Refusa
         except Refused as refused:
             if not is_refused or not isinstance(refused, NotThere):
                 maker = value.owner if isinstance(value.owner, Operation) else None
-                refusals.append(Refusal(refusal_of(op, str(refused)), maker))
+                about = None if maker is None else AtBorder(maker, value)
+                refusals.append(Refusal(refusal_of(maker or op, str(refused)), about))
     if not refusals:
         to.add(FuncReturnOp(*returned))
     return refusals

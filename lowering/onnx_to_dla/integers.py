@@ -9,7 +9,7 @@ from math import floor, log2
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
-from xdsl.dialects.builtin import i8
+from xdsl.dialects.builtin import UnrealizedConversionCastOp, i8
 from xdsl.ir import Attribute, BlockArgument, OpResult, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -19,7 +19,7 @@ from xonnc.dialects.dla.types import CubeShape, cube_of
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
-from xonnc.dialects.onnx.types import NONE, element_type, element_type_of
+from xonnc.dialects.onnx.types import NONE, element_type, element_type_of, static_shape
 from xonnc.formats.nvdla.constants import Precision
 from xonnc.formats.nvdla.normalization import Normalization
 from xonnc.formats.nvdla.quantization import LARGEST, LEAST, Grid
@@ -237,7 +237,15 @@ class Integers(Lowering):
         return cube
 
     def poison(self, value: SSAValue) -> None:
-        """Readers of a refused operator's result find nothing, and say nothing."""
+        """
+        Stands in for the integers of a refused operator, or of one on its results, so that what follows is
+        still looked at. Real numbers have no grid yet: up to the next QuantizeLinear readers find nothing.
+        """
+        shape, element = static_shape(value.type), element_type(value.type)
+        cube = None if shape is None else cube_shape(shape)
+        if shape is not None and cube is not None and element in OFFSETS:
+            stand_in = UnrealizedConversionCastOp.get([], [self.cube_type(cube)])
+            self._held[value] = Stored(self(stand_in), shape, OFFSETS[element])
 
     def stored(self, value: SSAValue) -> Stored:
         """The integers that the model's `value` is."""
@@ -259,7 +267,7 @@ class Integers(Lowering):
         if value in self._held:
             return self._held[value]
         if value in self.input_shapes:
-            self.refuse("an input of real numbers that no QuantizeLinear reads first; quantise it")
+            self.refuse("an input of real numbers that no QuantizeLinear reads first; quantise it", value)
         if self.real_constant(value) is not None:
             self.refuse("a constant where a computed value is needed; run constprop-onnx first")
         raise NotThere("an operand that the DLA does not have")

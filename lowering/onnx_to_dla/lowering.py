@@ -71,7 +71,15 @@ FLOATS = (f16, bf16, f32, f64)
 
 
 class Refused(Exception):
-    """The operator at hand cannot be lowered; the message says the rule, the value found and a way out."""
+    """
+    The operator at hand cannot be lowered; the message says the rule, the value found and a way out.
+
+    `border` is the input of the function that is to blame, if one is.
+    """
+
+    def __init__(self, rule: str, border: SSAValue | None = None):
+        self.border = border
+        super().__init__(rule)
 
 
 class NotThere(Refused):
@@ -332,9 +340,9 @@ class Lowering:
             self.refuse("the result's shape is not known; run shape-inference-onnx or fix the input shapes")
         return shape
 
-    def refuse(self, rule: str) -> NoReturn:
-        """Gives up the operator at hand."""
-        raise Refused(rule)
+    def refuse(self, rule: str, border: SSAValue | None = None) -> NoReturn:
+        """Gives up the operator at hand, for an input of the function where there is a `border`."""
+        raise Refused(rule, border)
 
     def check(self, broken: str | None) -> None:
         """Gives up the operator at hand if a constraint of the target says so."""

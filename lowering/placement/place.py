@@ -7,18 +7,18 @@ go to the CPU with its reason, and the rest is parted anew, until all parts for 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from xonnc.dialects.onnx.locations import describe, node_name
 from xonnc.dialects.onnx.types import NONE, static_shape
 from xonnc.errors import RefusalError, XonncError
 from xonnc.lowering.compile import CompiledLoadable, Watcher, compile_to_loadable
-from xonnc.lowering.convert_onnx_to_dla import TABLES, refusal_of, rule_of
+from xonnc.lowering.convert_onnx_to_dla import TABLES, AtBorder, refusal_of, rule_of
 from xonnc.lowering.onnx_to_dla.functions import FUNCTIONS
 from xonnc.lowering.onnx_to_dla.selection import SELECTIONS
 from xonnc.lowering.placement.graph import Graph, graph_of
@@ -62,6 +62,17 @@ class Placement:
     parts: tuple[PlacedPart, ...]
     refused: Mapping[int, str]
     """Why the DLA does not take a node: one line with its name."""
+    at_borders: Collection[int]
+    """
+    Of these, nodes that are refused for what comes from, or goes to, a part on the CPU: were it not there,
+    the DLA would take them.
+    """
+
+    @property
+    def root_causes(self) -> tuple[str, ...]:
+        """Refusals that do not follow from others: what has to be mended, each once."""
+        lines = (line for node, line in sorted(self.refused.items()) if node not in self.at_borders)
+        return tuple(dict.fromkeys(lines))
 
     @property
     def on_cpu(self) -> dict[int, str]:
@@ -108,6 +119,7 @@ class _Placing:
             for node, op in enumerate(self._graph.nodes)
             if (reason := impossible(op, hardware) or beyond.get(op)) is not None
         }
+        self._at_borders: set[int] = set()
         self._engines: dict[int, str] = {}
         self._done: dict[Part, PlacedPart] = {}
 
@@ -123,7 +135,7 @@ class _Placing:
             is_whole = is_whole and parts[0] in self._done
             if is_whole or len(self._engines) + len(self._refused) == known:
                 placed = tuple(self._done[part] for part in parts)
-                return Placement(self._graph, self._names, placed, self._refused)
+                return Placement(self._graph, self._names, placed, self._refused, self._at_borders)
         raise AssertionError("each round refuses a node or learns an engine")
 
     def _parts(self) -> list[Part]:
@@ -150,6 +162,7 @@ class _Placing:
             compiled = compile_to_loadable(outlined.module, self._target, self._ctx, watch, kept)
         except RefusalError as error:
             blamed = _blamed(error, outlined)
+            self._at_borders |= self._behind_borders(error, part, outlined)
         except XonncError as error:
             blamed = _blamed_late(error, outlined)
         else:
@@ -161,6 +174,24 @@ class _Placing:
             reason = next(iter(blamed.values()))
             blamed |= {node: reason for node in part.nodes if node not in blamed}
         self._refused |= blamed
+
+    def _behind_borders(self, error: RefusalError, part: Part, outlined: Outlined) -> set[int]:
+        """The nodes refused for nothing but a value that is no input or output of the whole network."""
+        ends = {*self._graph.function.body.block.args, *self._graph.results}
+        there: set[int] = set()
+        elsewhere: set[int] = set()
+        for about in error.subjects:
+            value = _border(about, outlined)
+            is_border = value is not None and self._original(value, part, outlined) not in ends
+            (there if is_border else elsewhere).update(outlined.concerned(_concerned(about)))
+        return there - elsewhere
+
+    def _original(self, value: SSAValue, part: Part, outlined: Outlined) -> SSAValue:
+        """The network's value that an input or result of a part's module is."""
+        if isinstance(value, BlockArgument):
+            return part.inputs[value.index]
+        assert isinstance(value, OpResult), "a value is an argument or a result"
+        return self._graph.nodes[outlined.nodes[value.op]].results[value.index]
 
 
 def impossible(op: Operation, target: NvdlaTarget) -> str | None:
@@ -179,9 +210,21 @@ def _blamed(error: RefusalError, outlined: Outlined) -> dict[int, str]:
     found: dict[int, str] = {}
     pairs = list(zip(error.reasons, error.subjects, strict=True))
     for reason, about in sorted(pairs, key=lambda pair: pair[1] is None):
-        for node in outlined.concerned(about) or outlined.nodes.values():
+        for node in outlined.concerned(_concerned(about)) or outlined.nodes.values():
             found.setdefault(node, reason)
     return found
+
+
+def _border(about: object, outlined: Outlined) -> SSAValue | None:
+    """The input or output of its module that a refusal is about."""
+    if isinstance(about, AtBorder):
+        return about.value
+    return next((value for value in outlined.readers if value is about), None)
+
+
+def _concerned(about: object) -> object:
+    """The operation or input that a refusal is about."""
+    return about.op if isinstance(about, AtBorder) else about
 
 
 def _blamed_late(error: XonncError, outlined: Outlined) -> dict[int, str]:

@@ -45,6 +45,9 @@ from xonnc.transforms.shape_inference_onnx import correct_shapes
 CPU = "CPU"
 """The engine of nodes that a package leaves to the CPU."""
 
+UNDECIDED = "undecided"
+"""The engine of nodes next to a refused node, whose engine that one decides: they are not to blame."""
+
 VIEWS = frozenset(
     "Concat DequantizeLinear Dropout Flatten Identity QuantizeLinear Reshape Slice Split Squeeze Transpose "
     "Unsqueeze".split()
@@ -62,8 +65,9 @@ class NodeExplanation:
     One node: the engine that does it, the hardware layers it is in and the nodes it shares them with.
 
     `engine` is `CONV`, `SDP`, `PDP`, `CDP` or `EMU`; `view` where nothing has to be done, `gone` where the
-    simplifier had no need of it, `refused` with the `reason`; in a package `CPU` with it. Where another
-    node does its work that node's engine stands here.
+    simplifier had no need of it, `refused` with the `reason`, `undecided` where that depends on a refused
+    node next to it; in a package `CPU` with the reason. Where another node does its work that node's
+    engine stands here.
     """
 
     node: str
@@ -165,7 +169,7 @@ def explain_package(
         hardware.name,
         tuple(_with_company([explain(node, operator) for node, operator in read.nodes])),
         tuple(engines for _, engines in layers),
-        tuple(line for _, line in sorted(placed.refused.items())),
+        placed.root_causes,
         tuple(parts),
     )
 
@@ -304,6 +308,10 @@ def _own_engine(node: NodeExplanation, others: Sequence[NodeExplanation]) -> str
     return "SDP" if node.engine == "CONV" and behind else node.engine
 
 
+def _engine(placement: Placement) -> str:
+    return placement.engine or (UNDECIDED if placement.reason is None else "refused")
+
+
 @dataclass(frozen=True)
 class _Explainer:
     """Says of a node what is known of it after everything has been placed."""
@@ -317,13 +325,16 @@ class _Explainer:
         if placement is None:
             return self._simplified(node, operator)
         if placement.reason is not None:
-            return NodeExplanation(node, operator, placement.engine or "refused", reason=placement.reason)
+            return NodeExplanation(node, operator, _engine(placement), reason=placement.reason)
+        if not placement.engine:
+            return NodeExplanation(node, operator, UNDECIDED)
         layers = self._layers_of(node)
         if layers or placement.engine != "view" or operator in VIEWS:
             return NodeExplanation(node, operator, placement.engine, layers)
         taker = self._taker(placement)
         if taker is None:
-            return NodeExplanation(node, operator, "view")
+            # Integer work is put off to the next rounding, which refused models do not all reach.
+            return NodeExplanation(node, operator, "view" if self.layers else UNDECIDED)
         return self._like(node, operator, taker)
 
     def _simplified(self, node: str, operator: str) -> NodeExplanation:
@@ -335,7 +346,7 @@ class _Explainer:
     def _like(self, node: str, operator: str, taker: str) -> NodeExplanation:
         """A node whose work `taker` does."""
         placement, layers = self.placements.get(taker), self._layers_of(taker)
-        engine = "view" if placement is None else placement.engine or "refused"
+        engine = "view" if placement is None else _engine(placement)
         reason = (
             None if placement is None or placement.reason is None else f"with {taker}: {placement.reason}"
         )

@@ -68,7 +68,10 @@ class CompiledPackage:
     """Nodes of the graph that was placed, in all parts."""
     cpu_nodes: tuple[CpuNode, ...]
     refusals: tuple[str, ...]
-    """A line for each node that the DLA does not take; nodes that only follow their neighbours have none."""
+    """
+    A line for each node that the DLA does not take; nodes that only follow their neighbours, or are refused
+    for what lies between them and the CPU, have none.
+    """
     crossings: int
     """Tensors that go into or out of the DLA."""
     compiled: tuple[CompiledLoadable, ...]
@@ -180,7 +183,7 @@ def _packed(front: Front, placement: Placement, target: str) -> CompiledPackage:
         hardware.name,
         len(graph.nodes) - len(placement.on_cpu) + len(on_cpu),
         tuple(_cpu_node(graph.nodes[node], reason) for node, reason in on_cpu.items()),
-        tuple(line for _, line in sorted(placement.refused.items())),
+        placement.root_causes,
         placement.crossings,
         tuple(compiled),
         manifest,

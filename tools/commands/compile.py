@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -109,6 +109,12 @@ def run(args: argparse.Namespace) -> int:
         return 0
 
 
+def _of_others(lines: Sequence[str], refused: RefusalError) -> list[str]:
+    """The lines that are about other nodes than those refused already."""
+    known = tuple(f"{line.partition('): ')[0]}): " for line in refused.reasons)
+    return [line for line in lines if line not in refused.reasons and not line.startswith(known)]
+
+
 def _require_outputs(args: argparse.Namespace, output: Path | None, is_text: bool) -> None:
     """Refuses outputs that cannot be, or are inputs, before any work is done."""
     inputs = [file for file in (args.model, args.calib, args.calibrate) if file is not None]
@@ -137,9 +143,9 @@ def _run_loadable(args: argparse.Namespace, output: Path) -> int:
     except RefusalError as refused:
         with options.progress() as step:
             package = compile_package(args.model, args.target, None, options.calibrate(step))
-        reasons = dict.fromkeys([*refused.reasons, *package.refusals])
+        reasons = [*refused.reasons, *_of_others(package.refusals, refused)]
         offer = f"{args.model}: the CPU has to run a part; -o {output.with_suffix(SUFFIX)} makes a package"
-        raise RefusalError([*reasons, *([] if args.require_dla else [offer])]) from None
+        raise RefusalError([*dict.fromkeys(reasons), *([] if args.require_dla else [offer])]) from None
     compilation = _for_firmware(args, compilation)
     written = 0 if args.dry_run else compilation.write(output)
     return _told(args, compilation, output, written)

@@ -6,7 +6,10 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import onnx.parser
 import pytest
+from onnx import helper, numpy_helper
 
 from xonnc.tools.driver import main
 
@@ -77,3 +80,90 @@ def test_by_a_calibration_table(model: Path, tmp_path: Path, capsys: pytest.Capt
     table.write_text(json.dumps(ranges))
     assert main(["explain", str(model), "--target", "nv_small", "--calib", str(table)]) == 0
     assert "on nv_small" in capsys.readouterr().out
+
+
+def chain(folder: Path, body: str) -> tuple[Path, list[str]]:
+    """A model from `x` to `y`, its nodes called by their operators, and the options that round it."""
+    graph = onnx.parser.parse_graph(f"g (float[1,3,18,18] x) => (float[1,K,N,M] y) {{ {body} }}")
+    random = np.random.default_rng(7)
+    for name, shape in (("w", (8, 3, 3, 3)), ("v", (8, 8, 3, 3))):
+        graph.initializer.append(
+            numpy_helper.from_array(random.standard_normal(shape).astype(np.float32), name)
+        )
+    graph.initializer.append(numpy_helper.from_array(np.array([18], np.int64), "k"))
+    for index, node in enumerate(graph.node):
+        node.name = f"{node.op_type.lower()}{index}"
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    path, samples = folder / "chain.onnx", folder / "x.npy"
+    path.write_bytes(model.SerializeToString())
+    np.save(samples, random.standard_normal((1, 3, 18, 18)).astype(np.float32))
+    return path, ["--target", "nv_small", "--calibrate", str(samples)]
+
+
+STRIDE = "stride 9 (the core takes up to 8); slice every n-th row and column of the input first"
+NO_SUCH = "the DLA has no such operator in integers; in a package (-o model.xpkg) it runs on the CPU"
+
+
+@pytest.mark.parametrize(
+    ("body", "refused", "engines"),
+    [
+        (
+            "c = Conv<strides=[9,9], pads=[1,1,1,1]>(x, w) r = Relu(c) y = MaxPool<kernel_shape=[2,2]>(r)",
+            [f"conv0 (Conv): {STRIDE}"],
+            {"conv0": "refused", "relu1": "undecided", "maxpool2": "PDP"},
+        ),
+        (
+            "c = Conv<strides=[9,9], pads=[1,1,1,1]>(x, w) r = Relu(c) "
+            "y = Conv<strides=[9,9], pads=[1,1,1,1]>(r, v)",
+            [f"conv0 (Conv): {STRIDE}", f"conv2 (Conv): {STRIDE}"],
+            {"conv0": "refused", "relu1": "undecided", "conv2": "refused"},
+        ),
+        (
+            "a, b = TopK(x, k) c = Conv<pads=[1,1,1,1]>(x, w) d = Cast<to=1>(b) e = Concat<axis=1>(c, d) "
+            "y = Relu(e)",
+            [
+                f"topk0 (TopK): {NO_SUCH}",
+                f"cast2 (Cast): {NO_SUCH}",
+            ],
+            {"topk0": "refused", "conv1": "undecided", "cast2": "refused", "relu4": "undecided"},
+        ),
+    ],
+    ids=["one", "behind another", "beside"],
+)
+def test_only_guilty_nodes_are_named_and_once(
+    body: str,
+    refused: list[str],
+    engines: dict[str, str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+):
+    model, rounding = chain(tmp_path, body)
+    output, table = str(tmp_path / "o.nvdla"), str(tmp_path / "t.json")
+    assert main(["compile", str(model), "--require-dla", "-o", output, *rounding]) == 1
+    assert capsys.readouterr().err.splitlines() == [f"xonnc: {line}" for line in refused]
+    assert main(["compile", str(model), "-o", output, *rounding]) == 1
+    assert capsys.readouterr().err.splitlines()[:-1] == [f"xonnc: {line}" for line in refused]
+    package = str(tmp_path / "o.xpkg")
+    assert main(["compile", str(model), "-o", package, *rounding, "--save-calib", table, "-q"]) == 0
+    assert main(["explain", str(model), "--target", "nv_small", "--calib", table, "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found["refusals"] == refused
+    nodes = {node["node"]: node for node in found["nodes"]}
+    assert {name: nodes[name]["engine"] for name in engines} == engines
+    assert {name for name, node in nodes.items() if node["reason"]} == {
+        line.partition(" ")[0] for line in refused
+    }
+
+
+def test_a_package_tells_root_causes_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    # The Relu is on the CPU for its input, which is not rounded between the two: that is no refusal.
+    model, rounding = chain(
+        tmp_path,
+        "c = Conv<strides=[9,9], pads=[1,1,1,1]>(x, w) r = Relu(c) y = MaxPool<kernel_shape=[2,2]>(r)",
+    )
+    table = str(tmp_path / "t.json")
+    command = ["compile", str(model), "-o", str(tmp_path / "o.xpkg"), *rounding, "-q"]
+    assert main([*command, "--save-calib", table]) == 0
+    command = ["explain", str(model), "--package", "--target", "nv_small", "--calib", table, "--json"]
+    assert main(command) == 0
+    assert json.loads(capsys.readouterr().out)["refusals"] == [f"conv0 (Conv): {STRIDE}"]
