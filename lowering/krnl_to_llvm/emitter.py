@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from functools import cache
 
@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
     DenseArrayBase,
     DenseIntOrFPElementsAttr,
     FloatAttr,
+    IndexType,
     IntegerAttr,
     IntegerType,
     VectorType,
@@ -21,7 +22,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from xonnc.dialects.krnl.types import is_integer, is_vector
+from xonnc.dialects.krnl.types import is_buffer, is_integer, is_vector
 from xonnc.dialects.krnl.vector_llvm import FCmpOp, SelectOp
 
 POINTER = llvm.LLVMPointerType()
@@ -52,6 +53,21 @@ def size_of(element: Attribute) -> int:
     return FLOATS[element.name]
 
 
+def lowered_type(type_: Attribute) -> Attribute:
+    """What a value of krnl becomes: buffers are pointers, indices have 64 bits."""
+    if is_buffer(type_):
+        return POINTER
+    return i64 if type_ == IndexType() else type_
+
+
+def returned_type(types: Iterable[Attribute]) -> Attribute | None:
+    """The one type that a function of LLVM gives for all results; several are the fields of a structure."""
+    lowered = [lowered_type(each) for each in types]
+    if len(lowered) > 1:
+        return llvm.LLVMStructType.from_type_list(lowered)
+    return lowered[0] if lowered else None
+
+
 PREFETCH = "llvm.prefetch.p0"
 """LLVM's function that brings memory into the caches."""
 
@@ -73,6 +89,30 @@ class Emitter:
     def do(self, op: Operation) -> None:
         """Adds an op without a result."""
         self.block.add_op(op)
+
+    def packed(self, values: Sequence[SSAValue]) -> SSAValue | None:
+        """All results of a function as the one value that it gives."""
+        if len(values) < 2:
+            return values[0] if values else None
+        type_ = llvm.LLVMStructType.from_type_list([each.type for each in values])
+        whole = self.add(llvm.UndefOp(type_))
+        for place, value in enumerate(values):
+            whole = self.add(llvm.InsertValueOp(DenseArrayBase.from_list(i64, [place]), whole, value))
+        return whole
+
+    def called(
+        self, name: str, arguments: Sequence[SSAValue], results: Sequence[Attribute]
+    ) -> list[SSAValue]:
+        """Calls a function; its results, each by itself."""
+        types = [lowered_type(each) for each in results]
+        call = llvm.CallOp(name, *arguments, return_type=returned_type(results))
+        self.do(call)
+        if len(types) < 2:
+            return list(call.results)
+        return [
+            self.add(llvm.ExtractValueOp(DenseArrayBase.from_list(i64, [place]), call.results[0], type_))
+            for place, type_ in enumerate(types)
+        ]
 
     def number(self, value: float, type_: Attribute = i64) -> SSAValue:
         """A constant, in all lanes of a vector; made once, at the start of the function."""

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+import numpy as np
 from xdsl.dialects import llvm
-from xdsl.dialects.builtin import i1, i64
+from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, i1, i8, i64
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from xonnc.dialects.krnl.types import is_buffer
-from xonnc.lowering.krnl_to_llvm.emitter import POINTER, Emitter
+from xonnc.dialects.krnl.memory import GlobalOp
+from xonnc.dialects.onnx.elements import elements_array
+from xonnc.dialects.onnx.elements.dense import stored_form
+from xonnc.dialects.onnx.types import tensor_type
+from xonnc.errors import XonncError
+from xonnc.lowering.krnl_to_llvm.emitter import POINTER, Emitter, lowered_type, returned_type
 from xonnc.lowering.krnl_to_llvm.loops import BodyEmitter
 from xonnc.lowering.native_program import Branch, KernelCall, Part, Repeat, Row
 
@@ -18,14 +23,42 @@ from xonnc.lowering.native_program import Branch, KernelCall, Part, Repeat, Row
 def emit_kernel(kernel: FuncOp, vector_bytes: int) -> llvm.FuncOp:
     """A kernel, a function of buffers, as one of pointers; sizes and the range of turns are 64 bits each."""
     arguments = kernel.body.block.args
-    types = [POINTER if is_buffer(each.type) else i64 for each in arguments]
+    types = [lowered_type(each.type) for each in arguments]
     region = Region(Block(arg_types=types))
     to = Emitter(region)
     body = BodyEmitter(to, vector_bytes)
     body.values.update(zip(arguments, region.block.args, strict=True))
     body.block(kernel.body.block)
-    to.do(llvm.ReturnOp())
-    return llvm.FuncOp(kernel.sym_name.data, llvm.LLVMFunctionType(types), body=region)
+    end = kernel.body.block.last_op
+    results = [] if end is None else [body.values[each] for each in end.operands]
+    to.do(llvm.ReturnOp(to.packed(results)))
+    returned = returned_type(kernel.function_type.outputs)
+    type_ = llvm.LLVMFunctionType(types, returned)
+    return llvm.FuncOp(kernel.sym_name.data, type_, body=region)
+
+
+def declared(name: str, parameters: Iterable[Attribute], results: Iterable[Attribute]) -> llvm.FuncOp:
+    """A kernel that is defined elsewhere."""
+    type_ = llvm.LLVMFunctionType([lowered_type(each) for each in parameters], returned_type(results))
+    return llvm.FuncOp(name, type_, linkage=llvm.LinkageAttr("external"))
+
+
+def emit_global(held: GlobalOp) -> llvm.GlobalOp:
+    """A constant in memory as one of LLVM; `XonncError` if its elements are not at hand."""
+    name, type_ = held.symbol.data, held.output.type
+    array = None if held.value is None else elements_array(held.value)
+    if array is None or held.offset is not None:
+        raise XonncError(f"krnl.global '{name}': its elements are not in the module; give it a value")
+    element = type_.get_element_type()
+    if element == i1:
+        # A truth value takes a byte in memory.
+        element, array = i8, array.astype(np.int8)
+    stored = BytesAttr(stored_form(array).tobytes())
+    value = DenseIntOrFPElementsAttr.new((tensor_type(array.shape, element), stored))
+    for size in reversed(type_.get_shape()):
+        element = llvm.LLVMArrayType(size, element)
+    alignment = None if held.alignment is None else held.alignment.value.data
+    return llvm.GlobalOp(element, name, "internal", constant=True, value=value, alignment=alignment)
 
 
 def emit_steps(name: str, row: Row) -> llvm.FuncOp:

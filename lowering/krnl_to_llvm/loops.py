@@ -17,14 +17,14 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from xonnc.dialects.krnl.byte_tiles import ByteConvOp, StoredOp
 from xonnc.dialects.krnl.loops import DefineLoopsOp, IterateOp, YieldOp
-from xonnc.dialects.krnl.memory import LoadOp, StoreOp, TransposeOp, element_of, shape_of
+from xonnc.dialects.krnl.memory import CallOp, GlobalOp, LoadOp, StoreOp, TransposeOp, element_of, shape_of
 from xonnc.dialects.krnl.sizes import PartOp, ShapedOp
 from xonnc.dialects.krnl.tiles import ConvOp, GemmOp
 from xonnc.dialects.krnl.types import is_buffer, is_integer
 from xonnc.lowering.krnl_to_llvm import numbers
 from xonnc.lowering.krnl_to_llvm.byte_conv import Rest, emit_byte_conv
 from xonnc.lowering.krnl_to_llvm.conv import emit_conv
-from xonnc.lowering.krnl_to_llvm.emitter import Emitter, lanes_of, vector_of
+from xonnc.lowering.krnl_to_llvm.emitter import POINTER, Emitter, lanes_of, vector_of
 from xonnc.lowering.krnl_to_llvm.gemm import emit_gemm
 from xonnc.lowering.krnl_to_llvm.transposition import transposed
 from xonnc.lowering.krnl_to_llvm.vectors import (
@@ -68,26 +68,36 @@ class BodyEmitter:
                 case StoreOp():
                     value = self.to.splat(self.values[op.value], lanes)
                     self.to.store(value, self.place(op.memref, op.indices))
-                case GemmOp():
-                    sizes = [self.values[size] for size in op.open_sizes]
-                    emit_gemm(self.to, op, self._buffers(op), self._turns_of(op), self.vector_bytes, sizes)
-                case ConvOp():
-                    images = [self.values[count] for count in op.images]
-                    emit_conv(self.to, op, self._buffers(op), self._turns_of(op), images)
-                case ByteConvOp():
-                    sizes = [self.values[size] for size in op.open_sizes]
-                    turns, rest = self._turns_of(op), self._rest_of(op)
-                    emit_byte_conv(self.to, op, self._buffers(op), turns, sizes, rest)
+                case GemmOp() | ConvOp() | ByteConvOp():
+                    self.tile(op)
                 case TransposeOp():
                     self.transpose(op)
                 case ShapedOp() | PartOp():
                     self.view(op)
+                case CallOp():
+                    self.call(op)
+                case GlobalOp():
+                    self.values[op.output] = self.to.add(llvm.AddressOfOp(op.symbol, POINTER))
                 case DefineLoopsOp():
                     pass
                 case _ if len(op.results) == 1:
                     self.values[op.results[0]] = self.number(op)
                 case _:
                     pass
+
+    def tile(self, op: GemmOp | ConvOp | ByteConvOp) -> None:
+        """A tile of a product or a convolution."""
+        match op:
+            case GemmOp():
+                sizes = [self.values[size] for size in op.open_sizes]
+                emit_gemm(self.to, op, self._buffers(op), self._turns_of(op), self.vector_bytes, sizes)
+            case ConvOp():
+                images = [self.values[count] for count in op.images]
+                emit_conv(self.to, op, self._buffers(op), self._turns_of(op), images)
+            case ByteConvOp():
+                sizes = [self.values[size] for size in op.open_sizes]
+                turns, rest = self._turns_of(op), self._rest_of(op)
+                emit_byte_conv(self.to, op, self._buffers(op), turns, sizes, rest)
 
     def view(self, op: ShapedOp | PartOp) -> None:
         """Where a buffer, or a part of it, begins; its strides from the sizes of the run."""
@@ -105,6 +115,16 @@ class BodyEmitter:
             strides.insert(0, step)
             step = self.to.times(step, next(sizes) if size == DYNAMIC_INDEX else size)
         self._strides[op.result] = strides
+
+    def call(self, op: CallOp) -> None:
+        """Another kernel, with the whole range of turns if it takes one."""
+        arguments = [self.values[each] for each in op.parameters]
+        if op.turns is not None:
+            arguments += [self.to.number(0), self.to.number(op.turns.value.data)]
+        elif op.turns_of is not None:
+            arguments += [self.to.number(0), arguments[op.turns_of.value.data]]
+        results = self.to.called(op.func_name.data, arguments, [each.type for each in op.returned])
+        self.values.update(zip(op.returned, results, strict=True))
 
     def transpose(self, op: TransposeOp) -> None:
         """A square of elements, in as many vectors as it has rows."""

@@ -244,3 +244,80 @@ func.func private @not_repeated(%y: memref<24xf32>, %x: memref<13xf32>) {
   }
   return
 }
+
+// -----
+
+// A result stays one.
+// CHECK-LABEL: llvm.func internal @first
+// CHECK-SAME:    -> f32
+// CHECK:         %[[V:.*]] = llvm.load
+// CHECK-NEXT:    llvm.return %[[V]] : f32
+func.func private @first(%y: memref<2xf32>, %x: memref<2xf32>) -> f32 {
+  %c0 = arith.constant 0 : index
+  %0 = krnl.load %x[%c0] : memref<2xf32>
+  return %0 : f32
+}
+
+// -----
+
+// Several results are the fields of a structure; the kernel that is called but not there is declared.
+// CHECK-LABEL: llvm.func internal @several
+// CHECK-SAME:    (%[[Y:.*]]: !llvm.ptr, %[[X:.*]]: !llvm.ptr, %[[N:.*]]: i64) -> !llvm.struct<(i64, !llvm.ptr, i64)>
+// CHECK-NEXT:    %[[S:.*]] = llvm.call @status(%[[Y]], %[[X]]) : (!llvm.ptr, !llvm.ptr) -> i64
+// CHECK:         llvm.insertvalue %[[S]], %{{.*}}[0]
+// CHECK-NEXT:    llvm.insertvalue %[[Y]], %{{.*}}[1]
+// CHECK-NEXT:    %[[ALL:.*]] = llvm.insertvalue %[[N]], %{{.*}}[2]
+// CHECK-NEXT:    llvm.return %[[ALL]]
+// CHECK:       llvm.func @status(!llvm.ptr, !llvm.ptr) -> i64
+func.func private @several(%y: memref<2xf32>, %x: memref<2xf32>, %n: index) -> (i64, memref<2xf32>, index) {
+  %0 = "krnl.call"(%y, %x) {funcName = "status", numOfOutput = 1 : si64} : (memref<2xf32>, memref<2xf32>) -> i64
+  return %0, %y, %n : i64, memref<2xf32>, index
+}
+
+// -----
+
+// Turns are behind the parameters, from 0 to their number; results come out of the structure one by one.
+// CHECK-LABEL: llvm.func internal @calls
+// CHECK-SAME:    (%[[Y:.*]]: !llvm.ptr, %[[N:.*]]: i64) -> i1
+// CHECK-DAG:     %[[THREE:.*]] = llvm.mlir.constant(3) : i64
+// CHECK-DAG:     %[[ZERO:.*]] = llvm.mlir.constant(0) : i64
+// CHECK:         %[[TWO:.*]] = llvm.call @two(%[[Y]], %[[ZERO]], %[[THREE]]) : {{.*}} -> !llvm.struct<(i64, i1)>
+// CHECK:         %[[B:.*]] = llvm.extractvalue %[[TWO]][1]
+// CHECK-NEXT:    llvm.call @turned(%[[Y]], %[[N]], %[[ZERO]], %[[N]]) : (!llvm.ptr, i64, i64, i64) -> ()
+// CHECK-NEXT:    llvm.return %[[B]] : i1
+// CHECK:       llvm.func internal @turned
+// CHECK-NOT:   @turned
+// CHECK:       llvm.func @two(!llvm.ptr, i64, i64) -> !llvm.struct<(i64, i1)>
+// CHECK-NOT:   @turned
+func.func private @calls(%y: memref<2xf32>, %n: index) -> i1 {
+  %0:2 = "krnl.call"(%y) {funcName = "two", numOfOutput = 1 : si64, turns = 3 : i64} : (memref<2xf32>) -> (i64, i1)
+  "krnl.call"(%y, %n) {funcName = "turned", numOfOutput = 1 : si64, turnsOf = 1 : i64} : (memref<2xf32>, index) -> ()
+  return %0#1 : i1
+}
+func.func private @turned(%y: memref<2xf32>, %n: index, %begin: index, %end: index) {
+  return
+}
+
+// -----
+
+// A declaration stays one, constants become globals; truth values take a byte each.
+// CHECK-LABEL: llvm.func @status(!llvm.ptr) -> i64
+// CHECK:       llvm.func internal @constants
+// CHECK-DAG:     llvm.mlir.addressof @w : !llvm.ptr
+// CHECK-DAG:     %[[B:.*]] = llvm.mlir.addressof @b : !llvm.ptr
+// CHECK:         llvm.call @status(%[[B]]) : (!llvm.ptr) -> i64
+// CHECK:       llvm.mlir.global internal constant @w(dense<{{\[}}[1.000000e+00, 2.000000e+00], [3.000000e+00, 4.000000e+00]]> : tensor<2x2xf32>)
+// CHECK-SAME:    alignment = 64 : i64{{.*}}!llvm.array<2 x !llvm.array<2 x f32>>
+// CHECK:       llvm.mlir.global internal constant @b(dense<[1, 0]> : tensor<2xi8>) {{.*}}!llvm.array<2 x i8>
+// CHECK-NOT:   @w
+func.func private @status(%y: memref<2xi1>) -> i64
+func.func private @constants(%y: memref<2x2xf32>) -> i64 {
+  %c0 = arith.constant 0 : index
+  %w = "krnl.global"() {name = "w", shape = [2, 2], value = dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>, alignment = 64 : i64} : () -> memref<2x2xf32>
+  %v = "krnl.global"() {name = "w", shape = [2, 2], value = dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>, alignment = 64 : i64} : () -> memref<2x2xf32>
+  %b = "krnl.global"() {name = "b", shape = [2], value = dense<[true, false]> : tensor<2xi1>} : () -> memref<2xi1>
+  %0 = krnl.load %w[%c0, %c0] : memref<2x2xf32>
+  krnl.store %0, %y[%c0, %c0] : memref<2x2xf32>
+  %1 = "krnl.call"(%b) {funcName = "status", numOfOutput = 0 : si64} : (memref<2xi1>) -> i64
+  return %1 : i64
+}
