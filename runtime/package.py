@@ -20,11 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from xonnc.errors import UnknownNameError, XonncError
+from xonnc.formats.nvdla.checks.check import require_fitting
 from xonnc.formats.nvdla.reader import parse_loadable
 from xonnc.formats.onnx.parts import check_whole, program
 from xonnc.formats.package.archive import Package, read_package
 from xonnc.formats.package.manifest import Step, Tensor
 from xonnc.runtime.nvdla.simulator import Mode, Simulator
+from xonnc.runtime.nvdla.tensors import BoundTensor
 from xonnc.runtime.reference import open_session
 from xonnc.targets import NvdlaTarget, load_target
 
@@ -62,12 +64,18 @@ class LoadedPackage:
     ):
         self.manifest = package.manifest
         hardware = _hardware(package, target)
+        self.bound: list[BoundTensor] = []
+        """What the parts for the DLA take, by the names of the manifest's values."""
         self._steps: list[tuple[str, Run]] = []
         for step, part in zip(self.manifest.steps, package.parts, strict=True):
             name = f"{package.name}: {step.file}"
             if step.kind == "dla":
-                simulator = Simulator(parse_loadable(part, name), hardware(), mode=mode)
+                loadable = parse_loadable(part, name)
+                if target is not None:
+                    require_fitting(loadable, name, hardware())
+                simulator = Simulator(loadable, hardware(), mode=mode)
                 _check_ports(step, simulator, name)
+                self.bound += simulator.inputs
                 self._steps.append(("simulator", _on_dla(step, simulator, self.manifest.values)))
             else:
                 check_whole(part, name)

@@ -17,6 +17,9 @@ from xonnc.errors import UnknownNameError, XonncError, near
 
 FOLDER = Path(__file__).parent
 
+DEFAULT_TARGET = "nv_full"
+"""The target of those who name none."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class NvdlaTarget:

@@ -44,6 +44,11 @@ ENDINGS: Mapping[str, str] = {
 """What a file's name says that it holds."""
 
 
+def is_package(path: Path) -> bool:
+    """Whether a file's name says that it holds a package."""
+    return ENDINGS.get(path.suffix.lower()) == "package"
+
+
 def require_output(path: Path, endings: Collection[str], *inputs: Path, takes_others: bool = False) -> None:
     """
     Refuses an output before any work is done for it.

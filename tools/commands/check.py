@@ -1,28 +1,32 @@
-"""`xonnc check`: a model against the rules of ONNX, or a loadable against its model in onnxruntime."""
+"""`xonnc check`: a model against the rules of ONNX, or what was compiled against its model in onnxruntime."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from xonnc.errors import XonncError
-from xonnc.targets import load_target
+from xonnc.targets import DEFAULT_TARGET, load_target
 from xonnc.tools.commands.simulate import add_machine
 from xonnc.tools.console import plural, progress, row
-from xonnc.tools.files import as_bound
+from xonnc.tools.files import as_bound, is_package
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from xonnc.runtime.nvdla.tensors import BoundTensor
     from xonnc.tools.console import Step
     from xonnc.verification import Agreement, Array
+
+
+COMPILED = (".nvdla", ".xpkg")
+"""What files are called that are made of models."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "loadable",
         type=Path,
         nargs="?",
-        help="the loadable compiled from it; without one, the model itself is checked",
+        help="the loadable or package compiled from it; without one, the model itself is checked",
     )
     parser.add_argument(
         "-n", "--inputs", type=int, default=3, help="random inputs to try (default: %(default)s)"
@@ -63,6 +67,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _check_model(args: argparse.Namespace) -> int:
     """Tells everything that is wrong with a model."""
+    if args.model.suffix in COMPILED:
+        raise XonncError(
+            f"{args.model}: compiled already; 'xonnc inspect' checks it, 'xonnc check MODEL {args.model}' "
+            "compares it with its model"
+        )
     from xonnc.model_check import check_model
 
     problems = check_model(args.model)
@@ -76,38 +85,66 @@ def _check_model(args: argparse.Namespace) -> int:
     return 1 if problems else 0
 
 
+@dataclass(frozen=True)
+class _Compiled:
+    """A compiled model, ready to run: the outputs in order for the inputs by name."""
+
+    outputs: Sequence[str]
+    bound: Sequence[BoundTensor]
+    """What the DLA takes."""
+    run: Callable[[Mapping[str, Array]], Sequence[Array]]
+
+
 def agree(
-    model: Path, loadable: Path, target: str, mode: str, count: int, seed: int, step: Step
+    model: Path, compiled: Path, target: str | None, mode: str, count: int, seed: int, step: Step
 ) -> Sequence[Agreement]:
-    """Runs both on `count` random inputs and compares every output, in binding order."""
-    from xonnc.formats.nvdla.checks.check import read_fitting
-    from xonnc.runtime.nvdla.simulator import Simulator
+    """
+    Runs a model and the loadable or package made of it on `count` random inputs and compares every output, in
+    binding order.
+    """
     from xonnc.runtime.reference import Reference
     from xonnc.verification import compare, random_feeds
 
-    hardware = load_target(target)
-    simulator = Simulator(
-        read_fitting(loadable, hardware), hardware, mode="exact" if mode == "exact" else "fast"
-    )
+    made = (_package if is_package(compiled) else _loadable)(compiled, target, mode)
     reference = Reference(model)
     names = [port.name for port in reference.outputs()]
-    if (found := [tensor.name for tensor in simulator.outputs]) != names:
-        raise XonncError(f"{loadable}: outputs {', '.join(found)}, but the model's are {', '.join(names)}")
+    if (found := list(made.outputs)) != names:
+        raise XonncError(f"{compiled}: outputs {', '.join(found)}, but the model's are {', '.join(names)}")
     expected: list[list[Array]] = []
-    compiled: list[list[Array]] = []
+    given: list[list[Array]] = []
     for index, random in enumerate(random_feeds(reference.inputs(), count, seed)):
         step(index, count)
-        feeds = {**random, **_of_pixels(random, simulator.inputs, (seed, index))}
+        feeds = {**random, **_of_pixels(random, made.bound, (seed, index))}
         expected.append(reference.run(feeds))
-        bound = [as_bound(feeds[tensor.name], tensor.model_shape) for tensor in simulator.inputs]
-        outputs = simulator.run(bound)
-        compiled.append(
-            [output.numbers.reshape(one.shape) for output, one in zip(outputs, expected[-1], strict=True)]
-        )
+        outputs = made.run(feeds)
+        given.append([one.reshape(want.shape) for one, want in zip(outputs, expected[-1], strict=True)])
     return [
-        compare(name, [row[index] for row in expected], [row[index] for row in compiled])
+        compare(name, [row[index] for row in expected], [row[index] for row in given])
         for index, name in enumerate(names)
     ]
+
+
+def _loadable(path: Path, target: str | None, mode: str) -> _Compiled:
+    """A loadable on the simulator."""
+    from xonnc.formats.nvdla.checks.check import read_fitting
+    from xonnc.runtime.nvdla.simulator import Simulator
+
+    hardware = load_target(target or DEFAULT_TARGET)
+    simulator = Simulator(read_fitting(path, hardware), hardware, mode="exact" if mode == "exact" else "fast")
+
+    def run(feeds: Mapping[str, Array]) -> Sequence[Array]:
+        bound = [as_bound(feeds[tensor.name], tensor.model_shape) for tensor in simulator.inputs]
+        return [output.numbers for output in simulator.run(bound)]
+
+    return _Compiled([tensor.name for tensor in simulator.outputs], simulator.inputs, run)
+
+
+def _package(path: Path, target: str | None, mode: str) -> _Compiled:
+    """A package, its parts for the DLA on the simulator."""
+    from xonnc.runtime.package import load_package
+
+    package = load_package(path, target, "exact" if mode == "exact" else "fast")
+    return _Compiled(list(package.outputs), package.bound, lambda feeds: list(package.run(feeds).values()))
 
 
 def _of_pixels(
@@ -116,7 +153,7 @@ def _of_pixels(
     """What random pixels stand for, for inputs that are images of bytes."""
     found: dict[str, Array] = {}
     for tensor in inputs:
-        if tensor.pixels is not None and tensor.dtype == np.int8:
+        if tensor.pixels is not None and tensor.dtype == np.int8 and tensor.name in feeds:
             pixels = np.random.default_rng(seed).integers(0, 256, tensor.model_shape)
             given = feeds[tensor.name]
             found[tensor.name] = tensor.pixels.numbers(pixels).astype(given.dtype).reshape(given.shape)

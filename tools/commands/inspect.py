@@ -9,19 +9,25 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xonnc.targets import load_target
+from xonnc.targets import DEFAULT_TARGET, load_target
 from xonnc.tools.console import plural, row, size
+from xonnc.tools.files import is_package
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from xonnc.formats.nvdla.checks.problem import Problem
     from xonnc.formats.nvdla.loadable import Loadable, TensorDesc
     from xonnc.formats.nvdla.normalization import Normalization
+    from xonnc.targets import NvdlaTarget
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
-    parser.add_argument("loadable", type=Path, help="the .nvdla file")
+    parser.add_argument("loadable", type=Path, help="the .nvdla file, or a package (.xpkg): its loadables")
     parser.add_argument(
-        "--target", default="nv_full", help="the configuration the loadable is for (default: %(default)s)"
+        "--target",
+        help="the configuration the loadable is for (default: nv_full; of a package the one it names)",
     )
     parser.add_argument("--json", action="store_true", help="print the problems as JSON")
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing; the exit code tells")
@@ -29,33 +35,64 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Checks; the exit code is 1 if a rule is broken, and 0 if there are warnings at most."""
-    from xonnc.formats.nvdla.checks.check import findings, other_targets, way_out
+    from xonnc.formats.nvdla.checks.check import findings
     from xonnc.formats.nvdla.checks.problem import Severity
     from xonnc.formats.nvdla.reader import read_loadable
 
-    loadable = read_loadable(args.loadable)
-    target = load_target(args.target)
-    found = findings(loadable, target)
+    if is_package(args.loadable):
+        parts, named = read_parts(args.loadable)
+        where = {"part": ""}
+    else:
+        parts, named = {args.loadable.name: read_loadable(args.loadable)}, DEFAULT_TARGET
+        where = {}
+    target = load_target(args.target or named)
+    found = {name: findings(loadable, target) for name, loadable in parts.items()}
+    if args.json:
+        listed = [asdict(one) | dict.fromkeys(where, name) for name, each in found.items() for one in each]
+        print(json.dumps(listed, indent=2))
+    elif not args.quiet:
+        for name, loadable in parts.items():
+            _tell(name, loadable, found[name], target)
+        if not parts:
+            print(f"{args.loadable.name}: a package without a loadable; the CPU runs all of it")
+    return 1 if any(one.severity is Severity.ERROR for each in found.values() for one in each) else 0
+
+
+def read_parts(path: Path) -> tuple[dict[str, Loadable], str]:
+    """The loadables in a package by what to call them, and the target that it names."""
+    from xonnc.formats.nvdla.reader import parse_loadable
+    from xonnc.formats.package.archive import read_package
+
+    package = read_package(path)
+    loadables = {
+        f"{path.name}: {step.file}": parse_loadable(part, f"{path}: {step.file}")
+        for step, part in zip(package.manifest.steps, package.parts, strict=True)
+        if step.kind == "dla"
+    }
+    return loadables, package.manifest.target
+
+
+def _tell(name: str, loadable: Loadable, found: Sequence[Problem], target: NvdlaTarget) -> None:
+    """What is wrong with a loadable, or what it is."""
+    from xonnc.formats.nvdla.checks.check import other_targets, way_out
+    from xonnc.formats.nvdla.checks.problem import Severity
+
     errors = [problem for problem in found if problem.severity is Severity.ERROR]
     warnings = [problem for problem in found if problem.severity is Severity.WARNING]
-    if args.json:
-        print(json.dumps([asdict(problem) for problem in found], indent=2))
-    elif not args.quiet:
-        for problem in (*errors, *warnings):
-            prefix = "" if problem.severity is Severity.ERROR else "warning: "
-            print(f"{prefix}{problem} [{problem.rule}]")
-        if errors:
-            others = other_targets(loadable, target)
-            hint = f"; {way_out(others)}" if others else ""
-            print(f"{args.loadable.name}: {plural(len(errors), 'rule')} broken for {args.target}{hint}")
-        else:
-            _summary(args.loadable, loadable)
-            said = plural(len(warnings), "warning") if warnings else "no problems"
-            row("checked", f"{said} for {args.target}")
-    return 1 if errors else 0
+    for problem in (*errors, *warnings):
+        prefix = "" if problem.severity is Severity.ERROR else "warning: "
+        print(f"{prefix}{problem} [{problem.rule}]")
+    if errors:
+        others = other_targets(loadable, target)
+        hint = f"; {way_out(others)}" if others else ""
+        print(f"{name}: {plural(len(errors), 'rule')} broken for {target.name}{hint}")
+        return
+    _summary(name, loadable)
+    said = plural(len(warnings), "warning") if warnings else "no problems"
+    row("checked", f"{said} for {target.name}")
 
 
-def _summary(path: Path, loadable: Loadable) -> None:
+def _summary(name: str, loadable: Loadable) -> None:
     from xonnc.formats.nvdla.constants import MemoryFlags
     from xonnc.formats.nvdla.normalization import normalizations_of
     from xonnc.formats.nvdla.tasks import DlaTask, decode_tasks, interface_layout
@@ -67,7 +104,7 @@ def _summary(path: Path, loadable: Loadable) -> None:
         else:
             engines["EMU"] += len(task.operations)
     interface, tasks = interface_layout(loadable).value, plural(len(loadable.tasks), "task")
-    print(f"{path.name}   firmware interface {interface}, {tasks}")
+    print(f"{name}   firmware interface {interface}, {tasks}")
     row("operations", ", ".join(f"{engine} {count}" for engine, count in engines.items()))
     row(
         "memory",

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xonnc.errors import XonncError
-from xonnc.targets import load_target
+from xonnc.targets import DEFAULT_TARGET, load_target
 from xonnc.tools.console import quantity, row, size
+from xonnc.tools.files import is_package
 
 if TYPE_CHECKING:
     import onnx
@@ -23,13 +24,17 @@ if TYPE_CHECKING:
     from xonnc.formats.nvdla.calibration import Ranges
     from xonnc.formats.nvdla.performance import HardwareLayer, Performance
     from xonnc.roundings import Rounding
+    from xonnc.targets import NvdlaTarget
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
-    parser.add_argument("model", type=Path, help="a loadable (.nvdla), or a model to compile first")
     parser.add_argument(
-        "--target", default="nv_full", help="a target's name or .toml file (default: %(default)s)"
+        "model", type=Path, help="a loadable (.nvdla), a package (.xpkg), or a model to compile first"
+    )
+    parser.add_argument(
+        "--target",
+        help="a target's name or .toml file (default: nv_full; of a package the one it names)",
     )
     parser.add_argument(
         "--calib", type=Path, metavar="FILE", help="round a model of floats to 8 bits by this"
@@ -46,19 +51,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Estimates and prints."""
-    cost, roundings = _cost(args)
+    if is_package(args.model):
+        return _report_package(args)
+    target = load_target(args.target or DEFAULT_TARGET)
+    cost, roundings = _cost(args, target)
     if args.json:
         measured = {} if roundings is None else {"roundings": [rounding_json(one) for one in roundings]}
         print(json.dumps(as_json(cost) | measured, indent=2))
         return 0
-    target = load_target(args.target)
-    print(f"{args.model.name} on {cost.target} at {cost.clock_mhz:g} MHz, {target.dram_gb_per_s:g} GB/s")
-    for label, text in totals(cost):
-        row(label, text)
-    if not args.total:
-        print()
-        for line in table(cost.layers):
-            print(line)
+    _tell(args.model.name, cost, target, args.total)
     if roundings is not None:
         print()
         for line in rounding_table(roundings):
@@ -66,21 +67,61 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _cost(args: argparse.Namespace) -> tuple[Performance, list[Rounding] | None]:
+def _report_package(args: argparse.Namespace) -> int:
+    """What each loadable in a package costs."""
+    from xonnc.formats.nvdla.checks.check import require_sound
+    from xonnc.formats.nvdla.performance import performance
+    from xonnc.tools.commands.inspect import read_parts
+
+    _require_floats(args)
+    parts, named = read_parts(args.model)
+    target = load_target(args.target or named)
+    costs: dict[str, Performance] = {}
+    for name, loadable in parts.items():
+        require_sound(loadable, name, target)
+        costs[name] = performance(loadable, target)
+    if args.json:
+        print(json.dumps({"parts": {name: as_json(cost) for name, cost in costs.items()}}, indent=2))
+        return 0
+    for place, (name, cost) in enumerate(costs.items()):
+        print("\n" * bool(place), end="")
+        _tell(name, cost, target, args.total)
+    if not costs:
+        print(f"{args.model.name}: a package without a loadable; the CPU runs all of it")
+    return 0
+
+
+def _tell(name: str, cost: Performance, target: NvdlaTarget, only_total: bool) -> None:
+    print(f"{name} on {cost.target} at {cost.clock_mhz:g} MHz, {target.dram_gb_per_s:g} GB/s")
+    for label, text in totals(cost):
+        row(label, text)
+    if not only_total:
+        print()
+        for line in table(cost.layers):
+            print(line)
+
+
+def _require_floats(args: argparse.Namespace) -> None:
+    """Refuses to measure roundings of what is rounded already."""
+    if args.calibrate:
+        what = "package" if is_package(args.model) else "loadable"
+        raise XonncError(f"{args.model}: a {what} has no values of floats; give --calibrate the model")
+
+
+def _cost(args: argparse.Namespace, target: NvdlaTarget) -> tuple[Performance, list[Rounding] | None]:
     from xonnc.formats.nvdla.checks.check import read_checked
     from xonnc.formats.nvdla.performance import performance
 
     if args.model.suffix == ".nvdla":
-        if args.calibrate:
-            raise XonncError(f"{args.model}: a loadable has no values of floats; give --calibrate the model")
-        target = load_target(args.target)
+        _require_floats(args)
         return performance(read_checked(args.model, target), target), None
     from xonnc.compiler import compile_model
 
+    name = args.target or DEFAULT_TARGET
     if not (args.calibrate or args.calib):
-        return compile_model(args.model, args.target).report.performance, None
+        return compile_model(args.model, name).report.performance, None
     rounds = _Rounding(args)
-    cost = compile_model(args.model, args.target, rounds.watch, rounds.calibrate).report.performance
+    cost = compile_model(args.model, name, rounds.watch, rounds.calibrate).report.performance
     return cost, rounds.measured() if args.calibrate else None
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,9 @@ from xonnc.formats.atomic_write import atomic_writes
 from xonnc.tools.commands.run_model import CompiledModel, LibraryModel, report_run
 from xonnc.tools.console import progress, row
 from xonnc.tools.files import ENDINGS, read_tensor, require_output, write_array
+
+if TYPE_CHECKING:
+    from xonnc.runtime.package import LoadedPackage
 
 Array = npt.NDArray[Any]
 
@@ -87,12 +91,28 @@ def run(args: argparse.Namespace) -> int:
         )
     library = LibraryModel(args.package) if args.package.suffix == ".so" else None
     package = model or library or load_package(args.package, args.target, args.mode, args.cpu)
-    inputs = named_files(args.input, list(package.inputs), f"{args.package}: input")
-    files = named_files(args.output, list(package.outputs), f"{args.package}: output")
+    after = None if model is None else partial(report_run, model.session, args.profile)
+    return run_files(package, args.package, args, begun, after)
+
+
+def run_files(
+    package: CompiledModel | LibraryModel | LoadedPackage,
+    source: Path,
+    args: argparse.Namespace,
+    begun: float,
+    after: Callable[[], None] | None = None,
+) -> int:
+    """
+    Runs the model from `source` on the files of `args.input` and writes those of `args.output`.
+
+    `after` tells more behind the outputs; `begun` is when the command began.
+    """
+    inputs = named_files(list(map(str, args.input)), list(package.inputs), f"{source}: input")
+    files = named_files(list(map(str, args.output)), list(package.outputs), f"{source}: output")
     for path in files.values():
-        require_output(path, (".npy",), args.package, *inputs.values())
+        require_output(path, (".npy",), source, *inputs.values())
     feeds = {name: _array(path) for name, path in inputs.items()}
-    with progress(f"running {args.package.name}", args.quiet) as step:
+    with progress(f"running {source.name}", args.quiet) as step:
         is_native = isinstance(package, CompiledModel | LibraryModel)
         outputs = package.run(feeds) if is_native else package.run(feeds, step)
     with atomic_writes() as written:
@@ -104,8 +124,8 @@ def run(args: argparse.Namespace) -> int:
     elif not args.quiet:
         for name, value in outputs.items():
             row("output", f"{name} {_described(value)}" + (f", wrote {files[name]}" if name in files else ""))
-        if model is not None:
-            report_run(model.session, args.profile)
+        if after is not None:
+            after()
         row("time", f"{seconds:.1f} s")
     return 0
 

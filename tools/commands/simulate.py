@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import OutputFiles, atomic_writes
-from xonnc.targets import load_target
+from xonnc.targets import DEFAULT_TARGET, load_target
 from xonnc.tools.console import progress, row
-from xonnc.tools.files import read_tensor, require_output, write_array
+from xonnc.tools.files import is_package, read_tensor, require_output, write_array
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
-    parser.add_argument("loadable", type=Path, help="the .nvdla file")
+    parser.add_argument("loadable", type=Path, help="the .nvdla file, or a package (.xpkg)")
     add_machine(parser)
     parser.add_argument(
         "--input",
@@ -53,8 +53,8 @@ def add_machine(parser: argparse.ArgumentParser) -> None:
     """Options that say which hardware is simulated and how exactly."""
     parser.add_argument(
         "--target",
-        default="nv_full",
-        help="the configuration the loadable is for, which the file does not say (default: %(default)s)",
+        help="the configuration the loadable is for, which the file does not say (default: nv_full; of a "
+        "package the one it names)",
     )
     parser.add_argument(
         "--mode",
@@ -66,6 +66,21 @@ def add_machine(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Simulates and writes the outputs."""
+    return _run_package(args) if is_package(args.loadable) else _run_loadable(args)
+
+
+def _run_package(args: argparse.Namespace) -> int:
+    """The parts for the DLA on the simulator, the others in onnxruntime."""
+    from xonnc.runtime.package import load_package
+    from xonnc.tools.commands.run import run_files
+
+    if args.dump:
+        raise XonncError(f"{args.loadable}: --dump is for loadables (.nvdla), this is a package")
+    begun = time.perf_counter()
+    return run_files(load_package(args.loadable, args.target, args.mode), args.loadable, args, begun)
+
+
+def _run_loadable(args: argparse.Namespace) -> int:
     from xonnc.formats.nvdla.checks.check import read_fitting
     from xonnc.runtime.nvdla.simulator import Simulator
 
@@ -81,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
             if args.dump:
                 _dump(args.dump, result)
 
-        target = load_target(args.target)
+        target = load_target(args.target or DEFAULT_TARGET)
         loadable = read_fitting(args.loadable, target)
         simulator = Simulator(loadable, target, mode=args.mode, observer=observe)
         if len(args.input) != len(simulator.inputs):

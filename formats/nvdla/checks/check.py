@@ -50,22 +50,32 @@ def read_checked(path: Path, target: NvdlaTarget) -> Loadable:
     If it is sound for other targets, only those are told.
     """
     loadable = read_loadable(path)
+    require_sound(loadable, str(path), target)
+    return loadable
+
+
+def require_sound(loadable: Loadable, name: str, target: NvdlaTarget) -> None:
+    """Raises `RefusalError` for a loadable, called `name`, that is not sound for `target`."""
     problems = check_loadable(loadable, target)
     if problems:
-        _require_no_other(path, loadable, target, problems)
-        raise RefusalError([f"{path}: {problem}" for problem in problems])
-    return loadable
+        _require_no_other(name, loadable, target, problems)
+        raise RefusalError([f"{name}: {problem}" for problem in problems])
 
 
 def read_fitting(path: Path, target: NvdlaTarget) -> Loadable:
+    """The loadable in a file, as `require_fitting` takes it."""
+    loadable = read_loadable(path)
+    require_fitting(loadable, str(path), target)
+    return loadable
+
+
+def require_fitting(loadable: Loadable, name: str, target: NvdlaTarget) -> None:
     """
-    The loadable in a file; `RefusalError` if other targets run it as it says, and `target` does not.
+    Raises `RefusalError` if other targets run a loadable as it says, and `target` does not.
 
     One that no target runs as it says is taken: the simulator shows what hardware does with it.
     """
-    loadable = read_loadable(path)
-    _require_no_other(path, loadable, target, check_loadable(loadable, target))
-    return loadable
+    _require_no_other(name, loadable, target, check_loadable(loadable, target))
 
 
 def other_targets(loadable: Loadable, target: NvdlaTarget) -> list[str]:
@@ -79,10 +89,10 @@ def way_out(others: Sequence[str]) -> str:
     return f"it is sound for {', '.join(others)}: --target {others[0]}"
 
 
-def _require_no_other(path: Path, loadable: Loadable, target: NvdlaTarget, problems: list[Problem]) -> None:
+def _require_no_other(name: str, loadable: Loadable, target: NvdlaTarget, problems: list[Problem]) -> None:
     others = other_targets(loadable, target) if problems else []
     if others:
-        raise RefusalError([f"{path}: not for {target.name} ({problems[0]}); {way_out(others)}"])
+        raise RefusalError([f"{name}: not for {target.name} ({problems[0]}); {way_out(others)}"])
 
 
 def check_loadable(loadable: Loadable, target: NvdlaTarget) -> list[Problem]:
