@@ -5,9 +5,10 @@ from __future__ import annotations
 import gc
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 SPARE_OBJECTS = 100_000
-"""Objects beyond twice those that lived after the last collection before the next is due: some 15 MB."""
+"""Objects made beyond those that lived after the last collection before the next is due: some 15 MB."""
 
 
 @contextmanager
@@ -18,36 +19,51 @@ def without_cycle_collection() -> Generator[None]:
     Objects that die in cycles, as erased ops and whole modules do, wait until afterwards; the constants that
     they held have been let go by then (`drop_attributes`). Survivors go to the oldest generation unseen, so
     that no collection of the young starts with all of them. Python then does not count them either, and would
-    collect the oldest generation much too late: this does so once there are twice as many objects as lived
+    collect the oldest generation much too late: this does so once pauses have made more objects than lived
     after the last time.
     """
     enabled = gc.isenabled()
     gc.disable()
-    if enabled and not _LIVING:
-        _LIVING.append(_age())
     try:
         yield
     finally:
         if enabled:
-            if _age() > 2 * _LIVING[0] + SPARE_OBJECTS:
-                gc.collect()
-                _LIVING[0] = _age()
+            _HEAP.end_of_pause()
             gc.enable()
 
 
-_LIVING: list[int] = []
-"""How many objects there were before the first pause, or after the last collection here."""
+@dataclass
+class Heap:
+    """The objects that the cycle collector knows of."""
+
+    made: int = 0
+    """Objects that outlived the pause in which they were made, since the last collection here."""
+    living: int | None = None
+    """Objects after the last collection, or before the first pause: counted late, since that walks them all."""
+
+    def end_of_pause(self) -> None:
+        # The youngest generation's count goes down with each object that reference counting frees.
+        self.made += gc.get_count()[0]
+        if gc.get_freeze_count():
+            # A program froze objects itself; they stay so, and nothing can be moved.
+            return
+        if self.made > SPARE_OBJECTS and self.living is None:
+            self.living = max(_count() - self.made, 0)
+        if self.living is not None and self.made > self.living + SPARE_OBJECTS:
+            gc.collect()
+            self.made, self.living = 0, _count()
+        else:
+            # Moves all objects to the oldest generation, by splicing lists.
+            gc.freeze()
+            gc.unfreeze()
 
 
-def _age() -> int:
-    """
-    Move all objects to the oldest generation, by splicing lists; return how many there are.
-
-    Objects that a program froze itself stay so; nothing is counted then.
-    """
-    if gc.get_freeze_count():
-        return 0
+def _count() -> int:
+    """All objects, moved to the oldest generation."""
     gc.freeze()
     count = gc.get_freeze_count()
     gc.unfreeze()
     return count
+
+
+_HEAP = Heap()

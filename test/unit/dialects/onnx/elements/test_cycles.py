@@ -21,7 +21,7 @@ class Node:
 
 @pytest.fixture(autouse=True)
 def collector(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(cycles, "_LIVING", [])
+    monkeypatch.setattr(cycles, "_HEAP", cycles.Heap())
     gc.collect()
     yield
     assert gc.isenabled()
