@@ -3,7 +3,9 @@ ONNX names as MLIR locations.
 
 A node named `conv1` that makes the value `y` is at `loc(fused<["y"]>["conv1"])`, without a name at
 `loc(fused<["y"]>[unknown])`; a location that names no values is `loc("conv1")`. So names survive passes,
-clones and text, cost nothing in ordinary print-outs, and export finds them again.
+clones and text, cost nothing in ordinary print-outs, and export finds them again. Printed, the names of the
+values are one more part, `loc(fused["conv1", "onnx.results"(fused["y"])])`: xDSL's own parser reads no
+metadata.
 
 Locations are made here without xDSL's checks of their parts: those take 20 us, nearly all of the time, for
 attributes that are right by construction; an importer makes one for every node and weight, a rule for every
@@ -26,6 +28,9 @@ NOWHERE = NoneAttr()
 
 AttributeT = TypeVar("AttributeT", bound=Attribute)
 
+RESULTS = "onnx.results"
+"""The name of the part of a printed location that has the names of the results."""
+
 NODE_NAME = "onnx_node_name"
 """The attribute by which an op has another name than its location says, as onnx-mlir spells it."""
 
@@ -46,6 +51,17 @@ def named(name: str) -> NameLoc:
 def fused(locations: Sequence[Attribute], metadata: Attribute = NOWHERE) -> FusedLoc:
     """`loc(fused<metadata>[locations])`"""
     return _unchecked(FusedLoc, locations=_list(locations), metadata=metadata)
+
+
+def without_results_part(location: FusedLoc) -> FusedLoc:
+    """A location as it was printed, with the names of results as metadata again."""
+    parts = location.locations.data if is_array(location.locations) else ()
+    last = parts[-1] if parts else None
+    if not isinstance(last, NameLoc) or last.desc.data != RESULTS or not isinstance(last.location, FusedLoc):
+        return location
+    names = last.location.locations.data if is_array(last.location.locations) else ()
+    strings = [each.desc for each in names if isinstance(each, NameLoc)]
+    return fused(parts[:-1], _list(strings)) if len(strings) == len(names) else location
 
 
 def _list(attributes: Sequence[Attribute]) -> ArrayAttr[Attribute]:
@@ -94,13 +110,13 @@ def renamed(op: Operation, name: str) -> LocationAttr:
 
 def output_names(op: Operation) -> tuple[str, ...]:
     """The ONNX names of the results of `op`; empty if they have none."""
-    names = _strings(op.location.metadata) if isinstance(op.location, FusedLoc) else None
+    names = strings_of(op.location.metadata) if isinstance(op.location, FusedLoc) else None
     return names or ()
 
 
 def derived(location: LocationAttr) -> LocationAttr:
     """The location for an op that helps to replace another: its nodes' names without its results' names."""
-    if isinstance(location, FusedLoc) and _strings(location.metadata) is not None:
+    if isinstance(location, FusedLoc) and strings_of(location.metadata) is not None:
         if is_array(location.locations):
             if len(location.locations) > 1:
                 return _unchecked(FusedLoc, locations=location.locations, metadata=NOWHERE)
@@ -130,7 +146,7 @@ def _names(location: Attribute) -> tuple[str, ...]:
     return (name,) if (name := _name(location)) else ()
 
 
-def _strings(attribute: Attribute) -> tuple[str, ...] | None:
+def strings_of(attribute: Attribute) -> tuple[str, ...] | None:
     """The strings of a list of strings."""
     if not is_array(attribute):
         return None

@@ -59,6 +59,7 @@ from xonnc.dialects.onnx.literals import (
     StringElementsAttr,
     TypedStringAttr,
 )
+from xonnc.dialects.onnx.locations import without_results_part
 from xonnc.dialects.onnx.types import StringType, is_ranked, tensor_type
 
 _DISPOSABLE = f"#{DisposableElementsAttr.name}"
@@ -453,7 +454,8 @@ class OnnxAttributeParser(Parser):
             metadata = self.parse_attribute()
             self.parse_punctuation(">", " after the metadata of a fused location")
         parts = self.parse_comma_separated_list(self.Delimiter.SQUARE, self._parse_location)
-        return FusedLoc(tuple(parts), metadata)
+        location = FusedLoc(tuple(parts), metadata)
+        return without_results_part(location) if isinstance(metadata, NoneAttr) else location
 
     def _parse_name_or_file_location(self) -> LocationAttr:
         name = StringAttr(self.parse_str_literal())

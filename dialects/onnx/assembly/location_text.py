@@ -19,6 +19,7 @@ from xdsl.utils.hints import isa
 from xonnc.dialects.onnx.assembly.strings import quoted
 from xonnc.dialects.onnx.attributes import is_array
 from xonnc.dialects.onnx.literals import RangeMarkerAttr
+from xonnc.dialects.onnx.locations import RESULTS, strings_of
 
 
 def location_parts(
@@ -42,9 +43,13 @@ def location_parts(
     if isinstance(location, FusedLoc):
         if isinstance(location.metadata, RangeMarkerAttr):
             return _range(location.locations)
-        metadata = "" if isinstance(location.metadata, NoneAttr) else f"<{text_of(location.metadata)}>"
-        parts = location.locations.data if is_array(location.locations) else ()
-        return f"fused{metadata}[{', '.join(map(part, parts))}]"
+        parts = list(map(part, location.locations.data)) if is_array(location.locations) else []
+        names = strings_of(location.metadata)
+        if names is not None:
+            parts.append(f"{quoted(RESULTS)}(fused[{', '.join(map(quoted, names))}])")
+        is_bare = names is not None or isinstance(location.metadata, NoneAttr)
+        metadata = "" if is_bare else f"<{text_of(location.metadata)}>"
+        return f"fused{metadata}[{', '.join(parts)}]"
     return "unknown"
 
 

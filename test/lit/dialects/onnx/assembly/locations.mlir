@@ -7,7 +7,7 @@
 
 // CHECK-DAG:   #loc = loc(unknown)
 // CHECK-DAG:   #[[NODE:.+]] = loc("relu1")
-// CHECK-DAG:   #[[RELU:.+]] = loc(fused<["y"]>[#[[NODE]]])
+// CHECK-DAG:   #[[RELU:.+]] = loc(fused[#[[NODE]], "onnx.results"(fused["y"])])
 // CHECK-DAG:   #[[FILE:.+]] = loc("f.py":3:4)
 // CHECK-DAG:   #[[X:.+]] = loc("x")
 // CHECK-DAG:   #[[Z:.+]] = loc("z")

@@ -171,7 +171,7 @@ def test_locations_are_aliases_wherever_they_are_defined(parsed: Parsed, again: 
         "    return loc(#loc8)",
         "  } loc(#loc)",
     ]
-    assert '#loc8 = loc(fused<["y"]>[#loc1, #loc7])' in definitions
+    assert '#loc8 = loc(fused[#loc1, #loc7, "onnx.results"(fused["y"])])' in definitions
     names = [(node_name(op), output_names(op)) for op in parsed(text).walk() if node_name(op)]
     assert names == [("conv1", ()), ("conv1", ("y",))]
 

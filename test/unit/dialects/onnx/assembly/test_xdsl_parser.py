@@ -11,10 +11,12 @@ from xdsl.context import Context
 from xdsl.dialects import builtin, func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
+from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError
 
 from xonnc.dialects.onnx.assembly import OnnxParser, OnnxPrinter
 from xonnc.dialects.onnx.elements import DisposablePool, elements_array
+from xonnc.dialects.onnx.locations import node_names, output_names
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.tools.universe import XONNC_UNIVERSE
 
@@ -117,6 +119,19 @@ def test_constants_are_read_bit_for_bit(array: np.ndarray, generic: bool) -> Non
     # A byte holds an element of four bits, and what its other bits are says nothing.
     stored = np.int8 if array.dtype == int4 else array.dtype
     assert found.astype(stored).tobytes() == array.astype(stored).tobytes()
+
+
+def test_names_of_nodes_and_results_go_through_xdsl() -> None:
+    text = """
+        %0 = "onnx.NoValue"() {value} : () -> none loc(fused<["y", ""]>["conv1", "bn"])
+        %1 = "onnx.NoValue"() {value} : () -> none loc(fused<["z\\22"]>[unknown])
+        %2 = "onnx.NoValue"() {value} : () -> none loc(fused<[]>["a"])"""
+    module = OnnxParser(context(), text).parse_module()
+    stream = StringIO()
+    Printer(stream, print_debuginfo=True).print_op(Parser(context(), printed(module, False)).parse_module())
+    again = OnnxParser(context(), stream.getvalue()).parse_module()
+    named = [(node_names(op), output_names(op)) for op in again.body.block.ops]
+    assert named == [(("conv1", "bn"), ("y", "")), ((), ('z"',)), (("a",), ())]
 
 
 @pytest.mark.parametrize("generic", [False, True], ids=["pretty", "generic"])
