@@ -39,7 +39,7 @@ class Heap:
     made: int = 0
     """Objects that outlived the pause in which they were made, since the last collection here."""
     living: int | None = None
-    """Objects after the last collection, or before the first pause: counted late, since that walks them all."""
+    """Objects after the last collection, or before the first pause; counted late: that walks all of them."""
 
     def end_of_pause(self) -> None:
         # The youngest generation's count goes down with each object that reference counting frees.
