@@ -161,7 +161,7 @@ def _session(arguments: list[str]) -> int:
     import xonnc
 
     def work() -> int:
-        session = xonnc.compile(arguments[0], target="cpu", threads=1)
+        session = xonnc.compile(arguments[0], target="cpu", threads=1, cache=False)
         feeds: dict[str, object] = {}
         for port in session.inputs:
             shape = [size if isinstance(size, int) else 2 for size in port.shape or ()]

@@ -239,7 +239,7 @@ class NodeImporter:
         for index in range(count):
             name = names[index] if index < len(names) else ""
             declared = self.declared.get(name) if name else None
-            if not name:
+            if not name and index not in form.required_results:
                 types.append(NONE)
             elif declared is not None:
                 types.append(to_type(declared, f"output '{name}'"))

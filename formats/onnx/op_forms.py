@@ -8,10 +8,11 @@ from functools import cache
 
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute
-from xdsl.irdl import AttrConstraint, VarOperandDef, VarResultDef, VerificationContext
+from xdsl.irdl import AttrConstraint, ResultDef, VarOperandDef, VarResultDef, VerificationContext
 from xdsl.utils.exceptions import VerifyException
 
 from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.types import NONE
 from xonnc.formats.onnx.node_attributes import KINDS, Kind
 from xonnc.formats.onnx.schemas import schema_of
 
@@ -25,6 +26,8 @@ class OpForm:
     any_operands: bool
     """Whether any number of operands may follow."""
     results: int
+    required_results: frozenset[int]
+    """Results that are there even if a node leaves them out: the operator has no form without them."""
     any_results: bool
     properties: frozenset[str]
     type_properties: frozenset[str]
@@ -45,9 +48,10 @@ def form_of(op_class: type[OnnxOp]) -> OpForm:
         operands=sum(not isinstance(kind, VarOperandDef) for kind in operands),
         any_operands=any(isinstance(kind, VarOperandDef) for kind in operands),
         results=sum(not isinstance(kind, VarResultDef) for kind in results),
+        required_results=frozenset(place for place, kind in enumerate(results) if not _may_be_absent(kind)),
         any_results=any(isinstance(kind, VarResultDef) for kind in results),
         properties=frozenset(properties),
-        type_properties=frozenset(name for name, kind in properties.items() if _takes_types(kind.constr)),
+        type_properties=frozenset(name for name, kind in properties.items() if _takes(kind.constr, f32)),
         regions=tuple(name for name, _ in definition.regions),
         defaults={
             name: kind.default_value for name, kind in properties.items() if kind.default_value is not None
@@ -66,9 +70,17 @@ def attribute_kinds(domain: str, op_type: str, opset: int) -> Mapping[str, Kind]
     }
 
 
-def _takes_types(constraint: AttrConstraint[Attribute]) -> bool:
+def _may_be_absent(result: ResultDef) -> bool:
     try:
-        constraint.verify(f32, VerificationContext())
+        result.constr.verify((NONE,), VerificationContext())
+    except VerifyException:
+        return False
+    return True
+
+
+def _takes(constraint: AttrConstraint[Attribute], attribute: Attribute) -> bool:
+    try:
+        constraint.verify(attribute, VerificationContext())
     except VerifyException:
         return False
     return True

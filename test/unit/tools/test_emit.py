@@ -157,7 +157,7 @@ def test_sizes_of_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     [
         (["--EmitJNI"], 2, "--EmitJNI: nothing is made for Java; nearest: --EmitLib"),
         (["--EmitLib", "--disable-recompose"], 2, "--disable-recompose is for --EmitONNXIR; with --EmitLib"),
-        (["--EmitObj", "--mcpu=z16"], 1, "z16"),
+        (["--EmitObj", "--mcpu=z16"], 2, "z16"),
         (["--parallel"], 2, "option '--parallel' of onnx-mlir is not taken; nearest: "),
         (["--report-heap-before=csee"], 2, "no pass 'csee'; did you mean 'cse'?"),
         (

@@ -188,7 +188,7 @@ def test_the_compiler_for_nvdla_spelled_out(folder: Path, capsys: pytest.Capture
     assert main(["relu.mlir", "-o", "early.nvdla"]) == 1
     assert "nothing in it has a place in memory; lower it first" in capsys.readouterr().err
     assert not (folder / "early.nvdla").exists()
-    assert main(["dla.mlir", "-o", "relu.nvdla", "--target=nv_huge"]) == 1
+    assert main(["dla.mlir", "-o", "relu.nvdla", "--target=nv_huge"]) == 2
 
 
 def test_wrong_ir_is_shown_with_its_place(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,6 +10,7 @@ import pytest
 from native_nodes import Array, Node, check, opened
 from onnx import TensorProto, helper, numpy_helper
 
+from xonnc.errors import XonncError
 from xonnc.native import compile_native
 from xonnc.transforms.rules.native_pools import is_cheaper_by_axis
 
@@ -178,10 +179,13 @@ def test_the_way_back(larger: bool):
     check(Node("MaxUnpool", inputs, attributes, constant=[2] if larger else []))
 
 
-def test_places_outside_are_left_out():
-    inputs = [np.ones((1, 1, 1, 2), np.float32), np.array([[[[-7, 10**12]]]])]
+@pytest.mark.parametrize("index", [-7, 8, 10**12])
+def test_places_outside_are_refused(index: int):
+    inputs = [np.ones((1, 1, 1, 2), np.float32), np.array([[[[0, index]]]])]
     wanted = np.zeros((1, 1, 2, 4), np.float32)
-    check(Node("MaxUnpool", inputs, {"kernel_shape": [2, 2], "strides": [2, 2]}, expected=[wanted]))
+    node = Node("MaxUnpool", inputs, {"kernel_shape": [2, 2], "strides": [2, 2]}, expected=[wanted])
+    with pytest.raises(XonncError, match=f"it: an index is {index}; 0 to 7 are in range"):
+        compile_native(node.model()).run(None, node.feeds)
 
 
 @pytest.mark.parametrize("channels", [1, 32])
