@@ -17,6 +17,7 @@ from xonnc.errors import XonncError
 from xonnc.formats.input_files import note_input
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.schema import LOADABLE, FieldType, Kind, Number, Table, Vector
+from xonnc.formats.recognition import NVDLA_LOADABLE, recognised
 
 _MINIMUM = 8
 _SPARE_OBJECTS = 10_000
@@ -56,6 +57,8 @@ class _Reader:
         return self.table(LOADABLE, self.number(Number.U32, 0), "Loadable")
 
     def malformed(self, reason: str) -> XonncError:
+        if (meaning := recognised(self.data)) not in (None, NVDLA_LOADABLE):
+            return XonncError(f"{self.name}: no NVDLA loadable: this is {meaning}")
         return XonncError(f"{self.name}: {reason}; the file is damaged or no NVDLA loadable")
 
     def span(self, position: int, size: int, what: str) -> memoryview:

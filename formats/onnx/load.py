@@ -18,6 +18,7 @@ from xonnc.formats.onnx.external import DataFolder
 from xonnc.formats.onnx.mapped import map_file
 from xonnc.formats.onnx.tensors import TensorReader
 from xonnc.formats.onnx.wire import Marks, without_payloads
+from xonnc.formats.recognition import ONNX_MODEL, recognised
 
 Spelling: TypeAlias = Literal["onnx", "onnxtxt", "json"]
 
@@ -78,10 +79,17 @@ def parse(whole: memoryview, spelling: Spelling, place: str, folder: DataFolder)
             tensors = TensorReader(folder=folder)
             model = (_text if spelling == "onnxtxt" else _json)(_lines(whole))
     except XonncError as error:
-        raise XonncError(f"{place}: {error}") from error
+        raise XonncError(f"{place}: {_stranger(whole, spelling) or error}") from error
     if not model.HasField("graph"):
-        raise XonncError(f"{place}: not an ONNX model: there is no graph in it")
+        reason = _stranger(whole, spelling) or "not an ONNX model: there is no graph in it"
+        raise XonncError(f"{place}: {reason}")
     return LoadedModel(place, model, tensors)
+
+
+def _stranger(whole: memoryview, spelling: Spelling) -> str | None:
+    """What a file is that is no model, if it can be told."""
+    meaning = recognised(whole, is_text=spelling != "onnx")
+    return None if meaning in (None, ONNX_MODEL) else f"not an ONNX model: this is {meaning}"
 
 
 def _binary(reduced: bytes) -> onnx.ModelProto:

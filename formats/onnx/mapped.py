@@ -9,6 +9,7 @@ from pathlib import Path
 
 from xonnc.errors import XonncError
 from xonnc.formats.input_files import note_input
+from xonnc.formats.recognition import recognised_folder
 
 
 def map_descriptor(descriptor: int, size: int) -> memoryview:
@@ -28,7 +29,9 @@ def map_file(path: Path) -> memoryview:
         note_input(descriptor)
         status = os.fstat(descriptor)
         if stat.S_ISDIR(status.st_mode):
-            raise XonncError(f"{path} is a folder; it must be a file")
+            meaning = recognised_folder(path)
+            known = "" if meaning is None else f": {meaning}"
+            raise XonncError(f"{path} is a folder; it must be a file{known}")
         size = status.st_size
         return map_descriptor(descriptor, size) if size else memoryview(_read_all(descriptor))
     except OSError as error:

@@ -18,6 +18,7 @@ from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_write
 from xonnc.formats.input_files import note_input
 from xonnc.formats.package.manifest import Manifest, Step, read_manifest, write_manifest
+from xonnc.formats.recognition import PACKAGE, recognised_file
 from xonnc.formats.sink import Bytes, ByteSink
 
 MANIFEST = "manifest.json"
@@ -100,10 +101,17 @@ def read_package(path: Path) -> Package:
             manifest = _manifest(archive, members)
             parts = tuple(_part(archive, members, step) for step in manifest.steps)
     except XonncError as error:
-        raise XonncError(f"{path}: {error}") from None
+        raise XonncError(f"{path}: {_stranger(path) or error}") from None
     except (OSError, zipfile.BadZipFile, NotImplementedError, EOFError, UnicodeDecodeError) as error:
-        raise XonncError(f"{path}: no package, or damaged: {error}") from None
+        raise XonncError(f"{path}: {_stranger(path) or f'no package, or damaged: {error}'}") from None
     return Package(str(path), manifest, parts)
+
+
+def _stranger(path: Path) -> str | None:
+    """What a file is that is no package, if it can be told; a package may be damaged."""
+    meaning = recognised_file(path)
+    is_package = meaning is None or meaning == PACKAGE or "ZIP archive" in meaning
+    return None if is_package else f"no package: this is {meaning}"
 
 
 def _members(archive: zipfile.ZipFile, length: int) -> dict[str, zipfile.ZipInfo]:

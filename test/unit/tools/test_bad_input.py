@@ -140,7 +140,8 @@ def node(op_type: str, source: str, result: str, name: str) -> onnx.NodeProto:
 UNREADABLE: dict[str, tuple[Maker, str]] = {
     "missing": (lambda folder: folder / "model.onnx", "model.onnx: cannot be read: No such file"),
     "empty": (content(b""), "there is no graph in it"),
-    "another format": (content(b"\x7fELF" + bytes(range(90))), "this is no ONNX file, or it is damaged"),
+    "no format": (content(b"\xff" * 90), "this is no ONNX file, or it is damaged"),
+    "another format": (content(b"\x7fELF" + bytes(range(90))), "not an ONNX model: this is an ELF library"),
     "truncated": (truncated, "this is no ONNX file, or it is cut short"),
     "cycle": (
         graph(
@@ -338,7 +339,8 @@ def test_unknown_names_suggest(tmp_path: Path, capsys: pytest.CaptureFixture[str
     [
         (None, "no such file"),
         (b"", "the file is empty; it should be an NVDLA loadable"),
-        (b"\x7fELF" + bytes(range(90)), "the file is damaged or no NVDLA loadable"),
+        (b"\x7fELF" + bytes(range(90)), "no NVDLA loadable: this is an ELF library or program"),
+        (b"\xff" * 90, "the file is damaged or no NVDLA loadable"),
     ],
 )
 @pytest.mark.parametrize("command", ["simulate", "inspect"])
