@@ -33,13 +33,19 @@ class _Blocks:
 
 
 def _blocks(shape: Sequence[Size], scale: Sequence[Size], axis: int, block: int) -> _Blocks | None:
-    """The loops for a tensor; `None` where blocks do not divide the axis."""
+    """
+    The loops for a tensor; `None` where blocks do not divide the axis, or scales may be fewer than it has.
+
+    Where only a run knows one of both sizes, code for any sizes would read past the scales.
+    """
     if volume(scale) == 1:
         return _Blocks([volume(shape)], [False])
     axis %= len(shape)
     before, size, after = volume(shape[:axis]), shape[axis], volume(shape[axis + 1 :])
     found: list[tuple[Size, bool]]
     if len(scale) == 1 and not block:
+        if scale[0] != size:
+            return None
         found = [(before, False), (size, True), (after, False)]
     elif not block or not is_known(size) or size % block or scale[axis] * block != size:
         return None
@@ -85,13 +91,21 @@ def rounded_byte(steps: Scalar, low: Number, high: Number) -> tuple[Scalar, Scal
 takes_open(QuantizeLinearOp, DequantizeLinearOp)
 
 
+MISFIT = "blocks that do not divide the axis, or scales of which only a run knows that they fit it"
+
+
+def _fits(zero: SSAValue, scale: SSAValue, to: Lowering) -> bool:
+    """Whether zero points are absent, or as many as scales."""
+    return zero.type == NONE or volume(to.sizes(zero)) == volume(to.sizes(scale))
+
+
 @lowers(QuantizeLinearOp)
 def quantize(op: QuantizeLinearOp, to: Lowering) -> str | None:
     """`round(x / scale) + zero point`, halves to the even one, saturated."""
     shape, scales = to.sizes(op.x), to.sizes(op.y_scale)
     blocks = _blocks(shape, scales, op.axis.value.data, op.block_size.value.data)
-    if blocks is None:
-        return "blocks that do not divide the axis"
+    if blocks is None or not _fits(op.y_zero_point, op.y_scale, to):
+        return MISFIT
     elements = [to.element(value) for value in (op.y, op.x, op.y_scale)]
     out_element, element, scale_element = elements
     precision = ELEMENT_TYPES_BY_CODE.get(op.precision.value.data)
@@ -143,8 +157,8 @@ def dequantize(op: DequantizeLinearOp, to: Lowering) -> str | None:
     """`(x - zero point) scale`"""
     shape, scales = to.sizes(op.x), to.sizes(op.x_scale)
     blocks = _blocks(shape, scales, op.axis.value.data, op.block_size.value.data)
-    if blocks is None:
-        return "blocks that do not divide the axis"
+    if blocks is None or not _fits(op.x_zero_point, op.x_scale, to):
+        return MISFIT
     out_element, element, scale_element = [to.element(value) for value in (op.y, op.x, op.x_scale)]
     types = [buffer_type(blocks.sizes, out_element), buffer_type(blocks.sizes, element)]
     types.append(buffer_type(blocks.scales, scale_element))

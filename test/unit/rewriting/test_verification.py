@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import parser
 
-from xonnc.errors import InvalidModelError
+from xonnc.errors import InvalidModelError, XonncError
 from xonnc.native import compile_native
 from xonnc.simplifier import simplify
 from xonnc.tools.driver import main
@@ -87,7 +87,7 @@ def test_what_follows_from_a_wrong_op_is_not_looked_at():
         "(int64[2] x, bool[2] c) => (float[?] y) {"
         " [a] s = Cast (x)\n [b] t = Where (c, s, x)\n [d] y = ConstantOfShape (t) }"
     )
-    with pytest.raises(InvalidModelError, match="a: Cast: property 'to' expected"):
+    with pytest.raises(XonncError, match=r"a \(Cast\): attribute 'to' is missing; the operator requires it"):
         simplify(model(text))
 
 

@@ -13,6 +13,7 @@ import pytest
 from native_nodes import Array, Node, check
 from onnx import helper
 
+from xonnc.errors import XonncError
 from xonnc.native import compile_native
 
 RANDOM = np.random.default_rng(17)
@@ -122,10 +123,10 @@ def test_the_batch_may_come_first(operator: str):
     check(Node(operator, inputs, attributes, opset=21, outputs=node.outputs, rtol=1e-4, expected=expected))
 
 
-def test_lengths_that_are_too_large_read_nothing_outside():
+@pytest.mark.parametrize("length", [100, -3])
+def test_lengths_that_are_out_of_range_are_refused(length: int):
     node = node_of("RNN", {}, ("lengths",))
     feeds = dict(node.feeds)
-    feeds["x4"] = np.array([100, -3, 2], np.int32)
-    given = compile_native(node.model()).run(None, feeds)[0]
-    assert isinstance(given, np.ndarray)
-    assert not given[:, :, 1].any()
+    feeds["x4"] = np.array([1, length, 2], np.int32)
+    with pytest.raises(XonncError, match=f"it: sequence_lens has {length}; 0 to 5 are in range"):
+        compile_native(node.model()).run(None, feeds)

@@ -130,6 +130,7 @@ def test_integers_between_others_are_left_to_the_host():
         "Resize",
         [np.ones((2,), np.int8), None, scales(2)],
         {"mode": "linear"},
+        constant=[2],
         expected=[np.ones((4,), np.int8)],
     )
     session = compile_native(node.model())

@@ -84,7 +84,7 @@ def test_blocks_that_do_not_divide_the_axis_are_left_to_the_host():
     )
     session = compile_native(node.model())
     assert session.host_calls() == ["DequantizeLinear"]
-    assert session.report()[0].reason == "blocks that do not divide the axis"
+    assert session.report()[0].reason.startswith("blocks that do not divide the axis")
 
 
 @pytest.mark.parametrize("small", [ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2])

@@ -10,6 +10,7 @@ import pytest
 from native_nodes import Array, Node, check, opened
 from onnx import TensorProto, numpy_helper
 
+from xonnc.errors import InvalidModelError
 from xonnc.native import compile_native
 
 RANDOM = np.random.default_rng(67)
@@ -210,9 +211,24 @@ MISFITS: Mapping[str, Mapping[str, object]] = {
     "nodes that lead in a circle": {"nodes_truenodeids": [0]},
     "leaves vote for target 4 of 1": {"target_ids": [4]},
     "votes of nodes that are none": {"target_nodeids": [50]},
-    "nodes of mode BRANCH_ODD": {"nodes_modes": ["BRANCH_ODD"]},
-    "attributes of nodes that are not all as long": {"nodes_values": []},
 }
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "message"),
+    [
+        ("nodes_modes", ["BRANCH_ODD"], 'nodes_modes has "BRANCH_ODD"; each is one of BRANCH_LEQ'),
+        ("nodes_values", [], "lists that belong together have different lengths: nodes_treeids"),
+    ],
+)
+def test_trees_that_break_rules_are_refused(name: str, first: Sequence[str], message: str):
+    said = grown("target", 1, 2, ("BRANCH_LT",), n_targets=1)
+    rest = said[name]
+    assert isinstance(rest, list)
+    said[name] = [*first, *rest[1:]] if first else rest[:-1]
+    node = ml("TreeEnsembleRegressor", rows(np.float32), said, expected=[np.zeros((23, 1), np.float32)])
+    with pytest.raises(InvalidModelError, match=message):
+        compile_native(node.model())
 
 
 @pytest.mark.parametrize("reason", MISFITS)
