@@ -12,13 +12,13 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import TypeAlias
 
-MOST_READ = 1 << 16
+MAX_READ = 1 << 16
 """Bytes at the begin in which marks are looked for."""
 
-LEAST_TEXT = 12
+MIN_TEXT = 12
 """Fewer bytes, none of them a control character, may be the begin of anything."""
 
-MOST_LISTED = 1 << 22
+MAX_LISTED = 1 << 22
 """Bytes at the end of an archive in which its directory is looked for."""
 
 Bytes: TypeAlias = bytes | memoryview | mmap
@@ -77,7 +77,7 @@ def recognised(data: Bytes, is_text: bool = False) -> str | None:
 
     With `is_text` only what is not simply text of some kind, which whoever reads it knows best.
     """
-    head = bytes(data[:MOST_READ])
+    head = bytes(data[:MAX_READ])
     for mark, meaning in _STARTS:
         if head.startswith(mark):
             return meaning
@@ -126,7 +126,7 @@ def _of_protobuf(head: bytes) -> str | None:
 
 def _of_archive(data: Bytes) -> str:
     """A ZIP archive by the names of its members."""
-    names = _members(data[-MOST_LISTED:])
+    names = _members(data[-MAX_LISTED:])
     if not names:
         return "a damaged ZIP archive; get the file again"
     last = {name.rsplit("/", 1)[-1] for name in names}
@@ -168,7 +168,7 @@ def _of_text(head: bytes, is_text: bool) -> str | None:
         return _OPENVINO
     if start.startswith(b"<?xml"):
         return "an XML file, which is no model"
-    if is_text or len(text) < LEAST_TEXT or any(byte < 9 or 13 < byte < 32 for byte in head[:4096]):
+    if is_text or len(text) < MIN_TEXT or any(byte < 9 or 13 < byte < 32 for byte in head[:4096]):
         return None
     try:
         head[:4096].decode("utf-8")

@@ -284,7 +284,7 @@ Where ONNX says what an operator gives, constant propagation, native code and C 
 text leaves a case open, all of them give the same, which this table has; its tests compute each row by each
 of them. Other runtimes may choose differently there, and do.
 
-ONNX fixes no roundings, and not in which order sums are taken. Trigonometric and hyperbolic functions of 32
+ONNX specifies neither rounding nor the order of summation. Trigonometric and hyperbolic functions of 32
 bits and their inverses are computed in 64 and rounded once, the same in all three; `Exp`, `Log`, `Tanh`,
 `Erf` and what is made of them may differ between folding and code in the last bits, and sums in the order of
 their terms: by a rounding, by the sign of a zero, or in whether they overflow on the way. Of zeros of both

@@ -46,7 +46,7 @@ Matrix = npt.NDArray[np.float64]
 x, signal, window = value.x, value.signal, value.window
 
 
-def roots(length: int, numbers: npt.NDArray[np.int64], inverse: bool) -> tuple[Matrix, Matrix]:
+def roots(length: int, exponents: npt.NDArray[np.int64], inverse: bool) -> tuple[Matrix, Matrix]:
     """Real and imaginary parts of e^(∓2πi m / N) for each m; of quarters of the circle they are exact."""
     # Angles below one turn: cosines of large ones lose digits.
     eighths = np.arange(length) * 8 / length
@@ -54,13 +54,13 @@ def roots(length: int, numbers: npt.NDArray[np.int64], inverse: bool) -> tuple[M
     is_quarter = eighths % 2 == 0
     cosine = np.where(is_quarter, np.round(np.cos(angles)), np.cos(angles))
     sine = np.where(is_quarter, np.round(np.sin(angles)), np.sin(angles))
-    places = numbers % length
-    return cosine[places], (sine if inverse else -sine)[places]
+    indices = exponents % length
+    return cosine[indices], (sine if inverse else -sine)[indices]
 
 
 @dataclass(frozen=True)
 class Transform:
-    """A transform of `terms` elements, as if padded with zeros to `length`, into `results` elements."""
+    """A transform of `terms` elements, zero-padded to `length`, of which the first `results` are computed."""
 
     length: int
     terms: int
@@ -76,8 +76,8 @@ class Transform:
 
     def waves(self) -> tuple[Matrix, Matrix]:
         """Real and imaginary parts of the weights, for each term and result."""
-        numbers = np.outer(np.arange(self.terms), np.arange(self.results))
-        cosine, sine = roots(self.length, numbers, self.inverse)
+        exponents = np.outer(np.arange(self.terms), np.arange(self.results))
+        cosine, sine = roots(self.length, exponents, self.inverse)
         weights = np.full((self.terms, 1), 1.0 / self.length if self.inverse else 1.0)
         if self.mirrored:
             # Every term stands for itself and its conjugate, but for those that are their own mirror.
@@ -143,8 +143,8 @@ class Signal:
 
     def _turned(self, sums: Signal, transform: Transform, second: int) -> SSAValue:
         """Sums of all n₂ and k₁ times e^(n₂ k₁ / N)."""
-        numbers = np.outer(np.arange(second), np.arange(sums.size))
-        factors = roots(transform.length, numbers, transform.inverse)
+        exponents = np.outer(np.arange(second), np.arange(sums.size))
+        factors = roots(transform.length, exponents, transform.inverse)
         cosine, sine = (self.to.constant(factor[..., None].astype(self.dtype)) for factor in factors)
         real, imaginary = (self._sliced(sums.value, self.leading + 2, part, part + 1) for part in range(2))
         to = self.to
