@@ -31,6 +31,7 @@ from xonnc.formats.native.program import HostStep, NativeStep, Program
 from xonnc.formats.native.saved import read_saved
 from xonnc.formats.native.stored import Stored
 from xonnc.formats.onnx.importer import overridable_inputs
+from xonnc.formats.onnx.known_operators import require_known_operators
 from xonnc.formats.onnx.load import load
 from xonnc.formats.onnx.wire import Marks, without_payloads
 from xonnc.lowering.convert_onnx_to_krnl import Reasons, has_kernel, has_open_sizes, lower_module
@@ -186,6 +187,7 @@ class _Compiler:
             without_defaults=self._fed,
             believe_declared=False,
         ).module
+        require_known_operators(module)
         finalize(self, _let_go, module).atexit = False
         return module
 

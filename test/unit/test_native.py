@@ -17,7 +17,7 @@ from onnx import TensorProto, helper, numpy_helper
 from xonnc import backend
 from xonnc.dialects.krnl.memory import GlobalOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
-from xonnc.errors import XonncError
+from xonnc.errors import RefusalError, XonncError
 from xonnc.native import compile_native
 from xonnc.runtime.native.session import Session
 
@@ -508,3 +508,15 @@ def test_dead_modules_hold_no_constants(shape: Sequence[int | str]) -> None:
         assert constants_with_content() == before
     finally:
         gc.enable()
+
+
+def test_operators_that_exist_nowhere_are_refused_before_a_run():
+    text = """
+        <ir_version: 8, opset_import: ["" : 17, "acme" : 1]>
+        g (float[2] x) => (float[2] y, float[2] z) { [a] y = Rellu (x)\n [b] z = acme.Fold (x) }"""
+    with pytest.raises(RefusalError) as found:
+        compile_native(onnx.parser.parse_model(text), cache=False)
+    assert [reason.split(";")[0] for reason in found.value.reasons] == [
+        "a: no operator 'Rellu' in domain 'ai.onnx'",
+        "b: no operator 'Fold' in domain 'acme'",
+    ]
