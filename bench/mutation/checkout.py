@@ -1,4 +1,4 @@
-"""Checkouts in which mutants are tried: the tracked files as they are, with a `src` that tests import."""
+"""Checkouts in which mutants are tried: the tracked files as they are, with the links that tests import."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+from hatch_build import link_packages
 
 MEMORY = 12 << 30
 """Bytes of address space that the tests of a mutant may take: a mutated size must not fill the machine."""
@@ -30,6 +32,7 @@ class Checkout:
             target.parent.mkdir(parents=True, exist_ok=True)
             if (repository / name).exists() or (repository / name).is_symlink():
                 shutil.copy2(repository / name, target, follow_symlinks=False)
+        link_packages(self.root)
         vectors = repository.parent / "shared"
         if vectors.is_dir() and not (folder / "shared").exists():
             (folder / "shared").symlink_to(vectors)

@@ -24,12 +24,18 @@ class CoverageMap:
         return path.relative_to(self._root).as_posix() if path.is_relative_to(self._root) else file
 
     def tests(self, path: str, line: int) -> list[str]:
-        """Node ids of the tests that run a line, the nearest to its file first."""
+        """
+        Node ids of the tests that run a line, the nearest to its file first.
+
+        Of a line that runs when its module is imported, before any test: the tests that run any of the file.
+        """
         if path not in self._files:
             return []
         if path not in self._lines:
             self._lines[path] = self._data.contexts_by_lineno(self._files[path])
-        contexts = self._lines[path].get(line, [])
+        contexts = set(self._lines[path].get(line, []))
+        if contexts == {""}:
+            contexts = {context for each in self._lines[path].values() for context in each}
         return by_distance(path, {context.split("|")[0] for context in contexts if context})
 
 

@@ -7,11 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from coverage import CoverageData
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from bench.mutants import drawn
-from bench.mutation.coverage_map import by_distance, mirror
+from bench.mutation.checkout import Checkout
+from bench.mutation.coverage_map import CoverageMap, by_distance, mirror
 from bench.mutation.sites import mutants
 
 
@@ -78,3 +80,24 @@ def test_nearest_tests_come_first():
 def test_mirror_of_a_file():
     assert mirror("lowering/images.py") == "test/unit/lowering/test_images.py"
     assert mirror("src/xonnc/native.py") == "test/unit/test_native.py"
+
+
+def test_checkout_has_the_packages_that_tests_import(tmp_path: Path):
+    checkout = Checkout(Path(__file__).resolve().parents[3], tmp_path)
+    log = tmp_path / "log"
+    program = "import xonnc.dialects as package; print(package.__path__[0])"
+    assert checkout.run("-c", program, seconds=60, log=log) == 0, log.read_text()
+    assert log.read_text().startswith(str(checkout.root))
+
+
+def test_lines_that_run_at_import_face_the_tests_of_their_file(tmp_path: Path):
+    source = tmp_path / "a.py"
+    data = CoverageData(str(tmp_path / "coverage.db"))
+    for context, lines in (("", [1, 2]), ("test_a.py::test_of_three|run", [3])):
+        data.set_context(context)
+        data.add_lines({str(source): lines})
+    data.write()
+    found = CoverageMap(tmp_path / "coverage.db", tmp_path)
+    assert found.tests("a.py", 3) == ["test_a.py::test_of_three"]
+    assert found.tests("a.py", 1) == ["test_a.py::test_of_three"]
+    assert found.tests("a.py", 4) == []
