@@ -14,7 +14,8 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from xonnc.errors import XonncError
-from xonnc.runtime.reference import Port, Reference
+from xonnc.runtime.reference import Port
+from xonnc.runtime.reference_process import IsolatedReference, ReferenceProcess
 from xonnc.trial_inputs import Array, Feeds, InputRules, input_rules, trial_feeds
 
 ROUNDINGS = 1024
@@ -55,7 +56,14 @@ def compare_models(original: Path, other: Path, count: int, seed: int = 0) -> li
 
     Raises `XonncError` if onnxruntime does not run them or they have other inputs or outputs.
     """
-    first, second = Reference(original), Reference(other)
+    with ReferenceProcess() as process:
+        return _compared(process, original, other, count, seed)
+
+
+def _compared(
+    process: ReferenceProcess, original: Path, other: Path, count: int, seed: int
+) -> list[Difference]:
+    first, second = process.open(original), process.open(other)
     names = first.output_names()
     if (found := second.output_names()) != names:
         raise XonncError(f"{other}: outputs {', '.join(found)}, but the original's are {', '.join(names)}")
@@ -71,14 +79,14 @@ def compare_models(original: Path, other: Path, count: int, seed: int = 0) -> li
         if not all(each.passed for each in made):
             made = _without_random(made, expected, first.run(feeds), results)
         if not all(each.passed for each in made):
-            reordered = Reference(original, is_optimized=True).run(feeds)
+            reordered = process.open(original, is_optimized=True).run(feeds)
             made = _within_noise(made, expected, reordered)
         found = [_worse(known, each) for known, each in zip(found, made, strict=True)]
     return found
 
 
 def _first_taken(
-    original: Reference, ports: Sequence[Port], index: int, seed: int, rules: InputRules
+    original: IsolatedReference, ports: Sequence[Port], index: int, seed: int, rules: InputRules
 ) -> tuple[Feeds, list[Array]]:
     """The first made-up inputs that the original takes, and its outputs."""
     reasons: list[XonncError] = []
@@ -87,7 +95,10 @@ def _first_taken(
             return feeds, original.run(feeds)
         except XonncError as error:
             reasons.append(error)
-    raise reasons[0]
+    raise XonncError(
+        f"{reasons[0]} (and takes none of {len(reasons)} made-up inputs; "
+        "--overwrite-input-shape gives it sizes that fit)"
+    )
 
 
 def _without_random(

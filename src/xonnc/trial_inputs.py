@@ -4,7 +4,8 @@ Made-up inputs that a model can take.
 Inputs are normal numbers, then numbers of all magnitudes and signs with zeros among them, then nothing but
 zeros, and so on. What they must be is read from the model where it can be: sizes that follow from weights or
 from each other, indices within the axis that they are looked up in, masks of 0 and 1, words that the model
-knows. The rest, what a dynamic size or an integer may be, is found by trying until the model takes them.
+knows. The rest, what a dynamic size or an integer may be, is found by trying until the model takes them:
+first the same size for all, then small sizes for each by itself.
 """
 
 from __future__ import annotations
@@ -41,6 +42,12 @@ Feeds: TypeAlias = Mapping[str, Array]
 
 DYNAMIC_SIZES = (1, 32, 224, 4096)
 """What dynamic sizes are tried with after 2, 3 or 1."""
+
+SEARCHED_SIZES = (1, 2, 3, 4, 6, 8)
+"""What each independent dynamic size is tried with if no size fits all of them."""
+
+MAX_SEARCHED = 256
+"""Combinations of these that are tried, drawn at random."""
 
 SMALL = 3
 """Larger sizes are tried with a batch, the first axis, of 2 before all sizes are so large."""
@@ -218,15 +225,21 @@ def trial_feeds(
     ports: Sequence[Port], index: int, seed: int = 0, rules: InputRules = NO_RULES
 ) -> Iterator[Feeds]:
     """Inputs of the kind that is tried as number `index`, each tamer than the one before."""
+
+    def drawn(shapes: Shapes, largest: int) -> Feeds:
+        generator = np.random.default_rng((seed, index))
+        return {
+            port.name: _drawn(port, shape, limits, index % 3, largest, rules, generator)
+            for port, (shape, limits) in zip(ports, shapes, strict=True)
+        }
+
     for size, shapes in _trial_shapes(ports, index, rules):
         if size > SMALL and any(prod(shape) > MOST_ELEMENTS for shape, _ in shapes):
             continue
         for largest in (LARGEST_INTEGER, 1, 0):
-            generator = np.random.default_rng((seed, index))
-            yield {
-                port.name: _drawn(port, shape, limits, index % 3, largest, rules, generator)
-                for port, (shape, limits) in zip(ports, shapes, strict=True)
-            }
+            yield drawn(shapes, largest)
+    for shapes in _searched_shapes(ports, rules):
+        yield drawn(shapes, 1)
 
 
 Shapes: TypeAlias = list[tuple[tuple[int, ...], list[int]]]
@@ -246,6 +259,21 @@ def _trial_shapes(ports: Sequence[Port], index: int, rules: InputRules) -> Itera
             last = found
 
 
+def _searched_shapes(ports: Sequence[Port], rules: InputRules) -> Iterator[Shapes]:
+    """
+    Shapes in which the symbols are small and independent of each other.
+
+    A mask may have to be as long as a past and a sequence together though no operator equates the sizes.
+    """
+    symbols = sorted(
+        {symbol for rule in rules.inputs.values() for form in rule.likely_sizes for symbol in form.symbols}
+    )
+    if len(symbols) < 2:
+        return
+    for sizes in np.random.default_rng(0).choice(SEARCHED_SIZES, (MAX_SEARCHED, len(symbols))).tolist():
+        yield _shapes_of(ports, rules, True, dict(zip(symbols, sizes, strict=True)), SEARCHED_SIZES[0], 0)
+
+
 def _shapes(
     ports: Sequence[Port], rules: InputRules, size: int, batch: int, is_likely: bool, step: int
 ) -> Shapes:
@@ -255,6 +283,13 @@ def _shapes(
         sizes = rule.likely_sizes if is_likely else rule.sizes
         if len(sizes) > 1 and sizes[0].symbol is not None:
             values[sizes[0].symbol] = batch
+    return _shapes_of(ports, rules, is_likely, values, size, step)
+
+
+def _shapes_of(
+    ports: Sequence[Port], rules: InputRules, is_likely: bool, values: dict[int, int], size: int, step: int
+) -> Shapes:
+    """Shapes in which symbols without a value are `size`, every other one larger by `step`."""
 
     def evaluated(form: Form) -> int:
         for symbol in sorted(form.symbols):

@@ -9,7 +9,7 @@ import pytest
 from onnx import parser
 
 from xonnc.runtime.reference import Port, Reference
-from xonnc.trial_inputs import InputRules, input_rules, trial_feeds
+from xonnc.trial_inputs import Feeds, InputRules, input_rules, trial_feeds
 
 
 def rules_of(text: str, folder: Path) -> tuple[list[Port], InputRules]:
@@ -146,3 +146,27 @@ def test_a_model_that_cannot_be_imported_asks_for_nothing(tmp_path: Path):
     path = tmp_path / "none.onnx"
     path.write_bytes(b"no model")
     assert input_rules(path) == InputRules()
+
+
+def test_sizes_that_no_operator_equates_are_searched(tmp_path: Path):
+    ports, rules = rules_of(
+        """(float[b, p, 2] past, int64[b, s] ids, float[b, t] mask) => (float[b, k] y)
+        <int64 zero = {0}, int64 one = {1}> {
+          first = Shape <start = 1, end = 2> (past)
+          second = Shape <start = 1, end = 2> (ids)
+          total = Add (first, second)
+          count = Squeeze (total)
+          indices = Range (zero, count, one)
+          y = Gather <axis = 1> (mask, indices)
+        }""",
+        tmp_path,
+    )
+    reference = Reference(tmp_path / "model.onnx")
+
+    def fits(feeds: Feeds) -> bool:
+        past, ids, mask = (feeds[name].shape[1] for name in ("past", "ids", "mask"))
+        return mask >= past + ids
+
+    feeds = next(feeds for feeds in trial_feeds(ports, 0, 0, rules) if fits(feeds))
+    reference.run(feeds)
+    assert max(array.shape[1] for array in feeds.values()) <= 8

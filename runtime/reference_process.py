@@ -1,0 +1,128 @@
+"""
+onnxruntime in a process of its own, for inputs that may crash it.
+
+Some of its kernels divide by a size that is 0, or read past a buffer: then the signal ends the child process,
+and the parent gets an `XonncError`. The child starts on the first call and again after a crash.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, Self
+
+from xonnc.errors import XonncError
+from xonnc.runtime.reference import Array, Port, Reference
+
+
+class ReferenceProcess:
+    """A child process that runs models in onnxruntime; a context manager that ends it."""
+
+    def __init__(self) -> None:
+        self._child: subprocess.Popen[bytes] | None = None
+        self._connection: Connection | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def pid(self) -> int | None:
+        """The number of the child process, `None` if there is none now."""
+        return None if self._child is None else self._child.pid
+
+    def open(self, path: Path, is_optimized: bool = False) -> IsolatedReference:
+        """A model, with the graph optimisations of onnxruntime off unless `is_optimized`."""
+        if not path.is_file():
+            raise XonncError(f"{path}: no such file")
+        return IsolatedReference(self, path, is_optimized)
+
+    def call(self, path: Path, is_optimized: bool, method: str, *arguments: object) -> Any:
+        """What a method of `Reference` returns; `XonncError` if it fails or the child process crashes."""
+        connection = self._connection or self._start()
+        try:
+            connection.send((path, is_optimized, method, arguments))
+            is_good, value = connection.recv()
+        except (EOFError, OSError):
+            raise XonncError(f"{path}: onnxruntime {self._end()}") from None
+        if not is_good:
+            raise XonncError(value)
+        return value
+
+    def close(self) -> None:
+        """Ends the child process, which has nothing to save."""
+        if self._connection is not None:
+            self._connection.close()
+        if self._child is not None:
+            self._child.kill()
+            self._child.wait()
+        self._child = self._connection = None
+
+    def _start(self) -> Connection:
+        own, other = socket.socketpair()
+        with other:
+            command = [sys.executable, "-P", "-m", __name__, str(other.fileno())]
+            paths = os.pathsep.join(os.path.abspath(folder) for folder in sys.path if folder)
+            environment = os.environ | {"PYTHONPATH": paths}
+            self._child = subprocess.Popen(
+                command, env=environment, pass_fds=[other.fileno()], stdin=subprocess.DEVNULL
+            )
+        self._connection = Connection(own.detach())
+        return self._connection
+
+    def _end(self) -> str:
+        """Waits for the child process that closed its connection, and says how it ended."""
+        assert self._child is not None
+        code = self._child.wait()
+        self.close()
+        return f"crashes with {signal.Signals(-code).name}" if code < 0 else f"exits with code {code}"
+
+
+class IsolatedReference:
+    """What `Reference` is, in the child process."""
+
+    def __init__(self, process: ReferenceProcess, path: Path, is_optimized: bool) -> None:
+        self._call: Callable[..., Any] = lambda *arguments: process.call(path, is_optimized, *arguments)
+
+    def inputs(self) -> list[Port]:
+        """The inputs that must be fed, in the model's order."""
+        return self._call("inputs")
+
+    def output_names(self) -> list[str]:
+        """The names of the outputs, of whatever type, in the model's order."""
+        return self._call("output_names")
+
+    def run(self, feeds: Mapping[str, Array]) -> list[Array]:
+        """The outputs for `feeds` (arrays by input name), in the model's order; `XonncError` if it fails."""
+        return self._call("run", feeds)
+
+
+def main() -> None:
+    """Answers requests on the connection whose file descriptor is the argument, until it is closed."""
+    connection = Connection(int(sys.argv[1]))
+    opened: dict[tuple[Path, bool], Reference] = {}
+    with suppress(EOFError, BrokenPipeError):
+        while True:
+            path, is_optimized, method, arguments = connection.recv()
+            key = path, is_optimized
+            try:
+                reference = opened[key] = opened.get(key) or Reference(path, is_optimized)
+                answer = True, getattr(reference, method)(*arguments)
+            except XonncError as error:
+                answer = False, str(error)
+            except Exception as error:
+                answer = False, f"{path}: onnxruntime does not run it: {type(error).__name__}: {error}"
+            connection.send(answer)
+
+
+if __name__ == "__main__":
+    main()
