@@ -122,14 +122,21 @@ def respecialized(module: ModuleOp, input_shapes: Shapes) -> ModuleOp:
     """
     A copy of a simplified module, simplified for other shapes of its inputs; constants are shared.
 
-    A branch that has no valid shapes for these becomes an assertion that fails.
+    A branch that has no valid shapes for these becomes an assertion that fails. Declared shapes that these
+    contradict are a warning.
     """
-    context, copy = new_context(), module.clone()
-    allow_invalid_branches(copy)
-    with without_cycle_collection():
+
+    def made(corrects: bool) -> ModuleOp:
+        context, copy = new_context(), module.clone()
+        allow_invalid_branches(copy)
         set_input_shapes(copy, input_shapes)
+        if corrects:
+            correct_shapes(copy)
         _simplify(copy, context)
-    return copy
+        return copy
+
+    with without_cycle_collection():
+        return with_claims(made)
 
 
 def _simplified(

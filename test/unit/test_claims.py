@@ -52,6 +52,16 @@ def test_what_follows_from_the_operators_counts(
     )
 
 
+def test_a_size_that_a_run_contradicts_is_a_warning(tmp_path: Path):
+    session = compile_native(
+        saved(tmp_path, "g (float[N,3] x) => (float[N,3] y) <float[1,3] a> { a = Relu(x) y = Abs(a) }")
+    )
+    x = np.array([[-1, 2, 3], [4, -5, 6]], np.float32)
+    with pytest.warns(XonncWarning, match="a: its result is declared tensor<1x3xf32>"):
+        found = session.run(None, {"x": x})[0]
+    np.testing.assert_array_equal(found, np.maximum(x, 0))
+
+
 def test_tools_warn_and_strict_ones_refuse(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = saved(tmp_path, CONTRADICTING["inner"])
     for command in (
