@@ -47,7 +47,10 @@ SEARCHED_SIZES = (1, 2, 3, 4, 6, 8)
 """What each independent dynamic size is tried with if no size fits all of them."""
 
 MAX_SEARCHED = 256
-"""Combinations of these that are tried, drawn at random."""
+"""Combinations of these and of sizes in the model that are tried, drawn at random if there are more."""
+
+MAX_TARGET_SIZE = 512
+"""Larger constants in shapes are hardly a dynamic size that was traced."""
 
 SMALL = 3
 """Larger sizes are tried with a batch, the first axis, of 2 before all sizes are so large."""
@@ -96,10 +99,12 @@ class InputRule:
 
 @dataclass(frozen=True)
 class InputRules:
-    """What a model asks of its inputs, by name, and the words in it."""
+    """What a model asks of its inputs, by name, and the words and sizes in it."""
 
     inputs: Mapping[str, InputRule] = field(default_factory=dict[str, InputRule])
     words: tuple[str, ...] = ()
+    sizes: tuple[int, ...] = ()
+    """Constant sizes that it reshapes or expands to: exporters leave some of the sizes they traced with."""
 
 
 NO_RULES = InputRules()
@@ -126,7 +131,8 @@ def input_rules(model: Path) -> InputRules:
         below, least, is_mask = _asked(argument, sizes)
         is_mask |= "mask" in name.lower()
         found[name] = InputRule(first, second, tuple(below), least, is_mask)
-    return InputRules(found, tuple(dict.fromkeys(_words(function))))
+    targets = sorted({size for size in _target_sizes(function, sizes) if 1 < size <= MAX_TARGET_SIZE})
+    return InputRules(found, tuple(dict.fromkeys(_words(function))), tuple(targets))
 
 
 def _name(held: Attribute) -> str:
@@ -221,6 +227,13 @@ def _words(function: FuncOp) -> Iterator[str]:
             yield from (each for each in array.ravel()[:100].tolist() if isinstance(each, str))
 
 
+def _target_sizes(function: FuncOp, known: DimAnalysis) -> Iterator[int]:
+    """The constants in the shapes that a model reshapes or expands to."""
+    for op in function.walk():
+        if _operator(op) in ("Expand", "Reshape"):
+            yield from known.integers(op.operands[1]) or ()
+
+
 def trial_feeds(
     ports: Sequence[Port], index: int, seed: int = 0, rules: InputRules = NO_RULES
 ) -> Iterator[Feeds]:
@@ -239,7 +252,8 @@ def trial_feeds(
         for largest in (LARGEST_INTEGER, 1, 0):
             yield drawn(shapes, largest)
     for shapes in _searched_shapes(ports, rules):
-        yield drawn(shapes, 1)
+        if all(prod(shape) <= MOST_ELEMENTS for shape, _ in shapes):
+            yield drawn(shapes, 1)
 
 
 Shapes: TypeAlias = list[tuple[tuple[int, ...], list[int]]]
@@ -268,10 +282,13 @@ def _searched_shapes(ports: Sequence[Port], rules: InputRules) -> Iterator[Shape
     symbols = sorted(
         {symbol for rule in rules.inputs.values() for form in rule.likely_sizes for symbol in form.symbols}
     )
-    if len(symbols) < 2:
-        return
-    for sizes in np.random.default_rng(0).choice(SEARCHED_SIZES, (MAX_SEARCHED, len(symbols))).tolist():
-        yield _shapes_of(ports, rules, True, dict(zip(symbols, sizes, strict=True)), SEARCHED_SIZES[0], 0)
+    choices = tuple(dict.fromkeys((*SEARCHED_SIZES, *rules.sizes)))
+    if len(choices) ** len(symbols) <= MAX_SEARCHED:
+        combinations = product(choices, repeat=len(symbols))
+    else:
+        combinations = np.random.default_rng(0).choice(choices, (MAX_SEARCHED, len(symbols))).tolist()
+    for sizes in combinations if symbols else ():
+        yield _shapes_of(ports, rules, True, dict(zip(symbols, sizes, strict=True)), 1, 0)
 
 
 def _shapes(

@@ -170,3 +170,15 @@ def test_sizes_that_no_operator_equates_are_searched(tmp_path: Path):
     feeds = next(feeds for feeds in trial_feeds(ports, 0, 0, rules) if fits(feeds))
     reference.run(feeds)
     assert max(array.shape[1] for array in feeds.values()) <= 8
+
+
+def test_sizes_that_a_model_reshapes_to_are_tried(tmp_path: Path):
+    ports, rules = rules_of(
+        """(float[b, s] x) => (float[k, 12] y) <int64[3] shape = {2, 12, 1}, int64[2] flat = {-1, 12}> {
+          traced = Reshape (x, shape)
+          y = Reshape (traced, flat)
+        }""",
+        tmp_path,
+    )
+    assert rules.sizes == (2, 12)
+    assert (2, 12) in [feeds["x"].shape for feeds in trial_feeds(ports, 0, 0, rules)]
