@@ -541,7 +541,8 @@ def _dtypes() -> tuple[Any, tuple[Any, ...]]:
             x.argmax(1),
             x.sort(1)[0],
             t.isnan(x / x.round()),
-            x.round().clamp(-1, 1).to(t.uint8),
+            # What is negative or NaN would be undefined.
+            x.round().clamp(0, 3).to(t.uint8),
         )
 
     return _module(forward), (image(4, 5), _words(90, 4, 5), image(4, 5) > 0)

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 from bench.conformance.__main__ import Results, Stage
 from bench.conformance.by_hand import STYLES, float_network
 from bench.conformance.generate import INPUTS, MODEL, generate
-from bench.conformance.measure import differences, onnxruntime
+from bench.conformance.measure import Expected, differences, onnxruntime
 from bench.conformance.page import page, problems
 from bench.conformance.recipes import Recipe, read_feeds, write_feeds
 from xonnc.contexts import new_context
@@ -161,3 +161,21 @@ def test_differences_of_all_kinds_of_outputs():
         differences([np.array(["a"], object)], [np.array(["b"], object)])
         == "output 0: 1 of 1 elements differ"
     )
+
+
+def test_of_random_outputs_only_the_shapes_count():
+    class Drawing:
+        """A session with a random output and one that is none."""
+
+        def __init__(self, shape: tuple[int, ...], value: float) -> None:
+            self.shape, self.value = shape, value
+            self.random = np.random.default_rng(len(shape))
+
+        def run(self, names: None, feeds: dict[str, np.ndarray]) -> list[np.ndarray]:
+            return [self.random.random(self.shape), np.full(2, self.value)]
+
+    expected = Expected(Drawing((3,), 1.0), {})
+    assert expected.is_random
+    assert expected.differences(Drawing((3,), 1.0)) == ""
+    assert expected.differences(Drawing((3, 1), 1.0)) == "output 0: shape [3, 1] for [3]"
+    assert expected.differences(Drawing((3,), 2.0)) == "output 1: 1.0e+00 of the largest value"
