@@ -27,7 +27,7 @@ import onnx
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from bench.conformance.recipes import Feeds, is_list, read_feeds
+from bench.conformance.recipes import Array, Feeds, is_list, read_feeds
 
 Figures = dict[str, Any]
 
@@ -42,7 +42,7 @@ CHECKED = 3
 
 TURNS = 7
 TURN_SECONDS = 0.05
-"""Turns that onnxruntime and native code take, and how long one is at least."""
+"""Turns that onnxruntime and native code take, and how long one is at least, in seconds of the processor."""
 
 FLOOR = 1e-6
 """What differs by less is no more than the rounding of a saturated sigmoid."""
@@ -262,7 +262,11 @@ class Expected:
 
 def _blank(value: Any) -> Any:
     """Zeros in place of a tensor."""
-    return np.zeros_like(value) if isinstance(value, np.ndarray) else value
+    return np.zeros_like(value) if _is_tensor(value) else value
+
+
+def _is_tensor(value: Any) -> TypeGuard[Array]:
+    return isinstance(value, np.ndarray)
 
 
 def differences(found: Sequence[Any], expected: Sequence[Any]) -> str:
@@ -322,16 +326,15 @@ def _cosine(a: Any, b: Any) -> float:
 def _count(run: Callable[[], object]) -> int:
     """How many runs make a turn."""
     run()
-    begun = time.perf_counter()
-    run()
-    return max(1, int(TURN_SECONDS / max(time.perf_counter() - begun, 1e-6)))
+    return max(1, int(TURN_SECONDS / max(_seconds(run, 1), 1e-6)))
 
 
 def _seconds(run: Callable[[], object], count: int) -> float:
-    begun = time.perf_counter()
+    """Seconds of the processor a run; those of other processes on a busy machine do not count."""
+    begun = time.process_time()
     for _ in range(count):
         run()
-    return (time.perf_counter() - begun) / count
+    return (time.process_time() - begun) / count
 
 
 if __name__ == "__main__":

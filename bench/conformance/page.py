@@ -22,7 +22,8 @@ held against onnxruntime on the inputs it comes with.
 * **simplified**: `xonnc simplify --check 3` agrees.
 * **native**: compiled for the processor, it gives the same answers; operators that the reference evaluator
   ran.
-* **time**: of a run, over onnxruntime's with all its optimisations; one thread, median of interleaved turns.
+* **time**: of a run, over onnxruntime's with all its optimisations; processor time of one thread, median of
+  interleaved turns.
 * **nv_small**, **nv_full**: nodes on the DLA of all (partitions), least cosine of an output to onnxruntime's,
   in INT8 with ranges from the one input, and in FP16. Of networks of convolutions.
 """
