@@ -98,7 +98,11 @@ def _by_schema(node: Node, index: int) -> Attribute:
     if not sources:
         return NONE
     source = sources[min(index, len(sources) - 1)]
-    return source.fixed if source.operand is None else _same_element(node.operand(source.operand))
+    if source.operand is None:
+        return source.fixed
+    # A state that is given back and was not given has the type of the first operand (LinearAttention).
+    operand = node.operand(source.operand)
+    return _same_element(operand if operand != NONE else node.operand(0))
 
 
 @cache

@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr, f16
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
@@ -17,6 +17,7 @@ from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.locations import node_name, output_names
 from xonnc.dialects.onnx.ops.builtin import CustomOp, NoValueOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.types import unranked
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.compare import models_equal
 from xonnc.formats.onnx.exporter import export_model, export_proto
@@ -300,3 +301,14 @@ def test_names_are_text(ctx: Context) -> None:
     data = parse(X2Y + "{ [abc] y = Abs (x) }").SerializeToString().replace(b"abc", b"a\xffc")
     with pytest.raises(XonncError, match=r"the name b'a\\xffc' is not UTF-8 text"):
         import_proto(onnx.ModelProto.FromString(data), ctx)
+
+
+def test_a_state_that_is_only_given_back_has_the_type_of_the_first_operand(ctx: Context) -> None:
+    """`S` of LinearAttention is the type of `past_state`, which may be left out."""
+    text = """g (float16[1,3,4] q, float16[1,3,4] k, float16[1,3,4] v) => (float16[1,2,2,2] y) {
+        o, s = LinearAttention <q_num_heads = 2, kv_num_heads = 2, update_rule = "linear"> (q, k, v)
+        y = Neg (s)
+    }"""
+    attention, *_ = (op for op in body(same(parse(text, opset=27), ctx)) if op.name == "onnx.LinearAttention")
+    assert attention.results[1].type == unranked(f16)
+    attention.verify()
