@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Iterator, Mapping, MutableSequence
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import onnx
+from onnx.helper import make_node
 
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.schemas import opsets_of, schema_of
@@ -14,13 +15,20 @@ BODIES = "xonnc.bodies"
 """The domain of functions that stand for bodies while these are inlined."""
 
 
+Nodes: TypeAlias = MutableSequence[onnx.NodeProto]
+
+
 @runtime_checkable
 class _WithBody(Protocol):
     """What the package's type stubs do not know of a schema."""
 
+    has_context_dependent_function: bool
+
     def get_context_dependent_function_with_opset_version(
-        self, opset: int, node: bytes, types: Sequence[bytes], /
+        self, opset: int, node: bytes, types: list[bytes], /
     ) -> bytes: ...
+
+    def get_function_with_opset_version(self, opset: int, /) -> bytes: ...
 
 
 def has_body(domain: str, op_type: str, opset: int) -> bool:
@@ -43,7 +51,7 @@ def written_out(model: onnx.ModelProto, domain: str, op_type: str) -> onnx.Model
             _write_defaults(node, opset)
             leaves_out |= "" in node.input
     try:
-        if leaves_out:
+        if leaves_out or op_type in CORRECTED:
             return _by_local_functions(full, domain, op_type, opset)
         inlined = inline_selected_functions(full, [(domain, op_type)], inline_schema_functions=True)
         if op_type == "AffineGrid":
@@ -76,16 +84,24 @@ def _by_local_functions(model: onnx.ModelProto, domain: str, op_type: str, opset
 
     types = {port.name: port.type.SerializeToString() for port in model.graph.input}
     schema: object = schema_of(domain, op_type, opset)
+    opsets = opsets_of(model)
     for number, node in enumerate(model.graph.node):
         if not isinstance(schema, _WithBody) or (node.domain, node.op_type) != (domain, op_type):
             continue
         given = [types.get(name, b"") for name in node.input]
-        body = schema.get_context_dependent_function_with_opset_version(
-            opset, node.SerializeToString(), given
-        )
+        if schema.has_context_dependent_function:
+            body = schema.get_context_dependent_function_with_opset_version(
+                opset, node.SerializeToString(), given
+            )
+        else:
+            body = schema.get_function_with_opset_version(opset)
         function = onnx.FunctionProto.FromString(body)
+        CORRECTED.get(op_type, _as_it_is)(function)
         node.op_type, node.domain = f"{op_type}{number}", BODIES
         function.name, function.domain = node.op_type, BODIES
+        for entry in function.opset_import:
+            # That of the operator's version; only functions of the model's own opsets are inlined.
+            entry.version = opsets.get(entry.domain, entry.version)
         model.functions.append(function)
     model.opset_import.add(domain=BODIES, version=1)
     inlined = inline_local_functions(model)
@@ -102,3 +118,37 @@ def _write_defaults(node: onnx.NodeProto, opset: int) -> None:
     for name, attribute in schema.attributes.items() if schema is not None else ():
         if name not in written and attribute.default_value.type != onnx.AttributeProto.UNDEFINED:
             node.attribute.append(attribute.default_value)
+
+
+def _as_it_is(function: onnx.FunctionProto) -> None:
+    """Leaves a body alone."""
+
+
+def _correct_affine_grid(function: onnx.FunctionProto) -> None:
+    """
+    Two faults of the body that ONNX 1.23 gives AffineGrid.
+
+    It takes all axes of size 1 from the rows of `theta`, that of a batch of one among them, and divides by
+    the size less one: of an axis of one element the only corner is -1, as it says itself of the depth.
+    """
+    for nodes in _node_lists(function.node):
+        for node in list(nodes):
+            if node.op_type == "Squeeze" and len(node.input) == 1:
+                node.input.append("one_1d")
+            if node.output[0] in ("H_float_nimus_one", "W_float_nimus_one"):
+                kept = node.output[0]
+                node.output[0] = f"{kept}_or_0"
+                nodes.insert(list(nodes).index(node) + 1, make_node("Max", [node.output[0], "one_f"], [kept]))
+
+
+def _node_lists(nodes: Nodes) -> Iterator[Nodes]:
+    """The nodes of a function, and those of each graph within them."""
+    yield nodes
+    for node in nodes:
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield from _node_lists(attribute.g.node)
+
+
+CORRECTED: Mapping[str, Callable[[onnx.FunctionProto], None]] = {"AffineGrid": _correct_affine_grid}
+"""What is wrong with the bodies of the onnx package, put right."""

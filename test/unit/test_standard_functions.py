@@ -147,3 +147,41 @@ def test_attention_of_heads_that_do_not_fit_stays():
     module = import_proto(onnx.parser.parse_model(text), new_context())
     write_out(module, new_context(), lambda op: True)
     assert any(op.name == "onnx.FlexAttention" for op in module.walk())
+
+
+@pytest.mark.parametrize("batch", [1, 2])
+@pytest.mark.parametrize("is_aligned", [0, 1])
+def test_grids_of_a_batch_of_one_in_two_dimensions(batch: int, is_aligned: int):
+    """The body of onnx 1.23 squeezes a batch of one away."""
+    theta = RANDOM.normal(size=(batch, 2, 3)).astype(np.float32)
+    rows, columns = (
+        np.linspace(-1, 1, size) if is_aligned else (np.arange(size) * 2 + 1) / size - 1 for size in (2, 3)
+    )
+    corners = np.stack([*np.meshgrid(columns, rows), np.ones((2, 3))], axis=-1)
+    np.testing.assert_allclose(
+        grid(theta, [batch, 1, 2, 3], is_aligned),
+        np.einsum("nij,hwj->nhwi", theta, corners),
+        rtol=1e-5,
+        atol=1e-6,
+    )
+
+
+def test_aligned_corners_of_axes_of_one_element_are_finite():
+    """They are -1: the body of onnx 1.23 says so of the depth, and divides by 0 for height and width."""
+    theta = np.array([[[1, 2, 0], [0, 4, 8]]], np.float32)
+    np.testing.assert_array_equal(grid(theta, [1, 1, 1, 1], 1), [[[[-3, 4]]]])
+    cube = np.eye(3, 4, dtype=np.float32)[None]
+    np.testing.assert_array_equal(grid(cube, [1, 1, 1, 1, 1], 1), np.full((1, 1, 1, 1, 3), -1))
+
+
+def grid(theta: Floats, size: Sequence[int], is_aligned: int) -> Floats:
+    """What AffineGrid gives, by native code."""
+    node = helper.make_node("AffineGrid", ["theta", "size"], ["y"], align_corners=is_aligned)
+    x = helper.make_tensor_value_info("theta", TensorProto.FLOAT, theta.shape)
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    sizes = helper.make_tensor("size", TensorProto.INT64, [len(size)], size)
+    graph = helper.make_graph([node], "model", [x], [y], [sizes])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=8)
+    session = compile_native(model)
+    assert "AffineGrid" not in session.host_calls()
+    return np.asarray(session.run(None, {"theta": theta})[0], np.float32)
