@@ -6,6 +6,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, f32, f64, i1, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
+from xonnc.dialects.krnl.math import DecodeOp
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops import tensor
 from xonnc.dialects.onnx.types import element_type
@@ -50,7 +51,7 @@ def converted(at: Point, given: SSAValue, result: SSAValue, saturate: bool, roun
     source, wanted = element_type(given.type), element_type(result.type)
     assert source is not None
     assert wanted is not None
-    number = at(given)
+    number = _rounded(at, at(given), source)
     if source == wanted:
         return number
     if wanted in CODED:
@@ -62,6 +63,13 @@ def converted(at: Point, given: SSAValue, result: SSAValue, saturate: bool, roun
     if is_float(number):
         return from_float(at, number, wanted)
     return _from_integer(at, number, is_unsigned_element(source), wanted)
+
+
+def _rounded(at: Point, number: SSAValue, source: Attribute) -> SSAValue:
+    """A number of a small float, which has more bits where the kernel computes it itself."""
+    if wide(source) != f32 or source == f32 or isinstance(number.owner, arith.ExtFOp | DecodeOp):
+        return number
+    return at.kernel.widened(at.kernel.narrowed(number, source), source)
 
 
 def _float(at: Point, number: SSAValue, source: Attribute, wanted: Attribute = f32) -> SSAValue:

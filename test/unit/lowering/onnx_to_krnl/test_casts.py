@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from native_nodes import Node, check
-from onnx import helper
+from onnx import TensorProto, helper
 
 from xonnc.native import compile_native
 
@@ -135,3 +135,23 @@ def test_a_cast_in_a_chain_rounds():
 @pytest.mark.parametrize("to", [np.dtype(np.float16), np.dtype(np.int8)], ids=str)
 def test_cast_like_reads_only_a_type(to: np.dtype[np.generic]):
     check(Node("CastLike", [np.arange(6, dtype=np.float32), np.zeros((2, 3, 4), to)]))
+
+
+@pytest.mark.parametrize("to", [np.dtype(np.float32), np.dtype(np.float64)], ids=str)
+@pytest.mark.parametrize("code", [TensorProto.FLOAT16, TensorProto.BFLOAT16])
+def test_what_is_cast_has_the_bits_of_its_type(code: int, to: np.dtype[np.generic]):
+    """A sum of small floats that the kernel of the cast computes itself is rounded before it is cast."""
+    nodes = [
+        helper.make_node("Add", ["x", "x1"], ["t"]),
+        helper.make_node("Cast", ["t"], ["y"], to=helper.np_dtype_to_tensor_dtype(to)),
+    ]
+    ports = [helper.make_tensor_value_info(name, code, [3]) for name in ("x", "x1")]
+    result = helper.make_tensor_value_info("y", helper.np_dtype_to_tensor_dtype(to), [3])
+    graph = helper.make_graph(nodes, "model", ports, [result])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    small = helper.tensor_dtype_to_np_dtype(code)
+    x, more = np.array([2, 2, -4], small), np.array([0.0123, 1.5, 2**-9], small)
+    (found,) = compile_native(model).run(None, {"x": x, "x1": more})
+    np.testing.assert_array_equal(
+        found, (x.astype(np.float32) + more.astype(np.float32)).astype(small).astype(to)
+    )
