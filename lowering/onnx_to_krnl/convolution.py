@@ -127,7 +127,7 @@ def _lower_phase(
         buffers.append(bias)
         types.append(_type([blocks, lanes]))
     if residual is not None:
-        properties["residual_start"] = pair(_ordered(is_turned, residual.start))
+        properties["residual_start"] = pair(_ordered(is_turned, _moved(residual.start, phase.out_first)))
         buffers.append(residual.buffer)
         shape = residual.blocks
         types.append(_type([*shape[:2], *_ordered(is_turned, shape[2:4]), *shape[4:]]))

@@ -25,7 +25,7 @@ from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.types import NONE, element_type
 from xonnc.lowering.onnx_to_krnl.elements import largest_finite
-from xonnc.lowering.onnx_to_krnl.phases import Phase, transposed_phases
+from xonnc.lowering.onnx_to_krnl.phases import Phase, padded_phases, transposed_phases
 from xonnc.lowering.onnx_to_krnl.sizes import Size, is_known
 from xonnc.lowering.onnx_to_krnl.window import MOST_PLACES, Window, window_of
 from xonnc.rewriting.patterns import Array
@@ -205,11 +205,14 @@ def _begin_chain(op: nn.ConvOp, layouts: Layouts, ends: dict[SSAValue, Chain]) -
     window = window_of(op, weights.shape[2:], x[2:], y[2:])
     if is_depthwise and max(window.kernel) > MOST_DEPTHWISE:
         return
-    if is_depthwise or x[1] >= layouts.lanes or op.X in layouts.blocked:
-        _ask_halo(op.X, window, layouts)
-    first = -window.begins[0], -window.begins[1]
-    rows, columns = (range(size) for size in window.kernel)
-    ends[op.Y] = Chain(op, [op], [Phase(rows, columns, first, (0, 0), y[2:])], window)
+    phases = padded_phases(window.kernel, window.strides, window.dilations, window.begins, x[2:], y[2:])
+    if max(window.dilations) == 1 or phases is None:
+        first = -window.begins[0], -window.begins[1]
+        rows, columns = (range(size) for size in window.kernel)
+        phases = [Phase(rows, columns, first, (0, 0), y[2:])]
+        if is_depthwise or x[1] >= layouts.lanes or op.X in layouts.blocked:
+            _ask_halo(op.X, window, layouts)
+    ends[op.Y] = Chain(op, [op], phases, window)
     layouts.blocked.add(op.Y)
 
 

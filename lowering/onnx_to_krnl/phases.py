@@ -1,4 +1,9 @@
-"""Transposed convolutions as convolutions, one for each residue of rows and columns by the strides."""
+"""
+Convolutions as several: phases.
+
+A transposed convolution is one for each residue of rows and columns by the strides, a dilated one that is
+padded widely one for each part of the result whose windows reach into the pads alike.
+"""
 
 from __future__ import annotations
 
@@ -69,6 +74,61 @@ def transposed_phases(
             out_strides=(strides[0], strides[1]),
         )
         for row, column in product(*axes)
+    ]
+
+
+MIN_SAVED = 0.2
+"""Part of the multiplications that cutting the pads off must save: narrow parts make narrow tiles."""
+
+
+def padded_phases(
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    begins: Sequence[int],
+    sizes: Sequence[int],
+    out: Sequence[int],
+) -> list[Phase] | None:
+    """
+    The phases of a dilated convolution that read no pads; `None` if that is not worth it.
+
+    Row `k` of the weights meets row `o stride + k dilation - begin` of an image of `sizes`; where that is
+    outside, its products are zeros. A phase has the rows and columns of the result with the same ones inside.
+    """
+    axes = [_parts(*each) for each in zip(kernel, strides, dilations, begins, sizes, out, strict=True)]
+    if not all(part.places for parts in axes for part in parts):
+        return None
+    used = [sum(part.count * len(part.places) for part in parts) for parts in axes]
+    whole = [length * count for length, count in zip(kernel, out, strict=True)]
+    if used[0] * used[1] > (1 - MIN_SAVED) * whole[0] * whole[1]:
+        return None
+    return [
+        Phase(
+            rows=row.places,
+            columns=column.places,
+            first=(row.first, column.first),
+            out_first=(row.number, column.number),
+            out=(row.count, column.count),
+        )
+        for row, column in product(*axes)
+    ]
+
+
+def _parts(length: int, stride: int, dilation: int, begin: int, size: int, out: int) -> list[_Residue]:
+    """Ranges of one axis of the result whose windows have the same places inside the image."""
+    inside = [
+        [place for place in range(length) if 0 <= number * stride + place * dilation - begin < size]
+        for number in range(out)
+    ]
+    starts = [number for number in range(out) if number == 0 or inside[number] != inside[number - 1]]
+    return [
+        _Residue(
+            number,
+            inside[number],
+            number * stride + (inside[number] or [0])[0] * dilation - begin,
+            end - number,
+        )
+        for number, end in zip(starts, [*starts[1:], out], strict=True)
     ]
 
 
