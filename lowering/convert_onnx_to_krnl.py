@@ -12,7 +12,7 @@ becomes a kernel `@relu_0` beside the model's function and a call of it on buffe
 "krnl.call"(%b, %a) {funcName = "relu_0", numOfOutput = 1 : si64} : (memref<8xf32>, memref<8xf32>) -> ()
 ```
 
-An operator without a kernel stays as it is.
+An operator without a kernel stays; its attribute `krnl.no_kernel` says why.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.dialects.krnl.attributes import set_no_kernel, without_kernel
+from xonnc.dialects.krnl.packings import Packings
+from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOfShapeOp, ConstantOp
@@ -96,14 +98,13 @@ from xonnc.lowering.onnx_to_krnl.lowering import (
     Lowering,
 )
 from xonnc.lowering.onnx_to_krnl.open_sizes import OpenSizes
-from xonnc.lowering.onnx_to_krnl.packings import Packings
 from xonnc.lowering.onnx_to_krnl.points import POINTS, PointPlan, lower_points, plan_points
 from xonnc.lowering.onnx_to_krnl.roundings import write_out_roundings
 from xonnc.lowering.onnx_to_krnl.sizes import are_known
 from xonnc.lowering.onnx_to_krnl.widening import widen
 from xonnc.lowering.session_ops import CONTROL, is_session_op
 from xonnc.rewriting.editing import erase
-from xonnc.targets.cpu import CpuTarget, load_cpu
+from xonnc.targets.cpu import CpuTarget, load_cpu, portable
 
 THEMES = (
     activations,
@@ -159,9 +160,6 @@ SIZES_OF: dict[type[Operation], Sequence[int]] = {
 KEPT = (ConstantOp, NoValueOp, ReturnOp, YieldOp)
 """Ops that compute nothing."""
 
-Reasons = dict[Operation, str]
-"""Why ops have no kernel."""
-
 
 @dataclass(frozen=True)
 class ConvertOnnxToKrnl(ModulePass):
@@ -169,20 +167,46 @@ class ConvertOnnxToKrnl(ModulePass):
     Lowers ONNX operators to kernels of loops, and calls them on buffers.
 
     With `unsafe`, nothing tells of indices that are out of range. With `open_sizes`, sizes that the model
-    leaves open are arguments of kernels, which ops at the start of the function compute; else ops with such
-    sizes stay.
+    leaves open are arguments of kernels, which ops at the start of the function compute; without, ops with
+    such sizes stay. Unless it is said, sizes are open where all operators have kernels for any sizes.
+    `threads` share out the iterations of kernels; code that becomes C source is `portable`.
     """
 
     name = "convert-onnx-to-krnl"
 
     processor: str = "avx512"
     unsafe: bool = False
-    open_sizes: bool = False
+    open_sizes: bool | None = None
+    threads: int = 1
+    portable: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Lowers every function that is a model."""
-        pool = DisposablePool.of(ctx)
-        lower_module(op, load_cpu(self.processor), pool, unsafe=self.unsafe, is_open=self.open_sizes)
+        if self.open_sizes is not None:
+            self.lower(ctx, op, self.open_sizes)
+            return
+        if has_open_sizes(op):
+            tried = op.clone()
+            self.lower(ctx, tried, is_open=True)
+            if next(without_kernel(tried), None) is None:
+                op.detach_region(0)
+                op.add_region(tried.detach_region(0))
+                return
+            drop_attributes(tried)
+        self.lower(ctx, op, is_open=False)
+
+    def lower(self, ctx: Context, module: ModuleOp, is_open: bool) -> None:
+        """Lowers a module, with kernels for any sizes or for those that are known."""
+        target = load_cpu(self.processor)
+        lower_module(
+            module,
+            portable(target) if self.portable else target,
+            DisposablePool.of(ctx),
+            Packings.of(ctx),
+            unsafe=self.unsafe,
+            is_open=is_open,
+            threads=self.threads,
+        )
 
 
 def has_kernel(op: Operation) -> bool:
@@ -195,39 +219,39 @@ def has_open_sizes(module: ModuleOp) -> bool:
     functions = [op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks]
     types = [argument.type for function in functions for argument in function.body.block.args]
     is_open = any(is_ranked(type_) and DYNAMIC_INDEX in type_.get_shape() for type_ in types)
-    return is_open and not any(map(is_session_op, module.walk()))
+    is_outlined = any(map(is_later, functions))
+    return is_open and not is_outlined and not any(map(is_session_op, module.walk()))
 
 
 def lower_module(
     module: ModuleOp,
     target: CpuTarget,
     pool: DisposablePool,
-    packings: Packings | None = None,
+    packings: Packings,
     *,
     unsafe: bool = False,
     is_open: bool = False,
     threads: int = 1,
-) -> Reasons:
+) -> None:
     """
-    Lowers the functions of a module, the kernels behind them; gives the ops that stay, and why.
+    Lowers the functions of a module, the kernels behind them; ops that stay say why (`krnl.no_kernel`).
 
     Constants that were laid out before, for other shapes of the same model, are in `packings`. `unsafe`
     leaves out what looks for indices out of range. If it `is_open`, kernels are for any sizes that the model
     leaves open; not where several `threads` could share out more for known ones.
     """
-    reasons: Reasons = {}
-    to = Lowering(target, pool, _in_rows, packings or Packings(), not unsafe, threads=threads)
+    to = Lowering(target, pool, _in_rows, packings, not unsafe, threads=threads)
     for function in [each for each in module.ops if isinstance(each, FuncOp) and each.body.blocks]:
         has_open = is_open or is_later(function)
         to.open_sizes = OpenSizes(function) if has_open and _computing(function.body.block) else None
         if to.open_sizes is not None:
             if not to.open_sizes.require_equal():
-                return {function: "sizes are equal only if inputs hold certain numbers"}
+                set_no_kernel(function, "sizes are equal only if inputs hold certain numbers")
+                return
             _drop_sizes(function.body.block)
-        reasons |= _lower(function.body.block, to)
+        _lower(function.body.block, to)
     for kernel in to.kernels.values():
         module.body.block.add_op(kernel)
-    return reasons
 
 
 def _drop_sizes(block: Block) -> None:
@@ -248,12 +272,11 @@ def _in_rows(value: SSAValue, to: Lowering) -> SSAValue:
     return bytes_in_rows(value, to) if value in to.images else unblocked(value, to)
 
 
-def _lower(block: Block, to: Lowering) -> Reasons:
+def _lower(block: Block, to: Lowering) -> None:
     """Lowers the ops of a block in order; what becomes one kernel is decided before, from the last op on."""
-    reasons: Reasons = {}
     for op in list(block.ops):
         if isinstance(op, CONTROL):
-            reasons |= _lower_bodies(op, to)
+            _lower_bodies(op, to)
     control_flow.lower_assertions(block, to)
     widen(block, to.pool)
     write_out_batch_norms(block, to.pool)
@@ -278,7 +301,7 @@ def _lower(block: Block, to: Lowering) -> Reasons:
             plan = plans.get(op)
             reason = _lower_op(op, to) if plan is None else plan if isinstance(plan, str) else None
             if reason is not None:
-                reasons[op] = reason
+                set_no_kernel(op, reason)
                 continue
             if isinstance(plan, PointPlan):
                 lower_points(op, plan, to)
@@ -287,7 +310,6 @@ def _lower(block: Block, to: Lowering) -> Reasons:
     for op in reversed(list(block.ops)):
         if isinstance(op, ConstantOp) and not any(result.uses.get_length() for result in op.results):
             erase(op)
-    return reasons
 
 
 def _computing(block: Block) -> list[OnnxOp]:
@@ -310,13 +332,11 @@ def _lower_planned(op: Operation, to: Lowering) -> bool:
     return True
 
 
-def _lower_bodies(op: Operation, to: Lowering) -> Reasons:
+def _lower_bodies(op: Operation, to: Lowering) -> None:
     """Lowers what the session runs inside of an op; buffers that are made inside are not known outside."""
-    reasons: Reasons = {}
     for region in op.regions:
         with to.inside():
-            reasons |= _lower(region.block, to)
-    return reasons
+            _lower(region.block, to)
 
 
 def _plans(ops: Sequence[Operation], to: Lowering) -> dict[Operation, PointPlan | str]:

@@ -24,6 +24,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
+from xonnc.dialects.krnl.attributes import no_kernel
 from xonnc.dialects.krnl.memory import CallOp, GlobalOp, KeepOp, LaterOp, SeedOp
 from xonnc.dialects.krnl.sizes import RequireOp, ShapedOp
 from xonnc.dialects.krnl.types import is_buffer
@@ -56,7 +57,6 @@ from xonnc.formats.native.program import (
     aligned,
 )
 from xonnc.formats.onnx.exporter import export_proto
-from xonnc.lowering.convert_onnx_to_krnl import Reasons
 from xonnc.lowering.onnx_to_krnl.checks import check_of
 from xonnc.lowering.session_ops import is_session_op, operator_of, settings_of
 from xonnc.transforms.evaluation import captured, later_program_of_op, module_of_op
@@ -156,7 +156,6 @@ def in_parts(name: str, row: Row, parts: list[tuple[str, Sequence[KernelCall]]])
 
 @dataclass
 class _Reading:
-    reasons: Reasons
     program: Program = field(default_factory=Program)
     places: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     functions: list[tuple[str, Row]] = field(default_factory=list[tuple[str, "Row"]])
@@ -206,16 +205,12 @@ class _Reading:
             self.row, self.checks = [], []
 
 
-def read_program(module: ModuleOp, reasons: Reasons) -> tuple[Program, Steps]:
-    """
-    The program that a module lowered to krnl is, and the functions that its native steps call.
-
-    `reasons` tells why ops that stayed have no kernel.
-    """
+def read_program(module: ModuleOp) -> tuple[Program, Steps]:
+    """The program that a module lowered to krnl is, and the functions that its native steps call."""
     function = next((op for op in module.ops if isinstance(op, FuncOp)), None)
     if function is None:
         raise XonncError("the module has no function")
-    reading = _Reading(reasons)
+    reading = _Reading()
     for argument in function.body.block.args:
         reading.value(argument, _value(Place.INPUT, argument.type))
     reading.program.inputs = _ports(function.arg_attrs, function.body.block.args, reading)
@@ -444,7 +439,7 @@ def _read_host(op: Operation, reading: _Reading) -> None:
     around = [value for value in captured(op) if not isinstance(value.owner, ConstantOp)]
     read = dict.fromkeys((*(value for value in op.operands if value.type != NONE), *around))
     inputs = [value for value in read if value in reading.places]
-    reason = reading.reasons.get(op, "")
+    reason = no_kernel(op)
     run, model = later_program_of_op(op, inputs), _later_model_of_op(op, inputs)
     if is_always_wrong(op):
         run, model = _refusing(reason), None
@@ -526,7 +521,7 @@ def _read_later(op: LaterOp, reading: _Reading) -> None:
 
 def _read_body(block: Block, op: Operation, outside: _Reading) -> Body:
     """A body as a program, whose inputs are its arguments and then what it reads from around."""
-    reading = _Reading(outside.reasons, functions=outside.functions)
+    reading = _Reading(functions=outside.functions)
     around = list(
         dict.fromkeys(
             value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,11 @@ def load_cpu(name: str) -> CpuTarget:
         gemm_tile=(rows, vectors),
         byte_products=table.get("byte_products", ""),
     )
+
+
+def portable(target: CpuTarget) -> CpuTarget:
+    """The processor as C source sees it: products of bytes are a function that C has on any processor."""
+    return replace(target, byte_products=f"llvm.x86.avx512.vpdpbusd.{8 * target.vector_bytes}")
 
 
 def best_cpu(features: set[str]) -> CpuTarget:

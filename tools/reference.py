@@ -67,12 +67,15 @@ def summary(of: type[object]) -> str:
 def options(of: type[ModulePass]) -> Mapping[str, str]:
     """A pass's options as written on a command line, with their defaults."""
     return {
-        field.name.replace("_", "-"): str(field.default).lower()
-        if field.type == "bool"
-        else str(field.default)
-        for field in fields(of)
-        if field.name != "name"
+        field.name.replace("_", "-"): _shown(field.default) for field in fields(of) if field.name != "name"
     }
+
+
+def _shown(default: object) -> str:
+    """A default as a command line spells it; what a pass decides itself is left open."""
+    if isinstance(default, bool):
+        return str(default).lower()
+    return "" if default is None else str(default)
 
 
 def operators() -> Mapping[str, tuple[str, ...]]:

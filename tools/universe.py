@@ -61,6 +61,12 @@ def _convert_onnx_to_krnl() -> type[ModulePass]:
     return ConvertOnnxToKrnl
 
 
+def _outline_data_dependent() -> type[ModulePass]:
+    from xonnc.lowering.outline_data_dependent_onnx import OutlineDataDependent
+
+    return OutlineDataDependent
+
+
 def _convert_onnx_to_dla() -> type[ModulePass]:
     from xonnc.lowering.convert_onnx_to_dla import ConvertOnnxToDla
 
@@ -335,6 +341,7 @@ XONNC_UNIVERSE = Universe(
         "onnx-op-transform": _onnx_op_transform,
         "onnx-pre-krnl-verify": _onnx_pre_krnl_verify,
         "print-op-stats": _print_op_stats,
+        "outline-data-dependent-onnx": _outline_data_dependent,
         "quantize-onnx": _quantize_onnx,
         "recompose-onnx": _recompose,
         "remove-same-onnx-dim": _remove_same_onnx_dim,

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def get_krnl() -> Dialect:
-    """The `krnl` dialect; a factory, so that a tool that only lists dialects loads none."""
-    from xonnc.dialects.krnl.dialect import KRNL
+    """A new dialect object, for one context; a tool that only lists dialects loads none."""
+    from xonnc.dialects.krnl.dialect import new_krnl
 
-    return KRNL
+    return new_krnl()

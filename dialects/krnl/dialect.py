@@ -29,45 +29,47 @@ from xonnc.dialects.krnl.memory import (
     StoreOp,
     TransposeOp,
 )
+from xonnc.dialects.krnl.packings import Packings
 from xonnc.dialects.krnl.sizes import PartOp, RequireOp, ShapedOp
 from xonnc.dialects.krnl.tiles import ConvOp, GemmOp
 from xonnc.dialects.krnl.types import LoopType
 
-KRNL = Dialect(
-    "krnl",
-    [
-        BlockOp,
-        ByteConvOp,
-        CallOp,
-        ConvOp,
-        DecodeOp,
-        DefineLoopsOp,
-        EncodeOp,
-        EntryPointOp,
-        ErfOp,
-        GemmOp,
-        GetInductionVarValueOp,
-        GlobalOp,
-        IterateOp,
-        KeepOp,
-        LaterOp,
-        LoadOp,
-        MemcpyOp,
-        MemsetOp,
-        ParallelOp,
-        PartOp,
-        PermuteOp,
-        RemainderOp,
-        RequireOp,
-        SeedOp,
-        ShapedOp,
-        StoredOp,
-        StoreOp,
-        ToOddOp,
-        TransposeOp,
-        UnrollOp,
-        YieldOp,
-    ],
-    [LoopType],
+OPS = (
+    BlockOp,
+    ByteConvOp,
+    CallOp,
+    ConvOp,
+    DecodeOp,
+    DefineLoopsOp,
+    EncodeOp,
+    EntryPointOp,
+    ErfOp,
+    GemmOp,
+    GetInductionVarValueOp,
+    GlobalOp,
+    IterateOp,
+    KeepOp,
+    LaterOp,
+    LoadOp,
+    MemcpyOp,
+    MemsetOp,
+    ParallelOp,
+    PartOp,
+    PermuteOp,
+    RemainderOp,
+    RequireOp,
+    SeedOp,
+    ShapedOp,
+    StoredOp,
+    StoreOp,
+    ToOddOp,
+    TransposeOp,
+    UnrollOp,
+    YieldOp,
 )
 """Loops over buffers, the tiles that products are made of, and calls of kernels."""
+
+
+def new_krnl() -> Dialect:
+    """A dialect object of one context, which holds what was made of its constants."""
+    return Dialect("krnl", list(OPS), [LoopType], [Packings()])

@@ -17,11 +17,6 @@ from xonnc.lowering.native_program import Branch, KernelCall, Part, Repeat, Row,
 PRELUDE, PRODUCTS = (Path(__file__).parent / f"{name}.c" for name in ("prelude", BYTE_PRODUCTS))
 
 
-def byte_products(vector_bytes: int) -> str:
-    """The function of products of bytes in vectors of so many, which C has on any processor."""
-    return f"llvm.x86.avx512.vpdpbusd.{8 * vector_bytes}"
-
-
 def c_source(
     kernels: Iterable[FuncOp], steps: Steps, layout: Layout, api: str, header: str, vector_bytes: int
 ) -> str:

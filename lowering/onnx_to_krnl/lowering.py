@@ -13,6 +13,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.krnl.memory import CallOp, GlobalOp
+from xonnc.dialects.krnl.packings import Packings
 from xonnc.dialects.krnl.sizes import ShapedOp
 from xonnc.dialects.onnx.elements import DisposablePool, elements_array
 from xonnc.dialects.onnx.ops.constant import ConstantOp
@@ -23,7 +24,6 @@ from xonnc.lowering.onnx_to_krnl.elements import is_computed, is_held
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, OpenBuffer, buffer_type
 from xonnc.lowering.onnx_to_krnl.layouts import Blocked, Layouts
 from xonnc.lowering.onnx_to_krnl.open_sizes import OpenSizes
-from xonnc.lowering.onnx_to_krnl.packings import Packings
 from xonnc.lowering.onnx_to_krnl.sizes import Extent, Size, are_known, known
 from xonnc.lowering.onnx_to_krnl.turns import take_range
 from xonnc.rewriting.patterns import Array
@@ -233,7 +233,7 @@ class Lowering:
 
     def packed_once(self, source: Array, how: Hashable, make: Callable[[], Array]) -> SSAValue:
         """What `make` makes of a constant, in a buffer; `how` tells it from what else is made of that."""
-        return self.packed(self._packings.of(source, how, make))
+        return self.packed(self._packings.packed(source, how, make))
 
     def packed(self, array: Array) -> SSAValue:
         """A constant of our own making, in a buffer."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -26,7 +26,7 @@ from xonnc.formats.native.weights import Weights
 from xonnc.lowering.convert_onnx_to_krnl import has_kernel
 from xonnc.lowering.krnl_to_llvm.entry import entry_text, weights_text
 from xonnc.lowering.krnl_to_llvm.text import llvm_module, llvm_text
-from xonnc.lowering.llvm_to_c.program import byte_products, c_source
+from xonnc.lowering.llvm_to_c.program import c_source
 from xonnc.lowering.native_api import api_as_c, api_as_llvm
 from xonnc.lowering.native_header import c_header
 from xonnc.lowering.native_layout import layout_of, require_whole
@@ -44,8 +44,11 @@ from xonnc.transforms.dense_constants_onnx import make_dense
 
 SUFFIXES = (".so", ".o", ".ll", ".c")
 
-STAGES = ("simplified", "krnl", "llvm", "emitted")
-"""The stages in order: the ONNX level, kernels and calls of them, functions of LLVM (not for C), files."""
+STAGES = ("simplified", "legalized", "outlined", "krnl", "llvm", "emitted")
+"""
+The stages in order: the ONNX level, forms that have kernels, functions of what a run finds the sizes of,
+kernels and calls of them, functions of LLVM (not for C), files.
+"""
 
 PREFIX = r"[A-Za-z_][A-Za-z0-9_]*"
 
@@ -113,8 +116,6 @@ def compile_artifact(
     require_level(level)
     require_writable(path)
     processor = processor_of(target, needs_host=False)
-    if path.suffix == ".c":
-        processor = replace(processor, byte_products=byte_products(processor.vector_bytes))
     module = simplify(
         model,
         inline_functions=True,
@@ -130,7 +131,9 @@ def compile_artifact(
     require_sizes(module)
     write_out(module, context, lambda op: not has_kernel(op))
     watch("simplified", module)
-    program, rows, kernels = lowered(module, Making(processor, unsafe=unsafe), context, watch)
+    program, rows, kernels = lowered(
+        module, Making(processor, unsafe=unsafe, portable=path.suffix == ".c"), context, watch
+    )
     require_whole(program, path.name)
     if no_malloc and program.is_open:
         raise XonncError(

@@ -21,6 +21,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
+from xdsl.passes import ModulePass
 
 from xonnc.contexts import Watcher, new_context, nobody
 from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
@@ -34,13 +35,13 @@ from xonnc.formats.onnx.importer import overridable_inputs
 from xonnc.formats.onnx.known_operators import require_known_operators
 from xonnc.formats.onnx.load import load
 from xonnc.formats.onnx.wire import Marks, without_payloads
-from xonnc.lowering.convert_onnx_to_krnl import Reasons, has_kernel, has_open_sizes, lower_module
-from xonnc.lowering.found_sizes import cut_behind_found, finds_sizes, is_later
+from xonnc.lowering.convert_onnx_to_krnl import ConvertOnnxToKrnl, has_kernel
+from xonnc.lowering.found_sizes import is_later
 from xonnc.lowering.krnl_to_llvm.text import llvm_module, llvm_text
 from xonnc.lowering.native_profile import one_by_one
 from xonnc.lowering.native_program import Steps, read_program
 from xonnc.lowering.native_sizes import require_sizes
-from xonnc.lowering.onnx_to_krnl.packings import Packings
+from xonnc.lowering.outline_data_dependent_onnx import OutlineDataDependent
 from xonnc.lowering.steering import steering_inputs
 from xonnc.runtime.native.cache import Cache, key_of, open_cache
 from xonnc.runtime.native.instance import Executable
@@ -72,6 +73,8 @@ class Making:
     unsafe: bool = False
     """Whether nothing looks for indices and counts that are out of range."""
     level: int = 2
+    portable: bool = False
+    """Whether code becomes C source."""
 
     def __str__(self) -> str:
         return f"{self.processor.name} {self.threads} {self.profile} {self.unsafe} {self.level}"
@@ -150,7 +153,8 @@ class _Compiler:
         """Inputs with a default that are given all the same."""
         self._making = making
         self._cache = cache
-        self._packings = Packings()
+        self._context = new_context()
+        """Holds constants as kernels read them, for all programs."""
         self._digest = None if cache is None else _digest(model)
         self._state = _state(model)
 
@@ -175,7 +179,7 @@ class _Compiler:
             set_input_values(module, values, DisposablePool.of(context))
             Simplify().apply(context, module)
         module = respecialized(module, shapes) if shapes else module.clone()
-        return _compiled(module, self._making, self._packings)
+        return _compiled(module, self._making, self._context)
 
     @cached_property
     def _simplified(self) -> ModuleOp:
@@ -251,14 +255,13 @@ def processor_of(target: str, needs_host: bool = True) -> CpuTarget:
     return found
 
 
-def _compiled(module: ModuleOp, making: Making, packings: Packings) -> Stored:
-    context = new_context()
+def _compiled(module: ModuleOp, making: Making, context: Context) -> Stored:
     make_dense(module, DisposablePool.of(context))
     require_sizes(module)
     write_out(module, context, lambda op: not has_kernel(op))
     steering = steering_inputs(module)
     processor, threads = making.processor, making.threads
-    program, steps, kernels = lowered(module, making, context, packings=packings)
+    program, steps, kernels = lowered(module, making, context)
     if making.profile:
         steps = one_by_one(program, steps)
     text = ""
@@ -311,61 +314,26 @@ def _loaded(stored: Stored, threads: int) -> Executable:
 
 
 def lowered(
-    module: ModuleOp,
-    making: Making,
-    context: Context,
-    watch: Watcher = nobody,
-    packings: Packings | None = None,
+    module: ModuleOp, making: Making, context: Context, watch: Watcher = nobody
 ) -> tuple[Program, Steps, Sequence[FuncOp]]:
-    """A module as a program, the functions of its native steps, and the kernels; `watch` sees the krnl."""
+    """A module as a program, the functions of its native steps, and the kernels; `watch` sees the stages."""
     with without_cycle_collection():
-        Legalize().apply(context, module)
-        pool = DisposablePool.of(context)
-        opened = module.clone() if has_open_sizes(module) else None
-        if opened is not None and not _lower(opened, making, pool, packings, is_open=True):
-            module, reasons = opened, {}
-            opened = None
-        elif (found := _lowered_in_two(module, making, pool, packings)) is not None:
-            module, reasons = found
-        else:
-            reasons = _lower(module, making, pool, packings)
-        if opened is not None:
-            _let_go(opened)
-    watch("krnl", module)
-    program, steps = read_program(module, reasons)
+        for stage, step in cpu_pipeline(making):
+            step.apply(context, module)
+            watch(stage, module)
+    program, steps = read_program(module)
     kernels = [op for op in module.ops if isinstance(op, FuncOp) and not is_later(op)]
     return program, steps, kernels[1:]
 
 
-def _lower(
-    module: ModuleOp, making: Making, pool: DisposablePool, packings: Packings | None, is_open: bool = False
-) -> Reasons:
-    return lower_module(
-        module,
-        making.processor,
-        pool,
-        packings,
-        unsafe=making.unsafe,
-        is_open=is_open,
-        threads=making.threads,
+def cpu_pipeline(making: Making) -> Sequence[tuple[str, ModulePass]]:
+    """The passes from a simplified model to kernels, with the names of the stages that they end."""
+    processor = making.processor.name
+    convert = ConvertOnnxToKrnl(
+        processor, unsafe=making.unsafe, threads=making.threads, portable=making.portable
     )
-
-
-def _lowered_in_two(
-    module: ModuleOp, making: Making, pool: DisposablePool, packings: Packings | None
-) -> tuple[ModuleOp, Reasons] | None:
-    """A copy in which what follows from sizes that a run finds has kernels for any sizes, where there are."""
-    left: set[int] = set()
-    while finds_sizes(module):
-        copy = module.clone()
-        cut = cut_behind_found(copy, left)
-        if cut is None:
-            return None
-        reasons = _lower(copy, making, pool, packings)
-        stayed = [op for op in reasons if any(each.is_ancestor(op) for each in cut.functions)]
-        if not stayed:
-            return copy, reasons
-        if any(op not in cut.numbers for op in stayed):
-            return None
-        left.update(cut.numbers[op] for op in stayed)
-    return None
+    return (
+        ("legalized", Legalize()),
+        ("outlined", OutlineDataDependent(processor)),
+        ("krnl", convert),
+    )

@@ -79,12 +79,23 @@ func.func @columns(%x: tensor<5x768xf32>) -> tensor<1x768xf32> {
 
 // -----
 
-// What has a dynamic size stays.
+// Where all operators have kernels for any sizes, dynamic ones are their arguments.
 // CHECK-LABEL: @dynamic
-// CHECK:         "onnx.Relu"
+// CHECK:         %[[N:.*]] = tensor.dim
+// CHECK:         "krnl.call"({{.*}}, %[[N]]) <{funcName = "relu
 func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> {
   %0 = "onnx.Relu"(%x) : (tensor<?xf32>) -> tensor<?xf32>
   onnx.Return %0 : tensor<?xf32>
+}
+
+// -----
+
+// What has no kernel stays, and says why.
+// CHECK-LABEL: @unranked
+// CHECK:         "onnx.Relu"(%{{.*}}) {krnl.no_kernel = "a tensor is dynamic or of a type that code does not compute with"}
+func.func @unranked(%x: tensor<*xf32>) -> tensor<*xf32> {
+  %0 = "onnx.Relu"(%x) : (tensor<*xf32>) -> tensor<*xf32>
+  onnx.Return %0 : tensor<*xf32>
 }
 
 // -----

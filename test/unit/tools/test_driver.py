@@ -83,13 +83,15 @@ def test_every_stage_of_native_code_is_dumped_and_read_again(model: Path, tmp_pa
     assert main(["compile", str(model), "-o", output, "--dump", str(folder), "-q"]) == 0
     assert sorted(path.name for path in folder.iterdir()) == [
         "01-simplified.mlir",
-        "02-krnl.mlir",
-        "03-llvm.mlir",
+        "02-legalized.mlir",
+        "03-outlined.mlir",
+        "04-krnl.mlir",
+        "05-llvm.mlir",
     ]
-    code, text = run_opt([str(folder / "02-krnl.mlir"), "--convert-krnl-to-llvm"])[:2]
+    code, text = run_opt([str(folder / "04-krnl.mlir"), "--convert-krnl-to-llvm"])[:2]
     assert code == 0
     assert "llvm.func internal @conv" in text
-    assert run_opt([str(folder / "03-llvm.mlir")])[0] == 0
+    assert run_opt([str(folder / "05-llvm.mlir")])[0] == 0
 
 
 def test_native_code_stops_after_a_stage(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -101,7 +103,10 @@ def test_native_code_stops_after_a_stage(model: Path, tmp_path: Path, capsys: py
     assert main(["compile", str(model), "-o", str(output), "-q", "--stop-after", "llvm"]) == 0
     assert "llvm.func" in output.read_text()
     assert main([*command, "--stop-after", "allocated"]) == 2
-    assert "no such stage; there are simplified, krnl, llvm, emitted" in capsys.readouterr().err
+    assert (
+        "no such stage; there are simplified, legalized, outlined, krnl, llvm, emitted"
+        in capsys.readouterr().err
+    )
 
 
 def test_compiling_stops_after_a_stage(model: Path, tmp_path: Path):

@@ -16,8 +16,8 @@ import pytest
 from onnx import numpy_helper
 
 from xonnc import native
+from xonnc.dialects.krnl.packings import Packings
 from xonnc.lowering.onnx_to_krnl import convolution, linear
-from xonnc.lowering.onnx_to_krnl.packings import Packings
 from xonnc.native import compile_native
 
 
@@ -83,8 +83,8 @@ def test_programs_for_other_shapes_share_constants_and_what_was_simplified(
 
 def test_what_is_made_of_other_parts_or_in_other_ways_is_another() -> None:
     packings, numbers = Packings(), floats(4, 4)
-    first = packings.of(numbers, "twice", lambda: numbers * 2)
-    assert packings.of(numbers, "twice", lambda: numbers * 3) is first
-    assert packings.of(numbers.T, "twice", lambda: numbers * 3) is not first
-    assert packings.of(numbers[1:], "twice", lambda: numbers * 3) is not first
-    assert packings.of(numbers, "thrice", lambda: numbers * 3) is not first
+    first = packings.packed(numbers, "twice", lambda: numbers * 2)
+    assert packings.packed(numbers, "twice", lambda: numbers * 3) is first
+    assert packings.packed(numbers.T, "twice", lambda: numbers * 3) is not first
+    assert packings.packed(numbers[1:], "twice", lambda: numbers * 3) is not first
+    assert packings.packed(numbers, "thrice", lambda: numbers * 3) is not first

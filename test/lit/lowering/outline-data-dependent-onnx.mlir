@@ -1,0 +1,50 @@
+// RUN: onnx-opt %s --outline-data-dependent-onnx --split-input-file | filecheck %s
+// RUN: onnx-opt %s --outline-data-dependent-onnx --convert-onnx-to-krnl --split-input-file | filecheck %s --check-prefix=KRNL
+
+// A run finds how many elements are not zero; what follows is a function for any number of them.
+// CHECK-LABEL: func.func @places
+// CHECK:         %[[FOUND:.*]] = "onnx.NonZero"
+// CHECK-NEXT:    %[[Y:.*]] = "krnl.later"(%[[FOUND]]) <{callee = @found_0}> : (tensor<2x?xi64>) -> tensor<2x?xf32>
+// CHECK-NEXT:    onnx.Return %[[Y]]
+// CHECK:       func.func private @found_0(%{{.*}}: tensor<2x?xi64>) -> tensor<2x?xf32> attributes {krnl.later}
+// CHECK:         "onnx.Cast"
+// CHECK:         "onnx.Relu"
+// KRNL-LABEL:  func.func @places
+// KRNL-NOT:      krnl.no_kernel
+func.func @places(%x: tensor<2x3xf32>) -> tensor<2x?xf32> {
+  %0 = "onnx.NonZero"(%x) : (tensor<2x3xf32>) -> tensor<2x?xi64>
+  %1 = "onnx.Cast"(%0) <{to = f32}> : (tensor<2x?xi64>) -> tensor<2x?xf32>
+  %2 = "onnx.Relu"(%1) : (tensor<2x?xf32>) -> tensor<2x?xf32>
+  onnx.Return %2 : tensor<2x?xf32>
+}
+
+// -----
+
+// What has no kernel for any sizes stays, and so does what follows from it.
+// CHECK-LABEL: func.func @hardmax
+// CHECK:         "onnx.NonZero"
+// CHECK:         "krnl.later"
+// CHECK:         "onnx.Hardmax"
+// CHECK:         "onnx.Relu"
+// CHECK:       func.func private @found_0
+// CHECK:         "onnx.Cast"
+// CHECK-NOT:     "onnx.Relu"
+// KRNL-LABEL:  func.func @hardmax
+// KRNL:          "onnx.Hardmax"({{.*}}krnl.no_kernel = 
+func.func @hardmax(%x: tensor<2x3xf32>) -> tensor<2x?xf32> {
+  %0 = "onnx.NonZero"(%x) : (tensor<2x3xf32>) -> tensor<2x?xi64>
+  %1 = "onnx.Cast"(%0) <{to = f32}> : (tensor<2x?xi64>) -> tensor<2x?xf32>
+  %2 = "onnx.Hardmax"(%1) : (tensor<2x?xf32>) -> tensor<2x?xf32>
+  %3 = "onnx.Relu"(%2) : (tensor<2x?xf32>) -> tensor<2x?xf32>
+  onnx.Return %3 : tensor<2x?xf32>
+}
+
+// -----
+
+// Sizes that are known are left alone.
+// CHECK-LABEL: func.func @known
+// CHECK-NOT:     krnl.later
+func.func @known(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %0 = "onnx.Relu"(%x) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  onnx.Return %0 : tensor<2x3xf32>
+}
