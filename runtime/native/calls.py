@@ -16,16 +16,50 @@ Array: TypeAlias = npt.NDArray[np.generic]
 Runner: TypeAlias = Callable[[Sequence[Held]], Sequence[Held]]
 """Runs a body on its inputs; gives its results in arrays of their own."""
 
+Perform: TypeAlias = Callable[["Call"], Sequence[Held]]
+"""What the session does for an operator: the results of a call, one for each that it may have."""
 
-class Call:
-    """A step with what it reads."""
+Prepare: TypeAlias = Callable[["Settings"], Perform]
+"""Finds what follows from the attributes of an operator alone, once for all its calls."""
 
-    def __init__(self, step: SessionStep, held: Sequence[Held], runners: Sequence[Runner]) -> None:
-        self.step, self.held, self.runners = step, held, runners
+
+class Settings:
+    """The attributes of a step."""
+
+    def __init__(self, step: SessionStep) -> None:
+        self.step = step
 
     def fail(self, message: str) -> XonncError:
         """An error that names the node."""
         return XonncError(f"{self.step.node or self.step.operator}: {message}")
+
+    def setting(self, name: str, default: int = 0) -> int:
+        """An attribute that is an integer."""
+        value = self.step.settings.get(name, default)
+        return value if isinstance(value, int) else default
+
+    def settings(self, name: str, count: int) -> list[int]:
+        """An attribute of many integers; zeros where it is not given."""
+        found = self.listed(name)
+        return [0] * count if found is None else [int(each) for each in found]
+
+    def listed(self, name: str) -> Sequence[int | float | str] | None:
+        """An attribute that is a list; `None` if it is absent."""
+        value = self.step.settings.get(name)
+        return None if value is None or isinstance(value, int | float | str) else value
+
+    def text(self, name: str, default: str = "") -> str:
+        """An attribute that is a string."""
+        value = self.step.settings.get(name)
+        return value if isinstance(value, str) else default
+
+
+class Call(Settings):
+    """A step with what it reads."""
+
+    def __init__(self, step: SessionStep, held: Sequence[Held], runners: Sequence[Runner]) -> None:
+        super().__init__(step)
+        self.held, self.runners = held, runners
 
     def is_there(self, number: int) -> bool:
         """Whether an operand was given."""
@@ -54,9 +88,15 @@ class Call:
 
     def texts(self, number: int) -> npt.NDArray[np.object_]:
         """An operand that is a tensor of strings; bytes are UTF-8."""
-        array = self.array(number).astype(np.object_)
-        flat = [each.decode() if isinstance(each, bytes) else str(each) for each in array.reshape(-1)]
-        return text_array(flat, array.shape)
+        return text_array(self.strings(number), self.array(number).shape)
+
+    def strings(self, number: int) -> list[str]:
+        """The elements of an operand that is a tensor of strings, row by row; bytes are UTF-8."""
+        flat: list[object] = self.array(number).reshape(-1).tolist()
+        return [
+            each if isinstance(each, str) else each.decode() if isinstance(each, bytes) else str(each)
+            for each in flat
+        ]
 
     def integer(self, number: int, default: int) -> int:
         """An operand that is one integer."""
@@ -65,26 +105,6 @@ class Call:
     def integers(self, number: int) -> list[int] | None:
         """An operand that is a row of integers; `None` if it is absent."""
         return [int(each) for each in self.array(number).reshape(-1)] if self.is_there(number) else None
-
-    def setting(self, name: str, default: int = 0) -> int:
-        """An attribute that is an integer."""
-        value = self.step.settings.get(name, default)
-        return value if isinstance(value, int) else default
-
-    def settings(self, name: str, count: int) -> list[int]:
-        """An attribute of many integers; zeros where it is not given."""
-        found = self.listed(name)
-        return [0] * count if found is None else [int(each) for each in found]
-
-    def listed(self, name: str) -> Sequence[int | float | str] | None:
-        """An attribute that is a list; `None` if it is absent."""
-        value = self.step.settings.get(name)
-        return None if value is None or isinstance(value, int | float | str) else value
-
-    def text(self, name: str, default: str = "") -> str:
-        """An attribute that is a string."""
-        value = self.step.settings.get(name)
-        return value if isinstance(value, str) else default
 
     def place(self, position: int, count: int) -> int:
         """A position from the start, or below 0 from the end."""
@@ -97,5 +117,5 @@ class Call:
 def text_array(texts: Sequence[str], shape: Sequence[int]) -> npt.NDArray[np.object_]:
     """Strings as a tensor."""
     array = np.empty(len(texts), np.object_)
-    array[:] = list(texts)
+    array[:] = texts
     return array.reshape(tuple(shape))

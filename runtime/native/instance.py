@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from ctypes import addressof, c_char
 from dataclasses import dataclass, replace
+from functools import partial
+from importlib import import_module
 from time import perf_counter
-from typing import TypeGuard
+from typing import Protocol, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -22,13 +24,23 @@ from xonnc.formats.native.program import (
     Port,
     Program,
     SessionStep,
+    Step,
     Tensors,
 )
-from xonnc.runtime.native.calls import Runner
+from xonnc.runtime.native.calls import Call, Perform, Runner
 from xonnc.runtime.native.jit import Code, Entry
-from xonnc.runtime.native.session_steps import do_step
+from xonnc.runtime.native.session_steps import prepare_step
 
 Array = npt.NDArray[np.generic]
+
+
+class _Char(Protocol):
+    """What is used of `c_char`, whose types know no arrays before Python 3.12."""
+
+    def from_buffer(self, source: Array, /) -> c_char: ...
+
+
+_char: _Char = import_module("ctypes").c_char
 
 
 @dataclass(frozen=True)
@@ -67,12 +79,7 @@ class Instance:
         """The table, faster to read and write one by one."""
         self._held: list[Held] = [None] * len(program.values)
         self._roots = [program.root_of(place) for place in range(len(program.values))]
-        self._made = [
-            (place, value.shape, value.dtype)
-            for place, value in enumerate(program.values)
-            if value.place is Place.OUTPUT and value.same_as is None and value.shape is not None
-        ]
-        """Arrays that are made for each run."""
+        self._inputs = [port.value for port in program.inputs]
         moving = [
             (place, root)
             for place, root in enumerate(self._roots)
@@ -83,6 +90,13 @@ class Instance:
         self._pointers = [each for each in moving if each[0] not in seen and _is_memory(program, *each)]
         """Those that native code alone reads and writes, so that no array is needed."""
         self._aliases = [each for each in moving if each not in self._pointers]
+        self._followers: dict[int, list[int]] = {}
+        """The other values that lie where a Python object does."""
+        for place, root in moving:
+            if program.values[root].place is Place.HELD:
+                self._followers.setdefault(root, []).append(place)
+        self._allocated = self._new_arrays(seen)
+        self._made = [] if program.is_open else self._shapes_made()
         self._given = self._whose()
         self.seconds = [0.0] * len(program.steps)
         """How long each step took in the last run."""
@@ -105,6 +119,42 @@ class Instance:
             elif root.place is Place.CONSTANT and root.constant is not None:
                 shape = root.shape if value.shape is None else value.shape
                 self._set(place, root.constant.reshape(shape or ()))
+        self._work = [self._work_of(number, step) for number, step in enumerate(program.steps)]
+
+    def _new_arrays(self, seen: set[int]) -> list[tuple[int, int]]:
+        """
+        The values that are allocated for each run, and the value whose shape and type the array has.
+
+        That is the output itself where nothing else is seen of the memory, so that it need not be reshaped.
+        """
+        values = self.program.values
+        found: list[tuple[int, int]] = []
+        for place, value in enumerate(values):
+            if value.place is not Place.OUTPUT or value.same_as is not None or value.dtype is None:
+                continue
+            aliases = [alias for alias, root in self._aliases if root == place]
+            is_one = len(aliases) == 1 and place not in seen and not self.program.shift_of(aliases[0])
+            if is_one and values[aliases[0]].dtype is not None:
+                self._aliases.remove((aliases[0], place))
+                self._pointers.append((aliases[0], place))
+                found.append((place, aliases[0]))
+            else:
+                found.append((place, place))
+        return found
+
+    def _shapes_made(self) -> list[tuple[int, int, tuple[int, ...], np.dtype[np.generic]]]:
+        """The arrays that are allocated for each run: the two values, shape and type."""
+        return [
+            (root, place, self.shape_of(place), dtype)
+            for root, place in self._allocated
+            if (dtype := self.program.values[place].dtype) is not None
+        ]
+
+    def shape_of(self, place: int) -> tuple[int, ...]:
+        """The shape of a tensor in this run."""
+        shape = self.program.values[place].shape
+        assert shape is not None
+        return shape
 
     def _place_in_arena(self, place: int, first: int) -> None:
         value = self.program.values[place]
@@ -116,29 +166,44 @@ class Instance:
         self._held[place] = array
         self._table[place] = array.ctypes.data
 
-    def run(self, feeds: Mapping[str, Held]) -> list[Held]:
-        """The outputs for checked inputs."""
-        program = self.program
-        for port in program.inputs:
-            self._give(port.value, feeds[port.name])
-        for place, shape, dtype in self._made:
-            self._give(place, np.empty(shape, dtype))
+    def run(self, fed: Sequence[Held]) -> list[Held]:
+        """The outputs for checked inputs, in their order."""
+        return self.run_again(fed)
+
+    def run_again(self, fed: Sequence[Held]) -> list[Held]:
+        """The outputs for checked inputs of the same shapes as in the last run."""
+        held_by_place, cells = self._held, self._cells
+        for place, held in zip(self._inputs, fed, strict=True):
+            self._give(place, held)
+        for root, place, shape, dtype in self._made:
+            held_by_place[place] = array = np.empty(shape, dtype)
+            cells[root] = address_of(array)
         for place, root in self._pointers:
-            self._cells[place] = self._cells[root]
+            cells[place] = cells[root]
         for place, root in self._aliases:
             self._alias(place, root)
-        for number, step in enumerate(program.steps):
-            started = perf_counter()
-            if isinstance(step, NativeStep):
-                self.executable.entries[step.function](self._table_at)
-                if step.checks:
-                    self._check(step.checks)
-            elif isinstance(step, SessionStep):
-                self._own(number, step)
-            else:
-                self._host(step)
-            self.seconds[number] = perf_counter() - started
+        started = perf_counter()
+        for number, work in enumerate(self._work):
+            work()
+            ended = perf_counter()
+            self.seconds[number] = ended - started
+            started = ended
         return self._outputs()
+
+    def _work_of(self, number: int, step: Step) -> Callable[[], None]:
+        """What a run does for a step, with all that is the same in each run found beforehand."""
+        match step:
+            case NativeStep():
+                compute = partial(self.executable.entries[step.function], self._table_at)
+                return partial(self._compute_checked, compute, step.checks) if step.checks else compute
+            case SessionStep():
+                return partial(self._own, number, step, prepare_step(step))
+            case HostStep():
+                return partial(self._host, step)
+
+    def _compute_checked(self, compute: Callable[[], None], checks: Sequence[Check]) -> None:
+        compute()
+        self._check(checks)
 
     def _check(self, checks: Sequence[Check]) -> None:
         for check in checks:
@@ -174,50 +239,46 @@ class Instance:
             results = step.run(held)
         except XonncError as error:
             raise XonncError(f"{step.node or step.operator}: {error}") from error
-        self._write(step, step.writes, results)
+        for place, result in zip(step.writes, results, strict=True):
+            self._write(step, place, result)
 
-    def _own(self, number: int, step: SessionStep) -> None:
+    def _own(self, number: int, step: SessionStep, perform: Perform) -> None:
         """A step of the session's own: it is given what it reads, and functions that run its bodies."""
         held = [None if place is None else self._held[place] for place in step.reads]
         runners = [
             self._runner(step, body, instance)
-            for body, instance in zip(step.bodies, self.bodies[number], strict=True)
+            for body, instance in zip(step.bodies, self.bodies.get(number, ()), strict=True)
         ]
-        results = do_step(step, held, runners)
-        wanted = [place for place in step.writes if place is not None]
-        given = [result for place, result in zip(step.writes, results, strict=True) if place is not None]
-        self._write(step, wanted, given)
+        results = perform(Call(step, held, runners))
+        for place, result in zip(step.writes, results, strict=True):
+            if place is not None:
+                self._write(step, place, result)
 
     def _runner(self, step: SessionStep, body: Body, instance: Instance) -> Runner:
         around = [self._held[place] for place in body.captured]
         ports = body.program.inputs
 
         def run(inputs: Sequence[Held]) -> Sequence[Held]:
-            feeds: dict[str, Held] = {}
-            for port, held in zip(ports, [*inputs, *around], strict=True):
-                feeds[port.name] = _fed(held, port, step)
-            return instance.run(feeds)
+            given = [*inputs, *around]
+            return instance.run([_fed(held, port, step) for port, held in zip(ports, given, strict=True)])
 
         return run
 
-    def _write(self, step: HostStep | SessionStep, writes: Sequence[int], results: Sequence[Held]) -> None:
-        for place, result in zip(writes, results, strict=True):
-            value = self.program.values[place]
-            if value.place is Place.HELD:
-                self._held[place] = result
-                for other, root in enumerate(self._roots):
-                    if root == place and other != place:
-                        self._alias(other, root)
-                continue
-            target = self._held[place]
-            if not isinstance(result, np.ndarray) or not isinstance(target, np.ndarray):
-                raise XonncError(f"{step.node or step.operator}: gives no tensor where one is expected")
-            if result.shape != target.shape or result.dtype != target.dtype:
-                raise XonncError(
-                    f"{step.node or step.operator}: gives {result.dtype}{list(result.shape)}, "
-                    f"the model says {target.dtype}{list(target.shape)}"
-                )
-            np.copyto(target, result)
+    def _write(self, step: HostStep | SessionStep, place: int, result: Held) -> None:
+        if self.program.values[place].place is Place.HELD:
+            self._held[place] = result
+            for other in self._followers.get(place, ()):
+                self._alias(other, place)
+            return
+        target = self._held[place]
+        if not isinstance(result, np.ndarray) or not isinstance(target, np.ndarray):
+            raise XonncError(f"{step.node or step.operator}: gives no tensor where one is expected")
+        if result.shape != target.shape or result.dtype != target.dtype:
+            raise XonncError(
+                f"{step.node or step.operator}: gives {result.dtype}{list(result.shape)}, "
+                f"the model says {target.dtype}{list(target.shape)}"
+            )
+        np.copyto(target, result)
 
     def _whose(self) -> list[tuple[int, bool]]:
         """The values of the outputs; whether they are arrays of the caller's own already."""
@@ -289,7 +350,7 @@ def address_of(array: Array) -> int:
     """Where an array of elements in rows begins."""
     try:
         # Twice as fast as `ctypes.data`, which counts in models of some microseconds.
-        return addressof(c_char.from_buffer(array.data))
+        return addressof(_char.from_buffer(array))
     except (TypeError, ValueError):  # it is read-only, empty, or of numbers that Python does not know
         return array.ctypes.data
 

@@ -59,9 +59,8 @@ class Library:
         for name in wanted:
             if name not in known:
                 raise XonncError(f"no output '{name}'{near(name, known)}; there are {', '.join(known)}")
-        checked = check_feeds(self.inputs, feeds)
         # Arrays are read where they lie while the model runs.
-        arrays = [np.asarray(checked[port.name]) for port in self.inputs]
+        arrays = [np.asarray(held) for held in check_feeds(self.inputs, feeds)]
         for number, array in enumerate(arrays):
             sizes = (c_int64 * array.ndim)(*array.shape)
             self._do("set_shape", self._model, c_int32(number), sizes, c_int32(array.ndim))

@@ -19,30 +19,31 @@ class OpenInstance(Instance):
         super().__init__(executable, make)
         program = self.program
         self._sizes = [place for place, value in enumerate(program.values) if value.place is Place.SIZE]
+        numbers = {port.value: number for number, port in enumerate(program.inputs)}
         self._dims = [
-            value.formula.operands
+            (numbers[value.formula.operands[0]], value.formula.operands[1])
             for value in program.values
             if value.formula is not None and value.formula.operator == "dim"
         ]
+        """The inputs and axes of which sizes are read."""
         self._seen_places = seen_places(program)
         self._seen: list[int] | None = None
         self._shapes: dict[int, tuple[int, ...]] = {}
 
-    def run(self, feeds: Mapping[str, Held]) -> list[Held]:
-        """The outputs for checked inputs."""
-        self.settle(feeds)
-        return super().run(feeds)
+    def run(self, fed: Sequence[Held]) -> list[Held]:
+        """The outputs for checked inputs, in their order."""
+        self.settle(fed)
+        return self.run_again(fed)
 
-    def settle(self, feeds: Mapping[str, Held]) -> None:
+    def settle(self, fed: Sequence[Held]) -> None:
         """
         Computes what follows from the sizes of checked inputs, for the next run.
 
         Raises `XonncError` for sizes that do not fit together.
         """
-        ports = {port.value: feeds[port.name] for port in self.program.inputs}
         seen: list[int] = []
-        for place, axis in self._dims:
-            held = ports[place]
+        for number, axis in self._dims:
+            held = fed[number]
             assert isinstance(held, np.ndarray)
             seen.append(held.shape[axis])
         if seen != self._seen:
@@ -70,11 +71,7 @@ class OpenInstance(Instance):
         self._place_blocks()
         for place in self._sizes:
             self._table.view(np.int64)[place] = numbers[place]
-        self._made = [
-            (place, self.shape_of(place), value.dtype)
-            for place, value in enumerate(program.values)
-            if value.place is Place.OUTPUT and value.same_as is None and value.dtype is not None
-        ]
+        self._made = self._shapes_made()
 
     def _place_blocks(self) -> None:
         starts: list[int] = []
@@ -116,10 +113,8 @@ class OpenInstance(Instance):
         return prod(self.shape_of(place)) * dtype.itemsize
 
     def shape_of(self, place: int) -> tuple[int, ...]:
-        """The shape of a value in this run."""
-        shape = self._shapes.get(place, self.program.values[place].shape)
-        assert shape is not None
-        return shape
+        """The shape of a tensor in this run."""
+        return self._shapes[place] if place in self._shapes else super().shape_of(place)
 
 
 def _computed(program: Program, seen: Sequence[int]) -> dict[int, int]:

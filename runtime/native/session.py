@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from os import register_at_fork
 from pathlib import Path
 from threading import Lock
-from types import TracebackType
 from typing import TypeGuard
 from weakref import WeakSet
 
@@ -39,6 +38,9 @@ MOST_STEERED = 8
 """Sets of numbers in a row that a model is compiled for; one that is fed ever new ones runs as it is."""
 
 
+IN_ROWS = 0x101
+"""NumPy's flags of arrays that code can read where they lie: contiguous in C's order, and aligned."""
+
 Compile = Callable[[Shapes, Values], Executable]
 """
 Compiles the model for shapes of its inputs by name, and for the numbers that steering ones are.
@@ -64,10 +66,10 @@ class _Unfit(Instance):
         super().__init__(executable, _instance_of)
         self._error = error
 
-    def run(self, feeds: Mapping[str, Held]) -> list[Held]:
-        """The outputs for checked inputs."""
+    def run_again(self, fed: Sequence[Held]) -> list[Held]:
+        """The outputs for checked inputs of the same shapes as in the last run."""
         try:
-            return super().run(feeds)
+            return super().run_again(fed)
         except XonncError:
             raise self._error from None
 
@@ -131,12 +133,20 @@ class Session:
         """Makes a session that takes inputs which have a default in this one."""
         self._overriding: dict[frozenset[str], Session] = {}
         self._lock = Lock()
-        with _IN_MEMORY:
+        try:
             self._template = _instance_of(compile_for({}, {}))
-        self._open = [port.name for port in self.inputs if port.shape is not None and None in port.shape]
+        except MemoryError as error:
+            raise _out_of_memory(error) from error
+        self._open = [
+            number for number, port in enumerate(self.inputs) if port.shape is not None and None in port.shape
+        ]
         """Inputs with dynamic sizes."""
+        self._bound: list[tuple[str, np.dtype[np.generic], tuple[int, ...]]] | None = None
+        """Name, type and shape of each input of the last run; `None` if others of these need looking at."""
         self._instances: OrderedDict[_Key, Instance] = OrderedDict()
         self._steered = 0
+        self._is_steered = False
+        """Whether code is made for the numbers of the last run's inputs."""
         self._last = self._template
         self._is_forked = False
         _SESSIONS.add(self)
@@ -152,6 +162,7 @@ class Session:
         self._template = _instance_of(reloaded(self._template.executable))
         self._instances = OrderedDict()
         self._last = self._template
+        self._bound = None
 
     @property
     def inputs(self) -> Sequence[Port]:
@@ -181,22 +192,57 @@ class Session:
         `inputs` does not list, may be given too. Raises `XonncError` for inputs that are missing, unknown, or
         of the wrong type or shape.
         """
-        _check_mapping(feeds)
         if names is not None:
             self._check_outputs(names)
-        if len(feeds) > len(self.inputs) and (overridden := self._overridden(feeds)) is not None:
-            results = overridden.run(names, feeds)
-            self._last = overridden._last
-            return results
-        checked = check_feeds(self.inputs, feeds)
-        with self._lock, _IN_MEMORY:
-            if self._is_forked:
-                self._reload()
-            results = self._instance(checked).run(checked)
+        with self._lock:
+            try:
+                results = self._results(feeds)
+            except MemoryError as error:
+                raise _out_of_memory(error) from error
         if names is None:
             return results
         by_name = {port.name: result for port, result in zip(self.outputs, results, strict=True)}
         return [by_name[name] for name in names]
+
+    def _results(self, feeds: Mapping[str, object]) -> list[Held]:
+        if self._is_forked:
+            self._reload()
+        if (arrays := self._arrays_as_bound(feeds)) is not None:
+            return self._last.run_again(arrays)
+        self._bound = None
+        _check_mapping(feeds)
+        if len(feeds) > len(self.inputs) and (overridden := self._overridden(feeds)) is not None:
+            results = overridden.run(None, feeds)
+            self._last = overridden._last
+            return results
+        fed = check_feeds(self.inputs, feeds)
+        instance = self._instance(fed)
+        results = instance.run(fed)
+        if not self._is_steered:
+            self._bind(fed)
+        return results
+
+    def _bind(self, fed: Sequence[Held]) -> None:
+        """Remembers what was fed: inputs of the same types and shapes need not be looked at again."""
+        arrays = [held for held in fed if isinstance(held, np.ndarray) and not held.dtype.hasobject]
+        if len(arrays) == len(fed):
+            self._bound = [
+                (port.name, array.dtype, array.shape) for port, array in zip(self.inputs, arrays, strict=True)
+            ]
+
+    def _arrays_as_bound(self, feeds: Mapping[str, object]) -> list[Held] | None:
+        """The inputs in their order if they are arrays in rows, of the types and shapes of the last run."""
+        if self._bound is None or not isinstance(feeds, dict) or len(feeds) != len(self._bound):
+            return None
+        arrays: list[Held] = []
+        for name, dtype, shape in self._bound:
+            array = feeds.get(name)
+            if type(array) is not np.ndarray or array.dtype != dtype or array.shape != shape:
+                return None
+            if array.flags.num & IN_ROWS != IN_ROWS:
+                return None
+            arrays.append(array)
+        return arrays
 
     def _check_outputs(self, names: object) -> None:
         """Whether all that is asked for is there."""
@@ -213,25 +259,30 @@ class Session:
         more = frozenset(str(name) for name in feeds if name not in known)
         if self._with_inputs is None or not known <= feeds.keys():
             return None
-        with self._lock:
-            if more not in self._overriding:
-                self._overriding[more] = self._with_inputs(more)
-            return self._overriding[more]
+        if more not in self._overriding:
+            self._overriding[more] = self._with_inputs(more)
+        return self._overriding[more]
 
-    def _instance(self, feeds: Mapping[str, Held]) -> Instance:
+    def _instance(self, fed: Sequence[Held]) -> Instance:
+        inputs = self.inputs
         shapes: dict[str, tuple[int, ...]] = {}
-        for name in self._open:
-            held = feeds[name]
+        for number in self._open:
+            held = fed[number]
             if isinstance(held, np.ndarray):
-                shapes[name] = held.shape
-        base = self._for(shapes, {}) if shapes and not self._fits(feeds) else self._template
+                shapes[inputs[number].name] = held.shape
+        base = self._for(shapes, {}) if shapes and not self._fits(fed) else self._template
         # What runs natively whatever its numbers are needs no code for them.
         names = base.executable.steering if base.has_host_steps else ()
-        values = {name: held for name in names if isinstance(held := feeds[name], np.ndarray)}
+        self._is_steered = bool(names)
+        values = {
+            port.name: held
+            for port, held in zip(inputs, fed, strict=True)
+            if port.name in names and isinstance(held, np.ndarray)
+        }
         self._last = self._for(shapes, values) if values and self._steered < MOST_STEERED else base
         return self._last
 
-    def _fits(self, feeds: Mapping[str, Held]) -> bool:
+    def _fits(self, fed: Sequence[Held]) -> bool:
         """
         Whether one program is for all sizes, and takes these.
 
@@ -240,7 +291,7 @@ class Session:
         if not isinstance(self._template, OpenInstance):
             return False
         try:
-            self._template.settle(feeds)
+            self._template.settle(fed)
         except XonncError:
             return False
         return True
@@ -308,20 +359,8 @@ def _after_fork() -> None:
 register_at_fork(after_in_child=_after_fork)
 
 
-class _InMemory:
-    """Where arrays are made that may not fit."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if isinstance(error, MemoryError):
-            raise XonncError(f"there is not enough memory: {error}") from error
-
-
-_IN_MEMORY = _InMemory()
+def _out_of_memory(error: MemoryError) -> XonncError:
+    return XonncError(f"there is not enough memory: {error}")
 
 
 def _check_mapping(feeds: object) -> None:
@@ -329,13 +368,13 @@ def _check_mapping(feeds: object) -> None:
         raise XonncError(f"inputs are a dictionary of arrays by name, found {type(feeds).__name__}")
 
 
-def check_feeds(ports: Sequence[Port], feeds: Mapping[str, object]) -> dict[str, Held]:
-    """Inputs as code can read them; `XonncError` for what does not fit."""
-    checked: dict[str, Held] = {}
+def check_feeds(ports: Sequence[Port], feeds: Mapping[str, object]) -> list[Held]:
+    """Inputs in their order, as code can read them; `XonncError` for what does not fit."""
+    checked: list[Held] = []
     for port in ports:
         if port.name not in feeds:
             break
-        checked[port.name] = _checked(port, feeds[port.name])
+        checked.append(_checked(port, feeds[port.name]))
     if len(checked) == len(ports) == len(feeds):
         return checked
     known = [port.name for port in ports]

@@ -6,19 +6,30 @@ What it does with strings and maps is in `string_steps.py` and `string_movement.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from secrets import randbits
 
 import numpy as np
 
 from xonnc.formats.native.program import Held, Port, SessionStep
 from xonnc.runtime.native import string_movement, string_steps
-from xonnc.runtime.native.calls import Array, Call, Runner
+from xonnc.runtime.native.calls import Array, Call, Perform
 
 
-def do_step(step: SessionStep, held: Sequence[Held], runners: Sequence[Runner]) -> Sequence[Held]:
-    """The results of a step, one for each that it may have. Raises `XonncError` for what does not fit."""
-    return STEPS[step.operator](Call(step, held, runners))
+def prepare_step(step: SessionStep) -> Perform:
+    """What is done for a step. A call of it raises `XonncError` for what does not fit."""
+    prepare = string_steps.PREPARED.get(step.operator)
+    if prepare is None:
+        return STEPS[step.operator]
+    prepared: list[Perform] = []
+
+    def perform(call: Call) -> Sequence[Held]:
+        # Attributes that do not fit fail the call, which may never be made.
+        if not prepared:
+            prepared.append(prepare(call))
+        return prepared[0](call)
+
+    return perform
 
 
 def _if(call: Call) -> Sequence[Held]:
@@ -185,7 +196,7 @@ def _seed(call: Call) -> Sequence[Held]:
     return [np.array([randbits(32)], np.int64)]
 
 
-STEPS: Mapping[str, Callable[[Call], Sequence[Held]]] = {
+STEPS: Mapping[str, Perform] = {
     "ConcatFromSequence": _concat,
     "If": _if,
     "Keep": _keep,

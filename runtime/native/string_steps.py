@@ -7,8 +7,7 @@ Native code has no strings: they are Python's own objects, in arrays of objects.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
@@ -17,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xonnc.formats.native.program import Dictionary, Held
-from xonnc.runtime.native.calls import Array, Call, text_array
+from xonnc.runtime.native.calls import Array, Call, Perform, Prepare, Settings, text_array
 
 Numbers = npt.NDArray[np.generic]
 
@@ -61,43 +60,46 @@ def _concat_texts(call: Call) -> Sequence[Held]:
         x, y = np.broadcast_arrays(call.texts(0), call.texts(1))
     except ValueError as error:
         raise call.fail(str(error)) from error
-    joined = [str(a) + str(b) for a, b in zip(x.reshape(-1), y.reshape(-1), strict=True)]
+    joined = [str(a) + str(b) for a, b in zip(x.reshape(-1).tolist(), y.reshape(-1).tolist(), strict=True)]
     return [text_array(joined, x.shape)]
 
 
-def _normalize(call: Call) -> Sequence[Held]:
+def _normalize(settings: Settings) -> Perform:
     """Elements without those that are stop words, in lower or upper case."""
-    x = call.texts(0)
-    if x.ndim not in (1, 2) or (x.ndim == 2 and x.shape[0] != 1):
-        raise call.fail(f"it takes one row of strings, found shape {list(x.shape)}")
-    action = call.text("case_change_action", "NONE")
+    action = settings.text("case_change_action", "NONE")
     change = {"LOWER": str.lower, "UPPER": str.upper}.get(action, str)
     # Without regard to case words are compared in lower case, whatever becomes of them.
-    compared = str if call.setting("is_case_sensitive") else str.lower
-    stops = {compared(str(word)) for word in call.listed("stopwords") or ()}
-    kept = [change(text) for text in map(str, x.reshape(-1)) if compared(text) not in stops]
-    kept = kept or [""]
-    return [text_array(kept, [1, len(kept)] if x.ndim == 2 else [len(kept)])]
+    compared = str if settings.setting("is_case_sensitive") else str.lower
+    stops = {compared(str(word)) for word in settings.listed("stopwords") or ()}
+
+    def perform(call: Call) -> Sequence[Held]:
+        shape = call.array(0).shape
+        if len(shape) not in (1, 2) or (len(shape) == 2 and shape[0] != 1):
+            raise call.fail(f"it takes one row of strings, found shape {list(shape)}")
+        kept = [change(text) for text in call.strings(0) if not stops or compared(text) not in stops]
+        kept = kept or [""]
+        return [text_array(kept, [1, len(kept)] if len(shape) == 2 else [len(kept)])]
+
+    return perform
 
 
 def _split(call: Call) -> Sequence[Held]:
     """The parts of each string, filled up with empty ones, and how many there are."""
-    x = call.texts(0)
+    shape = call.array(0).shape
     most = call.setting("maxsplit", -1)
     delimiter = call.text("delimiter") or None
-    parts = [str(text).split(delimiter, most) for text in x.reshape(-1)]
+    parts = [text.split(delimiter, most) for text in call.strings(0)]
     width = max(map(len, parts), default=0)
     filled = [part for row in parts for part in [*row, *[""] * (width - len(row))]]
-    counts = np.array([len(row) for row in parts], np.int64).reshape(x.shape)
-    return [text_array(filled, [*x.shape, width]), counts]
+    counts = np.array([len(row) for row in parts], np.int64).reshape(shape)
+    return [text_array(filled, [*shape, width]), counts]
 
 
 def _matches(call: Call) -> Sequence[Held]:
     """Whether all of a string fits a regular expression."""
     pattern = _regex(call, call.text("pattern"))
-    x = call.texts(0)
-    found = [pattern.fullmatch(str(text)) is not None for text in x.reshape(-1)]
-    return [np.array(found, np.bool_).reshape(x.shape)]
+    found = [pattern.fullmatch(text) is not None for text in call.strings(0)]
+    return [np.array(found, np.bool_).reshape(call.array(0).shape)]
 
 
 @lru_cache(64)
@@ -105,60 +107,77 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def _regex(call: Call, pattern: str) -> re.Pattern[str]:
+def _regex(call: Settings, pattern: str) -> re.Pattern[str]:
     try:
         return _compiled(pattern)
     except re.error as error:
         raise call.fail(f"'{pattern}' is no regular expression: {error}") from error
 
 
-def _tokenize(call: Call) -> Sequence[Held]:
+def _tokenize(settings: Settings) -> Perform:
     """`com.microsoft.Tokenizer`: the tokens of each string, rows filled up with a pad."""
-    x = call.texts(0)
-    least = call.setting("mincharnum", 1)
-    rows = [[token for token in _tokens(call, str(text)) if len(token) >= least] for text in x.reshape(-1)]
-    if call.setting("mark"):
-        rows = [["\x02", *row, "\x03"] for row in rows]
-    width, pad = max(map(len, rows), default=0), call.text("pad_value")
-    filled = [token for row in rows for token in [*row, *[pad] * (width - len(row))]]
-    return [text_array(filled, [*x.shape, width])]
+    least, marks, pad = (
+        settings.setting("mincharnum", 1),
+        settings.setting("mark"),
+        settings.text("pad_value"),
+    )
+    tokens = _tokens_of(settings)
+
+    def perform(call: Call) -> Sequence[Held]:
+        rows = [[token for token in tokens(text) if len(token) >= least] for text in call.strings(0)]
+        if marks:
+            rows = [["\x02", *row, "\x03"] for row in rows]
+        width = max(map(len, rows), default=0)
+        filled = [token for row in rows for token in [*row, *[pad] * (width - len(row))]]
+        return [text_array(filled, [*call.array(0).shape, width])]
+
+    return perform
 
 
-def _tokens(call: Call, text: str) -> Iterator[str]:
-    expression = call.text("tokenexp")
+def _tokens_of(settings: Settings) -> Callable[[str], Iterable[str]]:
+    """Finds the tokens of a string."""
+    expression = settings.text("tokenexp")
     if expression:
-        for found in _regex(call, expression).finditer(text):
-            if found.group():
-                yield found.group()
-        return
-    separators = [str(each) for each in call.listed("separators") or ()]
+        finder = _regex(settings, expression)
+        return lambda text: [token for found in finder.finditer(text) if (token := found.group())]
+    separators = [str(each) for each in settings.listed("separators") or ()]
     if separators in ([""], []):
-        yield from text
-        return
-    yield from (part for part in _regex(call, "|".join(separators)).split(text) if part)
+        return list
+    splitter = _regex(settings, "|".join(separators))
+    return lambda text: [part for part in splitter.split(text) if part]
 
 
-def _tf_idf(call: Call) -> Sequence[Held]:
-    """How often each n-gram of strings is in a row; or whether; times a weight."""
-    x = call.texts(0)
-    targets = [int(each) for each in call.listed("ngram_indexes") or ()]
+def _tf_idf(settings: Settings) -> Perform:
+    """How often each n-gram of the pool is in a row, or whether it is, or that times a weight."""
+    targets = [int(each) for each in settings.listed("ngram_indexes") or ()]
     size = max(targets, default=-1) + 1
-    known = _known_grams(call, targets)
-    rows = x.reshape(1, -1) if x.ndim < 2 else x
-    counts = np.zeros((len(rows), size), np.float32)
-    for row, texts in enumerate(rows):
-        for target, count in Counter(_grams(call, [str(text) for text in texts], known)).items():
-            counts[row, target] += count
-    mode = call.text("mode")
-    if mode == "IDF":
-        counts = np.minimum(counts, 1)
-    weights = call.listed("weights")
-    if weights and mode != "TF":
-        counts *= np.array(weights, np.float32)
-    return [counts if x.ndim == 2 else counts[0]]
+    known = _known_grams(settings, targets)
+    mode = settings.text("mode")
+    given = settings.listed("weights")
+    weights = np.array(given, np.float32) if given and mode != "TF" else None
+
+    def perform(call: Call) -> Sequence[Held]:
+        shape = call.array(0).shape
+        texts = call.strings(0)
+        rows, length = shape if len(shape) == 2 else (1, len(texts))
+        counts = np.zeros(rows * size, np.float32)
+        found = [
+            row * size + target
+            for row in range(rows)
+            for target in _grams(call, texts[row * length : (row + 1) * length], known)
+        ]
+        np.add.at(counts, np.array(found, np.intp), 1)
+        if mode == "IDF":
+            counts = np.minimum(counts, 1)
+        counts = counts.reshape(rows, size)
+        if weights is not None:
+            counts *= weights
+        return [counts if len(shape) == 2 else counts[0]]
+
+    return perform
 
 
-def _known_grams(call: Call, targets: Sequence[int]) -> Mapping[tuple[str, ...], int]:
+def _known_grams(call: Settings, targets: Sequence[int]) -> Mapping[tuple[str, ...], int]:
     """The place in the result of each n-gram."""
     pool = [str(each) for each in call.listed("pool_strings") or ()]
     begins = [*(int(each) for each in call.listed("ngram_counts") or ()), len(pool)]
@@ -179,85 +198,110 @@ def _grams(call: Call, texts: Sequence[str], known: Mapping[tuple[str, ...], int
     for apart in range(1, call.setting("max_skip_count") + 2):
         # How far apart they are says nothing of single strings, which are counted once.
         for length in range(max(least, min(apart, 2)), most + 1):
-            for first in range(len(texts) - (length - 1) * apart):
-                gram = tuple(texts[first + place * apart] for place in range(length))
+            parts = [texts[place * apart :] for place in range(length)]
+            # The last part is the shortest.
+            for gram in zip(*parts, strict=False):
                 if gram in known:
                     yield known[gram]
 
 
-def _label_encoder(call: Call) -> Sequence[Held]:
+def _label_encoder(settings: Settings) -> Perform:
     """The value of the key that an element is, else a default."""
-    keys = _first(call, "keys_tensor", "keys_strings", "keys_int64s", "keys_floats")
-    values = _first(call, "values_tensor", "values_strings", "values_int64s", "values_floats")
+    keys = _first(settings, "keys_tensor", "keys_strings", "keys_int64s", "keys_floats")
+    values = _first(settings, "values_tensor", "values_strings", "values_int64s", "values_floats")
     if keys is None or values is None or len(keys) != len(values):
-        raise call.fail("there are not as many keys as values")
+        raise settings.fail("there are not as many keys as values")
     table: dict[object, int | float | str] = dict(zip(map(_key, keys), values, strict=True))
-    default = _default(call)
-    x = call.texts(0) if call.array(0).dtype.hasobject else call.array(0)
-    return [_listed(call, [table.get(_key(each), default) for each in x.reshape(-1).tolist()], x.shape)]
+    default = _default(settings)
+    make = _maker(settings)
+
+    def perform(call: Call) -> Sequence[Held]:
+        x = call.array(0)
+        elements = call.strings(0) if x.dtype.hasobject else x.reshape(-1).tolist()
+        return [make([table.get(_key(each), default) for each in elements], x.shape)]
+
+    return perform
 
 
 def _key(value: object) -> object:
-    """What equal keys have in common; NaN is a key as other numbers are."""
-    return "NaN" if isinstance(value, float) and value != value else value, isinstance(value, str)
+    """What equal keys have in common; NaN is a key as other numbers are. Numbers differ from strings."""
+    return NAN if isinstance(value, float) and value != value else value
 
 
-def _first(call: Call, *names: str) -> Sequence[int | float | str] | None:
-    return next((found for name in names if (found := call.listed(name)) is not None), None)
+NAN = object()
+"""The key that NaN is, which does not equal itself."""
 
 
-def _default(call: Call) -> int | float | str:
-    held = call.listed("default_tensor")
+def _first(settings: Settings, *names: str) -> Sequence[int | float | str] | None:
+    return next((found for name in names if (found := settings.listed(name)) is not None), None)
+
+
+def _default(settings: Settings) -> int | float | str:
+    held = settings.listed("default_tensor")
     if held:
         return held[0]
-    name = "default_" + {"object": "string", "float32": "float"}.get(call.text("to"), "int64")
-    value = call.step.settings.get(name)
+    name = "default_" + {"object": "string", "float32": "float"}.get(settings.text("to"), "int64")
+    value = settings.step.settings.get(name)
     return value if isinstance(value, int | float | str) else ""
 
 
-def _listed(call: Call, found: Sequence[int | float | str], shape: Sequence[int]) -> Array:
-    """A tensor of the type that the model says."""
-    to = call.text("to")
+def _maker(settings: Settings) -> Callable[[Sequence[int | float | str], Sequence[int]], Array]:
+    """Makes tensors of the type that the model says, of elements and a shape."""
+    to = settings.text("to")
     if to == "object":
-        return text_array([str(each) for each in found], shape)
-    return np.array(found, _dtype(to)).reshape(tuple(shape))
+        return lambda found, shape: text_array([str(each) for each in found], shape)
+    dtype = _dtype(to)
+    return lambda found, shape: np.array(found, dtype).reshape(tuple(shape))
 
 
-def _category_mapper(call: Call) -> Sequence[Held]:
+def _category_mapper(settings: Settings) -> Perform:
     """The integer of a string, or the string of an integer."""
-    numbers, texts = (call.listed(name) or () for name in ("cats_int64s", "cats_strings"))
-    x = call.array(0)
-    if x.dtype.hasobject:
-        to_number = dict(zip(texts, numbers, strict=True))
-        default = call.setting("default_int64", -1)
-        found = [to_number.get(str(text), default) for text in call.texts(0).reshape(-1)]
-        return [np.array(found, np.int64).reshape(x.shape)]
-    to_text = dict(zip(numbers, texts, strict=True))
-    default = call.text("default_string", "_Unused")
-    return [text_array([str(to_text.get(each, default)) for each in x.reshape(-1).tolist()], x.shape)]
+    numbers, texts = (settings.listed(name) or () for name in ("cats_int64s", "cats_strings"))
+    to_number = dict(zip(texts, numbers, strict=True))
+    to_text = dict(zip(numbers, map(str, texts), strict=True))
+    number, text = settings.setting("default_int64", -1), settings.text("default_string", "_Unused")
+
+    def perform(call: Call) -> Sequence[Held]:
+        x = call.array(0)
+        if x.dtype.hasobject:
+            found = [to_number.get(each, number) for each in call.strings(0)]
+            return [np.array(found, np.int64).reshape(x.shape)]
+        return [text_array([to_text.get(each, text) for each in x.reshape(-1).tolist()], x.shape)]
+
+    return perform
 
 
-def _one_hot_encoder(call: Call) -> Sequence[Held]:
+def _one_hot_encoder(settings: Settings) -> Perform:
     """1 at the place of the category that a string is, else 0."""
-    x = call.texts(0)
-    places = {str(category): place for place, category in enumerate(call.listed("cats_strings") or ())}
-    size = len(call.listed("cats_strings") or ())
-    found = np.array([places.get(str(text), -1) for text in x.reshape(-1)], np.int64)
-    if not call.setting("zeros", 1) and (found < 0).any():
-        raise call.fail(f"{int((found < 0).sum())} elements are of no category, and zeros is 0")
-    return [(found[:, None] == np.arange(size)).astype(np.float32).reshape(*x.shape, size)]
+    categories = [str(category) for category in settings.listed("cats_strings") or ()]
+    rows = np.eye(len(categories) + 1, len(categories), dtype=np.float32)
+    """The result of each category, then of what is of none."""
+    places = {category: place for place, category in enumerate(categories)}
+    takes_others = settings.setting("zeros", 1)
+
+    def perform(call: Call) -> Sequence[Held]:
+        found = [places.get(text, len(categories)) for text in call.strings(0)]
+        if not takes_others and (unknown := found.count(len(categories))):
+            raise call.fail(f"{unknown} elements are of no category, and zeros is 0")
+        shape = call.array(0).shape
+        return [rows[np.array(found, np.intp)].reshape(*shape, len(categories))]
+
+    return perform
 
 
-def _zip_map(call: Call) -> Sequence[Held]:
+def _zip_map(settings: Settings) -> Perform:
     """A dictionary of classes and scores for each row."""
-    scores = call.array(0)
-    labels = _first(call, "classlabels_strings", "classlabels_int64s") or ()
-    rows = scores.reshape(1, -1) if scores.ndim < 2 else scores
-    if rows.shape[-1] != len(labels):
-        raise call.fail(f"{rows.shape[-1]} scores in a row for {len(labels)} classes")
-    keys = _keys(labels)
-    dictionaries: list[Dictionary] = [dict(zip(keys, row, strict=True)) for row in rows.tolist()]
-    return [tuple(dictionaries)]
+    keys = _keys(_first(settings, "classlabels_strings", "classlabels_int64s"))
+
+    def perform(call: Call) -> Sequence[Held]:
+        scores = call.array(0)
+        rows = scores if scores.ndim > 1 else scores.reshape(1, -1)
+        if rows.shape[-1] != len(keys):
+            raise call.fail(f"{rows.shape[-1]} scores in a row for {len(keys)} classes")
+        dictionaries: list[Dictionary] = [dict(zip(keys, row, strict=True)) for row in rows.tolist()]
+        return [tuple(dictionaries)]
+
+    return perform
 
 
 def _dict_vectorizer(call: Call) -> Sequence[Held]:
@@ -268,7 +312,7 @@ def _dict_vectorizer(call: Call) -> Sequence[Held]:
     if unknown:
         raise call.fail(f"key {unknown[0]!r} is not in the vocabulary")
     missing: int | str = "" if call.text("to") == "object" else 0
-    return [_listed(call, [given.get(key, missing) for key in keys], [1, len(keys)])]
+    return [_maker(call)([given.get(key, missing) for key in keys], [1, len(keys)])]
 
 
 def _keys(found: Sequence[int | float | str] | None) -> list[int | str]:
@@ -291,7 +335,7 @@ def _cast_map(call: Call) -> Sequence[Held]:
     if to != "object":
         kind = float if to.startswith("float") else int
         values = [kind(value) for value in values]
-    return [_listed(call, values, [1, len(values)])]
+    return [_maker(call)(values, [1, len(values)])]
 
 
 def _dictionary(call: Call) -> Dictionary:
@@ -301,20 +345,24 @@ def _dictionary(call: Call) -> Dictionary:
     return held
 
 
-STEPS: Mapping[str, Callable[[Call], Sequence[Held]]] = {
+STEPS: Mapping[str, Perform] = {
     "Cast": _cast,
     "CastLike": _cast,
     "CastMap": _cast_map,
-    "CategoryMapper": _category_mapper,
     "DictVectorizer": _dict_vectorizer,
-    "LabelEncoder": _label_encoder,
-    "OneHotEncoder": _one_hot_encoder,
     "RegexFullMatch": _matches,
     "StringConcat": _concat_texts,
-    "StringNormalizer": _normalize,
     "StringSplit": _split,
+}
+"""What each operator does."""
+
+PREPARED: Mapping[str, Prepare] = {
+    "CategoryMapper": _category_mapper,
+    "LabelEncoder": _label_encoder,
+    "OneHotEncoder": _one_hot_encoder,
+    "StringNormalizer": _normalize,
     "TfIdfVectorizer": _tf_idf,
     "Tokenizer": _tokenize,
     "ZipMap": _zip_map,
 }
-"""What each operator does."""
+"""What is found once for each operator whose attributes say much."""

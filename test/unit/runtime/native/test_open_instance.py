@@ -86,7 +86,7 @@ def program(*formulas: Formula) -> Program:
 
 def settled(made: Program) -> Callable[[int], None]:
     instance = OpenInstance(Executable(made, {}, None))
-    return lambda size: instance.settle({"x": np.zeros(size, np.int64)})
+    return lambda size: instance.settle([np.zeros(size, np.int64)])
 
 
 def test_a_size_below_0_is_told():
@@ -122,5 +122,5 @@ def test_sizes_that_have_to_be_equal_are_told():
 def test_formulas(operator: str, wanted: int):
     made = program(Formula("dim", (0, 0)), Formula("number", (2,)), Formula(operator, (1, 2)))
     instance = OpenInstance(Executable(made, {}, None))
-    instance.settle({"x": np.zeros(7, np.int64)})
+    instance.settle([np.zeros(7, np.int64)])
     assert instance.shape_of(4) == (wanted,)

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import ml_dtypes
 import numpy as np
+import numpy.typing as npt
 import pytest
 from onnx import parser
 
+from xonnc.errors import XonncError
 from xonnc.native import compile_native
 from xonnc.runtime.native.instance import address_of
+
+
+def numbers(held: object) -> npt.NDArray[np.float32]:
+    assert isinstance(held, np.ndarray)
+    return np.asarray(held, np.float32)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.bool_, np.complex64, ml_dtypes.bfloat16, ml_dtypes.int4])
@@ -57,3 +64,51 @@ def test_what_lies_where_inputs_and_outputs_do_moves_with_them():
         assert not any(
             np.shares_memory(np.asarray(one), np.asarray(other)) for one, other in ((y, z), (w, x))
         )
+
+
+OPEN = """<ir_version: 8, opset_import: ["": 17]>
+g (float[n, 3] x, float[n, 3] w) => (float[n, 3] y) { s = Sub(x, w) y = Relu(s) }"""
+
+
+def test_inputs_are_looked_at_in_each_run():
+    session = compile_native(parser.parse_model(OPEN))
+    x, w = np.full((2, 3), 5, np.float32), np.ones((2, 3), np.float32)
+    wrong = [
+        ({"x": x, "w": w.astype(np.float64)}, "input 'w': float64 was fed, the model takes float32"),
+        ({"x": x, "w": w[:, :2]}, r"input 'w': the shape \[2, 2\] was fed, the model takes \[\?, 3\]"),
+        ({"x": x, "v": w}, "no input 'v'"),
+        ({"x": x}, "input 'w' is missing"),
+        ({"x": x, "w": "w"}, "input 'w': a str is no array"),
+    ]
+    for feeds, message in wrong:
+        # A run that fits, in any order, is what the next is compared with.
+        np.testing.assert_array_equal(numbers(session.run(None, {"w": w, "x": x})[0]), x - w)
+        with pytest.raises(XonncError, match=message):
+            session.run(None, feeds)
+    for rows in (2, 2, 4, 0, 1, 2):
+        x = np.arange(rows * 3, dtype=np.float32).reshape(rows, 3)
+        for fed in (x, np.asfortranarray(x), x[::-1]):
+            (found,) = session.run(None, {"x": fed, "w": np.ones_like(x)})
+            np.testing.assert_array_equal(numbers(found), np.maximum(fed - 1, 0))
+    assert session.compiled == 1
+
+
+def test_results_of_runs_are_arrays_of_their_own():
+    session = compile_native(parser.parse_model(OPEN))
+    w = np.zeros((2, 3), np.float32)
+    first, second = (session.run(None, {"x": np.full((2, 3), x, np.float32), "w": w})[0] for x in (1, 2))
+    np.testing.assert_array_equal(numbers(first), np.full((2, 3), 1))
+    np.testing.assert_array_equal(numbers(second), np.full((2, 3), 2))
+
+
+def test_an_output_lies_where_a_kernel_writes_it_in_another_shape():
+    text = """<ir_version: 8, opset_import: ["": 17]>
+        g (int64[n, 2] x) => (uint8[n, 1, 2] y)
+        <int64[1] axis = {1}> { n = Neg(x) t = Unsqueeze(n, axis) y = Cast<to = 2>(t) }"""
+    session = compile_native(parser.parse_model(text))
+    for rows in (1, 3, 3, 2):
+        x = -np.arange(rows * 2).reshape(rows, 2)
+        (found,) = session.run(None, {"x": x})
+        assert isinstance(found, np.ndarray)
+        assert (found.dtype, found.shape) == (np.uint8, (rows, 1, 2))
+        np.testing.assert_array_equal(found, -x[:, None])

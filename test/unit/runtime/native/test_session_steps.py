@@ -196,7 +196,7 @@ def test_a_body_is_not_given_another_shape_than_its_code_is_for():
     instance = Instance(Executable(Program(values=values, steps=[step], inputs=ports), {}, None))
     message = r"choice: its body is given float32\[2, 3\], the model says float32\[3\]"
     with pytest.raises(XonncError, match=message):
-        instance.run({"c": np.array(True), "x": x})
+        instance.run([np.array(True), x])
 
 
 FINDS = """

@@ -13,8 +13,9 @@ import pytest
 from xonnc.errors import XonncError
 from xonnc.formats.native.program import SessionStep
 from xonnc.native import compile_native
+from xonnc.runtime.native.calls import Call
 from xonnc.runtime.native.session import Session
-from xonnc.runtime.native.session_steps import do_step
+from xonnc.runtime.native.session_steps import prepare_step
 
 HEAD = '<ir_version: 10, opset_import: ["" : 21, "ai.onnx.ml" : 3, "com.microsoft" : 1]>\n'
 
@@ -321,7 +322,7 @@ def test_what_does_not_fit_is_told_by_name(text: str, feeds: Mapping[str, object
 def test_a_normalizer_takes_one_row():
     step = SessionStep("StringNormalizer", "it", {}, [0], [1])
     with pytest.raises(XonncError, match=r"it: it takes one row of strings, found shape \[2, 3\]"):
-        do_step(step, [GRID], [])
+        prepare_step(step)(Call(step, [GRID], []))
 
 
 LINEAR = "LinearClassifier<coefficients = [1.0, -1.0], intercepts = [0.0, 0.0]"
