@@ -184,29 +184,39 @@ def tree_ensemble_classifier(op: TreeEnsembleClassifierOp, to: Lowering) -> str 
     return None
 
 
+IN_FLIGHT = 8
+"""Trees that a row is led through at a time: each step waits for loads, which those of other trees fill."""
+
+MAX_CARRIED = 8
+"""Targets whose sums are carried in registers from tree to tree."""
+
+
 def _vote(plan: _Plan, x: SSAValue, sums: SSAValue, to: Lowering) -> None:
     """Leads each row through all trees, and brings together what the leaves say."""
     trees, kind = plan.trees, plan.kind
     votes = trees.votes
     number = np.float32 if kind == f32 else np.float64
-    tables: dict[str, Array] = {
-        "features": trees.features.astype(np.int32),
-        "numbers": trees.numbers.astype(number),
-        "ways": trees.ways.astype(np.int32),
-        "roots": trees.roots,
-        "depths": trees.depths,
-        "begins": votes.begins,
-        "targets": votes.targets,
-        "weights": votes.weights.astype(number),
-        "modes": np.array(
-            [list(ORDERS).index(mode) if mode != LEAF else 0 for mode in trees.modes], np.int32
+    dense = _dense_weights(plan)
+    tables: dict[str, tuple[Array, Attribute]] = {
+        "features": (trees.features.astype(np.int32), i32),
+        "numbers": (trees.numbers.astype(number), kind),
+        "ways": (trees.ways.astype(np.int32), i32),
+        "roots": (trees.roots, i64),
+        # Of the deepest tree of those in flight; the walks of others stay at their leaves.
+        "depths": (np.maximum.reduceat(trees.depths, np.arange(0, len(trees.depths), IN_FLIGHT)), i64),
+        "modes": (
+            np.array([list(ORDERS).index(mode) if mode != LEAF else 0 for mode in trees.modes], np.int32),
+            i32,
         ),
-        "missing": trees.missing,
+        "missing": (trees.missing, i1),
     }
-    elements = (i32, kind, i32, i64, i64, i64, i64, kind, i32, i1)
-    types = [
-        buffer_type(table.shape, element) for table, element in zip(tables.values(), elements, strict=True)
-    ]
+    if dense is None:
+        tables["begins"] = votes.begins, i64
+        tables["targets"] = votes.targets, i64
+        tables["weights"] = votes.weights.astype(number), kind
+    else:
+        tables["weights"] = dense.astype(number), kind
+    types = [buffer_type(table.shape, element) for table, element in tables.values()]
     kernel = Kernel(
         [
             buffer_type([plan.rows, plan.count], kind),
@@ -216,22 +226,69 @@ def _vote(plan: _Plan, x: SSAValue, sums: SSAValue, to: Lowering) -> None:
     )
     out, source, *held = kernel.buffers
     walk = _Walk(kernel, plan, source, dict(zip(tables, held, strict=True)))
+    groups, rest = divmod(len(trees.roots), IN_FLIGHT)
     with kernel.loops([plan.rows]) as (row,):
-        _start(kernel, plan, out, row)
-        with kernel.loops([len(trees.roots)]) as (tree,):
-            leaf = walk.leaf(row, tree)
-            begin, end = (
-                Scalar(kernel, kernel.load(walk.tables["begins"], [place.value]))
-                for place in (leaf, leaf + 1)
-            )
-            with kernel.loops([(end - begin).to(INDEX).value]) as (vote,):
-                place = (begin.to(INDEX) + Scalar(kernel, vote)).value
-                weight = Scalar(kernel, kernel.load(walk.tables["weights"], [place]))
-                target = Scalar(kernel, kernel.load(walk.tables["targets"], [place])).to(INDEX).value
-                total = Scalar(kernel, kernel.load(out, [row, target]))
-                kernel.store(_together(total, weight, plan.how).value, out, [row, target])
+        if dense is None:
+            _start(kernel, plan, out, row)
+            with kernel.loops([groups]) as (group,):
+                for leaf in walk.leaves(row, group, IN_FLIGHT):
+                    _add_votes(walk, out, row, leaf)
+            for leaf in walk.leaves(row, kernel.index(groups), rest):
+                _add_votes(walk, out, row, leaf)
+        else:
+            zeros = [kernel.number(0.0, kind)] * plan.count
+            with kernel.reducing([groups], zeros) as ((group,), totals, results):
+                results += _summed(walk, totals, walk.leaves(row, group, IN_FLIGHT))
+            totals = _summed(walk, results, walk.leaves(row, kernel.index(groups), rest))
+            for column, total in enumerate(totals):
+                kernel.store(total, out, [row, kernel.index(column)])
         _end(kernel, plan, out, row)
-    to.call("trees", kernel, [sums], [to.buffer(x), *(to.packed(table) for table in tables.values())])
+    to.call("trees", kernel, [sums], [to.buffer(x), *(to.packed(table) for table, _ in tables.values())])
+
+
+def _dense_weights(plan: _Plan) -> Array | None:
+    """
+    The weight of each node for each target, [nodes, targets], 0 where it says nothing.
+
+    `None` for many targets, and where it is not the same to add a zero, or to add in the order of targets.
+    """
+    votes = plan.trees.votes
+    if plan.count > MAX_CARRIED or plan.how not in ("SUM", "AVERAGE"):
+        return None
+    nodes = np.repeat(np.arange(len(votes.begins) - 1), np.diff(votes.begins))
+    if len(np.unique(nodes * plan.count + votes.targets)) != len(nodes):
+        return None
+    weights = np.zeros((len(votes.begins) - 1, plan.count))
+    weights[nodes, votes.targets] = votes.weights
+    return weights
+
+
+def _summed(walk: _Walk, totals: Sequence[SSAValue], leaves: Sequence[Scalar]) -> Sequence[SSAValue]:
+    """The sum for each target with the weights of leaves, in their order."""
+    kernel = walk.kernel
+    for leaf in leaves:
+        weights = [
+            Scalar(kernel, kernel.load(walk.tables["weights"], [leaf.value, kernel.index(column)]))
+            for column in range(len(totals))
+        ]
+        totals = [
+            (Scalar(kernel, total) + weight).value for total, weight in zip(totals, weights, strict=True)
+        ]
+    return totals
+
+
+def _add_votes(walk: _Walk, out: SSAValue, row: SSAValue, leaf: Scalar) -> None:
+    """Brings together what a leaf says with what is in a row of `out`."""
+    kernel = walk.kernel
+    begin, end = (
+        Scalar(kernel, kernel.load(walk.tables["begins"], [place.value])) for place in (leaf, leaf + 1)
+    )
+    with kernel.loops([(end - begin).to(INDEX).value]) as (vote,):
+        place = (begin.to(INDEX) + Scalar(kernel, vote)).value
+        weight = Scalar(kernel, kernel.load(walk.tables["weights"], [place]))
+        target = Scalar(kernel, kernel.load(walk.tables["targets"], [place])).to(INDEX).value
+        total = Scalar(kernel, kernel.load(out, [row, target]))
+        kernel.store(_together(total, weight, walk.plan.how).value, out, [row, target])
 
 
 def _together(total: Scalar, weight: Scalar, how: str) -> Scalar:
@@ -274,20 +331,28 @@ class _Walk:
     source: SSAValue
     tables: dict[str, SSAValue]
 
-    def leaf(self, row: SSAValue, tree: SSAValue) -> Scalar:
-        """The leaf of a tree, an index."""
+    def leaves(self, row: SSAValue, group: SSAValue, count: int) -> Sequence[Scalar]:
+        """The leaves, as indices, of the first `count` trees of a group of those in flight."""
         kernel = self.kernel
-        root = Scalar(kernel, kernel.load(self.tables["roots"], [tree])).to(INDEX)
-        depth = Scalar(kernel, kernel.load(self.tables["depths"], [tree])).to(INDEX)
-        with kernel.reducing([depth.value], [root.value]) as (_, held, results):
-            (node,) = held
-            feature = Scalar(kernel, kernel.load(self.tables["features"], [node])).to(INDEX)
-            x = read_as(kernel, self.source, [row, feature.value], self.plan.element, self.plan.kind)
-            way = self._holds(x, node).to(i64).to(INDEX)
-            results.append(
-                Scalar(kernel, kernel.load(self.tables["ways"], [node, way.value])).to(INDEX).value
-            )
-        return Scalar(kernel, results[0])
+        if not count:
+            return []
+        first = Scalar(kernel, kernel.scaled(group, IN_FLIGHT))
+        roots = [
+            Scalar(kernel, kernel.load(self.tables["roots"], [(first + number).value])).to(INDEX).value
+            for number in range(count)
+        ]
+        depth = Scalar(kernel, kernel.load(self.tables["depths"], [group])).to(INDEX)
+        with kernel.reducing([depth.value], roots) as (_, nodes, results):
+            results += [self._next(row, node).value for node in nodes]
+        return [Scalar(kernel, leaf) for leaf in results]
+
+    def _next(self, row: SSAValue, node: SSAValue) -> Scalar:
+        """Where a row goes from a node, an index; leaves lead to themselves."""
+        kernel = self.kernel
+        feature = Scalar(kernel, kernel.load(self.tables["features"], [node])).to(INDEX)
+        x = read_as(kernel, self.source, [row, feature.value], self.plan.element, self.plan.kind)
+        way = self._holds(x, node).to(i64).to(INDEX)
+        return Scalar(kernel, kernel.load(self.tables["ways"], [node, way.value])).to(INDEX)
 
     def _holds(self, x: Scalar, node: SSAValue) -> Scalar:
         kernel, trees = self.kernel, self.plan.trees

@@ -16,6 +16,7 @@ from xonnc.native import compile_native
 RANDOM = np.random.default_rng(67)
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ")
 FEATURES = 5
+VOTES = ("treeids", "nodeids", "ids", "weights")
 
 
 def rows(dtype: type[np.generic], *, holes: bool = False) -> Array:
@@ -33,7 +34,7 @@ def grown(kind: str, targets: int, trees: int, modes: tuple[str, ...], **more: o
         for name in ("treeids", "nodeids", "featureids", "modes", "values", "truenodeids", "falsenodeids")
     }
     nodes["missing_value_tracks_true"] = []
-    votes: dict[str, list[object]] = {name: [] for name in ("treeids", "nodeids", "ids", "weights")}
+    votes: dict[str, list[object]] = {name: [] for name in VOTES}
 
     def grow(tree: int, node: int, depth: int) -> None:
         is_leaf = depth == 0 or (depth < 3 and RANDOM.random() < 0.3)
@@ -91,6 +92,19 @@ def regressors() -> Iterator[Node]:
         said = grown("target", 3, 6, MODES, n_targets=3, aggregate_function=how)
         yield ml("TreeEnsembleRegressor", rows(np.float32, holes=True), said)
         yield ml("TreeEnsembleRegressor", rows(np.float32), {**said, "base_values": [0.5, -1.0, 2.0]})
+    # More than are walked at a time, and more targets than have sums in registers.
+    for trees in (7, 8, 9, 19):
+        for how, targets in (("SUM", 1), ("AVERAGE", 3), ("MAX", 2), ("SUM", 11)):
+            said = grown("target", targets, trees, MODES, n_targets=targets, aggregate_function=how)
+            yield ml("TreeEnsembleRegressor", rows(np.float32, holes=True), said)
+    # A leaf that says two things of one target.
+    said = grown("target", 1, 9, MODES[:1], n_targets=2)
+    said |= {
+        name: [*values, *values]
+        for each in VOTES
+        if isinstance(values := said[name := f"target_{each}"], list)
+    }
+    yield ml("TreeEnsembleRegressor", rows(np.float32), said)
     said = grown("target", 2, 4, MODES[:2], n_targets=2)
     for dtype in (np.float64, np.int32, np.int64):
         x = rows(dtype)
