@@ -9,18 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 
 import onnx
 from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.traits import IsTerminator
+from xdsl.ir import SSAValue
 
 from xonnc.claims import with_claims
 from xonnc.contexts import new_context
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.elements.cycles import without_cycle_collection
+from xonnc.dialects.onnx.ops.builtin import ReturnOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import static_shape
 from xonnc.errors import CollectedError, XonncError
@@ -206,8 +208,33 @@ def _simplify(module: ModuleOp, context: Context) -> None:
 
 
 def _make_initializers(module: ModuleOp) -> None:
-    """Constants that are nodes become initializers, but for those that are outputs themselves."""
+    """
+    Constants that are nodes become initializers, but for those that are outputs of the model themselves.
+
+    A body that gives a constant from outside gets one of its own: it would be an Identity of the body.
+    """
+    for end in [op for op in module.walk() if isinstance(op, YieldOp)]:
+        for index, value in enumerate(end.operands):
+            op = value.owner
+            if not isinstance(op, ConstantOp) or op.parent is end.parent or not _is_small(value):
+                continue
+            own = op.clone()
+            assert end.parent is not None
+            end.parent.insert_op_before(own, end)
+            end.operands[index] = own.output
+            if not op.output.uses:
+                op.detach()
+                op.erase()
     for op in module.walk():
         if isinstance(op, ConstantOp) and op.value is not None and IS_NODE in op.attributes:
-            if not any(use.operation.has_trait(IsTerminator) for use in op.output.uses):
+            if not any(isinstance(use.operation, ReturnOp) for use in op.output.uses):
                 del op.attributes[IS_NODE]
+
+
+MAX_COPIED = 64
+"""Elements of a constant that bodies get a copy of."""
+
+
+def _is_small(value: SSAValue) -> bool:
+    shape = static_shape(value.type)
+    return shape is not None and prod(shape) <= MAX_COPIED

@@ -550,3 +550,32 @@ def test_names_that_the_model_gives_within_stay():
     }
     assert said["a"] == "rows"
     assert said["b"]
+
+
+def test_bodies_that_give_constants_have_no_node_for_them(tmp_path: Path):
+    model = saved(
+        """<ir_version: 8, opset_import: ["" : 17]>
+        g (float[2] x, bool c, int64 n) => (float[2] y, float[2] z) <float[2] k = {1, 2}, bool go = {1}> {
+          b = If (c) <then_branch = t () => (float[2] a) { a = Identity (k) },
+                      else_branch = e () => (float[2] b) { b = Constant <value = float[2] {3, 4}> () }>
+          y = Loop (n, go, b) <body = l (int64 i, bool h, float[2] s) => (bool g2, float[2] r) {
+            g2 = Identity (go)
+            r = Add (s, x)
+          }>
+          z = Add (x, k)
+        }""",
+        tmp_path / "m.onnx",
+    )
+    simpler = tmp_path / "s.onnx"
+    simplify(model).write(simpler)
+    checker.check_model(simpler.read_bytes(), full_check=True)
+    graph = onnx.ModelProto.FromString(simpler.read_bytes()).graph
+    bodies = [attribute.g for node in graph.node for attribute in node.attribute if attribute.g.output]
+    assert [[node.op_type for node in body.node] for body in (graph, *bodies)] == [
+        ["If", "Loop", "Add"],
+        [],
+        [],
+        ["Add"],
+    ]
+    assert {each.name for each in graph.initializer} == {"k", "go"}
+    assert all(each.passed for each in compare_models(model, simpler, 3))
