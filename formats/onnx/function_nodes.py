@@ -53,24 +53,10 @@ def written_out(model: onnx.ModelProto, domain: str, op_type: str) -> onnx.Model
     try:
         if leaves_out or op_type in CORRECTED:
             return _by_local_functions(full, domain, op_type, opset)
-        inlined = inline_selected_functions(full, [(domain, op_type)], inline_schema_functions=True)
-        if op_type == "AffineGrid":
-            _squeeze_rows(inlined.graph)
-        return inlined
+        return inline_selected_functions(full, [(domain, op_type)], inline_schema_functions=True)
     except (RuntimeError, ValueError) as error:
         reason = " ".join(str(error).split())
         raise XonncError(f"{op_type} cannot be written out: {reason}") from error
-
-
-def _squeeze_rows(graph: onnx.GraphProto) -> None:
-    """Names axis 1 where the body of AffineGrid squeezes every axis of size 1, a batch of 1 among them."""
-    for node in list(graph.node):
-        for attribute in node.attribute:
-            _squeeze_rows(attribute.g)
-        if node.op_type == "Squeeze" and len(node.input) == 1:
-            axes = f"{node.output[0]}_axes"
-            node.input.append(axes)
-            graph.node.insert(0, onnx.helper.make_node("Constant", [], [axes], value_ints=[1]))
 
 
 def _by_local_functions(model: onnx.ModelProto, domain: str, op_type: str, opset: int) -> onnx.ModelProto:

@@ -58,25 +58,6 @@ def test_bodies_give_what_operators_give(operator: str, opset: int, attributes: 
     assert operator not in session.host_calls()
 
 
-@pytest.mark.parametrize(("batch", "size"), [(1, [4, 5]), (2, [4, 5]), (1, [3, 4, 5])])
-def test_a_batch_of_one_map_keeps_its_axis(batch: int, size: Sequence[int]):
-    rank = len(size)
-    model = onnx.parser.parse_model(
-        f"""<ir_version: 9, opset_import: ["" : 20]>
-        g (float[{batch}, {rank}, {rank + 1}] theta) => (float[a, b, c, {"d," * (rank - 2)} e] y)
-        <int64[{rank + 2}] size = {{{batch}, 3, {", ".join(map(str, size))}}}> {{
-          y = AffineGrid (theta, size)
-        }}"""
-    )
-    theta = RANDOM.normal(size=(batch, rank, rank + 1)).astype(np.float32)
-    wanted: Reference = import_module("onnx.reference").ReferenceEvaluator(model)
-    session = compile_native(model)
-    given = np.asarray(session.run(None, {"theta": theta})[0])
-    expected = np.asarray(wanted.run(None, {"theta": theta})[0])
-    np.testing.assert_allclose(given, expected, rtol=2e-5, atol=1e-6)
-    assert session.host_calls() == []
-
-
 def imported(operator: str, opset: int) -> ModuleOp:
     return import_proto(model_of(operator, opset), new_context())
 
