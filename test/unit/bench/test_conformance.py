@@ -28,6 +28,8 @@ SAMPLE = (
     *("tf_convolution", "tf_loop_of_vectors", "tf_lstm", "tf_detection_tail", "keras_opset7"),
     *("darknet_opset8", "mxnet_opset8", "torch_opset9", "duplicate_names", "unsorted_nodes"),
     *("overridable_weights", "layer_norm_in_pieces", "branch_with_network", "embedding_lookup"),
+    *("paddle_classifier", "paddle_resize", "resize_opset10", "unknown_dimensions", "wrong_declarations"),
+    *("sparse_weights", "strings"),
 )
 """Of `STYLES`."""
 
