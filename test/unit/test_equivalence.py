@@ -184,3 +184,15 @@ def test_a_difference_beyond_what_optimisations_change_counts(tmp_path: Path):
     first.write_bytes(parser.parse_model(SATURATED).SerializeToString())
     second.write_bytes(parser.parse_model(SATURATED.replace("-15.3", "-13.3")).SerializeToString())
     assert not compare_models(first, second, 1)[0].passed
+
+
+def test_however_much_optimisations_change_2_percent_are_the_most(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("xonnc.equivalence.NOISE", 1e9)
+    first, second = tmp_path / "a.onnx", tmp_path / "b.onnx"
+    first.write_bytes(parser.parse_model(SATURATED).SerializeToString())
+    second.write_bytes(parser.parse_model(SATURATED.replace("-15.3", "-14.9")).SerializeToString())
+    found = compare_models(first, second, 1)[0]
+    assert not found.passed
+    assert found.allowed_error <= 0.02 < found.largest_error
