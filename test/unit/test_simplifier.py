@@ -568,7 +568,6 @@ def test_bodies_that_give_constants_have_no_node_for_them(tmp_path: Path):
     )
     simpler = tmp_path / "s.onnx"
     simplify(model).write(simpler)
-    checker.check_model(simpler.read_bytes(), full_check=True)
     graph = onnx.ModelProto.FromString(simpler.read_bytes()).graph
     bodies = [attribute.g for node in graph.node for attribute in node.attribute if attribute.g.output]
     assert [[node.op_type for node in body.node] for body in (graph, *bodies)] == [
