@@ -80,6 +80,7 @@ def _graph(folder: Path, figures: Figures, save: Callable[[], None]) -> None:
     model = onnx.ModelProto.FromString(path.read_bytes())
     figures["nodes"] = _nodes(model)
     figures["opset"] = max((each.version for each in model.opset_import if not each.domain), default=0)
+    figures["contributed"] = _contributed(model.graph)
     figures["megabytes"] = path.stat().st_size / 1e6
     anchor = onnxruntime(path)
     expected = Expected(anchor, feeds)
@@ -223,6 +224,11 @@ def onnxruntime(path: Path, optimized: bool = False) -> Any:
 
 def _nodes(model: onnx.ModelProto) -> int:
     return sum(_count_nodes(graph) for graph in (model.graph, *model.functions))
+
+
+def _contributed(graph: onnx.GraphProto) -> list[str]:
+    """The operators of onnxruntime's own domain in a graph, but for those in bodies."""
+    return sorted({node.op_type for node in graph.node if node.domain == "com.microsoft"})
 
 
 def _count_nodes(graph: onnx.GraphProto | onnx.FunctionProto) -> int:

@@ -92,6 +92,7 @@ RESULTS: dict[str, dict[str, object]] = {
     "bad": {
         **{"source": "by hand", "nodes": 2, "round_trip": "", "simplify": "output 0: shape [1] for [2]"},
         **{"native": "", "host": {"STFT": 2}, "reasons": ["STFT: a | b"], "ratio": 1.25},
+        "contributed": ["FusedConv", "Gelu"],
     },
 }
 
@@ -101,6 +102,7 @@ def test_the_page_has_a_line_a_model_and_says_what_is_wrong():
     assert "\nMeasured at night.\n\n* 2 models\n" in text
     assert "| good | torch | 17 | 9 → 5 | yes | yes | yes | 0.80 | 4/5 (1), 0.9991 | **no** |" in text
     assert "| bad | by hand |  | 2 | yes | **no** | yes, host: STFT 2 | 1.25 |  |  |" in text
+    assert "native code has only a few of these operators yet.\n\n* bad: FusedConv, Gelu\n\n| model |" in text
     assert "* simplified with the same answers: 1 of 2" in text
     assert "* at most 1.1 of onnxruntime's time: 1 of 2 measured" in text
     assert list(problems(RESULTS)) == [
