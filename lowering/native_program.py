@@ -195,7 +195,7 @@ class _Reading:
     def end_row(self) -> None:
         """Makes a function of the kernels since the last."""
         if self.row:
-            name = f"run_{len(self.functions)}"
+            name = f"xonnc_run_{len(self.functions)}"
             self.functions.append((name, self.row))
             kernels = [call.kernel for call in calls_of(self.row)]
             self.program.steps.append(NativeStep(name, kernels, self.checks))

@@ -67,6 +67,12 @@ def _outline_data_dependent() -> type[ModulePass]:
     return OutlineDataDependent
 
 
+def _cpu_pipeline() -> type[ModulePass]:
+    from xonnc.lowering.cpu_pipeline import CpuPipeline
+
+    return CpuPipeline
+
+
 def _convert_onnx_to_dla() -> type[ModulePass]:
     from xonnc.lowering.convert_onnx_to_dla import ConvertOnnxToDla
 
@@ -322,6 +328,7 @@ XONNC_UNIVERSE = Universe(
         "convert-krnl-to-llvm": _convert_krnl_to_llvm,
         "convert-onnx-to-dla": _convert_onnx_to_dla,
         "convert-onnx-to-krnl": _convert_onnx_to_krnl,
+        "cpu-pipeline": _cpu_pipeline,
         "decompose-onnx": _decompose,
         "decompose-quantized-onnx": _decompose_quantized,
         "dense-constants-onnx": _dense_constants,

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from xdsl.backend.llvm.convert import convert_module
+from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
@@ -17,14 +18,20 @@ from xonnc.lowering.native_program import KernelCall, Row, Steps, in_parts
 def llvm_module(kernels: Iterable[FuncOp], steps: Steps, vector_bytes: int, threads: int = 1) -> ModuleOp:
     """Kernels, and the functions that run rows of them or, with several threads, one each."""
     functions = [emit_kernel(kernel, vector_bytes) for kernel in kernels]
+    return ModuleOp([*functions, *step_functions(steps, threads)])
+
+
+def step_functions(steps: Steps, threads: int = 1) -> list[llvm.FuncOp]:
+    """The functions that run rows of kernels or, with several threads, one kernel each."""
     if threads == 1:
-        return ModuleOp([*functions, *(emit_steps(name, row) for name, row in steps)])
+        return [emit_steps(name, row) for name, row in steps]
     shared, controlled = _shared(steps)
-    for name, row in shared:
-        functions += [emit_step(step_name(name, place), step) for place, step in enumerate(row)]
+    functions = [
+        emit_step(step_name(name, place), step) for name, row in shared for place, step in enumerate(row)
+    ]
     parts = {name for name, _ in shared} - {name for name, _ in steps}
     functions += [declaration(name) for name in sorted(parts)]
-    return ModuleOp([*functions, *(emit_steps(name, row) for name, row in controlled)])
+    return [*functions, *(emit_steps(name, row) for name, row in controlled)]
 
 
 def _shared(steps: Steps) -> tuple[list[tuple[str, Sequence[KernelCall]]], Steps]:

@@ -24,6 +24,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.transforms.dead_code_elimination import is_trivially_dead
 
 from xonnc.dialects.krnl.loops import DefineLoopsOp, IterateOp, YieldOp
 from xonnc.dialects.krnl.math import DecodeOp, EncodeOp, ToOddOp
@@ -267,6 +268,10 @@ class Kernel:
         op.body.block.add_op(YieldOp.create(operands=list(results)))
 
     def function(self, name: str) -> FuncOp:
-        """The finished kernel."""
+        """The finished kernel, without what nothing reads."""
+        for op in list(self.entry.walk(reverse=True)):
+            if is_trivially_dead(op):
+                op.detach()
+                op.erase()
         self.entry.add_op(ReturnOp())
         return FuncOp(name, FunctionType.from_lists(self.types, []), Region(self.entry), "private")

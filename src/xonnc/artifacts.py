@@ -25,7 +25,7 @@ from xonnc.formats.native.program import Program
 from xonnc.formats.native.weights import Weights
 from xonnc.lowering.convert_onnx_to_krnl import has_kernel
 from xonnc.lowering.krnl_to_llvm.entry import entry_text, weights_text
-from xonnc.lowering.krnl_to_llvm.text import llvm_module, llvm_text
+from xonnc.lowering.krnl_to_llvm.text import llvm_text
 from xonnc.lowering.llvm_to_c.program import c_source
 from xonnc.lowering.native_api import api_as_c, api_as_llvm
 from xonnc.lowering.native_header import c_header
@@ -131,16 +131,14 @@ def compile_artifact(
     require_sizes(module)
     write_out(module, context, lambda op: not has_kernel(op))
     watch("simplified", module)
-    program, rows, kernels = lowered(
-        module, Making(processor, unsafe=unsafe, portable=path.suffix == ".c"), context, watch
-    )
+    making = Making(processor, unsafe=unsafe, portable=path.suffix == ".c")
+    program, rows, kernels = lowered(module, making, context, watch)
     require_whole(program, path.name)
     if no_malloc and program.is_open:
         raise XonncError(
             f"{path}: memory in static arrays is for sizes that are known; --input-shape says them"
         )
     layout = layout_of(program)
-    rows = [(f"xonnc_{name}", row) for name, row in rows]
     files = _Files(path, prefix)
     can_hold = path.suffix in (".so", ".o") and not is_foreign(processor.triple)
     inside = can_hold and layout.weights.size <= MOST_INSIDE
@@ -153,9 +151,9 @@ def compile_artifact(
             source = c_source(kernels, rows, layout, api, files.header.name, processor.vector_bytes)
             files.write(written, path, source.encode())
         else:
-            code = llvm_module(kernels, rows, processor.vector_bytes)
-            watch("llvm", code)
-            text = llvm_text(code, triple=processor.triple, is_local=True)
+            making.pipeline.to_code().apply(context, module)
+            watch("llvm", module)
+            text = llvm_text(module, triple=processor.triple, is_local=True)
             text += entry_text([name for name, _ in rows], layout)
             text += _llvm_api(tables, prefix, text, layout.weights if inside else None, Path(folder))
             files.write_code(written, text, Path(folder), None if target == "cpu" else processor, level)

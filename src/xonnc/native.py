@@ -21,7 +21,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
 from xonnc.contexts import Watcher, new_context, nobody
 from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
@@ -35,13 +34,13 @@ from xonnc.formats.onnx.importer import overridable_inputs
 from xonnc.formats.onnx.known_operators import require_known_operators
 from xonnc.formats.onnx.load import load
 from xonnc.formats.onnx.wire import Marks, without_payloads
-from xonnc.lowering.convert_onnx_to_krnl import ConvertOnnxToKrnl, has_kernel
+from xonnc.lowering.convert_onnx_to_krnl import has_kernel
+from xonnc.lowering.cpu_pipeline import CpuPipeline
 from xonnc.lowering.found_sizes import is_later
 from xonnc.lowering.krnl_to_llvm.text import llvm_module, llvm_text
 from xonnc.lowering.native_profile import one_by_one
 from xonnc.lowering.native_program import Steps, read_program
 from xonnc.lowering.native_sizes import require_sizes
-from xonnc.lowering.outline_data_dependent_onnx import OutlineDataDependent
 from xonnc.lowering.steering import steering_inputs
 from xonnc.runtime.native.cache import Cache, key_of, open_cache
 from xonnc.runtime.native.instance import Executable
@@ -52,7 +51,6 @@ from xonnc.simplifier import respecialized, simplify
 from xonnc.standard_functions import write_out
 from xonnc.targets.cpu import CpuTarget, best_cpu, cpu_names, load_cpu
 from xonnc.transforms.dense_constants_onnx import make_dense
-from xonnc.transforms.legalize_onnx import Legalize
 from xonnc.transforms.simplify_onnx import Simplify
 
 MOST_THREADS = 256
@@ -75,6 +73,11 @@ class Making:
     level: int = 2
     portable: bool = False
     """Whether code becomes C source."""
+
+    @property
+    def pipeline(self) -> CpuPipeline:
+        """The passes of the compiler."""
+        return CpuPipeline(self.processor.name, self.unsafe, self.threads, self.portable)
 
     def __str__(self) -> str:
         return f"{self.processor.name} {self.threads} {self.profile} {self.unsafe} {self.level}"
@@ -318,22 +321,9 @@ def lowered(
 ) -> tuple[Program, Steps, Sequence[FuncOp]]:
     """A module as a program, the functions of its native steps, and the kernels; `watch` sees the stages."""
     with without_cycle_collection():
-        for stage, step in cpu_pipeline(making):
+        for stage, step in making.pipeline.to_kernels():
             step.apply(context, module)
             watch(stage, module)
     program, steps = read_program(module)
     kernels = [op for op in module.ops if isinstance(op, FuncOp) and not is_later(op)]
     return program, steps, kernels[1:]
-
-
-def cpu_pipeline(making: Making) -> Sequence[tuple[str, ModulePass]]:
-    """The passes from a simplified model to kernels, with the names of the stages that they end."""
-    processor = making.processor.name
-    convert = ConvertOnnxToKrnl(
-        processor, unsafe=making.unsafe, threads=making.threads, portable=making.portable
-    )
-    return (
-        ("legalized", Legalize()),
-        ("outlined", OutlineDataDependent(processor)),
-        ("krnl", convert),
-    )

@@ -1,5 +1,6 @@
 // RUN: onnx-opt %s --convert-krnl-to-llvm --split-input-file | filecheck %s
 // RUN: onnx-opt %s --convert-krnl-to-llvm="processor=portable" --split-input-file | filecheck %s --check-prefix=PORTABLE
+// RUN: onnx-opt %s --convert-krnl-to-llvm="threads=2" --split-input-file | filecheck %s --check-prefix=SHARED
 
 // 19 elements: a vector of 16 and one of 3; where vectors have 4 lanes, four of these and one of 3.
 // CHECK-LABEL: llvm.func internal @double
@@ -320,4 +321,28 @@ func.func private @constants(%y: memref<2x2xf32>) -> i64 {
   krnl.store %0, %y[%c0, %c0] : memref<2x2xf32>
   %1 = "krnl.call"(%b) {funcName = "status", numOfOutput = 0 : si64} : (memref<2xi1>) -> i64
   return %1 : i64
+}
+
+// -----
+
+// A model of calls becomes what runs them in order; with several threads, each is a function of its own.
+// CHECK-LABEL:  llvm.func internal @copy
+// CHECK:        llvm.func @xonnc_run_0(
+// CHECK:          llvm.call @copy(
+// CHECK-NOT:    func.func
+// SHARED:       llvm.func internal @xonnc_run_0_step_0(
+func.func @model(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = builtin.unrealized_conversion_cast %x : tensor<8xf32> to memref<8xf32>
+  %1 = memref.alloc() : memref<8xf32>
+  "krnl.call"(%1, %0) <{funcName = "copy", numOfOutput = 1 : si64}> : (memref<8xf32>, memref<8xf32>) -> ()
+  %2 = builtin.unrealized_conversion_cast %1 : memref<8xf32> to tensor<8xf32>
+  onnx.Return %2 : tensor<8xf32>
+}
+func.func private @copy(%y: memref<8xf32>, %x: memref<8xf32>) {
+  %l = krnl.define_loops 1
+  krnl.iterate(%l) with (%l -> %i = 0 to 8) {
+    %0 = krnl.load %x[%i] : memref<8xf32>
+    krnl.store %0, %y[%i] : memref<8xf32>
+  }
+  return
 }

@@ -1,6 +1,7 @@
 // RUN: onnx-opt %s --convert-onnx-to-krnl="open-sizes=true" --split-input-file | filecheck %s
 // RUN: onnx-opt %s --convert-onnx-to-krnl="open-sizes=true" --split-input-file | onnx-opt --split-input-file | filecheck %s
 // RUN: onnx-opt %s --convert-onnx-to-krnl="open-sizes=true" --convert-krnl-to-llvm --split-input-file | filecheck %s --check-prefix=LLVM
+// RUN: onnx-opt %s --convert-onnx-to-krnl="open-sizes=true threads=2" --split-input-file | filecheck %s --check-prefix=THREADS
 
 // Sizes that a model leaves open are computed at the start of its function, and arguments of kernels. Those of
 // one name have to be equal.
@@ -81,4 +82,19 @@ func.func @stays(%x: tensor<?x2x3xf32> {onnx.name = "x", onnx.dim_params = "0:S"
   %n = "onnx.NoValue"() {value} : () -> none
   %y, %h, %c = "onnx.LSTM"(%x, %w, %r, %n, %n, %n, %n, %n) {hidden_size = 4 : si64} : (tensor<?x2x3xf32>, tensor<1x16x3xf32>, tensor<1x16x4xf32>, none, none, none, none, none) -> (tensor<?x1x2x4xf32>, none, none)
   onnx.Return %y : tensor<?x1x2x4xf32>
+}
+
+// -----
+
+// Threads share out a recurrent layer by rows whose number is known, so with several its sizes are not left open.
+// CHECK-LABEL:   func.func @recurrent
+// CHECK-NOT:       krnl.no_kernel
+// THREADS-LABEL: func.func @recurrent
+// THREADS:         "onnx.LSTM"({{.*}}krnl.no_kernel = "
+func.func @recurrent(%x: tensor<?x2x8xf32> {onnx.name = "x", onnx.dim_params = "0:T"}) -> tensor<?x1x2x6xf32> {
+  %w = onnx.Constant dense<0.5> : tensor<1x24x8xf32>
+  %r = onnx.Constant dense<0.5> : tensor<1x24x6xf32>
+  %n = "onnx.NoValue"() <{value}> : () -> none
+  %0, %1, %2 = "onnx.LSTM"(%x, %w, %r, %n, %n, %n, %n, %n) <{hidden_size = 6 : si64}> : (tensor<?x2x8xf32>, tensor<1x24x8xf32>, tensor<1x24x6xf32>, none, none, none, none, none) -> (tensor<?x1x2x6xf32>, none, none)
+  onnx.Return %0 : tensor<?x1x2x6xf32>
 }

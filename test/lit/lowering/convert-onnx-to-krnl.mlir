@@ -1,5 +1,6 @@
 // RUN: onnx-opt %s --convert-onnx-to-krnl --split-input-file | filecheck %s
 // RUN: onnx-opt %s --convert-onnx-to-krnl="processor=avx2" --split-input-file | filecheck %s --check-prefix=AVX2
+// RUN: onnx-opt %s --convert-onnx-to-krnl="processor=avx2 portable=true" --split-input-file | filecheck %s --check-prefix=PORTABLE
 // RUN: onnx-opt %s --convert-onnx-to-krnl="unsafe=true" --split-input-file | filecheck %s --check-prefix=UNSAFE
 
 // Functions of numbers become one kernel; the axis along which nothing is broadcast is a loop of its own,
@@ -101,12 +102,15 @@ func.func @unranked(%x: tensor<*xf32>) -> tensor<*xf32> {
 // -----
 
 // A product of bytes and what is done to its sums are one kernel, from bytes to bytes; AVX2 has no products of
-// bytes, so that weights have 16 bits.
+// bytes, so that weights have 16 bits, but in C source, which has a function for them.
 // CHECK-LABEL: func.func @bytes
 // CHECK:         "krnl.call"({{.*}}funcName = "bytegemm
 // CHECK:         krnl.byte_conv
 // CHECK-SAME:    lanes = 16
 // AVX2:          memref<256xi16>
+// PORTABLE-LABEL: func.func @bytes
+// PORTABLE-NOT:  memref<256xi16>
+// PORTABLE:      krnl.byte_conv
 func.func @bytes(%x: tensor<2x16xui8>) -> tensor<2x16xui8> {
   %s = onnx.Constant dense<0.5> : tensor<f32>
   %z = onnx.Constant dense<7> : tensor<ui8>

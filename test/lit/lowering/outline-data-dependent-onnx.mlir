@@ -1,5 +1,5 @@
 // RUN: onnx-opt %s --outline-data-dependent-onnx --split-input-file | filecheck %s
-// RUN: onnx-opt %s --outline-data-dependent-onnx --convert-onnx-to-krnl --split-input-file | filecheck %s --check-prefix=KRNL
+// RUN: onnx-opt %s --outline-data-dependent-onnx="processor=avx2" --convert-onnx-to-krnl="processor=avx2" --split-input-file | filecheck %s --check-prefix=KRNL
 
 // A run finds how many elements are not zero; what follows is a function for any number of them.
 // CHECK-LABEL: func.func @places

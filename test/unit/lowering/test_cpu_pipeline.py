@@ -1,0 +1,186 @@
+"""The CPU compiler as passes: whatever stage a dump is of, the passes make the same code of it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import onnx.parser
+import pytest
+
+from xonnc.artifacts import compile_artifact
+from xonnc.tools.driver import main
+from xonnc.tools.opt import run_opt
+
+RESIDUAL = """
+  first = Conv <pads = [1, 1, 1, 1]> (x, w1, b1)
+  active = Relu (first)
+  second = Conv <pads = [1, 1, 1, 1]> (active, w2)
+  sum = Add (second, first)
+  active2 = Relu (sum)
+  pooled = GlobalAveragePool (active2)
+  y = Flatten (pooled)
+"""
+
+WEIGHTS = "float[16,3,3,3] w1, float[16] b1, float[16,16,3,3] w2"
+
+QUANTIZED = """
+  s = Constant <value_float = 0.05> ()
+  sw = Constant <value_float = 0.02> ()
+  z = Constant <value = int8 {0}> ()
+  xq = QuantizeLinear (x, s, z)
+  xr = DequantizeLinear (xq, s, z)
+  wq = QuantizeLinear (w, sw, z)
+  wr = DequantizeLinear (wq, sw, z)
+"""
+
+MODELS = {
+    "residual": ("float[1,3,12,12] x", "float[1,16] y", WEIGHTS, RESIDUAL),
+    "residual_dynamic": ("float[N,3,12,12] x", "float[N,16] y", WEIGHTS, RESIDUAL),
+    "depthwise": (
+        "float[1,16,9,9] x",
+        "float[1,16,5,5] y",
+        "float[16,1,3,3] w, float[16] b",
+        "c = Conv <group = 16, pads = [1, 1, 1, 1], strides = [2, 2]> (x, w, b)\n y = HardSwish (c)",
+    ),
+    "perceptron_dynamic": (
+        "float[N,20] x",
+        "float[N,5] y",
+        "float[20,33] w, float[33] b, float[33,5] v",
+        "h = Gemm (x, w, b)\n a = Tanh (h)\n m = MatMul (a, v)\n y = Softmax <axis = -1> (m)",
+    ),
+    "attention_dynamic": (
+        "float[B,S,16] x",
+        "float[B,S,16] y",
+        "float[16,16] w, float[16] scale, float[16] bias",
+        "q = MatMul (x, w)\n t = Transpose <perm = [0, 2, 1]> (x)\n s = MatMul (q, t)\n"
+        " p = Softmax <axis = -1> (s)\n o = MatMul (p, x)\n r = Add (o, x)\n"
+        " y = LayerNormalization (r, scale, bias)",
+    ),
+    "lstm": (
+        "float[7,2,8] x",
+        "float[7,1,2,6] y",
+        "float[1,24,8] w, float[1,24,6] r",
+        "y = LSTM <hidden_size = 6> (x, w, r)",
+    ),
+    "branches": (
+        "float[1,8,8,8] x",
+        "float[1,24,8,8] y",
+        "float[8,8,1,1] w",
+        "a = MaxPool <kernel_shape = [3, 3], pads = [1, 1, 1, 1]> (x)\n b = Conv (x, w)\n"
+        " c = Sigmoid (b)\n y = Concat <axis = 1> (a, b, c)",
+    ),
+    "rows_found_by_index": (
+        "float[N,6] x, int64[K] places",
+        "float[K,3] y",
+        "float[6,3] w",
+        "g = Gather <axis = 0> (x, places)\n m = MatMul (g, w)\n y = LeakyRelu (m)",
+    ),
+    "quantized_product": (
+        "float[4,32] x",
+        "float[4,24] y",
+        "float[32,24] w",
+        QUANTIZED + "m = MatMul (xr, wr)\n mq = QuantizeLinear (m, s, z)\n y = DequantizeLinear (mq, s, z)",
+    ),
+    "quantized_convolution": (
+        "float[1,16,10,10] x",
+        "float[1,16,10,10] y",
+        "float[16,16,3,3] w",
+        QUANTIZED + "c = Conv <pads = [1, 1, 1, 1]> (xr, wr)\n r = Relu (c)\n rq = QuantizeLinear (r, s, z)\n"
+        " y = DequantizeLinear (rq, s, z)",
+    ),
+    "quantized_dynamic": (
+        "float[N,32] x",
+        "float[N,24] y",
+        "float[32,24] w",
+        QUANTIZED + "m = MatMul (xr, wr)\n mq = QuantizeLinear (m, s, z)\n y = DequantizeLinear (mq, s, z)",
+    ),
+}
+
+STAGES = ("simplified", "legalized", "outlined", "krnl")
+
+FIXED = {"quantized_dynamic": "x:3,32"}
+"""Models without one code for any sizes, with the sizes that they are compiled for."""
+
+
+def model(name: str, folder: Path) -> Path:
+    """A file of one of the models, its weights drawn by a seed."""
+    inputs, outputs, weights, body = MODELS[name]
+    graph = f"g ({inputs}) => ({outputs}) <{_values(weights)}> {{ {body} }}"
+    made = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 18]> {graph}')
+    path = folder / f"{name}.onnx"
+    path.write_bytes(made.SerializeToString())
+    return path
+
+
+def _values(weights: str) -> str:
+    """Declarations with numbers: a weight each, in steps from -1 to 1."""
+    declared: list[str] = []
+    for weight in weights.split(", "):
+        sizes = [int(size) for size in weight[weight.index("[") + 1 : weight.index("]")].split(",")]
+        count = 1
+        for size in sizes:
+            count *= size
+        declared.append(f"{weight} = {{{', '.join(str((7 * at % 19 - 9) / 9) for at in range(count))}}}")
+    return ", ".join(declared)
+
+
+def dumps(name: str, folder: Path) -> Path:
+    """The folder with the IR of a model after each stage."""
+    path = model(name, folder)
+    command = ["compile", str(path), "-o", str(folder / "m.ll"), "--target", "avx2", "-q"]
+    shape = ["--input-shape", FIXED[name]] if name in FIXED else []
+    assert main([*command, *shape, "--dump", str(folder / "dump")]) == 0
+    return folder / "dump"
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_stage_becomes_the_same_code(name: str, tmp_path: Path):
+    folder = dumps(name, tmp_path)
+    code, expected = run_opt([str(folder / "05-llvm.mlir")])[:2]
+    assert code == 0
+    assert "@xonnc_run_0" in expected
+    for place, stage in enumerate(STAGES, 1):
+        path = folder / f"{place:02}-{stage}.mlir"
+        code, text = run_opt([str(path), "--cpu-pipeline=processor=avx2"])[:2]
+        assert code == 0
+        assert text == expected, stage
+
+
+@pytest.mark.skipif(shutil.which("mlir-translate-19") is None, reason="needs Debian's mlir-19-tools")
+@pytest.mark.parametrize("name", MODELS)
+def test_upstream_tools_take_the_code(name: str, tmp_path: Path):
+    path = dumps(name, tmp_path) / "05-llvm.mlir"
+    code, text = run_opt([str(path)])[:2]
+    assert code == 0
+    plain = tmp_path / "plain.mlir"
+    plain.write_text(text)
+    subprocess.run(["mlir-opt-19", str(plain), "-o", str(tmp_path / "checked.mlir")], check=True)
+    subprocess.run(
+        ["mlir-translate-19", "--mlir-to-llvmir", str(plain), "-o", str(tmp_path / "code.ll")], check=True
+    )
+    assert "define void @xonnc_run_0(ptr" in (tmp_path / "code.ll").read_text()
+
+
+def test_a_model_that_the_host_has_a_part_in_keeps_its_function(tmp_path: Path):
+    text = """
+func.func @model(%x: tensor<*xf32>) -> tensor<*xf32> {
+  %0 = "onnx.Relu"(%x) : (tensor<*xf32>) -> tensor<*xf32>
+  onnx.Return %0 : tensor<*xf32>
+}
+"""
+    path = tmp_path / "host.mlir"
+    path.write_text(text)
+    code, made = run_opt([str(path), "--cpu-pipeline"])[:2]
+    assert code == 0
+    assert "func.func @model" in made
+    assert "krnl.no_kernel" in made
+
+
+def test_the_passes_of_a_file_are_those_of_the_pipeline(tmp_path: Path):
+    seen: list[str] = []
+    compile_artifact(
+        model("residual", tmp_path), tmp_path / "m.ll", watch=lambda stage, module: seen.append(stage)
+    )
+    assert seen == [*STAGES, "llvm"]
