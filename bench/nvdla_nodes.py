@@ -49,7 +49,7 @@ from xonnc.formats.onnx.parts import program
 from xonnc.fuzzing.dla_reference import Reference as ExactReference
 from xonnc.fuzzing.dla_reference import Unknown
 from xonnc.fuzzing.dla_sweep import PlannedLayers
-from xonnc.lowering.quantize_onnx import name_values
+from xonnc.lowering.onnx_to_dla.quantize_onnx import name_values
 from xonnc.packages import CompiledPackage, compile_package
 from xonnc.runtime.nvdla.simulator import Output, Simulator
 from xonnc.runtime.package import load_package

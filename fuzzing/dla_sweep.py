@@ -24,8 +24,8 @@ from xonnc.fuzzing.dla_recipes import Recipe, image_of, model_of
 from xonnc.fuzzing.dla_reference import Reference
 from xonnc.fuzzing.dla_rounding import Array
 from xonnc.fuzzing.dla_windows import Frame
-from xonnc.lowering.planning.groups import merged_groups
-from xonnc.lowering.planning.shapes import Shape, Window
+from xonnc.lowering.dla_planning.groups import merged_groups
+from xonnc.lowering.dla_planning.shapes import Shape, Window
 from xonnc.runtime.nvdla.simulator import Output, Simulator
 from xonnc.runtime.reference import Reference as Onnxruntime
 from xonnc.targets import NvdlaTarget, load_target

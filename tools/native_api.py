@@ -1,5 +1,7 @@
 """
-Writes `lowering/native_api.ll`, which clang makes of `native_api.c`: `python -m xonnc.tools.native_api`.
+Writes `lowering/native/native_api.ll`, which clang makes of `native_api.c`.
+
+Run it as `python -m xonnc.tools.native_api`.
 
 It needs the clang in the package `ziglang` of PyPI (`pip install ziglang==0.17.1`), which has the version of
 LLVM that llvmlite has. The IR is for any 64-bit processor: it names neither features nor a data layout.
@@ -16,8 +18,8 @@ from string import Template
 from tempfile import TemporaryDirectory
 
 from xonnc.formats.atomic_write import atomic_write
-from xonnc.lowering.native_api import IR, SOURCE
-from xonnc.lowering.native_header import TEMPLATE
+from xonnc.lowering.native.api import IR, SOURCE
+from xonnc.lowering.native.header import TEMPLATE
 
 DECLARATIONS = """
 #include <stdint.h>

@@ -17,8 +17,8 @@ from xonnc.formats.nvdla.geometry import pdp_line_width
 from xonnc.formats.onnx.function_nodes import has_body
 from xonnc.formats.onnx.opsets import identity_of_class
 from xonnc.formats.onnx.schemas import newest_opset
-from xonnc.lowering.convert_onnx_to_dla import TABLES
-from xonnc.lowering.convert_onnx_to_krnl import LOWERINGS, MOVES, POINTS
+from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import TABLES
+from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import LOWERINGS, MOVES, POINTS
 from xonnc.lowering.onnx_to_krnl.lowering import TAKES_OPEN
 from xonnc.runtime.native.string_steps import STEPS
 from xonnc.standard_functions import OWN

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from xonnc.lowering import onnx_to_dla
-from xonnc.lowering.convert_onnx_to_dla import WAY_OUT
+from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import WAY_OUT
 
 FOLDER = Path(onnx_to_dla.__file__).parent
 

@@ -50,49 +50,49 @@ def _krnl() -> Dialect:
 
 
 def _convert_krnl_to_llvm() -> type[ModulePass]:
-    from xonnc.lowering.convert_krnl_to_llvm import ConvertKrnlToLlvm
+    from xonnc.lowering.krnl_to_llvm.convert_krnl_to_llvm import ConvertKrnlToLlvm
 
     return ConvertKrnlToLlvm
 
 
 def _convert_onnx_to_krnl() -> type[ModulePass]:
-    from xonnc.lowering.convert_onnx_to_krnl import ConvertOnnxToKrnl
+    from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import ConvertOnnxToKrnl
 
     return ConvertOnnxToKrnl
 
 
 def _outline_data_dependent() -> type[ModulePass]:
-    from xonnc.lowering.outline_data_dependent_onnx import OutlineDataDependent
+    from xonnc.lowering.onnx_to_krnl.outline_data_dependent_onnx import OutlineDataDependent
 
     return OutlineDataDependent
 
 
 def _cpu_pipeline() -> type[ModulePass]:
-    from xonnc.lowering.cpu_pipeline import CpuPipeline
+    from xonnc.lowering.krnl_to_llvm.cpu_pipeline import CpuPipeline
 
     return CpuPipeline
 
 
 def _convert_onnx_to_dla() -> type[ModulePass]:
-    from xonnc.lowering.convert_onnx_to_dla import ConvertOnnxToDla
+    from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import ConvertOnnxToDla
 
     return ConvertOnnxToDla
 
 
 def _dla_allocate() -> type[ModulePass]:
-    from xonnc.lowering.dla_allocate import DlaAllocate
+    from xonnc.lowering.dla.dla_allocate import DlaAllocate
 
     return DlaAllocate
 
 
 def _dla_fuse() -> type[ModulePass]:
-    from xonnc.lowering.dla_fuse import DlaFuse
+    from xonnc.lowering.dla.dla_fuse import DlaFuse
 
     return DlaFuse
 
 
 def _dla_resolve_views() -> type[ModulePass]:
-    from xonnc.lowering.dla_resolve_views import DlaResolveViews
+    from xonnc.lowering.dla.dla_resolve_views import DlaResolveViews
 
     return DlaResolveViews
 
@@ -104,31 +104,31 @@ def _legalize_versions() -> type[ModulePass]:
 
 
 def _dla_bubble_up_slices() -> type[ModulePass]:
-    from xonnc.lowering.dla_bubble_up_slices import DlaBubbleUpSlices
+    from xonnc.lowering.dla.dla_bubble_up_slices import DlaBubbleUpSlices
 
     return DlaBubbleUpSlices
 
 
 def _dla_schedule() -> type[ModulePass]:
-    from xonnc.lowering.dla_schedule import DlaSchedule
+    from xonnc.lowering.dla.dla_schedule import DlaSchedule
 
     return DlaSchedule
 
 
 def _dla_split() -> type[ModulePass]:
-    from xonnc.lowering.dla_split import DlaSplit
+    from xonnc.lowering.dla.dla_split import DlaSplit
 
     return DlaSplit
 
 
 def _dla_split_kernels() -> type[ModulePass]:
-    from xonnc.lowering.dla_split_kernels import DlaSplitKernels
+    from xonnc.lowering.dla.dla_split_kernels import DlaSplitKernels
 
     return DlaSplitKernels
 
 
 def _quantize_onnx() -> type[ModulePass]:
-    from xonnc.lowering.quantize_onnx import QuantizeOnnx
+    from xonnc.lowering.onnx_to_dla.quantize_onnx import QuantizeOnnx
 
     return QuantizeOnnx
 

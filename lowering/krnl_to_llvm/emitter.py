@@ -22,12 +22,10 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from xonnc.dialects.krnl.types import is_buffer, is_integer, is_vector
+from xonnc.dialects.krnl.types import is_buffer, is_integer, is_vector, size_of
 from xonnc.dialects.krnl.vector_llvm import FCmpOp, SelectOp
 
 POINTER = llvm.LLVMPointerType()
-FLOATS = {"f16": 2, "bf16": 2, "f32": 4, "f64": 8}
-"""Bytes of the floats that code is made of."""
 
 
 @cache
@@ -44,13 +42,6 @@ def lanes_of(value: SSAValue) -> int:
 def element_of(value: SSAValue) -> Attribute:
     """The type of a number, or of those in a vector."""
     return value.type.element_type if is_vector(value.type) else value.type
-
-
-def size_of(element: Attribute) -> int:
-    """Bytes of an element in memory; a truth value takes one."""
-    if is_integer(element):
-        return max(1, element.width.data // 8)
-    return FLOATS[element.name]
 
 
 def lowered_type(type_: Attribute) -> Attribute:

@@ -12,7 +12,8 @@ from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.krnl.memory import element_of
 from xonnc.dialects.krnl.tiles import GemmOp
-from xonnc.lowering.krnl_to_llvm.emitter import Emitter, size_of, vector_of
+from xonnc.dialects.krnl.types import size_of
+from xonnc.lowering.krnl_to_llvm.emitter import Emitter, vector_of
 
 AHEAD = 2048
 """Bytes from what is read of a streamed B to what is fetched: processors do not go on by themselves to the

@@ -17,7 +17,7 @@ from xonnc.dialects.onnx.types import tensor_type
 from xonnc.errors import XonncError
 from xonnc.lowering.krnl_to_llvm.emitter import POINTER, Emitter, lowered_type, returned_type
 from xonnc.lowering.krnl_to_llvm.loops import BodyEmitter
-from xonnc.lowering.native_program import Branch, KernelCall, Part, Repeat, Row
+from xonnc.lowering.native.program import Branch, KernelCall, Part, Repeat, Row
 
 
 def emit_kernel(kernel: FuncOp, vector_bytes: int) -> llvm.FuncOp:

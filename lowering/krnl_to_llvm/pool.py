@@ -6,7 +6,7 @@ import platform
 from collections.abc import Sequence
 from pathlib import Path
 
-from xonnc.lowering.native_program import KernelCall
+from xonnc.lowering.native.program import KernelCall
 
 TEXT = Path(__file__).with_name("pool.ll")
 

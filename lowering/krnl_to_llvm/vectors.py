@@ -13,9 +13,8 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from xonnc.dialects.krnl.loops import IterateOp, YieldOp
 from xonnc.dialects.krnl.memory import LoadOp, StoreOp, element_of
-from xonnc.dialects.krnl.types import is_buffer, is_integer
+from xonnc.dialects.krnl.types import is_buffer, is_integer, size_of
 from xonnc.lowering.krnl_to_llvm import numbers
-from xonnc.lowering.krnl_to_llvm.emitter import size_of
 
 REDUCTIONS: tuple[type[Operation], ...] = (
     arith.AddfOp,

@@ -8,6 +8,7 @@ from xdsl.ir import SSAValue
 from xonnc.dialects.dla.attributes import Converter
 from xonnc.dialects.dla.types import cube_of
 from xonnc.dialects.onnx.ops.tensor import DepthToSpaceOp, SpaceToDepthOp
+from xonnc.lowering.dla_planning.shapes import Window
 from xonnc.lowering.onnx_to_dla import integers
 from xonnc.lowering.onnx_to_dla.convolution import channels_of, convolution
 from xonnc.lowering.onnx_to_dla.integers import Integers, Stored
@@ -15,7 +16,6 @@ from xonnc.lowering.onnx_to_dla.lowering import Array, Cube, Lowering, lowers
 from xonnc.lowering.onnx_to_dla.reals import Reals
 from xonnc.lowering.onnx_to_dla.selection import one_hot
 from xonnc.lowering.onnx_to_dla.upsampling import interleaved
-from xonnc.lowering.planning.shapes import Window
 
 
 @lowers(DepthToSpaceOp)

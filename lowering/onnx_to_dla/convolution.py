@@ -14,6 +14,10 @@ from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.dla_planning.feasibility import conv_limits
+from xonnc.lowering.dla_planning.groups import merged_groups
+from xonnc.lowering.dla_planning.parts import Part, convolution_parts
+from xonnc.lowering.dla_planning.shapes import Window
 from xonnc.lowering.onnx_to_dla.lowering import (
     Array,
     Cube,
@@ -24,10 +28,6 @@ from xonnc.lowering.onnx_to_dla.lowering import (
 )
 from xonnc.lowering.onnx_to_dla.pictures import check_window, flattened, undilated, window_over
 from xonnc.lowering.onnx_to_dla.windows import counts, exact, window_of
-from xonnc.lowering.planning.feasibility import conv_limits
-from xonnc.lowering.planning.groups import merged_groups
-from xonnc.lowering.planning.parts import Part, convolution_parts
-from xonnc.lowering.planning.shapes import Window
 
 PER_CHANNEL_SUM = Stage(type=StageFunction.ALU, mode=OperandMode.PER_KERNEL)
 PER_POINT_SUM = Stage(type=StageFunction.ALU, mode=OperandMode.PER_POINT)

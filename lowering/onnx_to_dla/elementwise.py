@@ -38,9 +38,9 @@ from xonnc.dialects.onnx.ops.math import (
 )
 from xonnc.dialects.onnx.ops.nn import InstanceNormalizationOp
 from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.dla_planning.precision import LARGEST_FP16
 from xonnc.lowering.onnx_to_dla.lowering import Array, Cube, Lowering, Operand, cube_shape, lowers
 from xonnc.lowering.onnx_to_dla.pooling import cascade
-from xonnc.lowering.packing import LARGEST_FP16
 from xonnc.targets.limits import lacks_emulator
 
 SUM = Stage(type=StageFunction.ALU, alu=AluFunction.SUM)

@@ -52,8 +52,8 @@ from xonnc.dialects.onnx.ops.math import (
     ThresholdedReluOp,
 )
 from xonnc.dialects.onnx.ops.nn import ShrinkOp
+from xonnc.lowering.dla_planning.lookup import Function, function_lut
 from xonnc.lowering.onnx_to_dla.lowering import Array, Cube, Lowering, lowers
-from xonnc.lowering.planning.lookup import Function, function_lut
 
 ERF = np.vectorize(erf, otypes=[np.float64])
 

@@ -23,7 +23,7 @@ from xonnc.dialects.onnx.types import NONE, element_type, element_type_of, stati
 from xonnc.formats.nvdla.constants import Precision
 from xonnc.formats.nvdla.normalization import Normalization
 from xonnc.formats.nvdla.quantization import LARGEST, LEAST, Grid
-from xonnc.lowering.images import ImageInput
+from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput
 from xonnc.lowering.onnx_to_dla.lowering import (
     FLOATS,
     MIDDLE_OF_BYTES,

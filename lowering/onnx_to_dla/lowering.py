@@ -46,8 +46,8 @@ from xonnc.dialects.onnx.types import element_type, static_shape, tensor_type
 from xonnc.formats.nvdla.constants import Precision
 from xonnc.formats.nvdla.normalization import Normalization
 from xonnc.formats.nvdla.quantization import Grid
-from xonnc.lowering.images import ImageInput
-from xonnc.lowering.planning.shapes import Window
+from xonnc.lowering.dla_planning.shapes import Window
+from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput
 from xonnc.targets import NvdlaTarget
 from xonnc.targets.limits import DIMENSION
 

@@ -6,8 +6,8 @@ from xonnc.dialects.dla.attributes import LutAttr
 from xonnc.dialects.dla.engines import CdpOp
 from xonnc.dialects.onnx.ops.nn import LRNOp
 from xonnc.formats.nvdla.geometry import LRN_SIZES
+from xonnc.lowering.dla_planning.lookup import normalization_lut
 from xonnc.lowering.onnx_to_dla.lowering import Cube, Lowering, lowers
-from xonnc.lowering.planning.lookup import normalization_lut
 
 
 @lowers(LRNOp)

@@ -8,11 +8,11 @@ import numpy as np
 
 from xonnc.dialects.dla.types import CubeShape, cube_of, image_of
 from xonnc.dialects.onnx.ops.nn import ConvOp
-from xonnc.lowering.extents import pixel_bytes
+from xonnc.lowering.dla_planning.feasibility import conv_limits, kernels_at_once
+from xonnc.lowering.dla_planning.shapes import Window
+from xonnc.lowering.dla_planning.surface_sizes import pixel_bytes
 from xonnc.lowering.onnx_to_dla.lowering import Array, Lowering, Picture
 from xonnc.lowering.onnx_to_dla.windows import counts, exact, window_of
-from xonnc.lowering.planning.feasibility import conv_limits, kernels_at_once
-from xonnc.lowering.planning.shapes import Window
 
 
 def window_over(op: ConvOp, picture: Picture, kernel: tuple[int, ...], to: Lowering) -> Window:

@@ -19,10 +19,10 @@ from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.ops.nn import AveragePoolOp, GlobalAveragePoolOp, GlobalMaxPoolOp
 from xonnc.formats.nvdla.geometry import LARGEST_POOL
+from xonnc.lowering.dla_planning.feasibility import pool_limits, pool_splits
+from xonnc.lowering.dla_planning.shapes import Window
 from xonnc.lowering.onnx_to_dla.lowering import Array, Cube, Lowering, lowers
 from xonnc.lowering.onnx_to_dla.windows import WindowOp, counts, exact, window_of
-from xonnc.lowering.planning.feasibility import pool_limits, pool_splits
-from xonnc.lowering.planning.shapes import Window
 
 
 @lowers(MaxPoolSingleOutOp)

@@ -27,6 +27,7 @@ from xonnc.dialects.onnx.ops.tensor import (
 from xonnc.dialects.onnx.types import NONE
 from xonnc.formats.nvdla.geometry import LARGEST_POOL
 from xonnc.formats.nvdla.quantization import LARGEST, Grid
+from xonnc.lowering.dla_planning.shapes import Window
 from xonnc.lowering.onnx_to_dla.integers import Integers, Kernels, Stored, lowers
 from xonnc.lowering.onnx_to_dla.lowering import Array, Cube, cube_shape
 from xonnc.lowering.onnx_to_dla.pooling import averages, cascade, check_planar, pool, pool_windows
@@ -35,7 +36,6 @@ from xonnc.lowering.onnx_to_dla.quantized_products import product_of
 from xonnc.lowering.onnx_to_dla.reals import Affine, Bound, Joined, Limited, Moved, Reals, Sum
 from xonnc.lowering.onnx_to_dla.tabled import Tabled
 from xonnc.lowering.onnx_to_dla.tensor import channels_picked, check_softmax, picking, side_by_side
-from xonnc.lowering.planning.shapes import Window
 
 RELU = Bound(0.0, True)
 

@@ -14,6 +14,9 @@ from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.formats.nvdla.geometry import channels_per_atom, round_up
 from xonnc.formats.nvdla.quantization import LARGEST, LEAST
+from xonnc.lowering.dla_planning.feasibility import conv_limits, kernels_at_once
+from xonnc.lowering.dla_planning.groups import merged_groups
+from xonnc.lowering.dla_planning.shapes import Window
 from xonnc.lowering.onnx_to_dla.convolution import (
     across_rows,
     batch_of,
@@ -27,9 +30,6 @@ from xonnc.lowering.onnx_to_dla.lowering import Array, Cube
 from xonnc.lowering.onnx_to_dla.quantized_pictures import pictured
 from xonnc.lowering.onnx_to_dla.reals import Affine, Joined, Reals, Sum
 from xonnc.lowering.onnx_to_dla.windows import counts, exact, window_of
-from xonnc.lowering.planning.feasibility import conv_limits, kernels_at_once
-from xonnc.lowering.planning.groups import merged_groups
-from xonnc.lowering.planning.shapes import Window
 
 
 @lowers(ConvOp)

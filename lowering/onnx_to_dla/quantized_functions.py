@@ -11,13 +11,13 @@ from xonnc.dialects.dla.engines import CdpOp
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.nn import LRNOp
 from xonnc.formats.nvdla.quantization import LARGEST, LEAST, Grid
+from xonnc.lowering.dla_planning.lookup import integer_normalization_lut
 from xonnc.lowering.onnx_to_dla.functions import FUNCTIONS
 from xonnc.lowering.onnx_to_dla.integers import Integers, lowers
 from xonnc.lowering.onnx_to_dla.lowering import Lowering
 from xonnc.lowering.onnx_to_dla.normalization import check_lrn
 from xonnc.lowering.onnx_to_dla.reals import Reals, Sum
 from xonnc.lowering.onnx_to_dla.tabled import Tabled
-from xonnc.lowering.planning.lookup import integer_normalization_lut
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from xdsl.ir import SSAValue
 from xonnc.dialects.dla.attributes import Converter, PoolMode
 from xonnc.dialects.dla.types import cube_of
 from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.lowering.dla_planning.shapes import Window
 from xonnc.lowering.onnx_to_dla.integers import Integers, Kernels, lowers
 from xonnc.lowering.onnx_to_dla.pooling import cascade
 from xonnc.lowering.onnx_to_dla.quantized_convolution import convolution
@@ -21,7 +22,6 @@ from xonnc.lowering.onnx_to_dla.reduction import (
     summing,
 )
 from xonnc.lowering.onnx_to_dla.selection import Indices, one_hot
-from xonnc.lowering.planning.shapes import Window
 
 MOST_KERNEL_BYTES = 1 << 16
 """Kernels of ones that add up exactly; instead of larger ones the PDP makes means, which it rounds."""

@@ -8,13 +8,13 @@ from xdsl.ir import SSAValue
 from xonnc.dialects.dla.types import cube_of
 from xonnc.dialects.onnx.ops.tensor import ResizeOp, ResizeV13Op, ResizeV18Op
 from xonnc.formats.nvdla.quantization import LARGEST
+from xonnc.lowering.dla_planning.shapes import Window
 from xonnc.lowering.onnx_to_dla.integers import Integers, Kernels, Stored, lowers
 from xonnc.lowering.onnx_to_dla.lowering import cube_shape
 from xonnc.lowering.onnx_to_dla.quantized_convolution import grouped
 from xonnc.lowering.onnx_to_dla.reals import Joined, Reals, Sum
 from xonnc.lowering.onnx_to_dla.resizing import AnyResize, factors, interpolation
 from xonnc.lowering.onnx_to_dla.upsampling import interleaved, repeated
-from xonnc.lowering.planning.shapes import Window
 
 
 @lowers(ResizeOp, ResizeV18Op, ResizeV13Op)

@@ -11,6 +11,7 @@ from xonnc.dialects.dla.attributes import Converter, OperandMode, Stage, StageFu
 from xonnc.dialects.dla.types import CubeShape, cube_of
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.formats.nvdla.quantization import Grid
+from xonnc.lowering.dla_planning.shapes import Window
 from xonnc.lowering.onnx_to_dla.integers import Integers, Stored, lowers
 from xonnc.lowering.onnx_to_dla.lowering import Lowering
 from xonnc.lowering.onnx_to_dla.reals import Affine, Reals
@@ -22,7 +23,6 @@ from xonnc.lowering.onnx_to_dla.selection import (
     selected,
     selection_of,
 )
-from xonnc.lowering.planning.shapes import Window
 
 ADDED = Stage(StageFunction.ALU, mode=OperandMode.PER_KERNEL)
 

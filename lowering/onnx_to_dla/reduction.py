@@ -16,11 +16,11 @@ from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops import reduction
 from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.dla_planning.shapes import Window
 from xonnc.lowering.onnx_to_dla.convolution import convolution
 from xonnc.lowering.onnx_to_dla.lowering import Array, Cube, Lowering, lowers
 from xonnc.lowering.onnx_to_dla.pooling import cascade
 from xonnc.lowering.onnx_to_dla.selection import Indices, Pick, one_hot
-from xonnc.lowering.planning.shapes import Window
 
 MEANS = (reduction.ReduceMeanOp, reduction.ReduceMeanV13Op)
 SUMS = (reduction.ReduceSumOp, reduction.ReduceSumV11Op)

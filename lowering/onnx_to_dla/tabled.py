@@ -31,10 +31,10 @@ from xonnc.dialects.onnx.ops.math import (
     SumOp,
 )
 from xonnc.formats.nvdla.quantization import LARGEST, LEAST, Grid
+from xonnc.lowering.dla_planning.lookup import Function, integer_function_lut
 from xonnc.lowering.onnx_to_dla.functions import FUNCTIONS, tabulated
 from xonnc.lowering.onnx_to_dla.lowering import Array, Lowering
 from xonnc.lowering.onnx_to_dla.reals import Sum
-from xonnc.lowering.planning.lookup import Function, integer_function_lut
 
 Arithmetic: TypeAlias = Callable[[Sequence[Array | None]], Array]
 """Numbers of the operands to those of the result; `None` for an operand that is left out."""

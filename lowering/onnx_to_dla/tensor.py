@@ -28,9 +28,9 @@ from xonnc.dialects.onnx.ops.tensor import (
     UnsqueezeV11Op,
 )
 from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.dla_planning.shapes import Window
 from xonnc.lowering.onnx_to_dla.convolution import channels_of, convolution
 from xonnc.lowering.onnx_to_dla.lowering import Array, Cube, Lowering, cube_shape, lowers
-from xonnc.lowering.planning.shapes import Window
 from xonnc.targets.limits import lacks_emulator
 
 

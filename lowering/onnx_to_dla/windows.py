@@ -8,8 +8,8 @@ from dataclasses import replace
 from xonnc.dialects.dla.types import CubeShape
 from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.windows import WindowOp
+from xonnc.lowering.dla_planning.shapes import Window
 from xonnc.lowering.onnx_to_dla.lowering import Lowering
-from xonnc.lowering.planning.shapes import Window
 
 
 def window_of(op: WindowOp, kernel: Sequence[int], source: CubeShape, to: Lowering) -> Window:

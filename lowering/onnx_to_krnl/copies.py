@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, IntegerAttr, i6
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.krnl.memory import TransposeOp, element_of
-from xonnc.lowering.krnl_to_llvm.emitter import size_of
+from xonnc.dialects.krnl.types import size_of
 from xonnc.lowering.onnx_to_krnl.kernel import BufferType, Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering
 from xonnc.lowering.onnx_to_krnl.sizes import Size, are_known, is_known

@@ -20,10 +20,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.krnl.memory import element_of
 from xonnc.dialects.krnl.tiles import GemmOp, is_regular
-from xonnc.dialects.krnl.types import is_buffer
+from xonnc.dialects.krnl.types import is_buffer, size_of
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.krnl_to_llvm.emitter import size_of
 from xonnc.lowering.onnx_to_krnl.copies import Along, Side, copy, loop, plain
 from xonnc.lowering.onnx_to_krnl.general_products import general_gemm, general_matmul
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel

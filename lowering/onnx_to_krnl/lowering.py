@@ -24,8 +24,8 @@ from xonnc.lowering.onnx_to_krnl.elements import is_computed, is_held
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, OpenBuffer, buffer_type
 from xonnc.lowering.onnx_to_krnl.layouts import Blocked, Layouts
 from xonnc.lowering.onnx_to_krnl.open_sizes import OpenSizes
+from xonnc.lowering.onnx_to_krnl.parallel_ranges import take_range
 from xonnc.lowering.onnx_to_krnl.sizes import Extent, Size, are_known, known
-from xonnc.lowering.onnx_to_krnl.turns import take_range
 from xonnc.rewriting.patterns import Array
 from xonnc.targets.cpu import CpuTarget
 

@@ -10,10 +10,10 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.krnl.sizes import RequireOp
+from xonnc.dialects.onnx.interface_names import argument_names
 from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import is_ranked
-from xonnc.lowering.interface_names import argument_names
 from xonnc.lowering.onnx_to_krnl.sizes import Extent, Size, size_of_form, volume
 from xonnc.transforms.dims.analysis import DimAnalysis
 from xonnc.transforms.dims.forms import Extreme, Floor, Form

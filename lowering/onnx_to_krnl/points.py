@@ -23,8 +23,8 @@ from xonnc.lowering.onnx_to_krnl.elements import is_nibble, is_unsigned_element,
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.layouts import is_blocked, is_like
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering
+from xonnc.lowering.onnx_to_krnl.parallel_ranges import shares
 from xonnc.lowering.onnx_to_krnl.sizes import Size, are_known, is_known, volume
-from xonnc.lowering.onnx_to_krnl.turns import shares
 
 OpT = TypeVar("OpT", bound=Operation)
 

@@ -23,8 +23,8 @@ from xonnc.lowering.onnx_to_krnl.kernel import BufferType, Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.layouts import Blocked
 from xonnc.lowering.onnx_to_krnl.lowering import TAKES_EMPTY, Lowering, lowers, takes_open
 from xonnc.lowering.onnx_to_krnl.norms import general_layer_normalization
+from xonnc.lowering.onnx_to_krnl.parallel_ranges import shares
 from xonnc.lowering.onnx_to_krnl.sizes import Size, is_known, volume
-from xonnc.lowering.onnx_to_krnl.turns import shares
 
 Map = Callable[[Kernel, SSAValue], SSAValue]
 

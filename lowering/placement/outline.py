@@ -12,7 +12,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from xonnc.dialects.onnx.ops.builtin import EntryPointOp, ReturnOp
-from xonnc.lowering.images import IMAGE
+from xonnc.lowering.onnx_to_dla.image_inputs import IMAGE
 from xonnc.lowering.placement.graph import Graph
 
 MAIN = "main_graph"

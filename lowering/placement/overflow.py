@@ -51,7 +51,7 @@ from xonnc.dialects.onnx.ops.reduction import (
     ReduceSumV11Op,
 )
 from xonnc.dialects.onnx.ops.tensor import CastOp, ConcatOp, IdentityOp, ReshapeOp, SqueezeOp, UnsqueezeOp
-from xonnc.lowering.packing import LARGEST_FP16
+from xonnc.lowering.dla_planning.precision import LARGEST_FP16
 
 LARGEST_EXPONENT = log(LARGEST_FP16)
 

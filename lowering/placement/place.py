@@ -17,16 +17,16 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from xonnc.dialects.onnx.locations import describe, node_name
 from xonnc.dialects.onnx.types import NONE, static_shape
 from xonnc.errors import RefusalError, XonncError
-from xonnc.lowering.compile import CompiledLoadable, Watcher, compile_to_loadable
-from xonnc.lowering.convert_onnx_to_dla import TABLES, AtBorder, refusal_of, rule_of
+from xonnc.lowering.dla_to_loadable.stages import CompiledLoadable, Watcher, compile_to_loadable
+from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import TABLES, AtBorder, refusal_of, rule_of
 from xonnc.lowering.onnx_to_dla.functions import FUNCTIONS
+from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized
 from xonnc.lowering.onnx_to_dla.selection import SELECTIONS
+from xonnc.lowering.placement.assignment import nodes_on_dla
 from xonnc.lowering.placement.graph import Graph, graph_of
 from xonnc.lowering.placement.outline import Outlined, Part, outline, part_of
 from xonnc.lowering.placement.overflow import overflows
-from xonnc.lowering.placement.sides import nodes_on_dla
-from xonnc.lowering.placement.turns import turns
-from xonnc.lowering.quantize_onnx import is_quantized
+from xonnc.lowering.placement.partitions import turns
 from xonnc.targets import NvdlaTarget, load_target
 
 WORTH_A_CROSSING = frozenset(("CONV", "PDP", "CDP"))

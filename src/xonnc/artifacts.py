@@ -23,16 +23,16 @@ from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import OutputFiles, atomic_writes, naming, require_writable
 from xonnc.formats.native.program import Program
 from xonnc.formats.native.weights import Weights
-from xonnc.lowering.convert_onnx_to_krnl import has_kernel
 from xonnc.lowering.krnl_to_llvm.entry import entry_text, weights_text
 from xonnc.lowering.krnl_to_llvm.text import llvm_text
 from xonnc.lowering.llvm_to_c.program import c_source
-from xonnc.lowering.native_api import api_as_c, api_as_llvm
-from xonnc.lowering.native_header import c_header
-from xonnc.lowering.native_layout import layout_of, require_whole
-from xonnc.lowering.native_program import calls_of
-from xonnc.lowering.native_sizes import require_sizes
-from xonnc.lowering.native_tables import Tables, tables_as_c, tables_as_llvm, tables_of
+from xonnc.lowering.native.api import api_as_c, api_as_llvm
+from xonnc.lowering.native.header import c_header
+from xonnc.lowering.native.layout import layout_of, require_whole
+from xonnc.lowering.native.program import calls_of
+from xonnc.lowering.native.sizes import require_sizes
+from xonnc.lowering.native.tables import Tables, tables_as_c, tables_as_llvm, tables_of
+from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import has_kernel
 from xonnc.native import Making, lowered, processor_of, require_level
 from xonnc.runtime.native.jit import is_foreign, object_code
 from xonnc.runtime.native.linker import link

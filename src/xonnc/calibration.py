@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import OpResult
 
+from xonnc.dialects.onnx.interface_names import argument_names
 from xonnc.dialects.onnx.locations import output_names
 from xonnc.dialects.onnx.types import static_shape
 from xonnc.drifts import drifts
@@ -28,9 +29,8 @@ from xonnc.formats.arrays import read_arrays
 from xonnc.formats.input_files import note_input
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
-from xonnc.lowering.interface_names import argument_names
-from xonnc.lowering.quantize_onnx import is_quantized, name_values
-from xonnc.lowering.scores import scores_of
+from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized, name_values
+from xonnc.lowering.onnx_to_dla.softmax_inputs import scores_of
 from xonnc.runtime.calibration import DEFAULT_METHOD, calibrate
 
 Array = npt.NDArray[Any]

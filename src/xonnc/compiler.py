@@ -25,12 +25,12 @@ from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.writer import write_loadable
 from xonnc.formats.onnx import import_model
 from xonnc.formats.onnx.known_operators import require_known_operators
-from xonnc.lowering.compile import STAGES as DLA_STAGES
-from xonnc.lowering.compile import compile_to_loadable
-from xonnc.lowering.images import ImageInput, set_images
-from xonnc.lowering.quantize_onnx import is_quantized, quantize
-from xonnc.lowering.report import CompileReport
-from xonnc.lowering.split_sums import split_sums
+from xonnc.lowering.dla_to_loadable.report import CompileReport
+from xonnc.lowering.dla_to_loadable.stages import STAGES as DLA_STAGES
+from xonnc.lowering.dla_to_loadable.stages import compile_to_loadable
+from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput, set_images
+from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized, quantize
+from xonnc.lowering.onnx_to_dla.split_sums import split_sums
 from xonnc.summaries import ModelSummary, summary
 from xonnc.targets import load_target
 from xonnc.transforms.decompose_quantized_onnx import DecomposeQuantized

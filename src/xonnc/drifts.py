@@ -27,8 +27,8 @@ from xonnc.dialects.onnx.ops.math import GemmOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
-from xonnc.lowering.quantize_onnx import equalized, quantize
-from xonnc.lowering.value_ranges import ValueRanges
+from xonnc.lowering.onnx_to_dla.quantize_onnx import equalized, quantize
+from xonnc.lowering.onnx_to_dla.value_ranges import ValueRanges
 from xonnc.roundings import with_rounded_weights
 from xonnc.runtime.reference import Reference, open_session
 

@@ -27,16 +27,16 @@ from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx import import_model
 from xonnc.formats.onnx.known_operators import require_known_operators
 from xonnc.formats.onnx.opsets import identity_of
-from xonnc.lowering.compile import stages_after_converting
-from xonnc.lowering.convert_onnx_to_dla import Placement, place
-from xonnc.lowering.dla_to_loadable import tasks
-from xonnc.lowering.images import ImageInput, set_images
-from xonnc.lowering.networks import network
+from xonnc.lowering.dla.networks import network
+from xonnc.lowering.dla_to_loadable.loadable import tasks
+from xonnc.lowering.dla_to_loadable.stages import stages_after_converting
+from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import Placement, place
+from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput, set_images
+from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized, quantize
+from xonnc.lowering.onnx_to_dla.split_sums import split_sums
 from xonnc.lowering.placement.graph import graph_of
 from xonnc.lowering.placement.place import Placement as Partition
 from xonnc.lowering.placement.place import place as partition
-from xonnc.lowering.quantize_onnx import is_quantized, quantize
-from xonnc.lowering.split_sums import split_sums
 from xonnc.packages import check_images, names_of
 from xonnc.targets import load_target
 from xonnc.tools.universe import XONNC_UNIVERSE

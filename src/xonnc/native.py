@@ -34,14 +34,14 @@ from xonnc.formats.onnx.importer import overridable_inputs
 from xonnc.formats.onnx.known_operators import require_known_operators
 from xonnc.formats.onnx.load import load
 from xonnc.formats.onnx.wire import Marks, without_payloads
-from xonnc.lowering.convert_onnx_to_krnl import has_kernel
-from xonnc.lowering.cpu_pipeline import CpuPipeline
-from xonnc.lowering.found_sizes import is_later
+from xonnc.lowering.krnl_to_llvm.cpu_pipeline import CpuPipeline
 from xonnc.lowering.krnl_to_llvm.text import llvm_module, llvm_text
-from xonnc.lowering.native_profile import one_by_one
-from xonnc.lowering.native_program import Steps, read_program
-from xonnc.lowering.native_sizes import require_sizes
-from xonnc.lowering.steering import steering_inputs
+from xonnc.lowering.native.profile import one_by_one
+from xonnc.lowering.native.program import Steps, read_program
+from xonnc.lowering.native.sizes import require_sizes
+from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import has_kernel
+from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_later
+from xonnc.lowering.onnx_to_krnl.shape_inputs import steering_inputs
 from xonnc.runtime.native.cache import Cache, key_of, open_cache
 from xonnc.runtime.native.instance import Executable
 from xonnc.runtime.native.jit import Code, host_features, host_identity, machine_code

@@ -20,6 +20,7 @@ from xdsl.utils.hints import isa
 
 from xonnc.compiler import Calibrate, CompilerBug, Front, read_model
 from xonnc.contexts import Watcher
+from xonnc.dialects.onnx.interface_names import argument_names
 from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import StringType, element_type, is_ranked, is_tensor, numpy_dtype
@@ -34,12 +35,11 @@ from xonnc.formats.onnx.opsets import identity_of
 from xonnc.formats.onnx.save import write_binary
 from xonnc.formats.package.archive import WritePart, write_package
 from xonnc.formats.package.manifest import Manifest, Port, Step, Tensor
-from xonnc.lowering.compile import CompiledLoadable
-from xonnc.lowering.images import ImageInput, images_of
-from xonnc.lowering.interface_names import argument_names
+from xonnc.lowering.dla_to_loadable.stages import CompiledLoadable
+from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput, images_of
 from xonnc.lowering.placement.graph import Graph, graph_of
 from xonnc.lowering.placement.place import PlacedPart, Placement, place
-from xonnc.lowering.placement.roundings import drop_roundings
+from xonnc.lowering.placement.remove_qdq_pairs import drop_roundings
 from xonnc.summaries import ModelSummary
 from xonnc.targets import load_target, target_names
 

@@ -239,7 +239,7 @@ def test_what_does_not_fit_the_buffer_goes_to_the_cpu(tmp_path: Path):
 
 
 def test_errors_of_later_stages_send_their_nodes_to_the_cpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    from xonnc.lowering import dla_split
+    from xonnc.lowering.dla import dla_split
 
     plan_of = dla_split.plan_of
 

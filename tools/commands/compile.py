@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from xonnc.compiler import Calibrate, Compilation
     from xonnc.contexts import Watcher
     from xonnc.formats.nvdla.calibration import Ranges
-    from xonnc.lowering.report import CompileReport
+    from xonnc.lowering.dla_to_loadable.report import CompileReport
     from xonnc.packages import CompiledPackage
     from xonnc.tools.console import Step
 
@@ -248,7 +248,7 @@ def _ranges(args: argparse.Namespace, module: ModuleOp, step: Callable[[int, int
     """The ranges of a calibration table, or those that samples show."""
     from xonnc.calibration import calibrate_module, input_shapes, read_samples
     from xonnc.formats.nvdla.calibration import read_calibration, write_calibration
-    from xonnc.lowering.quantize_onnx import name_values
+    from xonnc.lowering.onnx_to_dla.quantize_onnx import name_values
 
     if args.calib:
         name_values(module)

@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     """Explains; the exit code is 1 if the target refuses anything that no package is to take."""
     from xonnc.explanation import explain_model, explain_package
     from xonnc.formats.nvdla.calibration import read_calibration
-    from xonnc.lowering.quantize_onnx import name_values
+    from xonnc.lowering.onnx_to_dla.quantize_onnx import name_values
 
     ranges = read_calibration(args.calib) if args.calib else None
 

@@ -10,8 +10,8 @@ from dataclasses import asdict
 from xonnc.errors import XonncError, near
 from xonnc.formats.nvdla.constants import Precision
 from xonnc.formats.nvdla.geometry import pdp_line_width
-from xonnc.lowering.convert_onnx_to_dla import TABLES
-from xonnc.lowering.images import FORMATS, ImageInput
+from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import TABLES
+from xonnc.lowering.onnx_to_dla.image_inputs import FORMATS, ImageInput
 from xonnc.targets import NvdlaTarget, limits, load_target
 from xonnc.targets.cpu import cpu_names
 from xonnc.tools.reference import dla_operators, limit_rows, native_operators, operators

@@ -70,15 +70,15 @@ def test_sample_of_one_folder():
 def test_nearest_tests_come_first():
     tests = {
         "test/unit/tools/test_opt.py::test_a",
-        "test/unit/lowering/test_sweep.py::test_b",
-        "test/unit/lowering/planning/test_lookup.py::test_c",
-        "test/unit/lowering/planning/test_other.py::test_d",
+        "test/unit/lowering/dla_to_loadable/test_sweep.py::test_b",
+        "test/unit/lowering/dla/test_memory.py::test_c",
+        "test/unit/lowering/dla/test_other.py::test_d",
     }
-    assert [test[-1] for test in by_distance("lowering/planning/lookup.py", tests)] == ["c", "d", "b", "a"]
+    assert [test[-1] for test in by_distance("lowering/dla/memory.py", tests)] == ["c", "d", "b", "a"]
 
 
 def test_mirror_of_a_file():
-    assert mirror("lowering/images.py") == "test/unit/lowering/test_images.py"
+    assert mirror("lowering/dla/packing.py") == "test/unit/lowering/dla/test_packing.py"
     assert mirror("src/xonnc/native.py") == "test/unit/test_native.py"
 
 

@@ -22,7 +22,7 @@ from xonnc.formats.nvdla.checks.check import findings
 from xonnc.formats.nvdla.reader import parse_loadable
 from xonnc.formats.nvdla.writer import to_bytes
 from xonnc.formats.onnx import import_proto
-from xonnc.lowering.compile import CompiledLoadable, compile_to_loadable
+from xonnc.lowering.dla_to_loadable.stages import CompiledLoadable, compile_to_loadable
 from xonnc.runtime.nvdla.simulator import Simulator
 from xonnc.runtime.reference import Reference
 from xonnc.targets import load_target

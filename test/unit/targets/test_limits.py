@@ -7,8 +7,8 @@ import pytest
 from xonnc.formats.nvdla.checks.fields import FIELDS
 from xonnc.formats.nvdla.constants import Precision
 from xonnc.formats.nvdla.records import ConvOp, PdpOp
-from xonnc.lowering.planning.feasibility import conv_limits, pool_limits
-from xonnc.lowering.planning.shapes import Shape, Window
+from xonnc.lowering.dla_planning.feasibility import conv_limits, pool_limits
+from xonnc.lowering.dla_planning.shapes import Shape, Window
 from xonnc.targets import load_target, target_names
 from xonnc.targets.limits import (
     FEATURES,

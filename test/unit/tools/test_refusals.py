@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from xonnc.lowering.convert_onnx_to_dla import WAY_OUT
+from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import WAY_OUT
 from xonnc.tools.refusals import FOLDER, Refusal, refusals
 
 

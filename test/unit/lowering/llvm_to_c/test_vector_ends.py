@@ -10,7 +10,8 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import f32, f64, i8, i64
 from xdsl.ir import Attribute, Block, Region
 
-from xonnc.lowering.krnl_to_llvm.emitter import POINTER, Emitter, size_of
+from xonnc.dialects.krnl.types import size_of
+from xonnc.lowering.krnl_to_llvm.emitter import POINTER, Emitter
 from xonnc.lowering.llvm_to_c.expressions import c_type
 from xonnc.lowering.llvm_to_c.functions import c_function
 from xonnc.lowering.llvm_to_c.program import PRELUDE

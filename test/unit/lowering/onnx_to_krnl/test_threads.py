@@ -14,7 +14,7 @@ from onnx import parser as onnx_parser
 
 from xonnc.errors import XonncError
 from xonnc.lowering.krnl_to_llvm.pool import SMALLEST, pool_text
-from xonnc.lowering.native_program import KernelCall
+from xonnc.lowering.native.program import KernelCall
 from xonnc.native import compile_native
 from xonnc.runtime.native.jit import Code, machine_code
 from xonnc.runtime.native.session import Session

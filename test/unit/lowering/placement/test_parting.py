@@ -7,10 +7,10 @@ from itertools import product
 import numpy as np
 import pytest
 
+from xonnc.lowering.placement.assignment import nodes_on_dla
 from xonnc.lowering.placement.dataflow import Dataflow, Value
 from xonnc.lowering.placement.max_flow import FlowNetwork
-from xonnc.lowering.placement.sides import nodes_on_dla
-from xonnc.lowering.placement.turns import turns
+from xonnc.lowering.placement.partitions import turns
 
 MOST_NODES = 8
 

@@ -1,0 +1,1 @@
+"""NVDLA layers as operations of the dla dialect: fused, split, scheduled and given addresses."""

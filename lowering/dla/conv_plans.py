@@ -1,0 +1,41 @@
+"""The plan of a convolution in the IR."""
+
+from __future__ import annotations
+
+from xonnc.dialects.dla.engines import ConvOp
+from xonnc.dialects.dla.types import cube_of, image_of, shape_of
+from xonnc.dialects.onnx.locations import describe
+from xonnc.errors import XonncError
+from xonnc.lowering.dla_planning.convolution import ConvolutionPlan
+from xonnc.lowering.dla_planning.feasibility import conv_plan
+from xonnc.lowering.dla_planning.precision import precision_of
+from xonnc.lowering.dla_planning.shapes import Window
+from xonnc.lowering.dla_planning.surface_sizes import pixel_bytes
+from xonnc.targets import NvdlaTarget
+
+
+def window_of(op: ConvOp) -> Window:
+    """The window of a convolution."""
+    strides, dilations = op.strides.get_values(), op.dilations.get_values()
+    top, left, bottom, right = op.pads.get_values()
+    image = image_of(op.source.type)
+    return Window(
+        op.kernel,
+        (strides[0], strides[1]),
+        (dilations[0], dilations[1]),
+        (top, left, bottom, right),
+        0 if image is None else pixel_bytes(image),
+    )
+
+
+def plan_of(target: NvdlaTarget, op: ConvOp) -> ConvolutionPlan:
+    """How `op` shares the convolution buffer; an error if it cannot."""
+    source, kernels = cube_of(op.source.type), shape_of(op.weights.type)[0]
+    plan = conv_plan(target, precision_of(op.source.type), source, kernels, window_of(op))
+    if plan is None:
+        raise XonncError(
+            f"{describe(op)}: {kernels} kernels on an input of {'x'.join(map(str, source))} do not fit the "
+            f"convolution buffer of {target.name} ({target.cbuf_bytes} bytes); use a smaller kernel, or "
+            "convert-onnx-to-dla, which cuts the channels"
+        )
+    return plan

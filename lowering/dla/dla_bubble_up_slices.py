@@ -1,0 +1,151 @@
+"""
+`dla-bubble-up-slices`: rows and columns at the end that nobody reads are not computed.
+
+A slice of what the SDP makes for it alone becomes slices of what the SDP reads, and of what the convolution
+before it reads:
+
+```mlir
+%a = "dla.conv"(%x, %w)                                  %p = "dla.slice"(%x)
+%s = "dla.sdp"(%a)                                       %a = "dla.conv"(%p, %w)
+%y = "dla.slice"(%s) <{offsets = array<i64: 0, 0, 0>}>   %y = "dla.sdp"(%a)
+```
+
+Poolings whose windows leave rows over read such slices (spec/nvdla.md §9.2). This way they can take their
+input on the fly all the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from xonnc.dialects.dla.attributes import OperandMode
+from xonnc.dialects.dla.engines import ConvOp, SdpOp
+from xonnc.dialects.dla.storage import SliceOp
+from xonnc.dialects.dla.types import CubeShape, FlowType, ImageType, cube_of, image_of, tensor_of
+from xonnc.dialects.onnx.locations import derived
+from xonnc.dialects.onnx.types import tensor_type
+from xonnc.lowering.dla.conv_plans import window_of
+from xonnc.lowering.dla.networks import blocks
+
+
+@dataclass(frozen=True)
+class DlaBubbleUpSlices(ModulePass):
+    """Moves slices before the layers that compute for them alone."""
+
+    name = "dla-bubble-up-slices"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        bubble_up_slices(op)
+
+
+def bubble_up_slices(module: ModuleOp) -> None:
+    """Moves every slice of `module` up as far as it goes."""
+    for block in blocks(module):
+        waiting = [op for op in block.ops if isinstance(op, SliceOp)]
+        while waiting:
+            waiting += _bubble_up(waiting.pop())
+
+
+def _bubble_up(op: SliceOp) -> list[SliceOp]:
+    """Cuts what the layer before `op` computes; the slices of its inputs."""
+    layer, part = op.source.owner, cube_of(op.result.type)
+    if not isinstance(layer, SdpOp) or not op.source.has_one_use() or not _keeps_the_begin(op):
+        return []
+    if not isinstance(layer.source.type, FlowType):
+        cut = _Cut(layer, [])
+        source = cut(layer.source, part)
+    elif isinstance(conv := layer.source.owner, ConvOp) and (read := _read_for(conv, part)) is not None:
+        cut = _Cut(conv, [])
+        source = _cut_convolution(conv, part, read, cut)
+    else:
+        return []
+    cut.before = layer
+    stages = [
+        (
+            stage,
+            cut(operand, part) if operand is not None and stage.mode is OperandMode.PER_POINT else operand,
+        )
+        for stage, operand in layer.stages
+    ]
+    narrow = SdpOp(source, stages, op.result.type, out_cvt=layer.out_cvt)
+    narrow.location = layer.location
+    Rewriter.replace_op(op, [], [layer.result])
+    Rewriter.replace_op(layer, narrow)
+    if isinstance(layer.source.owner, ConvOp):
+        Rewriter.erase_op(layer.source.owner)
+    return cut.slices
+
+
+def _keeps_the_begin(op: SliceOp) -> bool:
+    """
+    Whether a slice leaves out rows and columns at the end alone. One of a single position of several stays:
+    the SDP reads none with gaps (spec/nvdla.md §3.5).
+    """
+    whole, part = cube_of(op.source.type), cube_of(op.result.type)
+    return part.channels == whole.channels and not any(op.offsets.get_values()) and part.positions > 1
+
+
+def _read_for(op: ConvOp, part: CubeShape) -> CubeShape | None:
+    """What of its source a convolution reads for `part` of its result; `None` if it is one position."""
+    window, source = window_of(op), cube_of(op.source.type)
+    sizes = [
+        min(max((outputs - 1) * stride + reach - pad, 1), size)
+        for outputs, stride, reach, pad, size in zip(
+            part[1:], window.strides, window.reach, window.pads[:2], source[1:], strict=True
+        )
+    ]
+    read = CubeShape(source.channels, sizes[0], sizes[1])
+    return None if read.positions == 1 < source.positions else read
+
+
+def _cut_convolution(op: ConvOp, part: CubeShape, read: CubeShape, cut: _Cut) -> SSAValue:
+    window = window_of(op)
+    top, left = window.pads[:2]
+    # All that the last windows see beyond the input is padding, and no more of it is needed.
+    bottom, right = (
+        max((outputs - 1) * stride + reach - pad - size, 0)
+        for outputs, stride, reach, pad, size in zip(
+            part[1:], window.strides, window.reach, (top, left), read[1:], strict=True
+        )
+    )
+    sums = FlowType(tensor_type((1, *part), tensor_of(op.accumulator.type).element_type))
+    source = cut(op.source, read)
+    narrow = op.part(source, op.weights, sums, (top, left, bottom, right), op.banks)
+    narrow.location = op.location
+    cut.insert(narrow)
+    return narrow.accumulator
+
+
+@dataclass
+class _Cut:
+    """Adds slices before an operation, and keeps them."""
+
+    before: Operation
+    slices: list[SliceOp]
+
+    def __call__(self, value: SSAValue, part: CubeShape) -> SSAValue:
+        """The begin of `value`, as large as `part`."""
+        whole = cube_of(value.type)
+        if whole == part:
+            return value
+        element = tensor_of(value.type).element_type
+        result: TensorType[Attribute] | ImageType = tensor_type((1, *part), element)
+        if (image := image_of(value.type)) is not None:
+            result = ImageType(image.format, result)
+        found = SliceOp(value, (0, 0, 0), result)
+        found.location = derived(self.before.location)
+        self.insert(found)
+        self.slices.append(found)
+        return found.result
+
+    def insert(self, op: Operation) -> None:
+        """Adds `op`."""
+        block = self.before.parent_block()
+        assert block is not None
+        block.insert_op_before(op, self.before)

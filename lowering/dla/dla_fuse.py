@@ -1,0 +1,224 @@
+"""
+`dla-fuse`: passes of the SDP that follow each other become one, and the PDP takes its input on the fly.
+
+```mlir
+%a = "dla.sdp"(%acc, %bias) <{x1_stage = #dla.stage<type = alu, mode = per_kernel>}>
+%b = "dla.sdp"(%a, %c) <{x1_stage = #dla.stage<type = alu, mode = per_point, act = relu>}>
+```
+becomes one `dla.sdp` on `%acc` with the bias in X1 and the sum and ReLU in X2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from xonnc.dialects.dla.attributes import Activation, AluFunction, OperandMode, Stage, StageFunction
+from xonnc.dialects.dla.engines import ConvOp, PdpOp, SdpOp
+from xonnc.dialects.dla.types import FlowType, tensor_of
+from xonnc.dialects.onnx.locations import joined as joined_locations
+from xonnc.lowering.dla.conv_plans import plan_of
+from xonnc.lowering.onnx_to_dla.lowering import Operand
+from xonnc.targets import NvdlaTarget, load_target
+
+STAGES = 3
+
+
+@dataclass(frozen=True)
+class DlaFuse(ModulePass):
+    """Joins passes of the SDP, and hands their results to the PDP on the fly where that is allowed."""
+
+    name = "dla-fuse"
+
+    target: str = "nv_full"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        fuse(op, load_target(self.target))
+
+
+def fuse(module: ModuleOp, target: NvdlaTarget) -> None:
+    """Joins what can be joined in `module`, in program order."""
+    for op in [op for op in module.walk() if isinstance(op, SdpOp)]:
+        _fuse_into(op, STAGES if target.sdp_y else STAGES - 1)
+    for op in [op for op in module.walk() if isinstance(op, PdpOp)]:
+        if _can_flow(op, target):
+            _flow(op)
+
+
+def _fuse_into(op: SdpOp, slots: int) -> None:
+    """Takes into `op` the passes before it, one after another."""
+    while True:
+        joined = _joined(op, slots)
+        if joined is None:
+            return
+        op = joined
+
+
+def _joined(op: SdpOp, slots: int) -> SdpOp | None:
+    for source, stages in _readings(op):
+        before = _only_reader(source)
+        if before is None:
+            continue
+        packed = _packed(before, stages, slots)
+        if packed is None:
+            continue
+        joined = SdpOp(before.source, packed, op.result.type, out_cvt=op.out_cvt)
+        joined.location = joined_locations(op.location, before.location)
+        _move_flow(before.source, op)
+        Rewriter.replace_op(op, joined)
+        Rewriter.erase_op(before)
+        return joined
+    return None
+
+
+def _readings(op: SdpOp) -> list[tuple[SSAValue, Sequence[Operand]]]:
+    """
+    The ways to read `op` as stages on one source: as written and, for a sum of two cubes, with the operands
+    swapped.
+
+    The source that is computed later comes first: its pass is the one to go on with.
+    """
+    written = (op.source, op.stages)
+    stage, operand = op.stages[0]
+    swappable = (
+        operand is not None
+        and stage.mode is OperandMode.PER_POINT
+        and stage.type is not StageFunction.BOTH
+        and stage.act is not Activation.PRELU
+        and not isinstance(op.source.type, FlowType)
+    )
+    if not swappable or operand is None:
+        return [written]
+    swapped = (operand, ((stage, op.source), *op.stages[1:]))
+    later = _position(operand) > _position(op.source)
+    return [swapped, written] if later else [written, swapped]
+
+
+def _position(value: SSAValue) -> int:
+    owner = value.owner
+    if not isinstance(owner, Operation) or (block := owner.parent_block()) is None:
+        return -1
+    return block.get_operation_index(owner)
+
+
+def _only_reader(value: SSAValue) -> SdpOp | None:
+    """The pass that makes `value` for a single reader in memory."""
+    owner = value.owner
+    if not isinstance(owner, SdpOp) or isinstance(value.type, FlowType) or not value.has_one_use():
+        return None
+    return owner if owner.out_cvt is None else None
+
+
+def _packed(before: SdpOp, stages: Sequence[Operand], slots: int) -> list[Operand] | None:
+    """The stages of `before` and those after it as one pass, `None` if it takes more than one."""
+    if all(stage == Stage() for stage, _ in stages):
+        return list(before.stages)
+    if _is_for_y_alone(before.stages[-1][0]) or _is_for_y_alone(stages[-1][0]):
+        return None
+    return pack_stages([*before.stages, *stages], slots)
+
+
+def _is_for_y_alone(stage: Stage) -> bool:
+    """Whether a stage of Y means something else, or nothing, in X1 and X2, where packing may put it."""
+    is_reversed = stage.type is StageFunction.BOTH
+    return is_reversed or stage.act is Activation.LUT or bool(stage.mul_offset)
+
+
+def pack_stages(stages: Sequence[Operand], slots: int) -> list[Operand] | None:
+    """
+    The same computation in at most `slots` stages, `None` if it takes more.
+
+    A ReLU joins the stage before it; two numbers, added and then multiplied, share one, unless a PReLU
+    multiplies; Y, which multiplies first, takes no stage that does both.
+
+    Y has no ReLU (spec/nvdla.md §4.2): what ends in one needs another form there, or another pass.
+    """
+    packed: list[Operand] = []
+    for stage, operand in stages:
+        if stage == Stage():
+            continue
+        joined = _join(packed[-1], stage) if packed else None
+        if joined is not None:
+            packed[-1] = joined
+        else:
+            packed.append((stage, operand))
+    if len(packed) < STAGES or len(packed) > slots:
+        return packed if len(packed) <= slots else None
+    last = _for_y(packed[-1])
+    return None if last is None else [*packed[:-1], last]
+
+
+def _for_y(operand: Operand) -> Operand | None:
+    """
+    A stage of X in the form that Y has, `None` if it has none.
+
+    `relu(x)` is `max(x, 0)`, which follows a product by one number because Y multiplies first. No unit is
+    left behind a sum, and operands in memory would have to hold the zeros.
+    """
+    stage, value = operand
+    if stage.type is StageFunction.BOTH:
+        return None
+    if stage.act is not Activation.RELU:
+        return operand
+    if stage.type is StageFunction.NONE:
+        return replace(stage, type=StageFunction.ALU, alu=AluFunction.MAX, act=Activation.NONE), value
+    if stage.type is StageFunction.MUL and stage.mode is OperandMode.PER_LAYER:
+        return replace(stage, type=StageFunction.BOTH, alu=AluFunction.MAX, act=Activation.NONE), value
+    return None
+
+
+def _join(first: Operand, second: Stage) -> Operand | None:
+    stage, operand = first
+    if stage.act is not Activation.NONE:
+        return None
+    if second.type is StageFunction.NONE:
+        return replace(stage, act=second.act), operand
+    numbers = stage.mode is second.mode is OperandMode.PER_LAYER
+    if second.act is Activation.PRELU:
+        return None
+    if numbers and (stage.type, second.type) == (StageFunction.ALU, StageFunction.MUL):
+        both = replace(stage, type=StageFunction.BOTH, act=second.act, mul_operand=second.mul_operand)
+        return both, None
+    return None
+
+
+def _move_flow(source: SSAValue, before: Operation) -> None:
+    """Brings the convolution whose sums `source` are next to the pass that will read them."""
+    owner = source.owner
+    if isinstance(source.type, FlowType) and isinstance(owner, ConvOp):
+        owner.detach()
+        block = before.parent_block()
+        assert block is not None
+        block.insert_op_before(owner, before)
+
+
+def _can_flow(op: PdpOp, target: NvdlaTarget) -> bool:
+    """
+    Whether the PDP may take the SDP's result on the fly (spec/nvdla.md §3.8): one pass, one reader, one
+    piece.
+    """
+    producer = _only_reader(op.source)
+    if producer is None or op.split_num.value.data != 1:
+        return False
+    conv = producer.source.owner
+    return not isinstance(conv, ConvOp) or len(plan_of(target, conv).pieces) == 1
+
+
+def _flow(op: PdpOp) -> None:
+    producer = op.source.owner
+    assert isinstance(producer, SdpOp)
+    flow = FlowType(tensor_of(producer.result.type))
+    flowing = SdpOp(producer.source, producer.stages, flow, out_cvt=producer.out_cvt)
+    flowing.location = producer.location
+    _move_flow(producer.source, op)
+    block = op.parent_block()
+    assert block is not None
+    block.insert_op_before(flowing, op)
+    op.operands[0] = flowing.result
+    Rewriter.erase_op(producer)

@@ -1,0 +1,263 @@
+"""
+`dla-resolve-views`: copies where a cube would have to lie in two places.
+
+The sources of a concatenation are written into its result's memory. That needs a producer that can write
+there: not a network input, a part of another cube, or a cube that already lies elsewhere; those get an SDP
+pass that copies. A single position of an image is copied by the PDP, because the SDP takes none with gaps.
+Channels that do not begin on a whole atom are moved by convolutions with ones, because engines write whole
+atoms: halves are shifted and added up, integers written to whole atoms and then gathered.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, f16, f32, i32
+from xdsl.dialects.func import ReturnOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from xonnc.dialects.dla.attributes import ConstantLayout, OperandMode, PoolMode, Stage, StageFunction
+from xonnc.dialects.dla.engines import ConvOp, PdpOp, SdpOp
+from xonnc.dialects.dla.storage import ConcatOp, ConstantOp, ReshapeOp, SliceOp
+from xonnc.dialects.dla.types import CubeShape, FlowType, cube_of, tensor_of
+from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.dialects.onnx.locations import derived
+from xonnc.dialects.onnx.types import tensor_type
+from xonnc.formats.nvdla.constants import Precision
+from xonnc.formats.nvdla.geometry import channels_per_atom, round_up
+from xonnc.lowering.dla.networks import blocks
+from xonnc.lowering.dla_planning.feasibility import conv_plan
+from xonnc.lowering.dla_planning.precision import precision_of
+from xonnc.lowering.dla_planning.shapes import Shape, Window
+from xonnc.targets import NvdlaTarget, load_target
+
+SUM = Stage(type=StageFunction.ALU, mode=OperandMode.PER_POINT)
+
+MOST_PICKED = 128
+"""Channels that one convolution of a concatenation picks, where whole atoms and the buffer let it."""
+
+
+@dataclass(frozen=True)
+class DlaResolveViews(ModulePass):
+    """Makes every concatenation, slice and result a matter of addresses alone."""
+
+    name = "dla-resolve-views"
+
+    target: str = "nv_full"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        resolve_views(op, load_target(self.target), DisposablePool.of(ctx))
+
+
+def resolve_views(module: ModuleOp, target: NvdlaTarget, pool: DisposablePool) -> None:
+    """Adds the copies that `module` needs."""
+    for block in blocks(module):
+        for op in list(block.ops):
+            if isinstance(op, ConcatOp) and _is_misaligned(op, target):
+                if tensor_of(op.result.type).element_type == f16:
+                    _select(op, pool)
+                else:
+                    _gather(op, target, pool)
+        for op in list(block.ops):
+            if isinstance(op, SliceOp) and _is_single(op):
+                _take_out(op)
+        for op in list(block.ops):
+            if isinstance(op, SliceOp) and op.offsets.get_values()[0] % _lanes(op.source, target):
+                _select_slice(op, pool)
+        _copy_where_needed(block)
+
+
+def _copy_where_needed(block: Block) -> None:
+    placed: set[SSAValue] = set()
+    returned = block.last_op
+    assert isinstance(returned, ReturnOp)
+    for index, value in enumerate(returned.operands):
+        root = _reshaped_from(value)
+        if _is_movable(root) and root not in placed and not _in_concat(root):
+            placed.add(root)
+        else:
+            returned.operands[index] = _copy(value, returned)
+    for op in list(block.ops):
+        if not isinstance(op, ConcatOp):
+            continue
+        for index, value in enumerate(op.operands):
+            if _is_movable(value) and value not in placed and not _must_be_dense(value, op):
+                placed.add(value)
+            else:
+                op.operands[index] = _copy(value, op)
+
+
+def _is_movable(value: SSAValue) -> bool:
+    """Whether the producer of `value` can write it wherever it should lie."""
+    owner = value.owner
+    return isinstance(owner, Operation) and not isinstance(owner, SliceOp | ReshapeOp | ConstantOp)
+
+
+def _must_be_dense(value: SSAValue, op: ConcatOp) -> bool:
+    """
+    Whether `value` has one position, which engines read without gaps (spec/nvdla.md §3.5), and would get
+    some.
+    """
+    return cube_of(value.type).positions == 1 and op.axis.value.data != 1
+
+
+def _is_single(op: SliceOp) -> bool:
+    """Whether a slice is one position of several, which lies with gaps."""
+    return cube_of(op.result.type).positions == 1 != cube_of(op.source.type).positions
+
+
+def _take_out(op: SliceOp) -> None:
+    readers = [use for use in op.result.uses if not isinstance(use.operation, PdpOp)]
+    following = op.next_op
+    assert following is not None
+    if not readers:
+        return
+    taken = _insert(_moved_position(op.result), following)
+    for use in readers:
+        use.operation.operands[use.index] = taken
+
+
+def _in_concat(value: SSAValue) -> bool:
+    return any(isinstance(use.operation, ConcatOp) for use in value.uses)
+
+
+def _reshaped_from(value: SSAValue) -> SSAValue:
+    while isinstance(value.owner, ReshapeOp):
+        value = value.owner.source
+    return value
+
+
+def _copy(value: SSAValue, before: Operation) -> SSAValue:
+    if isinstance(before, ConcatOp) and _must_be_dense(value, before):
+        return _insert(_moved_position(value), before)
+    return _insert(SdpOp(value, [], value.type), before)
+
+
+def _moved_position(value: SSAValue) -> PdpOp:
+    """A copy of a cube of one position: the PDP reads and writes it with gaps, which the SDP does not."""
+    return PdpOp(
+        value, value.type, mode=PoolMode.MAX, kernel=(1, 1), strides=(1, 1), pads=(0, 0, 0, 0), split_num=1
+    )
+
+
+def _insert(op: Operation, before: Operation) -> SSAValue:
+    op.location = derived(before.location)
+    block = before.parent_block()
+    assert block is not None
+    block.insert_op_before(op, before)
+    return op.results[0]
+
+
+def _lanes(value: SSAValue, target: NvdlaTarget) -> int:
+    return channels_per_atom(target, precision_of(value.type))
+
+
+def _is_misaligned(op: ConcatOp, target: NvdlaTarget) -> bool:
+    return op.axis.value.data == 1 and any(begin % _lanes(op.result, target) for begin in op.begins[:-1])
+
+
+def _select(op: ConcatOp, pool: DisposablePool) -> None:
+    """
+    Replaces a concatenation by the sum of its sources, each shifted to its channels by a convolution.
+
+    Lanes behind a source's channels are not read: they may hold numbers that are none.
+    """
+    total = cube_of(op.result.type).channels
+    begin = 0
+    value: SSAValue | None = None
+    for source in op.sources:
+        count = cube_of(source.type).channels
+        weights = np.zeros((total, count, 1, 1), np.float16)
+        weights[np.arange(begin, begin + count), np.arange(count)] = 1
+        value = _shifted(source, weights, value, op, pool)
+        begin += count
+    assert value is not None
+    Rewriter.replace_op(op, [], [value])
+
+
+def _gather(op: ConcatOp, target: NvdlaTarget, pool: DisposablePool) -> None:
+    """
+    Replaces a concatenation by one whose sources begin at whole atoms, and convolutions that pick its
+    channels. What lies between the sources counts nothing, whatever integers they are.
+    """
+    lanes = _lanes(op.result, target)
+    sources = list(op.sources)
+    cube, element = cube_of(op.result.type), tensor_of(op.result.type).element_type
+    counts = [cube_of(source.type).channels for source in sources]
+    spread = sum(round_up(count, lanes) for count in counts[:-1]) + counts[-1]
+    spaced = ConcatOp(sources, 1, tensor_type((1, spread, cube.height, cube.width), element), alignment=lanes)
+    value = _insert(spaced, op)
+    places = np.concatenate(
+        [begin + np.arange(count) for begin, count in zip(spaced.begins, counts, strict=False)]
+    )
+    step = _picked_at_once(cube, target, precision_of(op.result.type), lanes)
+    parts = [
+        _picked(value, places[begin : begin + step], lanes, op, pool)
+        for begin in range(0, cube.channels, step)
+    ]
+    result = parts[0] if len(parts) == 1 else _insert(ConcatOp(parts, 1, op.result.type), op)
+    Rewriter.replace_op(op, [], [result])
+
+
+def _picked_at_once(cube: CubeShape, target: NvdlaTarget, precision: Precision, lanes: int) -> int:
+    """How many channels one convolution picks, in whole atoms: few, for its kernels are their square."""
+    step = round_up(MOST_PICKED, lanes)
+    while step > lanes:
+        source = Shape(2 * step, cube.height, cube.width)
+        if conv_plan(target, precision, source, step, Window((1, 1))) is not None:
+            break
+        step = round_up(step // 2, lanes)
+    return step
+
+
+def _picked(
+    value: SSAValue, places: npt.NDArray[np.int64], lanes: int, before: Operation, pool: DisposablePool
+) -> SSAValue:
+    """The channels of `value` at `places`, which ascend."""
+    first = int(places[0]) // lanes * lanes
+    count = int(places[-1]) + 1 - first
+    cube = cube_of(value.type)
+    if count < cube.channels:
+        part = tensor_type((1, count, cube.height, cube.width), tensor_of(value.type).element_type)
+        value = _insert(SliceOp(value, (first, 0, 0), part), before)
+    weights = np.zeros((len(places), count, 1, 1), np.float16)
+    weights[np.arange(len(places)), places - first] = 1
+    return _shifted(value, weights, None, before, pool)
+
+
+def _select_slice(op: SliceOp, pool: DisposablePool) -> None:
+    """Replaces a slice that begins inside an atom by a convolution that picks its channels."""
+    begin, row, column = op.offsets.get_values()
+    source, result = cube_of(op.source.type), cube_of(op.result.type)
+    value = op.source
+    if (result.height, result.width) != (source.height, source.width):
+        rows = tensor_type(
+            (1, source.channels, result.height, result.width), tensor_of(op.source.type).element_type
+        )
+        value = _insert(SliceOp(op.source, (0, row, column), rows), op)
+    weights = np.zeros((result.channels, source.channels, 1, 1), np.float16)
+    weights[np.arange(result.channels), begin + np.arange(result.channels)] = 1
+    Rewriter.replace_op(op, [], [_shifted(value, weights, None, op, pool)])
+
+
+def _shifted(
+    source: SSAValue,
+    weights: npt.NDArray[np.float16],
+    added: SSAValue | None,
+    before: Operation,
+    pool: DisposablePool,
+) -> SSAValue:
+    cube = cube_of(source.type)
+    shape = (1, weights.shape[0], cube.height, cube.width)
+    element = tensor_of(source.type).element_type
+    constant = ConstantOp(pool.create(weights), ConstantLayout.KERNELS, tensor_type(weights.shape, element))
+    kernels = _insert(constant, before)
+    sums = f32 if element == f16 else i32
+    accumulator = _insert(ConvOp(source, kernels, FlowType(tensor_type(shape, sums))), before)
+    stages = [(SUM, added)] if added is not None else []
+    return _insert(SdpOp(accumulator, stages, tensor_type(shape, element)), before)

@@ -1,0 +1,114 @@
+"""
+`dla-split`: every convolution gets its banks of the convolution buffer, and rows in pieces where they do not
+all fit.
+
+Pieces read overlapping slices of the input, write slices of the result and share the weights: read once
+where all of them stay in the buffer (spec/nvdla.md §3.7).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from xonnc.dialects.dla.attributes import BankPlan, BankPlanAttr, OperandMode, Stage
+from xonnc.dialects.dla.engines import ConvOp, SdpOp, integers
+from xonnc.dialects.dla.storage import ConcatOp, SliceOp
+from xonnc.dialects.dla.types import FlowType, ImageType, cube_of, image_of, tensor_of
+from xonnc.dialects.onnx.locations import derived
+from xonnc.dialects.onnx.types import tensor_type
+from xonnc.lowering.dla.conv_plans import plan_of
+from xonnc.lowering.dla_planning.convolution import ConvolutionPlan, Piece
+from xonnc.targets import NvdlaTarget, load_target
+
+
+@dataclass(frozen=True)
+class DlaSplit(ModulePass):
+    """Fits convolutions into the convolution buffer."""
+
+    name = "dla-split"
+
+    target: str = "nv_full"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        split(op, load_target(self.target))
+
+
+def split(module: ModuleOp, target: NvdlaTarget) -> None:
+    """Fits every convolution of `module` into the convolution buffer."""
+    for op in [op for op in module.walk() if isinstance(op, ConvOp)]:
+        plan = plan_of(target, op)
+        if len(plan.pieces) == 1:
+            _trim(op, plan.pieces[0])
+            op.banks = BankPlanAttr(BankPlan(plan.data_banks, plan.weight_banks))
+        else:
+            _split(op, plan)
+
+
+def _trim(op: ConvOp, piece: Piece) -> None:
+    """Leaves out rows that no window of the convolution reaches: the buffer may have no room for them."""
+    _, left, _, right = op.pads.get_values()
+    op.operands[0] = _rows(op.source, piece.first_input, piece.inputs, op)
+    op.properties["pads"] = integers((piece.pad_top, left, piece.pad_bottom, right))
+
+
+def _split(op: ConvOp, plan: ConvolutionPlan) -> None:
+    reader = next(iter(op.accumulator.uses)).operation
+    assert isinstance(reader, SdpOp)
+    parts = [_part(op, reader, plan, index) for index in range(len(plan.pieces))]
+    joined = _insert(ConcatOp(parts, 2, reader.result.type), reader)
+    Rewriter.replace_op(reader, [], [joined])
+    Rewriter.erase_op(op)
+
+
+def _part(op: ConvOp, reader: SdpOp, plan: ConvolutionPlan, index: int) -> SSAValue:
+    piece = plan.pieces[index]
+    shares = plan.weights_stay
+    banks = BankPlan(
+        plan.data_banks,
+        plan.weight_banks,
+        weight_reuse=shares and index > 0,
+        skip_weight_release=shares and index < len(plan.pieces) - 1,
+    )
+    _, left, _, right = op.pads.get_values()
+    source = _rows(op.source, piece.first_input, piece.inputs, reader)
+    sums = FlowType(_row_type(op.accumulator, piece.outputs))
+    pads = (piece.pad_top, left, piece.pad_bottom, right)
+    conv = op.part(source, op.weights, sums, pads, BankPlanAttr(banks))
+    stages = [(stage, _operand_rows(stage, operand, piece, reader)) for stage, operand in reader.stages]
+    accumulator = _insert(conv, reader)
+    result_type = _row_type(reader.result, piece.outputs)
+    return _insert(SdpOp(accumulator, stages, result_type, out_cvt=reader.out_cvt), reader)
+
+
+def _operand_rows(stage: Stage, operand: SSAValue | None, piece: Piece, before: Operation) -> SSAValue | None:
+    if operand is None or stage.mode is not OperandMode.PER_POINT:
+        return operand
+    return _rows(operand, piece.first_output, piece.outputs, before)
+
+
+def _rows(value: SSAValue, first: int, count: int, before: Operation):
+    if cube_of(value.type).height == count:
+        return value
+    rows: TensorType[Attribute] | ImageType = _row_type(value, count)
+    if (image := image_of(value.type)) is not None:
+        rows = ImageType(image.format, rows)
+    return _insert(SliceOp(value, (0, first, 0), rows), before)
+
+
+def _row_type(value: SSAValue, rows: int) -> TensorType[Attribute]:
+    cube = cube_of(value.type)
+    return tensor_type((1, cube.channels, rows, cube.width), tensor_of(value.type).element_type)
+
+
+def _insert(op: Operation, before: Operation) -> SSAValue:
+    op.location = derived(before.location)
+    block = before.parent_block()
+    assert block is not None
+    block.insert_op_before(op, before)
+    return op.results[0]

@@ -1,0 +1,96 @@
+"""
+What the passes of the back end ask of a module before they look closer: one function, one block, only our
+operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, SSAValue
+
+from xonnc.dialects.dla.engines import ConvOp
+from xonnc.dialects.dla.storage import ConcatOp, ConstantOp, MemoryOp, ReshapeOp, SliceOp
+from xonnc.dialects.dla.types import FlowType, ImageType, PackedType, SurfaceType, tensor_of
+from xonnc.errors import XonncError
+from xonnc.lowering.dla.layers import EMULATED_OPS, ENGINE_OPS
+from xonnc.lowering.dla_planning.precision import PRECISIONS
+from xonnc.lowering.dla_planning.surface_sizes import spanned
+from xonnc.targets import NvdlaTarget
+
+KNOWN_OPS = (*ENGINE_OPS, *EMULATED_OPS, ConcatOp, ConstantOp, ReshapeOp, SliceOp, ReturnOp)
+
+
+def blocks(module: ModuleOp) -> list[Block]:
+    """The blocks of all functions of `module`, each checked to be a network of the DLA."""
+    return [_block(function) for function in module.walk() if isinstance(function, FuncOp)]
+
+
+def network(module: ModuleOp) -> tuple[FuncOp, Block]:
+    """The one network of `module`."""
+    functions = [op for op in module.walk() if isinstance(op, FuncOp)]
+    if len(functions) != 1:
+        raise XonncError(f"a loadable holds one network; the module has {len(functions)} functions")
+    return functions[0], _block(functions[0])
+
+
+def _block(function: FuncOp) -> Block:
+    name = function.sym_name.data
+    if len(function.body.blocks) != 1:
+        raise XonncError(f"@{name}: a network of the DLA is one block, found {len(function.body.blocks)}")
+    block = function.body.block
+    for op in block.ops:
+        if not isinstance(op, KNOWN_OPS):
+            raise XonncError(f"@{name}: {op.name} is no operation of the DLA; run convert-onnx-to-dla first")
+        for value in (*op.operands, *op.results):
+            _check_elements(name, value)
+    if not isinstance(block.last_op, ReturnOp):
+        raise XonncError(f"@{name}: a network ends in func.return")
+    return block
+
+
+def _check_elements(name: str, value: SSAValue) -> None:
+    type_ = value.type
+    if isinstance(type_, FlowType):
+        return
+    if isinstance(type_, ImageType | SurfaceType | PackedType):
+        type_ = tensor_of(type_)
+    element = getattr(type_, "element_type", None)
+    if element not in PRECISIONS:
+        raise XonncError(f"@{name}: {type_} (the engines hold f16, i16 or i8)")
+
+
+def check_placed(module: ModuleOp, block: Block, target: NvdlaTarget) -> None:
+    """Whether everything in `block` has a place inside a memory object; `XonncError` says what has none."""
+    memories = {op.sym_name.data: op.size.value.data for op in module.walk() if isinstance(op, MemoryOp)}
+    for value in _values(block):
+        type_ = value.type
+        if isinstance(type_, FlowType):
+            continue
+        if not isinstance(type_, SurfaceType | PackedType):
+            raise XonncError(f"{type_} has no address; run dla-allocate first")
+        end = type_.offset.data + _bytes(type_, target)
+        size = memories.get(type_.memory.data)
+        if size is None or end > size:
+            there = "is not there" if size is None else f"has {size} bytes"
+            raise XonncError(f'{type_} ends at {end}, but memory "{type_.memory.data}" {there}')
+    for op in block.ops:
+        if isinstance(op, ConvOp) and op.banks is None:
+            raise XonncError("a dla.conv has no banks of the convolution buffer; run dla-split first")
+
+
+def _values(block: Block) -> Iterator[SSAValue]:
+    yield from block.args
+    for op in block.ops:
+        yield from op.results
+
+
+def _bytes(type_: SurfaceType | PackedType, target: NvdlaTarget) -> int:
+    return type_.size.data if isinstance(type_, PackedType) else spanned(type_, target)
+
+
+def memory_of(type_: Attribute) -> str:
+    """The name of the memory object that a surface lies in."""
+    return type_.memory.data if isinstance(type_, SurfaceType) else ""

@@ -1,0 +1,125 @@
+"""
+Constants in the order in which the engines read them (spec/nvdla.md §3.2, §3.4, §3.5).
+
+A constant keeps the model's numbers until the file is written; then one constant at a time is converted, by
+moving blocks with numpy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute
+
+from xonnc.dialects.dla.attributes import ConstantLayout
+from xonnc.dialects.dla.storage import ConstantOp
+from xonnc.dialects.dla.types import shape_of, tensor_of
+from xonnc.dialects.onnx.elements import elements_array
+from xonnc.dialects.onnx.types import numpy_dtype
+from xonnc.formats.nvdla.constants import Precision
+from xonnc.formats.nvdla.geometry import kernel_group, round_up, weight_bytes
+from xonnc.lowering.dla_planning.precision import LARGEST_FP16, precision_of
+from xonnc.targets import NvdlaTarget
+
+OPERAND_UNIT = 32
+"""The SDP's operand DMA reads whole 32 bytes (spec/nvdla.md §3.5)."""
+
+
+def constant_bytes(op: ConstantOp, target: NvdlaTarget) -> int:
+    """How many bytes the constant takes in memory."""
+    shape = shape_of(op.result.type)
+    bpe = numpy_dtype(tensor_of(op.result.type).element_type).itemsize
+    match op.layout:
+        case ConstantLayout.KERNELS:
+            return weight_bytes(target, shape[0], prod(shape[1:]) * bpe)
+        case ConstantLayout.PER_KERNEL:
+            row = shape[1] if len(shape) == 2 else 1
+            # Integers of either width go with INT8 cubes, whose groups have a channel for every byte.
+            is_half = precision_of(op.result.type) is Precision.FP16
+            group = target.memory_atom_bytes // bpe if is_half else target.memory_atom_bytes
+            return round_up(round_up(shape[0], group) * row * bpe, OPERAND_UNIT)
+        case ConstantLayout.CUBE:
+            lanes = target.memory_atom_bytes // bpe
+            return round_up(shape[1], lanes) * shape[2] * shape[3] * bpe
+
+
+@dataclass(frozen=True)
+class PackedConstant:
+    """The bytes of a constant, made when somebody asks for them."""
+
+    value: Attribute
+    layout: ConstantLayout
+    tensor: TensorType[Attribute]
+    size: int
+    target: NvdlaTarget
+
+    @staticmethod
+    def of(op: ConstantOp, target: NvdlaTarget) -> PackedConstant:
+        """The bytes of `op`."""
+        return PackedConstant(
+            op.value, op.layout, tensor_of(op.result.type), constant_bytes(op, target), target
+        )
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __bytes__(self) -> bytes:
+        array = elements_array(self.value)
+        assert array is not None, "the value of dla.constant holds elements"
+        dtype, precision = numpy_dtype(self.tensor.element_type), precision_of(self.tensor)
+        match self.layout:
+            case ConstantLayout.KERNELS:
+                packed = pack_kernels(
+                    array, dtype, kernel_group(self.target, precision), self.target.atomic_c
+                )
+            case ConstantLayout.PER_KERNEL:
+                packed = converted(array, dtype).reshape(-1)
+            case ConstantLayout.CUBE:
+                packed = pack_cube(array, dtype, self.target.memory_atom_bytes)
+        data = packed.tobytes()
+        return data + bytes(self.size - len(data))
+
+
+def converted(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """`array` as `dtype`; what FP16 cannot hold becomes its largest number, as in the engines (§4.0)."""
+    if dtype != np.float16 or array.dtype == np.float16:
+        return array.astype(dtype, copy=False)
+    with np.errstate(over="ignore"):
+        narrow = array.astype(np.float16)
+    if np.isinf(narrow).any():
+        narrow = np.clip(narrow, np.float16(-LARGEST_FP16), np.float16(LARGEST_FP16))
+    return narrow
+
+
+def pack_kernels(weights: npt.NDArray[Any], dtype: np.dtype[Any], group: int, block: int) -> npt.NDArray[Any]:
+    """
+    Weights `KxCxRxS` of a direct convolution: groups of `group` kernels, in them blocks of `block` channels,
+    in those rows, columns, kernels, channels.
+    """
+    kernels, channels = weights.shape[:2]
+    packed = np.empty(weights.size, dtype)
+    position = 0
+    ends = [*range(0, channels, block), channels]
+    for first in range(0, kernels, group):
+        here = converted(weights[first : first + group], dtype)
+        for begin, end in pairwise(ends):
+            part = here[:, begin:end].transpose(2, 3, 0, 1)
+            packed[position : position + part.size].reshape(part.shape)[...] = part
+            position += part.size
+    return packed
+
+
+def pack_cube(array: npt.NDArray[Any], dtype: np.dtype[Any], atom: int) -> npt.NDArray[Any]:
+    """A feature cube without gaps from `1xCxHxW`: surfaces of `atom / bytes` channels, lanes past C zero."""
+    _, channels, height, width = array.shape
+    lanes = atom // dtype.itemsize
+    surfaces = -(-channels // lanes)
+    padded = np.zeros((surfaces * lanes, height, width), dtype)
+    padded[:channels] = converted(array[0], dtype)
+    return padded.reshape(surfaces, lanes, height, width).transpose(0, 2, 3, 1)

@@ -1,0 +1,93 @@
+"""
+Where every cube lies inside which other: the meaning of `dla.concat`, `dla.slice` and `dla.reshape` in
+memory.
+
+A *root* is a cube with memory of its own. The sources of a concatenation lie in its result's root, slices and
+reshapes in their source's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Block, SSAValue
+
+from xonnc.dialects.dla.storage import ConcatOp, ConstantOp, ReshapeOp, SliceOp
+from xonnc.dialects.dla.types import ImageType, cube_of, image_of
+from xonnc.formats.nvdla.geometry import channels_per_atom
+from xonnc.lowering.dla_planning.precision import precision_of
+from xonnc.lowering.dla_planning.surface_sizes import dense_bytes, dense_strides, pixel_bytes
+from xonnc.targets import NvdlaTarget
+
+
+@dataclass(frozen=True)
+class View:
+    """A cube's place in its root: byte offset and strides (spec/nvdla.md §3.2)."""
+
+    root: SSAValue
+    offset: int
+    line_stride: int
+    surface_stride: int
+
+
+class Views:
+    """The places of all cubes of one block."""
+
+    def __init__(self, block: Block, target: NvdlaTarget):
+        self._atom = target.memory_atom_bytes
+        self._target = target
+        self._views: dict[SSAValue, View] = {}
+        for op in reversed(list(block.ops)):
+            if isinstance(op, ConcatOp):
+                self._place_sources(op)
+        for op in block.ops:
+            if isinstance(op, SliceOp):
+                begin = op.offsets.get_values()
+                self._views[op.result] = self._moved(op.source, self.of(op.source), begin)
+            if isinstance(op, ReshapeOp):
+                source = self.of(op.source)
+                line = cube_of(op.result.type).width * self._atom
+                self._views[op.result] = replace(source, line_stride=line)
+
+    def of(self, value: SSAValue) -> View:
+        """Where `value` lies; a root lies in itself without gaps."""
+        if value not in self._views:
+            line, surface = dense_strides(value.type, self._target)
+            self._views[value] = View(value, 0, line, surface)
+        return self._views[value]
+
+    def root(self, value: SSAValue) -> SSAValue:
+        """The cube in whose memory `value` lies."""
+        return self.of(value).root
+
+    def _place_sources(self, op: ConcatOp) -> None:
+        whole, axis = self.of(op.result), op.axis.value.data - 1
+        if op.is_interleaved is not None:
+            line, count = whole.line_stride, len(op.sources)
+            for place, source in enumerate(op.sources):
+                offset = whole.offset + place * line
+                self._views[source] = replace(whole, offset=offset, line_stride=count * line)
+            return
+        for source, position in zip(op.sources, op.begins, strict=False):
+            begin = [0, 0, 0]
+            begin[axis] = position
+            self._views[source] = self._moved(source, whole, (begin[0], begin[1], begin[2]))
+
+    def _moved(self, value: SSAValue, view: View, begin: tuple[int, ...]) -> View:
+        channel, row, column = begin
+        if (image := image_of(value.type)) is not None:
+            return replace(view, offset=view.offset + row * view.line_stride + column * pixel_bytes(image))
+        lanes = channels_per_atom(self._target, precision_of(value.type))
+        moved = channel // lanes * view.surface_stride + row * view.line_stride + column * self._atom
+        return replace(view, offset=view.offset + moved)
+
+
+def is_in_memory(value: SSAValue) -> bool:
+    """Whether `value` is a cube or image that needs a place, neither on its way nor a constant."""
+    return isinstance(value.type, TensorType | ImageType) and not isinstance(value.owner, ConstantOp)
+
+
+def root_bytes(value: SSAValue, target: NvdlaTarget) -> int:
+    """Bytes of a cube or image without gaps."""
+    return dense_bytes(value.type, target)

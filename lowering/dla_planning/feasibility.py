@@ -1,0 +1,188 @@
+"""
+What an engine of a target takes, and in how many parts.
+
+A constraint is a function that gives `None` or says the rule that is broken with the value found; its limits
+are those of `targets/limits.py` and the target's file.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from math import inf
+
+from xonnc.formats.nvdla import geometry
+from xonnc.formats.nvdla.constants import Precision
+from xonnc.formats.nvdla.cycles import ConvWork, conv_cycles, memory_cycles
+from xonnc.lowering.dla_planning.convolution import Buffer, ConvolutionPlan, Rows, plan_convolution
+from xonnc.lowering.dla_planning.shapes import Shape, Window
+from xonnc.targets import NvdlaTarget, limits
+
+
+def conv_limits(source: Shape, kernels: int, window: Window) -> str | None:
+    """
+    Register fields of the convolution core: sizes up to 8192, kernel 32, stride 8, dilation 32, pads 31 and
+    63.
+    """
+    top, left, bottom, right = window.pads
+    return (
+        limits.DIMENSION.broken(max(*source, kernels))
+        or limits.KERNEL.broken(max(window.kernel))
+        or limits.CONV_STRIDE.broken(max(window.strides))
+        or limits.DILATION.broken(max(window.dilations))
+        or limits.CONV_PAD_BEFORE.broken(max(top, left))
+        or limits.CONV_PAD_AFTER.broken(max(bottom, right))
+    )
+
+
+def pool_limits(source: Shape, window: Window) -> str | None:
+    """Register fields of the PDP: sizes up to 8192, kernel 8, stride 8, pads 7 and below the kernel."""
+    return (
+        limits.POOL_SIZE.broken(max(source))
+        or limits.POOL.broken(max(window.kernel))
+        or limits.POOL_STRIDE.broken(max(window.strides))
+        or limits.POOL_PAD.broken(max(window.pads))
+        or pads_below("pooling pad", window.pads, window.kernel)
+    )
+
+
+def pads_below(what: str, pads: Sequence[int], reach: tuple[int, int]) -> str | None:
+    """Every window must see the image."""
+    top, left, bottom, right = pads
+    if max(top, bottom) < reach[0] and max(left, right) < reach[1]:
+        return None
+    return f"{what}s {list(pads)} (the PDP takes less than the kernel's {reach[0]}x{reach[1]})"
+
+
+def buffer_rows(
+    target: NvdlaTarget, precision: Precision, source: Shape, kernels: int, window: Window
+) -> Rows:
+    """The vertical geometry of a convolution and what it puts into the buffer."""
+    bpe = precision.bytes
+    bytes_per_kernel = source.channels * window.kernel[0] * window.kernel[1] * bpe
+    group = min(geometry.kernel_group(target, precision), kernels)
+    if window.pixel_bytes:
+        padded = window.pads[1] + source.width + window.pads[3]
+        entries = geometry.image_entries_per_slice(target, precision, padded, source.channels)
+        row_bytes = geometry.image_line_bytes(source.width, window.pixel_bytes)
+    else:
+        entries = geometry.feature_entries_per_slice(target, precision, source.width, source.channels)
+        atoms = geometry.surfaces(target, precision, source.channels)
+        row_bytes = atoms * source.width * target.memory_atom_bytes
+    return Rows(
+        height=source.height,
+        output_height=window.counts(source)[0],
+        reach=window.reach[0],
+        stride=window.strides[0],
+        pad_top=window.pads[0],
+        entries_per_slice=entries,
+        row_bytes=row_bytes,
+        weight_bytes=geometry.weight_bytes(target, kernels, bytes_per_kernel),
+        group_bytes=geometry.weight_bytes(target, group, bytes_per_kernel),
+    )
+
+
+def conv_plan(
+    target: NvdlaTarget, precision: Precision, source: Shape, kernels: int, window: Window
+) -> ConvolutionPlan | None:
+    """How a convolution shares the convolution buffer; `None` if it does not fit in any way."""
+    rows = buffer_rows(target, precision, source, kernels, window)
+    buffer = Buffer(target.cbuf_banks, target.cbuf_entries, target.cbuf_entry_bytes)
+    return plan_convolution(
+        rows, buffer, lambda plan: plan_cycles(target, precision, source, kernels, window, rows, plan)
+    )
+
+
+def kernels_at_once(
+    target: NvdlaTarget, precision: Precision, source: Shape, kernels: int, window: Window
+) -> int | None:
+    """How many kernels of a convolution fit the buffer at once; `None` if not even one does."""
+    group = min(geometry.kernel_group(target, precision), kernels)
+    fitting = (
+        count
+        for count in range(group, 0, -1)
+        if conv_plan(target, precision, source, count, window) is not None
+    )
+    return next(fitting, None)
+
+
+def plan_cycles(
+    target: NvdlaTarget,
+    precision: Precision,
+    source: Shape,
+    kernels: int,
+    window: Window,
+    rows: Rows,
+    plan: ConvolutionPlan,
+) -> float:
+    """Cycles of all pieces of a convolution, its results going to memory (`formats/nvdla/cycles.py`)."""
+    columns = window.counts(source)[1]
+    kernel = source.channels, *window.kernel
+    if window.pixel_bytes:
+        # The columns of a kernel over pixels are folded into its channels (spec/nvdla.md §3.4).
+        kernel = source.channels * window.kernel[1], window.kernel[0], 1
+    written = geometry.surfaces(target, precision, kernels) * columns * target.memory_atom_bytes
+    total = 0
+    for (outputs, inputs, is_first), times in _alike(plan).items():
+        work = ConvWork(precision, kernels, *kernel, outputs, columns, is_image=bool(window.pixel_bytes))
+        moved = inputs * rows.row_bytes + outputs * written
+        if is_first or not plan.weights_stay:
+            moved += rows.weight_bytes
+        busy = max(conv_cycles(target, work), memory_cycles(target, moved))
+        total += times * (target.memory_latency_cycles + busy)
+    return total
+
+
+def _alike(plan: ConvolutionPlan) -> Counter[tuple[int, int, bool]]:
+    """Pieces by output rows, input rows and whether they are the first."""
+    return Counter((piece.outputs, piece.inputs, piece is plan.pieces[0]) for piece in plan.pieces)
+
+
+def convolution_cycles(
+    target: NvdlaTarget, precision: Precision, source: Shape, kernels: int, window: Window
+) -> float:
+    """Cycles of a convolution in the best way there is; infinite if the buffer cannot hold it."""
+    plan = conv_plan(target, precision, source, kernels, window)
+    if plan is None:
+        return inf
+    rows = buffer_rows(target, precision, source, kernels, window)
+    return plan_cycles(target, precision, source, kernels, window, rows, plan)
+
+
+def pool_splits(target: NvdlaTarget, precision: Precision, source: Shape, window: Window) -> int | None:
+    """
+    In how many pieces the PDP takes the columns; `None` if more than its 64 would be needed (spec/nvdla.md
+    §3.8).
+    """
+    columns = window.counts(source)[1]
+    widest = geometry.pdp_line_width(target, precision, window.kernel[0], window.strides[0])
+    pieces = geometry.ceil_div(columns, widest)
+    while pieces <= min(limits.POOL_PIECES.most, columns):
+        if column_pieces(source.width, columns, pieces, window) is not None:
+            return pieces
+        pieces += 1
+    return None
+
+
+def column_pieces(
+    width: int, outputs: int, pieces: int, window: Window
+) -> tuple[tuple[int, int, int], tuple[int, int, int]] | None:
+    """
+    Input and output columns of the first, the middle and the last piece of a pooling (spec/nvdla.md §3.8).
+
+    Pieces share `kernel - stride` columns with the one before. All zero for a single piece; `None` if the
+    last would be empty.
+    """
+    if pieces == 1:
+        return (0, 0, 0), (0, 0, 0)
+    kernel, stride, left, right = window.kernel[1], window.strides[1], window.pads[1], window.pads[3]
+    middle = geometry.ceil_div(outputs, pieces)
+    last = outputs - middle * (pieces - 1)
+    first_in = (middle - 1) * stride + kernel - left
+    middle_in = middle * stride
+    last_in = (last - 1) * stride + kernel - right - (kernel - stride)
+    if last < 1 or last_in < 1 or first_in < 1 or first_in + middle_in * (pieces - 2) >= width:
+        return None
+    if pieces == 2:
+        return (first_in, 0, last_in), (middle, 0, last)
+    return (first_in, middle_in, last_in), (middle, middle, last)

@@ -1,0 +1,115 @@
+"""
+Convolutions that the convolution buffer cannot hold, as sums of smaller ones over parts of the kernel.
+
+A part has some of the channels, rows and columns of the kernel and reads the region of the input that those
+taps meet. The partial sums are added in the SDP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from xonnc.formats.nvdla import geometry
+from xonnc.formats.nvdla.constants import Precision
+from xonnc.lowering.dla_planning.feasibility import conv_limits, conv_plan
+from xonnc.lowering.dla_planning.shapes import Shape, Window
+from xonnc.targets import NvdlaTarget
+
+
+@dataclass(frozen=True)
+class Span:
+    """
+    Taps `begin` to `end` of a kernel in one dimension: the `size` input positions from `first` that they
+    meet, and the padding around them.
+    """
+
+    begin: int
+    end: int
+    first: int
+    size: int
+    pad_before: int
+    pad_after: int
+
+
+@dataclass(frozen=True)
+class Part:
+    """
+    One of the smaller convolutions: channels `begin` to `end`, rows and columns of the kernel, its window.
+    """
+
+    begin: int
+    end: int
+    rows: Span
+    columns: Span
+    window: Window
+
+    @property
+    def shape(self) -> Shape:
+        """The part of the input that is read."""
+        return Shape(self.end - self.begin, self.rows.size, self.columns.size)
+
+
+def convolution_parts(
+    target: NvdlaTarget, precision: Precision, source: Shape, kernels: int, window: Window
+) -> tuple[Part, ...] | None:
+    """
+    The fewest parts of a convolution that fit the core and its buffer; `None` if none do.
+
+    Channels are cut first, in whole blocks of `atomic_c`, then rows of the kernel, and columns where it is
+    too wide.
+    """
+    columns = geometry.ceil_div(window.kernel[1], geometry.LARGEST_KERNEL)
+    least = geometry.ceil_div(window.kernel[0], geometry.LARGEST_KERNEL)
+    for rows in range(least, window.kernel[0] + 1):
+        regions = list(_regions(source, window, rows, columns))
+        parts = [_channel_parts(target, precision, region, kernels) for region in regions]
+        if all(parts):
+            return tuple(part for group in parts for part in group)
+    return None
+
+
+def _regions(source: Shape, window: Window, rows: int, columns: int) -> Iterator[Part]:
+    """The parts with all channels."""
+    for row in spans(source, window, 0, rows):
+        for column in spans(source, window, 1, columns):
+            part = Window(
+                (row.end - row.begin, column.end - column.begin),
+                window.strides,
+                window.dilations,
+                (row.pad_before, column.pad_before, row.pad_after, column.pad_after),
+            )
+            yield Part(0, source.channels, row, column, part)
+
+
+def spans(source: Shape, window: Window, dimension: int, count: int) -> list[Span]:
+    """A dimension's kernel in `count` runs of taps; runs that meet nothing but padding are left out."""
+    size, outputs = source[1 + dimension], window.counts(source)[dimension]
+    stride, dilation, pad = window.strides[dimension], window.dilations[dimension], window.pads[dimension]
+    taps = window.kernel[dimension]
+    found: list[Span] = []
+    for begin, end in pairwise(taps * index // count for index in range(count + 1)):
+        first = begin * dilation - pad
+        last = (outputs - 1) * stride - pad + (end - 1) * dilation
+        inside, past = max(first, 0), min(last + 1, size)
+        if inside < past:
+            found.append(Span(begin, end, inside, past - inside, max(-first, 0), max(last + 1 - size, 0)))
+    return found
+
+
+def _channel_parts(target: NvdlaTarget, precision: Precision, region: Part, kernels: int) -> list[Part]:
+    """`region` in the fewest parts along the channels that fit; empty if none do."""
+    if conv_limits(region.shape, kernels, region.window) is not None:
+        return []
+    channels = region.end
+    blocks = geometry.ceil_div(channels, target.atomic_c)
+    for count in range(1, blocks + 1):
+        ends = [*(blocks * index // count * target.atomic_c for index in range(count)), channels]
+        widest = max(end - begin for begin, end in pairwise(ends))
+        shape = region.shape._replace(channels=widest)
+        if conv_plan(target, precision, shape, kernels, region.window) is not None:
+            return [
+                Part(begin, end, region.rows, region.columns, region.window) for begin, end in pairwise(ends)
+            ]
+    return []

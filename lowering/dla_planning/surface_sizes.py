@@ -1,0 +1,67 @@
+"""How many bytes surfaces span in memory: feature cubes (spec/nvdla.md §3.2) and images (§3.3)."""
+
+from __future__ import annotations
+
+from xdsl.ir import Attribute
+
+from xonnc.dialects.dla.types import ImageType, SurfaceType, cube_of, image_of
+from xonnc.errors import XonncError, near
+from xonnc.formats.nvdla import geometry
+from xonnc.formats.nvdla.constants import PixelFormat
+from xonnc.formats.nvdla.pixels import PIXELS
+from xonnc.lowering.dla_planning.precision import precision_of
+from xonnc.targets import NvdlaTarget
+
+ONE_PLANE = {
+    PixelFormat(number).name: PixelFormat(number)
+    for number, pixels in PIXELS.items()
+    if len(pixels.plane_bytes) == 1
+}
+"""Pixel formats whose components lie together, by name."""
+
+
+def format_of(image: ImageType) -> PixelFormat:
+    """The pixel format of an image; `XonncError` for a name that is none of one plane."""
+    name = image.format.data
+    if name not in ONE_PLANE:
+        raise XonncError(f"!dla.image<{name}, …>: no pixel format of one plane{near(name, ONE_PLANE)}")
+    return ONE_PLANE[name]
+
+
+def pixel_bytes(image: ImageType) -> int:
+    """Bytes of a pixel."""
+    return PIXELS[format_of(image)].plane_bytes[0]
+
+
+def dense_strides(type_: Attribute, target: NvdlaTarget) -> tuple[int, int]:
+    """Bytes from line to line and from surface to surface where nothing lies between them."""
+    cube, image = cube_of(type_), image_of(type_)
+    if image is None:
+        line = cube.width * target.memory_atom_bytes
+    else:
+        line = geometry.image_line_bytes(cube.width, pixel_bytes(image))
+    return line, line * cube.height
+
+
+def dense_bytes(type_: Attribute, target: NvdlaTarget) -> int:
+    """Bytes of a cube or image without gaps."""
+    return _surfaces(type_, target) * dense_strides(type_, target)[1]
+
+
+def spanned(type_: SurfaceType, target: NvdlaTarget) -> int:
+    """Bytes from the first to the last of a surface."""
+    cube, image = cube_of(type_), image_of(type_)
+    step = target.memory_atom_bytes if image is None else pixel_bytes(image)
+    last = (_surfaces(type_, target) - 1) * type_.surface_stride.data
+    return last + (cube.height - 1) * type_.line_stride.data + cube.width * step
+
+
+def described_bytes(type_: SurfaceType, target: NvdlaTarget) -> int:
+    """The size of a surface as descriptors state it: that of whole lines and surfaces."""
+    return _surfaces(type_, target) * type_.surface_stride.data
+
+
+def _surfaces(type_: Attribute, target: NvdlaTarget) -> int:
+    if image_of(type_) is not None:
+        return 1
+    return geometry.surfaces(target, precision_of(type_), cube_of(type_).channels)

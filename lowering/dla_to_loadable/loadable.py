@@ -1,0 +1,284 @@
+"""
+The last stage: a network on surfaces with addresses becomes a loadable (spec/nvdla.md §1.4, §2, §5).
+
+Memory 0 is a dummy page, then come the network's memory objects, each with one address, then the descriptors
+of each task. All tasks list the same data addresses, so an index means the same place in each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, SSAValue
+
+from xonnc.dialects.dla.attributes import MemoryRole
+from xonnc.dialects.dla.storage import ConstantOp, MemoryOp
+from xonnc.dialects.dla.types import PackedType, SurfaceType, cube_of, image_of
+from xonnc.errors import XonncError
+from xonnc.formats.nvdla import constants as hw
+from xonnc.formats.nvdla.geometry import round_up
+from xonnc.formats.nvdla.loadable import (
+    AddressEntry,
+    Blob,
+    Data,
+    Loadable,
+    MemoryEntry,
+    SubmitEntry,
+    TaskEntry,
+    TensorDesc,
+    Version,
+)
+from xonnc.formats.nvdla.normalization import Normalization, normalization_blob
+from xonnc.formats.nvdla.quantization import quantization_blob
+from xonnc.lowering.dla.layers import EMULATED_OPS, Chain, chains
+from xonnc.lowering.dla.networks import check_placed, memory_of, network
+from xonnc.lowering.dla.packing import PackedConstant
+from xonnc.lowering.dla_planning.precision import precision_of
+from xonnc.lowering.dla_planning.surface_sizes import format_of
+from xonnc.lowering.dla_to_loadable.tasks import DlaTaskWriter, TaskBlobs, emulator_task
+from xonnc.lowering.onnx_to_dla.image_inputs import images_of
+from xonnc.lowering.onnx_to_dla.quantization_attributes import grids_of
+from xonnc.targets import NvdlaTarget
+
+PAGE = 4096
+DLA_VERSION: Version = (0, 12, 3)
+EMU_VERSION: Version = (0, 0, 1)
+LARGEST_OBJECT = (1 << 32) - 1
+"""The runtime allocates with 32-bit sizes (spec/nvdla.md §1.3)."""
+
+TENSOR_TYPES = {
+    hw.Precision.FP16: hw.DataType.HALF,
+    hw.Precision.INT16: hw.DataType.INT16,
+    hw.Precision.INT8: hw.DataType.INT8,
+}
+
+FEATURE_FORMATS = {8: hw.PixelFormat.FEATURE_X8}
+"""What feature cubes are called, by the bytes of an atom."""
+
+
+def loadable_of(module: ModuleOp, target: NvdlaTarget) -> Loadable:
+    """
+    The loadable of a network after `dla-allocate`; weights are packed when it is written.
+
+    An error if a memory object exceeds the 4 GiB that the runtime can allocate.
+    """
+    function, block = network(module)
+    check_placed(module, block, target)
+    file = _File()
+    for op in [op for op in module.walk() if isinstance(op, MemoryOp)]:
+        _add_memory(file, op, function, target)
+    for index, group in enumerate(tasks(function)):
+        _add_task(file, index, group, target)
+    grids = grids_of(function.arg_attrs, _names(function.arg_attrs, len(block.args), "input"))
+    grids |= grids_of(function.res_attrs, _names(function.res_attrs, len(_results(block)), "output"))
+    if grids:
+        file.blobs.append(quantization_blob(grids))
+    if images := images_of(function):
+        names = _names(function.arg_attrs, len(block.args), "input")
+        pixels = {names[index]: Normalization(one.mean, one.std) for index, one in images.items()}
+        file.blobs.append(normalization_blob(pixels))
+    return Loadable(
+        tasks=tuple(file.tasks),
+        memories=tuple(file.memories),
+        addresses=tuple(file.addresses),
+        blobs=tuple(file.blobs),
+        tensors=tuple(file.tensors),
+        submits=tuple(SubmitEntry(id=task.id, task_id=(task.id,)) for task in file.tasks),
+    )
+
+
+def tasks(function: FuncOp) -> list[list[Chain]]:
+    """The chains by task: an emulated operation is one of its own, what lies between them another."""
+    groups: list[list[Chain]] = []
+    joins = False
+    for chain in chains(function.body.block):
+        emulated = isinstance(chain.ops[0], EMULATED_OPS)
+        if joins and not emulated:
+            groups[-1].append(chain)
+        else:
+            groups.append([chain])
+        joins = not emulated
+    return groups
+
+
+@dataclass
+class _File:
+    """The lists of a loadable that is being made."""
+
+    memories: list[MemoryEntry] = field(default_factory=list[MemoryEntry])
+    addresses: list[AddressEntry] = field(default_factory=list[AddressEntry])
+    blobs: list[Blob] = field(default_factory=list[Blob])
+    tasks: list[TaskEntry] = field(default_factory=list[TaskEntry])
+    tensors: list[TensorDesc] = field(default_factory=list[TensorDesc])
+    data_addresses: dict[str, int] = field(default_factory=dict[str, int])
+
+    def __post_init__(self):
+        self.add_memory(PAGE, hw.MemoryFlags.ALLOC)
+
+    def add_memory(
+        self,
+        size: int,
+        flags: hw.MemoryFlags,
+        contents: Sequence[tuple[int, Blob]] = (),
+        bind_id: int = 0,
+        tensor_desc_id: int = 0,
+    ) -> int:
+        """
+        A memory object filled with `contents` at their offsets, and the address of its start; gives its id.
+        """
+        if size > LARGEST_OBJECT:
+            raise XonncError(
+                f"a memory object of {size} bytes (the runtime allocates up to {LARGEST_OBJECT})"
+            )
+        index = len(self.memories)
+        self.memories.append(
+            MemoryEntry(
+                id=index,
+                domain=hw.MemoryDomain.SYSTEM,
+                flags=flags,
+                size=size,
+                alignment=PAGE,
+                contents=tuple(blob.name for _, blob in contents),
+                offsets=tuple(offset for offset, _ in contents),
+                bind_id=bind_id,
+                tensor_desc_id=tensor_desc_id,
+            )
+        )
+        self.addresses.append(AddressEntry(id=index, mem_id=index, offset=0, size=size))
+        self.blobs += [blob for _, blob in contents]
+        return index
+
+
+def _add_memory(file: _File, op: MemoryOp, function: FuncOp, target: NvdlaTarget) -> None:
+    name, size = op.sym_name.data, op.size.value.data
+    block = function.body.block
+    match op.role:
+        case MemoryRole.ACTIVATIONS:
+            index = file.add_memory(round_up(size, PAGE), hw.MemoryFlags.ALLOC)
+        case MemoryRole.CONSTANTS:
+            contents = [
+                (offset, Blob(name=f"tb-{number}", data=data))
+                for number, (offset, data) in enumerate(_constants(function, name, target))
+            ]
+            flags = hw.MemoryFlags.ALLOC | hw.MemoryFlags.SET
+            index = file.add_memory(round_up(size, PAGE), flags, contents)
+        case MemoryRole.INPUT:
+            names = _names(function.arg_attrs, len(block.args), "input")
+            index = _add_tensor(file, name, size, block.args, names, hw.MemoryFlags.INPUT, target)
+        case MemoryRole.OUTPUT:
+            results = _results(block)
+            names = _names(function.res_attrs, len(results), "output")
+            index = _add_tensor(file, name, size, results, names, hw.MemoryFlags.OUTPUT, target)
+    file.data_addresses[name] = index
+
+
+def _results(block: Block) -> Sequence[SSAValue]:
+    return block.last_op.operands if block.last_op is not None else ()
+
+
+def _constants(function: FuncOp, memory: str, target: NvdlaTarget) -> Iterator[tuple[int, Data]]:
+    for op in [op for op in function.body.block.ops if isinstance(op, ConstantOp)]:
+        place = op.result.type
+        assert isinstance(place, PackedType | SurfaceType), "dla-allocate places constants"
+        if place.memory.data == memory:
+            yield place.offset.data, PackedConstant.of(op, target)
+
+
+def _names(attributes: ArrayAttr[DictionaryAttr] | None, count: int, default: str) -> list[str]:
+    """The ONNX names of a function's arguments or results."""
+    given = [entry.data.get("onnx.name") for entry in attributes or ()]
+    given += [None] * (count - len(given))
+    return [name.data if isinstance(name, StringAttr) else f"{default}_{i}" for i, name in enumerate(given)]
+
+
+def _add_tensor(
+    file: _File,
+    memory: str,
+    size: int,
+    values: Sequence[SSAValue],
+    names: Sequence[str],
+    direction: hw.MemoryFlags,
+    target: NvdlaTarget,
+) -> int:
+    """A bound memory object and the description of the tensor in it."""
+    bound = [index for index, value in enumerate(values) if memory_of(value.type) == memory]
+    if len(bound) != 1:
+        raise XonncError(f'memory "{memory}" is of {len(bound)} inputs or outputs; each has one of its own')
+    (bind_id,) = bound
+    surface = values[bind_id].type
+    assert isinstance(surface, SurfaceType), "dla-allocate places cubes"
+    cube, precision, image = cube_of(surface), precision_of(surface), image_of(surface)
+    feature = FEATURE_FORMATS.get(target.memory_atom_bytes, hw.PixelFormat.FEATURE)
+    tensor = len(file.tensors)
+    index = file.add_memory(size, hw.MemoryFlags.ALLOC | direction, bind_id=bind_id, tensor_desc_id=tensor)
+    file.tensors.append(
+        TensorDesc(
+            name=names[bind_id],
+            id=tensor,
+            mem_id=index,
+            size=size,
+            data_format=hw.DataFormat.NCXHWX if image is None else hw.DataFormat.NHWC,
+            data_type=TENSOR_TYPES[precision],
+            data_category=hw.DataCategory.FEATURE if image is None else hw.DataCategory.IMAGE,
+            pixel_format=feature if image is None else format_of(image),
+            pixel_mapping=hw.PixelMapping.PITCH_LINEAR,
+            n=1,
+            c=cube.channels,
+            h=cube.height,
+            w=cube.width,
+            stride_0=precision.bytes,
+            stride_1=surface.line_stride.data,
+            stride_2=surface.surface_stride.data,
+        )
+    )
+    return index
+
+
+def _add_task(file: _File, index: int, group: list[Chain], target: NvdlaTarget) -> None:
+    positions = {name: position for position, name in enumerate(file.data_addresses, start=1)}
+    emulated = isinstance(group[0].ops[0], EMULATED_OPS)
+    if emulated:
+        blobs = emulator_task(group[0], positions, target)
+        interface, version = hw.Interface.EMU1, EMU_VERSION
+    else:
+        blobs = DlaTaskWriter(target, positions).write(group)
+        interface, version = hw.Interface.DLA1, DLA_VERSION
+    addresses = [_add_blob(file, index, name, data, interface, version) for name, data in _parts(blobs)]
+    dummies = [0] * blobs.dummies
+    data = list(file.data_addresses.values())
+    file.tasks.append(
+        TaskEntry(
+            id=index,
+            interface=interface,
+            instance=-1,
+            address_list=tuple([addresses[0], *data, *addresses[1:], *dummies]),
+        )
+    )
+
+
+def _parts(blobs: TaskBlobs) -> list[tuple[str, bytes]]:
+    return [("addr0", blobs.network), *blobs.lists]
+
+
+SUB_INTERFACES = {
+    hw.Interface.DLA1: {"addr0": 1, "dep_graph": 2, "op_list": 3, "surf_list": 4, "lut_list": 5},
+    hw.Interface.EMU1: {"addr0": 1, "op_list": 3, "op_buf_list": 4},
+}
+"""What the official compiler writes (spec/nvdla.md §1.1)."""
+
+
+def _add_blob(
+    file: _File, task: int, name: str, data: bytes, interface: hw.Interface, version: Version
+) -> int:
+    blob = Blob(
+        name=f"task-{task}-{name}",
+        data=data,
+        interface=interface,
+        sub_interface=SUB_INTERFACES[interface][name],
+        version=version,
+    )
+    flags = hw.MemoryFlags.ALLOC | hw.MemoryFlags.SET
+    return file.add_memory(round_up(len(data), PAGE), flags, [(0, blob)])

@@ -1,0 +1,135 @@
+"""What the back end decided about one network, in numbers; estimates after spec/nvdla.md §8.3 and §8.4."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, SSAValue
+
+from xonnc.dialects.dla.attributes import MemoryRole
+from xonnc.dialects.dla.engines import ConvOp
+from xonnc.dialects.dla.storage import ConstantOp, MemoryOp, ReshapeOp, SliceOp
+from xonnc.dialects.dla.types import FlowType, PackedType, SurfaceType, cube_of
+from xonnc.dialects.onnx.locations import node_name
+from xonnc.formats.nvdla.geometry import surfaces
+from xonnc.formats.nvdla.loadable import Loadable
+from xonnc.formats.nvdla.performance import HardwareLayer, Performance, performance
+from xonnc.lowering.dla.dla_allocate import ACTIVATIONS
+from xonnc.lowering.dla.layers import Chain
+from xonnc.lowering.dla.networks import memory_of, network
+from xonnc.lowering.dla_planning.precision import precision_of
+from xonnc.lowering.dla_to_loadable.loadable import tasks
+from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import NODES
+from xonnc.targets import NvdlaTarget
+
+
+@dataclass(frozen=True)
+class CompileReport:
+    """
+    Everything in bytes, cycles of the core's clock, and milliseconds.
+
+    `layers_by_engine` counts hardware layers, `nodes_by_engine` the simplified model's nodes by the engine
+    that does them (`view`: there is nothing to do).
+    """
+
+    target: str
+    layers_by_engine: dict[str, int]
+    nodes_by_engine: dict[str, int]
+    performance: Performance
+    conv_splits: dict[str, int]
+    activation_bytes: int
+    activation_lower_bound: int
+    activation_bytes_apart: int
+    """What they would take with a buffer for each cube that an engine or a concatenation makes."""
+    weight_bytes: int
+    input_bytes: int
+    output_bytes: int
+
+    @property
+    def layers(self) -> tuple[HardwareLayer, ...]:
+        """The hardware layers in the order in which they run."""
+        return self.performance.layers
+
+    @property
+    def macs(self) -> int:
+        """Multiplications."""
+        return self.performance.macs
+
+    @property
+    def cycles(self) -> int:
+        """All hardware layers, one after another."""
+        return self.performance.cycles
+
+    @property
+    def milliseconds(self) -> float:
+        """The estimated latency."""
+        return self.performance.milliseconds
+
+    @property
+    def dram_bytes(self) -> int:
+        """All memory objects with the network's data."""
+        return self.activation_bytes + self.weight_bytes + self.input_bytes + self.output_bytes
+
+
+def report_of(module: ModuleOp, target: NvdlaTarget, loadable: Loadable) -> CompileReport:
+    """The report of a module after `dla-allocate`, and of the loadable made from it."""
+    function, block = network(module)
+    all_chains = [chain for group in tasks(function) for chain in group]
+    cost = performance(loadable, target)
+    layers = tuple(
+        replace(layer, node=node_name(chain.ops[-1]))
+        for layer, chain in zip(cost.layers, all_chains, strict=True)
+    )
+    constants = [op for op in block.ops if isinstance(op, ConstantOp)]
+    return CompileReport(
+        target=target.name,
+        layers_by_engine=dict(Counter(engine for layer in layers for engine in layer.engines)),
+        nodes_by_engine=_nodes_by_engine(function),
+        performance=replace(cost, layers=layers),
+        conv_splits=_conv_splits(all_chains),
+        activation_bytes=_memory_bytes(module, MemoryRole.ACTIVATIONS),
+        activation_lower_bound=_lower_bound(module),
+        activation_bytes_apart=_bytes_apart(block, target),
+        weight_bytes=sum(_place_bytes(op.result, target) for op in constants),
+        input_bytes=_memory_bytes(module, MemoryRole.INPUT),
+        output_bytes=_memory_bytes(module, MemoryRole.OUTPUT),
+    )
+
+
+def _place_bytes(value: SSAValue, target: NvdlaTarget) -> int:
+    type_ = value.type
+    if isinstance(type_, PackedType):
+        return type_.size.data
+    assert isinstance(type_, SurfaceType | FlowType), "dla-allocate places cubes"
+    cube = cube_of(type_)
+    return surfaces(target, precision_of(type_), cube.channels) * cube.positions * target.memory_atom_bytes
+
+
+def _nodes_by_engine(function: FuncOp) -> dict[str, int]:
+    nodes = function.attributes.get(NODES)
+    if not isinstance(nodes, DictionaryAttr):
+        return {}
+    return {name: count.value.data for name, count in nodes.data.items() if isinstance(count, IntegerAttr)}
+
+
+def _conv_splits(all_chains: list[Chain]) -> dict[str, int]:
+    """Convolutions that run in several pieces, by node, with their number."""
+    counts = Counter(node_name(op) for chain in all_chains for op in chain.ops if isinstance(op, ConvOp))
+    return {name: count for name, count in counts.items() if count > 1}
+
+
+def _lower_bound(module: ModuleOp) -> int:
+    memories = [op for op in module.walk() if isinstance(op, MemoryOp)]
+    return sum(op.lower_bound.value.data for op in memories if op.lower_bound is not None)
+
+
+def _bytes_apart(block: Block, target: NvdlaTarget) -> int:
+    made = [value for op in block.ops if not isinstance(op, SliceOp | ReshapeOp) for value in op.results]
+    return sum(_place_bytes(value, target) for value in made if memory_of(value.type) == ACTIVATIONS)
+
+
+def _memory_bytes(module: ModuleOp, role: MemoryRole) -> int:
+    return sum(op.size.value.data for op in module.walk() if isinstance(op, MemoryOp) and op.role is role)

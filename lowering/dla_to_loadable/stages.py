@@ -1,0 +1,89 @@
+"""
+From a simplified network to a loadable: the back end's stages as a table, and what they decided as a report.
+
+Each stage is made of passes that `onnx-opt` runs too, under the names given here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.formats.nvdla.loadable import Loadable
+from xonnc.lowering.dla.dla_allocate import DlaAllocate
+from xonnc.lowering.dla.dla_bubble_up_slices import DlaBubbleUpSlices
+from xonnc.lowering.dla.dla_fuse import DlaFuse
+from xonnc.lowering.dla.dla_resolve_views import DlaResolveViews
+from xonnc.lowering.dla.dla_schedule import DlaSchedule
+from xonnc.lowering.dla.dla_split import DlaSplit
+from xonnc.lowering.dla.dla_split_kernels import DlaSplitKernels
+from xonnc.lowering.dla_to_loadable.loadable import loadable_of
+from xonnc.lowering.dla_to_loadable.report import CompileReport, report_of
+from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import ConvertOnnxToDla, convert
+from xonnc.targets import load_target
+
+
+def _bubble_up_slices(target: str = "") -> ModulePass:
+    """The one pass that is the same for every target."""
+    return DlaBubbleUpSlices()
+
+
+STAGES: tuple[tuple[str, tuple[Callable[[str], ModulePass], ...]], ...] = (
+    ("dla", (ConvertOnnxToDla, _bubble_up_slices, DlaSplitKernels, DlaResolveViews, DlaFuse)),
+    ("scheduled", (DlaSchedule, DlaSplit)),
+    ("allocated", (DlaAllocate,)),
+)
+"""The stages between `simplified` and `emitted`, and the passes of each."""
+
+Watcher = Callable[[str, ModuleOp], None]
+"""Is told the name of each stage and shown the module as it is after it."""
+
+
+@dataclass(frozen=True)
+class CompiledLoadable:
+    """A loadable, whose weights are packed while it is written, and the decisions behind it."""
+
+    loadable: Loadable
+    report: CompileReport
+    engines: Mapping[Operation, str]
+    """The engine that does each operator of the network, which is erased; `view` for none."""
+
+
+def stages_after_converting(target: str) -> Iterator[tuple[str, list[ModulePass]]]:
+    """The passes of each stage for a target but `convert-onnx-to-dla`, which does not tell what it did."""
+    for name, passes in STAGES:
+        yield name, [one(target) for one in passes if one is not ConvertOnnxToDla]
+
+
+def compile_to_loadable(
+    module: ModuleOp,
+    target: str,
+    ctx: Context,
+    watch: Watcher | None = None,
+    kept: Sequence[ModuleOp] = (),
+) -> CompiledLoadable:
+    """
+    Compiles the network in `module`, which is changed on the way, for the target called (or in the file)
+    `target`.
+
+    `module` should be simplified (`simplify-onnx`). Raises `RefusalError` with everything that the target
+    cannot take, `XonncError` for an unknown target. Constants that a pass leaves without users, in `module`
+    and in modules that are `kept`, are freed.
+    """
+    hardware = load_target(target)
+    pool = DisposablePool.of(ctx)
+    engines = convert(module, hardware, pool)
+    for name, passes in stages_after_converting(target):
+        for one in passes:
+            one.apply(ctx, module)
+            pool.collect([module, *kept])
+        if watch is not None:
+            watch(name, module)
+    loadable = loadable_of(module, hardware)
+    return CompiledLoadable(loadable, report_of(module, hardware, loadable), engines)

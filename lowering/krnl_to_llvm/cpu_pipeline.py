@@ -1,0 +1,53 @@
+"""
+The passes of the CPU compiler in order, from a simplified model to kernels and to code.
+
+`xonnc compile`, sessions, packages and files compiled ahead of time all run them; `--cpu-pipeline` does so in
+`onnx-opt`, on the IR of any stage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from xonnc.lowering.krnl_to_llvm.convert_krnl_to_llvm import ConvertKrnlToLlvm
+from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import ConvertOnnxToKrnl
+from xonnc.lowering.onnx_to_krnl.outline_data_dependent_onnx import OutlineDataDependent
+from xonnc.transforms.legalize_onnx import Legalize
+
+
+@dataclass(frozen=True)
+class CpuPipeline(ModulePass):
+    """Lowers a simplified model, or the IR of a later stage, to functions of the llvm dialect."""
+
+    name = "cpu-pipeline"
+
+    processor: str = "avx512"
+    unsafe: bool = False
+    threads: int = 1
+    portable: bool = False
+
+    def to_kernels(self) -> Sequence[tuple[str, ModulePass]]:
+        """The passes from a simplified model to kernels and calls of them, with the stages that they end."""
+        convert = ConvertOnnxToKrnl(
+            self.processor, unsafe=self.unsafe, threads=self.threads, portable=self.portable
+        )
+        return (
+            ("legalized", Legalize()),
+            ("outlined", OutlineDataDependent(self.processor)),
+            ("krnl", convert),
+        )
+
+    def to_code(self) -> ModulePass:
+        """The pass from kernels to functions."""
+        return ConvertKrnlToLlvm(self.processor, self.threads)
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Runs all of them."""
+        for _, step in self.to_kernels():
+            step.apply(ctx, op)
+        self.to_code().apply(ctx, op)

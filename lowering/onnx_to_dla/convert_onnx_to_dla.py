@@ -1,0 +1,312 @@
+"""
+`convert-onnx-to-dla`: every operator of a network becomes operations of the DLA's engines on tensors.
+
+All operators that the target cannot take are collected and reported together.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import ReturnOp as FuncReturnOp
+from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+from xdsl.transforms.dead_code_elimination import is_trivially_dead
+
+from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
+from xonnc.dialects.onnx.locations import describe
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.ops.builtin import CustomOp, EntryPointOp, NoValueOp, ReturnOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
+from xonnc.dialects.onnx.types import static_shape
+from xonnc.errors import RefusalError
+from xonnc.formats.onnx.opsets import identity_of
+from xonnc.lowering.onnx_to_dla import (
+    blocks,
+    convolution,
+    elementwise,
+    functions,
+    normalization,
+    pooling,
+    quantized,
+    quantized_arithmetic,
+    quantized_convolution,
+    quantized_functions,
+    quantized_reduction,
+    quantized_resizing,
+    quantized_selection,
+    quantized_upsampling,
+    reduction,
+    resizing,
+    selection,
+    tensor,
+    upsampling,
+)
+from xonnc.lowering.onnx_to_dla.image_inputs import images_of, settle_images
+from xonnc.lowering.onnx_to_dla.integers import QUANTIZED, Integers
+from xonnc.lowering.onnx_to_dla.lowering import (
+    LOWERINGS,
+    Lowering,
+    NotThere,
+    Refused,
+    cube_shape,
+)
+from xonnc.lowering.onnx_to_dla.quantization_attributes import set_grids
+from xonnc.targets import NvdlaTarget, load_target
+from xonnc.targets.limits import DIMENSION, lacks_precision
+
+NODES = "dla.nodes"
+"""The function's attribute that says how many of the model's nodes each engine does."""
+
+WAY_OUT = "; in a package (-o model.xpkg) it runs on the CPU"
+"""What can be done about a refused node where its rule says nothing better."""
+
+THEMES = (
+    blocks,
+    convolution,
+    elementwise,
+    functions,
+    normalization,
+    pooling,
+    quantized,
+    quantized_arithmetic,
+    quantized_convolution,
+    quantized_functions,
+    quantized_reduction,
+    quantized_resizing,
+    quantized_selection,
+    quantized_upsampling,
+    reduction,
+    resizing,
+    selection,
+    tensor,
+    upsampling,
+)
+"""Importing a theme registers its operators."""
+
+TABLES: Mapping[str, Mapping[type[OnnxOp], Callable[..., object]]] = {"fp16": LOWERINGS, "int8": QUANTIZED}
+"""The function for each operator that the DLA takes, by precision."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """
+    What became of one node, the operation `op`: the engine of its first operation (`view`: it needs none of
+    its own), or why the target cannot take it. Neither is known where it reads what a refused node would
+    give. `readers` are the nodes that read its first result.
+    """
+
+    op: Operation
+    node: str
+    operator: str
+    engine: str
+    reason: str | None
+    readers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ConvertOnnxToDla(ModulePass):
+    """Lowers ONNX operators to engines of the DLA."""
+
+    name = "convert-onnx-to-dla"
+
+    target: str = "nv_full"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        convert(op, load_target(self.target), DisposablePool.of(ctx))
+
+
+@dataclass(frozen=True)
+class AtBorder:
+    """An operator that is refused for what it takes from outside of the function, or gives to it."""
+
+    op: Operation
+    value: SSAValue
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """
+    Why something cannot be lowered, as one line, and what: an operator, or an input that none can read.
+
+    Of an output that cannot be returned it is the operator that makes it.
+    """
+
+    reason: str
+    about: Operation | BlockArgument | AtBorder | None = None
+
+
+def convert(module: ModuleOp, target: NvdlaTarget, pool: DisposablePool) -> dict[Operation, str]:
+    """
+    Lowers the network in `module`; the engine that does each operator, which is then erased.
+
+    `RefusalError` lists all that `target` cannot take; the module is then half lowered and of no use.
+    """
+    placements, refusals = place(module, target, pool)
+    if refusals:
+        raise RefusalError([one.reason for one in refusals], [one.about for one in refusals])
+    return {one.op: one.engine for one in placements}
+
+
+def place(
+    module: ModuleOp, target: NvdlaTarget, pool: DisposablePool
+) -> tuple[list[Placement], list[Refusal]]:
+    """
+    Lowers the network in `module` as far as `target` can take it: what became of each node, and the refusals.
+
+    With refusals the module is half lowered and of no use.
+    """
+    placements: list[Placement] = []
+    refusals: list[Refusal] = []
+    for function in [op for op in module.walk() if isinstance(op, FuncOp)]:
+        is_quantized = any(isinstance(op, DequantizeLinearOp | QuantizeLinearOp) for op in function.walk())
+        to = Integers(target, pool) if is_quantized else Lowering(target, pool)
+        needed = to.precision.name.lower()
+        if (lack := lacks_precision(target, needed)) is not None:
+            rounded = ": round it by --calibrate or --calib" if needed == "fp16" else ""
+            refusals.append(Refusal(f"{lack}; the model needs {needed}{rounded}"))
+        refusals += _convert_function(function, to, placements)
+    if not refusals:
+        for op in [op for op in module.walk() if isinstance(op, EntryPointOp)]:
+            Rewriter.erase_op(op)
+    return placements, refusals
+
+
+def _convert_function(function: FuncOp, to: Lowering, placements: list[Placement]) -> list[Refusal]:
+    refusals: list[Refusal] = []
+    engines: Counter[str] = Counter()
+    ops = [op for op in function.body.block.ops if isinstance(op, OnnxOp)]
+    if ops:
+        to.start(ops[0])
+    refusals += _convert_inputs(function, to)
+    for op in ops:
+        to.start(op)
+        if isinstance(op, ConstantOp | NoValueOp):
+            continue
+        if isinstance(op, ReturnOp):
+            refusals += _convert_return(op, to, bool(refusals))
+            continue
+        reason: str | None = None
+        engine = ""
+        try:
+            to.lower(op)
+        except Refused as refused:
+            is_behind = bool(refusals) and isinstance(refused, NotThere)
+            if not is_behind:
+                reason = str(refused)
+                border = refused.border
+                about = op if border is None else AtBorder(op, border)
+                refusals.append(Refusal(refusal_of(op, reason), about))
+            for result in op.results:
+                to.poison(result)
+        else:
+            engine = to.engine
+            engines[engine] += 1
+        placements.append(_placement(op, engine, reason))
+    if not refusals:
+        function.attributes[NODES] = DictionaryAttr(
+            {engine: IntegerAttr(count, i64) for engine, count in sorted(engines.items())}
+        )
+        for op in reversed(ops):
+            drop_attributes(op)
+            Rewriter.erase_op(op)
+        _erase_unread(function)
+        function.update_function_type()
+        set_grids(function, to.grids)
+        arguments = enumerate(function.body.block.args)
+        settle_images(function, {index: to.pixels[one] for index, one in arguments if one in to.pixels})
+    return refusals
+
+
+def _erase_unread(function: FuncOp) -> None:
+    """
+    Leaves out layers and views that nothing reads: part of a Split, say. Memory is planned for readers, so
+    that a result without any would be written over something else.
+    """
+    for op in reversed(list(function.body.block.ops)):
+        if is_trivially_dead(op):
+            drop_attributes(op)
+            Rewriter.erase_op(op)
+
+
+def _placement(op: OnnxOp, engine: str, reason: str | None) -> Placement:
+    readers = (use.operation for use in op.results[0].uses) if op.results else ()
+    names = tuple(describe(reader) for reader in readers if not isinstance(reader, ReturnOp))
+    way_out = "" if reason is None or ";" in reason else WAY_OUT
+    return Placement(
+        op, describe(op), _operator(op), engine, None if reason is None else reason + way_out, names
+    )
+
+
+def _operator(op: OnnxOp) -> str:
+    """What the model calls the operator."""
+    identity = identity_of(op)
+    return op.name if identity is None else identity.op_type
+
+
+def refusal_of(op: Operation, rule: str) -> str:
+    """One line: node, operator, the rule broken with what was found, and a way out."""
+    return f"{title_of(op)}: {rule}" + ("" if ";" in rule else WAY_OUT)
+
+
+def rule_of(op: Operation, refusal: str) -> str:
+    """The rule in a line of `refusal_of`, without the node or a general way out; other lines as they are."""
+    return refusal.removeprefix(f"{title_of(op)}: ").removesuffix(WAY_OUT)
+
+
+def title_of(op: Operation) -> str:
+    """A node's name and operator: `conv1 (Conv)`."""
+    name = op.OP_TYPE if isinstance(op, OnnxOp) else ""
+    if isinstance(op, CustomOp):
+        domain = op.attributes.get("domain_name")
+        name = ".".join([domain.data if isinstance(domain, StringAttr) else "", op.function_name.data])
+    return f"{describe(op)} ({name or op.name})"
+
+
+def _convert_inputs(function: FuncOp, to: Lowering) -> list[Refusal]:
+    refusals: list[Refusal] = []
+    images = images_of(function)
+    for index, argument in enumerate(function.body.block.args):
+        shape = static_shape(argument.type)
+        cube = None if shape is None else cube_shape(shape)
+        if shape is None or cube is None:
+            reason = (
+                f"input {index}: {argument.type} (the DLA takes tensors whose sizes are known, from 1 on); "
+                "fix the shapes of the model's inputs"
+            )
+            refusals.append(Refusal(reason, argument))
+            continue
+        if (broken := DIMENSION.broken(max(cube))) is not None:
+            refusals.append(Refusal(f"input {index}: {broken}", argument))
+            continue
+        if index in images:
+            refusal = to.admit_image(argument, shape, images[index])
+        else:
+            refusal = to.admit(argument, shape, cube)
+        if refusal is not None:
+            refusals.append(Refusal(f"input {index}: {refusal}", argument))
+    return refusals
+
+
+def _convert_return(op: ReturnOp, to: Lowering, is_refused: bool) -> list[Refusal]:
+    """The end of the function; after a refusal, outputs that the DLA does not have say nothing."""
+    refusals: list[Refusal] = []
+    returned: list[SSAValue] = []
+    for value in op.operands:
+        try:
+            returned.append(to.returned(value))
+        except Refused as refused:
+            if not is_refused or not isinstance(refused, NotThere):
+                maker = value.owner if isinstance(value.owner, Operation) else None
+                about = None if maker is None else AtBorder(maker, value)
+                refusals.append(Refusal(refusal_of(maker or op, str(refused)), about))
+    if not refusals:
+        to.add(FuncReturnOp(*returned))
+    return refusals

@@ -1,0 +1,398 @@
+"""
+`quantize-onnx`: pairs of QuantizeLinear and DequantizeLinear where a target of 8 bits rounds.
+
+```mlir
+%y = "onnx.Conv"(%x, %w, %b)
+%r = "onnx.Relu"(%y)
+```
+gets one pair on `%x` and one behind `%r`: what happens between two roundings is one pass of the engines.
+
+Channels are scaled first where the table tells their extremes (`equalization.py`). Weights are left
+to the lowering. What roundings add to every result on average is taken from the bias: as it was measured, if
+the table says, else what rounding weights adds where the mean of each channel of the input is known (Nagel et
+al., 2019, §4.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from xdsl.builder import Builder
+from xdsl.context import Context
+from xdsl.dialects.builtin import LocationAttr, ModuleOp, f32
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint
+
+from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.elements import DisposablePool, elements_array
+from xonnc.dialects.onnx.locations import UNKNOWN, derived, node_location, node_name, output_names
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
+from xonnc.dialects.onnx.ops.math import (
+    AddOp,
+    ClipOp,
+    ExpandOp,
+    GemmOp,
+    MatMulOp,
+    MulOp,
+    ReluOp,
+    SoftmaxOp,
+    SoftmaxV11Op,
+    SumOp,
+)
+from xonnc.dialects.onnx.ops.nn import AveragePoolOp, ConvOp, FlattenOp, GlobalMaxPoolOp
+from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
+from xonnc.dialects.onnx.ops.reduction import (
+    ReduceMaxOp,
+    ReduceMaxV13Op,
+    ReduceMaxV18Op,
+    ReduceMinOp,
+    ReduceMinV13Op,
+    ReduceMinV18Op,
+)
+from xonnc.dialects.onnx.ops.tensor import (
+    ConcatOp,
+    DepthToSpaceOp,
+    GatherOp,
+    IdentityOp,
+    ReshapeOp,
+    ResizeOp,
+    ResizeV13Op,
+    ResizeV18Op,
+    SliceOp,
+    SpaceToDepthOp,
+    SplitOp,
+    SplitV11Op,
+    SplitV13Op,
+    SqueezeOp,
+    SqueezeV11Op,
+    TileOp,
+    TransposeOp,
+    UnsqueezeOp,
+    UnsqueezeV11Op,
+)
+from xonnc.dialects.onnx.types import NONE, element_type, element_type_of, is_ranked, tensor_type
+from xonnc.errors import XonncError
+from xonnc.formats.nvdla.calibration import Range, Ranges, read_calibration
+from xonnc.formats.nvdla.quantization import LARGEST
+from xonnc.lowering.onnx_to_dla.equalization import equalize
+from xonnc.lowering.onnx_to_dla.integers import nearest_kernels
+from xonnc.lowering.onnx_to_dla.lowering import FLOATS, Array
+from xonnc.lowering.onnx_to_dla.softmax_inputs import are_scores
+from xonnc.lowering.onnx_to_dla.tabled_regions import tabled_regions
+from xonnc.lowering.onnx_to_dla.value_ranges import ValueRanges
+
+BOUNDS = (ClipOp, ReluOp)
+"""Ops that are part of the rounding behind them."""
+
+MOVING = (
+    DepthToSpaceOp,
+    ExpandOp,
+    FlattenOp,
+    GatherOp,
+    GlobalMaxPoolOp,
+    IdentityOp,
+    MaxPoolSingleOutOp,
+    ReduceMaxOp,
+    ReduceMaxV13Op,
+    ReduceMaxV18Op,
+    ReduceMinOp,
+    ReduceMinV13Op,
+    ReduceMinV18Op,
+    ReshapeOp,
+    ResizeOp,
+    ResizeV13Op,
+    ResizeV18Op,
+    SliceOp,
+    SpaceToDepthOp,
+    SplitOp,
+    SplitV11Op,
+    SplitV13Op,
+    SqueezeOp,
+    SqueezeV11Op,
+    TileOp,
+    TransposeOp,
+    UnsqueezeOp,
+    UnsqueezeV11Op,
+)
+"""Ops whose results are some of their operand's numbers: they stay on its grid."""
+
+UNSIGNED_STEPS = 255
+
+
+@dataclass(frozen=True)
+class QuantizeOnnx(ModulePass):
+    """
+    Rounds a network of floats to 8 bits, with the ranges in a calibration table.
+
+    Numbers from zero on become `uint8`, others symmetric `int8`; weights are left to the lowering, which
+    rounds them for each output channel. Option: `table` is the file.
+    """
+
+    name = "quantize-onnx"
+
+    table: str = ""
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if not self.table:
+            raise XonncError("quantize-onnx: table=FILE says which calibration table")
+        quantize(op, read_calibration(Path(self.table)), DisposablePool.of(ctx))
+
+
+def quantize(module: ModuleOp, ranges: Ranges, pool: DisposablePool) -> None:
+    """
+    Puts the pairs into `module`.
+
+    `XonncError` lists all values without a range. A module that has such pairs already stays as it is.
+    """
+    if is_quantized(module):
+        return
+    missing: list[str] = []
+    for function in [op for op in module.walk() if isinstance(op, FuncOp)]:
+        known = ValueRanges(function, ranges)
+        equalize(function, known, pool)
+        missing += _Rounding(function, known, pool).run()
+    if missing:
+        raise XonncError(
+            f"no range in the calibration table for {', '.join(missing[:8])}"
+            + (f" and {len(missing) - 8} more" if len(missing) > 8 else "")
+            + "; calibrate with this model"
+        )
+
+
+def equalized(module: ModuleOp, ranges: Ranges) -> ModuleOp:
+    """A copy of `module` as `quantize` rounds it: its channels scaled, its biases as they were."""
+    twin = module.clone()
+    for function in [op for op in twin.walk() if isinstance(op, FuncOp)]:
+        equalize(function, ValueRanges(function, ranges), DisposablePool())
+    return twin
+
+
+def is_quantized(module: ModuleOp) -> bool:
+    """Whether there are roundings in `module`."""
+    return any(isinstance(op, QuantizeLinearOp | DequantizeLinearOp) for op in module.walk())
+
+
+def name_values(module: ModuleOp) -> None:
+    """
+    Gives every value that has no ONNX name one after the node that makes it.
+
+    Where several ops stand for one node, those that get names here become nodes of their own: two nodes of
+    one name with different outputs are no model for onnxruntime.
+    """
+    taken = {name for op in module.walk() for name in output_names(op)}
+    nodes = {node_name(op) for op in module.walk() if output_names(op)}
+    for number, op in enumerate(module.walk()):
+        if not isinstance(op, OnnxOp) or isinstance(op, NoValueOp) or not op.results or output_names(op):
+            continue
+        stem = node_name(op) or f"{op.name.removeprefix('onnx.')}_{number}"
+        names = [f"{stem}_out{place or ''}" for place in range(len(op.results))]
+        names = [name if name not in taken else f"{name}_{number}" for name in names]
+        taken.update(names)
+        node = node_name(op)
+        op.location = node_location(f"{node}_{number}" if node and node in nodes else node, names)
+        nodes.add(node)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """How a value is rounded; `centre` is taken away first."""
+
+    scale: float
+    is_unsigned: bool
+    centre: float = 0.0
+
+
+class _Rounding:
+    """The pairs of one function."""
+
+    def __init__(self, function: FuncOp, ranges: ValueRanges, pool: DisposablePool):
+        self._block: Block = function.body.block
+        self._ranges = ranges
+        self._pool = pool
+        self._pairs: dict[SSAValue | None, Pair] = {}
+        """By the value behind the pair."""
+        self._unknown: set[SSAValue | None] = set()
+        self._missing: list[str] = []
+
+    def run(self) -> list[str]:
+        """Puts in the pairs; the names of values without a range."""
+        values = [value for value in self._values() if element_type(value.type) in FLOATS]
+        later = self._rounded_later(values)
+        regions = tabled_regions(self._block)
+        later -= {region.root for region in regions}
+        later |= {value for region in regions for value in region.inner}
+        biases = [(op, bias) for op in self._block.ops if (bias := self._corrected_bias(op)) is not None]
+        for value in values:
+            if value not in later:
+                self._round(value)
+        for op, bias in biases:
+            constant = self._constant(bias, derived(op.location))
+            Builder(InsertPoint.before(op)).insert(constant)
+            op.operands[2] = constant.output
+        return self._missing
+
+    def _corrected_bias(self, op: Operation) -> Array | None:
+        """The bias of a convolution or product less what rounding its weights adds on average."""
+        if not isinstance(op, ConvOp | GemmOp):
+            return None
+        weights, given = _elements(op.operands[1]), _elements(op.operands[2])
+        found = self._ranges.of(op.operands[0])
+        if weights is None or found is None or (given is None and op.operands[2].type != NONE):
+            return None
+        rows = weights.T if isinstance(op, GemmOp) and not op.transB.value.data else weights
+        groups = op.group.value.data if isinstance(op, ConvOp) else 1
+        is_plain = isinstance(op, ConvOp) or (op.alpha.value.data == op.beta.value.data == 1.0)
+        if not is_plain or rows.shape[1] * groups != len(found.means):
+            return None
+        if given is not None and given.size != rows.shape[0]:
+            return None
+        bias = np.zeros(rows.shape[0], np.float32) if given is None else given.reshape(-1)
+        made = self._ranges.of(op.results[0])
+        if made is not None and len(made.drifts) == bias.size:
+            return (bias - np.array(made.drifts)).astype(np.float32)
+        change = nearest_kernels(rows).numbers - rows
+        taps = change.reshape(groups, rows.shape[0] // groups, rows.shape[1], -1).sum(axis=3)
+        means = np.array(found.means).reshape(groups, rows.shape[1], 1)
+        return (bias - (taps @ means).reshape(-1)).astype(np.float32)
+
+    def _values(self) -> Iterator[SSAValue]:
+        """What is computed, in order."""
+        yield from self._block.args
+        for op in list(self._block.ops):
+            if isinstance(op, OnnxOp) and not isinstance(op, ConstantOp | NoValueOp | ReturnOp):
+                yield from op.results
+
+    def _rounded_later(self, values: Sequence[SSAValue]) -> set[SSAValue]:
+        """
+        Values whose one reader takes them before they are rounded: bounds, concatenations, and of a sum's
+        operands the one that is computed last.
+        """
+        later: set[SSAValue] = set()
+        sums: set[Operation] = set()
+        for value in reversed(values):
+            if not isinstance(value, OpResult) or not value.has_one_use():
+                continue
+            use = next(iter(value.uses))
+            reader = use.operation
+            if isinstance(reader, ConcatOp) or (isinstance(reader, BOUNDS) and use.index == 0):
+                later.add(value)
+            elif isinstance(reader, AddOp | SumOp) and _takes(reader, value.op) and reader not in sums:
+                sums.add(reader)
+                later.add(value)
+        return later
+
+    def _round(self, value: SSAValue) -> None:
+        pair = self._pair(value)
+        if pair is None:
+            self._unknown.add(value)
+            if not (isinstance(value, OpResult) and _source(value.op) in self._unknown):
+                self._missing.append(f"'{self._ranges.name(value)}'")
+            return
+        dtype = np.uint8 if pair.is_unsigned else np.int8
+        if isinstance(value, OpResult):
+            where, location = InsertPoint.after(value.op), derived(value.op.location)
+        else:
+            where, location = InsertPoint.at_start(self._block), UNKNOWN
+        readers = list(value.uses)
+        added: list[Operation] = []
+
+        def constant(number: float, dtype: type[np.generic]) -> SSAValue:
+            op = self._constant(np.array(number, dtype), location)
+            added.append(op)
+            return op.output
+
+        assert is_ranked(value.type)
+        shifted = value
+        if pair.centre:
+            operands = [value, constant(-pair.centre, np.float32)]
+            op = AddOp.create(operands=operands, result_types=[value.type], location=location)
+            added.append(op)
+            shifted = op.C
+        grid = (constant(pair.scale, np.float32), constant(0, dtype))
+        stored = tensor_type(value.type.get_shape(), element_type_of(np.dtype(dtype)))
+        rounded = QuantizeLinearOp.create(operands=[shifted, *grid], result_types=[stored], location=location)
+        read = DequantizeLinearOp.create(
+            operands=[rounded.y, *grid], result_types=[value.type], location=location
+        )
+        Builder(where).insert([*added, rounded, read])
+        for use in readers:
+            use.operation.operands[use.index] = read.y
+        self._pairs[read.y] = pair
+
+    def _constant(self, array: Array, location: LocationAttr) -> ConstantOp:
+        return ConstantOp.create(
+            properties={"value": self._pool.create(array)},
+            result_types=[tensor_type(array.shape, element_type_of(array.dtype))],
+            location=location,
+        )
+
+    def _pair(self, value: SSAValue) -> Pair | None:
+        if isinstance(value, OpResult):
+            if (source := _source(value.op)) in self._pairs:
+                return self._pairs[source]
+        found = self._ranges.of(value)
+        if isinstance(value, OpResult) and isinstance(value.op, SoftmaxOp | SoftmaxV11Op):
+            # The emulator's integers are not shifted: shares use the positive ones.
+            return Pair(min(found.largest if found else 1.0, 1.0) / LARGEST, False)
+        if found is not None and element_type(value.type) == f32 and are_scores(value):
+            # What is added to all of a softmax's numbers changes nothing: their middle becomes the zero.
+            reach = (found.largest - found.least) / 2
+            return Pair((reach or 1.0) / LARGEST, False, (found.largest + found.least) / 2)
+        return None if found is None else _nearest(found, _meets_padding(value) or _multiplies(value))
+
+
+def _elements(value: SSAValue) -> Array | None:
+    """A constant's numbers."""
+    if not isinstance(value, OpResult) or not isinstance(value.op, ConstantOp) or value.op.value is None:
+        return None
+    return elements_array(value.op.value)
+
+
+def _takes(total: Operation, op: Operation) -> bool:
+    """
+    Whether a sum takes what `op` makes before it is rounded. A convolution with groups may be several, each
+    of which can add its part of a cube, but not of constants.
+    """
+    if isinstance(op, ConvOp) and op.group.value.data > 1:
+        return len(total.operands) == 2 and all(_elements(value) is None for value in total.operands)
+    return isinstance(op, ConvOp | GemmOp | MatMulOp)
+
+
+def _source(op: Operation) -> SSAValue | None:
+    """The value whose numbers an op passes on."""
+    return op.operands[0] if isinstance(op, MOVING) else None
+
+
+def _nearest(found: Range, is_symmetric: bool) -> Pair:
+    """The pair that covers a range: positive numbers use all steps where zero may lie at the end."""
+    if found.least >= 0 and not is_symmetric:
+        return Pair((found.largest or 1.0) / UNSIGNED_STEPS, True)
+    return Pair((found.magnitude or 1.0) / LARGEST, False)
+
+
+def _meets_padding(value: SSAValue) -> bool:
+    """Whether numbers reach an average that pads, on the grid they have: its padding is the integer 0."""
+    readers = [use.operation for use in value.uses]
+    return any(_pads(op) for op in readers if isinstance(op, AveragePoolOp)) or any(
+        _meets_padding(op.results[0]) for op in readers if isinstance(op, MOVING)
+    )
+
+
+def _multiplies(value: SSAValue) -> bool:
+    """Whether numbers reach a product, whose factors have no zero but 0."""
+    readers = [use.operation for use in value.uses]
+    return any(isinstance(op, MulOp) for op in readers) or any(
+        _multiplies(op.results[0]) for op in readers if isinstance(op, MOVING)
+    )
+
+
+def _pads(op: AveragePoolOp) -> bool:
+    return any(values_of(op.pads) or ()) or op.ceil_mode.value.data == 1

@@ -1,0 +1,50 @@
+"""The ranges of a function's values, which a calibration table has by their names or their nodes' names."""
+
+from __future__ import annotations
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import OpResult, SSAValue
+
+from xonnc.dialects.onnx.interface_names import argument_names, given_names
+from xonnc.dialects.onnx.locations import describe, node_name, output_names
+from xonnc.dialects.onnx.ops.builtin import ReturnOp
+from xonnc.formats.nvdla.calibration import Range, Ranges
+
+
+class ValueRanges:
+    """The ranges of the values of one function; `set` changes what the table says of one."""
+
+    def __init__(self, function: FuncOp, ranges: Ranges):
+        self._names = _interface_names(function)
+        self._ranges = ranges
+        self._own: dict[SSAValue, Range] = {}
+
+    def of(self, value: SSAValue) -> Range | None:
+        """The range of a value."""
+        if value in self._own:
+            return self._own[value]
+        node = node_name(value.op) if isinstance(value, OpResult) else ""
+        return self._ranges.get(self.name(value)) or self._ranges.get(node)
+
+    def set(self, value: SSAValue, found: Range) -> None:
+        """Says what range a value has from now on."""
+        self._own[value] = found
+
+    def name(self, value: SSAValue) -> str:
+        """What a value is called."""
+        if value in self._names or not isinstance(value, OpResult):
+            return self._names[value]
+        names = output_names(value.op)
+        return names[value.index] if value.index < len(names) else describe(value.op)
+
+
+def _interface_names(function: FuncOp) -> dict[SSAValue, str]:
+    """What arguments and returned values are called, whatever the ops that make them call them."""
+    end = function.body.block.last_op
+    returned = end.operands if isinstance(end, ReturnOp) else ()
+    names = zip(returned, given_names(function.res_attrs, len(returned)), strict=True)
+    found: dict[SSAValue, str] = {}
+    for value, name in names:
+        if name:
+            found.setdefault(value, name)
+    return found | dict(zip(function.body.block.args, argument_names(function), strict=True))

@@ -1,0 +1,406 @@
+"""
+Lowers ONNX operators to kernels of the krnl dialect.
+
+```mlir
+%y = "onnx.Relu"(%x) : (tensor<8xf32>) -> tensor<8xf32>
+```
+
+becomes a kernel `@relu_0` beside the model's function and a call of it on buffers:
+
+```mlir
+%b = "memref.alloc"() : () -> memref<8xf32>
+"krnl.call"(%b, %a) {funcName = "relu_0", numOfOutput = 1 : si64} : (memref<8xf32>, memref<8xf32>) -> ()
+```
+
+An operator without a kernel stays; its attribute `krnl.no_kernel` says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, UnrealizedConversionCastOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from xonnc.dialects.krnl.attributes import set_no_kernel, without_kernel
+from xonnc.dialects.krnl.packings import Packings
+from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp, YieldOp
+from xonnc.dialects.onnx.ops.constant import ConstantOfShapeOp, ConstantOp
+from xonnc.dialects.onnx.ops.generator import RangeOp
+from xonnc.dialects.onnx.ops.math import ExpandOp
+from xonnc.dialects.onnx.ops.quantization import QuantizeLinearOp
+from xonnc.dialects.onnx.ops.tensor import ReshapeOp, SliceOp
+from xonnc.dialects.onnx.types import NONE, is_ranked, static_shape
+from xonnc.lowering.onnx_to_krnl import (
+    activations,
+    along_axis,
+    boxes,
+    casts,
+    control_flow,
+    deformable,
+    distinct,
+    draws,
+    einsum,
+    elementwise,
+    features,
+    fourier,
+    generators,
+    grams,
+    grid_sample,
+    hyperbolic,
+    indexing,
+    integer_products,
+    integers,
+    linear,
+    linear_models,
+    movement,
+    normalization,
+    norms,
+    optimizers,
+    padding,
+    recurrent,
+    reductions,
+    regions,
+    resizing,
+    scales,
+    selection,
+    sorting,
+    spreading,
+    support_vectors,
+    trees,
+    views,
+    windows,
+)
+from xonnc.lowering.onnx_to_krnl.affine import write_out_batch_norms
+from xonnc.lowering.onnx_to_krnl.biases import plan_biases
+from xonnc.lowering.onnx_to_krnl.blocks import unblocked
+from xonnc.lowering.onnx_to_krnl.byte_chains import plan_bytes
+from xonnc.lowering.onnx_to_krnl.byte_convolution import lower_byte_chain
+from xonnc.lowering.onnx_to_krnl.byte_images import bytes_in_rows, lower_head
+from xonnc.lowering.onnx_to_krnl.byte_moves import leave_as_bytes
+from xonnc.lowering.onnx_to_krnl.byte_points import lower_byte_points, lower_byte_pool
+from xonnc.lowering.onnx_to_krnl.convolution import lower_chain
+from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_later
+from xonnc.lowering.onnx_to_krnl.layouts import plan_layouts
+from xonnc.lowering.onnx_to_krnl.lowering import (
+    FINDS,
+    LOWERINGS,
+    MOVES,
+    OPEN,
+    TAKES_EMPTY,
+    TAKES_OPEN,
+    Lowering,
+)
+from xonnc.lowering.onnx_to_krnl.open_sizes import OpenSizes
+from xonnc.lowering.onnx_to_krnl.points import POINTS, PointPlan, lower_points, plan_points
+from xonnc.lowering.onnx_to_krnl.qdq_pairs import write_out_roundings
+from xonnc.lowering.onnx_to_krnl.session_ops import CONTROL, is_session_op
+from xonnc.lowering.onnx_to_krnl.sizes import are_known
+from xonnc.lowering.onnx_to_krnl.widening import widen
+from xonnc.rewriting.editing import erase
+from xonnc.targets.cpu import CpuTarget, load_cpu, portable
+
+THEMES = (
+    activations,
+    along_axis,
+    boxes,
+    casts,
+    control_flow,
+    deformable,
+    distinct,
+    draws,
+    einsum,
+    elementwise,
+    features,
+    fourier,
+    generators,
+    grams,
+    grid_sample,
+    hyperbolic,
+    indexing,
+    integer_products,
+    integers,
+    linear,
+    linear_models,
+    movement,
+    normalization,
+    norms,
+    optimizers,
+    padding,
+    recurrent,
+    reductions,
+    regions,
+    resizing,
+    scales,
+    selection,
+    sorting,
+    spreading,
+    support_vectors,
+    trees,
+    views,
+    windows,
+)
+"""The files whose functions are in the tables."""
+
+SIZES_OF: dict[type[Operation], Sequence[int]] = {
+    ConstantOfShapeOp: (0,),
+    ExpandOp: (1,),
+    RangeOp: (1,),
+    ReshapeOp: (1,),
+    SliceOp: (2,),
+}
+"""Operands of which the sizes of the result say all."""
+
+KEPT = (ConstantOp, NoValueOp, ReturnOp, YieldOp)
+"""Ops that compute nothing."""
+
+
+@dataclass(frozen=True)
+class ConvertOnnxToKrnl(ModulePass):
+    """
+    Lowers ONNX operators to kernels of loops, and calls them on buffers.
+
+    With `unsafe`, nothing tells of indices that are out of range. With `open_sizes`, sizes that the model
+    leaves open are arguments of kernels, which ops at the start of the function compute; without, ops with
+    such sizes stay. Unless it is said, sizes are open where all operators have kernels for any sizes.
+    `threads` share out the iterations of kernels; code that becomes C source is `portable`.
+    """
+
+    name = "convert-onnx-to-krnl"
+
+    processor: str = "avx512"
+    unsafe: bool = False
+    open_sizes: bool | None = None
+    threads: int = 1
+    portable: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Lowers every function that is a model."""
+        if self.open_sizes is not None:
+            self.lower(ctx, op, self.open_sizes)
+            return
+        if has_open_sizes(op):
+            tried = op.clone()
+            self.lower(ctx, tried, is_open=True)
+            if next(without_kernel(tried), None) is None:
+                op.detach_region(0)
+                op.add_region(tried.detach_region(0))
+                return
+            drop_attributes(tried)
+        self.lower(ctx, op, is_open=False)
+
+    def lower(self, ctx: Context, module: ModuleOp, is_open: bool) -> None:
+        """Lowers a module, with kernels for any sizes or for those that are known."""
+        target = load_cpu(self.processor)
+        lower_module(
+            module,
+            portable(target) if self.portable else target,
+            DisposablePool.of(ctx),
+            Packings.of(ctx),
+            unsafe=self.unsafe,
+            is_open=is_open,
+            threads=self.threads,
+        )
+
+
+def has_kernel(op: Operation) -> bool:
+    """Whether there is a kernel for this kind of op, in some form."""
+    return type(op) in LOWERINGS or type(op) in POINTS or isinstance(op, KEPT)
+
+
+def has_open_sizes(module: ModuleOp) -> bool:
+    """Whether only sizes of inputs are left open, and no operator runs others inside of it."""
+    functions = [op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks]
+    types = [argument.type for function in functions for argument in function.body.block.args]
+    is_open = any(is_ranked(type_) and DYNAMIC_INDEX in type_.get_shape() for type_ in types)
+    is_outlined = any(map(is_later, functions))
+    return is_open and not is_outlined and not any(map(is_session_op, module.walk()))
+
+
+def lower_module(
+    module: ModuleOp,
+    target: CpuTarget,
+    pool: DisposablePool,
+    packings: Packings,
+    *,
+    unsafe: bool = False,
+    is_open: bool = False,
+    threads: int = 1,
+) -> None:
+    """
+    Lowers the functions of a module, the kernels behind them; ops that stay say why (`krnl.no_kernel`).
+
+    Constants that were laid out before, for other shapes of the same model, are in `packings`. `unsafe`
+    leaves out what looks for indices out of range. If it `is_open`, kernels are for any sizes that the model
+    leaves open; not where several `threads` could share out more for known ones.
+    """
+    to = Lowering(target, pool, _in_rows, packings, not unsafe, threads=threads)
+    for function in [each for each in module.ops if isinstance(each, FuncOp) and each.body.blocks]:
+        has_open = is_open or is_later(function)
+        to.open_sizes = OpenSizes(function) if has_open and _computing(function.body.block) else None
+        if to.open_sizes is not None:
+            if not to.open_sizes.require_equal():
+                set_no_kernel(function, "sizes are equal only if inputs hold certain numbers")
+                return
+            _drop_sizes(function.body.block)
+        _lower(function.body.block, to)
+    for kernel in to.kernels.values():
+        module.body.block.add_op(kernel)
+
+
+def _drop_sizes(block: Block) -> None:
+    """Leaves out operands that say no more than the sizes of a result do, and what nobody reads then."""
+    for op in reversed(list(block.ops)):
+        is_fed = isinstance(op, SliceOp) and not isinstance(op.starts.owner, ConstantOp)
+        for place in () if is_fed else SIZES_OF.get(type(op), ()):
+            if op.operands[place].type != NONE and not isinstance(op.operands[place].owner, ConstantOp):
+                none = NoValueOp.create(result_types=[NONE])
+                block.insert_op_before(none, op)
+                op.operands[place] = none.results[0]
+        is_read = any(result.uses.get_length() for result in op.results)
+        if isinstance(op, OnnxOp) and op.results and not is_read and not op.regions:
+            erase(op)
+
+
+def _in_rows(value: SSAValue, to: Lowering) -> SSAValue:
+    return bytes_in_rows(value, to) if value in to.images else unblocked(value, to)
+
+
+def _lower(block: Block, to: Lowering) -> None:
+    """Lowers the ops of a block in order; what becomes one kernel is decided before, from the last op on."""
+    for op in list(block.ops):
+        if isinstance(op, CONTROL):
+            _lower_bodies(op, to)
+    control_flow.lower_assertions(block, to)
+    widen(block, to.pool)
+    write_out_batch_norms(block, to.pool)
+    leave_as_bytes(block)
+    to.bytes = plan_bytes(_computing(block), to.told)
+    write_out_roundings(block, to.pool, to.bytes.planned)
+    ops = _computing(block)
+    to.absorbed |= to.bytes.absorbed
+    others = [op for op in ops if op not in to.bytes.absorbed and op not in to.bytes.chains]
+    to.layouts = plan_layouts(others, to.target.vector_bytes // 4, POINTS, to.told)
+    to.absorbed |= to.layouts.chained - set(to.layouts.chains)
+    to.biases = plan_biases(others)
+    to.absorbed |= {added for added, _ in to.biases.values()}
+    plans = _plans(others, to)
+    lowered: list[Operation] = []
+    for op in ops:
+        if op not in to.absorbed:
+            to.begin(op)
+            if _lower_planned(op, to):
+                lowered.append(op)
+                continue
+            plan = plans.get(op)
+            reason = _lower_op(op, to) if plan is None else plan if isinstance(plan, str) else None
+            if reason is not None:
+                set_no_kernel(op, reason)
+                continue
+            if isinstance(plan, PointPlan):
+                lower_points(op, plan, to)
+        lowered.append(op)
+    _drop(lowered, to)
+    for op in reversed(list(block.ops)):
+        if isinstance(op, ConstantOp) and not any(result.uses.get_length() for result in op.results):
+            erase(op)
+
+
+def _computing(block: Block) -> list[OnnxOp]:
+    return [op for op in block.ops if isinstance(op, OnnxOp) and not isinstance(op, KEPT)]
+
+
+def _lower_planned(op: Operation, to: Lowering) -> bool:
+    """Lowers what lies as images, with all that was found to belong to it; whether the op is such."""
+    if op in to.layouts.chains:
+        lower_chain(to.layouts.chains[op], to)
+    elif op in to.bytes.chains:
+        chain = to.bytes.chains[op]
+        (lower_byte_chain if chain.is_dense else lower_byte_points)(chain, to)
+    elif op in to.bytes.pools:
+        lower_byte_pool(op, to.bytes.pools[op], to)
+    elif op in to.bytes.heads and isinstance(op, QuantizeLinearOp):
+        lower_head(op, to)
+    else:
+        return False
+    return True
+
+
+def _lower_bodies(op: Operation, to: Lowering) -> None:
+    """Lowers what the session runs inside of an op; buffers that are made inside are not known outside."""
+    for region in op.regions:
+        with to.inside():
+            _lower(region.block, to)
+
+
+def _plans(ops: Sequence[Operation], to: Lowering) -> dict[Operation, PointPlan | str]:
+    plans: dict[Operation, PointPlan | str] = {}
+    for op in reversed(ops):
+        is_taken = op in to.absorbed or op in to.layouts.chained
+        if type(op) in POINTS and not is_taken and to.is_native(op.results[0]):
+            plan = plans[op] = plan_points(op, to)
+            if isinstance(plan, PointPlan):
+                to.absorbed |= plan.fused - {op}
+    return plans
+
+
+def _lower_op(op: Operation, to: Lowering) -> str | None:
+    if isinstance(op, CONTROL):
+        return LOWERINGS[type(op)](op, to)
+    if is_session_op(op):
+        return control_flow.BY_SESSION
+    if type(op) not in LOWERINGS and type(op) not in POINTS:
+        return "no kernel for this operator yet"
+    values = [value for value in (*op.results, *op.operands) if value.type != NONE]
+    takes = to.is_movable if type(op) in MOVES else to.is_native
+    needed = [value for value in values if type(op) not in FINDS or not _is_open(value, op)]
+    if not all(map(takes, needed)) or type(op) not in LOWERINGS:
+        return "a tensor is dynamic or of a type that code does not compute with"
+    if not all(are_known(to.sizes(value)) for value in needed) and type(op) not in TAKES_OPEN:
+        return OPEN
+    if any(0 in to.sizes(result) for result in op.results if result in needed):
+        return _lower_empty(op, to)
+    if any(0 in to.sizes(value) for value in needed) and type(op) not in (TAKES_EMPTY | MOVES):
+        return "an operand is empty"
+    return LOWERINGS[type(op)](op, to)
+
+
+def _is_open(value: SSAValue, op: Operation) -> bool:
+    """Whether it is a result of a size that is not known."""
+    return value.owner is op and static_shape(value.type) is None
+
+
+def _lower_empty(op: Operation, to: Lowering) -> str | None:
+    """Nothing needs to be computed, if no result has elements."""
+    results = [result for result in op.results if result.type != NONE]
+    if any(map(lambda result: _is_open(result, op), results)):
+        return "a result is empty"
+    if any(0 not in to.sizes(result) for result in results) and type(op) not in MOVES:
+        return "a result is empty"
+    if any(0 not in to.sizes(result) for result in results):
+        return LOWERINGS[type(op)](op, to)
+    for result in results:
+        to.result(result)
+    return None
+
+
+def _drop(lowered: Sequence[Operation], to: Lowering) -> None:
+    """Erases ops that have kernels; who still reads a result gets a tensor of its buffer."""
+    for op in reversed(lowered):
+        assert op.parent is not None
+        for result in op.results:
+            if result in to.kept:
+                result.replace_all_uses_with(to.kept[result])
+            buffer = to.holds(result) if result.uses.get_length() else None
+            if buffer is not None:
+                cast = UnrealizedConversionCastOp.get([buffer], [result.type])
+                op.parent.insert_op_before(cast, op)
+                result.replace_all_uses_with(cast.results[0])
+        op.detach()
+        op.erase()

@@ -1,0 +1,169 @@
+"""
+What follows from numbers of elements that a run finds (NonZero, NonMaxSuppression) as a function of its own.
+
+So are parts of bodies whose tensors grow from turn to turn, and what follows from branches of different
+shapes. The session calls the function with what was found, and its kernels are for any sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import FunctionType, ModuleOp, UnitAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from xonnc.dialects.krnl.memory import LaterOp
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp, YieldOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shape
+from xonnc.lowering.onnx_to_krnl.lowering import FINDS
+from xonnc.lowering.onnx_to_krnl.session_ops import CONTROL, is_session_op
+
+LATER = "krnl.later"
+"""The attribute of functions of which a run finds the sizes."""
+
+
+def is_later(function: FuncOp) -> bool:
+    """Whether a run finds sizes of what a function is given."""
+    return LATER in function.attributes
+
+
+def finds_sizes(module: ModuleOp) -> bool:
+    """Whether anything follows from a number of elements that a run finds."""
+    return any(_followers(block, found, {}, set()).later for block, found in _blocks(module))
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Functions that ops were moved to, and the numbers of all ops in the module as it was."""
+
+    functions: Sequence[FuncOp]
+    numbers: Mapping[Operation, int]
+
+
+def cut_behind_found(module: ModuleOp, left: AbstractSet[int]) -> Cut | None:
+    """
+    Moves what follows from sizes that a run finds to functions of its own, and calls these when it may be.
+
+    There is one for the model, and one for each body of a loop or branch with such sizes. Ops with numbers
+    that are `left` stay, and so does what follows from them. `None`, and the module is as it was, if nothing
+    is moved.
+    """
+    numbers = {op: number for number, op in enumerate(module.walk())}
+    functions: list[FuncOp] = []
+    for block, found in list(_blocks(module)):
+        followers = _followers(block, found, numbers, left)
+        if followers.later:
+            functions.append(_move(block, followers, f"found_{len(functions)}"))
+    for function in functions:
+        module.body.block.add_op(function)
+    return Cut(functions, numbers) if functions else None
+
+
+def _blocks(module: ModuleOp) -> Iterator[tuple[Block, AbstractSet[SSAValue]]]:
+    """The model's block, and those of bodies with what they are given of sizes that only a run tells."""
+    function = next((op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks), None)
+    if function is None:
+        return
+    for op in function.walk():
+        for region in op.regions if isinstance(op, CONTROL) else ():
+            around = {value for inner in region.block.walk() for value in inner.operands}
+            yield region.block, {value for value in (*region.block.args, *around) if _is_open(value)}
+    yield function.body.block, set()
+
+
+def _move(block: Block, followers: _Followers, name: str) -> FuncOp:
+    """A function of ops that follow, which is called at the end of their block."""
+    later = followers.later
+    moved = set(later)
+    read = dict.fromkeys(value for op in later for value in op.operands if value.owner not in moved)
+    inputs = [value for value in read if not isinstance(value.owner, ConstantOp | NoValueOp)]
+    given = [
+        result
+        for op in later
+        for result in op.results
+        if any(use.operation not in moved for use in result.uses)
+    ]
+    end = block.last_op
+    assert isinstance(end, ReturnOp | YieldOp)
+    body = Block(arg_types=[value.type for value in inputs])
+    inside = dict[SSAValue, SSAValue](zip(inputs, body.args, strict=True))
+    for value in read:
+        if value not in inside and isinstance(value.owner, Operation):
+            copy = value.owner.clone()
+            body.add_op(copy)
+            inside[value] = copy.results[0]
+    call = LaterOp(name, inputs, [value.type for value in given])
+    block.insert_op_before(call, end)
+    for op in followers.left:
+        op.detach()
+        block.insert_op_before(op, end)
+    for value, made in zip(given, call.results, strict=True):
+        value.replace_uses_with_if(made, lambda use: use.operation not in moved)
+    for op in later:
+        op.detach()
+        op.operands = [inside.get(value, value) for value in op.operands]
+        body.add_op(op)
+    body.add_op(ReturnOp.create(operands=given))
+    type_ = FunctionType.from_lists([each.type for each in body.args], [each.type for each in given])
+    function = FuncOp(name, type_, Region(body), "private")
+    function.attributes[LATER] = UnitAttr()
+    return function
+
+
+@dataclass(frozen=True)
+class _Followers:
+    """The ops that follow from sizes that a run finds, in order: those to move, and those that stay."""
+
+    later: list[Operation]
+    left: list[Operation]
+
+
+def _followers(
+    block: Block, given: AbstractSet[SSAValue], numbers: Mapping[Operation, int], left: AbstractSet[int]
+) -> _Followers:
+    """What follows in a block from values that are `given`, and from what its ops find."""
+    found = set(given)
+    stuck: set[SSAValue] = set()
+    followers = _Followers([], [])
+    for op in block.ops:
+        read = set(_read(op))
+        if isinstance(op, ReturnOp | YieldOp):
+            continue
+        if read & stuck or (read & found and (numbers.get(op) in left or not _may_move(op))):
+            followers.left.append(op)
+            stuck.update(op.results)
+        elif read & found:
+            followers.later.append(op)
+            found.update(op.results)
+        elif isinstance(op, CONTROL) or (type(op) in FINDS and all(map(_is_known, op.operands))):
+            found.update(filter(_is_open, op.results))
+    return followers
+
+
+def _is_open(value: SSAValue) -> bool:
+    """Whether it is a tensor of known rank of which only a run tells a size."""
+    return is_ranked(value.type) and static_shape(value.type) is None
+
+
+def _may_move(op: Operation) -> bool:
+    """Whether an op is an ONNX operator on tensors, without a body."""
+    is_operator = isinstance(op, OnnxOp) and not is_session_op(op) and not op.regions
+    values = [value for value in (*op.operands, *op.results) if value.type != NONE]
+    return is_operator and all(
+        element_type(each.type) is not None and is_ranked(each.type) for each in values
+    )
+
+
+def _is_known(value: SSAValue) -> bool:
+    return value.type == NONE or static_shape(value.type) is not None
+
+
+def _read(op: Operation) -> Iterator[SSAValue]:
+    """What an op reads, in its bodies too."""
+    for inner in op.walk():
+        yield from inner.operands

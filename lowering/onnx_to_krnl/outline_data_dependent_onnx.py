@@ -1,0 +1,68 @@
+"""
+`outline-data-dependent-onnx`: what follows from sizes that a run finds becomes functions of its own.
+
+```mlir
+%0 = "onnx.NonZero"(%x) : (tensor<2x3xf32>) -> tensor<2x?xi64>
+%1 = "onnx.Cast"(%0) <{to = f32}> : (tensor<2x?xi64>) -> tensor<2x?xf32>
+```
+
+The Cast moves to a function `@found_0` with the attribute `krnl.later`, and `krnl.later` calls it once the
+size is there: its kernels are for any sizes. Operators that have none for any sizes stay where they are, and
+so does what follows from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from xonnc.dialects.krnl.attributes import NO_KERNEL
+from xonnc.dialects.onnx.elements import drop_attributes
+from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import ConvertOnnxToKrnl
+from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import cut_behind_found, finds_sizes
+
+
+@dataclass(frozen=True)
+class OutlineDataDependent(ModulePass):
+    """Moves what follows from sizes that a run finds to functions whose kernels are for any sizes."""
+
+    name = "outline-data-dependent-onnx"
+
+    processor: str = "avx512"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Outlines as much as has kernels."""
+        convert = ConvertOnnxToKrnl(self.processor)
+        left: set[int] = set()
+        while finds_sizes(op):
+            tried = op.clone()
+            cut = cut_behind_found(tried, left)
+            if cut is None:
+                return
+            stayed = _without_kernels(cut.functions, convert, ctx)
+            is_ours = all(each in cut.numbers for each in stayed)
+            numbers = {cut.numbers[each] for each in stayed if each in cut.numbers}
+            drop_attributes(tried)
+            if not is_ours:
+                return
+            if not stayed:
+                cut_behind_found(op, left)
+                return
+            left |= numbers
+
+
+def _without_kernels(
+    functions: Sequence[FuncOp], convert: ConvertOnnxToKrnl, ctx: Context
+) -> list[Operation]:
+    """The ops of functions that have no kernel for any sizes; the functions are used up by that."""
+    for function in functions:
+        function.detach()
+    trial = ModuleOp(list(functions))
+    convert.lower(ctx, trial, is_open=False)
+    return [op for function in functions for op in function.walk() if NO_KERNEL in op.attributes]

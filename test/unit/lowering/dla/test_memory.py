@@ -1,0 +1,58 @@
+"""Placement of buffers: nothing alive overlaps, and the plan comes down to the live-set bound."""
+
+from __future__ import annotations
+
+import random
+
+from xonnc.lowering.dla.memory import Buffer, MemoryPlan, live_set_bound, plan_memory
+
+
+def overlaps(buffers: list[Buffer], plan: MemoryPlan) -> list[tuple[int, int]]:
+    places = [(offset, offset + buffer.size) for offset, buffer in zip(plan.offsets, buffers, strict=True)]
+    return [
+        (i, j)
+        for i, left in enumerate(buffers)
+        for j, right in enumerate(buffers[:i])
+        if left.first <= right.last and right.first <= left.last
+        if places[i][0] < places[j][1] and places[j][0] < places[i][1]
+    ]
+
+
+def test_a_chain_needs_two_buffers():
+    buffers = [Buffer(100, step, step + 1) for step in range(8)]
+    plan = plan_memory(buffers)
+    assert plan.size == plan.lower_bound == 200
+    assert overlaps(buffers, plan) == []
+
+
+def test_a_residual_stays_until_its_last_reader():
+    buffers = [Buffer(100, 0, 3), Buffer(50, 1, 2), Buffer(50, 2, 3), Buffer(100, 3, 4)]
+    assert live_set_bound(buffers) == 250
+    plan = plan_memory(buffers)
+    assert plan.size == 250
+    assert overlaps(buffers, plan) == []
+
+
+def test_no_buffers_take_no_memory():
+    assert plan_memory([]) == MemoryPlan((), 0, 0)
+
+
+def test_random_lifetimes_stay_apart_and_near_the_bound():
+    generator = random.Random(7)
+    excess: list[float] = []
+    for _ in range(20):
+        firsts = [generator.randrange(30) for _ in range(40)]
+        buffers = [
+            Buffer(32 * generator.randint(1, 50), first, first + generator.randrange(6)) for first in firsts
+        ]
+        plan = plan_memory(buffers)
+        assert overlaps(buffers, plan) == []
+        assert plan.lower_bound <= plan.size
+        excess.append(plan.size / plan.lower_bound)
+    assert sum(excess) / len(excess) < 1.03
+
+
+def test_the_same_buffers_give_the_same_plan():
+    generator = random.Random(3)
+    buffers = [Buffer(generator.randint(1, 99), step, step + generator.randrange(9)) for step in range(30)]
+    assert plan_memory(buffers) == plan_memory(buffers)

@@ -1,0 +1,101 @@
+"""What rounding a network of floats does beside putting in pairs: biases and scores."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import OpResult, SSAValue
+from xdsl.parser import Parser
+
+from xonnc.dialects.onnx.elements import DisposablePool, elements_array
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.ops.math import AddOp
+from xonnc.dialects.onnx.ops.nn import ConvOp
+from xonnc.dialects.onnx.ops.quantization import QuantizeLinearOp
+from xonnc.formats.nvdla.calibration import Range
+from xonnc.lowering.onnx_to_dla.quantize_onnx import quantize
+
+
+def parsed(context: Context, text: str) -> ModuleOp:
+    return Parser(context, text).parse_module()
+
+
+def held(value: SSAValue) -> npt.NDArray[np.float64]:
+    assert isinstance(value, OpResult)
+    assert isinstance(value.op, ConstantOp)
+    assert value.op.value is not None
+    array = elements_array(value.op.value)
+    assert array is not None
+    return array.astype(np.float64)
+
+
+def test_biases_take_away_what_rounding_weights_adds(context: Context):
+    """A weight of 0.3 beside one of 1 becomes 38 / 127; the mean of its channel is 20."""
+    module = parsed(
+        context,
+        """func.func @f(%x: tensor<1x2x1x1xf32> {onnx.name = "x"})
+               -> (tensor<1x1x1x1xf32> {onnx.name = "y"}) {
+             %w = onnx.Constant dense<[[[[0.3]], [[1.0]]]]> : tensor<1x2x1x1xf32>
+             %b = onnx.Constant dense<0.5> : tensor<1xf32>
+             %y = "onnx.Conv"(%x, %w, %b) : (tensor<1x2x1x1xf32>, tensor<1x2x1x1xf32>, tensor<1xf32>)
+                -> tensor<1x1x1x1xf32>
+             onnx.Return %y : tensor<1x1x1x1xf32> }""",
+    )
+    ranges = {"x": Range(0, 40, (20.0, 7.0)), "y": Range(-1, 1)}
+    quantize(module, ranges, DisposablePool.of(context))
+    (conv,) = (op for op in module.walk() if isinstance(op, ConvOp))
+    assert held(conv.B).tolist() == pytest.approx([0.5 - 20 * (38 / 127 - 0.3)])
+
+
+def test_the_middle_of_scores_becomes_zero(context: Context):
+    module = parsed(
+        context,
+        """func.func @f(%x: tensor<1x3xf32> {onnx.name = "x"}) -> (tensor<1x2xf32> {onnx.name = "y"}) {
+             %w = onnx.Constant dense<1.0> : tensor<3x2xf32>
+             %s = "onnx.MatMul"(%x, %w) : (tensor<1x3xf32>, tensor<3x2xf32>) -> tensor<1x2xf32> loc("s")
+             %y = "onnx.Softmax"(%s) {axis = -1 : si64} : (tensor<1x2xf32>) -> tensor<1x2xf32>
+             onnx.Return %y : tensor<1x2xf32> }""",
+    )
+    quantize(module, {"x": Range(0, 1), "s": Range(100, 108), "y": Range(0, 1)}, DisposablePool.of(context))
+    (moved,) = (op for op in module.walk() if isinstance(op, AddOp))
+    assert held(moved.B) == -104.0
+
+
+@pytest.mark.parametrize(("other", "roundings"), [("%x", 2), ("%c", 3)])
+def test_sums_take_what_groups_make_unless_a_constant_is_added(other: str, roundings: int, context: Context):
+    module = parsed(
+        context,
+        f"""func.func @f(%x: tensor<1x2x1x1xf32> {{onnx.name = "x"}})
+               -> (tensor<1x2x1x1xf32> {{onnx.name = "y"}}) {{
+             %w = onnx.Constant dense<2.0> : tensor<2x1x1x1xf32>
+             %c = onnx.Constant dense<2.0> : tensor<1x2x1x1xf32>
+             %none = "onnx.NoValue"() {{value}} : () -> none
+             %s = "onnx.Conv"(%x, %w, %none) {{group = 2 : si64}}
+                : (tensor<1x2x1x1xf32>, tensor<2x1x1x1xf32>, none) -> tensor<1x2x1x1xf32> loc("s")
+             %y = "onnx.Add"(%s, {other})
+                : (tensor<1x2x1x1xf32>, tensor<1x2x1x1xf32>) -> tensor<1x2x1x1xf32>
+             onnx.Return %y : tensor<1x2x1x1xf32> }}""",
+    )
+    ranges = {"x": Range(-1, 1), "s": Range(-2, 2), "y": Range(-4, 4)}
+    quantize(module, ranges, DisposablePool.of(context))
+    assert sum(isinstance(op, QuantizeLinearOp) for op in module.walk()) == roundings
+
+
+def test_biases_take_away_what_was_measured(context: Context):
+    module = parsed(
+        context,
+        """func.func @f(%x: tensor<1x1x1x1xf32> {onnx.name = "x"})
+               -> (tensor<1x2x1x1xf32> {onnx.name = "y"}) {
+             %w = onnx.Constant dense<0.3> : tensor<2x1x1x1xf32>
+             %b = onnx.Constant dense<0.5> : tensor<2xf32>
+             %y = "onnx.Conv"(%x, %w, %b) : (tensor<1x1x1x1xf32>, tensor<2x1x1x1xf32>, tensor<2xf32>)
+                -> tensor<1x2x1x1xf32>
+             onnx.Return %y : tensor<1x2x1x1xf32> }""",
+    )
+    ranges = {"x": Range(0, 40, (20.0,)), "y": Range(-1, 1, drifts=(0.25, -1.0))}
+    quantize(module, ranges, DisposablePool.of(context))
+    (conv,) = (op for op in module.walk() if isinstance(op, ConvOp))
+    assert held(conv.B).tolist() == pytest.approx([0.25, 1.5])

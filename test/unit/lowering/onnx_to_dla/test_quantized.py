@@ -1,0 +1,456 @@
+"""Quantised networks on every target: the simulator's integers against onnxruntime's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import pytest
+from onnx import helper, numpy_helper
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+from xonnc.errors import RefusalError
+from xonnc.formats.nvdla.checks.check import check_loadable
+from xonnc.formats.nvdla.reader import parse_loadable
+from xonnc.formats.nvdla.writer import to_bytes
+from xonnc.lowering.dla_to_loadable.stages import compile_to_loadable
+from xonnc.runtime.nvdla.simulator import Simulator
+from xonnc.runtime.reference import Reference
+from xonnc.targets import load_target
+
+Kind = type[np.int8] | type[np.uint8]
+TARGETS = ("nv_small", "nv_large", "nv_full")
+OTHER_TARGETS = ("nv_small_256", "nv_small_256_full", "nv_medium_512", "nv_medium_1024_full")
+STEP = 0.03
+
+
+@dataclass
+class Net:
+    """A quantised model that is being written; values are called by their names."""
+
+    kind: Kind = np.int8
+    generator: np.random.Generator = field(default_factory=lambda: np.random.default_rng(3))
+    nodes: list[onnx.NodeProto] = field(default_factory=list[onnx.NodeProto])
+    weights: list[onnx.TensorProto] = field(default_factory=list[onnx.TensorProto])
+
+    def __call__(self, op: str, *inputs: str, **attributes: Any) -> str:
+        """A node with one output."""
+        name = f"v{len(self.nodes)}"
+        self.nodes.append(
+            helper.make_node(op, inputs, [name], f"{op.lower()}{len(self.nodes)}", **attributes)
+        )
+        return name
+
+    def held(self, array: npt.ArrayLike) -> str:
+        """An initialiser."""
+        name = f"c{len(self.weights)}"
+        self.weights.append(numpy_helper.from_array(np.asarray(array), name))
+        return name
+
+    def rounded(self, value: str, scale: float = STEP, zero: int = 0) -> str:
+        """A pair of QuantizeLinear and DequantizeLinear; `zero` counts from the middle of the type."""
+        middle = 128 if self.kind is np.uint8 else 0
+        grid = self.held(np.float32(scale)), self.held(self.kind(middle + zero))
+        return self("DequantizeLinear", self("QuantizeLinear", value, *grid), *grid)
+
+    def kernels(self, *shape: int, per_channel: bool = True, axis: int = 0) -> str:
+        """Weights of 8 bits behind a DequantizeLinear."""
+        integers = self.generator.integers(-127, 128, shape, np.int8)
+        count = shape[axis] if per_channel else 1
+        reach = np.prod(shape) / shape[axis]
+        scales = self.generator.uniform(0.5, 2.0, count).astype(np.float32) / np.float32(60 * np.sqrt(reach))
+        scale = self.held(scales if per_channel else scales[0])
+        zero = self.held(np.zeros(count if per_channel else (), np.int8))
+        axes = {"axis": axis} if per_channel else {}
+        return self("DequantizeLinear", self.held(integers), scale, zero, **axes)
+
+    def numbers(self, *shape: int) -> str:
+        """Floats of a constant."""
+        return self.held(self.generator.standard_normal(shape).astype(np.float32) / 2)
+
+    def model(self, output: str, *inputs: tuple[int, ...]) -> onnx.ModelProto:
+        """The model whose inputs are `x0`, `x1` …"""
+        values = [
+            helper.make_tensor_value_info(f"x{index}", onnx.TensorProto.FLOAT, shape)
+            for index, shape in enumerate(inputs)
+        ]
+        result = helper.make_tensor_value_info(output, onnx.TensorProto.FLOAT, None)
+        graph = helper.make_graph(self.nodes, "quantised", values, [result], self.weights)
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+Make = Callable[[Net], onnx.ModelProto]
+
+
+def conv(net: Net, shape: tuple[int, ...] = (1, 6, 9, 7), **attributes: Any) -> onnx.ModelProto:
+    x = net.rounded("x0", zero=-5)
+    y = net("Conv", x, net.kernels(11, shape[1], 3, 3), net.numbers(11), **attributes)
+    return net.model(net.rounded(y, zero=7), shape)
+
+
+def residual(net: Net, *, zero: int) -> onnx.ModelProto:
+    x = net.rounded("x0", zero=zero)
+    left = net("Conv", x, net.kernels(6, 6, 3, 3), net.numbers(6), pads=[1] * 4)
+    right = net.rounded(net("Relu", net("Conv", x, net.kernels(6, 6, 1, 1))), 0.02, -9)
+    return net.model(net.rounded(net("Relu", net("Add", left, right)), 0.025, zero), (1, 6, 8, 8))
+
+
+def residual_of_groups(net: Net, *, zero: int) -> onnx.ModelProto:
+    """Layers of a few groups each add their channels of the cube."""
+    x = net.rounded("x0", zero=zero)
+    y = net("Conv", x, net.kernels(64, 8, 3, 3), net.numbers(64), pads=[1] * 4, group=8)
+    z = net.rounded(net("Relu", net("Add", x, y)), 0.025, zero)
+    y = net("Conv", z, net.kernels(64, 1, 1, 1), group=64)
+    return net.model(net.rounded(net("Sum", y, x), 0.03, zero), (1, 64, 5, 6))
+
+
+def depthwise(net: Net) -> onnx.ModelProto:
+    x = net.rounded("x0")
+    y = net(
+        "Clip",
+        net("Conv", x, net.kernels(64, 1, 3, 3), group=64),
+        net.held(np.float32(0)),
+        net.held(np.float32(1.5)),
+    )
+    return net.model(net.rounded(y, 0.02, -100), (1, 64, 6, 6))
+
+
+def joined(net: Net) -> onnx.ModelProto:
+    x = net.rounded("x0", zero=3)
+    parts = [net("Relu", net("Conv", x, net.kernels(count, 5, 1, 1))) for count in (8, 32, 3)]
+    pooled = net("MaxPool", x, kernel_shape=[3, 3], pads=[1] * 4)
+    return net.model(net.rounded(net("Concat", *parts, pooled, axis=1), 0.02, -20), (1, 5, 7, 7))
+
+
+def pooled(net: Net) -> onnx.ModelProto:
+    x = net.rounded("x0", zero=-12)
+    y = net.rounded(net("AveragePool", x, kernel_shape=[2, 2], strides=[2, 2]), zero=-12)
+    return net.model(net.rounded(net("GlobalAveragePool", y), 0.02), (1, 30, 6, 6))
+
+
+def greatest(net: Net) -> onnx.ModelProto:
+    y = net("MaxPool", net.rounded("x0", zero=-12), kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4)
+    return net.model(net.rounded(net("Relu", y), 0.02), (1, 10, 28, 28))
+
+
+def classifier(net: Net) -> onnx.ModelProto:
+    x = net.rounded("x0")
+    flat = net("Flatten", net("GlobalAveragePool", x))
+    y = net("Gemm", net.rounded(flat, 0.02), net.kernels(10, 24), net.numbers(10), transB=1)
+    z = net("MatMul", net.rounded(y), net.kernels(10, 7, per_channel=False, axis=1))
+    return net.model(net.rounded(z), (1, 24, 6, 6))
+
+
+def arithmetic(net: Net) -> onnx.ModelProto:
+    a, b = net.rounded("x0", zero=2), net.rounded("x1", 0.017, -3)
+    y = net("Add", a, b)
+    z = net("Add", net("Mul", net.rounded(y), net.numbers(4, 1, 1)), net.numbers(4, 1, 1))
+    return net.model(net.rounded(z, 0.021, 11), (1, 4, 5, 6), (1, 4, 5, 6))
+
+
+def reordered(net: Net) -> onnx.ModelProto:
+    shape = net.held(np.array([1, 8, 2, 8]))
+    x = net("Reshape", net.rounded("x0"), shape)
+    return net.model(net.rounded(net("Conv", x, net.kernels(4, 8, 2, 2))), (1, 8, 4, 4))
+
+
+def uneven_windows(net: Net) -> onnx.ModelProto:
+    x = net.rounded("x0")
+    y = net("AveragePool", x, kernel_shape=[3, 3], pads=[1] * 4)
+    return net.model(net.rounded(net("Relu", y), 0.015, -10), (1, 40, 5, 5))
+
+
+def shuffled(net: Net) -> onnx.ModelProto:
+    x = net("Reshape", net.rounded("x0", zero=4), net.held(np.array([1, 4, 10, 3, 5])))
+    x = net("Transpose", x, perm=[0, 2, 1, 3, 4])
+    x = net("Reshape", x, net.held(np.array([1, 40, 3, 5])))
+    return net.model(net.rounded(net("Conv", x, net.kernels(8, 10, 1, 1), group=4)), (1, 40, 3, 5))
+
+
+def normalised(net: Net, size: int, alpha: float, zero: int) -> onnx.ModelProto:
+    y = net("LRN", net.rounded("x0", zero=zero), size=size, alpha=alpha, beta=0.75)
+    return net.model(
+        net.rounded(net("MaxPool", net.rounded(y, 0.025, -zero), kernel_shape=[2, 2])), (1, 12, 4, 5)
+    )
+
+
+def of_each(net: Net, op: str, scale: float, **attributes: Any) -> onnx.ModelProto:
+    return net.model(net.rounded(net(op, net.rounded("x0", zero=-11), **attributes), scale, 9), (1, 35, 4, 3))
+
+
+def gated(net: Net) -> onnx.ModelProto:
+    x = net.rounded("x0", zero=3)
+    return net.model(
+        net.rounded(net("Clip", net("PRelu", x, net.held(np.float32(0.3))), net.held(np.float32(-0.2)))),
+        (1, 5, 3, 3),
+    )
+
+
+def multiplied(net: Net, zero: int) -> onnx.ModelProto:
+    a, b = net.rounded("x0", zero=zero), net.rounded("x1", 0.017)
+    y = net.rounded(net("Mul", b, a), 0.03, 11)
+    gate = net.rounded(net("Sigmoid", net.rounded(net("GlobalAveragePool", y), 0.005)), 1 / 127)
+    return net.model(net.rounded(net("Mul", y, gate), 0.02), (1, 35, 5, 6), (1, 35, 5, 6))
+
+
+def enlarged(net: Net) -> onnx.ModelProto:
+    x = net.rounded("x0", zero=3)
+    y = net(
+        "ConvTranspose",
+        x,
+        net.kernels(6, 10, 3, 2, axis=1),
+        net.numbers(10),
+        strides=[2, 2],
+        pads=[1, 0, 0, 0],
+    )
+    y = net("Resize", net.rounded(net("Relu", y)), "", net.held(np.array([1, 1, 2, 3], np.float32)))
+    y = net("Conv", net.rounded(y), net.kernels(4, 10, 1, 1))
+    return net.model(net.rounded(y, zero=2), (1, 6, 5, 4))
+
+
+def large_kernels(net: Net) -> onnx.ModelProto:
+    """On nv_small six of the kernels fit the convolution buffer, where eight run at once."""
+    x = net.rounded("x0", zero=-4)
+    y = net("Conv", x, net.kernels(11, 2048, 3, 3), net.numbers(11))
+    return net.model(
+        net.rounded(net("Relu", net("Add", y, net.rounded("x1", 0.02)))), (1, 2048, 3, 3), (1, 11, 1, 1)
+    )
+
+
+def enlarged_much(net: Net) -> onnx.ModelProto:
+    """More positions than an engine counts rows: views have them, engines do not."""
+    y = net("Resize", net.rounded("x0"), "", net.held(np.array([1, 1, 2, 2], np.float32)))
+    return net.model(net.rounded(net("Relu", y)), (1, 2, 64, 64))
+
+
+def bounded_twice(net: Net) -> onnx.ModelProto:
+    y = net("Conv", net.rounded("x0"), net.kernels(40, 4, 1, 1))
+    y = net("Clip", y, net.held(np.float32(-0.5)), net.held(np.float32(0.5)))
+    return net.model(net.rounded(y, 0.02), (1, 4, 3, 3))
+
+
+FUNCTIONS: dict[str, tuple[float, dict[str, Any]]] = {
+    "Sigmoid": (1 / 200, {}),
+    "Tanh": (1 / 110, {}),
+    "HardSigmoid": (1 / 200, {"alpha": 0.25}),
+    "HardSwish": (0.01, {}),
+    "LeakyRelu": (0.02, {"alpha": 0.1}),
+    "Elu": (0.02, {"alpha": 0.7}),
+    "Softplus": (0.015, {}),
+    "Erf": (1 / 110, {}),
+    "Exp": (0.05, {}),
+    "Abs": (0.02, {}),
+    "Neg": (0.02, {}),
+}
+"""Functions, the scale of their results, their attributes."""
+
+NETWORKS: dict[str, tuple[Make, int]] = {
+    "conv": (conv, 1),
+    "conv with padding": (lambda net: conv(net, pads=[1, 2, 1, 0], strides=[2, 1]), 1),
+    "conv of strides that leave rows": (lambda net: conv(net, (1, 70, 31, 31), strides=[2, 2]), 1),
+    "residual": (lambda net: residual(net, zero=0), 2),
+    "residual with zero points": (lambda net: residual(net, zero=-30), 2),
+    "residual of groups": (lambda net: residual_of_groups(net, zero=0), 2),
+    "residual of groups with zero points": (lambda net: residual_of_groups(net, zero=-30), 2),
+    "depthwise": (depthwise, 1),
+    "joined": (joined, 1),
+    "large kernels": (large_kernels, 2),
+    "greatest": (greatest, 1),
+    "pooled": (pooled, 2),
+    "classifier": (classifier, 2),
+    "arithmetic": (arithmetic, 2),
+    "reordered": (reordered, 1),
+    "shuffled": (shuffled, 1),
+    "uneven windows": (uneven_windows, 3),
+    "normalised": (lambda net: normalised(net, 5, 1e-4, 0), 1),
+    "normalised by much": (lambda net: normalised(net, 3, 2.0, 20), 1),
+    "enlarged": (enlarged, 2),
+    "enlarged much": (enlarged_much, 1),
+    "multiplied": (lambda net: multiplied(net, 0), 2),
+    "multiplied with a zero point": (lambda net: multiplied(net, -9), 2),
+    "slope and bound": (gated, 1),
+    "bounded twice": (bounded_twice, 1),
+    **{
+        name: (lambda net, name=name: of_each(net, name, FUNCTIONS[name][0], **FUNCTIONS[name][1]), 1)
+        for name in FUNCTIONS
+    },
+}
+"""Networks, and by how many steps of the output's grid roundings on the way may move it."""
+
+
+@pytest.fixture
+def compiled(context: Context, simplified: Callable[[onnx.ModelProto], ModuleOp]):
+    def run(model: onnx.ModelProto, target: str):
+        result = compile_to_loadable(simplified(model), target, context)
+        assert check_loadable(result.loadable, load_target(target)) == []
+        return parse_loadable(to_bytes(result.loadable))
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("target", "kind"),
+    [
+        *((target, kind) for target in TARGETS for kind in (np.int8, np.uint8)),
+        *((target, np.int8) for target in OTHER_TARGETS),
+    ],
+)
+@pytest.mark.parametrize("name", NETWORKS)
+def test_steps_from_onnxruntime(name: str, kind: Kind, target: str, compiled: Any, tmp_path: Path):
+    make, most = NETWORKS[name]
+    model = make(Net(kind))
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    reference = Reference(path)
+    generator = np.random.default_rng(9)
+    feeds = {
+        port.name: generator.standard_normal([size or 1 for size in port.shape]).astype(np.float32)
+        for port in reference.inputs()
+    }
+    (expected,) = reference.run(feeds)
+    simulator = Simulator(compiled(model, target), load_target(target))
+    (output,) = simulator.run(
+        [feed.reshape(one.shape) for feed, one in zip(feeds.values(), simulator.inputs, strict=True)]
+    )
+    assert output.grid is not None
+    steps = np.abs(output.numbers.reshape(-1) - expected.reshape(-1)) / output.grid.scale
+    assert expected.std() / output.grid.scale > 5
+    assert steps.max() < most + 0.5
+    assert steps.mean() < 0.5 * most
+
+
+@pytest.mark.parametrize("zero", [-128, -3, 90])
+@pytest.mark.parametrize("target", TARGETS)
+def test_sums_of_stored_cubes_are_rounded_once(target: str, zero: int, compiled: Any):
+    """The zero of one is no whole number of steps of the other."""
+    net = Net()
+    a, b = net.rounded("x0", 0.031, zero), net.rounded("x1", 0.017, zero)
+    model = net.model(net.rounded(net("Add", a, b), 0.04, zero // 2), (1, 4, 5, 6), (1, 4, 5, 6))
+    simulator = Simulator(compiled(model, target), load_target(target))
+    generator = np.random.default_rng(2)
+    integers = [generator.integers(-40, 40, port.shape).astype(np.int8) for port in simulator.inputs]
+    (output,) = simulator.run(integers)
+    assert output.grid is not None
+    grids = [port.grid for port in simulator.inputs if port.grid is not None]
+    numbers = [grid.numbers(each).astype(np.float64) for grid, each in zip(grids, integers, strict=True)]
+    exact = np.clip(sum(numbers) / output.grid.scale + output.grid.zero, -128, 127)
+    assert np.abs(output.tensor - exact).max() < 0.51
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("op", ["GlobalAveragePool", "AveragePool"])
+def test_means_in_finer_steps_are_rounded_once(op: str, target: str, compiled: Any):
+    """The PDP would round to steps of the source, ten times as coarse."""
+    net = Net()
+    attributes = {} if op == "GlobalAveragePool" else {"kernel_shape": [7, 5]}
+    model = net.model(net.rounded(net(op, net.rounded("x0", 0.1, -9), **attributes), 0.01, 4), (1, 20, 7, 5))
+    simulator = Simulator(compiled(model, target), load_target(target))
+    (port,) = simulator.inputs
+    integers = np.random.default_rng(2).integers(-25, 10, port.shape).astype(np.int8)
+    (output,) = simulator.run([integers])
+    assert output.grid is not None
+    exact = (integers.astype(np.float64) + 9).mean(axis=(2, 3)) * 0.1
+    places = np.clip(exact / output.grid.scale + output.grid.zero, -128, 127)
+    assert np.abs(output.tensor.reshape(places.shape) - places).max() < 0.51
+
+
+def unquantised(net: Net) -> onnx.ModelProto:
+    return net.model(net.rounded(net("Conv", net("Relu", "x0"), net.kernels(4, 4, 1, 1))), (1, 4, 3, 3))
+
+
+def open_end(net: Net) -> onnx.ModelProto:
+    return net.model(net("Conv", net.rounded("x0"), net.kernels(4, 4, 1, 1)), (1, 4, 3, 3))
+
+
+def scaled_by_channel(net: Net) -> onnx.ModelProto:
+    grid = net.held(np.full(4, 0.1, np.float32)), net.held(np.zeros(4, net.kind))
+    x = net("DequantizeLinear", net("QuantizeLinear", "x0", *grid), *grid)
+    return net.model(x, (1, 4, 3, 3))
+
+
+def difference(net: Net) -> onnx.ModelProto:
+    x = net.rounded("x0")
+    return net.model(net.rounded(net("Sub", net("Conv", x, net.kernels(4, 4, 1, 1)), x)), (1, 4, 3, 3))
+
+
+def one_large_kernel(net: Net) -> onnx.ModelProto:
+    y = net("Conv", net.rounded("x0"), net.kernels(1, 8192, 4, 4))
+    return net.model(net.rounded(y), (1, 8192, 4, 4))
+
+
+def two_sums(net: Net) -> onnx.ModelProto:
+    x = net.rounded("x0")
+    y = net("Add", net("Conv", x, net.kernels(4, 4, 1, 1)), net("Conv", x, net.kernels(4, 4, 1, 1)))
+    return net.model(net.rounded(y), (1, 4, 3, 3))
+
+
+def cumulated(net: Net) -> onnx.ModelProto:
+    return net.model(net.rounded(net("CumSum", net.rounded("x0"), net.held(np.int64(1)))), (1, 4, 3, 3))
+
+
+def product(net: Net) -> onnx.ModelProto:
+    a, b = net.rounded("x0", zero=3), net.rounded("x1", zero=4)
+    return net.model(net.rounded(net("Mul", a, b)), (1, 4), (1, 4))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            unquantised,
+            "relu0 (Relu): an input of real numbers that no QuantizeLinear reads first; quantise it",
+        ),
+        (open_end, "an output that no QuantizeLinear rounds; put a pair of Quantize- and DequantizeLinear"),
+        (scaled_by_channel, "4 scales for one tensor of activations (the engines take one)"),
+        (
+            difference,
+            "a difference from what no QuantizeLinear rounds; put a pair in front",
+        ),
+        (
+            one_large_kernel,
+            "a 8192x4x4 kernel does not fit the convolution buffer of 131072 bytes (parts of it would round "
+            "their sums to 8 bits)",
+        ),
+        (two_sums, "a sum of more than one chain of operators; put a QuantizeLinear behind all but one"),
+        (cumulated, "(CumSum): the DLA has no such operator in integers; in a package"),
+        (product, "a product of integers whose zeros are not 0 (the third stage of the SDP takes such)"),
+    ],
+)
+def test_refusals(make: Make, message: str, compiled: Any):
+    with pytest.raises(RefusalError) as caught:
+        compiled(make(Net()), "nv_small")
+    assert message in str(caught.value)
+
+
+def test_floats_are_no_task_for_nv_small(build: Callable[..., onnx.ModelProto], compiled: Any):
+    with pytest.raises(RefusalError, match="nv_small computes in int8; the model needs fp16"):
+        compiled(build("y = Relu(x)"), "nv_small")
+
+
+def test_an_input_that_is_an_output_too_is_on_two_grids(compiled: Any):
+    net = Net(np.uint8)
+    net.rounded("x0", 2.0, 0)
+    model = net.model("v0", (1, 6))
+    model.graph.output[0].type.tensor_type.elem_type = onnx.TensorProto.UINT8
+    simulator = Simulator(compiled(model, "nv_small"), load_target("nv_small"))
+    given = np.array([0, 2, 3, 1000, -254, -1000], np.float32).reshape(1, 6, 1, 1)
+    (output,) = simulator.run([given])
+    assert output.numbers.reshape(-1).tolist() == [128, 129, 130, 255, 1, 0]
+
+
+def test_integers_go_in_and_out(compiled: Any):
+    model = conv(Net(np.int8))
+    simulator = Simulator(compiled(model, "nv_small"), load_target("nv_small"))
+    (port,) = simulator.inputs
+    assert port.grid is not None
+    assert port.grid.zero == -5
+    numbers = np.random.default_rng(1).standard_normal(port.shape).astype(np.float32)
+    (from_numbers,), (from_integers,) = simulator.run([numbers]), simulator.run([port.grid.stored(numbers)])
+    assert from_numbers.tensor.dtype == np.int8
+    assert np.array_equal(from_numbers.tensor, from_integers.tensor)

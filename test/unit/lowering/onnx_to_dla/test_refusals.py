@@ -1,0 +1,354 @@
+"""What the DLA cannot take: every reason, all of a model at once, and nothing changed half-way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+
+from xonnc.errors import RefusalError, XonncError
+from xonnc.lowering.dla.dla_split import DlaSplit
+from xonnc.lowering.dla_to_loadable.loadable import loadable_of
+from xonnc.lowering.dla_to_loadable.stages import compile_to_loadable
+from xonnc.targets import load_target
+
+Build = Callable[..., onnx.ModelProto]
+Simplified = Callable[[onnx.ModelProto], ModuleOp]
+
+CASES: list[tuple[str, dict[str, Any], str]] = [
+    (
+        "y = MatMul(x, z)",
+        {"inputs": {"x": (2, 3), "z": (3, 4)}},
+        "a second factor that is computed (the core reads weights in an order in which no engine writes)",
+    ),
+    (
+        'y = Resize<mode="cubic">(x, , s)',
+        {"weights": {"s": np.array([1, 1, 2, 2], np.float32)}},
+        "mode cubic (the engines do nearest and linear); use one of these",
+    ),
+    (
+        'y = Resize<mode="linear", coordinate_transformation_mode="align_corners">(x, , s)',
+        {"weights": {"s": np.array([1, 1, 2, 2], np.float32)}},
+        "linear with align_corners (the engines take half_pixel and asymmetric); use one of these",
+    ),
+    (
+        'y = Resize<coordinate_transformation_mode="asymmetric", nearest_mode="floor">(x, , s)',
+        {"x": (1, 2, 2, 2), "weights": {"s": np.array([1, 1, 2.4, 2], np.float32)}},
+        "factors 2.4 and 2 (the engines repeat rows and columns); use integers",
+    ),
+    (
+        "y = Resize(x, , s)",
+        {"weights": {"s": np.array([1, 1, 1.5, 1], np.float32)}},
+        "a factor that is no integer (the engines repeat rows and columns)",
+    ),
+    (
+        'y = Resize<nearest_mode="ceil">(x, , s)',
+        {"weights": {"s": np.array([1, 1, 2, 2], np.float32)}},
+        "half_pixel with ceil at factors (2, 2) is no plain repetition",
+    ),
+    (
+        'y = ConvTranspose<auto_pad="SAME_UPPER", strides=[2,2]>(x, w)',
+        {"weights": {"w": (3, 2, 3, 3)}},
+        "auto_pad or output_shape; give the pads",
+    ),
+    (
+        "y = ConvTranspose(x, w)",
+        {"weights": {"w": (3, 2, 3)}, "x": (1, 3, 8)},
+        "a transposed convolution over 1 dimensions (images have 2)",
+    ),
+    (
+        "y = Conv(x, w)",
+        {"x": (1, 2, 4, 4, 4), "weights": {"w": (3, 2, 1, 1, 1)}},
+        "a convolution over 3 dimensions (the core takes 1 or 2)",
+    ),
+    (
+        "y = Conv(x, w)",
+        {"x": (33, 2, 4, 4), "weights": {"w": (3, 2, 1, 1)}},
+        "a batch of 33 (up to 32, as groups); make it smaller",
+    ),
+    (
+        "y = Relu(x)",
+        {"x": (2, 8192, 1)},
+        "input 0: size 16384 (the core takes up to 8192); cut the tensor in front of the node",
+    ),
+    (
+        "y = Conv(x, z)",
+        {"inputs": {"x": (1, 2, 4, 4), "z": (1, 2, 3, 3)}},
+        "the kernels must be a constant, found a computed value",
+    ),
+    (
+        "y = Conv<strides=[9,1]>(x, w)",
+        {"weights": {"w": (3, 3, 1, 1)}, "x": (1, 3, 20, 4)},
+        "stride 9 (the core takes up to 8)",
+    ),
+    (
+        "y = Conv<dilations=[33,1]>(x, w)",
+        {"weights": {"w": (3, 3, 2, 1)}, "x": (1, 3, 40, 4)},
+        "dilation 33 (the core takes up to 32)",
+    ),
+    (
+        "y = Conv<pads=[32,0,0,0]>(x, w)",
+        {"weights": {"w": (3, 3, 3, 3)}},
+        "pad at top or left 32 (the core takes up to 31)",
+    ),
+    (
+        "y = Conv<pads=[0,0,64,0]>(x, w)",
+        {"weights": {"w": (3, 3, 3, 3)}},
+        "pad at bottom or right 64 (the core takes up to 63)",
+    ),
+    (
+        "y = Conv(x, w)",
+        {"weights": {"w": (8, 9000, 1, 1)}, "x": (1, 9000, 1, 1)},
+        "size 9000 (the core takes up to 8192)",
+    ),
+    (
+        "y = Conv<pads=[1,1,1,1]>(x, w)",
+        {"weights": {"w": (1, 2048, 3, 3)}, "x": (1, 2048, 3, 8000)},
+        "does not fit the convolution buffer",
+    ),
+    ("y = Gemm<transA=1>(x, w)", {"weights": {"w": (3, 5)}, "x": (3, 40)}, "transA = 1 on [3, 40]"),
+    (
+        "y = Gemm(x, w)",
+        {"weights": {"w": (4, 5)}, "x": (33, 4)},
+        "a product of 33 rows by a matrix (up to 32, as groups); make it smaller",
+    ),
+    (
+        "y = MatMul(x, w)",
+        {"weights": {"w": (1, 4, 5)}, "x": (1, 1, 4)},
+        "a second factor of rank 3 (the core takes one matrix)",
+    ),
+    (
+        "y = MatMul(x, w)",
+        {"weights": {"w": (4, 5)}, "x": (1, 1, 3, 4)},
+        "a product of [1, 1, 3, 4] by a matrix with 4 rows (it lies as [1, 3, 4]",
+    ),
+    ("y = Div(x, c)", {"weights": {"c": np.array([0.0], np.float32)}}, "a divisor that is zero"),
+    (
+        "y = Add(x, z)",
+        {"inputs": {"x": (1, 3, 1, 2), "z": (1, 3, 2, 1)}},
+        "[1, 3, 1, 2] and [1, 3, 2, 1] are both broadcast; expand one of them first",
+    ),
+    (
+        "y = Add(x, z)",
+        {"inputs": {"x": (1, 3, 4, 2), "z": (1, 1, 4, 2)}},
+        "[1, 1, 4, 2] broadcast to [1, 3, 4, 2] (the SDP spreads one position over all)",
+    ),
+    (
+        "y = Add(x, c)",
+        {"weights": {"c": (1, 3, 8, 8)}, "x": (1, 3, 1, 1)},
+        "[1, 3, 1, 1] is broadcast to [1, 3, 8, 8]; expand it first",
+    ),
+    ("y = MaxPool<kernel_shape=[2,2], dilations=[2,2]>(x)", {}, "dilations [2, 2] (the PDP takes 1)"),
+    (
+        "y = AveragePool<kernel_shape=[2,2], dilations=[2,2]>(x)",
+        {"opset": 19},
+        "dilations [2, 2] (the PDP takes 1)",
+    ),
+    (
+        "y = MaxPool<kernel_shape=[9,2]>(x)",
+        {"x": (1, 3, 12, 12)},
+        "pooling kernel 9 (the PDP takes up to 8)",
+    ),
+    (
+        "y = MaxPool<kernel_shape=[2,2], strides=[1,9]>(x)",
+        {"x": (1, 3, 2, 20)},
+        "pooling stride 9 (the PDP takes up to 8)",
+    ),
+    (
+        "y = MaxPool<kernel_shape=[8,8]>(x)",
+        {"x": (1, 3, 8, 1100)},
+        "1093 columns of pooled output exceed the PDP's line buffer even in pieces",
+    ),
+    (
+        "y = Concat<axis=1>(x, x)",
+        {"x": (33, 1, 2, 2)},
+        "a concatenation of 66 parts (up to 64); cut the batch",
+    ),
+    (
+        "y = Slice(x, a, b)",
+        {"weights": {"a": np.array([0], np.int64), "b": np.array([0], np.int64)}},
+        "a result without elements",
+    ),
+    (
+        "y = Gather<axis=1>(x, k)",
+        {"x": (1, 3, 4), "weights": {"k": np.array([[0, 1], [1, 2]], np.int64)}},
+        "elements of [3, 1, 4] to [2, 2, 4] that mix channels, rows and columns",
+    ),
+    (
+        "y = Gather<axis=1>(x, k)",
+        {"weights": {"k": np.array([3], np.int64)}},
+        "an index beyond the 3 of axis 1",
+    ),
+    (
+        "y = Pad(x, k)",
+        {"weights": {"k": np.array([0, 0, 0, -4, 0, 0, 0, -4], np.int64)}},
+        "pads that leave nothing",
+    ),
+    (
+        "y = Slice(x, a, b, c, d)",
+        {
+            "x": (1, 3, 70, 2),
+            "weights": {
+                name: np.array([place], np.int64)
+                for name, place in zip("abcd", (-1, -71, 2, -1), strict=True)
+            },
+        },
+        "70 pieces of rows (up to 64)",
+    ),
+    (
+        "r = Reshape(x, s)\ny = ReduceSum(r, k)",
+        {"weights": {"s": np.array([1, 6, 4, 8], np.int64), "k": np.array([1], np.int64)}},
+        "a reduction of [1, 6, 4, 8] to [1, 1, 4, 8] that mixes channels with rows or columns",
+    ),
+    (
+        "y = ReduceMax<axes=[1]>(x)",
+        {"x": (1, 33, 2, 2)},
+        "the extreme of 33 channels (up to 32, compared one after another)",
+    ),
+    (
+        "y = DepthToSpace<blocksize=2>(x)",
+        {"x": (2, 4, 2, 2)},
+        "a batch of 2 (blocks of channels belong to one image); cut the batch",
+    ),
+    (
+        "y = Pow(x, e)",
+        {"weights": {"e": np.array([2, 3, 2], np.float32).reshape(3, 1, 1)}},
+        "3 exponents (the CPU emulator takes one for all)",
+    ),
+    (
+        "y = LRN<size=3>(x)",
+        {"x": (2, 8, 2, 2)},
+        "[2, 8, 2, 2] (the CDP normalises across the channels of one image); cut the batch",
+    ),
+    (
+        "y = GlobalMaxPool(x)",
+        {"x": (1, 2, 3, 4, 5)},
+        "a pooling over 3 dimensions (images have 2)",
+    ),
+    (
+        "y = Dropout(x, r, t)",
+        {"weights": {"r": np.array(0.5, np.float32), "t": np.array(True)}},
+        "training_mode 1 (the engines draw no random numbers); set it to 0",
+    ),
+    ("y = Softmax<axis=1>(x)", {}, "softmax over 3 elements of [1, 3, 8, 8]"),
+    (
+        "r = Reshape(x, k)\ny = MaxPool<kernel_shape=[1,1]>(r)",
+        {"weights": {"k": np.array([1, 6, 4, 8], np.int64)}},
+        "the reshape to [1, 6, 4, 8] before it moves data",
+    ),
+    ("y = LRN<size=11>(x)", {"x": (1, 16, 4, 4)}, "size 11 (the CDP takes 3, 5, 7, 9)"),
+    (
+        "y = LRN<size=5, alpha=-1.0>(x)",
+        {"x": (1, 16, 4, 4)},
+        "alpha -1 and bias 1 (the lookup table takes numbers above 0)",
+    ),
+    (
+        "y = Transpose<perm=[0,2,3,1]>(x)",
+        {},
+        "perm [0, 2, 3, 1] of [1, 3, 8, 8] moves rows or columns (the core permutes channels)",
+    ),
+    (
+        "y = Sin(x)",
+        {},
+        "Sin_0 (Sin): the DLA has no such operator; in a package (-o model.xpkg) it runs on the CPU",
+    ),
+    ("y = Add(x, c)", {"weights": {"c": (2, 3, 8, 8)}}, "is broadcast to [2, 3, 8, 8]"),
+]
+
+
+@pytest.mark.parametrize(("nodes", "options", "reason"), CASES)
+def test_reasons(
+    nodes: str, options: dict[str, Any], reason: str, build: Build, simplified: Simplified, context: Context
+):
+    module = simplified(build(nodes, **options))
+    with pytest.raises(RefusalError) as caught:
+        compile_to_loadable(module, "nv_full", context)
+    assert reason in str(caught.value)
+    assert all("\n" not in line for line in caught.value.reasons)
+
+
+def test_all_reasons_come_at_once(build: Build, simplified: Simplified, context: Context):
+    module = simplified(build("a = Sin(x)\nb = Relu(a)\nc = Cos(b)\ny = Softmax<axis=1>(c)"))
+    with pytest.raises(RefusalError) as caught:
+        compile_to_loadable(module, "nv_full", context)
+    assert [reason.split(":")[0] for reason in caught.value.reasons] == [
+        "Sin_0 (Sin)",
+        "Cos_2 (Cos)",
+        "Softmax_3 (Softmax)",
+    ]
+
+
+def test_a_target_without_fp16(build: Build, simplified: Simplified, context: Context):
+    module = simplified(build("y = Relu(x)"))
+    with pytest.raises(RefusalError, match="nv_small computes in int8; the model needs fp16"):
+        compile_to_loadable(module, "nv_small", context)
+
+
+def test_an_unknown_target(build: Build, simplified: Simplified, context: Context):
+    with pytest.raises(XonncError, match="no target 'nv_ful'"):
+        compile_to_loadable(simplified(build("y = Relu(x)")), "nv_ful", context)
+
+
+def test_a_size_that_is_not_known(context: Context):
+    module = parsed(
+        context,
+        """func.func @main_graph(%x: tensor<?x3x8x8xf32>) -> tensor<?x3x8x8xf32> {
+             %y = "onnx.Relu"(%x) : (tensor<?x3x8x8xf32>) -> tensor<?x3x8x8xf32>
+             "onnx.Return"(%y) : (tensor<?x3x8x8xf32>) -> ()
+           }""",
+    )
+    with pytest.raises(RefusalError, match="fix the shapes of the model's inputs"):
+        compile_to_loadable(module, "nv_full", context)
+
+
+def test_integers(context: Context):
+    module = parsed(
+        context,
+        """func.func @main_graph(%x: tensor<1x3xi64>) -> tensor<1x3xi64> {
+             %y = "onnx.Max"(%x, %x) : (tensor<1x3xi64>, tensor<1x3xi64>) -> tensor<1x3xi64>
+             "onnx.Return"(%y) : (tensor<1x3xi64>) -> ()
+           }""",
+    )
+    with pytest.raises(RefusalError, match=r"tensor<1x3xi64>.*the DLA computes in fp16"):
+        compile_to_loadable(module, "nv_full", context)
+
+
+def test_a_convolution_that_nobody_cut(context: Context):
+    module = parsed(
+        context,
+        """func.func @main(%x: tensor<1x512x7x7xf16>, %w: tensor<32x512x7x7xf16>) {
+                %a = "dla.conv"(%x, %w) <{dilations = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>,
+                strides = array<i64: 1, 1>}> : (tensor<1x512x7x7xf16>, tensor<32x512x7x7xf16>) ->
+                !dla.flow<tensor<1x32x1x1xf32>> %y = "dla.sdp"(%a) <{operandSegmentSizes = array<i32: 1, 0,
+                0, 0>}> : (!dla.flow<tensor<1x32x1x1xf32>>) -> tensor<1x32x1x1xf16> func.return
+           }""",
+    )
+    with pytest.raises(
+        XonncError, match="32 kernels on an input of 512x7x7 do not fit the convolution buffer"
+    ):
+        DlaSplit().apply(context, module)
+
+
+def test_a_module_without_a_network(context: Context):
+    with pytest.raises(XonncError, match="a loadable holds one network; the module has 0 functions"):
+        loadable_of(ModuleOp([]), load_target("nv_full"))
+
+
+def test_a_memory_beyond_4_gib(context: Context):
+    module = parsed(
+        context,
+        """"dla.memory"() <{role = "activations", size = 4294967296 : i64, sym_name = "m"}> : () -> ()
+           func.func @main() { func.return }""",
+    )
+    with pytest.raises(XonncError, match="a memory object of 4294967296 bytes"):
+        loadable_of(module, load_target("nv_full"))
+
+
+def parsed(context: Context, text: str) -> ModuleOp:
+    return Parser(context, text).parse_module()

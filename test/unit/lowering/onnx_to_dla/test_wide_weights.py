@@ -1,0 +1,125 @@
+"""Weights that a zero point of their own takes beyond 8 bits: two products in one sum, bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from xonnc.compiler import compile_model
+from xonnc.errors import RefusalError
+from xonnc.formats.nvdla.reader import parse_loadable
+from xonnc.formats.nvdla.writer import to_bytes
+from xonnc.fuzzing.dla_reference import Reference
+from xonnc.fuzzing.dla_sweep import PlannedLayers
+from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput
+from xonnc.runtime.nvdla.simulator import Simulator
+from xonnc.targets import load_target
+
+Array = npt.NDArray[Any]
+
+
+def saved(
+    folder: Path,
+    op: str,
+    shape: Sequence[int],
+    weights: Array,
+    zero: Array,
+    **attributes: Any,
+) -> Path:
+    """`op` between roundings, with weights of a zero point."""
+    weight_axis: dict[str, Any] = {"axis": 0} if zero.ndim else {}
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "s", "z"], ["q"], "first"),
+        helper.make_node("DequantizeLinear", ["q", "s", "z"], ["d"], "read"),
+        helper.make_node("DequantizeLinear", ["w", "v", "n"], ["k"], "weights", **weight_axis),
+        helper.make_node(op, ["d", "k"], ["c"], "op", **attributes),
+        helper.make_node("QuantizeLinear", ["c", "t", "z"], ["y"], "round"),
+    ]
+    scale = np.linspace(0.01, 0.02, zero.size).astype(np.float32).reshape(zero.shape)
+    constants = {
+        "s": np.array(0.03, np.float32),
+        "z": np.array(11, np.int8),
+        "w": weights,
+        "n": zero,
+        "v": scale,
+    }
+    constants["t"] = np.array(0.15, np.float32)
+    graph = helper.make_graph(
+        nodes,
+        "network",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info("y", TensorProto.INT8, None)],
+        [numpy_helper.from_array(array, name) for name, array in constants.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    path = folder / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    return path
+
+
+def drawn(shape: Sequence[int], kind: type[np.uint8 | np.int8]) -> Array:
+    """Integers of 8 bits, both ends among them."""
+    bounds = np.iinfo(kind)
+    found = np.random.default_rng(5).integers(bounds.min, bounds.max + 1, shape).astype(kind)
+    found.reshape(-1)[:2] = bounds.min, bounds.max
+    return found
+
+
+CASES: dict[str, tuple[str, tuple[int, ...], Array, Array, dict[str, Any]]] = {
+    "conv": (
+        "Conv",
+        (1, 6, 7, 9),
+        drawn((5, 6, 3, 3), np.uint8),
+        np.array(100, np.uint8),
+        {"pads": [1, 0, 2, 1], "strides": [2, 1]},
+    ),
+    "three parts": ("Conv", (1, 3, 5, 5), drawn((4, 3, 1, 1), np.uint8), np.array(0, np.uint8), {}),
+    "all below": ("Conv", (1, 3, 5, 5), drawn((4, 3, 2, 2), np.uint8), np.array(255, np.uint8), {}),
+    "channels": (
+        "Conv",
+        (1, 40, 4, 4),
+        drawn((9, 40, 3, 3), np.int8),
+        np.arange(-60, 66, 14).astype(np.int8),
+        {},
+    ),
+    "groups": ("Conv", (1, 16, 6, 6), drawn((16, 8, 3, 3), np.uint8), np.array(90, np.uint8), {"group": 2}),
+    "batch": ("Conv", (2, 4, 4, 4), drawn((3, 4, 2, 2), np.uint8), np.array(90, np.uint8), {}),
+    "transposed": (
+        "ConvTranspose",
+        (1, 4, 5, 5),
+        drawn((4, 6, 2, 2), np.uint8),
+        np.array(150, np.uint8),
+        {"strides": [2, 2]},
+    ),
+    "matrix": ("MatMul", (1, 20), drawn((20, 7), np.uint8), np.array(133, np.uint8), {}),
+    "rows": ("MatMul", (3, 20), drawn((20, 7), np.int8), np.array(-40, np.int8), {}),
+    "gemm": ("Gemm", (1, 20), drawn((7, 20), np.uint8), np.array(20, np.uint8), {"transB": 1}),
+}
+
+
+@pytest.mark.parametrize("target", ["nv_small", "nv_large", "nv_full"])
+@pytest.mark.parametrize("name", CASES)
+def test_the_integers_of_the_model(name: str, target: str, tmp_path: Path):
+    op, shape, weights, zero, attributes = CASES[name]
+    path = saved(tmp_path, op, shape, weights, zero, **attributes)
+    hardware = load_target(target)
+    simulator = Simulator(parse_loadable(to_bytes(compile_model(path, target).loadable)), hardware)
+    numbers = np.random.default_rng(8).standard_normal(shape).astype(np.float32)
+    (found,) = simulator.run([numbers.reshape(simulator.inputs[0].shape)])
+    model = onnx.ModelProto.FromString(path.read_bytes())
+    (expected,) = Reference(model, PlannedLayers(hardware)).run({"x": numbers})
+    assert np.array_equal(found.tensor.reshape(expected.shape), expected)
+    assert len(np.unique(expected)) >= 6
+
+
+def test_over_pixels(tmp_path: Path):
+    path = saved(tmp_path, "Conv", (1, 3, 5, 5), drawn((4, 3, 2, 2), np.uint8), np.array(255, np.uint8))
+    with pytest.raises(RefusalError, match="kernels whose zero point takes them beyond 8 bits, over pixels"):
+        compile_model(path, "nv_small", None, None, {"": ImageInput("A8B8G8R8")})
