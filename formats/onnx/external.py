@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Protocol
 
 from xonnc.errors import XonncError
+from xonnc.formats.onnx.names_check import check_names
 from xonnc.formats.input_files import note_input
 from xonnc.formats.onnx.mapped import map_descriptor
 
@@ -48,6 +49,10 @@ class Reference:
 def reference(tensor: str, entries: Iterable[Entry]) -> Reference:
     """The checked `external_data` of the tensor called `tensor`; unknown keys are ignored."""
     said = {entry.key: entry.value for entry in entries}
+    try:
+        check_names([*said, *said.values()])
+    except XonncError as error:
+        raise XonncError(f"tensor '{tensor}': external data: {error}") from error
     if not said.get("location"):
         raise XonncError(f"tensor '{tensor}': external data without a location; it names no file to read")
     offset = _size(tensor, "offset", said["offset"]) if "offset" in said else 0

@@ -11,7 +11,7 @@ import onnx
 import pytest
 
 from xonnc.errors import XonncError
-from xonnc.formats.onnx.external import DataFolder
+from xonnc.formats.onnx.external import DataFolder, reference
 from xonnc.formats.onnx.tensors import TensorReader
 
 WEIGHTS = np.arange(8, dtype=np.float32)
@@ -153,3 +153,14 @@ def test_the_folder_itself_may_be_a_link(folder: Path) -> None:
     alias = folder.parent / "alias"
     alias.symlink_to(folder)
     np.testing.assert_array_equal(read(alias, location="w.bin"), WEIGHTS)
+
+
+@pytest.mark.parametrize("damaged", [b"w.bin", b"location"])
+def test_what_is_no_text_is_named(damaged: bytes) -> None:
+    """Protobuf gives bytes that are not UTF-8 as `bytes` where `str` is declared."""
+    tensor = onnx.TensorProto(name="w")
+    entry = tensor.external_data.add()
+    entry.key, entry.value = "location", "w.bin"
+    changed = tensor.SerializeToString().replace(damaged, b"\xff" + damaged[1:])
+    with pytest.raises(XonncError, match=r"tensor 'w': external data: the name b.* is not UTF-8 text"):
+        reference("w", onnx.TensorProto.FromString(changed).external_data)
