@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Protocol
 
 from xonnc.errors import XonncError
-from xonnc.formats.onnx.names_check import check_names
 from xonnc.formats.input_files import note_input
 from xonnc.formats.onnx.mapped import map_descriptor
+from xonnc.formats.onnx.names_check import check_names
 
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _OPEN_DATA = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC

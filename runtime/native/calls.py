@@ -106,6 +106,20 @@ class Call(Settings):
         """An operand that is a row of integers; `None` if it is absent."""
         return [int(each) for each in self.array(number).reshape(-1)] if self.is_there(number) else None
 
+    def axis(self, rank: int, default: int = 0) -> int:
+        """The attribute `axis` counted from the start; only a run may know how many axes there are."""
+        return self.axis_of(self.setting("axis", default), rank)
+
+    def optional_axis(self, rank: int) -> int | None:
+        """The attribute `axis` counted from the start; `None` if it is absent."""
+        return self.axis(rank) if "axis" in self.step.settings else None
+
+    def axis_of(self, axis: int, rank: int) -> int:
+        """An axis counted from the start."""
+        if not -rank <= axis < rank:
+            raise self.fail(f"axis {axis} is not one of {rank}")
+        return axis % rank
+
     def place(self, position: int, count: int) -> int:
         """A position from the start, or below 0 from the end."""
         found = position + count if position < 0 else position

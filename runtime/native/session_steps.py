@@ -54,7 +54,7 @@ def _loop(call: Call) -> Sequence[Held]:
         _collect(call, scanned, results[1 + len(carried) :])
         turn += 1
     ports = call.step.bodies[0].program.outputs[1 + len(carried) :]
-    return [*carried, *(_stacked(each, 0, port) for each, port in zip(scanned, ports, strict=True))]
+    return [*carried, *(_stacked(call, each, 0, port) for each, port in zip(scanned, ports, strict=True))]
 
 
 def _collect(call: Call, scanned: list[list[Array]], results: Sequence[Held]) -> None:
@@ -66,12 +66,12 @@ def _collect(call: Call, scanned: list[list[Array]], results: Sequence[Held]) ->
         found.append(result)
 
 
-def _stacked(arrays: Sequence[Array], axis: int, port: Port) -> Array:
+def _stacked(call: Call, arrays: Sequence[Array], axis: int, port: Port) -> Array:
     """Results of all turns along a new axis; without turns one of size 0."""
     if arrays:
-        return np.stack(arrays, axis)
+        return np.stack(arrays, call.axis_of(axis, arrays[0].ndim + 1))
     shape = [size or 0 for size in port.shape or ()]
-    shape.insert(axis if axis >= 0 else axis + len(shape) + 1, 0)
+    shape.insert(call.axis_of(axis, len(shape) + 1), 0)
     return np.zeros(shape, port.dtype)
 
 
@@ -79,7 +79,10 @@ def _scan(call: Call) -> Sequence[Held]:
     count = call.setting("num_scan_inputs")
     states = list(call.held[: len(call.held) - count])
     inputs = [call.array(len(states) + number) for number in range(count)]
-    axes = call.settings("scan_input_axes", count)
+    axes = [
+        call.axis_of(axis, array.ndim)
+        for axis, array in zip(call.settings("scan_input_axes", count), inputs, strict=True)
+    ]
     turned = call.settings("scan_input_directions", count)
     lengths = {array.shape[axis] for array, axis in zip(inputs, axes, strict=True)}
     if len(lengths) != 1:
@@ -99,7 +102,7 @@ def _scan(call: Call) -> Sequence[Held]:
     ports = call.step.bodies[0].program.outputs[len(states) :]
     made: list[Held] = list(states)
     for found, axis, back, port in zip(scanned, out_axes, out_turned, ports, strict=True):
-        made.append(_stacked(found[::-1] if back else found, axis, port))
+        made.append(_stacked(call, found[::-1] if back else found, axis, port))
     return made
 
 
@@ -131,19 +134,20 @@ def _length(call: Call) -> Sequence[Held]:
 
 
 def _concat(call: Call) -> Sequence[Held]:
-    join = np.stack if call.setting("new_axis") else np.concatenate
+    is_new = bool(call.setting("new_axis"))
     tensors = call.tensors()
     if not tensors:
         raise call.fail("an empty sequence has no shape to be one tensor")
+    axis = call.axis(tensors[0].ndim + is_new)
     try:
-        return [join(tensors, call.setting("axis"))]
+        return [np.stack(tensors, axis) if is_new else np.concatenate(tensors, axis)]
     except ValueError as error:
         raise call.fail(str(error)) from error
 
 
 def _split(call: Call) -> Sequence[Held]:
     array = call.array(0)
-    axis = call.setting("axis") % array.ndim
+    axis = call.axis(array.ndim)
     size = array.shape[axis]
     sizes = [1] * size
     if call.is_there(1):

@@ -34,8 +34,8 @@ def _shaped(call: Call, x: Array, shape: Sequence[int]) -> Array:
 
 def _flatten(call: Call) -> Sequence[Held]:
     x = call.array(0)
-    axis = call.setting("axis", 1)
-    axis += x.ndim if axis < 0 else 0
+    # The end of the last axis is a place for the cut too.
+    axis = call.axis(x.ndim + 1, 1) if call.setting("axis", 1) >= 0 else call.axis(x.ndim)
     return [_shaped(call, x, [prod(x.shape[:axis]), prod(x.shape[axis:])])]
 
 
@@ -66,8 +66,10 @@ def _transpose(call: Call) -> Sequence[Held]:
 
 
 def _concat(call: Call) -> Sequence[Held]:
+    arrays = call.arrays()
+    axis = call.axis(arrays[0].ndim)
     try:
-        return [np.concatenate(call.arrays(), call.setting("axis"))]
+        return [np.concatenate(arrays, axis)]
     except ValueError as error:
         raise call.fail(str(error)) from error
 
@@ -83,12 +85,14 @@ def _indices(call: Call, number: int, sizes: Sequence[int]) -> Integers:
 
 
 def _gather(call: Call) -> Sequence[Held]:
-    x, axis = call.array(0), call.setting("axis")
+    x = call.array(0)
+    axis = call.axis(x.ndim)
     return [np.take(x, _indices(call, 1, [x.shape[axis]]), axis)]
 
 
 def _gather_elements(call: Call) -> Sequence[Held]:
-    x, axis = call.array(0), call.setting("axis")
+    x = call.array(0)
+    axis = call.axis(x.ndim)
     return [np.take_along_axis(x, _indices(call, 1, [x.shape[axis]]), axis)]
 
 
@@ -111,7 +115,8 @@ def _extract_features(call: Call) -> Sequence[Held]:
 
 
 def _scatter(call: Call) -> Sequence[Held]:
-    made, axis = call.array(0).copy(), call.setting("axis")
+    made = call.array(0).copy()
+    axis = call.axis(made.ndim)
     np.put_along_axis(made, _indices(call, 1, [made.shape[axis]]), call.array(2), axis)
     return [made]
 
@@ -142,7 +147,8 @@ def _slice(call: Call) -> Sequence[Held]:
 
 
 def _split(call: Call) -> Sequence[Held]:
-    x, axis = call.array(0), call.setting("axis")
+    x = call.array(0)
+    axis = call.axis(x.ndim)
     sizes = call.integers(1)
     count = len(call.step.writes)
     if sizes is None:
@@ -182,9 +188,8 @@ def _equal(call: Call) -> Sequence[Held]:
 
 
 def _compress(call: Call) -> Sequence[Held]:
-    x, axis = call.array(0), call.step.settings.get("axis")
-    holds = call.array(1).astype(np.bool_)
-    along = axis if isinstance(axis, int) else None
+    x, holds = call.array(0), call.array(1).astype(np.bool_)
+    along = call.optional_axis(x.ndim)
     if len(holds) > (x.size if along is None else x.shape[along]):
         raise call.fail(f"{len(holds)} conditions for fewer elements")
     return [np.compress(holds, x, along)]
@@ -226,8 +231,8 @@ def _reverse_sequence(call: Call) -> Sequence[Held]:
 
 def _unique(call: Call) -> Sequence[Held]:
     """The distinct strings, or parts of an axis; where each is first, which it is, and how often."""
-    x, axis = call.texts(0), call.step.settings.get("axis")
-    along = axis if isinstance(axis, int) else None
+    x = call.texts(0)
+    along = call.optional_axis(x.ndim)
     parts = (
         list(x.reshape(-1))
         if along is None

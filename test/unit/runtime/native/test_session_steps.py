@@ -220,3 +220,23 @@ def test_what_is_found_is_cut_to_what_there_is(tmp_path: Path):
     session.save(tmp_path)
     loaded = load_native(tmp_path)
     np.testing.assert_array_equal(numbers(loaded.run(["y"], {"x": X12})[0]), np.nonzero(X12))
+
+
+AXES = {
+    "joined": "y = ConcatFromSequence<axis = AXIS>(s)",
+    "stacked": "y = ConcatFromSequence<axis = AXIS, new_axis = 1>(s)",
+    "split": "z = Constant<value_int = 0>()\n x = SequenceAt(s, z)\n t = SplitToSequence<axis = AXIS>(x)\n"
+    " y = SequenceAt(t, z)",
+}
+
+
+@pytest.mark.parametrize("name", AXES)
+@pytest.mark.parametrize("axis", [3, -4, 2**40])
+def test_an_axis_that_a_tensor_does_not_have_is_refused_by_the_run(name: str, axis: int):
+    # Only a run knows the rank of what is in a sequence.
+    text = f"model (seq(float[]) s) => (float[n] y) {{ {AXES[name].replace('AXIS', str(axis))} }}"
+    model = onnx.parser.parse_model(HEAD + text)
+    model.graph.output[0].type.tensor_type.ClearField("shape")
+    session = compile_native(model)
+    with pytest.raises(XonncError, match=f"axis {axis} is not one of"):
+        session.run(None, {"s": [X, X]})
