@@ -21,7 +21,7 @@ from threading import Timer
 from typing import Any
 
 from bench.conformance.environment import ROOT, generate, python_of, temporary
-from bench.conformance.generate import FAMILIES, INPUTS
+from bench.conformance.generate import FAILURE, FAMILIES, INPUTS
 from bench.conformance.measure import DONE
 from bench.conformance.page import page, problems, summary
 from bench.conformance.recipes import Recipe
@@ -59,9 +59,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for stage in stages.values():
             stage.close()
     found = results.by_model()
-    options.page.write_text(page(found, options.note))
-    print("\n".join((*problems(found), *summary(found))))
-    return 1 if any(problems(found)) else 0
+    failed = [path.parent.name for path in options.models.glob(f"*/{FAILURE}")]
+    options.page.write_text(page(found, options.note, failed))
+    held = {name: figures for name, figures in found.items() if "unanswered" not in figures}
+    print("\n".join((*problems(held), *summary(held))))
+    return 1 if any(problems(held)) else 0
 
 
 class Results:

@@ -82,8 +82,9 @@ def _graph(folder: Path, figures: Figures, save: Callable[[], None]) -> None:
     figures["opset"] = max((each.version for each in model.opset_import if not each.domain), default=0)
     figures["contributed"] = _contributed(model.graph)
     figures["megabytes"] = path.stat().st_size / 1e6
-    anchor = onnxruntime(path)
-    expected = Expected(anchor, feeds)
+    expected = _expected(path, feeds, figures)
+    if expected is None:
+        return
     figures["random"] = expected.is_random
     save()
     with tempfile.TemporaryDirectory() as made:
@@ -92,6 +93,15 @@ def _graph(folder: Path, figures: Figures, save: Callable[[], None]) -> None:
         save()
         simple = Path(made, "simple.onnx")
         figures["simplify"] = _said(lambda: _simplified(path, simple, figures, expected))
+
+
+def _expected(path: Path, feeds: Feeds, figures: Figures) -> Expected | None:
+    """What onnxruntime gives; a model that it does not run is held against nothing."""
+    try:
+        return Expected(onnxruntime(path), feeds)
+    except Exception as error:
+        figures["unanswered"] = _reason(error)
+        return None
 
 
 def _round_trip(path: Path, copy: Path, expected: Expected) -> str:
@@ -127,8 +137,9 @@ def _native(folder: Path, figures: Figures, save: Callable[[], None]) -> None:
     import xonnc
 
     path, feeds = folder / MODEL, read_feeds(folder / INPUTS)
-    plain, anchor = onnxruntime(path), onnxruntime(path, optimized=True)
-    expected = Expected(plain, feeds)
+    expected = _expected(path, feeds, figures)
+    if expected is None:
+        return
     begun = time.perf_counter()
     session = xonnc.compile(path, target="cpu", threads=1, cache=False)
     session.run(None, feeds)
@@ -139,6 +150,7 @@ def _native(folder: Path, figures: Figures, save: Callable[[], None]) -> None:
         {f"{line.what}: {line.reason}" for line in session.report() if line.where == "host"}
     )
     save()
+    anchor = onnxruntime(path, optimized=True)
     anchor.run(None, feeds)
     runs = [lambda: session.run(None, feeds), lambda: anchor.run(None, feeds)]
     counts = [_count(run) for run in runs]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 Figures = Mapping[str, Any]
@@ -38,24 +38,35 @@ Some models have operators of the domain com.microsoft, which onnxruntime's own 
 define. They are imported, simplified and exported; native code has only a few of these operators yet.
 """
 
+UNANSWERED = "onnxruntime itself does not run these, which are held against nothing:"
+NOT_MADE = "What its exporter does not write in these versions:"
+
 HEAD = (
     "| model | written by | opset | nodes | export | simplified | native | time | nv_small | nv_full |",
     "|---|---|---|---|---|---|---|---|---|---|",
 )
 
 
-def page(results: Mapping[str, Figures], note: str = "") -> str:
+def page(results: Mapping[str, Figures], note: str = "", not_made: Sequence[str] = ()) -> str:
     """The page for the results by model; `note` says under what circumstances they were measured."""
-    rows = [_row(name, figures) for name, figures in sorted(results.items())]
-    alone = [name for name, figures in sorted(results.items()) if figures.get("contributed")]
-    listed = "".join(f"* {name}: {', '.join(results[name]['contributed'])}\n" for name in alone)
-    contributed = f"{CONTRIBUTED}\n{listed}\n" if alone else ""
-    counts = "\n".join(f"* {line}" for line in summary(results))
-    found = "\n".join(f"* {line}" for line in problems(results))
-    table = "\n".join((*HEAD, *rows))
-    said = f"{note}\n\n" if note else ""
-    body = f"{said}{counts}\n\n{contributed}{table}"
-    return f"{TITLE}\n{body}\n\n## What is not as it must be\n\n{found or 'Nothing.'}\n"
+    held = {name: figures for name, figures in sorted(results.items()) if "unanswered" not in figures}
+    parts = [TITLE, *([f"{note}\n"] if note else []), _list(summary(held))]
+    contributed = {
+        name: ", ".join(each["contributed"]) for name, each in held.items() if "contributed" in each
+    }
+    if lines := [f"{name}: {operators}" for name, operators in contributed.items() if operators]:
+        parts += [CONTRIBUTED, _list(lines)]
+    if refused := [name for name in sorted(results) if name not in held]:
+        parts += [f"{UNANSWERED} {', '.join(refused)}.\n"]
+    if not_made:
+        parts += [f"{NOT_MADE} {', '.join(sorted(not_made))}.\n"]
+    rows = [_row(name, figures) for name, figures in held.items()]
+    parts += ["\n".join((*HEAD, *rows)) + "\n", "## What is not as it must be\n"]
+    return "\n".join((*parts, _list(problems(held)) or "Nothing.\n"))
+
+
+def _list(lines: Iterable[str]) -> str:
+    return "".join(f"* {line}\n" for line in lines)
 
 
 def summary(results: Mapping[str, Figures]) -> Iterator[str]:

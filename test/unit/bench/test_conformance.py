@@ -94,17 +94,21 @@ RESULTS: dict[str, dict[str, object]] = {
         **{"native": "", "host": {"STFT": 2}, "reasons": ["STFT: a | b"], "ratio": 1.25},
         "contributed": ["FusedConv", "Gelu"],
     },
+    "ugly": {"source": "torch", "nodes": 7, "unanswered": "Fail: does not load"},
 }
 
 
 def test_the_page_has_a_line_a_model_and_says_what_is_wrong():
-    text = page(RESULTS, "Measured at night.")
+    text = page(RESULTS, "Measured at night.", ["other", "one"])
     assert "\nMeasured at night.\n\n* 2 models\n" in text
     assert "| good | torch | 17 | 9 → 5 | yes | yes | yes | 0.80 | 4/5 (1), 0.9991 | **no** |" in text
     assert "| bad | by hand |  | 2 | yes | **no** | yes, host: STFT 2 | 1.25 |  |  |" in text
-    assert "native code has only a few of these operators yet.\n\n* bad: FusedConv, Gelu\n\n| model |" in text
+    assert "\nonnxruntime itself does not run these, which are held against nothing: ugly.\n" in text
+    assert "does not write in these versions: one, other.\n\n| model |" in text
+    assert "native code has only a few of these operators yet.\n\n* bad: FusedConv, Gelu\n\n" in text
     assert "* simplified with the same answers: 1 of 2" in text
     assert "* at most 1.1 of onnxruntime's time: 1 of 2 measured" in text
+    assert text.count("\n| ") == 3
     assert list(problems(RESULTS)) == [
         "bad: simplify: output 0: shape [1] for [2]",
         "bad: host calls STFT: STFT: a / b",
