@@ -63,6 +63,10 @@ PREFETCH = "llvm.prefetch.p0"
 """LLVM's function that brings memory into the caches."""
 
 
+MOST_CONSTANT_INDEX = (1 << 31) - 1
+"""The largest index that `llvm.getelementptr` holds itself."""
+
+
 class Emitter:
     """Adds ops at the end of a block of one function; `loop` moves on to the block behind the loop."""
 
@@ -224,8 +228,11 @@ class Emitter:
     def address(self, buffer: SSAValue, place: SSAValue | int, element: Attribute) -> SSAValue:
         """Where element `place` of a buffer is."""
         element = IntegerType(8) if element == i1 else element
-        if isinstance(place, int):
-            return self.add(llvm.GEPOp(buffer, [place], element, inbounds=True)) if place else buffer
+        if place == 0:
+            return buffer
+        if isinstance(place, int) and place <= MOST_CONSTANT_INDEX:
+            return self.add(llvm.GEPOp(buffer, [place], element, inbounds=True))
+        place = self.size(place)
         return self.add(
             llvm.GEPOp(buffer, [llvm.GEP_USE_SSA_VAL], element, ssa_indices=[place], inbounds=True)
         )

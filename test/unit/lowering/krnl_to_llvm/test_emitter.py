@@ -1,0 +1,34 @@
+"""What ops of the llvm dialect the emitter writes."""
+
+from __future__ import annotations
+
+import pytest
+from xdsl.dialects import llvm
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Block, Region
+
+from xonnc.lowering.krnl_to_llvm.emitter import POINTER, Emitter
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        (1, "[1] : (!llvm.ptr)"),
+        ((1 << 31) - 1, "[2147483647] : (!llvm.ptr)"),
+        (1 << 31, "[%1] : (!llvm.ptr, i64)"),
+        (1 << 42, "[%1] : (!llvm.ptr, i64)"),
+    ],
+)
+def test_places_past_the_indices_that_an_address_holds_are_numbers(place: int, expected: str):
+    region = Region(Block(arg_types=[POINTER]))
+    to = Emitter(region)
+    to.address(region.block.args[0], place, f32)
+    to.do(llvm.ReturnOp())
+    text = str(llvm.FuncOp("far", llvm.LLVMFunctionType([POINTER]), body=region))
+    assert f"{expected} -> !llvm.ptr, f32" in text
+    assert place < 1 << 31 or f"llvm.mlir.constant({place}) : i64" in text
+
+
+def test_the_first_place_is_the_buffer():
+    region = Region(Block(arg_types=[POINTER]))
+    assert Emitter(region).address(region.block.args[0], 0, f32) is region.block.args[0]
