@@ -24,6 +24,9 @@ from xonnc.tools.universe import XONNC_UNIVERSE
 
 OPSET = 23
 
+FILE_VERSION = 10
+"""The version of the file format that all of these runtimes read."""
+
 FOLDING = ("shape-inference-onnx", "constprop-onnx")
 """The passes that make constants of a node with constant operands."""
 
@@ -33,41 +36,46 @@ class EdgeNode:
     """A node and the values of its inputs."""
 
     operator: str
-    inputs: Sequence[Array]
+    inputs: Sequence[Array | None]
+    """Those left out are `None`."""
     attributes: Mapping[str, object] = field(default_factory=dict[str, object])
     outputs: int = 1
     opset: int = OPSET
     constant: Sequence[int] = ()
     """Inputs that are initializers in native code too: those that determine shapes."""
+    domain: str = ""
 
     def model(self, *, is_constant: bool) -> onnx.ModelProto:
         """The node alone in a model whose inputs are all constants, or fed but for those in `constant`."""
-        names = [f"x{place}" for place in range(len(self.inputs))]
+        given = {f"x{place}": array for place, array in enumerate(self.inputs) if array is not None}
+        names = ["" if array is None else f"x{place}" for place, array in enumerate(self.inputs)]
         made = [f"y{place}" for place in range(self.outputs)]
-        node = helper.make_node(self.operator, names, made, "node")
+        node = helper.make_node(self.operator, names, made, "node", domain=self.domain)
         node.attribute.extend(helper.make_attribute(name, value) for name, value in self.attributes.items())
-        fixed = [is_constant or place in self.constant for place in range(len(names))]
+        fed = {} if is_constant else self.feeds
         graph = helper.make_graph(
             [node],
             "edge",
             [
                 helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
-                for name, array, is_fixed in zip(names, self.inputs, fixed, strict=True)
-                if not is_fixed
+                for name, array in fed.items()
             ],
             [onnx.ValueInfoProto(name=name) for name in made],
-            [
-                numpy_helper.from_array(array, name)
-                for name, array, is_fixed in zip(names, self.inputs, fixed, strict=True)
-                if is_fixed
-            ],
+            [numpy_helper.from_array(array, name) for name, array in given.items() if name not in fed],
         )
-        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=10)
+        imports = [helper.make_opsetid("", OPSET if self.domain else self.opset)]
+        if self.domain:
+            imports.append(helper.make_opsetid(self.domain, self.opset))
+        return helper.make_model(graph, opset_imports=imports, ir_version=FILE_VERSION)
 
     @property
     def feeds(self) -> dict[str, Array]:
         """What native code is fed with."""
-        return {f"x{place}": array for place, array in enumerate(self.inputs) if place not in self.constant}
+        return {
+            f"x{place}": array
+            for place, array in enumerate(self.inputs)
+            if array is not None and place not in self.constant
+        }
 
     def folded(self) -> list[Array] | None:
         """The outputs as constant propagation leaves them, `None` if one is no constant tensor."""
@@ -116,6 +124,8 @@ class Choice:
     chosen: str
     node: EdgeNode
     expected: Sequence[Array]
+    folds: bool = True
+    """Whether constant propagation computes it, too; else it leaves it alone."""
 
 
 def _floats(*values: float) -> Array:
@@ -274,7 +284,117 @@ SUMS = (
     ),
 )
 
-CHOICES = (*CASTS, *OTHERS, *EXTREMES, *SUMS)
+ROW = _floats(NAN, -0.0, -0.0, 1).reshape(1, 4)
+
+SCATTERED = tuple(
+    Choice(
+        ZEROS,
+        f"0 and -0, NaN, {how}",
+        chosen,
+        EdgeNode(
+            operator, [*operands, _floats(5, 0, -0.0, NAN).reshape(shape)], {"reduction": how}, constant=[1]
+        ),
+        [expected],
+    )
+    for how, chosen, expected in (
+        ("max", "0 is larger than -0, as for Max; NaN stays", _floats(NAN, 0, -0.0, NAN)),
+        ("min", "-0 is smaller than 0, as for Min; NaN stays", _floats(NAN, -0.0, -0.0, NAN)),
+    )
+    for operator, shape, operands, expected in (
+        ("ScatterElements", (1, 4), (ROW, np.array([[0, 0, 0, 0]], np.int64)), expected.reshape(1, 4)),
+        ("ScatterND", (1, 4), (ROW, np.array([[0]], np.int64)), expected.reshape(1, 4)),
+    )
+)
+
+UNORDERED = (
+    Choice(
+        "nothing of NaN",
+        "NaN",
+        "the first, whether the largest or the smallest are asked for, as for ArgMax and ArgMin",
+        EdgeNode(
+            "TopK", [_floats(1, NAN, INF, -INF), np.array([2], np.int64)], {"largest": 0}, 2, constant=[1]
+        ),
+        [_floats(NAN, -INF), np.array([1, 3], np.int64)],
+        folds=False,
+    ),
+    Choice(
+        "nothing of NaN",
+        "the key NaN",
+        "NaN finds it",
+        EdgeNode(
+            "LabelEncoder",
+            [_floats(NAN, 1)],
+            {"keys_floats": [NAN, 0.0], "values_floats": [2.0, 3.0], "default_float": 9.0},
+            opset=4,
+            domain="ai.onnx.ml",
+        ),
+        [_floats(2, 9)],
+        folds=False,
+    ),
+    Choice(
+        "`saturate((x / y_scale) + y_zero_point)`; nothing of NaN",
+        "NaN, ±inf",
+        "NaN as -inf: the ends of the type",
+        EdgeNode(
+            "QuantizeLinear", [_floats(NAN, INF, -INF, 0.5), np.array(0.5, np.float32), np.array(3, np.int8)]
+        ),
+        [np.array([-128, 127, -128, 4], np.int8)],
+        folds=False,
+    ),
+    Choice(
+        "-1 and 1 are the centers of the corner pixels, with `align_corners`",
+        "an axis of one element",
+        "-1, as the body of the operator has for the depth",
+        EdgeNode(
+            "AffineGrid",
+            [_floats(1, 2, 0, 0, 4, 8).reshape(1, 2, 3), np.array([1, 1, 1, 1], np.int64)],
+            {"align_corners": 1},
+            constant=[1],
+        ),
+        [_floats(-3, 4).reshape(1, 1, 1, 2)],
+        folds=False,
+    ),
+    Choice(
+        "`(maximum(0, max(x)) - minimum(0, min(x))) / 255`; nothing of `inf / inf`",
+        "NaN, or inf",
+        "scale NaN, or inf; zero point and all numbers 0",
+        EdgeNode("DynamicQuantizeLinear", [_floats(INF, -2, 1)], outputs=3),
+        [np.zeros(3, np.uint8), np.array(INF, np.float32), np.array(0, np.uint8)],
+    ),
+    Choice(
+        "`X / max(X)` for MAX; nothing of NaN",
+        "NaN, MAX",
+        "NaN is passed over",
+        EdgeNode(
+            "Normalizer", [_floats(NAN, 1, 2).reshape(1, 3)], {"norm": "MAX"}, opset=4, domain="ai.onnx.ml"
+        ),
+        [_floats(NAN, 0.5, 1).reshape(1, 3)],
+        folds=False,
+    ),
+    Choice(
+        "sums of products",
+        "NaN, ±inf, a real signal",
+        "the parts of a frequency that are 0 for finite numbers are NaN, too",
+        EdgeNode("DFT", [_floats(NAN, 1).reshape(1, 2, 1), None, np.array(1, np.int64)], constant=[2]),
+        [np.full((1, 2, 2), NAN, np.float32)],
+        folds=False,
+    ),
+    Choice(
+        "nothing of an infinite element whose weight is 0",
+        "inf beside a weight of 0",
+        "the other element: what has no weight is not read",
+        EdgeNode(
+            "Resize",
+            [_floats(INF, 1).reshape(1, 1, 2), None, _floats(1, 1, 2)],
+            {"mode": "linear", "coordinate_transformation_mode": "asymmetric"},
+            constant=[2],
+        ),
+        [_floats(INF, INF, 1, 1).reshape(1, 1, 4)],
+        folds=False,
+    ),
+)
+
+CHOICES = (*CASTS, *OTHERS, *EXTREMES, *SUMS, *SCATTERED, *UNORDERED)
 
 PAGE = """# Values at the edge of ONNX
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from math import inf, pi, sqrt
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import f32, i1
+from xdsl.dialects.builtin import f64, i1
 from xdsl.ir import SSAValue
 
-from xonnc.dialects.krnl.math import ErfOp
 from xonnc.dialects.onnx.ops import logical, nn, tensor
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.lowering.onnx_to_krnl.elementwise import logistic, where
+from xonnc.lowering.onnx_to_krnl.error_function import error_function
 from xonnc.lowering.onnx_to_krnl.points import Point, at_each_point, is_float
+from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 
 Made = SSAValue | None
 
@@ -122,7 +123,7 @@ def celu(op: onnx.CeluOp, at: Point) -> Made:
 def gelu(op: onnx.GeluOp, at: Point) -> Made:
     """`X Φ(X)`, by the error function or, `approximate = "tanh"`, by a hyperbolic tangent."""
     x = at(op.X)
-    if x.type != f32:
+    if not is_float(x):
         return None
     if op.approximate.data == "tanh":
         cube = times(at, times(at, x, x), x)
@@ -130,7 +131,8 @@ def gelu(op: onnx.GeluOp, at: Point) -> Made:
         share = at.add(math.TanhOp(inner))
     else:
         scaled = times(at, x, sqrt(0.5))
-        share = at.add(ErfOp.create(operands=[scaled], result_types=[x.type]))
+        number = Scalar(at.kernel, scaled)
+        share = (error_function(number) if x.type == f64 else number.erf()).value
     return times(at, times(at, x, 0.5), plus(at, share, 1.0))
 
 

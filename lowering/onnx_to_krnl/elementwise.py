@@ -15,7 +15,9 @@ from xonnc.dialects.onnx.ops import logical, tensor
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.types import NONE, element_type
 from xonnc.lowering.onnx_to_krnl.elements import largest_finite
+from xonnc.lowering.onnx_to_krnl.error_function import error_function
 from xonnc.lowering.onnx_to_krnl.points import Point, at_each_point, is_float, is_unsigned
+from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 
 Made = SSAValue | None
 
@@ -114,11 +116,13 @@ for _kind, _becomes in UNARY:
 @at_each_point(onnx.ErfOp)
 def erf(op: onnx.ErfOp, at: Point) -> Made:
     """
-    The error function of f32, near 0 by its series: there the absolute error of the other form is too large.
+    The error function; of f32 near 0 by its series, since the absolute error of the other form is too large.
 
     Below 1/2 the first term that is left out is 3e-8 of the result.
     """
     x = at(op.input)
+    if x.type == f64:
+        return error_function(Scalar(at.kernel, x)).value
     if x.type != f32:
         return None
     large = at.add(KrnlErfOp.create(operands=[x], result_types=[x.type]))

@@ -54,10 +54,18 @@ def grid_sample(op: tensor.GridSampleOp | tensor.GridSampleV16Op, to: Lowering) 
             x = read_as(kernel, grid, at, kind, number)
             taps.append(_taps(x, size, mode, op.padding_mode.data, bool(op.align_corners.value.data)))
         with kernel.loops([out[1]]) as (channel,):
-            total = Scalar(kernel, kernel.number(0.0, number))
-            for chosen in product(*taps):
-                at = [image, channel, *(tap.place for tap in chosen)]
-                total = total + _part(Scalar(kernel, kernel.read(source, at, element)), chosen)
+            parts = [
+                _part(
+                    Scalar(
+                        kernel, kernel.read(source, [image, channel, *(tap.place for tap in chosen)], element)
+                    ),
+                    chosen,
+                )
+                for chosen in product(*taps)
+            ]
+            # An element alone keeps the sign of zero.
+            none = Scalar(kernel, kernel.number(0.0, number))
+            total = parts[0] if len(parts) == 1 else sum(parts, none)
             kernel.write(total.value, target, [image, channel, place], element)
     to.call("gridsample", kernel, [to.result(op.Y)], [to.buffer(op.X), to.buffer(op.grid)])
     return None

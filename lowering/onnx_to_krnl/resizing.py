@@ -248,11 +248,14 @@ def _table(each: _Axis, how: _Sampling, to: Lowering) -> tuple[SSAValue, SSAValu
             weights = _weights(x - left, scale, taps, how)
             if how.exclude_outside:
                 weights = _excluded(weights, first, taps, each.before)
-            for number, (step, weight) in enumerate(zip(taps, weights, strict=True)):
+            found = [(first + step).between(0, each.before - 1) for step in taps]
+            if not how.antialias:
+                found, weights = _alone(found, weights)
+            for number, (source, weight) in enumerate(zip(found, weights, strict=True)):
                 at = [place, kernel.index(number)]
                 if outside is not None:
                     weight = outside.choose(0.0, weight)
-                kernel.store((first + step).between(0, each.before - 1).value, places, at)
+                kernel.store(source.value, places, at)
                 kernel.store(weight.value, shares, at)
     buffers = to.allocate(sizes, i64), to.allocate(sizes, f64)
     to.call("places", kernel, buffers, [to.buffer(value) for value in inputs])
@@ -341,6 +344,19 @@ def _excluded(weights: Sequence[Scalar], first: Scalar, taps: range, size: int) 
         place = first + step
         kept.append(((place >= 0) & (place < size)).choose(weight, 0.0))
     return _normalised(kept)
+
+
+def _alone(places: Sequence[Scalar], weights: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
+    """
+    Places and weights where an element of weight 1 is taken in equal parts, and no other is read.
+
+    Infinities and NaN beside it would make NaN of a weight of 0.
+    """
+    for only, weight in zip(list(places), list(weights), strict=True):
+        is_whole = weight.equals(1.0)
+        places = [is_whole.choose(only, each) for each in places]
+        weights = [is_whole.choose(1.0 / len(weights), each) for each in weights]
+    return list(places), list(weights)
 
 
 def _normalised(weights: Sequence[Scalar]) -> list[Scalar]:

@@ -62,13 +62,20 @@ from xonnc.rewriting.patterns import (
     value,
 )
 from xonnc.rewriting.rules import Rule, rule, rules
-from xonnc.transforms.numerics import cast, erf, maximum, minimum, once_rounded, power, quiet, same
+from xonnc.transforms.numerics import (
+    cast,
+    computed_in,
+    erf,
+    maximum,
+    minimum,
+    once_rounded,
+    power,
+    quiet,
+    same,
+)
 from xonnc.transforms.rules.constprop_elementwise import casting, unary
 
 c = const.c
-
-SIXTH, HALF = np.float32(1 / 6), np.float32(0.5)
-"""The gate of HardSwish; attributes of 32 bits in its function."""
 
 
 def parametric(op: Template, function: Callable[..., Array], **given: AttrName) -> Rule:
@@ -118,7 +125,8 @@ def hard_sigmoid(x: Array, alpha: float | np.float32, beta: float | np.float32) 
 
 def hard_swish(x: Array) -> Array:
     """x hard_sigmoid(x) with alpha 1/6 and beta 1/2"""
-    return x * hard_sigmoid(x, SIXTH, HALF).astype(x.dtype)
+    wide = computed_in(x)
+    return (wide * hard_sigmoid(wide, wide.dtype.type(1 / 6), wide.dtype.type(0.5))).astype(x.dtype)
 
 
 def leaky_relu(x: Array, alpha: float) -> Array:

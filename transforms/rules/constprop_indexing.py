@@ -139,6 +139,12 @@ def put(array: Array, places: tuple[Array, ...], new: Array, reduction: str) -> 
         return Declined(f"reduction {reduction!r} means nothing for {array.dtype}")
     with np.errstate(all="ignore"):
         REDUCTIONS[reduction].at(result, places, new)
+    if reduction in ("max", "min") and is_float(array.dtype):
+        # numpy keeps either of two zeros; 0 is larger than -0 (IEEE 754-2019 `maximum`, `minimum`).
+        is_least = reduction == "min"
+        has_sign = (array == 0) & (np.signbit(array) == is_least)
+        np.logical_or.at(has_sign, places, (new == 0) & (np.signbit(new) == is_least))
+        result[(result == 0) & has_sign] = -0.0 if is_least else 0.0
     return result
 
 

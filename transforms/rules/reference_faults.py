@@ -9,14 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import floor, isfinite
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 from xdsl.ir import Operation
 
 from xonnc.dialects.onnx.types import NONE, static_shape
 from xonnc.rewriting.literals import Decoded, decode
 from xonnc.transforms.evaluation import known
 from xonnc.transforms.model_opsets import version_at
+from xonnc.transforms.numerics import is_float
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+Truths: TypeAlias = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -58,7 +64,11 @@ def _whole_sequences(op: Operation) -> bool:
 
 
 def _resize(op: Operation) -> bool:
-    """Modes that count from the last element, with sizes that are rounded, or of one element."""
+    """
+    Modes that count from the last element, with sizes that are rounded, or of one element; -0 as nearest.
+    """
+    if given(op, "mode") == "nearest" and _any(op, lambda held: (held == 0) & np.signbit(held)):
+        return True
     if given(op, "coordinate_transformation_mode") not in ("align_corners", "pytorch_half_pixel"):
         return False
     made, shape = static_shape(op.results[0].type), static_shape(op.operands[0].type)
@@ -87,7 +97,18 @@ def _affine_grid(op: Operation) -> bool:
 
 
 def _normalizer(op: Operation) -> bool:
-    return given(op, "norm") == "MAX"
+    return given(op, "norm") == "MAX" or not _any(op, lambda held: np.abs(held) > 1e-15)
+
+
+def _any(op: Operation, is_so: Callable[[Floats], Truths]) -> bool:
+    """Whether something is so of an element of the first operand, which are numbers."""
+    held = known(op.operands[0])
+    return (
+        held is not None
+        and isinstance(held.held, np.ndarray)
+        and is_float(held.held.dtype)
+        and bool(np.any(is_so(held.held.astype(np.float64))))
+    )
 
 
 def _linear_classifier(op: Operation) -> bool:
@@ -103,7 +124,10 @@ def _trains(op: Operation) -> bool:
 
 RECURRENT = Fault("ignores lengths of sequences, `clip`, `input_forget` and activations", _recurrent)
 GRID = Fault("cubic interpolation at borders", _grid_sample)
-RESIZE = Fault("corners that are aligned where sizes are rounded, or are 1", _resize)
+RESIZE = Fault(
+    "corners that are aligned where sizes are rounded, or are 1; the sign of zero of a nearest element",
+    _resize,
+)
 
 FAULTS: Mapping[str, Fault] = {
     "AffineGrid": Fault("aligned corners of an axis of one element", _affine_grid),
@@ -113,7 +137,7 @@ FAULTS: Mapping[str, Fault] = {
     "GridSampleV16": GRID,
     "LSTM": RECURRENT,
     "LinearClassifier": Fault("two classes by one row of coefficients", _linear_classifier),
-    "Normalizer": Fault("the norm MAX of negative numbers", _normalizer),
+    "Normalizer": Fault("the norm MAX of negative numbers, and norms below 1e-30", _normalizer),
     "RNN": RECURRENT,
     "Resize": RESIZE,
     "ResizeV10": RESIZE,

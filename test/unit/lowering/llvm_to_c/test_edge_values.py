@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from c_programs import outputs_of
-from onnx import compose
+from onnx import compose, helper
 
 from xonnc.fuzzing.edge_values import CHOICES, is_same
 
@@ -18,6 +18,9 @@ def test_c_source_gives_the_same(tmp_path: Path):
         for place, each in enumerate(chosen)
     ]
     whole = models[0]
+    imports = {entry.domain: entry.version for model in models for entry in model.opset_import}
+    del whole.opset_import[:]
+    whole.opset_import.extend(helper.make_opsetid(domain, version) for domain, version in imports.items())
     for other in models[1:]:
         whole.graph.node.extend(other.graph.node)
         whole.graph.input.extend(other.graph.input)
