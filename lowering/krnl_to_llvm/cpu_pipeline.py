@@ -12,12 +12,14 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
-from xonnc.lowering.krnl_to_llvm.convert_krnl_to_llvm import ConvertKrnlToLlvm
+from xonnc.lowering.krnl_to_llvm.convert_krnl_to_llvm import ConvertKrnlToLlvm, is_kernel
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import ConvertOnnxToKrnl
 from xonnc.lowering.onnx_to_krnl.outline_data_dependent_onnx import OutlineDataDependent
 from xonnc.transforms.legalize_onnx import Legalize
+from xonnc.transforms.onnx_cse_with_node_name import merge
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,10 @@ class CpuPipeline(ModulePass):
         return ConvertKrnlToLlvm(self.processor, self.threads)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Runs all of them."""
+        """Runs all of them, on equal constants once."""
+        if not any(isinstance(each, FuncOp) and is_kernel(each) for each in op.ops):
+            # `xonnc compile` has merged what is equal when it simplified, `simplify-onnx` alone has not.
+            merge(op)
         for _, step in self.to_kernels():
             step.apply(ctx, op)
         self.to_code().apply(ctx, op)

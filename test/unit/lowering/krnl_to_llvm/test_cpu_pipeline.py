@@ -12,6 +12,7 @@ import pytest
 from xonnc.artifacts import compile_artifact
 from xonnc.tools.driver import main
 from xonnc.tools.opt import run_opt
+from xonnc.tools.translate import main as translate
 
 RESIDUAL = """
   first = Conv <pads = [1, 1, 1, 1]> (x, w1, b1)
@@ -146,6 +147,16 @@ def test_every_stage_becomes_the_same_code(name: str, tmp_path: Path):
         code, text = run_opt([str(path), "--cpu-pipeline=processor=avx2"])[:2]
         assert code == 0
         assert text == expected, stage
+
+
+@pytest.mark.parametrize("name", [name for name in MODELS if name not in FIXED])
+def test_an_imported_model_becomes_the_same_code(name: str, tmp_path: Path):
+    folder = dumps(name, tmp_path)
+    imported = tmp_path / "imported.mlir"
+    assert translate([str(tmp_path / f"{name}.onnx"), "-o", str(imported)]) == 0
+    code, text = run_opt([str(imported), "--simplify-onnx", "--cpu-pipeline=processor=avx2"])[:2]
+    assert code == 0
+    assert text == run_opt([str(folder / "05-llvm.mlir")])[1]
 
 
 @pytest.mark.skipif(shutil.which("mlir-translate-19") is None, reason="needs Debian's mlir-19-tools")
