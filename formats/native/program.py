@@ -175,6 +175,17 @@ class Port:
     shape: tuple[int | None, ...] | None
     dtype: np.dtype[np.generic] | None
 
+    def takes(self, shape: tuple[int, ...]) -> bool:
+        """Whether arrays of a shape fit."""
+        if self.shape is None or shape == self.shape:
+            return True
+        if len(shape) != len(self.shape):
+            return False
+        for size, expected in zip(shape, self.shape, strict=True):
+            if expected is not None and expected != size:
+                return False
+        return True
+
 
 @dataclass
 class Program:

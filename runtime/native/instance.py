@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from time import perf_counter
-from typing import Protocol, TypeGuard
+from typing import Protocol, TypeAlias, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,12 @@ from xonnc.runtime.native.jit import Code, Entry
 from xonnc.runtime.native.session_steps import prepare_step
 
 Array = npt.NDArray[np.generic]
+
+IN_ROWS = 0x101
+"""NumPy's flags of arrays that code can read where they lie: contiguous in C's order, and aligned."""
+
+Made: TypeAlias = "tuple[int, int, tuple[int, ...], np.dtype[np.generic]]"
+"""An array that is allocated for each run: the value that it is, the one as which it is seen, shape, type."""
 
 
 class _Char(Protocol):
@@ -96,7 +102,7 @@ class Instance:
             if program.values[root].place is Place.HELD:
                 self._followers.setdefault(root, []).append(place)
         self._allocated = self._new_arrays(seen)
-        self._made = [] if program.is_open else self._shapes_made()
+        self._made: Sequence[Made] = [] if program.is_open else self._shapes_made()
         self._given = self._whose()
         self.seconds = [0.0] * len(program.steps)
         """How long each step took in the last run."""
@@ -142,8 +148,8 @@ class Instance:
                 found.append((place, place))
         return found
 
-    def _shapes_made(self) -> list[tuple[int, int, tuple[int, ...], np.dtype[np.generic]]]:
-        """The arrays that are allocated for each run: the two values, shape and type."""
+    def _shapes_made(self) -> list[Made]:
+        """The arrays that are allocated for each run."""
         return [
             (root, place, self.shape_of(place), dtype)
             for root, place in self._allocated
@@ -174,7 +180,9 @@ class Instance:
         """The outputs for checked inputs of the same shapes as in the last run."""
         held_by_place, cells = self._held, self._cells
         for place, held in zip(self._inputs, fed, strict=True):
-            self._give(place, held)
+            # What a loop captures is the same in each turn.
+            if held is not held_by_place[place]:
+                self._give(place, held)
         for root, place, shape, dtype in self._made:
             held_by_place[place] = array = np.empty(shape, dtype)
             cells[root] = address_of(array)
@@ -255,12 +263,15 @@ class Instance:
                 self._write(step, place, result)
 
     def _runner(self, step: SessionStep, body: Body, instance: Instance) -> Runner:
-        around = [self._held[place] for place in body.captured]
-        ports = body.program.inputs
+        count = len(body.program.inputs) - len(body.captured)
+        own, outer = body.program.inputs[:count], body.program.inputs[count:]
+        around = [
+            _fed(self._held[place], port, step) for place, port in zip(body.captured, outer, strict=True)
+        ]
 
         def run(inputs: Sequence[Held]) -> Sequence[Held]:
-            given = [*inputs, *around]
-            return instance.run([_fed(held, port, step) for port, held in zip(ports, given, strict=True)])
+            given = [_fed(held, port, step) for held, port in zip(inputs, own, strict=True)]
+            return instance.run(given + around)
 
         return run
 
@@ -333,17 +344,12 @@ def _fed(held: Held, port: Port, step: SessionStep) -> Held:
         return held
     if port.shape == () and held.size == 1:
         held = held.reshape(())
-    fits = port.shape is None or (
-        len(held.shape) == len(port.shape)
-        and all(wanted in (None, size) for size, wanted in zip(held.shape, port.shape, strict=True))
-    )
-    if held.dtype != port.dtype or not fits:
+    if held.dtype != port.dtype or not port.takes(held.shape):
         raise XonncError(
             f"{step.node or step.operator}: its body is given {held.dtype}{list(held.shape)}, "
             f"the model says {port.dtype}{list(port.shape or ())}"
         )
-    is_in_rows = held.flags.c_contiguous and held.flags.aligned
-    return held if is_in_rows else np.require(held, None, ["C", "A"])
+    return held if held.flags.num & IN_ROWS == IN_ROWS else np.require(held, None, ["C", "A"])
 
 
 def address_of(array: Array) -> int:

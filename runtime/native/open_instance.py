@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
+import numpy.typing as npt
 
 from xonnc.errors import XonncError
-from xonnc.formats.native.program import MOST_BYTES, Held, Place, Program, aligned
-from xonnc.runtime.native.instance import Executable, Instance, aligned_empty, seen_places
+from xonnc.formats.native.program import MOST_BYTES, Formula, Held, Place, Program, aligned
+from xonnc.runtime.native.instance import Array, Executable, Instance, Made, aligned_empty, seen_places
+
+MAX_SPARE = 1 << 26
+"""Bytes up to which an arena that must be larger becomes twice as large."""
+
+MAX_LAYOUTS = 128
+"""Sets of sizes whose layouts an instance keeps: the iterations of a loop have the same in each run."""
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """What follows from the sizes of inputs: shapes, where things lie in an arena, and what is allocated."""
+
+    shapes: Mapping[int, tuple[int, ...]]
+    cells: npt.NDArray[np.int64]
+    """What the table has for each size and each value in the arena."""
+    views: Sequence[tuple[int, Array]]
+    made: Sequence[Made]
 
 
 class OpenInstance(Instance):
@@ -18,17 +37,40 @@ class OpenInstance(Instance):
     def __init__(self, executable: Executable, make: Callable[[Executable], Instance] | None = None) -> None:
         super().__init__(executable, make)
         program = self.program
-        self._sizes = [place for place, value in enumerate(program.values) if value.place is Place.SIZE]
         numbers = {port.value: number for number, port in enumerate(program.inputs)}
+        formulas = [
+            (place, value.formula) for place, value in enumerate(program.values) if value.formula is not None
+        ]
         self._dims = [
-            (numbers[value.formula.operands[0]], value.formula.operands[1])
-            for value in program.values
-            if value.formula is not None and value.formula.operator == "dim"
+            (numbers[formula.operands[0]], formula.operands[1])
+            for _, formula in formulas
+            if formula.operator == "dim"
         ]
         """The inputs and axes of which sizes are read."""
-        self._seen_places = seen_places(program)
-        self._seen: list[int] | None = None
-        self._shapes: dict[int, tuple[int, ...]] = {}
+        self._formulas = formulas
+        self._open = [
+            (place, value.open_shape)
+            for place, value in enumerate(program.values)
+            if value.open_shape is not None
+        ]
+        seen_by_steps = seen_places(program)
+        blocks = {place: number for number, block in enumerate(program.blocks) for place in block}
+        self._blocks = [
+            [(place, _dtype(program, place).itemsize) for place in block] for block in program.blocks
+        ]
+        self._parts = [
+            (place, blocks[root], program.shift_of(place), place in seen_by_steps)
+            for place, root in enumerate(self._roots)
+            if root in blocks and program.values[place].dtype is not None
+        ]
+        """What lies in the arena: the value, its block, where it begins in that, and whether steps see it."""
+        sizes = [place for place, value in enumerate(program.values) if value.place is Place.SIZE]
+        self._size_places = sizes
+        self._places = np.array([*sizes, *(part[0] for part in self._parts)], np.intp)
+        self._signed = self._table.view(np.int64)
+        self._seen: tuple[int, ...] | None = None
+        self._shapes: Mapping[int, tuple[int, ...]] = {}
+        self._layouts: dict[tuple[int, ...], _Layout] = {}
 
     def run(self, fed: Sequence[Held]) -> list[Held]:
         """The outputs for checked inputs, in their order."""
@@ -41,63 +83,71 @@ class OpenInstance(Instance):
 
         Raises `XonncError` for sizes that do not fit together.
         """
-        seen: list[int] = []
+        sizes: list[int] = []
         for number, axis in self._dims:
             held = fed[number]
             assert isinstance(held, np.ndarray)
-            seen.append(held.shape[axis])
+            sizes.append(held.shape[axis])
+        seen = tuple(sizes)
         if seen != self._seen:
             self._seen = None
             self._settle(seen)
             self._seen = seen
 
-    def _settle(self, seen: Sequence[int]) -> None:
+    def _settle(self, seen: tuple[int, ...]) -> None:
+        """Brings about the layout of these sizes, which is computed if they are new."""
+        layout = self._layouts.get(seen)
+        if layout is None:
+            layout = self._computed(seen)
+            if len(self._layouts) >= MAX_LAYOUTS:
+                self._layouts.clear()
+            self._layouts[seen] = layout
+        self._shapes, self._made = layout.shapes, layout.made
+        self._signed[self._places] = layout.cells
+        for place, view in layout.views:
+            self._held[place] = view
+
+    def _computed(self, seen: Sequence[int]) -> _Layout:
         """Computes sizes, and places what lives in the arena."""
-        program = self.program
-        numbers = _computed(program, seen)
-        for requirement in program.requirements:
+        numbers = _numbers(self._formulas, seen)
+        for requirement in self.program.requirements:
             found, expected = numbers[requirement.found], numbers[requirement.expected]
             if found != expected:
                 raise XonncError(f"{requirement.what}: {found} was fed, the other sizes say {expected}")
-        self._shapes = {
-            place: tuple(numbers[size] for size in value.open_shape)
-            for place, value in enumerate(program.values)
-            if value.open_shape is not None
-        }
-        if any(min(shape, default=0) < 0 for shape in self._shapes.values()):
+        shapes = {place: tuple([numbers[size] for size in sizes]) for place, sizes in self._open}
+        if any(min(shape, default=0) < 0 for shape in shapes.values()):
             raise XonncError("inputs of these sizes make a size below 0; feed larger ones")
         if max(numbers.values(), default=0) > MOST_BYTES:
             raise XonncError("inputs of these sizes make larger ones than there is memory; feed smaller ones")
-        self._place_blocks()
-        for place in self._sizes:
-            self._table.view(np.int64)[place] = numbers[place]
-        self._made = self._shapes_made()
+        self._shapes = shapes
+        begins = self._begins()
+        start = self._arena.ctypes.data
+        cells = [numbers[place] for place in self._size_places]
+        views: list[tuple[int, Array]] = []
+        for place, block, shift, is_seen in self._parts:
+            begin = begins[block] + shift
+            cells.append(start + begin)
+            # Of others only where it begins is read, by native code.
+            if is_seen and (place in shapes or self.program.values[place].shape is not None):
+                shape, dtype = self.shape_of(place), _dtype(self.program, place)
+                part = self._arena[begin : begin + prod(shape) * dtype.itemsize]
+                views.append((place, part.view(dtype).reshape(shape)))
+        return _Layout(shapes, np.array(cells, np.int64), views, self._shapes_made())
 
-    def _place_blocks(self) -> None:
-        starts: list[int] = []
+    def _begins(self) -> list[int]:
+        """Where each block begins in the arena, which is made larger where it must be."""
+        begins: list[int] = []
         total = 0
-        for block in self.program.blocks:
-            starts.append(total)
-            total += aligned(max(map(self._bytes, block)))
+        for block in self._blocks:
+            begins.append(total)
+            total += aligned(max([prod(self.shape_of(place)) * itemsize for place, itemsize in block]))
         if total > MOST_BYTES:
             raise XonncError(f"inputs of these sizes take {total} bytes of memory; feed smaller ones")
         if total > self._arena.size:
-            self._arena = aligned_empty(total)
-        begins = {
-            place: start for start, block in zip(starts, self.program.blocks, strict=True) for place in block
-        }
-        start = self._arena.ctypes.data
-        for place, root in enumerate(self._roots):
-            value = self.program.values[place]
-            if root not in begins or value.dtype is None:
-                continue
-            begin = begins[root] + self.program.shift_of(place)
-            if place in self._seen_places and (place in self._shapes or value.shape is not None):
-                part = self._arena[begin : begin + self._bytes(place)]
-                self._set(place, part.view(value.dtype).reshape(self.shape_of(place)))
-            else:
-                # Only where it begins is read of it, by native code.
-                self._cells[place] = start + begin
+            # Other layouts are of the old one. What grows, as tensors of a loop do, will do so again.
+            self._layouts.clear()
+            self._arena = aligned_empty(max(total, min(2 * self._arena.size, MAX_SPARE)))
+        return begins
 
     def _alias(self, place: int, root: int) -> None:
         super()._alias(place, root)
@@ -107,30 +157,30 @@ class OpenInstance(Instance):
             held = held if dtype is None or held.dtype == dtype else held.view(dtype)
             self._held[place] = held.reshape(self._shapes[place])
 
-    def _bytes(self, place: int) -> int:
-        dtype = self.program.values[place].dtype
-        assert dtype is not None
-        return prod(self.shape_of(place)) * dtype.itemsize
-
     def shape_of(self, place: int) -> tuple[int, ...]:
         """The shape of a tensor in this run."""
         return self._shapes[place] if place in self._shapes else super().shape_of(place)
 
 
-def _computed(program: Program, seen: Sequence[int]) -> dict[int, int]:
+def _dtype(program: Program, place: int) -> np.dtype[np.generic]:
+    dtype = program.values[place].dtype
+    assert dtype is not None
+    return dtype
+
+
+def _numbers(formulas: Sequence[tuple[int, Formula]], seen: Sequence[int]) -> dict[int, int]:
     """All sizes, by place, from those of the inputs in the order of their formulas."""
     given = iter(seen)
     numbers: dict[int, int] = {}
-    for place, value in enumerate(program.values):
-        if value.formula is None:
-            continue
-        operator, operands = value.formula.operator, value.formula.operands
+    for place, formula in formulas:
+        operator, operands = formula.operator, formula.operands
         if operator == "dim":
             numbers[place] = next(given)
         elif operator == "number":
             numbers[place] = operands[0]
         else:
-            numbers[place] = OPERATORS[operator](*(numbers[operand] for operand in operands))
+            first, second = operands
+            numbers[place] = OPERATORS[operator](numbers[first], numbers[second])
     return numbers
 
 

@@ -24,7 +24,7 @@ from xonnc.formats.native.program import (
     SessionStep,
 )
 from xonnc.formats.native.saved import Saved, write_saved
-from xonnc.runtime.native.instance import Array, Executable, Instance, reloaded
+from xonnc.runtime.native.instance import IN_ROWS, Array, Executable, Instance, reloaded
 from xonnc.runtime.native.jit import host_identity
 from xonnc.runtime.native.open_instance import OpenInstance
 
@@ -37,9 +37,6 @@ KEPT_PROGRAMS = 16
 MOST_STEERED = 8
 """Sets of numbers in a row that a model is compiled for; one that is fed ever new ones runs as it is."""
 
-
-IN_ROWS = 0x101
-"""NumPy's flags of arrays that code can read where they lie: contiguous in C's order, and aligned."""
 
 Compile = Callable[[Shapes, Values], Executable]
 """
@@ -397,17 +394,12 @@ def _checked(port: Port, given: object) -> Held:
         return array.astype(np.object_)
     if array.dtype != port.dtype:
         raise XonncError(f"input '{port.name}': {array.dtype} was fed, the model takes {port.dtype}")
-    if port.shape is not None and array.shape != port.shape:
-        fits = len(array.shape) == len(port.shape) and all(
-            wanted in (None, size) for size, wanted in zip(array.shape, port.shape, strict=True)
+    if not port.takes(array.shape):
+        shape = ", ".join("?" if size is None else str(size) for size in port.shape or ())
+        raise XonncError(
+            f"input '{port.name}': the shape {list(array.shape)} was fed, the model takes [{shape}]"
         )
-        if not fits:
-            shape = ", ".join("?" if size is None else str(size) for size in port.shape)
-            raise XonncError(
-                f"input '{port.name}': the shape {list(array.shape)} was fed, the model takes [{shape}]"
-            )
-    is_in_rows = array.flags.c_contiguous and array.flags.aligned
-    return array if is_in_rows else np.require(array, None, ["C", "A"])
+    return array if array.flags.num & IN_ROWS == IN_ROWS else np.require(array, None, ["C", "A"])
 
 
 def _untyped(port: Port, given: object) -> Held:

@@ -45,13 +45,15 @@ def _loop(call: Call) -> Sequence[Held]:
     # A body may say that it takes vectors of one element.
     ports = call.step.bodies[0].program.inputs[:2]
     number, again = ((1,) * len(port.shape or ()) for port in ports)
-    turn = 0
+    turn, held = 0, np.full(again, True)
     while goes_on and turn < turns:
-        counters = (np.array(turn, np.int64).reshape(number), np.array(True).reshape(again))
-        results = call.runners[0]([*counters, *carried])
+        place = np.empty(number, np.int64)
+        place.fill(turn)
+        results = call.runners[0]([place, held, *carried])
         condition, carried = results[0], list(results[1 : 1 + len(carried)])
-        goes_on = bool(np.asarray(condition).reshape(-1)[0])
-        _collect(call, scanned, results[1 + len(carried) :])
+        goes_on = bool(np.asarray(condition).item(0))
+        if scanned:
+            _collect(call, scanned, results[1 + len(carried) :])
         turn += 1
     ports = call.step.bodies[0].program.outputs[1 + len(carried) :]
     return [*carried, *(_stacked(call, each, 0, port) for each, port in zip(scanned, ports, strict=True))]
@@ -69,7 +71,11 @@ def _collect(call: Call, scanned: list[list[Array]], results: Sequence[Held]) ->
 def _stacked(call: Call, arrays: Sequence[Array], axis: int, port: Port) -> Array:
     """Results of all turns along a new axis; without turns one of size 0."""
     if arrays:
-        return np.stack(arrays, call.axis_of(axis, arrays[0].ndim + 1))
+        before = call.axis_of(axis, arrays[0].ndim + 1)
+        made = np.empty((len(arrays), *arrays[0].shape), arrays[0].dtype)
+        for place, array in enumerate(arrays):
+            made[place] = array
+        return np.ascontiguousarray(np.moveaxis(made, 0, before)) if before else made
     shape = [size or 0 for size in port.shape or ()]
     shape.insert(call.axis_of(axis, len(shape) + 1), 0)
     return np.zeros(shape, port.dtype)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import onnx
 import pytest
 from onnx import parser
@@ -13,6 +14,7 @@ from onnx import parser
 import xonnc
 from xonnc.errors import XonncError
 from xonnc.formats.native.program import Formula, Place, Port, Program, Requirement, Value
+from xonnc.runtime.native import open_instance
 from xonnc.runtime.native.instance import Executable
 from xonnc.runtime.native.open_instance import OpenInstance
 from xonnc.runtime.native.session import Session
@@ -124,3 +126,33 @@ def test_formulas(operator: str, wanted: int):
     instance = OpenInstance(Executable(made, {}, None))
     instance.settle([np.zeros(7, np.int64)])
     assert instance.shape_of(4) == (wanted,)
+
+
+def test_more_sizes_than_are_kept(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(open_instance, "MAX_LAYOUTS", 3)
+    session = xonnc.compile(model(), cache=False)
+    for columns in (4, 5, 6, 7, 4, 7, 400, 5, 400, 4, 401):
+        run(session, 3, columns)
+
+
+def test_where_things_lie_is_computed_once_for_sizes(monkeypatch: pytest.MonkeyPatch):
+    computed: list[int] = []
+    monkeypatch.setitem(open_instance.OPERATORS, "mul", lambda a, b: computed.append(a) or a * b)
+    settle = settled(program(Formula("dim", (0, 0)), Formula("number", (2,)), Formula("mul", (1, 2))))
+    for size in (9, 3, 9, 3, 3, 9):
+        settle(size)
+    assert computed == [9, 3]
+
+
+def test_an_arena_that_must_grow_grows_by_more_than_it_must(monkeypatch: pytest.MonkeyPatch):
+    made: list[int] = []
+
+    def empty(size: int) -> npt.NDArray[np.uint8]:
+        made.append(size)
+        return np.empty(size, np.uint8)
+
+    settle = settled(program(Formula("dim", (0, 0)), Formula("number", (1,)), Formula("mul", (1, 2))))
+    monkeypatch.setattr(open_instance, "aligned_empty", empty)
+    for size in range(1, 200):
+        settle(size)
+    assert len(made) <= 7

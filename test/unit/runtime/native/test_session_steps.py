@@ -240,3 +240,31 @@ def test_an_axis_that_a_tensor_does_not_have_is_refused_by_the_run(name: str, ax
     session = compile_native(model)
     with pytest.raises(XonncError, match=f"axis {axis} is not one of"):
         session.run(None, {"s": [X, X]})
+
+
+def test_a_tensor_that_a_loop_appends_to():
+    session = session_of("""
+        model (int64[1,s] start, int64 count, int64[k] steps) => (int64[1,t] row, int64[u,k] sums) {
+          on = Constant<value = bool {1}>()
+          one = Constant<value = int64[1] {1}>()
+          row, sums = Loop(count, on, start) <body = turn (int64 i, bool c, int64[1,n] old) =>
+            (bool go, int64[1,m] new, int64[k] sum) {
+            total = ReduceSum<keepdims = 1>(old, one)
+            next = Add(total, i)
+            new = Concat<axis = 1>(old, next)
+            flat = ReduceMax<keepdims = 0>(new)
+            sum = Mul(steps, flat)
+            go = Identity(c)
+          }>
+        }""")
+    for count, steps in ((5, [1, 2]), (2, [3]), (5, [4, 5]), (9, [1, 1, 1]), (0, [2])):
+        row, expected = [1, 2], list[npt.NDArray[np.int64]]()
+        for turn in range(count):
+            row.append(sum(row) + turn)
+            expected.append(np.array(steps) * max(row))
+        feeds = {"start": np.array([[1, 2]]), "count": np.array(count), "steps": np.array(steps)}
+        found, sums = session.run(None, feeds)
+        np.testing.assert_array_equal(numbers(found), [row])
+        if count:
+            np.testing.assert_array_equal(numbers(sums), expected)
+    assert session.host_calls() == []
