@@ -29,8 +29,9 @@ held against onnxruntime on the inputs it comes with.
 
 Answers are the same if floats differ by at most 0.2 % of the largest value (2 % in float16) and all else by
 nothing. `--check` allows 1,024 roundings of the element type (0.012 % in float32), and where that is exceeded
-8 times what onnxruntime's own optimisations change, but never more than 2 %: of a saturated sigmoid, all
-digits are rounding. Outputs that are others in each run of onnxruntime are compared by type and shape.
+8 times what onnxruntime's own optimisations change, but never more than 2 % or, where that is more, 1e-6:
+of a saturated sigmoid, all digits are rounding. Outputs that are others in each run of onnxruntime are
+compared by type and shape.
 """
 
 CONTRIBUTED = """\

@@ -29,10 +29,13 @@ Folding a factor into weights moves roundings about; fifty layers of it cost som
 
 NOISE = 8
 """
-Times what optimisations of onnxruntime change that a difference may be, up to `LOOSEST`.
+Times what optimisations of onnxruntime change that a difference may be, up to `LOOSEST` or `SATURATED`.
 
 Both are one sample each of how far roundings in another order take a result.
 """
+
+SATURATED = 1e-6
+"""A difference by less may be all of a result: a sigmoid near 0 is what rounding leaves of numbers near 1."""
 
 
 @dataclass(frozen=True)
@@ -134,9 +137,18 @@ def _within_noise(
     return [
         each
         if each.passed
-        else replace(each, allowed_error=max(each.allowed_error, min(NOISE * own.largest_error, LOOSEST)))
-        for each, own in zip(found, noise, strict=True)
+        else replace(
+            each, allowed_error=max(each.allowed_error, min(NOISE * own.largest_error, _most_noise(a)))
+        )
+        for each, own, a in zip(found, noise, expected, strict=True)
     ]
+
+
+def _most_noise(expected: object) -> float:
+    """The largest error of an output that may be rounding, relative to its largest number."""
+    numbers = [part[np.isfinite(part)] for part in parts_of(expected) if part.dtype.kind == "f"]
+    largest = max((float(np.abs(each).max(initial=0.0)) for each in numbers), default=0.0)
+    return max(LOOSEST, SATURATED / (largest or 1.0))
 
 
 def _moves(before: object, again: object, other: object) -> bool:

@@ -186,13 +186,25 @@ def test_a_difference_beyond_what_optimisations_change_counts(tmp_path: Path):
     assert not compare_models(first, second, 1)[0].passed
 
 
+def test_a_sigmoid_of_nothing_but_roundings_is_the_same(tmp_path: Path):
+    first, second = tmp_path / "a.onnx", tmp_path / "b.onnx"
+    text = SATURATED.replace("-15.3", "-17.9").replace("-15.7", "-18.1")
+    first.write_bytes(parser.parse_model(text).SerializeToString())
+    simplify(first).write(second)
+    found = compare_models(first, second, 1)[0]
+    assert found.passed
+    assert found.largest_error > 0.02
+
+
 def test_however_much_optimisations_change_2_percent_are_the_most(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("xonnc.equivalence.NOISE", 1e9)
     first, second = tmp_path / "a.onnx", tmp_path / "b.onnx"
     first.write_bytes(parser.parse_model(SATURATED).SerializeToString())
-    second.write_bytes(parser.parse_model(SATURATED.replace("-15.3", "-14.9")).SerializeToString())
+    shifted = [SATURATED.replace("-15.3", shift) for shift in ("-5.3", "-5.1")]
+    for path, text in zip((first, second), shifted, strict=True):
+        path.write_bytes(parser.parse_model(text).SerializeToString())
     found = compare_models(first, second, 1)[0]
     assert not found.passed
     assert found.allowed_error <= 0.02 < found.largest_error
