@@ -20,7 +20,7 @@ from xonnc.formats.onnx.schemas import newest_opset
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import TABLES
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import LOWERINGS, MOVES, POINTS
 from xonnc.lowering.onnx_to_krnl.lowering import TAKES_OPEN
-from xonnc.runtime.native.string_steps import STEPS
+from xonnc.runtime.native.string_steps import PREPARED, STEPS
 from xonnc.standard_functions import OWN
 from xonnc.targets import NvdlaTarget, limits, load_target, target_names
 from xonnc.targets.cpu import cpu_names, load_cpu
@@ -121,7 +121,7 @@ def native_operators() -> Mapping[str, NativeOperator]:
             text = "Written out by the function that ONNX defines it by."
             found[name] = NativeOperator(text, "as in that", False)
     found |= {name: NativeOperator(text, "as in that", False) for name, text in OWN.items()}
-    for name, step in STEPS.items():
+    for name, step in (*STEPS.items(), *PREPARED.items()):
         if name not in found and name in operators():
             text = " ".join((step.__doc__ or "").split())
             found[name] = NativeOperator(text, BY_SESSION, False)
