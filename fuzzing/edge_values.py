@@ -20,7 +20,7 @@ from xonnc.formats.onnx.exporter import export_proto
 from xonnc.formats.onnx.importer import import_proto
 from xonnc.fuzzing.generate import Array
 from xonnc.native import compile_native
-from xonnc.tools.universe import XONNC_UNIVERSE
+from xonnc.passes import run_pass
 
 OPSET = 23
 
@@ -93,7 +93,7 @@ def folded(model: onnx.ModelProto) -> list[Array] | None:
     module = import_proto(model, context)
     for _ in range(2):
         for name in FOLDING:
-            XONNC_UNIVERSE.all_passes[name]()().apply(context, module)
+            run_pass(name, context, module)
     made = export_proto(module).graph
     arrays = {tensor.name: numpy_helper.to_array(tensor) for tensor in made.initializer}
     for node in made.node:

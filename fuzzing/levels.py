@@ -11,8 +11,8 @@ from xonnc.errors import XonncError
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.formats.onnx.importer import import_loaded
 from xonnc.formats.onnx.load import LoadedModel
+from xonnc.passes import run_pass
 from xonnc.simplifier import simplify
-from xonnc.tools.universe import XONNC_UNIVERSE
 
 Level = Callable[[onnx.ModelProto], onnx.ModelProto]
 
@@ -52,7 +52,7 @@ def by_pass(name: str | None) -> Level:
         module = import_loaded(LoadedModel.of(model), context, False)
         if name is None:
             return export_proto(module)
-        XONNC_UNIVERSE.all_passes[name]()().apply(context, module)
+        run_pass(name, context, module)
         try:
             made = export_proto(module)
         except XonncError as error:

@@ -27,6 +27,7 @@ from xonnc.dialects.onnx.assembly import OnnxParser, OnnxPrinter
 from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_write
 from xonnc.formats.input_files import note_input
+from xonnc.passes import PASSES
 from xonnc.rewriting.remarks import Remark, listening
 from xonnc.rewriting.statistics import collecting
 from xonnc.tools.diagnostics import Diagnostic, error_diagnostics, remark_diagnostic, verify
@@ -404,10 +405,8 @@ def _canonicalize() -> type[ModulePass]:
 
 def pass_list(factories: dict[str, Callable[[], type[ModulePass]]]) -> str:
     """Our passes with what they do and their options, then the names of xDSL's."""
-    from xonnc.tools.universe import XONNC_UNIVERSE
-
     lines: list[str] = []
-    for name in sorted(XONNC_UNIVERSE.all_passes):
+    for name in sorted(PASSES):
         cls = factories[name]()
         first = next(iter((cls.__doc__ or "").strip().splitlines()), "")
         lines.append(f"  --{name:<28} {first}")
@@ -416,7 +415,7 @@ def pass_list(factories: dict[str, Callable[[], type[ModulePass]]]) -> str:
                 lines.append(
                     f"      {option.name.replace('_', '-')}: {option.type} (default {option.default})"
                 )
-    others = ", ".join(sorted(set(factories) - set(XONNC_UNIVERSE.all_passes)))
+    others = ", ".join(sorted(set(factories) - set(PASSES)))
     return "\n".join([*lines, "", f"xDSL's: {others}"])
 
 

@@ -20,13 +20,13 @@ from xonnc.formats.onnx.schemas import newest_opset
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import TABLES
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import LOWERINGS, MOVES, POINTS
 from xonnc.lowering.onnx_to_krnl.lowering import TAKES_OPEN
+from xonnc.passes import PASSES, pass_class
 from xonnc.runtime.native.string_steps import PREPARED, STEPS
 from xonnc.standard_functions import OWN
 from xonnc.targets import NvdlaTarget, limits, load_target, target_names
 from xonnc.targets.cpu import cpu_names, load_cpu
 from xonnc.tools.peer_flags import PEER_FLAGS, spelled
 from xonnc.tools.refusals import refusals
-from xonnc.tools.universe import XONNC_UNIVERSE
 
 BY_SESSION = "strings, maps; by the session"
 """What operators without kernels take that the session does."""
@@ -56,7 +56,7 @@ def write() -> None:
 
 def passes() -> Mapping[str, type[ModulePass]]:
     """The project's own passes by name, in alphabetical order."""
-    return {name: factory() for name, factory in sorted(XONNC_UNIVERSE.all_passes.items())}
+    return {name: pass_class(name) for name in sorted(PASSES)}
 
 
 def summary(of: type[object]) -> str:

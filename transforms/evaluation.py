@@ -35,6 +35,7 @@ from xonnc.dialects.onnx.types import (
 from xonnc.errors import XonncError
 from xonnc.rewriting.onnx import Optional, SequenceConstruct, SequenceEmpty
 from xonnc.rewriting.patterns import Array, Declined, Part
+from xonnc.transforms.onnx_package import evaluator
 
 Held: TypeAlias = "Array | tuple[Array, ...] | None"
 """What a value is when a model runs: a tensor, a sequence of tensors, or nothing."""
@@ -42,18 +43,8 @@ Held: TypeAlias = "Array | tuple[Array, ...] | None"
 Program: TypeAlias = Callable[[Sequence[Held]], Sequence[Held]]
 """A function of a module: from what its arguments are to what its results are; may raise `XonncError`."""
 
-Evaluator: TypeAlias = Callable[[ModuleOp], Program]
-"""Makes a program of a module with one function; may raise `XonncError`."""
-
 CODES = {element: code for code, element in ELEMENT_TYPES_BY_CODE.items()}
 """The number by which ONNX attributes name an element type."""
-
-_evaluator: list[Evaluator] = []
-
-
-def use_evaluator(evaluator: Evaluator) -> None:
-    """Sets who computes operators without a numpy function of ours."""
-    _evaluator[:] = [evaluator]
 
 
 @dataclass(frozen=True)
@@ -135,9 +126,10 @@ def module_of_op(op: Operation, inputs: Sequence[SSAValue]) -> ModuleOp:
 
 
 def _program(module: ModuleOp) -> Program:
-    if not _evaluator:
+    evaluate = evaluator()
+    if evaluate is None:
         raise XonncError("nobody computes operators without a numpy function of ours")
-    return _evaluator[0](module)
+    return evaluate(module)
 
 
 def _take_in(op: Operation, region: Region) -> None:

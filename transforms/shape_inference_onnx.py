@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, NoneType
@@ -26,6 +25,7 @@ from xonnc.transforms.dims.functions import enter_function, leave_function, name
 from xonnc.transforms.dims.knowledge import Knowledge, holds_integers, is_static
 from xonnc.transforms.dims.node import Partly
 from xonnc.transforms.invalid_branches import drop_branch, drops_invalid_branches
+from xonnc.transforms.onnx_package import inference
 from xonnc.transforms.shapes import (
     attention,
     control,
@@ -53,16 +53,6 @@ COMPUTED = frozenset(
     ).split()
 )
 """Ops whose result has the shape that an operand holds."""
-
-Fallback: TypeAlias = Callable[[Operation, Integers], Sequence[Attribute | None]]
-"""Types for the results of an op that has no shape function here; `None` where nothing follows."""
-
-_fallback: list[Fallback] = []
-
-
-def use_fallback(fallback: Fallback) -> None:
-    """Sets who infers ops without a shape function of ours; `tools` gives the onnx package's inference."""
-    _fallback[:] = [fallback]
 
 
 @dataclass(frozen=True)
@@ -363,9 +353,8 @@ def _types(op: Operation, known: Integers) -> Types:
     function = SHAPE_FUNCTIONS.get(op.name.removeprefix("onnx."))
     if function is not None:
         return function(Site(op, known))
-    if _fallback:
-        return _fallback[0](op, known)
-    return [None] * len(op.results)
+    infer = inference()
+    return [None] * len(op.results) if infer is None else infer(op, known)
 
 
 def _refine(op: Operation, types: Types, corrects: bool) -> bool:

@@ -18,9 +18,9 @@ from xonnc.contexts import new_context
 from xonnc.dialects.onnx.ops.builtin import ReturnOp
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.importer import import_proto
+from xonnc.passes import run_pass
 from xonnc.rewriting.rules import RuleSet
 from xonnc.rewriting.statistics import watching
-from xonnc.tools.universe import XONNC_UNIVERSE
 from xonnc.transforms.constprop_onnx import ConstProp
 from xonnc.transforms.evaluation import Known, known
 
@@ -80,7 +80,7 @@ def folded(case: Case, context: Context) -> ModuleOp:
     module = import_proto(case.model, context)
     for _ in range(ROUNDS):
         for name in PASSES:
-            XONNC_UNIVERSE.all_passes[name]()().apply(context, module)
+            run_pass(name, context, module)
     module.verify()
     return module
 

@@ -18,7 +18,6 @@ from xonnc.dialects.onnx.locations import output_names
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.importer import import_proto
 from xonnc.formats.onnx.value_types import to_proto
-from xonnc.tools.universe import XONNC_UNIVERSE
 from xonnc.transforms.dims.functions import dim_names
 from xonnc.transforms.shape_inference_onnx import learn_shapes
 
@@ -107,8 +106,6 @@ def by_onnx(model: onnx.ModelProto) -> Types:
 
 def by_us(model: onnx.ModelProto) -> Types:
     """What shape inference here finds."""
-    # Tells shape inference of the operators that it has no functions for.
-    XONNC_UNIVERSE.all_passes["shape-inference-onnx"]()
     module = import_proto(model, new_context())
     _, facts = learn_shapes(module)
     found: dict[str, onnx.TypeProto] = {}

@@ -8,7 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects import builtin, func
 from xdsl.dialects.builtin import ModuleOp
 
-from xonnc.tools.universe import XONNC_UNIVERSE, ask_onnx
+from xonnc.passes import dialect_factories, use_onnx_package
 
 Watcher = Callable[[str, ModuleOp], None]
 """Is told the name of each stage and shown the module as it is after it."""
@@ -20,10 +20,10 @@ def nobody(stage: str, module: ModuleOp) -> None:
 
 def new_context() -> Context:
     """A context of its own with all dialects of the compiler; its passes may ask the onnx package."""
-    ask_onnx()
+    use_onnx_package()
     context = Context()
     for dialect in (builtin.Builtin, func.Func):
         context.load_dialect(dialect)
-    for name, factory in XONNC_UNIVERSE.all_dialects.items():
+    for name, factory in dialect_factories().items():
         context.register_dialect(name, factory)
     return context

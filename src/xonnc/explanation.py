@@ -38,8 +38,8 @@ from xonnc.lowering.placement.graph import graph_of
 from xonnc.lowering.placement.place import Placement as Partition
 from xonnc.lowering.placement.place import place as partition
 from xonnc.packages import check_images, names_of
+from xonnc.passes import run_pass
 from xonnc.targets import load_target
-from xonnc.tools.universe import XONNC_UNIVERSE
 from xonnc.transforms.shape_inference_onnx import correct_shapes
 
 CPU = "CPU"
@@ -229,7 +229,7 @@ def _read_with(
     nodes = _named_nodes(module)
     pool = DisposablePool.of(context)
     for name in ("dense-constants-onnx", "simplify-onnx", "decompose-quantized-onnx"):
-        XONNC_UNIVERSE.all_passes[name]()().apply(context, module)
+        run_pass(name, context, module)
     pool.collect([module])
     if calibrate is not None:
         if not is_quantized(module):

@@ -23,10 +23,10 @@ from xonnc.formats.nvdla.reader import parse_loadable
 from xonnc.formats.nvdla.writer import to_bytes
 from xonnc.formats.onnx import import_proto
 from xonnc.lowering.dla_to_loadable.stages import CompiledLoadable, compile_to_loadable
+from xonnc.passes import run_pass
 from xonnc.runtime.nvdla.simulator import Simulator
 from xonnc.runtime.reference import Reference
 from xonnc.targets import load_target
-from xonnc.tools.universe import XONNC_UNIVERSE
 
 TARGET = "nv_full"
 
@@ -92,7 +92,7 @@ def simplified(context: Context) -> Callable[[onnx.ModelProto], ModuleOp]:
 
     def run(model: onnx.ModelProto) -> ModuleOp:
         module = import_proto(model, context)
-        XONNC_UNIVERSE.all_passes["simplify-onnx"]()().apply(context, module)
+        run_pass("simplify-onnx", context, module)
         return module
 
     return run

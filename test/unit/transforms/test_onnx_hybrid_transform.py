@@ -23,9 +23,9 @@ from xonnc.rewriting.patterns import Array
 from xonnc.rewriting.remarks import Remark, listening
 from xonnc.transforms.onnx_hybrid_transform import OnnxHybridTransform
 from xonnc.transforms.onnx_op_transform import OnnxOpTransform
-from xonnc.transforms.shape_inference_onnx import use_fallback
+from xonnc.transforms.onnx_package import use_inference
 
-use_fallback(infer_results)
+use_inference(infer_results)
 
 BODIES = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[2, 3] x, bool c) => (float[3, 2] y, float[n] z) <float[3, 2] w = {1, -2, 3, -4, 5, -6}> {

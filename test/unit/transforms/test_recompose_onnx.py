@@ -20,10 +20,11 @@ from xonnc.formats.onnx.importer import import_proto
 from xonnc.formats.onnx.infer import infer_results
 from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.patterns import Array
+from xonnc.transforms.onnx_package import use_inference
 from xonnc.transforms.recompose_onnx import all_rules, every_rule, standard_rules
-from xonnc.transforms.shape_inference_onnx import infer_shapes, use_fallback
+from xonnc.transforms.shape_inference_onnx import infer_shapes
 
-use_fallback(infer_results)
+use_inference(infer_results)
 
 ATTENTION = """<ir_version: 10, opset_import: ["" : 23]>
 g (float[2, 3, 4, 8] q, float[2, 5, 3, 8] k, float[2, 3, 5, 6] v, float[4, 5] mask)

@@ -12,9 +12,9 @@ from rule_sweep import Sweep
 from rule_tables import CASES, TABLES, Table
 
 from xonnc.formats.onnx.infer import infer_results
-from xonnc.transforms.shape_inference_onnx import use_fallback
+from xonnc.transforms.onnx_package import use_inference
 
-use_fallback(infer_results)
+use_inference(infer_results)
 
 SHOWN = 5
 """So many wrong instances of a rule are shown."""

@@ -24,10 +24,11 @@ from xonnc.formats.onnx.importer import import_proto
 from xonnc.formats.onnx.infer import infer_results
 from xonnc.rewriting.editing import retype
 from xonnc.rewriting.onnx import op_class
-from xonnc.transforms.shape_inference_onnx import Settled, infer_shapes, learn_shapes, merge, use_fallback
+from xonnc.transforms.onnx_package import use_inference
+from xonnc.transforms.shape_inference_onnx import Settled, infer_shapes, learn_shapes, merge
 from xonnc.transforms.shapes.site import SHAPE_FUNCTIONS, ShapeError, Site, Types
 
-use_fallback(infer_results)
+use_inference(infer_results)
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", RuntimeWarning)

@@ -29,9 +29,10 @@ from xonnc.formats.onnx.infer import infer_results
 from xonnc.rewriting.patterns import Array
 from xonnc.transforms.dims.analysis import DimAnalysis
 from xonnc.transforms.dims.node import ELEMENTS, SIZES
-from xonnc.transforms.shape_inference_onnx import infer_shapes, use_fallback
+from xonnc.transforms.onnx_package import use_inference
+from xonnc.transforms.shape_inference_onnx import infer_shapes
 
-use_fallback(infer_results)
+use_inference(infer_results)
 
 
 class Evaluator(Protocol):

@@ -1,0 +1,127 @@
+"""
+The passes and dialects of xonnc by name; each is imported when it is asked for.
+
+`xdsl-opt` and `onnx-opt` find them through `xonnc.tools.universe`; `xonnc passes` and the reference
+pages list them from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from xdsl.context import Context
+    from xdsl.dialects.builtin import ModuleOp
+    from xdsl.ir import Attribute, Dialect, Operation
+    from xdsl.passes import ModulePass
+
+    from xonnc.transforms.evaluation import Program
+    from xonnc.transforms.shapes.site import Integers
+
+DIALECTS: Mapping[str, str] = {
+    "dla": "dialects.dla:get_dla",
+    "krnl": "dialects.krnl:get_krnl",
+    "onnx": "dialects.onnx:get_onnx",
+}
+"""Factories of dialects by name, as `module:function` below `xonnc`."""
+
+PASSES: Mapping[str, str] = {
+    "append-decoding-strategy": "transforms.append_decoding_strategy:AppendDecodingStrategy",
+    "canonicalize-onnx": "transforms.canonicalize_onnx:Canonicalize",
+    "collect-sequences-onnx": "transforms.collect_sequences_onnx:CollectSequences",
+    "constprop-onnx": "transforms.constprop_onnx:ConstProp",
+    "conv-opt-onnx": "transforms.conv_opt_onnx:ConvOpt",
+    "convert-krnl-to-llvm": "lowering.krnl_to_llvm.convert_krnl_to_llvm:ConvertKrnlToLlvm",
+    "convert-onnx-to-dla": "lowering.onnx_to_dla.convert_onnx_to_dla:ConvertOnnxToDla",
+    "convert-onnx-to-krnl": "lowering.onnx_to_krnl.convert_onnx_to_krnl:ConvertOnnxToKrnl",
+    "cpu-pipeline": "lowering.krnl_to_llvm.cpu_pipeline:CpuPipeline",
+    "decompose-onnx": "transforms.decompose_onnx:Decompose",
+    "decompose-quantized-onnx": "transforms.decompose_quantized_onnx:DecomposeQuantized",
+    "dense-constants-onnx": "transforms.dense_constants_onnx:DenseConstants",
+    "dla-allocate": "lowering.dla.dla_allocate:DlaAllocate",
+    "dla-bubble-up-slices": "lowering.dla.dla_bubble_up_slices:DlaBubbleUpSlices",
+    "dla-fuse": "lowering.dla.dla_fuse:DlaFuse",
+    "dla-resolve-views": "lowering.dla.dla_resolve_views:DlaResolveViews",
+    "dla-schedule": "lowering.dla.dla_schedule:DlaSchedule",
+    "dla-split": "lowering.dla.dla_split:DlaSplit",
+    "dla-split-kernels": "lowering.dla.dla_split_kernels:DlaSplitKernels",
+    "instrument-onnx-runtime-signature": (
+        "transforms.instrument_onnx_runtime_signature:InstrumentOnnxRuntimeSignature"
+    ),
+    "legalize-onnx": "transforms.legalize_onnx:Legalize",
+    "legalize-versions-onnx": "transforms.legalize_versions_onnx:LegalizeVersions",
+    "onnx-cse-with-node-name": "transforms.onnx_cse_with_node_name:OnnxCseWithNodeName",
+    "onnx-dim-analysis": "transforms.onnx_dim_analysis:OnnxDimAnalysis",
+    "onnx-hybrid-transform": "transforms.onnx_hybrid_transform:OnnxHybridTransform",
+    "onnx-op-transform": "transforms.onnx_op_transform:OnnxOpTransform",
+    "onnx-pre-krnl-verify": "transforms.onnx_pre_krnl_verify:OnnxPreKrnlVerify",
+    "outline-data-dependent-onnx": "lowering.onnx_to_krnl.outline_data_dependent_onnx:OutlineDataDependent",
+    "print-op-stats": "transforms.print_op_stats:PrintOpStats",
+    "quantize-onnx": "lowering.onnx_to_dla.quantize_onnx:QuantizeOnnx",
+    "recompose-onnx": "transforms.recompose_onnx:Recompose",
+    "remove-same-onnx-dim": "transforms.remove_same_onnx_dim:RemoveSameOnnxDim",
+    "replace-op-with-its-operand": "transforms.replace_op_with_its_operand:ReplaceOpWithItsOperand",
+    "scrub-disposable": "transforms.scrub_disposable:ScrubDisposable",
+    "set-onnx-node-name": "transforms.set_onnx_node_name:SetOnnxNodeName",
+    "shape-inference-onnx": "transforms.shape_inference_onnx:ShapeInference",
+    "simplify-onnx": "transforms.simplify_onnx:Simplify",
+    "simplify-shape-related-ops-onnx": "transforms.simplify_shape_related_ops_onnx:SimplifyShapeRelatedOps",
+    "standard-func-return": "transforms.standard_func_return:StandardFuncReturn",
+    "write-op-stats-to-module-attribute": (
+        "transforms.write_op_stats_to_module_attribute:WriteOpStatsToModuleAttribute"
+    ),
+}
+"""Passes by name, as `module:class` below `xonnc`."""
+
+
+def dialect_factories() -> dict[str, Callable[[], Dialect]]:
+    """Functions that import and make the dialects, by name."""
+    return {name: partial(_dialect, name) for name in DIALECTS}
+
+
+def pass_factories() -> dict[str, Callable[[], type[ModulePass]]]:
+    """Functions that import the passes, by name."""
+    return {name: partial(pass_class, name) for name in PASSES}
+
+
+def pass_class(name: str) -> type[ModulePass]:
+    """Import a pass; it may use the onnx package for operators that xonnc has no functions for."""
+    use_onnx_package()
+    return _load(PASSES[name])
+
+
+def run_pass(name: str, context: Context, module: ModuleOp) -> None:
+    """Run a pass with its default options on a module."""
+    pass_class(name)().apply(context, module)
+
+
+def use_onnx_package() -> None:
+    """Let passes evaluate and infer with the onnx package what xonnc has no functions for."""
+    from xonnc.transforms.onnx_package import use_evaluator, use_inference
+
+    use_evaluator(_evaluate)
+    use_inference(_infer)
+
+
+def _dialect(name: str) -> Dialect:
+    return _load(DIALECTS[name])()
+
+
+def _load(entry: str) -> Any:
+    module, _, name = entry.partition(":")
+    return getattr(import_module(f"xonnc.{module}"), name)
+
+
+def _evaluate(module: ModuleOp) -> Program:
+    from xonnc.formats.onnx.evaluate import program_of
+
+    return program_of(module)
+
+
+def _infer(op: Operation, integers: Integers) -> Sequence[Attribute | None]:
+    from xonnc.formats.onnx.infer import infer_results
+
+    return infer_results(op, integers)
