@@ -48,6 +48,12 @@ def test_values_without_names_get_some() -> None:
     vars(onnx.checker)["check_model"](model)
 
 
+def test_what_the_lowering_notes_is_no_attribute_of_the_node() -> None:
+    body = """%0 = "onnx.Relu"(%x) {krnl.no_kernel = "too wide"} : (tensor<2xf32>) -> tensor<2xf32>
+    onnx.Return %0 : tensor<2xf32>"""
+    assert text(export_proto(module(body))).endswith("{ Relu_1 = Relu (input_0) }")
+
+
 def test_two_ops_of_one_name_do_not_collide() -> None:
     body = """%0 = "onnx.Relu"(%x) : (tensor<2xf32>) -> tensor<2xf32> loc(fused<["t"]>["n"])
     %1 = "onnx.Abs"(%0) : (tensor<2xf32>) -> tensor<2xf32> loc(fused<["t"]>["n"])
