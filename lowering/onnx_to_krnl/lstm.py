@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import UnitAttr, f32
@@ -25,14 +28,14 @@ GATES = ("Sigmoid", "Tanh", "Tanh")
 
 
 def is_tiled(op: LSTMOp, to: Lowering) -> bool:
-    """Whether an LSTM is of the usual kind: one direction, known weights, no lengths, bounds or peepholes."""
-    given = tuple(name.data for name in op.activations) if op.activations is not None else GATES
+    """Whether an LSTM is of the usual kind: known weights, no lengths, bounds or peepholes."""
+    usual = GATES * _directions(op)
+    given = tuple(name.data for name in op.activations) if op.activations is not None else usual
     absent = (op.sequence_lens, op.P)
     known = [value for value in (op.W, op.R, op.B) if value.type != NONE]
     return (
         to.element(op.X) == f32
-        and op.direction.data in ("forward", "reverse")
-        and given == GATES
+        and given == usual
         and op.clip is None
         and not op.input_forget.value.data
         and not op.layout.value.data
@@ -42,60 +45,93 @@ def is_tiled(op: LSTMOp, to: Lowering) -> bool:
     )
 
 
+def _directions(op: LSTMOp) -> int:
+    return 2 if op.direction.data == "bidirectional" else 1
+
+
 def tiled_lstm(op: LSTMOp, to: Lowering) -> None:
     """Sums of the inputs of all steps at once; then for each step those of the state, and the cell."""
     recurrence = to.constant(op.R)
     assert recurrence is not None
-    projected = _projected(op, to)
     steps, batch, _ = to.sizes(op.X)
-    if is_known(steps) and is_known(batch) and steps <= MOST_STEPS:
-        _step_by_step(op, projected, recurrence[0], (steps, batch), to)
-    else:
-        _in_a_loop(op, projected, recurrence[0], (steps, batch), to)
+    results = [None if each.type == NONE else to.result(each) for each in (op.Y, op.Y_h, op.Y_c)]
+    for number in range(_directions(op)):
+        direction = _Direction(op, number, op.direction.data == "reverse" or number == 1, results)
+        projected = _projected(direction, to)
+        if is_known(steps) and is_known(batch) and steps <= MOST_STEPS:
+            _step_by_step(direction, projected, recurrence[number], (steps, batch), to)
+        else:
+            _in_a_loop(direction, projected, recurrence[number], (steps, batch), to)
 
 
-def _projected(op: LSTMOp, to: Lowering) -> SSAValue:
+@dataclass(frozen=True)
+class _Direction:
+    """One direction of an LSTM: its number, and whether it goes from the last step to the first."""
+
+    op: LSTMOp
+    number: int
+    is_back: bool
+    results: Sequence[SSAValue | None]
+    """Buffers for the states of all steps, the last state and the last cell, if they are asked for."""
+
+    def part(self, buffer: SSAValue, sizes: Sequence[Size], places: Sequence[Along]) -> Side:
+        """What a tensor of [directions, *sizes] has for this one."""
+        return Side(buffer, [_directions(self.op), *sizes], [Along(offset=self.number), *places])
+
+    def give(
+        self, steps: Size, sizes: tuple[Size, int], every: Side, last: Side, cell: Side, to: Lowering
+    ) -> None:
+        """Copies the states of every step, and those of the last, to the results."""
+        whole, *states = self.results
+        if whole is not None:
+            # Directions lie behind steps.
+            places = [loop(0), Along(offset=self.number), loop(1), loop(2)]
+            target = Side(whole, [steps, _directions(self.op), *sizes], places)
+            copy("state", (steps, *sizes), target, every, to)
+        for result, source in zip(states, (last, cell), strict=True):
+            if result is not None:
+                copy("state", sizes, self.part(result, sizes, plain(2)), source, to)
+
+
+def _projected(direction: _Direction, to: Lowering) -> SSAValue:
     """The inputs of all steps times the weights, with both biases."""
+    op, number = direction.op, direction.number
     steps, batch, inputs = to.sizes(op.X)
     weights, bias = to.constant(op.W), None if op.B.type == NONE else to.constant(op.B)
     assert weights is not None
     rows = weights.shape[1]
     # Both biases are added to the same sums.
-    numbers = [] if bias is None else [to.packed(bias.reshape(2, rows).sum(axis=0, dtype=np.float32))]
+    numbers = [] if bias is None else [to.packed(bias[number].reshape(2, rows).sum(axis=0, dtype=np.float32))]
     sizes = steps * batch, rows, inputs
     tile = gemm_tile(to, f32, sizes)
     made = to.allocate([steps, batch, rows], f32)
-    call_gemm(made, [to.buffer(op.X), pack_columns(weights[0].T, tile[1], to), *numbers], sizes, tile, to)
+    packed = pack_columns(weights[number].T, tile[1], to)
+    call_gemm(made, [to.buffer(op.X), packed, *numbers], sizes, tile, to)
     return made
 
 
 def _step_by_step(
-    op: LSTMOp, projected: SSAValue, recurrence: Array, counts: tuple[int, int], to: Lowering
+    direction: _Direction, projected: SSAValue, recurrence: Array, counts: tuple[int, int], to: Lowering
 ) -> None:
     """Calls of kernels for each step, so that threads share out each product."""
     (steps, batch), (rows, hidden) = counts, recurrence.shape
     every, sums = to.allocate([steps, batch, hidden], f32), to.allocate([batch, rows], f32)
-    state, cell = (_first(start, (batch, hidden), to) for start in (op.initial_h, op.initial_c))
+    op = direction.op
+    state, cell = (_first(start, direction, (batch, hidden), to) for start in (op.initial_h, op.initial_c))
     sizes = batch, rows, hidden
     tile = gemm_tile(to, f32, sizes)
     packed = pack_columns(recurrence.T, tile[1], to)
-    order = range(steps) if op.direction.data == "forward" else reversed(range(steps))
-    for step in order:
+    for step in reversed(range(steps)) if direction.is_back else range(steps):
         call_gemm(sums, [state, packed], sizes, tile, to)
         state = _part(every, step, to)
         _cell((state, cell), (_part(projected, step, to), sums), (batch, hidden), to)
-    for result, held, shape in (
-        (op.Y, every, (steps, batch, hidden)),
-        (op.Y_h, state, (batch, hidden)),
-        (op.Y_c, cell, (batch, hidden)),
-    ):
-        if result.type != NONE:
-            places = [loop(axis) for axis in range(len(shape))]
-            copy("state", shape, Side(to.result(result), shape, places), Side(held, shape, places), to)
+    last, kept = (Side(held, (batch, hidden), plain(2)) for held in (state, cell))
+    whole = Side(every, (steps, batch, hidden), plain(3))
+    direction.give(steps, (batch, hidden), whole, last, kept, to)
 
 
 def _in_a_loop(
-    op: LSTMOp, projected: SSAValue, recurrence: Array, counts: tuple[Size, Size], to: Lowering
+    direction: _Direction, projected: SSAValue, recurrence: Array, counts: tuple[Size, Size], to: Lowering
 ) -> None:
     """
     One kernel for all steps, in a number that only a run tells or that is large.
@@ -104,10 +140,11 @@ def _in_a_loop(
     they go back.
     """
     (steps, batch), (rows, hidden) = counts, recurrence.shape
-    is_back = op.direction.data == "reverse"
+    is_back, rest = direction.is_back, (batch, hidden)
     every = to.allocate([steps + 1, batch, hidden], f32)
-    _begin(every, steps if is_back else 0, steps + 1, op.initial_h, (batch, hidden), to)
-    cell = _first(op.initial_c, (batch, hidden), to)
+    first = Side(every, [steps + 1, *rest], [Along(offset=steps if is_back else 0), *plain(2)])
+    _start(direction.op.initial_h, direction, rest, first, to)
+    cell = _first(direction.op.initial_c, direction, rest, to)
     sums = to.allocate([batch, rows], f32)
     tile = gemm_tile(to, f32, (batch, rows, hidden))
     packed = pack_columns(recurrence.T, tile[1], to)
@@ -126,38 +163,29 @@ def _in_a_loop(
         given = kernel.part(before, step, (batch, rows))
         _add_cell(kernel, (following, kept), (given, own), (batch, hidden))
     to.call("lstm", kernel, [every, cell, sums], [projected, packed], 0)
-    rest = (batch, hidden)
-    for result, buffer, shape, first in (
-        (op.Y, every, (steps, *rest), 0 if is_back else 1),
-        (op.Y_h, every, (1, *rest), 0 if is_back else steps),
-        (op.Y_c, cell, (1, *rest), 0),
-    ):
-        if result.type != NONE:
-            whole = (1, *rest) if buffer is cell else (steps + 1, *rest)
-            source = Side(buffer, whole, [loop(0, offset=first), loop(1), loop(2)])
-            copy("state", shape, Side(to.result(result), shape, plain(3)), source, to)
+    whole = Side(every, [steps + 1, *rest], [loop(0, offset=0 if is_back else 1), loop(1), loop(2)])
+    end = Side(every, [steps + 1, *rest], [Along(offset=0 if is_back else steps), *plain(2)])
+    direction.give(steps, rest, whole, end, Side(cell, rest, plain(2)), to)
 
 
-def _begin(
-    every: SSAValue, row: Size, rows: Size, start: SSAValue, sizes: tuple[Size, int], to: Lowering
+def _start(
+    start: SSAValue, direction: _Direction, sizes: tuple[Size, int], target: Side, to: Lowering
 ) -> None:
-    """Sets a row of states: as given, or 0."""
-    target = Side(every, [rows, *sizes], [Along(offset=row), loop(0), loop(1)])
+    """Sets the state before the first step: as given, or 0."""
     if start.type == NONE:
         zero = to.packed(np.zeros(1, np.float32))
         copy("state", sizes, target, Side(zero, [1], [Along()]), to)
     else:
-        copy("state", sizes, target, Side(to.buffer(start), sizes, plain(2)), to)
+        copy("state", sizes, target, direction.part(to.buffer(start), sizes, plain(2)), to)
 
 
-def _first(start: SSAValue, sizes: tuple[Size, int], to: Lowering) -> SSAValue:
+def _first(start: SSAValue, direction: _Direction, sizes: tuple[Size, int], to: Lowering) -> SSAValue:
     """A state that steps may overwrite: as given, or 0."""
     made = to.allocate(sizes, f32)
     if start.type == NONE:
         fill(made, volume(sizes), 0.0, to)
     else:
-        places = [loop(0), loop(1)]
-        copy("state", sizes, Side(made, sizes, places), Side(to.buffer(start), sizes, places), to)
+        _start(start, direction, sizes, Side(made, sizes, plain(2)), to)
     return made
 
 
