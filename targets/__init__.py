@@ -135,6 +135,10 @@ def _target(path: Path, table: dict[str, Any]) -> NvdlaTarget:
     raise XonncError("\n".join(problems))
 
 
+ATOMICS = (4, 8, 16, 32, 64, 128)
+"""Channels and kernels that a convolution core may take in a cycle."""
+
+
 def _contradictions(target: NvdlaTarget) -> Iterator[str]:
     """What cannot be built (spec/nvdla.md §3.1, §3.7)."""
     atom, entry = target.memory_atom_bytes, target.cbuf_entry_bytes
@@ -142,8 +146,9 @@ def _contradictions(target: NvdlaTarget) -> Iterator[str]:
         yield f"memory_atom_bytes = {atom}; it is 8, 16, 32 or 64"
     elif entry % atom or entry // atom not in (1, 2, 4):
         yield f"cbuf_entry_bytes = {entry}; it is 1, 2 or 4 times memory_atom_bytes = {atom}"
-    if target.has_16_bits and target.atomic_k % 2:
-        yield f"atomic_k = {target.atomic_k}; it is even where there are 16 bits, which halve it"
+    for name, value in (("atomic_c", target.atomic_c), ("atomic_k", target.atomic_k)):
+        if value not in ATOMICS:
+            yield f"{name} = {value}; it is one of {', '.join(map(str, ATOMICS))}"
     if target.cbuf_banks > 32:
         yield f"cbuf_banks = {target.cbuf_banks}; descriptors count up to 32"
     if target.memory_bits % 8:

@@ -243,10 +243,11 @@ def test_values_that_contradict_each_other(tmp_path: Path, line: str, message: s
     assert error(path) == f"{path}: {message}"
 
 
-def test_sixteen_bits_halve_the_kernels(tmp_path: Path):
-    text = MINIMAL.replace('["int8"]', '["int8", "fp16"]').replace("atomic_k = 8", "atomic_k = 9")
-    path = described(tmp_path, text)
-    assert error(path) == f"{path}: atomic_k = 9; it is even where there are 16 bits, which halve it"
+@pytest.mark.parametrize("name", ["atomic_c", "atomic_k"])
+@pytest.mark.parametrize("value", [1, 2, 9, 256, 1 << 60])
+def test_a_core_takes_a_power_of_two(name: str, value: int, tmp_path: Path):
+    path = described(tmp_path, MINIMAL.replace(f"{name} = 8", f"{name} = {value}"))
+    assert error(path) == f"{path}: {name} = {value}; it is one of 4, 8, 16, 32, 64, 128"
 
 
 def test_everything_wrong_is_told_at_once(tmp_path: Path):
