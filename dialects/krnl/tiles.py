@@ -13,8 +13,10 @@ from xdsl.dialects.builtin import (
     MemRefType,
     StringAttr,
     UnitAttr,
+    f32,
     i64,
 )
+from xdsl.ir import Region
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -23,6 +25,7 @@ from xdsl.irdl import (
     operand_def,
     opt_operand_def,
     opt_prop_def,
+    opt_region_def,
     prop_def,
     var_operand_def,
 )
@@ -132,7 +135,7 @@ class GemmOp(IRDLOperation):
 class ConvOp(IRDLOperation):
     """
     A convolution of images in blocks of channels, in tiles that stay in vector registers
-    (spec/cpu-performance.md §4): `y = activation(x * w + bias + residual)`.
+    (spec/cpu-performance.md §4): `y = epilogue(x * w + bias + residual)`.
 
     `y` and `residual` are `[N][C/L][H][W][L]` with `L` channels side by side; `x` is that or, for a few
     channels, `[N][C][H][W]`. Images have halos: `start` is where in `x` the first window begins, `out_start`
@@ -141,7 +144,8 @@ class ConvOp(IRDLOperation):
     `[blocks/B][depth][kernel][L][B L]` with `depth` channels of the input in blocks of `L`, the last panel as
     narrow as what is left; or with `depthwise`, where each channel is by itself, `[C/L][kernel][L]`.
     Turns are rows of `out` of one panel after the other, of one image after the other; `range` says which.
-    How many images there are is in `images` if only a run tells.
+    How many images there are is in `images` if only a run tells. The epilogue is a function of each result,
+    done in registers before it is stored; bounds are the commonest, and given as numbers.
 
     ```mlir
     "krnl.conv"(%y, %x, %w) {kernel = array<i64: 1, 1>, …} : …
@@ -172,6 +176,8 @@ class ConvOp(IRDLOperation):
     """Results are no smaller."""
     high = opt_prop_def(FloatAttr)
     """Results are no larger."""
+    epilogue = opt_region_def("single_block")
+    """A function of one number, ended by `krnl.yield`."""
 
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
 
@@ -207,6 +213,17 @@ class ConvOp(IRDLOperation):
             raise VerifyException("krnl.conv: a residual and where it starts come together")
         if self.depthwise is not None and (len(shape_of(self.x)) != 5 or self.tile.get_values()[1] != 1):
             raise VerifyException("krnl.conv: depthwise takes x in blocks, and tiles of one block")
+        if self.epilogue is not None:
+            self._verify_epilogue(self.epilogue)
+
+    def _verify_epilogue(self, epilogue: Region) -> None:
+        """A number in and a number out, both elements of the result; no bounds beside it."""
+        if self.low is not None or self.high is not None:
+            raise VerifyException("krnl.conv: results have bounds or an epilogue, not both")
+        end = epilogue.block.last_op
+        types = [list(epilogue.block.arg_types), [] if end is None else list(end.operand_types)]
+        if types != [[f32], [f32]]:
+            raise VerifyException("krnl.conv: the epilogue takes one f32 and yields one f32")
 
 
 def is_regular(starts: Sequence[int]) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import I64, DenseArrayBase, FloatAttr
 from xdsl.ir import Attribute, SSAValue
@@ -14,6 +15,9 @@ from xonnc.dialects.krnl.tiles import ConvOp
 from xonnc.dialects.krnl.types import is_buffer
 from xonnc.lowering.krnl_to_llvm.conv_tiles import Grid, Place, over_tiles
 from xonnc.lowering.krnl_to_llvm.emitter import Emitter, vector_of
+
+Epilogue: TypeAlias = Callable[[SSAValue, int], SSAValue]
+"""What becomes of a vector of so many results before it is stored."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +60,7 @@ class _Conv:
     w: SSAValue
     bias: SSAValue | None
     residual: _Image | None
+    epilogue: Epilogue | None
 
     @property
     def lanes(self) -> int:
@@ -79,12 +84,13 @@ def emit_conv(
     pointers: Sequence[SSAValue],
     turns: tuple[SSAValue, SSAValue],
     open_images: Sequence[SSAValue] = (),
+    epilogue: Epilogue | None = None,
 ) -> None:
     """Writes a `krnl.conv`: its turns from the first of `turns` to below the second."""
     y, x, w, *rest = pointers
     bias = rest.pop(0) if op.bias is not None else None
     residual = _image(op.residual, rest[0]) if op.residual is not None else None
-    conv = _Conv(to, op, element_of(op.y), _image(op.y, y), _image(op.x, x), w, bias, residual)
+    conv = _Conv(to, op, element_of(op.y), _image(op.y, y), _image(op.x, x), w, bias, residual, epilogue)
 
     def tile(place: Place, pixels: int, width: int) -> None:
         _tile(conv, place, pixels, width)
@@ -220,6 +226,8 @@ def _store(conv: _Conv, place: Place, sums: Sequence[SSAValue], width: int) -> N
             total = to.fadd(total, to.load(to.address(added, offset, element), element, conv.lanes))
         for limit, predicate in ((op.low, "olt"), (op.high, "ogt")):
             total = _limited(to, total, limit, predicate)
+        if conv.epilogue is not None:
+            total = conv.epilogue(total, conv.lanes)
         offset = pixel * strides[1] * conv.lanes + block * conv.y.block
         to.store(total, to.address(target, offset, element))
 

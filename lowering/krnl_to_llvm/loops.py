@@ -9,11 +9,11 @@ brought together behind the loop.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, IntegerType, i1, i64
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from xonnc.dialects.krnl.byte_tiles import ByteConvOp, StoredOp
 from xonnc.dialects.krnl.loops import DefineLoopsOp, IterateOp, YieldOp
@@ -93,11 +93,24 @@ class BodyEmitter:
                 emit_gemm(self.to, op, self._buffers(op), self._turns_of(op), self.vector_bytes, sizes)
             case ConvOp():
                 images = [self.values[count] for count in op.images]
-                emit_conv(self.to, op, self._buffers(op), self._turns_of(op), images)
+                epilogue = None if op.epilogue is None else self._function(op.epilogue)
+                emit_conv(self.to, op, self._buffers(op), self._turns_of(op), images, epilogue)
             case ByteConvOp():
                 sizes = [self.values[size] for size in op.open_sizes]
                 turns, rest = self._turns_of(op), self._rest_of(op)
                 emit_byte_conv(self.to, op, self._buffers(op), turns, sizes, rest)
+
+    def _function(self, region: Region) -> Callable[[SSAValue, int], SSAValue]:
+        """Writes the ops of a function of one number, for a vector of numbers."""
+        end = region.block.last_op
+        assert end is not None
+
+        def results(vector: SSAValue, lanes: int) -> SSAValue:
+            self.values[region.block.args[0]] = vector
+            self.block(region.block, lanes)
+            return self.to.splat(self.values[end.operands[0]], lanes)
+
+        return results
 
     def view(self, op: ShapedOp | PartOp) -> None:
         """Where a buffer, or a part of it, begins; its strides from the sizes of the run."""

@@ -9,17 +9,19 @@ from typing import TypeVar
 
 import numpy as np
 from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, MemRefType, UnitAttr, f32, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 
+from xonnc.dialects.krnl.loops import YieldOp
 from xonnc.dialects.krnl.tiles import ConvOp
 from xonnc.dialects.krnl.types import is_buffer
 from xonnc.dialects.onnx.ops.nn import ConvTransposeOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.blocks import blocked, channel_numbers, result_in_blocks
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, OpenBuffer, buffer_type
-from xonnc.lowering.onnx_to_krnl.layouts import Blocked, Chain
+from xonnc.lowering.onnx_to_krnl.layouts import Blocked, Chain, constant_of
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering
 from xonnc.lowering.onnx_to_krnl.phases import Phase
+from xonnc.lowering.onnx_to_krnl.points import Point
 from xonnc.lowering.onnx_to_krnl.sizes import Size, is_known
 from xonnc.lowering.onnx_to_krnl.windows import with_pads
 from xonnc.rewriting.patterns import Array
@@ -141,9 +143,28 @@ def _lower_phase(
         # The kernel takes how many turns there are, for its range to be all of them.
         kernel.size(turns)
     operands = [y, x, w, biases, rest[len(biases) :], kernel.take_turns(), counts]
-    kernel.block.add_op(ConvOp(operands=operands, properties=properties))
+    regions = [[_epilogue(chain, kernel)] if chain.epilogue else []]
+    kernel.block.add_op(ConvOp(operands=operands, properties=properties, regions=regions))
     name = "depthwise" if chain.is_depthwise else "conv"
     to.call(name, kernel, buffers[:1], buffers[1:], turns)
+
+
+def _epilogue(chain: Chain, kernel: Kernel) -> Region:
+    """What is done to each result, as a function of one number."""
+    block = Block(arg_types=[f32])
+    outside, kernel.block = kernel.block, block
+    at = Point(kernel, {})
+    made = {op.results[0] for op in chain.epilogue}
+    for value in dict.fromkeys(each for op in chain.epilogue for each in op.operands if each.type != NONE):
+        number = constant_of(value)
+        if number is not None:
+            at.let(value, kernel.number(float(number.reshape(-1)[0]), f32))
+        elif value not in made:
+            at.let(value, block.args[0])
+    result = at.compute(chain.epilogue[-1])
+    block.add_op(YieldOp.create(operands=[result]))
+    kernel.block = outside
+    return Region(block)
 
 
 def _type(shape: Sequence[Size]) -> MemRefType:

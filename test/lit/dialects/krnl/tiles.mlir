@@ -33,3 +33,20 @@ func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<
   "krnl.conv"(%y, %x, %w, %i, %i) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 2, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, low = 0.000000e+00 : f32}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<2304xf32>, index, index) -> ()
   return
 }
+
+// -----
+
+// What is done to each result of a convolution before it is stored.
+// CHECK-LABEL: @epilogue
+// CHECK:         "krnl.conv"
+// CHECK:         ^{{.*}}(%[[V:.*]]: f32):
+// CHECK-NEXT:      %[[R:.*]] = arith.mulf %[[V]], %[[V]] : f32
+// CHECK-NEXT:      krnl.yield %[[R]] : f32
+func.func @epilogue(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<2304xf32>) {
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>}> ({
+  ^bb0(%v: f32):
+    %r = arith.mulf %v, %v : f32
+    krnl.yield %r : f32
+  }) : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<2304xf32>) -> ()
+  return
+}

@@ -200,3 +200,25 @@ func.func private @k(%y: memref<1x6x?x16xi8>, %x: memref<1x6x?x4xi8>, %w: memref
   }) : (memref<1x6x?x16xi8>, memref<1x6x?x4xi8>, memref<64xi8>, memref<16xi32>, index) -> ()
   return
 }
+
+// -----
+
+func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<2304xf32>) {
+  // expected-error @+1 {{krnl.conv: results have bounds or an epilogue, not both}}
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, low = 0.000000e+00 : f32}> ({
+  ^bb0(%v: f32):
+    krnl.yield %v : f32
+  }) : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<2304xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<2304xf32>) {
+  // expected-error @+1 {{krnl.conv: the epilogue takes one f32 and yields one f32}}
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>}> ({
+  ^bb0(%v: f32):
+    krnl.yield
+  }) : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<2304xf32>) -> ()
+  return
+}

@@ -152,3 +152,20 @@ func.func @looked_up(%x: tensor<5xf32>, %i: tensor<3xi64>) -> tensor<3xf32> {
   %y = "onnx.Gather"(%x, %i) {axis = 0 : si64} : (tensor<5xf32>, tensor<3xi64>) -> tensor<3xf32>
   return %y : tensor<3xf32>
 }
+
+// -----
+
+// What is computed from the results of a convolution and numbers alone is done to them before they are stored.
+// CHECK-LABEL: func.func @hardswish
+// CHECK-NOT:     onnx.HardSwish
+// CHECK:         "krnl.conv"
+// CHECK:         ^{{.*}}(%[[V:.*]]: f32):
+// CHECK:           arith.mulf
+// CHECK:           krnl.yield
+func.func @hardswish(%x: tensor<1x16x6x6xf32>) -> tensor<1x16x6x6xf32> {
+  %w = onnx.Constant dense<0.5> : tensor<16x16x1x1xf32>
+  %n = "onnx.NoValue"() <{value}> : () -> none
+  %0 = "onnx.Conv"(%x, %w, %n) : (tensor<1x16x6x6xf32>, tensor<16x16x1x1xf32>, none) -> tensor<1x16x6x6xf32>
+  %1 = "onnx.HardSwish"(%0) : (tensor<1x16x6x6xf32>) -> tensor<1x16x6x6xf32>
+  onnx.Return %1 : tensor<1x16x6x6xf32>
+}
