@@ -72,17 +72,26 @@ def _list(lines: Iterable[str]) -> str:
 
 def summary(results: Mapping[str, Figures]) -> Iterator[str]:
     """How many models hold what, in a line each."""
-    total = len(results)
-    yield f"{total} models"
-    for title, key in (("exported", "round_trip"), ("simplified", "simplify"), ("native", "native")):
-        same = sum(figures.get(key) == "" for figures in results.values())
-        yield f"{title} with the same answers: {same} of {total}"
+    yield f"{len(results)} models"
+    for title, key, stage in (
+        ("exported", "round_trip", "graph"),
+        ("simplified", "simplify", "graph"),
+        ("native", "native", "native"),
+    ):
+        measured = [each for each in results.values() if key in each or f"{stage}_failed" in each]
+        same = sum(figures.get(key) == "" for figures in measured)
+        yield f"{title} with the same answers: {same} of {len(measured)} measured"
     ratios = [figures["ratio"] for figures in results.values() if "ratio" in figures]
     if ratios:
         within = sum(ratio <= SLOWEST for ratio in ratios)
         yield f"at most {SLOWEST} of onnxruntime's time: {within} of {len(ratios)} measured"
-    alone = sum(figures.get("native") == "" and not figures.get("host") for figures in results.values())
-    yield f"without a call of the reference evaluator: {alone} of {total}"
+    ran = [figures for figures in results.values() if figures.get("native") == ""]
+    alone = sum(not figures.get("host") for figures in ran)
+    yield f"without a call of the reference evaluator: {alone} of {len(ran)} that run natively"
+    on_dla = [each for each in results.values() if "nv_small" in each or "nvdla_failed" in each]
+    if on_dla:
+        whole = sum(each.get("nv_small") == each.get("nv_full") == "" for each in on_dla)
+        yield f"compiled for both NVDLA configurations: {whole} of {len(on_dla)} measured"
 
 
 def _row(name: str, figures: Figures) -> str:

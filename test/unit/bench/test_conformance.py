@@ -106,7 +106,10 @@ def test_the_page_has_a_line_a_model_and_says_what_is_wrong():
     assert "\nonnxruntime itself does not run these, which are held against nothing: ugly.\n" in text
     assert "does not write in these versions: one, other.\n\n| model |" in text
     assert "native code has only a few of these operators yet.\n\n* bad: FusedConv, Gelu\n\n" in text
-    assert "* simplified with the same answers: 1 of 2" in text
+    assert "* simplified with the same answers: 1 of 2 measured" in text
+    assert "* native with the same answers: 2 of 2 measured" in text
+    assert "* without a call of the reference evaluator: 1 of 2 that run natively" in text
+    assert "* compiled for both NVDLA configurations: 0 of 1 measured" in text
     assert "* at most 1.1 of onnxruntime's time: 1 of 2 measured" in text
     assert text.count("\n| ") == 3
     assert list(problems(RESULTS)) == [
