@@ -138,8 +138,12 @@ class Session:
             number for number, port in enumerate(self.inputs) if port.shape is not None and None in port.shape
         ]
         """Inputs with dynamic sizes."""
-        self._bound: list[tuple[str, np.dtype[np.generic], tuple[int, ...]]] | None = None
-        """Name, type and shape of each input of the last run; `None` if others of these need looking at."""
+        self._bound: list[tuple[str, np.dtype[np.generic], tuple[int, ...], bool]] | None = None
+        """
+        Name, type and shape of each input of the last run, and whether it is of strings.
+
+        `None` if others of these need looking at.
+        """
         self._instances: OrderedDict[_Key, Instance] = OrderedDict()
         self._steered = 0
         self._is_steered = False
@@ -221,10 +225,11 @@ class Session:
 
     def _bind(self, fed: Sequence[Held]) -> None:
         """Remembers what was fed: inputs of the same types and shapes need not be looked at again."""
-        arrays = [held for held in fed if isinstance(held, np.ndarray) and not held.dtype.hasobject]
+        arrays = [held for held in fed if isinstance(held, np.ndarray)]
         if len(arrays) == len(fed):
             self._bound = [
-                (port.name, array.dtype, array.shape) for port, array in zip(self.inputs, arrays, strict=True)
+                (port.name, array.dtype, array.shape, array.dtype.hasobject)
+                for port, array in zip(self.inputs, arrays, strict=True)
             ]
 
     def _arrays_as_bound(self, feeds: Mapping[str, object]) -> list[Held] | None:
@@ -232,13 +237,14 @@ class Session:
         if self._bound is None or not isinstance(feeds, dict) or len(feeds) != len(self._bound):
             return None
         arrays: list[Held] = []
-        for name, dtype, shape in self._bound:
+        for name, dtype, shape, is_of_strings in self._bound:
             array = feeds.get(name)
             if type(array) is not np.ndarray or array.dtype != dtype or array.shape != shape:
                 return None
             if array.flags.num & IN_ROWS != IN_ROWS:
                 return None
-            arrays.append(array)
+            # Strings are read as Python's own objects, which stay whatever becomes of the array.
+            arrays.append(array.copy() if is_of_strings else array)
         return arrays
 
     def _check_outputs(self, names: object) -> None:

@@ -77,6 +77,8 @@ def _concat(call: Call) -> Sequence[Held]:
 def _indices(call: Call, number: int, sizes: Sequence[int]) -> Integers:
     """Indices into axes of these sizes, one for each along the last axis if there are many."""
     found = call.array(number).astype(np.int64)
+    if len(sizes) == 1 and found.size and found.min() >= 0 and found.max() < sizes[0]:
+        return found
     most = np.broadcast_to(np.array(sizes if len(sizes) > 1 else sum(sizes), np.int64), found.shape)
     wrong = found[(found < -most) | (found >= most)]
     if wrong.size:
@@ -87,7 +89,7 @@ def _indices(call: Call, number: int, sizes: Sequence[int]) -> Integers:
 def _gather(call: Call) -> Sequence[Held]:
     x = call.array(0)
     axis = call.axis(x.ndim)
-    return [np.take(x, _indices(call, 1, [x.shape[axis]]), axis)]
+    return [x.take(_indices(call, 1, [x.shape[axis]]), axis)]
 
 
 def _gather_elements(call: Call) -> Sequence[Held]:
@@ -111,7 +113,7 @@ def _gather_nd(call: Call) -> Sequence[Held]:
 def _extract_features(call: Call) -> Sequence[Held]:
     x = call.array(0)
     rows = x.reshape(1, -1) if x.ndim < 2 else x
-    return [np.take(rows, _indices(call, 1, [rows.shape[-1]]).reshape(-1), -1)]
+    return [rows.take(_indices(call, 1, [rows.shape[-1]]).reshape(-1), -1)]
 
 
 def _scatter(call: Call) -> Sequence[Held]:

@@ -11,7 +11,7 @@ import onnx.parser
 import pytest
 
 from xonnc.errors import XonncError
-from xonnc.formats.native.program import SessionStep
+from xonnc.formats.native.program import Held, SessionStep
 from xonnc.native import compile_native
 from xonnc.runtime.native.calls import Call
 from xonnc.runtime.native.session import Session
@@ -317,6 +317,20 @@ WRONG: Sequence[tuple[str, Mapping[str, object], str]] = [
 def test_what_does_not_fit_is_told_by_name(text: str, feeds: Mapping[str, object], message: str):
     with pytest.raises(XonncError, match=message):
         session_of("model " + text).run(None, feeds)
+
+
+def test_strings_of_each_run_are_its_own():
+    session = session_of("model (string[n] x, int64[m] i) => (string[m] y) { y = Gather(x, i) }")
+    results: list[Held] = []
+    x = strings("a", "b", "c")
+    for indices in ([0, 2], [-1, 1], [1, 1]):
+        results += session.run(None, {"x": x, "i": np.array(indices)})
+        x[:] = [each + "'" for each in x]
+    expected = [["a", "c"], ["c'", "b'"], ["b''", "b''"]]
+    assert [np.asarray(each).tolist() for each in results] == expected
+    with pytest.raises(XonncError, match="index 3 is out of range"):
+        session.run(None, {"x": x, "i": np.array([0, 3])})
+    assert np.asarray(session.run(None, {"x": x, "i": np.zeros(0, np.int64)})[0]).tolist() == []
 
 
 def test_a_normalizer_takes_one_row():
