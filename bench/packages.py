@@ -24,7 +24,7 @@ from xonnc.errors import XonncError
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.packages import compile_package
 from xonnc.runtime.reference import Reference
-from xonnc.trial_inputs import trial_feeds
+from xonnc.tools.trial_inputs import trial_feeds
 
 CHOICES = (("nv_small", True), ("nv_full", False))
 """Targets, and whether a model of floats is rounded to 8 bits."""

@@ -279,7 +279,7 @@ class OnnxOptMain(xDSLOptMain):
     def sign(self, module: ModuleOp) -> None:
         """Gives the inputs shapes and names as asked for."""
         if self.signature is not None:
-            from xonnc.signatures import set_signature
+            from xonnc.transforms.models.signatures import set_signature
 
             set_signature(module, self.signature)
 

@@ -22,11 +22,11 @@ from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import LOWERINGS, MOVES, P
 from xonnc.lowering.onnx_to_krnl.lowering import TAKES_OPEN
 from xonnc.passes import PASSES, pass_class
 from xonnc.runtime.native.string_steps import PREPARED, STEPS
-from xonnc.standard_functions import OWN
 from xonnc.targets import NvdlaTarget, limits, load_target, target_names
 from xonnc.targets.cpu import cpu_names, load_cpu
 from xonnc.tools.peer_flags import PEER_FLAGS, spelled
 from xonnc.tools.refusals import refusals
+from xonnc.transforms.models.standard_functions import OWN
 
 BY_SESSION = "strings, maps; by the session"
 """What operators without kernels take that the session does."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from xonnc.tools.pass_flags import UsageError
 
 if TYPE_CHECKING:
-    from xonnc.signatures import Signature
     from xonnc.tools.peer_settings import PeerSettings
+    from xonnc.transforms.models.signatures import Signature
 
 MOST_INPUTS = 1 << 16
 """A longer range of places is a slip of the pen."""
@@ -25,7 +25,7 @@ def signature_of(peer: PeerSettings) -> Signature | None:
     shapes, names = peer.text("shapeInformation"), peer.text("dimParams")
     if shapes is None and names is None:
         return None
-    from xonnc.signatures import Signature
+    from xonnc.transforms.models.signatures import Signature
 
     return Signature(read_shapes(shapes or ""), read_names(names or ""))
 

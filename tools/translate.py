@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from xonnc.formats.onnx.preparation import Preparation
-    from xonnc.signatures import Signature
     from xonnc.tools.peer_settings import PeerSettings
+    from xonnc.transforms.models.signatures import Signature
 
 Format: TypeAlias = Literal["onnx", "onnxtxt", "json", "mlir", "nvdla", "txt"]
 
@@ -235,7 +235,7 @@ def translate(job: Job) -> None:
         return
     module = _read_module(job, source, data)
     if job.signature is not None:
-        from xonnc.signatures import set_signature
+        from xonnc.transforms.models.signatures import set_signature
 
         set_signature(module, job.signature)
     _write_module(job, target, module)

@@ -114,9 +114,9 @@ def _round_trip(path: Path, copy: Path, expected: Expected) -> str:
 
 
 def _simplified(path: Path, simple: Path, figures: Figures, expected: Expected) -> str:
-    from xonnc.equivalence import compare_models
     from xonnc.errors import XonncError
     from xonnc.simplifier import simplify
+    from xonnc.tools.equivalence import compare_models
 
     begun = time.perf_counter()
     simplify(path).write(simple)

@@ -126,7 +126,7 @@ def _pin() -> None:
 
 
 def _check(original: Path, other: Path, count: int) -> str:
-    from xonnc.equivalence import compare_models
+    from xonnc.tools.equivalence import compare_models
 
     wrong = [each for each in compare_models(original, other, count) if not each.passed]
     return "; ".join(

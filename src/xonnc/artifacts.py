@@ -36,11 +36,11 @@ from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import has_kernel
 from xonnc.native import Making, lowered, processor_of, require_level
 from xonnc.runtime.native.jit import is_foreign, object_code
 from xonnc.runtime.native.linker import link
-from xonnc.signatures import Signature
 from xonnc.simplifier import respecialized, simplify
-from xonnc.standard_functions import write_out
 from xonnc.targets.cpu import CpuTarget
 from xonnc.transforms.dense_constants_onnx import make_dense
+from xonnc.transforms.models.signatures import Signature
+from xonnc.transforms.models.standard_functions import write_out
 
 SUFFIXES = (".so", ".o", ".ll", ".c")
 

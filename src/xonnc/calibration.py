@@ -23,7 +23,6 @@ from xdsl.ir import OpResult
 from xonnc.dialects.onnx.interface_names import argument_names
 from xonnc.dialects.onnx.locations import output_names
 from xonnc.dialects.onnx.types import static_shape
-from xonnc.drifts import drifts
 from xonnc.errors import XonncError
 from xonnc.formats.arrays import read_arrays
 from xonnc.formats.input_files import note_input
@@ -31,6 +30,7 @@ from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized, name_values
 from xonnc.lowering.onnx_to_dla.softmax_inputs import scores_of
+from xonnc.lowering.quantization_statistics.bias_correction import drifts
 from xonnc.runtime.calibration import DEFAULT_METHOD, calibrate
 
 Array = npt.NDArray[Any]

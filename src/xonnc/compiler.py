@@ -15,7 +15,6 @@ from xdsl.context import Context
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import ModuleOp
 
-from xonnc.claims import with_claims
 from xonnc.contexts import Watcher, new_context, nobody
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.errors import XonncError
@@ -25,14 +24,15 @@ from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.writer import write_loadable
 from xonnc.formats.onnx import import_model
 from xonnc.formats.onnx.known_operators import require_known_operators
+from xonnc.formats.onnx.summaries import ModelSummary, summary
 from xonnc.lowering.dla_to_loadable.report import CompileReport
 from xonnc.lowering.dla_to_loadable.stages import STAGES as DLA_STAGES
 from xonnc.lowering.dla_to_loadable.stages import compile_to_loadable
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput, set_images
 from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized, quantize
 from xonnc.lowering.onnx_to_dla.split_sums import split_sums
-from xonnc.summaries import ModelSummary, summary
 from xonnc.targets import load_target
+from xonnc.transforms.declared_types import with_claims
 from xonnc.transforms.decompose_quantized_onnx import DecomposeQuantized
 from xonnc.transforms.dense_constants_onnx import make_dense
 from xonnc.transforms.legalize_versions_onnx import legalize_versions

@@ -16,7 +16,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from xonnc.claims import with_claims
 from xonnc.contexts import new_context
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import describe, node_name, node_names, renamed
@@ -40,6 +39,7 @@ from xonnc.lowering.placement.place import place as partition
 from xonnc.packages import check_images, names_of
 from xonnc.passes import run_pass
 from xonnc.targets import load_target
+from xonnc.transforms.declared_types import with_claims
 from xonnc.transforms.shape_inference_onnx import correct_shapes
 
 CPU = "CPU"

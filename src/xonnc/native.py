@@ -46,11 +46,11 @@ from xonnc.runtime.native.cache import Cache, key_of, open_cache
 from xonnc.runtime.native.instance import Executable
 from xonnc.runtime.native.jit import Code, host_features, host_identity, machine_code
 from xonnc.runtime.native.session import Session, Shapes, Values
-from xonnc.signatures import set_input_values
 from xonnc.simplifier import respecialized, simplify
-from xonnc.standard_functions import write_out
 from xonnc.targets.cpu import CpuTarget, best_cpu, cpu_names, load_cpu
 from xonnc.transforms.dense_constants_onnx import make_dense
+from xonnc.transforms.models.signatures import set_input_values
+from xonnc.transforms.models.standard_functions import write_out
 from xonnc.transforms.simplify_onnx import Simplify
 
 MOST_THREADS = 256

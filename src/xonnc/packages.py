@@ -33,6 +33,7 @@ from xonnc.formats.onnx.exporter import export_module
 from xonnc.formats.onnx.names import Names
 from xonnc.formats.onnx.opsets import identity_of
 from xonnc.formats.onnx.save import write_binary
+from xonnc.formats.onnx.summaries import ModelSummary
 from xonnc.formats.package.archive import WritePart, write_package
 from xonnc.formats.package.manifest import Manifest, Port, Step, Tensor
 from xonnc.lowering.dla_to_loadable.stages import CompiledLoadable
@@ -40,7 +41,6 @@ from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput, images_of
 from xonnc.lowering.placement.graph import Graph, graph_of
 from xonnc.lowering.placement.place import PlacedPart, Placement, place
 from xonnc.lowering.placement.remove_qdq_pairs import drop_roundings
-from xonnc.summaries import ModelSummary
 from xonnc.targets import load_target, target_names
 
 SUFFIX = ".xpkg"

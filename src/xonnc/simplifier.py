@@ -18,7 +18,6 @@ from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
-from xonnc.claims import with_claims
 from xonnc.contexts import new_context
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.elements.cycles import without_cycle_collection
@@ -32,12 +31,13 @@ from xonnc.formats.onnx.importer import OVERRIDABLE_SINCE, import_loaded, overri
 from xonnc.formats.onnx.load import LoadedModel, load
 from xonnc.formats.onnx.save import ExternalData
 from xonnc.formats.onnx.scope import IS_NODE
-from xonnc.function_bodies import simplify_functions
-from xonnc.signatures import Shapes, Signature, set_input_shapes, set_signature
-from xonnc.summaries import ModelSummary, summary
+from xonnc.formats.onnx.summaries import ModelSummary, summary
+from xonnc.transforms.declared_types import with_claims
 from xonnc.transforms.dims.analysis import DimAnalysis
 from xonnc.transforms.dims.functions import dim_names
 from xonnc.transforms.invalid_branches import allow_invalid_branches
+from xonnc.transforms.models.model_functions import simplify_functions
+from xonnc.transforms.models.signatures import Shapes, Signature, set_input_shapes, set_signature
 from xonnc.transforms.onnx_cse_with_node_name import merge
 from xonnc.transforms.shape_inference_onnx import correct_shapes, forget_declared
 from xonnc.transforms.shapes.site import ShapeError

@@ -12,13 +12,13 @@ import onnx
 import pytest
 from onnx import checker, helper, numpy_helper, parser
 
-from xonnc.equivalence import compare_models
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.light import light_model
 from xonnc.formats.onnx.save import ExternalData
 from xonnc.runtime.reference import Reference
 from xonnc.simplifier import SimplifiedModel, simplify
 from xonnc.tools.driver import main
+from xonnc.tools.equivalence import compare_models
 
 LIGHT = {
     "densenet121": (910, 367),

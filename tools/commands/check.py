@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from xonnc.runtime.nvdla.tensors import BoundTensor
     from xonnc.tools.console import Step
-    from xonnc.verification import Agreement, Array
+    from xonnc.tools.verification import Agreement, Array
 
 
 COMPILED = (".nvdla", ".xpkg")
@@ -103,7 +103,7 @@ def agree(
     binding order.
     """
     from xonnc.runtime.reference import Reference
-    from xonnc.verification import compare, random_feeds
+    from xonnc.tools.verification import compare, random_feeds
 
     made = (_package if is_package(compiled) else _loadable)(compiled, target, mode)
     reference = Reference(model)

@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     from xonnc.formats.nvdla.reader import read_loadable
     from xonnc.runtime.nvdla.simulator import Simulator
     from xonnc.runtime.reference import Reference
-    from xonnc.verification import compare
+    from xonnc.tools.verification import compare
 
     folder: Path = args.folder
     folder.mkdir(parents=True, exist_ok=True)

@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     signature = signature_of(peer)
     ctx, module = _imported(args.model, peer)
     if signature is not None:
-        from xonnc.signatures import set_signature
+        from xonnc.transforms.models.signatures import set_signature
 
         set_signature(module, signature)
     if peer.on("printONNXBasicIR"):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from xonnc.calibration import Sample
     from xonnc.formats.nvdla.calibration import Ranges
     from xonnc.formats.nvdla.performance import HardwareLayer, Performance
-    from xonnc.roundings import Rounding
+    from xonnc.lowering.quantization_statistics.quantization_error import Rounding
     from xonnc.targets import NvdlaTarget
 
 
@@ -160,7 +160,7 @@ class _Rounding:
 
     def measured(self) -> list[Rounding]:
         """What the samples show."""
-        from xonnc.roundings import measured
+        from xonnc.lowering.quantization_statistics.quantization_error import measured
 
         assert self._quantized is not None, "compiling passes all stages"
         return measured(self._quantized, self._floats, self._samples)

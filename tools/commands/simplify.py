@@ -18,9 +18,9 @@ from xonnc.tools.signature_options import signature_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from xonnc.equivalence import Difference
+    from xonnc.formats.onnx.summaries import ModelSummary
     from xonnc.simplifier import SimplifiedModel
-    from xonnc.summaries import ModelSummary
+    from xonnc.tools.equivalence import Difference
 
 PEER_TOOL: Tool = "xonnc simplify"
 """The options of onnx-mlir that it takes are those of the table."""
@@ -133,7 +133,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace, simplified: SimplifiedModel) -> list[Difference]:
-    from xonnc.equivalence import compare_models
+    from xonnc.tools.equivalence import compare_models
 
     with TemporaryDirectory(prefix="xonnc-") as folder:
         path = Path(folder) / "simplified.onnx"

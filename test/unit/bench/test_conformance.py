@@ -18,11 +18,11 @@ from bench.conformance.measure import Expected, differences, onnxruntime
 from bench.conformance.page import page, problems
 from bench.conformance.recipes import Recipe, read_feeds, write_feeds
 from xonnc.contexts import new_context
-from xonnc.equivalence import compare_models
 from xonnc.formats.onnx.exporter import export_model
 from xonnc.formats.onnx.importer import import_model
 from xonnc.native import compile_native
 from xonnc.simplifier import simplify
+from xonnc.tools.equivalence import compare_models
 
 SAMPLE = (
     *("tf_convolution", "tf_loop_of_vectors", "tf_lstm", "tf_detection_tail", "keras_opset7"),

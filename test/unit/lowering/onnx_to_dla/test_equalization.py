@@ -18,7 +18,7 @@ from xonnc.compiler import read_model
 from xonnc.formats.nvdla.calibration import Range, Ranges
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.lowering.onnx_to_dla.quantize_onnx import equalized
-from xonnc.roundings import measured
+from xonnc.lowering.quantization_statistics.quantization_error import measured
 from xonnc.runtime.reference import Reference
 
 Array = npt.NDArray[Any]

@@ -13,7 +13,7 @@ import pytest
 from onnx import numpy_helper, parser
 
 from xonnc.errors import XonncError
-from xonnc.roundings import Rounding, measured
+from xonnc.lowering.quantization_statistics.quantization_error import Rounding, measured
 from xonnc.tools.driver import main
 
 ROUNDED = """<ir_version: 8, opset_import: ["" : 17]>

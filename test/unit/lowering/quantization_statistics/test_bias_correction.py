@@ -15,10 +15,10 @@ from xdsl.dialects.builtin import ModuleOp
 
 from xonnc.calibration import calibrate_module
 from xonnc.compiler import read_model
-from xonnc.drifts import FEWEST_SAMPLES, drifts
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
-from xonnc.roundings import with_rounded_weights
+from xonnc.lowering.quantization_statistics.bias_correction import FEWEST_SAMPLES, drifts
+from xonnc.lowering.quantization_statistics.quantization_error import with_rounded_weights
 from xonnc.runtime.reference import Reference
 
 Array = npt.NDArray[Any]

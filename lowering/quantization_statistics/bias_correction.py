@@ -29,7 +29,7 @@ from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.lowering.onnx_to_dla.quantize_onnx import equalized, quantize
 from xonnc.lowering.onnx_to_dla.value_ranges import ValueRanges
-from xonnc.roundings import with_rounded_weights
+from xonnc.lowering.quantization_statistics.quantization_error import with_rounded_weights
 from xonnc.runtime.reference import Reference, open_session
 
 Array = npt.NDArray[Any]

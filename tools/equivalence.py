@@ -16,7 +16,7 @@ import numpy as np
 from xonnc.errors import XonncError
 from xonnc.runtime.reference import Port
 from xonnc.runtime.reference_process import IsolatedReference, ReferenceProcess
-from xonnc.trial_inputs import Array, Feeds, InputRules, input_rules, trial_feeds
+from xonnc.tools.trial_inputs import Array, Feeds, InputRules, input_rules, trial_feeds
 
 ROUNDINGS = 1024
 LOOSEST = 0.02

@@ -9,7 +9,7 @@ import pytest
 from onnx import parser
 
 from xonnc.runtime.reference import Port, Reference
-from xonnc.trial_inputs import Feeds, InputRules, input_rules, trial_feeds
+from xonnc.tools.trial_inputs import Feeds, InputRules, input_rules, trial_feeds
 
 
 def rules_of(text: str, folder: Path) -> tuple[list[Port], InputRules]:
@@ -40,7 +40,7 @@ def test_bytes_take_their_whole_range():
 
 
 def test_inputs_that_are_too_large_are_not_made(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("xonnc.trial_inputs.MOST_ELEMENTS", 100)
+    monkeypatch.setattr("xonnc.tools.trial_inputs.MOST_ELEMENTS", 100)
     port = Port("x", (None, 50), np.dtype(np.float32))
     assert [feeds["x"].shape[0] for feeds in trial_feeds([port], 0)] == [2, 2, 2, 1, 1, 1]
 

@@ -17,7 +17,7 @@ from xonnc.contexts import new_context
 from xonnc.dialects.onnx.ops import nn
 from xonnc.formats.onnx.importer import import_proto
 from xonnc.native import compile_native
-from xonnc.standard_functions import write_out
+from xonnc.transforms.models.standard_functions import write_out
 
 Floats = npt.NDArray[np.float32]
 

@@ -1,0 +1,1 @@
+"""What quantisation does to the values of a network, measured on samples."""
