@@ -4,18 +4,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from golden_vectors import VECTORS
 
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.reader import read_loadable
-
-VECTORS = Path(__file__).resolve().parents[5] / "shared" / "vectors" / "nvdla"
 
 
 @pytest.fixture(scope="session")
 def vectors() -> Path:
     """The folder of the golden vectors."""
-    if not VECTORS.is_dir():
-        pytest.skip(f"{VECTORS}: the golden vectors are not there")
     return VECTORS
 
 

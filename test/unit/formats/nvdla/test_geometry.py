@@ -144,7 +144,7 @@ def entries(target: NvdlaTarget, op: ConvOp, surface: ConvSurface) -> int:
 def test_the_vectors_carry_these_sizes(vectors: Path, name: str):
     target = load_target(name)
     found = list(convolutions(vectors, name))
-    assert len(found) > 50
+    assert len(found) > 10
     for case, op, surface in found:
         assert op.entry_per_slice == entries(target, op, surface), case
         if op.weight_format == WeightFormat.UNCOMPRESSED:

@@ -229,7 +229,7 @@ def case_differences(folder: Path) -> Iterator[str]:
 @pytest.mark.parametrize("configuration", ["nv_small", "nv_large", "nv_full"])
 def test_every_field_is_as_the_vectors_describe_it(vectors: Path, configuration: str):
     folders = [path.parent for path in sorted((vectors / configuration).glob("*/case.json"))]
-    assert len(folders) > 90
+    assert len(folders) > 20
     found = {folder.name: list(case_differences(folder)) for folder in folders}
     assert {name: wrong for name, wrong in found.items() if wrong} == {}
 
