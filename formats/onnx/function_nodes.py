@@ -82,7 +82,8 @@ def _by_local_functions(model: onnx.ModelProto, domain: str, op_type: str, opset
         else:
             body = schema.get_function_with_opset_version(opset)
         function = onnx.FunctionProto.FromString(body)
-        CORRECTED.get(op_type, _as_it_is)(function)
+        first = onnx.TypeProto.FromString(given[0]).tensor_type.elem_type
+        CORRECTED.get(op_type, _as_it_is)(function, first)
         node.op_type, node.domain = f"{op_type}{number}", BODIES
         function.name, function.domain = node.op_type, BODIES
         for entry in function.opset_import:
@@ -106,11 +107,11 @@ def _write_defaults(node: onnx.NodeProto, opset: int) -> None:
             node.attribute.append(attribute.default_value)
 
 
-def _as_it_is(function: onnx.FunctionProto) -> None:
+def _as_it_is(function: onnx.FunctionProto, element: int) -> None:
     """Leaves a body alone."""
 
 
-def _correct_affine_grid(function: onnx.FunctionProto) -> None:
+def _correct_affine_grid(function: onnx.FunctionProto, element: int) -> None:
     """
     Two faults of the body that ONNX 1.23 gives AffineGrid.
 
@@ -136,5 +137,25 @@ def _node_lists(nodes: Nodes) -> Iterator[Nodes]:
                 yield from _node_lists(attribute.g.node)
 
 
-CORRECTED: Mapping[str, Callable[[onnx.FunctionProto], None]] = {"AffineGrid": _correct_affine_grid}
-"""What is wrong with the bodies of the onnx package, put right."""
+def _correct_mean_variance(function: onnx.FunctionProto, element: int) -> None:
+    """The body of MeanVarianceNormalization adds a number of 32 bits to tensors of any float type."""
+    place = next(place for place, node in enumerate(function.node) if "Epsilon" in node.input)
+    function.node[place].input[1] = "Epsilon_cast"
+    function.node.insert(place, make_node("Cast", ["Epsilon"], ["Epsilon_cast"], to=element))
+
+
+def _correct_rms(function: onnx.FunctionProto, element: int) -> None:
+    """The body of RMSNormalization multiplies numbers of the type of X by a scale, which may have another."""
+    product = function.node[-1]
+    function.node.insert(
+        len(function.node) - 1, make_node("CastLike", [product.input[0], "scale"], ["scaled"])
+    )
+    product.input[0] = "scaled"
+
+
+CORRECTED: Mapping[str, Callable[[onnx.FunctionProto, int], None]] = {
+    "AffineGrid": _correct_affine_grid,
+    "MeanVarianceNormalization": _correct_mean_variance,
+    "RMSNormalization": _correct_rms,
+}
+"""What is wrong with the bodies of the onnx package, put right; they get the element type of operand 0."""

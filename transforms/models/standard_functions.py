@@ -13,6 +13,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import DictionaryAttr, FunctionType, IntegerAttr, ModuleOp, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import derived
@@ -75,7 +76,8 @@ def _replace(op: OnnxOp, module: ModuleOp, ctx: Context) -> bool:
     try:
         model = export_proto(_alone(op, read, opset, module))
         body = import_proto(written_out(model, identity.domain, identity.op_type), ctx)
-    except XonncError:
+        body.verify()
+    except (XonncError, VerifyException):
         # What has no form in the model's opset, or no body for these types, stays as it is.
         return False
     _inline(op, read, body)

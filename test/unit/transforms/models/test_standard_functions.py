@@ -166,3 +166,37 @@ def grid(theta: Floats, size: Sequence[int], is_aligned: int) -> Floats:
     session = compile_native(model)
     assert "AffineGrid" not in session.host_calls()
     return np.asarray(session.run(None, {"theta": theta})[0], np.float32)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float64])
+def test_the_variance_of_other_floats(dtype: type[np.floating]):
+    """The body of onnx 1.23 adds a number of 32 bits to them."""
+    x = RANDOM.normal(size=(2, 3, 4)).astype(dtype)
+    model = model_of("MeanVarianceNormalization", 13, {"axes": [2]})
+    for port in (*model.graph.input, *model.graph.output):
+        port.type.tensor_type.elem_type = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    session = compile_native(model)
+    assert "MeanVarianceNormalization" not in session.host_calls()
+    wide = x.astype(np.float64)
+    expected = (wide - wide.mean(2, keepdims=True)) / wide.std(2, keepdims=True)
+    found = np.asarray(session.run(None, {"x": x})[0], np.float64)
+    np.testing.assert_allclose(found, expected, atol=1e-2 if dtype is np.float16 else 1e-7)
+
+
+def test_normalized_numbers_take_the_type_of_their_scale():
+    """The body of onnx 1.23 multiplies one by the other."""
+    x, scale = RANDOM.normal(size=(2, 4)).astype(np.float16), np.arange(4, dtype=np.float32)
+    ports = [
+        helper.make_tensor_value_info("x", TensorProto.FLOAT16, x.shape),
+        helper.make_tensor_value_info("scale", TensorProto.FLOAT, scale.shape),
+    ]
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    node = helper.make_node("RMSNormalization", ["x", "scale"], ["y"])
+    graph = helper.make_graph([node], "model", ports, [y])
+    session = compile_native(
+        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=8)
+    )
+    (found,) = session.run(None, {"x": x, "scale": scale})
+    wide = x.astype(np.float64)
+    expected = wide / np.sqrt((wide**2).mean(1, keepdims=True) + 1e-5) * scale
+    np.testing.assert_allclose(np.asarray(found, np.float32), expected, rtol=2e-3)
