@@ -96,6 +96,8 @@ def _evaluator(model: onnx.ModelProto) -> ReferenceEvaluator:
         if op_type in used and _opset(model) < before:
             raise XonncError(f"the reference evaluator {fault}")
     for node in nodes:
+        if node.op_type == "Gemm" and any(each.name == "beta" and each.f == 0 for each in node.attribute):
+            raise XonncError("the reference evaluator takes any C where beta is 0")
         if node.op_type in RECURRENT and len(node.input) > LENGTHS and node.input[LENGTHS]:
             raise XonncError("the reference evaluator takes all sequences to be of one length")
     try:

@@ -14,7 +14,7 @@ from xonnc.fuzzing.differential import Original
 from xonnc.fuzzing.engines import NAN_FAULTS, Engine, Outputs
 from xonnc.fuzzing.generate import Array, Feeds
 
-SHAPE_ERRORS = re.compile(r"do not broadcast|the model says|is said to be")
+SHAPE_ERRORS = re.compile(r"do not broadcast|the model says|is said to be|but the original gives")
 
 
 class Once:
@@ -35,7 +35,8 @@ def contradicts(original: Original, feeds: Feeds, error: str) -> bool:
     Whether inputs contradict the shapes that bodies of the model are said to have.
 
     Models are drafted for the shapes of the first inputs, with which their bodies are written. What a body
-    says is believed; onnxruntime finds out in a run, if the body runs.
+    says is believed; onnxruntime finds out in a run, if the body runs. Of a loop without turns it gives
+    results of the shape that is declared, native code of that which follows from the inputs.
     """
     drafted = original.runs[0][0]
     is_other = any(array.shape != drafted[name].shape for name, array in feeds.items())

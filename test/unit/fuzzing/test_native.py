@@ -114,6 +114,24 @@ def test_what_inputs_make_of_a_body_counts() -> None:
     assert np.shape(given) == (3,)
 
 
+NO_TURNS = """
+m (float[n] x) => (float[n] last, float[k, n] all) <int64 count = {0}> {
+  last, all = Loop(count, "", x) <body = turn
+    (int64 i, bool c, float[2] a) => (bool d, float[2] b, float[2] e) {
+    e = Abs(a)
+    d = Identity(c)
+    b = Neg(a)
+  }>
+}
+"""
+
+
+def test_a_loop_without_turns_may_contradict_inputs() -> None:
+    """onnxruntime gives no rows as long as is declared, we none as long as the input."""
+    fits, larger = ({"x": np.ones(size, np.float32)} for size in (2, 3))
+    assert native_failure(original_of(NO_TURNS, fits, larger)) is None
+
+
 def plant(monkeypatch: pytest.MonkeyPatch, run: Callable[..., object]) -> None:
     monkeypatch.setattr(Session, "run", run)
 
