@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, nan
 
 import numpy as np
@@ -46,6 +46,7 @@ def _same(kernel: Kernel, x: SSAValue) -> SSAValue:
 
 
 def _absolute(kernel: Kernel, x: SSAValue) -> SSAValue:
+    """Of integers with a sign; others have `_same`."""
     if not is_integer(x.type):
         return kernel.add(math.AbsFOp(x))
     return kernel.add(arith.MaxSIOp(x, kernel.add(arith.SubiOp(kernel.number(0, x.type), x))))
@@ -228,6 +229,8 @@ def reduce_(op: Operation, to: Lowering) -> str | None:
     element, kind = to.element(value), REDUCTIONS[type(op)]
     if is_integer(element) and kind.is_of_floats:
         return "of integers"
+    if kind.each is _absolute and is_unsigned_element(element):
+        kind = replace(kind, each=_same)
     shape = to.sizes(value)
     axes = _axes(op, len(shape), to)
     if axes is None:

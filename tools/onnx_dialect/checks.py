@@ -189,6 +189,7 @@ OBEYED: tuple[tuple[str, str], ...] = (
     ),
     ("GroupNormalization", 'at_least("num_groups", 1)'),
     ("LRN", 'at_least("size", 1)'),
+    ("LRN", 'rank_at_least("X", 2)'),
     ("LpNormalization", 'integer_in("p", 1, 2)'),
     # Recurrences and attention.
     ("GRU LSTM RNN", 'rank_is("X", 3, text="The first input tensor must have rank 3")'),
@@ -332,6 +333,7 @@ OBEYED: tuple[tuple[str, str], ...] = (
     ("ZipMap", 'either("classlabels_int64s", "classlabels_strings")'),
     ("DictVectorizer", 'either("int64_vocabulary", "string_vocabulary")'),
     ("Normalizer", 'one_of("norm", "MAX", "L1", "L2")'),
+    ("Normalizer", 'rank_is("X", 1, 2)'),
     ("CastMap", 'one_of("cast_to", "TO_FLOAT", "TO_STRING", "TO_INT64")'),
     ("CastMap", 'one_of("map_form", "DENSE", "SPARSE")'),
     ("SVMClassifier SVMRegressor", 'one_of("kernel_type", "LINEAR", "POLY", "RBF", "SIGMOID")'),

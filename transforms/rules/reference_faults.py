@@ -19,7 +19,7 @@ from xonnc.dialects.onnx.types import NONE, static_shape
 from xonnc.rewriting.literals import Decoded, decode
 from xonnc.transforms.evaluation import known
 from xonnc.transforms.model_opsets import version_at
-from xonnc.transforms.numerics import is_float
+from xonnc.transforms.numerics import is_float, largest
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Truths: TypeAlias = npt.NDArray[np.bool_]
@@ -64,10 +64,8 @@ def _whole_sequences(op: Operation) -> bool:
 
 
 def _resize(op: Operation) -> bool:
-    """
-    Modes that count from the last element, with sizes that are rounded, or of one element; -0 as nearest.
-    """
-    if given(op, "mode") == "nearest" and _any(op, lambda held: (held == 0) & np.signbit(held)):
+    """Modes that count from the last, with sizes that are rounded, or of one element; and some numbers."""
+    if _any(op, lambda held: (held == 0) & np.signbit(held)) or _has_large(op):
         return True
     if given(op, "coordinate_transformation_mode") not in ("align_corners", "pytorch_half_pixel"):
         return False
@@ -100,6 +98,16 @@ def _normalizer(op: Operation) -> bool:
     return given(op, "norm") == "MAX" or not _any(op, lambda held: np.abs(held) > 1e-15)
 
 
+def _has_large(op: Operation) -> bool:
+    """Whether there are integers that doubles cannot tell apart, or floats near the largest of their type."""
+    held = known(op.operands[0])
+    if held is None or not isinstance(held.held, np.ndarray):
+        return False
+    dtype = held.held.dtype
+    most = largest(dtype) / 8 if is_float(dtype) else 2.0**53
+    return bool(np.any(np.abs(held.held.astype(np.float64)) > most))
+
+
 def _any(op: Operation, is_so: Callable[[Floats], Truths]) -> bool:
     """Whether something is so of an element of the first operand, which are numbers."""
     held = known(op.operands[0])
@@ -125,7 +133,7 @@ def _trains(op: Operation) -> bool:
 RECURRENT = Fault("ignores lengths of sequences, `clip`, `input_forget` and activations", _recurrent)
 GRID = Fault("cubic interpolation at borders", _grid_sample)
 RESIZE = Fault(
-    "corners that are aligned where sizes are rounded, or are 1; the sign of zero of a nearest element",
+    "corners that are aligned where sizes are rounded, or are 1; the sign of zero; very large numbers",
     _resize,
 )
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto
 
+from xonnc.errors import XonncError
 from xonnc.fuzzing.edge_values import CHOICES, Choice, EdgeNode, is_same, page
 from xonnc.fuzzing.generate import Array
 from xonnc.native import compile_native
@@ -274,3 +275,28 @@ def test_what_has_no_weight_is_not_read(mode: str):
         constant=[3],
     )
     np.testing.assert_array_equal(node.native()[0][..., ::2], x)
+
+
+def test_integers_without_sign_are_their_own_absolute_values():
+    x = np.array([[2**32 - 1, 5], [7, 0]], np.uint32)
+    agree(
+        EdgeNode("ReduceL1", [x, np.array([1])], {"keepdims": 0}, constant=[1]), np.array([4, 7], np.uint32)
+    )
+
+
+def test_the_reference_is_not_asked_to_resize_what_doubles_cannot_hold():
+    x = np.full((1, 1, 1, 2), 2**63 - 1, np.int64)
+    node = EdgeNode("Resize", [x, None, np.array([1, 1, 1, 2], np.float32)], constant=[2])
+    assert node.folded() is None
+    assert is_same(node.native()[0], np.full((1, 1, 1, 4), 2**63 - 1, np.int64))
+
+
+@pytest.mark.parametrize(
+    ("operator", "domain", "attributes"),
+    [("LRN", "", {"size": 3}), ("Normalizer", "ai.onnx.ml", {"norm": "L1"})],
+)
+def test_operators_of_rows_refuse_rank_0(operator: str, domain: str, attributes: dict[str, object]):
+    x = np.array(1, np.float32)
+    node = EdgeNode(operator, [x], attributes, opset=1 if domain else 13, domain=domain)
+    with pytest.raises(XonncError, match=f"node: {operator}: operand 'X' has rank 0, rank should be"):
+        node.native()

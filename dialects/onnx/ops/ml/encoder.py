@@ -19,6 +19,7 @@ from xonnc.dialects.onnx.attributes import integer, real, text
 from xonnc.dialects.onnx.checks import Checks
 from xonnc.dialects.onnx.checks.elements import string_or
 from xonnc.dialects.onnx.checks.operators import category_mapper
+from xonnc.dialects.onnx.checks.shapes import rank_is
 from xonnc.dialects.onnx.checks.values import either, integer_in, one_for_each_of, one_of, same_lengths
 from xonnc.dialects.onnx.constraints import ELEMENTS, FLOAT, INT, INT64, INTS, REAL, REALS, TEXT, TEXTS, types
 from xonnc.dialects.onnx.op import OnnxOp
@@ -303,7 +304,7 @@ class NormalizerOp(OnnxOp):
 
     norm = prop_def(TEXT, text("MAX"))
 
-    traits = traits_def(Pure(), Checks(one_of("norm", "MAX", "L1", "L2")))
+    traits = traits_def(Pure(), Checks(one_of("norm", "MAX", "L1", "L2"), rank_is("X", 1, 2)))
 
 
 @irdl_op_definition

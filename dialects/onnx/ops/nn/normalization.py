@@ -396,7 +396,7 @@ class LRNOp(OnnxOp):
     bias = prop_def(REAL, real(1.0))
     size = prop_def(INT)
 
-    traits = traits_def(Pure(), Checks(at_least("size", 1)))
+    traits = traits_def(Pure(), Checks(at_least("size", 1), rank_at_least("X", 2)))
 
 
 @irdl_op_definition
