@@ -83,7 +83,7 @@ class Value:
     @property
     def type_text(self) -> str:
         """The type as operator schemas spell it."""
-        text = f"tensor({_SPELLINGS.get(self.dtype.name, self.dtype.name)})"
+        text = f"tensor({SPELLINGS.get(self.dtype.name, self.dtype.name)})"
         return f"seq({text})" if self.is_sequence else text
 
     def type_proto(self, shape: Sequence[int | str | None] | None = None) -> TypeProto:
@@ -93,12 +93,13 @@ class Value:
         return helper.make_sequence_type_proto(tensor) if self.is_sequence else tensor
 
 
-_SPELLINGS = {
+SPELLINGS = {
     "float32": "float",
     "float64": "double",
     "float8_e4m3fn": "float8e4m3fn",
     "float8_e5m2": "float8e5m2",
 }
+"""Element types as operator schemas spell them, where numpy has another name."""
 
 
 @dataclass(frozen=True)

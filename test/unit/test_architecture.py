@@ -75,6 +75,7 @@ MAY_IMPORT = {
         "formats",
         "fuzzing",
         "lowering",
+        "model_check",
         "native",
         "passes",
         "runtime",

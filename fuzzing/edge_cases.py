@@ -1,0 +1,239 @@
+"""
+Every operator on values at the edge of ONNX, drawn into its templates.
+
+Constant propagation, native code and the reference evaluator are held against each other, C source by its
+test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import onnx
+
+from xonnc.errors import XonncError
+from xonnc.fuzzing.agreement import differing
+from xonnc.fuzzing.draft import SPELLINGS
+from xonnc.fuzzing.edge_templates import Data, Template
+from xonnc.fuzzing.edge_values import EdgeNode, is_same
+from xonnc.fuzzing.engines import Engine
+from xonnc.fuzzing.generate import Array
+from xonnc.model_check import check_model
+from xonnc.native import compile_native
+
+NAN, INF = float("nan"), float("inf")
+
+ORDINARY = (0.5, -1.0, 1.5, 2.0, -0.25, 3.0, -2.5, 0.75)
+
+TYPES = tuple(
+    np.dtype(each)
+    for each in (np.float16, np.float64, ml_dtypes.bfloat16, np.int8, np.uint8, np.int32, np.uint32, np.int64)
+)
+"""Element types that templates are changed to, besides their own."""
+
+
+FLOATS = {"bfloat16": (127, 7), "float16": (15, 10), "float32": (127, 23), "float64": (1023, 52)}
+"""The greatest exponent of a type, and the bits of its fraction."""
+
+
+def _fills(dtype: np.dtype[Any]) -> Mapping[str, Sequence[float]]:
+    """Numbers by what is at their edge; they are repeated."""
+    if dtype.kind == "b":
+        return {"truths": (1, 0, 0, 1, 1)}
+    if dtype.kind in "iu" or dtype.name in ("int4", "uint4"):
+        limits = ml_dtypes.iinfo(dtype)
+        least, most = int(limits.min), int(limits.max)
+        ends = (least, most, 0, 1, most - 1, least + 1, 7, -1 if least else 3, 2)
+        return {"extremes": ends, "zeros": (0,), "greatest": (most,), "least": (least,)}
+    exponent, bits = FLOATS[dtype.name]
+    most, tiny, least = (
+        (2.0 - 2.0**-bits) * 2.0**exponent,
+        2.0 ** (1 - exponent),
+        2.0 ** (1 - exponent - bits),
+    )
+    return {
+        "edges": (*(NAN, INF, -INF, -0.0, 0, least, -tiny / 2, most, -most), *(1, -1, 0.5, -0.5, 2.5, 8.25)),
+        "not a number": (NAN, *ORDINARY),
+        "infinity": (*ORDINARY[:3], INF, *ORDINARY[3:]),
+        "minus infinity": (*ORDINARY[:5], -INF, *ORDINARY[5:]),
+        "both infinities": (INF, *ORDINARY[:5], -INF),
+        "zeros": (0, -0.0, -0.0),
+        "minus zero": (-0.0,),
+        "denormals": (least, -least, tiny / 2, -tiny / 2, tiny, 0, -tiny),
+        "extremes": (most, -most, 1, most / 2, -1),
+        "ties": (0.5, 1.5, -0.5, 2.5, -1.5, -2.5, 3.5),
+    }
+
+
+def fills(template: Template) -> Sequence[str]:
+    """The kinds of numbers that are put into a template."""
+    held = template.data
+    return tuple(_fills(next(iter(held.values())).dtype)) if held else ("nothing drawn",)
+
+
+def drawn(template: Template, fill: str) -> EdgeNode:
+    """The node with its data filled; each operand begins elsewhere among the numbers."""
+    inputs = [
+        _filled(each, fill, place) if isinstance(each, Data) else each
+        for place, each in enumerate(template.inputs)
+    ]
+    constant = [place for place in range(len(inputs)) if place not in template.data]
+    return EdgeNode(
+        template.operator,
+        inputs,
+        template.attributes,
+        template.outputs,
+        template.opset,
+        constant,
+        template.domain,
+    )
+
+
+def _filled(data: Data, fill: str, turn: int) -> Array:
+    kinds = _fills(data.dtype)
+    # Integers beside floats have other numbers.
+    numbers = np.array(kinds.get(fill, next(iter(kinds.values()))), object)
+    return np.resize(np.roll(numbers, -turn), data.shape).astype(data.dtype)
+
+
+def variants(template: Template) -> Iterator[Template]:
+    """The template with operands of other types, without elements, and of rank 0: what is valid of these."""
+    held = template.data
+    if not held:
+        return
+    formals = onnx.defs.get_schema(template.operator, template.opset, template.domain).inputs
+    named = {place: formals[min(place, len(formals) - 1)] for place in held}
+    first = named[min(held)]
+    for dtype in TYPES:
+        if f"tensor({SPELLINGS.get(dtype.name, dtype.name)})" in first.types:
+            same = [place for place in held if named[place].type_str == first.type_str]
+            yield template.changed({place: replace(held[place], dtype=dtype) for place in same})
+    yield template.changed({place: replace(each, shape=(0, *each.shape[1:])) for place, each in held.items()})
+    yield template.changed({place: replace(each, shape=()) for place, each in held.items()})
+
+
+def is_valid(template: Template) -> bool:
+    """Whether the model checker takes a template, whatever its numbers."""
+    return not check_model(drawn(template, fills(template)[0]).model(is_constant=False))
+
+
+ROUNDED = frozenset(
+    """Acosh Adagrad Adam AffineGrid Asinh Atanh Attention AveragePool BatchNormalization CausalConvWithState
+    Celu Col2Im Conv ConvTranspose Cosh CumProd CumSum DFT DeformConv Det Einsum Elu Erf Exp FlexAttention GRU
+    Gelu Gemm GlobalAveragePool GlobalLpPool GridSample GroupNormalization HardSigmoid HardSwish
+    InstanceNormalization LRN LSTM LayerNormalization LinearAttention LinearClassifier LinearRegressor Log
+    LogSoftmax LpNormalization LpPool MatMul Mean MeanVarianceNormalization MelWeightMatrix Mish Momentum
+    NegativeLogLikelihoodLoss Normalizer Pow RMSNormalization RNN ReduceL1 ReduceL2 ReduceLogSum
+    ReduceLogSumExp ReduceMean ReduceProd ReduceSum ReduceSumSquare Resize RoiAlign RotaryEmbedding STFT
+    SVMClassifier SVMRegressor Selu Sigmoid Sinh Softmax SoftmaxCrossEntropyLoss Softplus Sum SwiGLU Swish
+    Tanh TreeEnsemble TreeEnsembleClassifier TreeEnsembleRegressor Upsample""".split()
+)
+"""
+Sums, and functions that are approximated: they may differ by roundings, by the sign of a zero, and in
+whether they overflow on the way.
+"""
+
+EITHER_ZERO = frozenset("GlobalMaxPool MaxPool ReduceMax ReduceMin".split())
+"""Extremes of many elements, which may be either of two zeros."""
+
+OVERFLOWING = ("edges", "extremes")
+"""Numbers whose sums overflow."""
+
+REFERENCE: Mapping[str, str] = {
+    "Adam": "gives doubles",
+    "AveragePool": "takes what is no number to be padding",
+    "Cast": "casts what is out of range as the processor does",
+    "CastLike": "casts what is out of range as the processor does",
+    "Clip": "leaves infinities that have no bounds",
+    "DFT": "transforms each part by itself",
+    "DynamicQuantizeLinear": "casts what is no number as the processor does, and has a scale for zeros",
+    "Gemm": "computes integers in doubles",
+    "LRN": "leaves the sum out",
+    "LabelEncoder": "does not find what is no number",
+    "LogSoftmax": "takes logarithms of shares that are too small",
+    "LpNormalization": "adds numbers with their signs for the norm 1",
+    "LpPool": "takes what is no number to be padding",
+    "MaxPool": "finds too many windows between uneven pads",
+    "Normalizer": "takes norms to be no less than 1e-30, and the greatest without sign",
+    "OneHot": "multiplies values by 0 and 1",
+    "QuantizeLinear": "casts what is out of range as the processor does",
+    "Resize": "multiplies what has no weight, and clips",
+    "STFT": "transforms each part by itself",
+    "ScatterElements": "keeps what is no number out of extremes",
+    "TopK": "takes what is no number to be the greatest",
+}
+"""What the reference evaluator does otherwise, by operator."""
+
+
+def difference(operator: str, fill: str, expected: Array, found: Array, *, is_exact: bool = True) -> str:
+    """
+    How two results of an operator differ by more than they may, in a line; empty if they do not.
+
+    Unless it `is_exact`, roundings and the signs of zeros are nothing.
+    """
+    is_rounded = operator in ROUNDED or not is_exact
+    if is_same(expected, found):
+        return ""
+    if (expected.dtype, expected.shape) != (found.dtype, found.shape):
+        return f"{found.dtype}{list(found.shape)}, not {expected.dtype}{list(expected.shape)}"
+    wrong = np.array([not is_same(*each) for each in zip(*map(_elements, (expected, found)), strict=True)])
+    if operator in EITHER_ZERO or is_rounded:
+        wrong &= ~((_elements(expected) == 0) & (_elements(found) == 0)).reshape(-1)
+    if is_rounded and expected.dtype.name in FLOATS:
+        wrong &= _differing(expected, found, fill).reshape(-1)
+    places = np.flatnonzero(wrong)
+    if not places.size:
+        return ""
+    first = int(places[0])
+    return f"{found.reshape(-1)[first]!s} at {first}, not {expected.reshape(-1)[first]!s}"
+
+
+def _elements(array: Array) -> Array:
+    return array.reshape(-1, 1)
+
+
+def _differing(expected: Array, found: Array, fill: str) -> Array:
+    """Which floats differ by more than roundings of the largest, or of 1."""
+    if expected.dtype.itemsize < 4:
+        expected, found = expected.astype(np.float16), found.astype(np.float16)
+    with np.errstate(all="ignore"):
+        wrong = differing(expected, found, 1.0)
+    if fill in OVERFLOWING:
+        wrong &= np.isfinite(expected) & np.isfinite(found) & (np.abs(expected) < 1e3)
+    return wrong
+
+
+def disagreements(template: Template, kinds: Sequence[str] = ()) -> Iterator[str]:
+    """What constant propagation, native code and the reference give otherwise, a line each."""
+    session = None
+    for fill in kinds or fills(template):
+        node = drawn(template, fill)
+        about = f"{template.operator}, {fill}"
+        folded = node.folded()
+        try:
+            session = session or compile_native(node.model(is_constant=False), cache=False)
+            native = [np.asarray(each) for each in session.run(None, node.feeds)]
+        except XonncError as error:
+            if folded is not None:
+                yield f"{about}: folds, but native code says: {error}"
+            continue
+        others = {"folded": folded, "by the reference": _by_reference(node)}
+        for what, values in others.items():
+            if values is None or (what == "by the reference" and template.operator in REFERENCE):
+                continue
+            for number, (expected, found) in enumerate(zip(values, native, strict=True)):
+                wrong = difference(template.operator, fill, expected, found, is_exact=what == "folded")
+                if wrong:
+                    yield f"{about}: native code gives {wrong}, which is {what}, for output {number}"
+
+
+def _by_reference(node: EdgeNode) -> list[Array] | None:
+    """What the reference evaluator gives, `None` if it does not run the node."""
+    try:
+        return list(Engine(node.model(is_constant=False), by_reference=True).run(node.feeds).values())
+    except XonncError:
+        return None

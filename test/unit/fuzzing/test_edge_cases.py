@@ -1,0 +1,42 @@
+"""Every operator gives the same on values at the edge of ONNX, wherever it is computed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from xonnc.dialects.onnx.registry import op_classes
+from xonnc.fuzzing.edge_cases import difference, disagreements, fills, is_valid, variants
+from xonnc.fuzzing.edge_templates import TEMPLATES, WITHOUT, Template
+
+FIRST = {template.operator: template for template in reversed(TEMPLATES)}
+"""A template of each operator; `bench/edge_values.py` has all of them, and other types."""
+
+
+def test_every_operator_has_a_template_or_a_reason():
+    named = {each.OP_TYPE for each in op_classes() if each.OP_TYPE}
+    assert named - FIRST.keys() == WITHOUT.keys()
+    assert named >= FIRST.keys()
+
+
+@pytest.mark.parametrize("template", FIRST.values(), ids=lambda each: each.operator)
+def test_nothing_disagrees(template: Template):
+    kinds = [each for each in fills(template) if each in ("edges", "zeros", "extremes", "nothing drawn")]
+    assert not list(disagreements(template, kinds[:2]))
+
+
+def test_templates_become_those_of_other_types_and_shapes():
+    made = list(variants(FIRST["Relu"]))
+    held = [each.data[0] for each in made if is_valid(each)]
+    assert {each.dtype.name for each in held} >= {"float16", "bfloat16", "int8", "int64"}
+    assert {each.shape for each in held} == {(4, 5), (0, 5), ()}
+
+
+def test_sums_may_differ_in_roundings_alone():
+    one = np.array([1, 0, np.nan], np.float32)
+    near = np.array([1 + 2**-22, -0.0, np.nan], np.float32)
+    assert difference("MatMul", "ties", one, near) == ""
+    assert difference("Add", "ties", one, near) == "1.0000002 at 0, not 1.0"
+    assert difference("MatMul", "ties", one, one + 1) == "2.0 at 0, not 1.0"
+    assert difference("ReduceMax", "ties", one[1:], near[1:]) == ""
+    assert difference("MatMul", "ties", one, one[1:]) == "float32[2], not float32[3]"
