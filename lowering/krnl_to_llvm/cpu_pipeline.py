@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
+from xdsl.dialects import llvm
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
@@ -49,7 +50,9 @@ class CpuPipeline(ModulePass):
         return ConvertKrnlToLlvm(self.processor, self.threads)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        """Runs all of them, on equal constants once."""
+        """Runs all of them, on equal constants once; what is functions already stays."""
+        if any(isinstance(each, llvm.FuncOp) for each in op.ops):
+            return
         if not any(isinstance(each, FuncOp) and is_kernel(each) for each in op.ops):
             # `xonnc compile` has merged what is equal when it simplified, `simplify-onnx` alone has not.
             merge(op)

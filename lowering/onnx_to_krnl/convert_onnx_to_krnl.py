@@ -189,7 +189,7 @@ class ConvertOnnxToKrnl(ModulePass):
             tried = op.clone()
             self.lower(ctx, tried, is_open=True)
             if next(without_kernel(tried), None) is None:
-                op.detach_region(0)
+                drop_attributes(ModuleOp(op.detach_region(0)))
                 op.add_region(tried.detach_region(0))
                 return
             drop_attributes(tried)
