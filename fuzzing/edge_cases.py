@@ -145,26 +145,26 @@ OVERFLOWING = ("edges", "extremes")
 
 REFERENCE: Mapping[str, str] = {
     "Adam": "gives doubles",
-    "AveragePool": "takes what is no number to be padding",
+    "AveragePool": "takes NaN to be padding",
     "Cast": "casts what is out of range as the processor does",
     "CastLike": "casts what is out of range as the processor does",
     "Clip": "leaves infinities that have no bounds",
     "DFT": "transforms each part by itself",
-    "DynamicQuantizeLinear": "casts what is no number as the processor does, and has a scale for zeros",
+    "DynamicQuantizeLinear": "casts NaN as the processor does, and has a scale for zeros",
     "Gemm": "computes integers in doubles",
     "LRN": "leaves the sum out",
-    "LabelEncoder": "does not find what is no number",
+    "LabelEncoder": "does not find NaN",
     "LogSoftmax": "takes logarithms of shares that are too small",
     "LpNormalization": "adds numbers with their signs for the norm 1",
-    "LpPool": "takes what is no number to be padding",
+    "LpPool": "takes NaN to be padding",
     "MaxPool": "finds too many windows between uneven pads",
     "Normalizer": "takes norms to be no less than 1e-30, and the greatest without sign",
     "OneHot": "multiplies values by 0 and 1",
     "QuantizeLinear": "casts what is out of range as the processor does",
     "Resize": "multiplies what has no weight, and clips",
     "STFT": "transforms each part by itself",
-    "ScatterElements": "keeps what is no number out of extremes",
-    "TopK": "takes what is no number to be the greatest",
+    "ScatterElements": "keeps NaN out of extremes",
+    "TopK": "takes NaN to be the greatest",
 }
 """What the reference evaluator does otherwise, by operator."""
 
