@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
+from xonnc.errors import XonncError
 from xonnc.lowering.krnl_to_llvm.convert_krnl_to_llvm import ConvertKrnlToLlvm, is_kernel
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import ConvertOnnxToKrnl
 from xonnc.lowering.onnx_to_krnl.outline_data_dependent_onnx import OutlineDataDependent
@@ -51,6 +52,8 @@ class CpuPipeline(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Runs all of them, on equal constants once; what is functions already stays."""
+        if self.threads < 1:
+            raise XonncError(f"cpu-pipeline: threads = {self.threads}; it is 1 or more")
         if any(isinstance(each, llvm.FuncOp) for each in op.ops):
             return
         if not any(isinstance(each, FuncOp) and is_kernel(each) for each in op.ops):
