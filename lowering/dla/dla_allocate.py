@@ -25,10 +25,10 @@ from xonnc.dialects.dla.types import PackedType, SurfaceType, cube_of, image_of,
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.geometry import round_up
 from xonnc.lowering.dla.layers import Chain, chains
-from xonnc.lowering.dla.memory import Buffer, MemoryPlan, plan_memory
 from xonnc.lowering.dla.networks import network
 from xonnc.lowering.dla.packing import constant_bytes
 from xonnc.lowering.dla.views import Views, is_in_memory, root_bytes
+from xonnc.lowering.memory_planning.placement import Buffer, MemoryPlan, plan_memory
 from xonnc.targets import NvdlaTarget, load_target
 
 ACTIVATIONS = "activations"

@@ -16,8 +16,8 @@ from xdsl.passes import ModulePass
 from xonnc.dialects.dla.storage import ConstantOp
 from xonnc.lowering.dla.layers import VIEW_OPS, Chain, chains
 from xonnc.lowering.dla.networks import blocks
-from xonnc.lowering.dla.order import Step, best_order
 from xonnc.lowering.dla.views import Views, is_in_memory, root_bytes
+from xonnc.lowering.memory_planning.order import Step, best_order
 from xonnc.targets import NvdlaTarget, load_target
 
 
@@ -62,7 +62,7 @@ def _schedule_block(block: Block, target: NvdlaTarget) -> None:
         for unit in units
     ]
     order = best_order(steps, roots.sizes, frozenset(roots.kept))
-    _reorder(block, [units[index] for index in order])
+    _reorder(block, [units[index] for index in order.steps])
 
 
 class _Roots:

@@ -35,7 +35,13 @@ MAY_IMPORT = {
     "src/xonnc": {"dialects", "rewriting", "transforms", "lowering", "formats", "targets", "runtime"},
     "lowering": {"dialects", "rewriting", "transforms", "formats", "targets", "lowering"},
     "lowering/onnx_to_krnl": {"dialects", "rewriting", "transforms", "formats/native", "targets"},
-    "lowering/native": {"dialects", "transforms", "formats", "lowering/onnx_to_krnl"},
+    "lowering/native": {
+        "dialects",
+        "transforms",
+        "formats",
+        "lowering/memory_planning",
+        "lowering/onnx_to_krnl",
+    },
     "lowering/krnl_to_llvm": {
         "dialects",
         "formats/native",
@@ -46,8 +52,16 @@ MAY_IMPORT = {
     },
     "lowering/llvm_to_c": {"dialects/krnl", "lowering/krnl_to_llvm", "lowering/native"},
     "lowering/dla_planning": {"dialects/dla", "formats/nvdla", "targets"},
+    "lowering/memory_planning": set[str](),
     "lowering/onnx_to_dla": {"dialects", "formats", "targets", "lowering/dla_planning"},
-    "lowering/dla": {"dialects", "formats/nvdla", "targets", "lowering/dla_planning", "lowering/onnx_to_dla"},
+    "lowering/dla": {
+        "dialects",
+        "formats/nvdla",
+        "targets",
+        "lowering/dla_planning",
+        "lowering/memory_planning",
+        "lowering/onnx_to_dla",
+    },
     "lowering/dla_to_loadable": {
         "dialects",
         "formats/nvdla",
