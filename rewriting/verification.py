@@ -9,6 +9,7 @@ from xdsl.traits import NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
 from xonnc.dialects.onnx.locations import describe
+from xonnc.dialects.onnx.op import OnnxOp
 
 _SPOKEN_BY = re.compile(r"^'?onnx\.\w+'?(?: op |: )")
 """How rules begin that say whom they are about, as MLIR's do."""
@@ -28,6 +29,15 @@ def broken_rule(op: Operation) -> str | None:
     for region in op.regions:
         if len(region.blocks) == 1 and region.block.is_empty:
             return f"operation {op.name} contains an empty block, which needs at least a terminator"
+    return None
+
+
+def unknown_attribute(op: OnnxOp) -> str | None:
+    """The attribute that the operator of an op does not have, whatever its operands are."""
+    try:
+        OnnxOp.verify_(op)
+    except VerifyException as error:
+        return str(error)
     return None
 
 

@@ -14,7 +14,7 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-from xonnc.errors import CollectedError, UnknownNameError, XonncError
+from xonnc.errors import CollectedError, InvalidModelError, UnknownNameError, XonncError
 from xonnc.formats.input_files import keeping_inputs
 from xonnc.rewriting.remarks import listening
 
@@ -27,6 +27,10 @@ class Exit(IntEnum):
     USAGE = 2
     BUG = 3
     INTERRUPTED = 130
+
+
+MAX_TOLD = 5
+"""Lines about what is wrong with a model, where another tool than its checker finds it."""
 
 
 def run(tool: str, work: Callable[[], int], argv: Sequence[str]) -> int:
@@ -46,8 +50,7 @@ def run(tool: str, work: Callable[[], int], argv: Sequence[str]) -> int:
             _ignore_numpy()
             return work()
     except CollectedError as error:
-        for reason in error.reasons:
-            print(f"{tool}: {reason}", file=sys.stderr)
+        _tell(tool, error)
     except UnknownNameError as error:
         print(f"{tool}: {error}", file=sys.stderr)
         return Exit.USAGE
@@ -67,6 +70,15 @@ def run(tool: str, work: Callable[[], int], argv: Sequence[str]) -> int:
         print(f"{tool}: internal error, please report it with {_reproducer(tool, argv)}", file=sys.stderr)
         return Exit.BUG
     return Exit.INPUT
+
+
+def _tell(tool: str, error: CollectedError) -> None:
+    """Tells each reason; of those that the model's checker finds too, the first ones."""
+    count = MAX_TOLD if isinstance(error, InvalidModelError) else len(error.reasons)
+    for reason in error.reasons[:count]:
+        print(f"{tool}: {reason}", file=sys.stderr)
+    if left := len(error.reasons[count:]):
+        print(f"{tool}: and {left} more; 'xonnc check' lists them", file=sys.stderr)
 
 
 def _show_warning(tool: str, message: Warning | str, *_: object) -> None:

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, NoneType
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Attribute, Block, Operation
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from xonnc.dialects.onnx.elements import DisposableElementsAttr, type_of_elements
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import CustomOp, ReturnOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
-from xonnc.dialects.onnx.types import are_compatible, is_ranked, is_tensor, tensor_type, unranked
+from xonnc.dialects.onnx.types import NONE, are_compatible, is_ranked, is_tensor, tensor_type, unranked
 from xonnc.errors import InvalidModelError, XonncError
 from xonnc.rewriting.editing import operands_of, retype, retype_function
 from xonnc.rewriting.remarks import warn
-from xonnc.rewriting.verification import broken_rule, node_message
+from xonnc.rewriting.verification import broken_rule, node_message, unknown_attribute
 from xonnc.transforms.dims.control import enter_body
 from xonnc.transforms.dims.functions import enter_function, leave_function, name_results
 from xonnc.transforms.dims.knowledge import Knowledge, holds_integers, is_static
@@ -124,11 +124,17 @@ def learn_shapes(
     return inference.inside(module), inference.facts
 
 
-def require_valid(module: Operation) -> None:
-    """Infers shapes; `InvalidModelError` with everything that is wrong with the ops inside `module`."""
+def find_wrong(module: Operation, doubtful: Iterable[SSAValue] = ()) -> list[Wrong]:
+    """
+    Infers shapes; everything that is wrong with the ops inside `module`.
+
+    Of `doubtful` values only the types are known, or nothing if these are `none`.
+    """
     wrong: list[Wrong] = []
-    learn_shapes(module, None, wrong)
-    refuse_wrong(wrong)
+    inference = _Inference(module, None, wrong)
+    inference.doubtful.update(doubtful)
+    inference.inside(module)
+    return wrong
 
 
 def refuse_wrong(wrong: Sequence[Wrong]) -> None:
@@ -160,6 +166,8 @@ class _Inference:
         self.facts = Knowledge()
         self.settled = {} if settled is None else settled
         self.wrong = wrong
+        self.doubtful: set[SSAValue] = set()
+        """What ops make that break a rule, and what follows from it: it means nothing to others."""
         self._functions = {
             op.sym_name.data: op for region in root.regions for op in region.walk() if type(op) is FuncOp
         }
@@ -203,7 +211,7 @@ class _Inference:
 
     def _op(self, op: OnnxOp, certain: bool) -> bool:
         changed = self._bodies(op) if op.regions else False
-        if op.results and not self._is_settled(op):
+        if op.results and not self._is_settled(op) and not self._doubtful_operands(op):
             changed |= infer(op, self.facts, certain, self.corrects)
             if is_sure(op) and not _holds_elements(op):
                 self.settled[op] = _basis(op)
@@ -215,23 +223,47 @@ class _Inference:
         if isinstance(op, ReturnOp):
             # The results of a function are what it returns, whatever was declared.
             return False
-        if self.corrects and op.regions and not self.wrong:
+        count = len(self.wrong)
+        doubtful = self._doubtful_operands(op)
+        if self.corrects and op.regions and not doubtful:
             # Its rules hold its results against those of its bodies, whose types are corrected first.
             self._op(op, certain)
-        if (reason := broken_rule(op)) is not None:
-            self.wrong.append(Wrong(op, node_message(op, reason)))
-        if self.wrong:
-            # What follows from an op that breaks a rule means nothing: the others are only verified.
-            return self._verified_inside(op)
+        is_unknown = any(value.type == NONE for value in doubtful)
+        reason = unknown_attribute(op) if is_unknown else broken_rule(op)
+        if reason is not None:
+            self._blame(op, node_message(op, reason))
+        if doubtful or reason is not None:
+            changed = self._verified_inside(op)
+        else:
+            changed = self._inferred(op, certain)
+        if doubtful or len(self.wrong) > count:
+            self.doubtful.update(op.results)
+        return changed
+
+    def _inferred(self, op: OnnxOp, certain: bool) -> bool:
         try:
             return self._op(op, certain)
         except ShapeError as error:
-            self.wrong.append(Wrong(op, str(error)))
+            self._blame(op, str(error))
             return False
+
+    def _blame(self, op: Operation, message: str) -> None:
+        """Notes what is wrong with an op; bodies are walked several times, their ops blamed once."""
+        if self.wrong is not None and not any(each.op is op for each in self.wrong):
+            self.wrong.append(Wrong(op, message))
+
+    def _doubtful_operands(self, op: OnnxOp) -> list[SSAValue]:
+        """The doubtful values that an op reads, or that its bodies give."""
+        if not self.doubtful:
+            return []
+        ends = [region.block.last_op for region in op.regions if region.blocks]
+        values = [*op.operands, *(value for end in ends if end is not None for value in end.operands)]
+        return [value for value in values if value in self.doubtful]
 
     def _verified_inside(self, op: OnnxOp) -> bool:
         for region in op.regions:
             for block in region.blocks:
+                self.doubtful.update(block.args)
                 self._block(block, certain=False)
         return False
 

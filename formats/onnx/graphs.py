@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import onnx
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
@@ -12,8 +13,8 @@ from xonnc.dialects.onnx.locations import node_location
 from xonnc.dialects.onnx.ops.builtin import ReturnOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import NONE
-from xonnc.errors import XonncError
 from xonnc.formats.onnx import mirror
+from xonnc.formats.onnx.faults import placeholder
 from xonnc.formats.onnx.names_check import check_graph, check_node
 from xonnc.formats.onnx.nodes import NodeImporter
 from xonnc.formats.onnx.order import ordered
@@ -35,68 +36,102 @@ def import_graph(
     outer: Scope | None = None,
     terminator: type[ReturnOp | YieldOp] = YieldOp,
     untyped: Sequence[Attribute] = (),
+    place: str = "",
 ) -> ImportedGraph:
     """
     `graph` as one block that ends in `terminator`; names it does not define are looked up in `outer`.
 
-    `untyped` are the types of the first arguments, for inputs that the graph gives no type.
+    `untyped` are the types of the first arguments, for inputs that the graph gives no type. What cannot be
+    read goes to the model's faults, with `place` in front if no node is to blame.
     """
     check_graph(graph)
     for node in graph.node:
         check_node(node)
+    faults = model.faults
     scope = Scope(outer)
-    constants = list(_initializers(model, graph))
+    constants = list(_initializers(model, graph, place))
     initialized = {name for name, _ in constants}
     defaults = _defaults(model, graph) if outer is None else set[str]()
     constants = [(name, constant) for name, constant in constants if name not in defaults]
     initialized -= defaults
     inputs = [info for info in graph.input if info.name not in initialized]
-    types = [to_type(info.type, f"input '{info.name}'") for info in inputs]
+    types = [_argument_type(model, info, place) for info in inputs]
     types = [
         untyped[index] if type_ == NONE and index < len(untyped) else type_
         for index, type_ in enumerate(types)
     ]
     block = Block(arg_types=types)
     for info, argument in zip(inputs, block.args, strict=True):
-        scope.bind(info.name, argument)
+        with faults.collecting(place):
+            scope.bind(info.name, argument)
     operations: list[Operation] = []
     for name, constant in constants:
         operations.append(constant)
-        scope.bind(name, constant.results[0])
-    nodes = NodeImporter(model, scope, operations, _declared_types(graph), import_graph)
-    for node in ordered(graph, outer or ()):
+        with faults.collecting(place):
+            scope.bind(name, constant.results[0])
+    order = ordered(graph, outer or ())
+    for cycle in order.cycles:
+        faults.add(f"{place}{cycle}")
+    late = {name for node in graph.node for name in node.output} if order.cycles else frozenset[str]()
+    nodes = NodeImporter(model, scope, operations, _declared_types(graph), import_graph, late)
+    for node in order.nodes:
         nodes.add(node)
-    operations.append(terminator.create(operands=[_output(scope, info) for info in graph.output]))
+    results = [_output(nodes, info, place) for info in graph.output]
+    operations.append(terminator.create(operands=results))
     block.add_ops(operations)
-    details = _details(model, graph, scope, initialized)
-    held = defaults | _annotating(graph)
-    if tensors := {tensor.name: tensor for tensor in graph.initializer if tensor.name in held}:
-        details[HELD] = DictionaryAttr({name: model.constants.dense(each) for name, each in tensors.items()})
+    details: dict[str, Attribute] = {}
+    with faults.collecting(place):
+        details = _details(model, graph, scope, initialized)
+        held = defaults | _annotating(graph)
+        if tensors := {tensor.name: tensor for tensor in graph.initializer if tensor.name in held}:
+            kept = {name: model.constants.dense(each) for name, each in tensors.items()}
+            details[HELD] = DictionaryAttr(kept)
     return ImportedGraph(block, inputs, graph.output, details)
 
 
-def _initializers(model: Model, graph: onnx.GraphProto) -> Iterator[tuple[str, Operation]]:
+def _argument_type(model: Model, info: onnx.ValueInfoProto, place: str) -> Attribute:
+    """The type of an input; `none` if the graph gives none, or none that can be read."""
+    with model.faults.collecting(place):
+        return to_type(info.type, f"input '{info.name}'")
+    return NONE
+
+
+def _initializers(model: Model, graph: onnx.GraphProto, place: str) -> Iterator[tuple[str, Operation]]:
     """Name and constant of every initializer, dense ones first, in file order."""
-    constants = model.constants
     for tensor in graph.initializer:
-        value = constants.dense(tensor)
-        op = ConstantOp.create(
-            result_types=(value.type,),
-            properties={"value": value},
-            location=node_location("", (tensor.name,)),
-        )
-        if tensor.metadata_props or tensor.HasField("doc_string"):
-            op.attributes.update(mirror.prefixed(tensor, constants.dense, KEPT_OF_INITIALIZERS))
-        yield tensor.name, op
+        yield tensor.name, _initializer(model, tensor.name, partial(_dense, model, tensor), place)
     for sparse in graph.sparse_initializer:
         name = sparse.values.name
-        value = constants.sparse(sparse)
-        op = ConstantOp.create(
-            result_types=(value.type,),
-            properties={"sparse_value": value},
-            location=node_location("", (name,)),
-        )
-        yield name, op
+        yield name, _initializer(model, name, partial(_sparse, model, sparse), place)
+
+
+def _initializer(model: Model, name: str, read: Callable[[], Operation], place: str) -> Operation:
+    """The constant that `read` makes, or what stands for one that cannot be read."""
+    with model.faults.collecting(place):
+        return read()
+    return placeholder("", [NONE], outputs=(name,))
+
+
+def _dense(model: Model, tensor: onnx.TensorProto) -> Operation:
+    constants = model.constants
+    value = constants.dense(tensor)
+    op = ConstantOp.create(
+        result_types=(value.type,),
+        properties={"value": value},
+        location=node_location("", (tensor.name,)),
+    )
+    if tensor.metadata_props or tensor.HasField("doc_string"):
+        op.attributes.update(mirror.prefixed(tensor, constants.dense, KEPT_OF_INITIALIZERS))
+    return op
+
+
+def _sparse(model: Model, sparse: onnx.SparseTensorProto) -> Operation:
+    value = model.constants.sparse(sparse)
+    return ConstantOp.create(
+        result_types=(value.type,),
+        properties={"sparse_value": value},
+        location=node_location("", (sparse.values.name,)),
+    )
 
 
 def _defaults(model: Model, graph: onnx.GraphProto) -> set[str]:
@@ -121,10 +156,11 @@ def _declared_types(graph: onnx.GraphProto) -> dict[str, onnx.TypeProto]:
     }
 
 
-def _output(scope: Scope, info: onnx.ValueInfoProto) -> SSAValue:
-    value = scope.find(info.name)
+def _output(nodes: NodeImporter, info: onnx.ValueInfoProto, place: str) -> SSAValue:
+    value = nodes.scope.find(info.name)
     if value is None:
-        raise XonncError(f"output '{info.name}' is made by no node, input or initializer")
+        nodes.model.faults.add(f"{place}output '{info.name}' is made by no node, input or initializer")
+        return nodes.unknown(info.name)
     return value
 
 

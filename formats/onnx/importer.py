@@ -45,6 +45,7 @@ from xonnc.dialects.onnx.ops.builtin import EntryPointOp, ReturnOp
 from xonnc.errors import XonncError
 from xonnc.formats.onnx import mirror
 from xonnc.formats.onnx.constants import Constants
+from xonnc.formats.onnx.faults import Faults
 from xonnc.formats.onnx.functions import check_functions, inlined
 from xonnc.formats.onnx.graphs import import_graph
 from xonnc.formats.onnx.load import LoadedModel, Spelling, load
@@ -81,13 +82,31 @@ def import_loaded(
     A loaded model as a module.
 
     With `keep_defaults`, inputs that have an initializer stay inputs, from IR version 4 on; before it, every
-    initializer is an input too, and none means to be one. Else they are constants.
+    initializer is an input too, and none means to be one. Else they are constants. Raises `InvalidModelError`
+    with everything that cannot be read.
     """
-    try:
-        with without_cycle_collection():
-            return _import(loaded, DisposablePool.of(ctx), inline_functions, keep_defaults)
-    except XonncError as error:
-        raise XonncError(f"{loaded.name}: {error}") from error
+    faults = Faults()
+    module = read_loaded(loaded, ctx, faults, inline_functions, keep_defaults)
+    faults.refuse(loaded.name)
+    assert module is not None
+    return module
+
+
+def read_loaded(
+    loaded: LoadedModel,
+    ctx: Context,
+    faults: Faults,
+    inline_functions: bool = False,
+    keep_defaults: bool = False,
+) -> ModuleOp | None:
+    """
+    What can be read of a loaded model, with placeholders for what cannot, which goes to `faults`.
+
+    `None` if nothing can be read.
+    """
+    with without_cycle_collection(), faults.collecting():
+        return _import(loaded, DisposablePool.of(ctx), faults, inline_functions, keep_defaults)
+    return None
 
 
 def import_proto(model: onnx.ModelProto, ctx: Context) -> ModuleOp:
@@ -96,7 +115,7 @@ def import_proto(model: onnx.ModelProto, ctx: Context) -> ModuleOp:
 
 
 def _import(
-    loaded: LoadedModel, pool: DisposablePool, inline_functions: bool, keep_defaults: bool
+    loaded: LoadedModel, pool: DisposablePool, faults: Faults, inline_functions: bool, keep_defaults: bool
 ) -> ModuleOp:
     proto = loaded.proto
     check_functions(proto)
@@ -110,6 +129,7 @@ def _import(
         opsets=opsets,
         functions=frozenset((function.domain, function.name) for function in proto.functions),
         constants=constants,
+        faults=faults,
         keeps_defaults=keep_defaults and proto.ir_version >= OVERRIDABLE_SINCE,
     )
     graph = import_graph(model, proto.graph, terminator=ReturnOp)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeVar
 
 import onnx
 import onnx.defs
@@ -36,6 +39,7 @@ from xonnc.dialects.onnx.types import NONE, SeqType, element_type, scalar_as, un
 from xonnc.errors import XonncError
 from xonnc.formats.onnx import mirror
 from xonnc.formats.onnx.captures import CAPTURES, captured_by
+from xonnc.formats.onnx.faults import placeholder
 from xonnc.formats.onnx.node_attributes import Kind, element_type_attribute, kept, kind_of, to_attribute
 from xonnc.formats.onnx.op_forms import OpForm, attribute_kinds, form_of
 from xonnc.formats.onnx.opsets import OP_TYPE, contributed, operand_like_result
@@ -49,6 +53,8 @@ KEPT_OF_NODES = ("doc_string", "metadata_props", "overload", "device_configurati
 """What a node may say that is not an op's."""
 
 ImportGraph = Callable[..., ImportedGraph]
+
+ReadT = TypeVar("ReadT")
 
 _A = onnx.AttributeProto
 
@@ -72,17 +78,61 @@ class NodeImporter:
     operations: list[Operation]
     declared: Mapping[str, onnx.TypeProto]
     import_graph: ImportGraph
+    late: AbstractSet[str] = frozenset()
+    """Values of cycles, which may be read before they are made; that is told already."""
     _absent: SSAValue | None = field(default=None)
+    _reasons: list[str] = field(default_factory=list[str])
+    """What is wrong with the node that is being read."""
 
     def add(self, node: onnx.NodeProto) -> None:
-        """Appends the op for `node` and binds its results; every error names the node."""
-        try:
-            op = self._import(node)
-            for name, result in zip(node.output, op.results, strict=False):
-                self.scope.bind(name, result)
-        except XonncError as error:
-            raise XonncError(f"{describe(node)} ({node.op_type}): {error}") from error
+        """
+        Appends the op for `node` and binds its results.
+
+        A node with faults becomes a placeholder, so that reading goes on; every fault names the node.
+        """
+        self._reasons.clear()
+        op = self._attempt(partial(self._import, node))
+        if op is None or self._reasons:
+            op = self._placeholder(node)
         self.operations.append(op)
+        for name, result in zip(node.output, op.results, strict=False):
+            self._attempt(partial(self.scope.bind, name, result))
+        for reason in self._reasons:
+            self.model.faults.add(f"{describe(node)} ({node.op_type}): {reason}", op)
+
+    def _attempt(self, read: Callable[[], ReadT]) -> ReadT | None:
+        """What `read` gives; `None` if it fails, which is noted as a fault of the node."""
+        try:
+            return read()
+        except XonncError as error:
+            self._reasons.append(str(error))
+            return None
+
+    def _placeholder(self, node: onnx.NodeProto) -> Operation:
+        """An op with results of the types that are declared or certain, for a node that cannot be read."""
+        domain = canonical_domain(node.domain)
+        values = [self.scope.find(name) for name in node.input]
+        described = Node(
+            domain,
+            node.op_type,
+            self.model.opsets.get(domain, 1),
+            {given.name: given for given in node.attribute},
+            [NONE if value is None else value.type for value in values],
+            (),
+        )
+        return placeholder(
+            node.op_type,
+            [self._probable_type(described, index, name) for index, name in enumerate(node.output)],
+            node.name,
+            node.output,
+        )
+
+    def _probable_type(self, node: Node, index: int, name: str) -> Attribute:
+        declared = self.declared.get(name)
+        try:
+            return result_type(node, index) if declared is None else to_type(declared, name)
+        except XonncError:
+            return NONE
 
     def _import(self, node: onnx.NodeProto) -> Operation:
         domain = canonical_domain(node.domain)
@@ -105,7 +155,7 @@ class NodeImporter:
         captured: list[SSAValue] = []
         attributes = {given.name: given for given in node.attribute}
         if found is not CustomOp:
-            _check_required(schema_of(domain, op_type, opset), attributes.keys())
+            self._check_required(schema_of(domain, op_type, opset), attributes.keys())
         properties, extras = self._attributes(
             node, form, attribute_kinds(domain, op_type, opset), found is CustomOp
         )
@@ -144,7 +194,7 @@ class NodeImporter:
         if len(names) > form.operands and not form.any_operands:
             extra = [name for name in names[form.operands :] if name]
             if extra:
-                raise XonncError(f"{len(names)} inputs where the operator takes at most {form.operands}")
+                self._reasons.append(f"{len(names)} inputs where the operator takes at most {form.operands}")
             names = names[: form.operands]
         operands = [self._value(name) for name in names]
         operands += (
@@ -164,8 +214,18 @@ class NodeImporter:
             return self._missing()
         value = self.scope.find(name)
         if value is None:
-            raise XonncError(f"input '{name}' is made by no node, input or initializer")
+            if name not in self.late:
+                self._reasons.append(f"input '{name}' is made by no node, input or initializer")
+            value = self.unknown(name)
         return value
+
+    def unknown(self, name: str) -> SSAValue:
+        """A value in the place of one that nothing makes; what else reads that one is no further fault."""
+        op = placeholder("", [NONE], outputs=(name,))
+        self.operations.append(op)
+        if name not in self.late:
+            self.scope.bind(name, op.results[0])
+        return op.results[0]
 
     def _missing(self) -> SSAValue:
         """The value for an operand that is not there, made at its first use in the graph."""
@@ -188,7 +248,8 @@ class NodeImporter:
             name = given.name
             if name in form.regions and kind_of(given) == _A.GRAPH:
                 continue
-            _check_kind(given, kinds.get(name))
+            if not self._is_of_kind(given, kinds.get(name)):
+                continue
             if name in form.type_properties and kind_of(given) in _NUMBERED and not given.ref_attr_name:
                 value = element_type_attribute(given)
             else:
@@ -208,6 +269,25 @@ class NodeImporter:
                 extras[key] = IntegerAttr(_trailing_empty(names), i64)
         return properties, extras
 
+    def _check_required(self, schema: onnx.defs.OpSchema | None, given: Container[str]) -> None:
+        for name, attribute in schema.attributes.items() if schema is not None else ():
+            # A body is asked for where it is read.
+            if (
+                attribute.required
+                and name not in given
+                and attribute.type != onnx.defs.OpSchema.AttrType.GRAPH
+            ):
+                self._reasons.append(f"attribute '{name}' is missing; the operator requires it")
+
+    def _is_of_kind(self, given: onnx.AttributeProto, wanted: Kind | None) -> bool:
+        """Whether an attribute is of the kind that the operator takes."""
+        kind = kind_of(given)
+        if wanted is None or kind == wanted:
+            return True
+        found, needed = (_A.AttributeType.Name(one) for one in (kind, wanted))
+        self._reasons.append(f"attribute '{given.name}' is of kind {found}; the operator takes {needed}")
+        return False
+
     def _region(
         self,
         given: onnx.AttributeProto | None,
@@ -221,7 +301,8 @@ class NodeImporter:
         if given is None or not given.HasField("g"):
             raise XonncError(f"attribute '{name}' is missing; it must be a graph")
         untyped = _argument_types(node, operands)
-        graph = self.import_graph(self.model, given.g, self.scope, YieldOp, untyped)
+        place = f"{describe(node)} ({node.op_type}): {name}: "
+        graph = self.import_graph(self.model, given.g, self.scope, YieldOp, untyped, place)
         extras[f"onnx.{name}"] = DictionaryAttr(graph.details)
         return Region(graph.block)
 
@@ -268,19 +349,6 @@ def _constant_type(properties: Mapping[str, Attribute]) -> list[Attribute] | Non
 def _says_nothing(given: onnx.AttributeProto) -> bool:
     """Whether an attribute is the default of those that only the general operator has."""
     return (given.name, given.i) in (("training_mode", 0), ("spatial", 1)) and not given.ref_attr_name
-
-
-def _check_required(schema: onnx.defs.OpSchema | None, given: Container[str]) -> None:
-    for name, attribute in schema.attributes.items() if schema is not None else ():
-        if attribute.required and name not in given:
-            raise XonncError(f"attribute '{name}' is missing; the operator requires it")
-
-
-def _check_kind(given: onnx.AttributeProto, wanted: Kind | None) -> None:
-    kind = kind_of(given)
-    if wanted is not None and kind != wanted:
-        found, needed = (_A.AttributeType.Name(one) for one in (kind, wanted))
-        raise XonncError(f"attribute '{given.name}' is of kind {found}; the operator takes {needed}")
 
 
 def _is_empty(value: Attribute) -> bool:

@@ -4,29 +4,37 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass
 
 import onnx
 
-from xonnc.errors import XonncError
 from xonnc.formats.onnx.captures import captured_by, given_names
 
 _SUBGRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
 
-def ordered(graph: onnx.GraphProto, outer: Container[str]) -> Sequence[onnx.NodeProto]:
+@dataclass(frozen=True)
+class Order:
+    """The nodes of a graph, each after what it reads; those of a cycle are where it is cut."""
+
+    nodes: Sequence[onnx.NodeProto]
+    cycles: Sequence[str] = ()
+    """What is to be said of each cycle, naming its nodes."""
+
+
+def ordered(graph: onnx.GraphProto, outer: Container[str]) -> Order:
     """
     The nodes of `graph` so that each comes after what it reads; `outer` holds the names visible from outside.
 
-    A graph that is out of order is sorted stably. Raises `XonncError` for a cycle (naming its nodes),
-    a value that nothing makes and a value that is made twice.
+    A graph that is out of order is sorted stably. What no node makes is not waited for.
     """
     made = given_names(graph)
     for node in graph.node:
         for name in _reads(node):
             if name and name not in made and name not in outer:
-                return _sorted(graph, outer)
+                return _sorted(graph)
         made.update(node.output)
-    return graph.node
+    return Order(graph.node)
 
 
 def describe(node: onnx.NodeProto) -> str:
@@ -41,42 +49,48 @@ def _reads(node: onnx.NodeProto) -> Iterable[str]:
     return node.input
 
 
-def _sorted(graph: onnx.GraphProto, outer: Container[str]) -> Sequence[onnx.NodeProto]:
+def _sorted(graph: onnx.GraphProto) -> Order:
     """Kahn's algorithm; of the nodes that are ready, the one that was written first."""
-    given = given_names(graph)
     maker = {name: index for index, node in enumerate(graph.node) for name in node.output if name}
-    waiting: list[set[int]] = []
+    waiting = [{maker[name] for name in _reads(node) if name in maker} for node in graph.node]
     readers: dict[int, list[int]] = {}
-    for index, node in enumerate(graph.node):
-        needs: set[int] = set()
-        for name in _reads(node):
-            if name in maker:
-                needs.add(maker[name])
-            elif name and name not in given and name not in outer:
-                raise XonncError(f"{describe(node)}: input '{name}' is made by no node, input or initializer")
-        waiting.append(needs)
+    for index, needs in enumerate(waiting):
         for need in needs:
             readers.setdefault(need, []).append(index)
     ready = [index for index, needs in enumerate(waiting) if not needs]
     order: list[int] = []
-    while ready:
+    cycles: list[str] = []
+    start = 0
+    while len(order) < len(graph.node):
+        if not ready:
+            start = next(index for index in range(start, len(waiting)) if waiting[index])
+            cycle = _cycle(waiting, start)
+            cycles.append(f"the graph has a cycle: {_named(graph, cycle)}")
+            # Cut before the node that was written first.
+            ready.append(min(cycle))
+            waiting[ready[0]].clear()
         index = heapq.heappop(ready)
         order.append(index)
         for reader in readers.get(index, ()):
+            if index not in waiting[reader]:
+                continue
             waiting[reader].discard(index)
             if not waiting[reader]:
                 heapq.heappush(ready, reader)
-    if len(order) < len(graph.node):
-        raise XonncError(f"the graph has a cycle: {' -> '.join(_cycle(graph, waiting))}")
-    return [graph.node[index] for index in order]
+    return Order([graph.node[index] for index in order], cycles)
 
 
-def _cycle(graph: onnx.GraphProto, waiting: Sequence[set[int]]) -> list[str]:
-    """The nodes of one cycle in the direction of the data, the first again at the end; seven are named."""
-    index = next(index for index, needs in enumerate(waiting) if needs)
-    path: list[int] = []
+def _cycle(waiting: Sequence[set[int]], start: int) -> list[int]:
+    """The nodes of one cycle, found from a node that waits, in the direction of the data."""
+    path: dict[int, int] = {}
+    index = start
     while index not in path:
-        path.append(index)
+        path[index] = len(path)
         index = min(waiting[index])
-    names = [describe(graph.node[step]) for step in reversed(path[path.index(index) :])]
-    return [*names[:7], *(["…"] if len(names) > 7 else []), names[0]]
+    return list(reversed(list(path)[path[index] :]))
+
+
+def _named(graph: onnx.GraphProto, cycle: Sequence[int]) -> str:
+    """The nodes of a cycle, the first again at the end; seven are named."""
+    names = [describe(graph.node[index]) for index in cycle[:7]]
+    return " -> ".join([*names, *(["…"] if len(cycle) > 7 else []), names[0]])

@@ -104,7 +104,7 @@ def _decomposed(model: onnx.ModelProto, operators: Sequence[str], place: str) ->
 
 
 def _require_order(graph: onnx.GraphProto, place: str) -> None:
-    nodes = ordered(graph, ())
+    nodes = ordered(graph, ()).nodes
     wrong = next((one for one, sorted_ in zip(graph.node, nodes, strict=True) if one is not sorted_), None)
     if wrong is not None and nodes is not graph.node:
         raise XonncError(

@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, Block, SSAValue
 
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.constants import Constants
+from xonnc.formats.onnx.faults import Faults
 
 IS_NODE = "onnx.node"
 """Marks a constant that is a node of the model; one without it is an initializer."""
@@ -23,6 +24,8 @@ class Model:
     functions: frozenset[tuple[str, str]]
     """Domain and name of the model's own functions."""
     constants: Constants
+    faults: Faults = field(default_factory=Faults)
+    """What cannot be read of it."""
     keeps_defaults: bool = False
     """Whether inputs that have an initializer stay inputs, which whoever runs the model may give."""
 

@@ -7,19 +7,23 @@ Whether a model keeps the rules of ONNX: everything that is wrong with it at onc
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import onnx
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from xonnc.contexts import new_context
 from xonnc.dialects.onnx.locations import describe
-from xonnc.errors import InvalidModelError, XonncError
-from xonnc.formats.onnx.importer import import_loaded
+from xonnc.dialects.onnx.ops.builtin import CustomOp
+from xonnc.dialects.onnx.types import NONE
+from xonnc.formats.onnx.faults import UNREADABLE, Faults
+from xonnc.formats.onnx.importer import read_loaded
 from xonnc.formats.onnx.load import LoadedModel, load
-from xonnc.transforms.shape_inference_onnx import require_valid
+from xonnc.transforms.models.model_functions import function_models
+from xonnc.transforms.shape_inference_onnx import find_wrong
 
 
 @dataclass(frozen=True)
@@ -40,22 +44,49 @@ def check_model(model: str | Path | onnx.ModelProto) -> list[Problem]:
     """
     What is wrong with the model in a file (`-`: standard input) or in memory; nothing for a valid one.
 
-    Graphs, names and attributes that cannot be read end the search; operators that break their rules, and
-    shapes that contradict each other, are all found. Raises `XonncError` for a file that is no model.
+    Nodes and values that cannot be read, operators that break their rules and shapes that contradict each
+    other are all found, in bodies and the model's own functions too. What follows from a faulty node is only
+    held to the rules that do not depend on it. Raises `XonncError` for a file that is no model.
     """
     loaded = LoadedModel.of(model) if isinstance(model, onnx.ModelProto) else load(model)
-    context = new_context()
-    try:
-        module: ModuleOp = import_loaded(loaded, context)
-        require_valid(module)
-    except InvalidModelError as error:
-        return [_problem(reason, about) for reason, about in zip(error.reasons, error.subjects, strict=True)]
-    except XonncError as error:
-        return [_problem(str(error).removeprefix(f"{loaded.name}: "), error.about)]
-    return []
+    context, faults = new_context(), Faults()
+    module = read_loaded(loaded, context, faults)
+    problems = [*_unreadable(faults), *_wrong(module)]
+    for function, has_attributes in function_models(loaded, module):
+        faults = Faults()
+        body = read_loaded(function, context, faults)
+        # Without the values of its attributes no rules can be held against it.
+        wrong = [] if has_attributes else _wrong(body)
+        problems += (
+            Problem(each.node, each.operator, f"{function.name}: {each.message}")
+            for each in (*_unreadable(faults), *wrong)
+        )
+    return problems
 
 
-def _problem(message: str, about: object) -> Problem:
-    if not isinstance(about, Operation):
+def _unreadable(faults: Faults) -> Iterator[Problem]:
+    return (_problem(fault.message, fault.op) for fault in faults.all())
+
+
+def _wrong(module: ModuleOp | None) -> list[Problem]:
+    if module is None:
+        return []
+    wrong = find_wrong(module, _unknown(module))
+    return [_problem(each.message, each.op) for each in wrong]
+
+
+def _unknown(module: ModuleOp) -> Iterator[SSAValue]:
+    """The values of which nothing is known, since what makes them cannot be read."""
+    for op in module.walk():
+        if UNREADABLE in op.attributes:
+            yield from op.results
+        for region in op.regions:
+            for block in region.blocks:
+                yield from (argument for argument in block.args if argument.type == NONE)
+
+
+def _problem(message: str, about: Operation | None) -> Problem:
+    if about is None:
         return Problem("", "", message)
-    return Problem(describe(about), about.name.removeprefix("onnx."), message)
+    name = about.function_name.data if isinstance(about, CustomOp) else about.name.removeprefix("onnx.")
+    return Problem(describe(about), name, message)

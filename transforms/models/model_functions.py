@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 import onnx
 from xdsl.context import Context
@@ -13,7 +14,7 @@ from xdsl.utils.hints import isa
 
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.ops.builtin import CustomOp
-from xonnc.dialects.onnx.types import element_type, unranked
+from xonnc.dialects.onnx.types import NONE, element_type, unranked
 from xonnc.errors import XonncError
 from xonnc.formats.onnx import mirror
 from xonnc.formats.onnx.constants import Constants, array_of
@@ -49,7 +50,7 @@ def simplify_functions(module: ModuleOp, simplify: Callable[[ModuleOp, Context],
             continue
         if _identity(function) in nested or named[_identity(function)] > 1:
             continue
-        model = _as_model(module, function, functions, types)
+        model = _as_model(_ir_version(module), function, functions, types)
         body = import_loaded(LoadedModel.of(model, f"function {function.name}"), ctx)
         simplify(body, ctx)
         try:
@@ -62,6 +63,20 @@ def simplify_functions(module: ModuleOp, simplify: Callable[[ModuleOp, Context],
     module.attributes[FUNCTIONS] = ArrayAttr(
         [mirror.to_attribute(function, constants.dense) for function in functions]
     )
+
+
+def function_models(loaded: LoadedModel, module: ModuleOp | None) -> Iterator[tuple[LoadedModel, bool]]:
+    """
+    Each of a model's own functions as a model, for the types that its calls in `module` agree on, if any.
+
+    The flag says whether the function takes attributes, whose values its model lacks.
+    """
+    proto = loaded.proto
+    for function in proto.functions:
+        types = None if module is None else _called_with(module, function)
+        types = [NONE] * len(function.input) if types is None else types
+        model = _as_model(proto.ir_version, function, proto.functions, types)
+        yield replace(loaded, name=f"function {function.name}", proto=model), _takes_attributes(function)
 
 
 def _function(held: DictionaryAttr) -> onnx.FunctionProto:
@@ -107,12 +122,16 @@ def _is_call(op: CustomOp, function: onnx.FunctionProto) -> bool:
     return named and isinstance(domain, StringAttr) and domain.data == function.domain
 
 
+def _ir_version(module: ModuleOp) -> int:
+    version = module.attributes.get("onnx.ir_version")
+    return version.value.data if isinstance(version, IntegerAttr) else 0
+
+
 def _as_model(
-    module: ModuleOp, function: onnx.FunctionProto, functions: Iterable[onnx.FunctionProto], types: Types
+    ir_version: int, function: onnx.FunctionProto, functions: Iterable[onnx.FunctionProto], types: Types
 ) -> onnx.ModelProto:
     """A model whose graph is the body of the function."""
-    version = module.attributes.get("onnx.ir_version")
-    made = onnx.ModelProto(ir_version=version.value.data if isinstance(version, IntegerAttr) else 0)
+    made = onnx.ModelProto(ir_version=ir_version)
     made.opset_import.extend(function.opset_import)
     # Their names tell calls from operators.
     made.functions.extend(onnx.FunctionProto(domain=each.domain, name=each.name) for each in functions)

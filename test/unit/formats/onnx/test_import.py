@@ -249,7 +249,7 @@ X2Y = "g (float[2] x) => (float[2] y) "
     [
         (X2Y + "{ [a] t = Add (x, u) [b] u = Relu (t) y = Abs (u) }", "the graph has a cycle: b -> a -> b"),
         (X2Y + "{ y = Add (x, y) }", "the graph has a cycle: y -> y"),
-        (X2Y + "{ y = Add (x, q) }", "y: input 'q' is made by no node"),
+        (X2Y + "{ y = Add (x, q) }", r"y \(Add\): input 'q' is made by no node"),
         (X2Y + "{ t = Abs (x) }", "output 'y' is made by no node"),
         (X2Y + "{ y = Abs (x) y = Relu (x) }", r"y \(Relu\): value 'y' is made twice"),
         (X2Y + "{ y = Gelu (x) }", "the model's opset is 17, and this operator came with opset 20"),
