@@ -61,6 +61,16 @@ _A = onnx.AttributeProto
 _NUMBERED = (_A.INT, _A.STRING)
 """How a model may name an element type."""
 
+ABSENT_IF_EMPTY = frozenset(
+    [("GRU", "activations"), ("LSTM", "activations"), ("RNN", "activations"), ("Resize", "axes")]
+    + [
+        ("LabelEncoder", f"{side}_{kind}s")
+        for side in ("keys", "values")
+        for kind in ("int64", "float", "string")
+    ]
+)
+"""Lists that exporters write without an element where the operator has a default: onnxruntime takes that."""
+
 _SINGLE_OUTPUT: dict[type[OnnxOp], type[OnnxOp]] = {
     BatchNormalizationOp: BatchNormalizationInferenceModeOp,
     BatchNormalizationV7Op: BatchNormalizationInferenceModeOp,
@@ -254,7 +264,8 @@ class NodeImporter:
                 value = element_type_attribute(given)
             else:
                 value = to_attribute(given, constants)
-            if name in form.properties and value is not None and not is_custom:
+            is_absent = (node.op_type, name) in ABSENT_IF_EMPTY and value is not None and _is_empty(value)
+            if name in form.properties and value is not None and not is_custom and not is_absent:
                 properties[name] = value
             elif value is None or name.startswith("onnx.") or name in reserved or _is_empty(value):
                 as_they_are.append(kept(given, constants))

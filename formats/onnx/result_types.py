@@ -233,7 +233,9 @@ def _label_encoder(node: Node, index: int) -> Attribute:
     for name, given in node.attributes.items():
         if name == "values_tensor":
             return _of_number(given.t.data_type)
-        if name in ("values_int64s", "values_floats", "values_strings"):
+        if name in ("values_int64s", "values_floats", "values_strings") and (
+            given.ints or given.floats or given.strings
+        ):
             return unranked({"values_int64s": i64, "values_floats": f32}.get(name, _STRING))
     return unranked(i64 if element_type(node.operand(0)) == _STRING else _STRING)
 
