@@ -135,9 +135,11 @@ class Session:
         except MemoryError as error:
             raise _out_of_memory(error) from error
         self._open = [
-            number for number, port in enumerate(self.inputs) if port.shape is not None and None in port.shape
+            number
+            for number, port in enumerate(self.inputs)
+            if port.dtype is not None and (port.shape is None or None in port.shape)
         ]
-        """Inputs with dynamic sizes."""
+        """Inputs with dynamic sizes, or of any rank."""
         self._bound: list[tuple[str, np.dtype[np.generic], tuple[int, ...], bool]] | None = None
         """
         Name, type and shape of each input of the last run, and whether it is of strings.

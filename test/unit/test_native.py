@@ -203,8 +203,8 @@ def test_what_has_no_kernel_is_reported():
     assert line.reason == "no kernel for this operator yet"
 
 
-def test_what_the_reference_lacks_is_no_error_unless_it_runs():
-    """Of opset 13 it has no DequantizeLinear; where sizes are known there is a kernel."""
+def test_an_input_of_any_rank_is_compiled_for_each_shape():
+    """The reference has no DequantizeLinear of opset 13; where sizes are known there is a kernel."""
     cast = helper.make_node("Cast", ["x"], ["i"], to=TensorProto.INT32)
     node = helper.make_node("DequantizeLinear", ["i", "scale"], ["y"], name="real")
     x = np.array([4, -3], np.float32)
@@ -212,11 +212,19 @@ def test_what_the_reference_lacks_is_no_error_unless_it_runs():
         model = model_of([cast, node], shape, {"scale": np.array(0.5, np.float32)})
         model.opset_import[0].version = 13
         session = compile_native(model)
-        if shape is not None:
-            np.testing.assert_array_equal(first(session, x), [2.0, -1.5])
-            continue
-        with pytest.raises(XonncError, match=r"real: the reference evaluator fails: .*DequantizeLinear"):
-            first(session, x)
+        np.testing.assert_array_equal(first(session, x), [2.0, -1.5])
+        assert session.host_calls() == []
+        if shape is None:
+            np.testing.assert_array_equal(first(session, x.reshape(1, 2)), [[2.0, -1.5]])
+
+
+def test_what_the_reference_cannot_compute_is_named():
+    model = onnx.parser.parse_model(
+        '<ir_version: 10, opset_import: ["": 20]> '
+        "g (uint8[3] x) => (uint8[H, W, C] y) { [image] y = ImageDecoder (x) }"
+    )
+    with pytest.raises(XonncError, match="image: the reference evaluator fails: "):
+        compile_native(model).run(None, {"x": np.zeros(3, np.uint8)})
 
 
 @pytest.mark.parametrize(
