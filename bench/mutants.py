@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import subprocess
 import sys
 import time
@@ -37,6 +38,9 @@ ROOT = Path(__file__).resolve().parent.parent
 PRODUCT = ("dialects", "formats", "lowering", "rewriting", "runtime", "src", "targets", "tools", "transforms")
 
 PYTEST = ("-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", f"--timeout={TEST_SECONDS}")
+
+MOST_LEFT_OUT = 40
+"""Tests that may fail in a copy of the tree without any mutant."""
 
 FIRST_TESTS, TESTS_AT_ONCE = 40, 400
 """Tests of the first process for a mutant and of the later ones: most mutants die in the first."""
@@ -100,30 +104,42 @@ def drawn(count: int, seed: int, only: str = "*") -> list[Mutant]:
 
 
 def _coverage(work: Path, jobs: int) -> CoverageMap | None:
-    """The tests of each line, by a run of all tests unless this commit has had one; `None` if tests fail."""
+    """
+    The tests of each line, by a run of all tests unless this commit has had one.
+
+    Tests that fail in a copy (they look for git, or for more memory than mutants may have) kill no mutants;
+    `None` if many do.
+    """
     commit = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True
     )
     folder = work / "coverage"
-    database, told = folder / "coverage.db", folder / "commit"
+    database, told, log = folder / "coverage.db", folder / "commit", folder / "log"
     if told.exists() and told.read_text() == commit.stdout:
-        return CoverageMap(database, folder / ROOT.name)
+        return CoverageMap(database, folder / ROOT.name, failed_tests(log.read_text()))
     print("running all tests under coverage …", flush=True)
     checkout = Checkout(ROOT, folder)
     settings = folder / "coverage.ini"
     settings.write_text(f"[run]\ndata_file = {database}\nsource = {checkout.root}\n")
-    log = folder / "log"
     log.unlink(missing_ok=True)
     database.unlink(missing_ok=True)
     arguments = ["--cov", f"--cov-config={settings}", "--cov-context=test", "--cov-report=", "-n", str(jobs)]
     exit_code = checkout.run(
-        "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments, seconds=7200, log=log
+        "-m", "pytest", "-q", "-rfE", "-p", "no:cacheprovider", *arguments, seconds=7200, log=log
     )
-    if exit_code:
+    failed = failed_tests(log.read_text()) if log.exists() else set[str]()
+    if exit_code not in (0, 1) or len(failed) > MOST_LEFT_OUT:
         print(f"the tests fail without a mutant: see {log}", file=sys.stderr)
         return None
+    if failed:
+        print(f"{len(failed)} tests fail without a mutant and are left out: see {log}", flush=True)
     told.write_text(commit.stdout)
-    return CoverageMap(database, checkout.root)
+    return CoverageMap(database, checkout.root, failed)
+
+
+def failed_tests(log: str) -> set[str]:
+    """The node ids that pytest's summary says have failed."""
+    return set(re.findall(r"^(?:FAILED|ERROR) (\S+)", log, re.MULTILINE))
 
 
 def _trials(

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from pathlib import Path, PurePosixPath
 
 from coverage import CoverageData
 
 
 class CoverageMap:
-    """The tests of each line of each file of a checkout."""
+    """The tests of each line of each file of a checkout, but those that are left out."""
 
-    def __init__(self, database: Path, root: Path):
+    def __init__(self, database: Path, root: Path, left_out: Container[str] = ()):
         self._data = CoverageData(str(database))
         self._data.read()
         self._root = root
+        self._left_out = left_out
         self._lines: dict[str, dict[int, list[str]]] = {}
         self._files = {self._relative(file): file for file in self._data.measured_files()}
 
@@ -36,7 +37,8 @@ class CoverageMap:
         contexts = set(self._lines[path].get(line, []))
         if contexts == {""}:
             contexts = {context for each in self._lines[path].values() for context in each}
-        return by_distance(path, {context.split("|")[0] for context in contexts if context})
+        tests = {context.split("|")[0] for context in contexts if context}
+        return by_distance(path, {test for test in tests if test not in self._left_out})
 
 
 def by_distance(path: str, tests: set[str]) -> list[str]:

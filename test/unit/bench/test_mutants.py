@@ -11,7 +11,7 @@ from coverage import CoverageData
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from bench.mutants import drawn
+from bench.mutants import drawn, failed_tests
 from bench.mutation.checkout import Checkout
 from bench.mutation.coverage_map import CoverageMap, by_distance, mirror
 from bench.mutation.sites import mutants
@@ -101,3 +101,15 @@ def test_lines_that_run_at_import_face_the_tests_of_their_file(tmp_path: Path):
     assert found.tests("a.py", 3) == ["test_a.py::test_of_three"]
     assert found.tests("a.py", 1) == ["test_a.py::test_of_three"]
     assert found.tests("a.py", 4) == []
+
+
+def test_tests_that_fail_without_a_mutant_are_left_out(tmp_path: Path):
+    data = CoverageData(str(tmp_path / "coverage.db"))
+    for test in ("a.py::one[x-1]", "a.py::two"):
+        data.set_context(f"{test}|run")
+        data.add_lines({str(tmp_path / "m.py"): [1]})
+    data.write()
+    log = "FAILED a.py::one[x-1] - AssertionError\nERROR b.py::three\nnothing FAILED here\n"
+    failed = failed_tests(log)
+    assert failed == {"a.py::one[x-1]", "b.py::three"}
+    assert CoverageMap(tmp_path / "coverage.db", tmp_path, failed).tests("m.py", 1) == ["a.py::two"]
