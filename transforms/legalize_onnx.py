@@ -5,7 +5,8 @@
 %y = "onnx.AddV1"(%x, %b) <{axis = 1 : si64, broadcast = 1 : si64}>
 ```
 becomes a Reshape and an Add; Fourier transforms become products; loops that append to sequences stack (see
-`collect-sequences-onnx`). Shapes are inferred afterwards. The result need not have a form in the model's
+`collect-sequences-onnx`); convolutions of half precision are computed in single; batch normalizations become
+a product and a sum. Shapes are inferred afterwards. The result need not have a form in the model's
 opset, so an exported model never goes through this pass.
 """
 
@@ -17,8 +18,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.rules import RuleSet
+from xonnc.transforms.batch_norms import write_out_batch_norms
 from xonnc.transforms.collect_sequences_onnx import collect_sequences
 from xonnc.transforms.rules import (
     native_fourier,
@@ -28,6 +31,7 @@ from xonnc.transforms.rules import (
     native_versions,
 )
 from xonnc.transforms.shape_inference_onnx import infer_shapes
+from xonnc.transforms.wide_floats import widen
 
 RULES = RuleSet(
     {
@@ -51,3 +55,6 @@ class Legalize(ModulePass):
         is_collected = collect_sequences(op)
         if apply_rules(op, ctx, RULES, pass_name=self.name).fired or is_collected:
             infer_shapes(op)
+        pool = DisposablePool.of(ctx)
+        widen(op, pool)
+        write_out_batch_norms(op, pool)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.ir import Dialect
 
 from xonnc.dialects.krnl.byte_tiles import ByteConvOp, StoredOp
+from xonnc.dialects.krnl.fusion import FusedOp
 from xonnc.dialects.krnl.loops import (
     BlockOp,
     DefineLoopsOp,
@@ -44,6 +45,7 @@ OPS = (
     EncodeOp,
     EntryPointOp,
     ErfOp,
+    FusedOp,
     GemmOp,
     GetInductionVarValueOp,
     GlobalOp,

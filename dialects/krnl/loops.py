@@ -199,7 +199,7 @@ class GetInductionVarValueOp(IRDLOperation):
 
 @irdl_op_definition
 class YieldOp(IRDLOperation):
-    """The end of a turn of a loop, with what the next one takes over; the result of an epilogue."""
+    """The end of an iteration, with what the next one takes over; the results of an epilogue or a group."""
 
     name = "krnl.yield"
 
@@ -212,10 +212,10 @@ class YieldOp(IRDLOperation):
     def verify_(self) -> None:
         """What the loop gives."""
         parent = self.parent_op()
-        if parent is not None and parent.name == "krnl.conv":
+        if parent is not None and parent.name in ("krnl.conv", "krnl.fused"):
             return
         if not isinstance(parent, IterateOp):
-            raise VerifyException("only terminates krnl.iterate and krnl.conv regions")
+            raise VerifyException("only terminates krnl.iterate, krnl.conv and krnl.fused regions")
         if len(parent.results) != len(self.arguments):
             raise VerifyException("parent of yield must have same number of results as the yield operands")
         if any(a.type != b.type for a, b in zip(parent.results, self.arguments, strict=True)):

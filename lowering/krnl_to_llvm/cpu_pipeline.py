@@ -16,9 +16,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
+from xonnc.dialects.krnl.fusion import FusedOp
 from xonnc.errors import XonncError
 from xonnc.lowering.krnl_to_llvm.convert_krnl_to_llvm import ConvertKrnlToLlvm, is_kernel
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import ConvertOnnxToKrnl
+from xonnc.lowering.onnx_to_krnl.fuse_onnx import FuseOnnx
 from xonnc.lowering.onnx_to_krnl.outline_data_dependent_onnx import OutlineDataDependent
 from xonnc.transforms.legalize_onnx import Legalize
 from xonnc.transforms.onnx_cse_with_node_name import merge
@@ -43,6 +45,7 @@ class CpuPipeline(ModulePass):
         return (
             ("legalized", Legalize()),
             ("outlined", OutlineDataDependent(self.processor)),
+            ("fused", FuseOnnx(self.processor, self.portable)),
             ("krnl", convert),
         )
 
@@ -56,9 +59,14 @@ class CpuPipeline(ModulePass):
             raise XonncError(f"cpu-pipeline: threads = {self.threads}; it is 1 or more")
         if any(isinstance(each, llvm.FuncOp) for each in op.ops):
             return
-        if not any(isinstance(each, FuncOp) and is_kernel(each) for each in op.ops):
+        steps = self.to_kernels()
+        has_kernels = any(isinstance(each, FuncOp) and is_kernel(each) for each in op.ops)
+        if any(isinstance(each, FusedOp) for each in op.walk()):
+            # Rules would merge the constants of different groups.
+            steps = steps[-1:]
+        elif not has_kernels:
             # `xonnc compile` has merged what is equal when it simplified, `simplify-onnx` alone has not.
             merge(op)
-        for _, step in self.to_kernels():
+        for _, step in steps:
             step.apply(ctx, op)
         self.to_code().apply(ctx, op)

@@ -19,6 +19,7 @@ from xdsl.ir import Operation, SSAValue
 from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.ops import nn
+from xonnc.dialects.onnx.ops.constant import constant_elements
 from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
 from xonnc.dialects.onnx.types import NONE, element_type
@@ -30,7 +31,8 @@ from xonnc.lowering.onnx_to_krnl.byte_products import (
     is_bytes,
     rounding_of,
 )
-from xonnc.lowering.onnx_to_krnl.layouts import Halo, Images, constant_of
+from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope
+from xonnc.lowering.onnx_to_krnl.layouts import Halo, Images
 from xonnc.lowering.onnx_to_krnl.sizes import Size, volume
 from xonnc.lowering.onnx_to_krnl.window import MOST_PLACES, Window, window_of
 
@@ -111,6 +113,7 @@ class ByteLayouts:
 
     told: Told
     """The sizes of a value, as far as they are known."""
+    scope: FusionScope
     chains: dict[Operation, ByteChain] = field(default_factory=dict[Operation, ByteChain])
     """Chains by their last op."""
     heads: set[Operation] = field(default_factory=set[Operation])
@@ -154,9 +157,9 @@ class ByteLayouts:
         return ByteShape(images, height, width, -(-channels // step) * step)
 
 
-def plan_bytes(ops: Sequence[Operation], told: Told) -> ByteLayouts:
+def plan_bytes(ops: Sequence[Operation], told: Told, scope: FusionScope) -> ByteLayouts:
     """Decides on the ops of a function in order; `told` gives the sizes of a value if they are known."""
-    layouts = ByteLayouts(told)
+    layouts = ByteLayouts(told, scope)
     claimed: set[Operation] = set()
     for op in ops:
         if any(value.type != NONE and told(value) is None for value in (*op.operands, *op.results)):
@@ -174,7 +177,7 @@ def plan_bytes(ops: Sequence[Operation], told: Told) -> ByteLayouts:
     layouts.absorbed = claimed - set(layouts.chains)
     # Real numbers that chains have as bytes, and known weights times others.
     for op in reversed(ops):
-        users = [use.operation for result in op.results for use in result.uses]
+        users = [user for result in op.results for user in scope.users(result)]
         if isinstance(op, DequantizeLinearOp | onnx.MulOp) and users and op not in claimed:
             if (claimed | layouts.absorbed).issuperset(users):
                 layouts.absorbed.add(op)
@@ -190,7 +193,7 @@ def _chain_of(op: Operation, claimed: set[Operation], layouts: ByteLayouts) -> B
     if isinstance(op, QuantizeLinearOp):
         return _points(op, claimed, layouts)
     product = READS[type(op)](op) if type(op) in READS else None
-    chain = None if product is None else _chain(product, claimed, layouts.told)
+    chain = None if product is None else _chain(product, claimed, layouts)
     return chain if chain is not None and product is not None and _ask_halo(product, layouts) else None
 
 
@@ -219,15 +222,18 @@ def _is_made_before(zero: int | SSAValue, value: SSAValue) -> bool:
     )
 
 
-def _chain(product: Product, claimed: set[Operation], told: Told) -> ByteChain | None:
+def _chain(product: Product, claimed: set[Operation], layouts: ByteLayouts) -> ByteChain | None:
     """The chain from a product to the last QuantizeLinear behind it; None if there is none."""
     if product.scales is None or product.rounding is not None:
         return ByteChain(product, [], [], [])
+    told, scope = layouts.told, layouts.scope
     value, ops, read = product.result, list[Operation](), _Read(told)
     found: ByteChain | None = None
     while True:
-        op = _only_user(value)
+        op = scope.only_user(value)
         if op is None or op in claimed or op.parent is not product.op.parent:
+            return found
+        if not scope.may_join(op, product.op):
             return found
         if isinstance(op, QuantizeLinearOp):
             rounding = rounding_of(op)
@@ -235,7 +241,7 @@ def _chain(product: Product, claimed: set[Operation], told: Told) -> ByteChain |
                 return found
             ops.append(op)
             found = ByteChain(product, list(ops), list(read.images), list(read.channels))
-            back = _only_user(op.y)
+            back = scope.only_user(op.y)
             if not isinstance(back, DequantizeLinearOp) or rounding_of(back) != rounding:
                 return found
             ops.append(back)
@@ -251,11 +257,6 @@ def _are_alike(one: SSAValue, other: SSAValue, told: Told) -> bool:
     """Whether two tensors have the same sizes, in every run, and elements."""
     sizes = told(one)
     return one.type == other.type and sizes is not None and sizes == told(other)
-
-
-def _only_user(value: SSAValue) -> Operation | None:
-    uses = list(value.uses)
-    return uses[0].operation if len(uses) == 1 else None
 
 
 @dataclass
@@ -274,7 +275,7 @@ class _Read:
         for operand in op.operands:
             if operand in known or operand.type == NONE:
                 continue
-            array, behind = constant_of(operand), bytes_behind(operand)
+            array, behind = constant_elements(operand), bytes_behind(operand)
             if array is not None and element_type(operand.type) == f32:
                 if array.size != 1 and not _is_of_channels(array.shape, op.results[0]):
                     return False
@@ -310,7 +311,8 @@ def _points(quantize: QuantizeLinearOp, claimed: set[Operation], layouts: ByteLa
         if not isinstance(op, JOINED) or op in claimed or op in found or op.parent is not block:
             continue
         is_alike = _are_alike(op.results[0], quantize.x, layouts.told)
-        if is_alike and _only_user(op.results[0]) in (quantize, *found):
+        is_alone = layouts.scope.only_user(op.results[0]) in (quantize, *found)
+        if is_alike and is_alone and layouts.scope.may_join(op, quantize):
             found[op] = None
             waiting += op.operands
     ops = sorted(found, key=block.get_operation_index)

@@ -13,13 +13,14 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from xonnc.dialects.krnl.byte_tiles import ByteConvOp, StoredOp
 from xonnc.dialects.krnl.memory import element_of
+from xonnc.dialects.onnx.ops.constant import constant_elements
 from xonnc.lowering.onnx_to_krnl.byte_chains import VECTOR, ByteChain, ByteImage, ByteShape
 from xonnc.lowering.onnx_to_krnl.byte_images import byte_image, image_in_rows, result_in_bytes
 from xonnc.lowering.onnx_to_krnl.byte_products import Product
 from xonnc.lowering.onnx_to_krnl.byte_sums import stored_for
 from xonnc.lowering.onnx_to_krnl.convolution import conv_tile, pair
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.layouts import Halo, constant_of
+from xonnc.lowering.onnx_to_krnl.layouts import Halo
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.scales import read_as
@@ -56,7 +57,7 @@ def lower_byte_chain(chain: ByteChain, to: Lowering) -> None:
     types.append(buffer_type(packed.shape, i8 if products else i16))
     numbers = [
         by_channel(array.reshape(-1), target.extents.channels)
-        for array in (product.starts, product.scales, product.bias, *map(constant_of, chain.channels))
+        for array in (product.starts, product.scales, product.bias, *map(constant_elements, chain.channels))
         if array is not None
     ]
     for number, array in enumerate(numbers):

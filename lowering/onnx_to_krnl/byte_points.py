@@ -10,13 +10,13 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import MemRefType, f32, i8, i32
 from xdsl.ir import Operation, SSAValue
 
+from xonnc.dialects.onnx.ops.constant import constant_elements
 from xonnc.lowering.onnx_to_krnl.byte_chains import ByteChain
 from xonnc.lowering.onnx_to_krnl.byte_convolution import by_channel
 from xonnc.lowering.onnx_to_krnl.byte_images import byte_image, inside, result_in_bytes
 from xonnc.lowering.onnx_to_krnl.byte_products import Product
 from xonnc.lowering.onnx_to_krnl.byte_sums import stored_for
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.layouts import constant_of
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.sizes import known
@@ -65,7 +65,7 @@ def _numbers(chain: ByteChain, depth: int) -> list[npt.NDArray[np.generic]]:
         found += [by_channel(product.starts, depth), padded]
         found += [by_channel(array, depth) for array in (product.scales, product.bias) if array is not None]
     for value in chain.channels:
-        array = constant_of(value)
+        array = constant_elements(value)
         assert array is not None
         found.append(by_channel(array.reshape(-1), depth))
     return found

@@ -15,10 +15,10 @@ from xdsl.ir import Operation, SSAValue
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.ops import nn
+from xonnc.dialects.onnx.ops.constant import constant_elements
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
 from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shape
 from xonnc.lowering.onnx_to_krnl.elements import is_unsigned_element
-from xonnc.lowering.onnx_to_krnl.layouts import constant_of
 from xonnc.lowering.onnx_to_krnl.window import MOST_PLACES, Window, window_of
 from xonnc.rewriting.patterns import Array
 
@@ -86,7 +86,7 @@ def rounding_of(op: QuantizeLinearOp | DequantizeLinearOp) -> Rounding | None:
 
 
 def _rounding(integer: SSAValue, scale: SSAValue, zero: SSAValue) -> Rounding | None:
-    step, offset = constant_of(scale), _zero(integer, zero)
+    step, offset = constant_elements(scale), _zero(integer, zero)
     if step is None or step.size != 1 or element_type(scale.type) != f32 or offset is None:
         return None
     return Rounding(float(step.reshape(-1)[0]), offset)
@@ -125,7 +125,7 @@ def _zero(value: SSAValue, zero: SSAValue) -> int | None:
     sign = SIGN if has_sign(value) else 0
     if zero.type == NONE:
         return sign
-    known = constant_of(zero)
+    known = constant_elements(zero)
     return None if known is None or known.size != 1 else int(known.reshape(-1)[0]) + sign
 
 
@@ -150,14 +150,14 @@ def _dequantized(value: SSAValue, axis: int) -> _Weights | None:
     op = value.owner
     if isinstance(op, onnx.MulOp):
         for factor, other in ((op.A, op.B), (op.B, op.A)):
-            numbers, found = constant_of(factor), _dequantized(other, axis)
+            numbers, found = constant_elements(factor), _dequantized(other, axis)
             if numbers is not None and found is not None and _is_along(numbers, found.numbers.ndim, axis):
                 scales = (found.scales * numbers.reshape(-1)).astype(np.float32)
                 return _Weights(found.numbers, scales)
         return None
     if not isinstance(op, DequantizeLinearOp) or op.block_size.value.data or element_type(value.type) != f32:
         return None
-    numbers = constant_of(op.x)
+    numbers = constant_elements(op.x)
     if numbers is None or numbers.ndim < 2 or not is_bytes(op.x):
         return None
     if (op.axis.value.data - axis) % numbers.ndim and not _is_one(op.x_scale, op.x_zero_point):
@@ -174,7 +174,7 @@ def _is_along(numbers: Array, rank: int, axis: int) -> bool:
 
 
 def _is_one(*values: SSAValue) -> bool:
-    known = [None if value.type == NONE else constant_of(value) for value in values]
+    known = [None if value.type == NONE else constant_elements(value) for value in values]
     return all(
         value.type == NONE or (array is not None and array.size == 1)
         for value, array in zip(values, known, strict=True)
@@ -186,8 +186,8 @@ def _weights(
 ) -> _Weights | None:
     """Without offsets, weights that their zero point takes beyond 8 bits with sign are not taken."""
     count = numbers.shape[axis]
-    steps = np.ones(1, np.float32) if scale is None else constant_of(scale)
-    offsets = np.zeros(1, np.int8) if zero.type == NONE else constant_of(zero)
+    steps = np.ones(1, np.float32) if scale is None else constant_elements(scale)
+    offsets = np.zeros(1, np.int8) if zero.type == NONE else constant_elements(zero)
     if steps is None or offsets is None or steps.dtype != np.float32:
         return None
     if steps.size not in (1, count) or offsets.size not in (1, count):
@@ -261,10 +261,10 @@ def _reach(weights: npt.NDArray[np.int16], starts: Array | None = None) -> int:
 
 def _bias(value: SSAValue, count: int) -> npt.NDArray[np.float32] | None:
     """A known bias in f32, for each channel."""
-    found = constant_of(value)
+    found = constant_elements(value)
     if found is None and isinstance(op := value.owner, DequantizeLinearOp):
-        numbers, scale = constant_of(op.x), constant_of(op.x_scale)
-        zero = None if op.x_zero_point.type == NONE else constant_of(op.x_zero_point)
+        numbers, scale = constant_elements(op.x), constant_elements(op.x_scale)
+        zero = None if op.x_zero_point.type == NONE else constant_elements(op.x_zero_point)
         if numbers is None or scale is None or (zero is None and op.x_zero_point.type != NONE):
             return None
         if op.block_size.value.data or scale.dtype != np.float32 or numbers.ndim > 1:
@@ -363,7 +363,7 @@ def _is_matrix(value: SSAValue) -> bool:
 
 def _conv_integer(op: Operation) -> Product | None:
     assert isinstance(op, nn.ConvIntegerOp)
-    window, numbers = _conv_window(op, op.x, op.y), constant_of(op.w)
+    window, numbers = _conv_window(op, op.x, op.y), constant_elements(op.w)
     weights = None if numbers is None else _weights(numbers, None, op.w_zero_point, 0, takes_offsets=True)
     if window is None or weights is None:
         return None
@@ -372,7 +372,7 @@ def _conv_integer(op: Operation) -> Product | None:
 
 def _matmul_integer(op: Operation) -> Product | None:
     assert isinstance(op, onnx.MatMulIntegerOp)
-    numbers = constant_of(op.B)
+    numbers = constant_elements(op.B)
     if numbers is None or numbers.ndim != 2 or not _is_matrix(op.A):
         return None
     weights = _weights(numbers, None, op.b_zero_point, 1, takes_offsets=True)
@@ -390,7 +390,7 @@ def _of_integers(
     """A product of `values`, the bytes, the sums and the zero point, which a run may tell."""
     x, result, zero = values
     shape = None if zero.type == NONE else static_shape(zero.type)
-    if shape is None or constant_of(zero) is not None:
+    if shape is None or constant_elements(zero) is not None:
         return _finished(op, (x, result), _zero(x, zero), weights, window)
     if not is_bytes(x) or prod(shape) != 1:
         return None
@@ -403,7 +403,7 @@ def _qlinear(
     product: Product | None, scales: Sequence[SSAValue], weights: _Weights, zero: int | None
 ) -> Product | None:
     """The scale of the sums in steps of the result, computed as the reference does."""
-    steps = [constant_of(scale) for scale in scales]
+    steps = [constant_elements(scale) for scale in scales]
     known = [step for step in steps if step is not None and step.size == 1 and step.dtype == np.float32]
     if len(known) != 2 or zero is None:
         return None
@@ -414,9 +414,9 @@ def _qlinear(
 
 def _qlinear_conv(op: Operation) -> Product | None:
     assert isinstance(op, nn.QLinearConvOp)
-    window, numbers = _conv_window(op, op.x, op.y), constant_of(op.w)
+    window, numbers = _conv_window(op, op.x, op.y), constant_elements(op.w)
     weights = None if numbers is None else _weights(numbers, op.w_scale, op.w_zero_point, 0)
-    starts = None if op.B.type == NONE else constant_of(op.B)
+    starts = None if op.B.type == NONE else constant_elements(op.B)
     if window is None or weights is None or (starts is None and op.B.type != NONE):
         return None
     zero = _zero(op.x, op.x_zero_point)
@@ -426,7 +426,7 @@ def _qlinear_conv(op: Operation) -> Product | None:
 
 def _qlinear_matmul(op: Operation) -> Product | None:
     assert isinstance(op, onnx.QLinearMatMulOp)
-    numbers = constant_of(op.b)
+    numbers = constant_elements(op.b)
     if numbers is None or numbers.ndim != 2 or not _is_matrix(op.a) or not is_bytes(op.b):
         return None
     weights = _weights(numbers, op.b_scale, op.b_zero_point, 1)

@@ -9,13 +9,13 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32, i8, i32
 from xdsl.ir import Operation, SSAValue
 
+from xonnc.dialects.onnx.ops.constant import constant_elements
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.byte_chains import ByteChain
 from xonnc.lowering.onnx_to_krnl.byte_images import rounded
 from xonnc.lowering.onnx_to_krnl.byte_products import Rounding, bytes_behind, rounding_of
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel
-from xonnc.lowering.onnx_to_krnl.layouts import constant_of
 from xonnc.lowering.onnx_to_krnl.points import Point
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 
@@ -72,7 +72,7 @@ def _read_others(op: Operation, kernel: Kernel, at: Point, known: Mapping[SSAVal
     for operand in op.operands:
         if operand.type == NONE or at.knows(operand):
             continue
-        array, behind = constant_of(operand), bytes_behind(operand)
+        array, behind = constant_elements(operand), bytes_behind(operand)
         if operand in known:
             at.let(operand, known[operand])
         elif array is not None:

@@ -31,11 +31,8 @@ from xonnc.dialects.krnl.packings import Packings
 from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp, YieldOp
-from xonnc.dialects.onnx.ops.constant import ConstantOfShapeOp, ConstantOp
-from xonnc.dialects.onnx.ops.generator import RangeOp
-from xonnc.dialects.onnx.ops.math import ExpandOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.quantization import QuantizeLinearOp
-from xonnc.dialects.onnx.ops.tensor import ReshapeOp, SliceOp
 from xonnc.dialects.onnx.types import NONE, is_ranked, static_shape
 from xonnc.lowering.onnx_to_krnl import (
     activations,
@@ -77,16 +74,15 @@ from xonnc.lowering.onnx_to_krnl import (
     views,
     windows,
 )
-from xonnc.lowering.onnx_to_krnl.affine import write_out_batch_norms
 from xonnc.lowering.onnx_to_krnl.biases import plan_biases
 from xonnc.lowering.onnx_to_krnl.blocks import unblocked
 from xonnc.lowering.onnx_to_krnl.byte_chains import plan_bytes
 from xonnc.lowering.onnx_to_krnl.byte_convolution import lower_byte_chain
 from xonnc.lowering.onnx_to_krnl.byte_images import bytes_in_rows, lower_head
-from xonnc.lowering.onnx_to_krnl.byte_moves import leave_as_bytes
 from xonnc.lowering.onnx_to_krnl.byte_points import lower_byte_points, lower_byte_pool
 from xonnc.lowering.onnx_to_krnl.convolution import lower_chain
 from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_later
+from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope, dissolve_groups, sizes_told_twice
 from xonnc.lowering.onnx_to_krnl.layouts import plan_layouts
 from xonnc.lowering.onnx_to_krnl.lowering import (
     FINDS,
@@ -99,10 +95,8 @@ from xonnc.lowering.onnx_to_krnl.lowering import (
 )
 from xonnc.lowering.onnx_to_krnl.open_sizes import OpenSizes
 from xonnc.lowering.onnx_to_krnl.points import POINTS, PointPlan, lower_points, plan_points
-from xonnc.lowering.onnx_to_krnl.qdq_pairs import write_out_roundings
 from xonnc.lowering.onnx_to_krnl.session_ops import CONTROL, is_session_op
 from xonnc.lowering.onnx_to_krnl.sizes import are_known
-from xonnc.lowering.onnx_to_krnl.widening import widen
 from xonnc.rewriting.editing import erase
 from xonnc.targets.cpu import CpuTarget, load_cpu, portable
 
@@ -147,15 +141,6 @@ THEMES = (
     windows,
 )
 """The files whose functions are in the tables."""
-
-SIZES_OF: dict[type[Operation], Sequence[int]] = {
-    ConstantOfShapeOp: (0,),
-    ExpandOp: (1,),
-    RangeOp: (1,),
-    ReshapeOp: (1,),
-    SliceOp: (2,),
-}
-"""Operands of which the sizes of the result say all."""
 
 KEPT = (ConstantOp, NoValueOp, ReturnOp, YieldOp)
 """Ops that compute nothing."""
@@ -240,10 +225,11 @@ def lower_module(
     leaves out what looks for indices out of range. If it `is_open`, kernels are for any sizes that the model
     leaves open; not where several `threads` could share out more for known ones.
     """
-    to = Lowering(target, pool, _in_rows, packings, not unsafe, threads=threads)
+    scope = FusionScope(dissolve_groups(module))
+    to = Lowering(target, pool, in_rows, packings, scope, not unsafe, threads=threads)
     for function in [each for each in module.ops if isinstance(each, FuncOp) and each.body.blocks]:
         has_open = is_open or is_later(function)
-        to.open_sizes = OpenSizes(function) if has_open and _computing(function.body.block) else None
+        to.open_sizes = OpenSizes(function) if has_open and computing(function.body.block) else None
         if to.open_sizes is not None:
             if not to.open_sizes.require_equal():
                 set_no_kernel(function, "sizes are equal only if inputs hold certain numbers")
@@ -257,18 +243,17 @@ def lower_module(
 def _drop_sizes(block: Block) -> None:
     """Leaves out operands that say no more than the sizes of a result do, and what nobody reads then."""
     for op in reversed(list(block.ops)):
-        is_fed = isinstance(op, SliceOp) and not isinstance(op.starts.owner, ConstantOp)
-        for place in () if is_fed else SIZES_OF.get(type(op), ()):
-            if op.operands[place].type != NONE and not isinstance(op.operands[place].owner, ConstantOp):
-                none = NoValueOp.create(result_types=[NONE])
-                block.insert_op_before(none, op)
-                op.operands[place] = none.results[0]
+        for place in sizes_told_twice(op):
+            none = NoValueOp.create(result_types=[NONE])
+            block.insert_op_before(none, op)
+            op.operands[place] = none.results[0]
         is_read = any(result.uses.get_length() for result in op.results)
         if isinstance(op, OnnxOp) and op.results and not is_read and not op.regions:
             erase(op)
 
 
-def _in_rows(value: SSAValue, to: Lowering) -> SSAValue:
+def in_rows(value: SSAValue, to: Lowering) -> SSAValue:
+    """The buffer of images, copied from blocks of channels or from bytes."""
     return bytes_in_rows(value, to) if value in to.images else unblocked(value, to)
 
 
@@ -278,17 +263,13 @@ def _lower(block: Block, to: Lowering) -> None:
         if isinstance(op, CONTROL):
             _lower_bodies(op, to)
     control_flow.lower_assertions(block, to)
-    widen(block, to.pool)
-    write_out_batch_norms(block, to.pool)
-    leave_as_bytes(block)
-    to.bytes = plan_bytes(_computing(block), to.told)
-    write_out_roundings(block, to.pool, to.bytes.planned)
-    ops = _computing(block)
+    ops = computing(block)
+    to.bytes = plan_bytes(ops, to.told, to.scope)
     to.absorbed |= to.bytes.absorbed
     others = [op for op in ops if op not in to.bytes.absorbed and op not in to.bytes.chains]
-    to.layouts = plan_layouts(others, to.target.vector_bytes // 4, POINTS, to.told)
+    to.layouts = plan_layouts(others, to.target.vector_bytes // 4, POINTS, to.told, to.scope)
     to.absorbed |= to.layouts.chained - set(to.layouts.chains)
-    to.biases = plan_biases(others)
+    to.biases = plan_biases(others, to.scope)
     to.absorbed |= {added for added, _ in to.biases.values()}
     plans = _plans(others, to)
     lowered: list[Operation] = []
@@ -307,12 +288,18 @@ def _lower(block: Block, to: Lowering) -> None:
                 lower_points(op, plan, to)
         lowered.append(op)
     _drop(lowered, to)
+    drop_constants(block)
+
+
+def drop_constants(block: Block) -> None:
+    """Erases the constants of a block that nothing reads."""
     for op in reversed(list(block.ops)):
         if isinstance(op, ConstantOp) and not any(result.uses.get_length() for result in op.results):
             erase(op)
 
 
-def _computing(block: Block) -> list[OnnxOp]:
+def computing(block: Block) -> list[OnnxOp]:
+    """The operators of a block that need a kernel."""
     return [op for op in block.ops if isinstance(op, OnnxOp) and not isinstance(op, KEPT)]
 
 

@@ -14,11 +14,12 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from xonnc.dialects.krnl.loops import YieldOp
 from xonnc.dialects.krnl.tiles import ConvOp
 from xonnc.dialects.krnl.types import is_buffer
+from xonnc.dialects.onnx.ops.constant import constant_elements
 from xonnc.dialects.onnx.ops.nn import ConvTransposeOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.blocks import blocked, channel_numbers, result_in_blocks
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, OpenBuffer, buffer_type
-from xonnc.lowering.onnx_to_krnl.layouts import Blocked, Chain, constant_of
+from xonnc.lowering.onnx_to_krnl.layouts import Blocked, Chain
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering
 from xonnc.lowering.onnx_to_krnl.phases import Phase
 from xonnc.lowering.onnx_to_krnl.points import Point
@@ -156,7 +157,7 @@ def _epilogue(chain: Chain, kernel: Kernel) -> Region:
     at = Point(kernel, {})
     made = {op.results[0] for op in chain.epilogue}
     for value in dict.fromkeys(each for op in chain.epilogue for each in op.operands if each.type != NONE):
-        number = constant_of(value)
+        number = constant_elements(value)
         if number is not None:
             at.let(value, kernel.number(float(number.reshape(-1)[0]), f32))
         elif value not in made:

@@ -12,10 +12,10 @@ from xonnc.dialects.krnl.math import RemainderOp
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops import logical
 from xonnc.dialects.onnx.ops import math as onnx
+from xonnc.dialects.onnx.ops.constant import constant_elements
 from xonnc.dialects.onnx.types import element_type
 from xonnc.lowering.onnx_to_krnl.casts import from_float, to_float
 from xonnc.lowering.onnx_to_krnl.elements import is_unsigned_element
-from xonnc.lowering.onnx_to_krnl.layouts import constant_of
 from xonnc.lowering.onnx_to_krnl.points import Point, at_each_point, is_float, is_unsigned
 
 Made = SSAValue | None
@@ -103,7 +103,7 @@ EXACT = 1 << 24
 
 def _known(value: SSAValue) -> float | None:
     """The number that a constant is."""
-    array = constant_of(value)
+    array = constant_elements(value)
     return float(array.reshape(-1)[0]) if array is not None and array.size == 1 else None
 
 
@@ -147,7 +147,7 @@ def _whole_power(at: Point, a: SSAValue, b: SSAValue, exponent: SSAValue) -> SSA
 
     A float of 2^53 or more is even, so that the sign would get lost.
     """
-    array = constant_of(exponent)
+    array = constant_elements(exponent)
     if array is not None and array.size and max(abs(int(array.min())), abs(int(array.max()))) <= EXACT:
         return at.add(math.PowFOp(a, to_float(at, b, is_unsigned(exponent), a.type)))
     size = at.add(math.AbsFOp(_double(at, a)))

@@ -18,17 +18,16 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from xonnc.dialects.krnl.memory import shape_of
 from xonnc.dialects.onnx.attributes import values_of
-from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.ops import nn, tensor
-from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.ops.constant import constant_elements
 from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.types import NONE, element_type
 from xonnc.lowering.onnx_to_krnl.elements import largest_finite
+from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope
 from xonnc.lowering.onnx_to_krnl.phases import Phase, padded_phases, transposed_phases
 from xonnc.lowering.onnx_to_krnl.sizes import Size, is_known
 from xonnc.lowering.onnx_to_krnl.window import MOST_PLACES, Window, window_of
-from xonnc.rewriting.patterns import Array
 
 ImageSizes: TypeAlias = tuple[Size, int, int, int]
 """Images, which only a run may tell, channels, rows and columns."""
@@ -125,6 +124,7 @@ class Layouts:
     """Channels in a block."""
     sizes_of: Callable[[SSAValue], tuple[Size, ...] | None]
     """The sizes of a value, as far as they are known."""
+    scope: FusionScope
     blocked: set[SSAValue] = field(default_factory=set[SSAValue])
     chains: dict[Operation, Chain] = field(default_factory=dict[Operation, Chain])
     """Chains by their last op."""
@@ -165,13 +165,14 @@ def plan_layouts(
     lanes: int,
     points: Container[type[Operation]],
     sizes_of: Callable[[SSAValue], tuple[Size, ...] | None],
+    scope: FusionScope,
 ) -> Layouts:
     """
     Decides on the ops of a function in order.
 
     `lanes` are numbers of f32 in a vector, `points` the kinds of op that are functions of numbers.
     """
-    layouts = Layouts(lanes, sizes_of)
+    layouts = Layouts(lanes, sizes_of, scope)
     ends: dict[SSAValue, Chain] = {}
     for op in ops:
         if op in layouts.in_epilogues:
@@ -200,8 +201,8 @@ def plan_layouts(
 
 def _begin_chain(op: nn.ConvOp, layouts: Layouts, ends: dict[SSAValue, Chain]) -> None:
     x, y = layouts.images_of(op.X), layouts.images_of(op.Y)
-    weights = constant_of(op.W)
-    bias = None if op.B.type == NONE else constant_of(op.B)
+    weights = constant_elements(op.W)
+    bias = None if op.B.type == NONE else constant_elements(op.B)
     if x is None or y is None or weights is None or (bias is None and op.B.type != NONE):
         return
     groups = op.group.value.data
@@ -225,8 +226,8 @@ def _begin_chain(op: nn.ConvOp, layouts: Layouts, ends: dict[SSAValue, Chain]) -
 
 def _begin_transposed(op: nn.ConvTransposeOp, layouts: Layouts, ends: dict[SSAValue, Chain]) -> None:
     x, y = layouts.images_of(op.X), layouts.images_of(op.Y)
-    weights = constant_of(op.W)
-    bias = None if op.B.type == NONE else constant_of(op.B)
+    weights = constant_elements(op.W)
+    bias = None if op.B.type == NONE else constant_elements(op.B)
     if x is None or y is None or weights is None or (bias is None and op.B.type != NONE):
         return
     is_plain = op.group.value.data == 1 and op.auto_pad.data == "NOTSET" and op.output_shape is None
@@ -250,14 +251,6 @@ MOST_DEPTHWISE = 7
 """Rows or columns of a window whose places are written out one by one."""
 
 
-def constant_of(value: SSAValue) -> Array | None:
-    """The elements of a constant."""
-    owner = value.owner
-    if isinstance(owner, ConstantOp) and owner.value is not None:
-        return elements_array(owner.value)
-    return None
-
-
 def _ask_halo(value: SSAValue, window: Window, layouts: Layouts) -> None:
     layouts.halos[value] = layouts.halo(value).around(Halo(*window.begins, *window.ends))
 
@@ -269,7 +262,9 @@ def _extend_chain(op: Operation, layouts: Layouts, ends: dict[SSAValue, Chain]) 
         return False
     for value in op.operands:
         chain = ends.get(value)
-        if chain is None or chain.is_closed or len(list(value.uses)) != 1:
+        if chain is None or chain.is_closed or len(layouts.scope.users(value)) != 1:
+            continue
+        if not layouts.scope.may_join(op, chain.conv):
             continue
         if layouts.sizes_of(value) != layouts.sizes_of(result) or op.parent is not chain.conv.parent:
             continue
@@ -320,7 +315,9 @@ def _add_epilogue(op: Operation, layouts: Layouts, ends: dict[SSAValue, Chain]) 
         if chain.is_depthwise:
             # Few operations a sum, many sums: what is done to them takes as long in registers as in a pass.
             continue
-        chain.epilogue = _epilogue_of(value, layouts)
+        if not layouts.scope.may_join(op, chain.conv):
+            continue
+        chain.epilogue = _epilogue_of(value, chain.conv, layouts)
         if op in chain.epilogue:
             layouts.in_epilogues |= set(chain.epilogue)
             chain.ops += chain.epilogue
@@ -333,19 +330,20 @@ def _add_epilogue(op: Operation, layouts: Layouts, ends: dict[SSAValue, Chain]) 
     return False
 
 
-def _epilogue_of(value: SSAValue, layouts: Layouts) -> Sequence[Operation]:
+def _epilogue_of(value: SSAValue, conv: Operation, layouts: Layouts) -> Sequence[Operation]:
     """The most operators that compute from `value` and numbers alone, and give one result to the others."""
     found: list[Operation] = []
     longest: list[Operation] = []
     inside = [value]
     while len(found) < MOST_IN_EPILOGUE:
-        users = dict.fromkeys(use.operation for each in inside for use in each.uses)
-        op = next((op for op in users if op not in found and _is_epilogue(op, inside, layouts)), None)
+        users = dict.fromkeys(user for each in inside for user in layouts.scope.users(each))
+        fits = (op for op in users if op not in found and _is_epilogue(op, inside, layouts))
+        op = next((op for op in fits if layouts.scope.may_join(op, conv)), None)
         if op is None:
             break
         found.append(op)
         inside.append(op.results[0])
-        if all(use.operation in found for each in inside[:-1] for use in each.uses):
+        if all(user in found for each in inside[:-1] for user in layouts.scope.users(each)):
             longest = list(found)
     return longest
 
@@ -361,7 +359,7 @@ def _is_epilogue(op: Operation, inside: Sequence[SSAValue], layouts: Layouts) ->
     if layouts.sizes_of(op.results[0]) != layouts.sizes_of(inside[0]):
         return False
     others = [each for each in op.operands if each not in inside and each.type != NONE]
-    constants = [constant_of(each) for each in others]
+    constants = [constant_elements(each) for each in others]
     return all(each is not None and each.size == 1 for each in constants)
 
 
@@ -372,7 +370,7 @@ def _bound(op: Operation, value: SSAValue, chain: Chain) -> bool:
         return True
     if not isinstance(op, onnx.ClipOp) or op.input is not value:
         return False
-    bounds = [None if bound.type == NONE else constant_of(bound) for bound in (op.min, op.max)]
+    bounds = [None if bound.type == NONE else constant_elements(bound) for bound in (op.min, op.max)]
     wanted = [bound.type != NONE for bound in (op.min, op.max)]
     if not any(wanted) or [bound is not None for bound in bounds] != wanted:
         return False
@@ -459,7 +457,7 @@ def is_like(value: SSAValue, result: SSAValue, layouts: Layouts) -> bool:
 
 def _is_of_channels(value: SSAValue, result: SSAValue, layouts: Layouts) -> bool:
     """Whether a constant of f32 has one number, or one for each channel of a result."""
-    array, shape = constant_of(value), layouts.images_of(result)
+    array, shape = constant_elements(value), layouts.images_of(result)
     if array is None or shape is None or element_type(value.type) != f32:
         return False
     return array.size == 1 or (array.size == shape[1] and array.shape[-3:] == (shape[1], 1, 1))

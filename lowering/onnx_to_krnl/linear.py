@@ -325,9 +325,8 @@ def emit(
 
 def following_relu(result: SSAValue, to: Lowering) -> Operation | None:
     """The Relu that alone reads a result."""
-    uses = list(result.uses)
-    if len(uses) != 1:
+    reader, made = to.scope.only_user(result), result.owner
+    if not isinstance(reader, onnx.ReluOp) or not isinstance(made, Operation):
         return None
-    reader = uses[0].operation
-    is_same_block = isinstance(result.owner, Operation) and reader.parent is result.owner.parent
-    return reader if isinstance(reader, onnx.ReluOp) and is_same_block and to.knows(reader.Y) else None
+    is_theirs = reader.parent is made.parent and to.scope.may_join(reader, made)
+    return reader if is_theirs and to.knows(reader.Y) else None

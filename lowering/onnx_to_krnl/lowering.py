@@ -21,6 +21,7 @@ from xonnc.dialects.onnx.ops.math import AddOp
 from xonnc.dialects.onnx.types import element_type, element_type_of, static_shape
 from xonnc.lowering.onnx_to_krnl.byte_chains import ByteImage, ByteLayouts
 from xonnc.lowering.onnx_to_krnl.elements import is_computed, is_held
+from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, OpenBuffer, buffer_type
 from xonnc.lowering.onnx_to_krnl.layouts import Blocked, Layouts
 from xonnc.lowering.onnx_to_krnl.open_sizes import OpenSizes
@@ -95,6 +96,7 @@ class Lowering:
         pool: DisposablePool,
         unblock: Callable[[SSAValue, Lowering], SSAValue],
         packings: Packings,
+        scope: FusionScope,
         is_checked: bool = True,
         open_sizes: OpenSizes | None = None,
         threads: int = 1,
@@ -116,12 +118,14 @@ class Lowering:
         self.kernels: dict[str, FuncOp] = {}
         self.absorbed: set[Operation] = set()
         """Ops whose work another op's kernel does."""
-        self.layouts = Layouts(target.vector_bytes // 4, self.told)
+        self.scope = scope
+        """What may share a kernel."""
+        self.layouts = Layouts(target.vector_bytes // 4, self.told, scope)
         self.biases: dict[Operation, tuple[AddOp, SSAValue]] = {}
         """Sums that a product starts from, with the row that is added."""
         self.blocks: dict[SSAValue, Blocked] = {}
         """Buffers of images in blocks of channels."""
-        self.bytes = ByteLayouts(self.told)
+        self.bytes = ByteLayouts(self.told, scope)
         self.images: dict[SSAValue, ByteImage] = {}
         """Buffers of images of bytes."""
         self.filled: set[SSAValue] = set()

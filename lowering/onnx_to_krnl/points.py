@@ -20,6 +20,7 @@ from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.dialects.onnx.types import NONE, element_type
 from xonnc.lowering.onnx_to_krnl.blocks import blocked, channel_numbers, result_in_blocks
 from xonnc.lowering.onnx_to_krnl.elements import is_nibble, is_unsigned_element, stored, wide
+from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.layouts import is_blocked, is_like
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering
@@ -143,7 +144,7 @@ class PointPlan:
 def plan_points(op: Operation, to: Lowering) -> PointPlan | str:
     """The kernel that computes an op, or why there is none; writes nothing."""
     shape = to.sizes(op.results[0])
-    fused = _producers(op, shape, to)
+    fused = producers(op, shape, to)
     while True:
         leaves = _leaves(fused)
         if not all(map(to.is_native, leaves)):
@@ -185,7 +186,7 @@ def _of_channels(value: SSAValue, channels: int, to: Lowering) -> SSAValue:
     return to.packed(array.reshape(-1)) if array.size == 1 else channel_numbers(array, channels, to)
 
 
-def _producers(op: Operation, shape: tuple[Size, ...], to: Lowering) -> set[Operation]:
+def producers(op: Operation, shape: tuple[Size, ...], to: Lowering) -> set[Operation]:
     """`op` and the ops before it that may be computed with it."""
     fused = {op}
     waiting = [op]
@@ -199,8 +200,9 @@ def _producers(op: Operation, shape: tuple[Size, ...], to: Lowering) -> set[Oper
                 and owner not in fused
                 and to.is_native(value)
                 and to.sizes(value) == shape
-                and all(use.operation in fused for use in value.uses)
-                and not ends_product(owner)
+                and all(user in fused for user in to.scope.users(value))
+                and to.scope.may_join(owner, op)
+                and not ends_product(owner, to.scope)
                 and owner not in to.layouts.chained
                 and owner not in to.absorbed
             ):
@@ -209,10 +211,10 @@ def _producers(op: Operation, shape: tuple[Size, ...], to: Lowering) -> set[Oper
     return fused
 
 
-def ends_product(op: Operation) -> bool:
+def ends_product(op: Operation, scope: FusionScope) -> bool:
     """Whether an op is done to the sums of a product before they are stored."""
     made = op.operands[0].owner if isinstance(op, ReluOp) else None
-    return isinstance(made, ConvOp | GemmOp | MatMulOp) and len(list(op.operands[0].uses)) == 1
+    return isinstance(made, ConvOp | GemmOp | MatMulOp) and len(scope.users(op.operands[0])) == 1
 
 
 def _leaves(fused: set[Operation]) -> list[SSAValue]:

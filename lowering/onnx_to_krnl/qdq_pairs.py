@@ -11,12 +11,11 @@ from xdsl.ir import Block, Operation, SSAValue
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import derived
-from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp, constant_elements
 from xonnc.dialects.onnx.ops.math import ClipOp, DivOp, MulOp, RoundOp
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
 from xonnc.dialects.onnx.types import NONE, element_type
 from xonnc.lowering.onnx_to_krnl.elements import integer_range
-from xonnc.lowering.onnx_to_krnl.layouts import constant_of
 from xonnc.rewriting.patterns import Array
 
 
@@ -39,8 +38,8 @@ def write_out_roundings(block: Block, pool: DisposablePool, kept: set[Operation]
 
 
 def _write_out(op: DequantizeLinearOp, pool: DisposablePool) -> None:
-    scale = constant_of(op.x_scale)
-    zero = None if op.x_zero_point.type == NONE else constant_of(op.x_zero_point)
+    scale = constant_elements(op.x_scale)
+    zero = None if op.x_zero_point.type == NONE else constant_elements(op.x_zero_point)
     element = element_type(op.x.type)
     if (
         scale is None
@@ -50,7 +49,7 @@ def _write_out(op: DequantizeLinearOp, pool: DisposablePool) -> None:
         return
     if element is None or not is_integer(element):
         return
-    integers, quantize = constant_of(op.x), op.x.owner
+    integers, quantize = constant_elements(op.x), op.x.owner
     if integers is not None:
         _replace(op, _constants(op, [_reals(integers, scale, zero, op.axis.value.data)], pool), [])
     elif isinstance(quantize, QuantizeLinearOp) and scale.size == 1 and _same(op, quantize):
@@ -93,7 +92,7 @@ def _same(op: DequantizeLinearOp, quantize: QuantizeLinearOp) -> bool:
 def _equal(one: SSAValue, other: SSAValue) -> bool:
     if one is other or (one.type == NONE and other.type == NONE):
         return True
-    first, second = constant_of(one), constant_of(other)
+    first, second = constant_elements(one), constant_elements(other)
     return first is not None and second is not None and np.array_equal(first, second)
 
 

@@ -44,7 +44,7 @@ from xonnc.transforms.models.standard_functions import write_out
 
 SUFFIXES = (".so", ".o", ".ll", ".c")
 
-STAGES = ("simplified", "legalized", "outlined", "krnl", "llvm", "emitted")
+STAGES = ("simplified", "legalized", "outlined", "fused", "krnl", "llvm", "emitted")
 """
 The stages in order: the ONNX level, forms that have kernels, functions of what a run finds the sizes of,
 kernels and calls of them, functions of LLVM (not for C), files.

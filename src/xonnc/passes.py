@@ -48,6 +48,7 @@ PASSES: Mapping[str, str] = {
     "dla-schedule": "lowering.dla.dla_schedule:DlaSchedule",
     "dla-split": "lowering.dla.dla_split:DlaSplit",
     "dla-split-kernels": "lowering.dla.dla_split_kernels:DlaSplitKernels",
+    "fuse-onnx": "lowering.onnx_to_krnl.fuse_onnx:FuseOnnx",
     "instrument-onnx-runtime-signature": (
         "transforms.instrument_onnx_runtime_signature:InstrumentOnnxRuntimeSignature"
     ),

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import FunctionType, LocationAttr, TensorType
 from xdsl.interfaces import HasFolderInterface
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
@@ -31,6 +31,8 @@ from xonnc.dialects.onnx.constraints import (
     type_of,
     types,
 )
+from xonnc.dialects.onnx.elements import elements_array
+from xonnc.dialects.onnx.elements.buffers import Array
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import element_type, is_ranked, static_shape
 
@@ -207,6 +209,14 @@ class ConstantOfShapeOp(OnnxOp):
         printer.print_attribute(self.input.type)
         printer.print_string(") -> ")
         printer.print_attribute(self.output.type)
+
+
+def constant_elements(value: SSAValue) -> Array | None:
+    """The elements of a value that a constant gives."""
+    owner = value.owner
+    if isinstance(owner, ConstantOp) and owner.value is not None:
+        return elements_array(owner.value)
+    return None
 
 
 def _print_dictionary(printer: Printer, attributes: dict[str, Attribute]) -> None:

@@ -25,6 +25,6 @@ func.func @f(%l: !krnl.loop) {
 // -----
 
 func.func @f() {
-  // expected-error @+1 {{only terminates krnl.iterate and krnl.conv regions}}
+  // expected-error @+1 {{only terminates krnl.iterate, krnl.conv and krnl.fused regions}}
   krnl.yield
 }

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import bf16, f16, f32, f64
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp, bf16, f16, f32, f64
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.ops import nn, reduction, rnn
-from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp, constant_elements
 from xonnc.dialects.onnx.ops.extra import BatchNormalizationInferenceModeOp
 from xonnc.dialects.onnx.ops.tensor import CastOp
 from xonnc.dialects.onnx.types import NONE, element_type, numpy_dtype, static_shape, tensor_type
-from xonnc.lowering.onnx_to_krnl.layouts import constant_of
 from xonnc.rewriting.editing import retype
 
 OF_HALVES = (
@@ -40,9 +39,9 @@ OF_INTEGERS = (
 """Roots and logarithms: of integers in f64, and then towards 0."""
 
 
-def widen(block: Block, pool: DisposablePool) -> None:
+def widen(module: ModuleOp, pool: DisposablePool) -> None:
     """Has ops of known shapes compute in floats that there are kernels of."""
-    for op in list(block.ops):
+    for op in list(module.walk()):
         if isinstance(op, OF_HALVES):
             _widen(op, [place for place, value in enumerate(op.operands) if _is_half(value)], f32, pool)
         elif isinstance(op, OF_INTEGERS) and _is_integer(op.operands[0]):
@@ -79,7 +78,7 @@ def _widen(op: Operation, places: Sequence[int], wide: Attribute, pool: Disposab
 
 
 def _widened(value: SSAValue, op: Operation, wide: Attribute, pool: DisposablePool) -> Operation:
-    constant, shape = constant_of(value), static_shape(value.type)
+    constant, shape = constant_elements(value), static_shape(value.type)
     assert shape is not None
     if constant is not None:
         return ConstantOp.from_attr(pool.create(constant.astype(numpy_dtype(wide))), derived(op.location))

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import numpy as np
-from xdsl.dialects.builtin import f32
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.ir import Operation, SSAValue
 
-from xonnc.dialects.onnx.elements import DisposablePool, elements_array
+from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import derived
-from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.ops.constant import ConstantOp, constant_elements
 from xonnc.dialects.onnx.ops.extra import BatchNormalizationInferenceModeOp
 from xonnc.dialects.onnx.ops.math import AddOp, MulOp
 from xonnc.dialects.onnx.types import element_type, is_ranked
 from xonnc.rewriting.patterns import Array
 
 
-def write_out_batch_norms(block: Block, pool: DisposablePool) -> None:
+def write_out_batch_norms(module: ModuleOp, pool: DisposablePool) -> None:
     """
     `(x - mean) scale / sqrt(variance + epsilon) + B` as `x a + b` with
     `a = scale / sqrt(variance + epsilon)` and `b = B - mean a`, for each channel, computed in f64.
     """
-    for op in list(block.ops):
+    for op in list(module.walk()):
         if isinstance(op, BatchNormalizationInferenceModeOp):
             _write_out(op, pool)
 
@@ -50,7 +50,4 @@ def _write_out(op: BatchNormalizationInferenceModeOp, pool: DisposablePool) -> N
 
 
 def _numbers(value: SSAValue) -> Array | None:
-    owner = value.owner
-    if isinstance(owner, ConstantOp) and owner.value is not None and element_type(value.type) == f32:
-        return elements_array(owner.value)
-    return None
+    return constant_elements(value) if element_type(value.type) == f32 else None

@@ -1,0 +1,280 @@
+"""
+`fuse-onnx`: chooses the operators that one kernel computes, and puts them in a `krnl.fused` group.
+
+```mlir
+%0 = "onnx.Conv"(%x, %w, %b) … : … -> tensor<1x8x4x4xf32>
+%y = "onnx.Relu"(%0) : (tensor<1x8x4x4xf32>) -> tensor<1x8x4x4xf32>
+```
+becomes
+```mlir
+%y = "krnl.fused"() <{kind = "convolution"}> ({
+  %0 = "onnx.Conv"(%x, %w, %b) … : … -> tensor<1x8x4x4xf32>
+  %1 = "onnx.Relu"(%0) : (tensor<1x8x4x4xf32>) -> tensor<1x8x4x4xf32>
+  krnl.yield %1 : tensor<1x8x4x4xf32>
+}) : () -> tensor<1x8x4x4xf32>
+```
+
+Groups are chosen in this order: what is computed in integers (`int8`), convolutions and products with their
+epilogues, then elementwise operators, from the last one on. Before, QuantizeLinear and DequantizeLinear
+around operators that only move elements are left out; after the first step those that are left are written
+out in floats, so that they join elementwise groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, Region, SSAValue, Use
+from xdsl.passes import ModulePass
+
+from xonnc.dialects.krnl.fusion import FusedOp
+from xonnc.dialects.krnl.loops import YieldOp
+from xonnc.dialects.krnl.packings import Packings
+from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp
+from xonnc.dialects.onnx.ops.nn import ConvOp
+from xonnc.lowering.onnx_to_krnl.biases import plan_biases
+from xonnc.lowering.onnx_to_krnl.byte_chains import ByteLayouts, plan_bytes
+from xonnc.lowering.onnx_to_krnl.byte_moves import leave_as_bytes
+from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import (
+    computing,
+    drop_constants,
+    has_open_sizes,
+    in_rows,
+)
+from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_later
+from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope, computing_sizes
+from xonnc.lowering.onnx_to_krnl.layouts import plan_layouts
+from xonnc.lowering.onnx_to_krnl.linear import following_relu
+from xonnc.lowering.onnx_to_krnl.lowering import Lowering
+from xonnc.lowering.onnx_to_krnl.open_sizes import OpenSizes
+from xonnc.lowering.onnx_to_krnl.points import POINTS, producers
+from xonnc.lowering.onnx_to_krnl.qdq_pairs import write_out_roundings
+from xonnc.lowering.onnx_to_krnl.session_ops import CONTROL
+from xonnc.rewriting.editing import operands_of
+from xonnc.targets.cpu import load_cpu, portable
+
+
+@dataclass(frozen=True)
+class FuseOnnx(ModulePass):
+    """Puts operators that one kernel computes in `krnl.fused` groups."""
+
+    name = "fuse-onnx"
+
+    processor: str = "avx512"
+    portable: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Fuses in each function; a function that has groups stays as it is."""
+        target = load_cpu(self.processor)
+        target = portable(target) if self.portable else target
+        is_open = has_open_sizes(op)
+        for function in [each for each in op.ops if isinstance(each, FuncOp) and each.body.blocks]:
+            if any(isinstance(each, FusedOp) for each in function.walk()):
+                continue
+            block = function.body.block
+            is_dynamic = (is_open or is_later(function)) and bool(computing(block))
+            scope = FusionScope(ignored=computing_sizes(block) if is_dynamic else frozenset[Operation]())
+            to = Lowering(target, DisposablePool.of(ctx), in_rows, Packings.of(ctx), scope)
+            to.open_sizes = OpenSizes(function) if is_dynamic else None
+            _fuse(block, to)
+
+
+@dataclass(frozen=True, eq=False)
+class _Group:
+    kind: str
+    members: Sequence[Operation]
+    """In the order of the block; the last gives what the group is for."""
+
+
+def _fuse(block: Block, to: Lowering) -> None:
+    for op in block.ops:
+        for region in op.regions if isinstance(op, CONTROL) else ():
+            _fuse(region.block, to)
+    leave_as_bytes(block)
+    to.bytes = plan_bytes(computing(block), to.told, to.scope)
+    write_out_roundings(block, to.pool, to.bytes.planned)
+    _clone_shared(block, to.bytes)
+    ops = computing(block)
+    others = [op for op in ops if op not in to.bytes.absorbed and op not in to.bytes.chains]
+    groups = [*_integer_groups(to.bytes), *_convolutions(others, to), *_products(others, to)]
+    taken = {member for group in groups for member in group.members}
+    to.absorbed |= taken
+    groups += _elementwise(others, to)
+    _put(block, [group for group in groups if len(group.members) > 1])
+    drop_constants(block)
+
+
+def _integer_groups(layouts: ByteLayouts) -> Iterator[_Group]:
+    for chain in layouts.chains.values():
+        yield _Group("int8", _in_order(_members(chain.last, layouts)))
+
+
+def _members(last: Operation, layouts: ByteLayouts) -> set[Operation]:
+    """An operator and those before it that its chain does the work of."""
+    found = {last}
+    waiting = [last]
+    while waiting:
+        for value in operands_of(waiting.pop()):
+            owner = value.owner
+            if isinstance(owner, Operation) and owner in layouts.absorbed and owner not in found:
+                found.add(owner)
+                waiting.append(owner)
+    return found
+
+
+def _clone_shared(block: Block, layouts: ByteLayouts) -> None:
+    """Gives each chain that reads the same DequantizeLinear one of its own."""
+    ends = {member: last for last in layouts.chains for member in _chain_ops(last, layouts)}
+    for op in reversed(list(block.ops)):
+        if op in layouts.absorbed and op not in ends:
+            uses: dict[Operation, list[Use]] = {}
+            for use in op.results[0].uses:
+                uses.setdefault(ends[use.operation], []).append(use)
+            ends[op], *others = uses
+            for end in others:
+                own = op.clone()
+                own.location = op.location
+                block.insert_op_after(own, op)
+                layouts.absorbed.add(own)
+                ends[own] = end
+                for use in uses[end]:
+                    use.operation.operands[use.index] = own.results[0]
+
+
+def _chain_ops(last: Operation, layouts: ByteLayouts) -> list[Operation]:
+    chain = layouts.chains[last]
+    return [*chain.ops, last] if chain.product is None else [chain.product.op, *chain.ops, last]
+
+
+def _convolutions(ops: Sequence[Operation], to: Lowering) -> Iterator[_Group]:
+    to.layouts = plan_layouts(ops, to.target.vector_bytes // 4, POINTS, to.told, to.scope)
+    for chain in to.layouts.chains.values():
+        yield _Group("convolution", chain.ops)
+
+
+def _products(ops: Sequence[Operation], to: Lowering) -> Iterator[_Group]:
+    """Products and convolutions in rows with the sum and the Relu behind them."""
+    biases = plan_biases(ops, to.scope)
+    for op in ops:
+        if isinstance(op, ConvOp | GemmOp | MatMulOp) and op not in to.layouts.chained:
+            members: list[Operation] = [op]
+            if op in biases:
+                members.append(biases[op][0])
+            relu = following_relu(members[-1].results[0], to)
+            yield _Group("matmul", members if relu is None else [*members, relu])
+
+
+def _elementwise(ops: Sequence[Operation], to: Lowering) -> Iterator[_Group]:
+    for op in reversed(ops):
+        if type(op) in POINTS and op not in to.absorbed and to.is_native(op.results[0]):
+            members = producers(op, to.sizes(op.results[0]), to)
+            to.absorbed |= members
+            yield _Group("elementwise", _in_order(members))
+
+
+def _in_order(ops: set[Operation]) -> list[Operation]:
+    """Operators of one block in its order."""
+    places = {op: op.parent.get_operation_index(op) for op in ops if op.parent is not None}
+    return sorted(ops, key=places.__getitem__)
+
+
+def _put(block: Block, groups: Sequence[_Group]) -> None:
+    """Puts the members of groups in `krnl.fused`, and the ops of the block in an order that allows it."""
+    if not groups:
+        return
+    chosen = {member: group for group in groups for member in group.members}
+    units = _ordered(block, chosen)
+    for op in list(block.ops):
+        op.detach()
+    for unit in units:
+        block.add_op(_fused(unit) if isinstance(unit, _Group) else unit)
+
+
+def _fused(group: _Group) -> FusedOp:
+    """The members, detached, as one op whose results are what others read of them."""
+    inside = set(group.members)
+    read = [
+        result
+        for member in group.members
+        for result in member.results
+        if member is group.members[-1] or any(use.operation not in inside for use in result.uses)
+    ]
+    read.reverse()
+    body = Block([*group.members, YieldOp.create(operands=read)])
+    fused = FusedOp.of(group.kind, Region(body))
+    fused.location = group.members[-1].location
+    for value, result in zip(read, fused.results, strict=True):
+        value.replace_uses_with_if(result, lambda use: use.operation.parent is not body)
+    return fused
+
+
+def _ordered(block: Block, chosen: dict[Operation, _Group]) -> list[Operation | _Group]:
+    """
+    The ops of a block with each group as one, after all that it reads.
+
+    A group stands where its last member did, or before the first that reads another of them. One that reads
+    what is computed from its own members cannot be one op: it is dropped from `chosen`.
+    """
+    while True:
+        order: dict[Operation | _Group, None] = {}
+        for op in block.ops:
+            group = chosen.get(op)
+            if group is None or op is group.members[-1]:
+                circular = _emit(op if group is None else group, block, chosen, order)
+                if circular is not None:
+                    for member in circular.members:
+                        del chosen[member]
+                    break
+        else:
+            return list(order)
+
+
+def _emit(
+    unit: Operation | _Group,
+    block: Block,
+    chosen: dict[Operation, _Group],
+    order: dict[Operation | _Group, None],
+) -> _Group | None:
+    """Adds a unit and before it what it reads to an order; a group that reads itself, if there is one."""
+    under_way: dict[Operation | _Group, Iterator[Operation | _Group]] = {}
+    waiting = [unit]
+    while waiting:
+        last = waiting[-1]
+        if last in order:
+            waiting.pop()
+            continue
+        if last not in under_way:
+            under_way[last] = _sources(last, block, chosen)
+        source = next((each for each in under_way[last] if each not in order), None)
+        if source is None:
+            order[last] = None
+            waiting.pop()
+        elif source in under_way:
+            circle = waiting[waiting.index(source) :]
+            return next(each for each in circle if isinstance(each, _Group))
+        else:
+            waiting.append(source)
+    return None
+
+
+def _sources(
+    unit: Operation | _Group, block: Block, chosen: dict[Operation, _Group]
+) -> Iterator[Operation | _Group]:
+    """The units that a unit reads."""
+    for value in _captured(unit):
+        owner = value.owner
+        if isinstance(owner, Operation) and owner.parent is block:
+            source = chosen.get(owner, owner)
+            if source is not unit:
+                yield source
+
+
+def _captured(unit: Operation | _Group) -> Iterator[SSAValue]:
+    for op in unit.members if isinstance(unit, _Group) else (unit,):
+        for each in op.walk() if op.regions else (op,):
+            yield from operands_of(each)

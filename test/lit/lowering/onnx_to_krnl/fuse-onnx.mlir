@@ -1,0 +1,216 @@
+// RUN: onnx-opt %s --fuse-onnx --split-input-file | filecheck %s
+// RUN: onnx-opt %s --fuse-onnx --fuse-onnx --split-input-file | filecheck %s
+
+// Elementwise operators of the same sizes, the constant stays outside.
+
+// CHECK-LABEL: func.func @elementwise
+// CHECK:         %[[C:.*]] = onnx.Constant dense<2.000000e+00>
+// CHECK-NEXT:    %[[Y:.*]] = "krnl.fused"() <{kind = "elementwise"}> ({
+// CHECK-NEXT:      %[[A:.*]] = "onnx.Exp"(%arg0)
+// CHECK-NEXT:      %[[B:.*]] = "onnx.Mul"(%[[A]], %[[C]])
+// CHECK-NEXT:      krnl.yield %[[B]] : tensor<4x5xf32>
+// CHECK-NEXT:    }) : () -> tensor<4x5xf32>
+// CHECK-NEXT:    onnx.Return %[[Y]]
+func.func @elementwise(%x: tensor<4x5xf32>) -> tensor<4x5xf32> {
+  %c = onnx.Constant dense<2.0> : tensor<f32>
+  %0 = "onnx.Exp"(%x) : (tensor<4x5xf32>) -> tensor<4x5xf32>
+  %1 = "onnx.Mul"(%0, %c) : (tensor<4x5xf32>, tensor<f32>) -> tensor<4x5xf32>
+  onnx.Return %1 : tensor<4x5xf32>
+}
+
+// -----
+
+// What two operators read that are not of one group stays by itself.
+
+// CHECK-LABEL: func.func @read_twice
+// CHECK-NOT:     krnl.fused
+func.func @read_twice(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = "onnx.Exp"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = "onnx.Neg"(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = "onnx.Sqrt"(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  onnx.Return %1, %2 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// Both readers in one group: the value between is computed once.
+
+// CHECK-LABEL: func.func @diamond
+// CHECK:         "krnl.fused"
+// CHECK-NEXT:      "onnx.Exp"
+// CHECK-NEXT:      "onnx.Neg"
+// CHECK-NEXT:      "onnx.Sqrt"
+// CHECK-NEXT:      "onnx.Add"
+func.func @diamond(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = "onnx.Exp"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = "onnx.Neg"(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = "onnx.Sqrt"(%0) : (tensor<4xf32>) -> tensor<4xf32>
+  %3 = "onnx.Add"(%1, %2) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  onnx.Return %3 : tensor<4xf32>
+}
+
+// -----
+
+// Operands that are broadcast are computed once, not for each element.
+
+// CHECK-LABEL: func.func @broadcast
+// CHECK:         "onnx.Exp"(%arg1) : (tensor<1x5xf32>) -> tensor<1x5xf32>
+// CHECK-NEXT:    "onnx.Add"
+func.func @broadcast(%x: tensor<4x5xf32>, %y: tensor<1x5xf32>) -> tensor<4x5xf32> {
+  %0 = "onnx.Exp"(%y) : (tensor<1x5xf32>) -> tensor<1x5xf32>
+  %1 = "onnx.Add"(%x, %0) : (tensor<4x5xf32>, tensor<1x5xf32>) -> tensor<4x5xf32>
+  onnx.Return %1 : tensor<4x5xf32>
+}
+
+// -----
+
+// A convolution takes what is added, a Relu, and functions by numbers with it; what has exponentials it does not.
+
+// CHECK-LABEL: func.func @convolution
+// CHECK:         %[[S:.*]] = "onnx.Conv"
+// CHECK-NEXT:    %[[Y:.*]] = "krnl.fused"() <{kind = "convolution"}> ({
+// CHECK-NEXT:      "onnx.Conv"
+// CHECK-NEXT:      "onnx.Add"({{.*}}, %[[S]])
+// CHECK-NEXT:      "onnx.HardSwish"
+// CHECK-NEXT:      krnl.yield
+// CHECK-NEXT:    }) : () -> tensor<1x16x4x4xf32>
+// CHECK-NEXT:    "onnx.Sigmoid"(%[[Y]])
+func.func @convolution(%x: tensor<1x16x4x4xf32>) -> tensor<1x16x4x4xf32> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %w = onnx.Constant dense<0.5> : tensor<16x16x3x3xf32>
+  %0 = "onnx.Conv"(%x, %w, %n) <{pads = [1, 1, 1, 1]}> : (tensor<1x16x4x4xf32>, tensor<16x16x3x3xf32>, none) -> tensor<1x16x4x4xf32>
+  %1 = "onnx.Conv"(%0, %w, %n) <{pads = [1, 1, 1, 1]}> : (tensor<1x16x4x4xf32>, tensor<16x16x3x3xf32>, none) -> tensor<1x16x4x4xf32>
+  %2 = "onnx.Add"(%1, %0) : (tensor<1x16x4x4xf32>, tensor<1x16x4x4xf32>) -> tensor<1x16x4x4xf32>
+  %3 = "onnx.HardSwish"(%2) : (tensor<1x16x4x4xf32>) -> tensor<1x16x4x4xf32>
+  %4 = "onnx.Sigmoid"(%3) : (tensor<1x16x4x4xf32>) -> tensor<1x16x4x4xf32>
+  onnx.Return %4 : tensor<1x16x4x4xf32>
+}
+
+// -----
+
+// A product takes its bias and its Relu.
+
+// CHECK-LABEL: func.func @product
+// CHECK:         "krnl.fused"() <{kind = "matmul"}> ({
+// CHECK-NEXT:      "onnx.MatMul"
+// CHECK-NEXT:      "onnx.Add"
+// CHECK-NEXT:      "onnx.Relu"
+// CHECK-NEXT:      krnl.yield
+func.func @product(%x: tensor<3x8xf32>) -> tensor<3x16xf32> {
+  %w = onnx.Constant dense<0.5> : tensor<8x16xf32>
+  %b = onnx.Constant dense<1.0> : tensor<16xf32>
+  %0 = "onnx.MatMul"(%x, %w) : (tensor<3x8xf32>, tensor<8x16xf32>) -> tensor<3x16xf32>
+  %1 = "onnx.Add"(%0, %b) : (tensor<3x16xf32>, tensor<16xf32>) -> tensor<3x16xf32>
+  %2 = "onnx.Relu"(%1) : (tensor<3x16xf32>) -> tensor<3x16xf32>
+  onnx.Return %2 : tensor<3x16xf32>
+}
+
+// -----
+
+// A quantized product with the DequantizeLinear before it and the QuantizeLinear behind it; two chains that read
+// the same bytes have a DequantizeLinear each.
+
+// CHECK-LABEL: func.func @integers
+// CHECK:         "krnl.fused"() <{kind = "int8"}> ({
+// CHECK-NEXT:      "onnx.DequantizeLinear"(%arg0, %[[S:.*]], %[[Z:.*]]) <{axis
+// CHECK-NEXT:      "onnx.DequantizeLinear"(%{{.*}}, %[[S]], %[[Z]])
+// CHECK-NEXT:      "onnx.MatMul"
+// CHECK-NEXT:      "onnx.QuantizeLinear"
+// CHECK-NEXT:      krnl.yield {{.*}} : tensor<4x8xi8>
+// CHECK:         "krnl.fused"() <{kind = "int8"}> ({
+// CHECK:           "onnx.DequantizeLinear"(%arg0, %[[S]], %[[Z]])
+// CHECK:           "onnx.MatMul"
+// CHECK-NEXT:      "onnx.QuantizeLinear"
+func.func @integers(%x: tensor<4x8xi8>) -> (tensor<4x8xi8>, tensor<4x8xi8>) {
+  %s = onnx.Constant dense<0.5> : tensor<f32>
+  %z = onnx.Constant dense<0> : tensor<i8>
+  %w = onnx.Constant dense<3> : tensor<8x8xi8>
+  %v = onnx.Constant dense<5> : tensor<8x8xi8>
+  %0 = "onnx.DequantizeLinear"(%x, %s, %z) : (tensor<4x8xi8>, tensor<f32>, tensor<i8>) -> tensor<4x8xf32>
+  %1 = "onnx.DequantizeLinear"(%w, %s, %z) : (tensor<8x8xi8>, tensor<f32>, tensor<i8>) -> tensor<8x8xf32>
+  %2 = "onnx.MatMul"(%0, %1) : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %3 = "onnx.QuantizeLinear"(%2, %s, %z) : (tensor<4x8xf32>, tensor<f32>, tensor<i8>) -> tensor<4x8xi8>
+  %4 = "onnx.DequantizeLinear"(%v, %s, %z) : (tensor<8x8xi8>, tensor<f32>, tensor<i8>) -> tensor<8x8xf32>
+  %5 = "onnx.MatMul"(%0, %4) : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %6 = "onnx.QuantizeLinear"(%5, %s, %z) : (tensor<4x8xf32>, tensor<f32>, tensor<i8>) -> tensor<4x8xi8>
+  onnx.Return %3, %6 : tensor<4x8xi8>, tensor<4x8xi8>
+}
+
+// -----
+
+// QuantizeLinear and DequantizeLinear that no product needs are computed in floats.
+
+// CHECK-LABEL: func.func @rounding
+// CHECK:         "krnl.fused"() <{kind = "elementwise"}> ({
+// CHECK-NEXT:      "onnx.Exp"
+// CHECK-NEXT:      "onnx.Div"
+// CHECK-NEXT:      "onnx.Round"
+// CHECK-NEXT:      "onnx.Clip"
+// CHECK-NEXT:      "onnx.Mul"
+// CHECK-NEXT:      krnl.yield
+func.func @rounding(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %s = onnx.Constant dense<0.5> : tensor<f32>
+  %z = onnx.Constant dense<0> : tensor<i8>
+  %0 = "onnx.Exp"(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %1 = "onnx.QuantizeLinear"(%0, %s, %z) : (tensor<4x8xf32>, tensor<f32>, tensor<i8>) -> tensor<4x8xi8>
+  %2 = "onnx.DequantizeLinear"(%1, %s, %z) : (tensor<4x8xi8>, tensor<f32>, tensor<i8>) -> tensor<4x8xf32>
+  onnx.Return %2 : tensor<4x8xf32>
+}
+
+// -----
+
+// QuantizeLinear and DequantizeLinear around what only moves bytes are left out.
+
+// CHECK-LABEL: func.func @movement
+// CHECK-NEXT:    %[[Y:.*]] = "onnx.Transpose"(%arg0) <{perm = [1, 0]}> : (tensor<4x8xi8>) -> tensor<8x4xi8>
+// CHECK-NEXT:    onnx.Return %[[Y]]
+func.func @movement(%x: tensor<4x8xi8>) -> tensor<8x4xi8> {
+  %s = onnx.Constant dense<0.5> : tensor<f32>
+  %z = onnx.Constant dense<0> : tensor<i8>
+  %0 = "onnx.DequantizeLinear"(%x, %s, %z) : (tensor<4x8xi8>, tensor<f32>, tensor<i8>) -> tensor<4x8xf32>
+  %1 = "onnx.Transpose"(%0) <{perm = [1, 0]}> : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  %2 = "onnx.QuantizeLinear"(%1, %s, %z) : (tensor<8x4xf32>, tensor<f32>, tensor<i8>) -> tensor<8x4xi8>
+  onnx.Return %2 : tensor<8x4xi8>
+}
+
+// -----
+
+// Sizes that the model leaves open: what only computes sizes is no reader, since kernels for any sizes do without.
+// It reads a second result of the group.
+
+// CHECK-LABEL: func.func @open
+// CHECK:         %[[Y:.*]]:2 = "krnl.fused"() <{kind = "elementwise"}> ({
+// CHECK-NEXT:      "onnx.Exp"
+// CHECK-NEXT:      "onnx.Neg"
+// CHECK-NEXT:      krnl.yield {{.*}} : tensor<?x6xf32>, tensor<?x6xf32>
+// CHECK:         "onnx.Shape"(%[[Y]]#1)
+// CHECK:         "onnx.Reshape"(%[[Y]]#0
+func.func @open(%x: tensor<?x6xf32>) -> tensor<?x3x2xf32> {
+  %c = onnx.Constant dense<[3, 2]> : tensor<2xi64>
+  %0 = "onnx.Exp"(%x) : (tensor<?x6xf32>) -> tensor<?x6xf32>
+  %1 = "onnx.Shape"(%0) <{start = 0 : si64, end = 1 : si64}> : (tensor<?x6xf32>) -> tensor<1xi64>
+  %2 = "onnx.Concat"(%1, %c) <{axis = 0 : si64}> : (tensor<1xi64>, tensor<2xi64>) -> tensor<3xi64>
+  %3 = "onnx.Neg"(%0) : (tensor<?x6xf32>) -> tensor<?x6xf32>
+  %4 = "onnx.Reshape"(%3, %2) : (tensor<?x6xf32>, tensor<3xi64>) -> tensor<?x3x2xf32>
+  onnx.Return %4 : tensor<?x3x2xf32>
+}
+
+// -----
+
+// The body of an operator that the session runs has groups of its own.
+
+// CHECK-LABEL: func.func @branch
+// CHECK:         "onnx.If"
+// CHECK:           "krnl.fused"() <{kind = "elementwise"}> ({
+// CHECK-NEXT:        "onnx.Exp"(%arg0)
+// CHECK-NEXT:        "onnx.Neg"
+func.func @branch(%x: tensor<4xf32>, %c: tensor<i1>) -> tensor<4xf32> {
+  %0 = "onnx.If"(%c) ({
+    %1 = "onnx.Exp"(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    %2 = "onnx.Neg"(%1) : (tensor<4xf32>) -> tensor<4xf32>
+    onnx.Yield %2 : tensor<4xf32>
+  }, {
+    onnx.Yield %x : tensor<4xf32>
+  }) : (tensor<i1>) -> tensor<4xf32>
+  onnx.Return %0 : tensor<4xf32>
+}
