@@ -110,6 +110,17 @@ def forget_declared(module: Operation) -> None:
                 retype(result, unranked(type_.element_type))
 
 
+def forget_all_declared(module: Operation) -> None:
+    """Forgets all sizes but those of inputs, constants and operators that only the model knows."""
+    for op in module.walk():
+        if not isinstance(op, OnnxOp) or isinstance(op, ConstantOp | CustomOp):
+            continue
+        arguments = [argument for region in op.regions for block in region.blocks for argument in block.args]
+        for value in (*op.results, *arguments):
+            if is_ranked(value.type):
+                retype(value, unranked(value.type.element_type))
+
+
 def learn_shapes(
     module: Operation, settled: Settled | None = None, wrong: list[Wrong] | None = None
 ) -> tuple[bool, Knowledge]:

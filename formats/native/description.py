@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import astuple
 from typing import Any
 
 import ml_dtypes
@@ -110,7 +111,7 @@ def _value(value: Value, offsets: Iterator[int | str]) -> list[object]:
 def _step(step: Step, offsets: Iterator[int | str]) -> dict[str, object]:
     match step:
         case NativeStep():
-            checks = [[check.value, check.least, check.most, check.message] for check in step.checks]
+            checks = [astuple(check) for check in step.checks]
             return {
                 "function": step.function,
                 "kernels": list(step.kernels),

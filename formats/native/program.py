@@ -115,6 +115,8 @@ class Check:
     least: int
     most: int
     message: str
+    is_declared: bool = False
+    """Whether it holds if what the model declares of a shape does."""
 
 
 @dataclass(frozen=True)

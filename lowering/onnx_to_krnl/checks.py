@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr, i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, StringAttr, UnitAttr, i64
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.onnx.locations import describe
 from xonnc.formats.native.program import Check
@@ -30,6 +30,12 @@ def checked(op: Operation, least: int, most: int, message: str, to: Lowering) ->
     return _cell(f"{_escaped(describe(op))}: {message}", least, most, to)
 
 
+def declared(op: Operation, size: int, what: str, to: Lowering) -> SSAValue:
+    """A buffer for a size twice, which has to be the one that the model declares of `what`."""
+    message = f"{_escaped(describe(op))}: {what}, the model says {size}"
+    return _cell(message, size, size, to, is_declared=True)
+
+
 def failing(message: str, to: Lowering) -> SSAValue:
     """A buffer of two numbers for a run that fails with a message where they are not 0."""
     return _cell(_escaped(message), 0, 0, to)
@@ -39,10 +45,12 @@ def _escaped(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
 
 
-def _cell(message: str, least: int, most: int, to: Lowering) -> SSAValue:
+def _cell(message: str, least: int, most: int, to: Lowering, is_declared: bool = False) -> SSAValue:
     cell = to.allocate([2], i64)
     if to.is_checked:
-        bounds = {"least": IntegerAttr(least, i64), "most": IntegerAttr(most, i64)}
+        bounds: dict[str, Attribute] = {"least": IntegerAttr(least, i64), "most": IntegerAttr(most, i64)}
+        if is_declared:
+            bounds["declared"] = UnitAttr()
         assert isinstance(cell.owner, Operation)
         cell.owner.attributes[CHECK] = DictionaryAttr({**bounds, "message": StringAttr(message)})
     return cell
@@ -57,7 +65,7 @@ def check_of(op: memref.AllocOp, place: int) -> Check | None:
     assert isinstance(least, IntegerAttr)
     assert isinstance(most, IntegerAttr)
     assert isinstance(message, StringAttr)
-    return Check(place, least.value.data, most.value.data, message.data)
+    return Check(place, least.value.data, most.value.data, message.data, "declared" in held.data)
 
 
 def check_indices(op: Operation, indices: SSAValue, sizes: Sequence[Size], axis: int, to: Lowering) -> None:

@@ -14,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.krnl.memory import KeepOp
 from xonnc.dialects.onnx.types import NONE, static_shape
-from xonnc.lowering.onnx_to_krnl.checks import checked
+from xonnc.lowering.onnx_to_krnl.checks import declared
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering
 
@@ -34,8 +34,7 @@ class Found:
         self._buffers: list[tuple[SSAValue, SSAValue, Sequence[int], int]] = []
         self.size = known[0] if known else most
         if known:
-            message = f"keeps {{}} elements, the model says {self.size}"
-            self.cell = checked(op, self.size, self.size, message, to)
+            self.cell = declared(op, self.size, "keeps {} elements", to)
         else:
             self.cell = to.allocate([2], i64)
 

@@ -13,7 +13,7 @@ from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.ops import constant, generator, tensor
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.onnx_to_krnl.checks import checked
+from xonnc.lowering.onnx_to_krnl.checks import declared
 from xonnc.lowering.onnx_to_krnl.copies import fill
 from xonnc.lowering.onnx_to_krnl.elements import is_unsigned_element, stored, wide
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
@@ -87,7 +87,7 @@ def _check_count(
     op: generator.RangeOp, operands: Sequence[SSAValue], count: int, element: Attribute, to: Lowering
 ) -> None:
     """Has a run fail whose limit asks for another count."""
-    cell = checked(op, count, count, f"gives {{}} elements, the model says {count}", to)
+    cell = declared(op, count, "gives {} elements", to)
     kernel = Kernel([buffer_type([2], i64), *[buffer_type([], element)] * 3])
     out, *numbers = kernel.buffers
     start, limit, delta = (_double(kernel, kernel.read(each, [], element), element) for each in numbers)

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.onnx.ops import tensor
-from xonnc.lowering.onnx_to_krnl.checks import checked, index_in
+from xonnc.lowering.onnx_to_krnl.checks import declared, index_in
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering
 
@@ -24,8 +24,7 @@ def slice_where_fed(
     held = buffer_type([len(axes)], to.element(op.starts))
     starts, ends = to.buffer(op.starts), to.buffer(op.ends)
     for place, (axis, step) in enumerate(zip(axes, steps, strict=True)) if to.is_checked else ():
-        message = f"gives {{}} elements along axis {axis}, the model says {sizes[axis]}"
-        cell = checked(op, sizes[axis], sizes[axis], message, to)
+        cell = declared(op, sizes[axis], f"gives {{}} elements along axis {axis}", to)
         kernel = Kernel([buffer_type([2], i64), held, held])
         out, *bounds = kernel.buffers
         first, last = (

@@ -13,7 +13,7 @@ from typing import Protocol, TypeAlias, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from xonnc.errors import XonncError
+from xonnc.errors import DeclaredShapeError, XonncError
 from xonnc.formats.native.program import (
     Body,
     Check,
@@ -219,7 +219,8 @@ class Instance:
             assert isinstance(held, np.ndarray)
             least, most = held.astype(np.int64).tolist()
             if least < check.least or most > check.most:
-                raise XonncError(check.message.format(least if least < check.least else most))
+                kind = DeclaredShapeError if check.is_declared else XonncError
+                raise kind(check.message.format(least if least < check.least else most))
 
     def _give(self, place: int, held: Held) -> None:
         self._held[place] = held
@@ -285,7 +286,7 @@ class Instance:
         if not isinstance(result, np.ndarray) or not isinstance(target, np.ndarray):
             raise XonncError(f"{step.node or step.operator}: gives no tensor where one is expected")
         if result.shape != target.shape or result.dtype != target.dtype:
-            raise XonncError(
+            raise DeclaredShapeError(
                 f"{step.node or step.operator}: gives {result.dtype}{list(result.shape)}, "
                 f"the model says {target.dtype}{list(target.shape)}"
             )
@@ -345,7 +346,7 @@ def _fed(held: Held, port: Port, step: SessionStep) -> Held:
     if port.shape == () and held.size == 1:
         held = held.reshape(())
     if held.dtype != port.dtype or not port.takes(held.shape):
-        raise XonncError(
+        raise DeclaredShapeError(
             f"{step.node or step.operator}: its body is given {held.dtype}{list(held.shape)}, "
             f"the model says {port.dtype}{list(port.shape or ())}"
         )

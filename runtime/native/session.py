@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from xonnc.errors import XonncError, near
+from xonnc.errors import DeclaredShapeError, XonncError, near
 from xonnc.formats.native.program import (
     Dictionary,
     Held,
@@ -123,9 +124,16 @@ class Session:
     """
 
     def __init__(
-        self, compile_for: Compile, with_inputs: Callable[[frozenset[str]], Session] | None = None
+        self,
+        compile_for: Compile,
+        with_inputs: Callable[[frozenset[str]], Session] | None = None,
+        undeclared: Callable[[], Session] | None = None,
     ) -> None:
         self._compile = compile_for
+        self._undeclared = undeclared
+        """Makes a session that takes no shape from what the model declares of results."""
+        self._corrected: Session | None = None
+        """That session, once a run has found another shape than is declared."""
         self._with_inputs = with_inputs
         """Makes a session that takes inputs which have a default in this one."""
         self._overriding: dict[frozenset[str], Session] = {}
@@ -199,13 +207,27 @@ class Session:
             self._check_outputs(names)
         with self._lock:
             try:
-                results = self._results(feeds)
+                results = self._checked_results(feeds)
             except MemoryError as error:
                 raise _out_of_memory(error) from error
         if names is None:
             return results
         by_name = {port.name: result for port, result in zip(self.outputs, results, strict=True)}
         return [by_name[name] for name in names]
+
+    def _checked_results(self, feeds: Mapping[str, object]) -> list[Held]:
+        """The results, whatever the model declares of their shapes."""
+        if self._corrected is None:
+            try:
+                return self._results(feeds)
+            except DeclaredShapeError as error:
+                if self._undeclared is None:
+                    raise
+                self._corrected = self._undeclared()
+                warnings.warn(f"{error}; what it says of the shapes of results is ignored", stacklevel=3)
+        results = self._corrected.run(None, feeds)
+        self._last = self._corrected._last
+        return results
 
     def _results(self, feeds: Mapping[str, object]) -> list[Held]:
         if self._is_forked:

@@ -122,7 +122,7 @@ def compile_artifact(
         signature=signature,
         fold_overridable=True,
         strict=strict,
-        believe_declared=False,
+        declared="checked",
     ).module
     if input_shapes:
         module = respecialized(module, input_shapes)

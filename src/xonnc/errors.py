@@ -24,6 +24,10 @@ class UnknownNameError(XonncError):
     """A target, stage or level that there is not: the command line is wrong, and the tools exit 2."""
 
 
+class DeclaredShapeError(XonncError):
+    """A run finds another shape than the model declares of a result."""
+
+
 class CollectedError(XonncError):
     """Several mistakes, found in a single run."""
 

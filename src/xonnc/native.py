@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from importlib.metadata import version
 from mmap import ACCESS_READ, mmap
@@ -48,9 +48,11 @@ from xonnc.runtime.native.jit import Code, host_features, host_identity, machine
 from xonnc.runtime.native.session import Session, Shapes, Values
 from xonnc.simplifier import respecialized, simplify
 from xonnc.targets.cpu import CpuTarget, best_cpu, cpu_names, load_cpu
+from xonnc.transforms.declared_types import with_claims
 from xonnc.transforms.dense_constants_onnx import make_dense
 from xonnc.transforms.models.signatures import set_input_values
 from xonnc.transforms.models.standard_functions import write_out
+from xonnc.transforms.shape_inference_onnx import correct_shapes
 from xonnc.transforms.simplify_onnx import Simplify
 
 MOST_THREADS = 256
@@ -111,10 +113,16 @@ def compile_native(
     making = Making(processor, threads, profile, unsafe, level)
     store = open_cache() if cache else None
 
-    def with_inputs(names: frozenset[str]) -> Session:
-        return Session(_Compiler(model, making, store, _checked_overridable(model, names)))
+    def session(fed: frozenset[str] = frozenset()) -> Session:
+        def undeclared() -> Session:
+            return Session(_Compiler(model, making, store, fed, believes_declared=False))
 
-    return Session(_Compiler(model, making, store), with_inputs)
+        return Session(_Compiler(model, making, store, fed), with_inputs if not fed else None, undeclared)
+
+    def with_inputs(names: frozenset[str]) -> Session:
+        return session(_checked_overridable(model, names))
+
+    return session()
 
 
 def _checked_overridable(model: str | Path | onnx.ModelProto, names: frozenset[str]) -> frozenset[str]:
@@ -150,10 +158,13 @@ class _Compiler:
         making: Making,
         cache: Cache | None,
         fed: frozenset[str] = frozenset(),
+        believes_declared: bool = True,
     ) -> None:
         self._model = model
         self._fed = fed
         """Inputs with a default that are given all the same."""
+        self._believes_declared = believes_declared
+        """Whether sizes that only the model says are taken, to be checked by each run."""
         self._making = making
         self._cache = cache
         self._context = new_context()
@@ -165,7 +176,9 @@ class _Compiler:
         threads = self._making.threads
         if self._cache is None or self._digest is None:
             return _loaded(self._compiled(shapes, values), threads)
-        key = _key(self._digest, shapes, values, f"{self._making} {sorted(self._fed)}")
+        key = _key(
+            self._digest, shapes, values, f"{self._making} {sorted(self._fed)} {self._believes_declared}"
+        )
         found = self._cache.get(key)
         if found is None:
             found = self._compiled(shapes, values)
@@ -178,9 +191,7 @@ class _Compiler:
         module = self._simplified
         if values:
             # Before shapes: a branch that is not taken need not fit them.
-            context, module = new_context(), module.clone()
-            set_input_values(module, values, DisposablePool.of(context))
-            Simplify().apply(context, module)
+            module = with_claims(partial(_steered, module, values))
         module = respecialized(module, shapes) if shapes else module.clone()
         return _compiled(module, self._making, self._context)
 
@@ -192,11 +203,21 @@ class _Compiler:
             inline_functions=True,
             fold_overridable=True,
             without_defaults=self._fed,
-            believe_declared=False,
+            declared="checked" if self._believes_declared else "ignored",
         ).module
         require_known_operators(module)
         finalize(self, _let_go, module).atexit = False
         return module
+
+
+def _steered(module: ModuleOp, values: Values, corrects: bool) -> ModuleOp:
+    """A copy of a module, simplified for the values of inputs."""
+    context, copy = new_context(), module.clone()
+    set_input_values(copy, values, DisposablePool.of(context))
+    if corrects:
+        correct_shapes(copy)
+    Simplify().apply(context, copy)
+    return copy
 
 
 def _key(digest: str, shapes: Shapes, values: Values, options: str) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 import onnx
 from xdsl.context import Context
@@ -39,7 +40,7 @@ from xonnc.transforms.invalid_branches import allow_invalid_branches
 from xonnc.transforms.models.model_functions import simplify_functions
 from xonnc.transforms.models.signatures import Shapes, Signature, set_input_shapes, set_signature
 from xonnc.transforms.onnx_cse_with_node_name import merge
-from xonnc.transforms.shape_inference_onnx import correct_shapes, forget_declared
+from xonnc.transforms.shape_inference_onnx import correct_shapes, forget_all_declared, forget_declared
 from xonnc.transforms.shapes.site import ShapeError
 from xonnc.transforms.simplify_onnx import Simplification
 
@@ -82,6 +83,10 @@ def _dim_names(module: ModuleOp) -> DimNames:
     return lambda value: dim_names(value, sizes)
 
 
+Declared: TypeAlias = Literal["believed", "checked", "ignored"]
+"""What becomes of the sizes that a model declares of results."""
+
+
 def simplify(
     model: str | Path | onnx.ModelProto,
     *,
@@ -91,7 +96,7 @@ def simplify(
     fold_overridable: bool = False,
     without_defaults: Collection[str] = (),
     strict: bool = False,
-    believe_declared: bool = True,
+    declared: Declared = "believed",
 ) -> SimplifiedModel:
     """
     Simplifies the model in a file (`-`: standard input) or in memory, which stays as it is.
@@ -101,8 +106,9 @@ def simplify(
     are replaced by their bodies; with `fold_overridable`, inputs that have an initializer are what it says,
     and are no inputs any more, but for those of `without_defaults`, which must be given. What is dynamic and
     operators of unknown domains stay. Declared shapes that contradict the operators are a warning, with
-    `strict` an error; without `believe_declared`, those of results whose shape an operand holds are
-    forgotten. Raises `XonncError` for a file that is no model, or a model that contradicts itself.
+    `strict` an error; with `declared` "checked", those of results whose shape an operand holds are forgotten,
+    and the others are for a run to check; with "ignored", all are forgotten. Raises `XonncError` for a file
+    that is no model, or a model that contradicts itself.
     """
     with without_cycle_collection():
         return with_claims(
@@ -114,7 +120,7 @@ def simplify(
                 fold_overridable,
                 without_defaults,
                 corrects,
-                believe_declared,
+                declared,
             ),
             strict,
         )
@@ -149,7 +155,7 @@ def _simplified(
     fold_overridable: bool,
     without_defaults: Collection[str],
     corrects: bool,
-    believe_declared: bool,
+    declared: Declared,
 ) -> SimplifiedModel:
     context = new_context()
     loaded = LoadedModel.of(model) if isinstance(model, onnx.ModelProto) else load(model)
@@ -165,8 +171,10 @@ def _simplified(
     try:
         if corrects:
             correct_shapes(module)
-        if not believe_declared:
+        if declared == "checked":
             forget_declared(module)
+        elif declared == "ignored":
+            forget_all_declared(module)
         if input_shapes:
             set_input_shapes(module, input_shapes)
         if signature is not None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
 import pytest
 from native_nodes import Node, check, opened
 
-from xonnc.errors import XonncError
-from xonnc.native import compile_native
+from xonnc.errors import DeclaredShapeError
+from xonnc.native import compile_native, load_native
 
 RANDOM = np.random.default_rng(37)
 X = RANDOM.normal(size=(3, 4, 2)).astype(np.float32)
@@ -35,9 +36,17 @@ def test_native_nodes_give_what_the_reference_gives(node: Node):
 
 
 @pytest.mark.parametrize("kept", [0, 1, 4])
-def test_another_number_of_elements_ends_the_run(kept: int):
+def test_another_number_of_elements_is_told_and_taken(kept: int, tmp_path: Path):
     session = compile_native(Node("Compress", [X, SOME], {"axis": 1}).model())
-    condition = np.arange(4) < kept
-    with pytest.raises(XonncError) as caught:
-        session.run(None, {"x0": X, "x1": condition})
-    assert str(caught.value) == f"it: keeps {kept} elements, the model says 3"
+    session.save(tmp_path)
+    feeds = {"x0": X, "x1": np.arange(4) < kept}
+    message = f"it: keeps {kept} elements, the model says 3"
+    with pytest.warns(UserWarning, match=f"^{message}; what it says of the shapes of results is ignored$"):
+        (found,) = session.run(None, feeds)
+    np.testing.assert_array_equal(np.asarray(found), X[:, :kept])
+    # Told once: from then on nothing is taken from what is declared.
+    np.testing.assert_array_equal(np.asarray(session.run(None, feeds)[0]), X[:, :kept])
+    # Code by itself is for what is declared alone.
+    with pytest.raises(DeclaredShapeError) as caught:
+        load_native(tmp_path).run(None, feeds)
+    assert str(caught.value) == message

@@ -1,0 +1,75 @@
+"""Sizes that a model declares of results whose shapes follow from values, and that are wrong."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from onnx import parser
+
+from xonnc.native import compile_native
+
+HEAD = '<ir_version: 10, opset_import: ["": 21]> g '
+
+X = np.array([[1, 0, -2, 3], [0, np.nan, 0, 6]], np.float32)
+
+BOXES = np.array([[[0, 0, 1, 1], [0, 0, 1, 1], [2, 2, 3, 3], [4, 4, 5, 5]]], np.float32)
+
+FEEDS = {
+    "x": X,
+    "c": np.array([1, 0, 1, 0, 1, 1, 0, 0], np.bool_),
+    "first": np.array(0),
+    "last": np.array(5),
+    "step": np.array(1),
+    "starts": np.array([1]),
+    "ends": np.array([4]),
+    "axes": np.array([1]),
+    "boxes": BOXES,
+    "scores": np.array([[[0.9, 0.8, 0.7, 0.6]]], np.float32),
+    "most": np.array(2),
+}
+
+NODES: Mapping[str, tuple[str, str, str, npt.NDArray[np.generic]]] = {
+    "NonZero": ("float[2,4] x", "(x)", "int64[2,{}]", np.array(np.nonzero(X))),
+    "Compress": ("float[2,4] x, bool[8] c", "(x, c)", "float[{}]", X.reshape(-1)[[0, 2, 4, 5]]),
+    "Unique": ("float[2,4] x", "(x)", "float[{}]", np.unique(X)),
+    "Range": ("int64 first, int64 last, int64 step", "(first, last, step)", "int64[{}]", np.arange(5)),
+    "Slice": (
+        "float[2,4] x, int64[1] starts, int64[1] ends, int64[1] axes",
+        "(x, starts, ends, axes)",
+        "float[2,{}]",
+        X[:, 1:4],
+    ),
+    "NonMaxSuppression": (
+        "float[1,4,4] boxes, float[1,1,4] scores, int64 most",
+        "(boxes, scores, most)",
+        "int64[{},3]",
+        np.array([[0, 0, 0], [0, 0, 2]]),
+    ),
+}
+
+
+@pytest.mark.parametrize("size", [0, 1, 9, 100_000])
+@pytest.mark.parametrize("place", ["output", "inner"])
+@pytest.mark.parametrize("operator", NODES)
+def test_what_is_declared_is_not_believed(operator: str, place: str, size: int):
+    inputs, operands, declared, expected = NODES[operator]
+    type_ = declared.format(size)
+    if place == "output":
+        text = f"({inputs}) => ({type_} y) {{ [n] y = {operator} {operands} }}"
+    else:
+        rank = ",".join("AB"[: expected.ndim])
+        given = f"{type_.partition('[')[0]}[{rank}]"
+        text = (
+            f"({inputs}) => ({given} y) <{type_} t> {{ [n] t = {operator} {operands} "
+            "a = Neg (t) b = Neg (a) s = Shape (t) y = Expand (b, s) }"
+        )
+    session = compile_native(parser.parse_model(HEAD + text), cache=False)
+    with warnings.catch_warnings(record=True):
+        warnings.simplefilter("always")
+        (found,) = session.run(None, {port.name: FEEDS[port.name] for port in session.inputs})
+    assert isinstance(found, np.ndarray)
+    np.testing.assert_array_equal(found, expected)
