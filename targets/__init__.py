@@ -6,14 +6,13 @@ What a target can do is read from here by the verifier, the lowering, the messag
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator
-from dataclasses import MISSING, dataclass, fields
-from math import inf
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from xonnc.errors import UnknownNameError, XonncError, near
+from xonnc.targets.tables import KINDS, Kind, is_names, read_toml, values_of
 
 FOLDER = Path(__file__).parent
 
@@ -103,36 +102,16 @@ def load_target(name: str) -> NvdlaTarget:
             f"no target '{name}'{near(name, target_names()) or '.'} There are {', '.join(target_names())}; "
             "a .toml file of your own serves as well"
         )
-    try:
-        table = tomllib.loads(path.read_text())
-    except OSError as error:
-        raise XonncError(f"{path}: cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise XonncError(f"{path}: {error}") from None
-    return _target(path, table)
+    return _target(path, read_toml(path))
 
 
 def _target(path: Path, table: dict[str, Any]) -> NvdlaTarget:
     """The target that a file describes; an error with a line for everything wrong in it."""
-    known = {field.name: field for field in fields(NvdlaTarget)}
-    values: dict[str, Any] = {"name": path.stem}
-    problems: list[str] = []
-    for key, value in table.items():
-        if key not in known:
-            problems.append(f"{path}: no property '{key}'{near(key, known)}")
-        elif _is_of_kind(str(known[key].type), value):
-            values[key] = _converted(str(known[key].type), value)
-        else:
-            problems.append(f"{path}: {key} = {value!r}; it is {_KINDS[str(known[key].type)]}")
-    missing = [key for key, field in known.items() if field.default is MISSING and key not in values | table]
-    if missing:
-        problems.append(f"{path}: {', '.join(missing)} must be given")
-    if not problems:
-        target = NvdlaTarget(**values)
-        problems = [f"{path}: {reason}" for reason in _contradictions(target)]
-        if not problems:
-            return target
-    raise XonncError("\n".join(problems))
+    target = NvdlaTarget(**values_of(NvdlaTarget, {"name": path.stem} | table, str(path), _KINDS, given=()))
+    problems = [f"{path}: {reason}" for reason in _contradictions(target)]
+    if problems:
+        raise XonncError("\n".join(problems))
+    return target
 
 
 ATOMICS = (4, 8, 16, 32, 64, 128)
@@ -155,35 +134,11 @@ def _contradictions(target: NvdlaTarget) -> Iterator[str]:
         yield f"memory_bits = {target.memory_bits}; it is whole bytes"
 
 
-_KINDS = {
-    "str": "text",
-    "bool": "true or false",
-    "int": "a whole number above 0",
-    "float": "a number above 0",
-    "tuple[str, ...]": "a list of int8, int16, fp16",
-}
-
-
 PRECISIONS = ("int8", "int16", "fp16")
 
 
-def _is_of_kind(kind: str, value: Any) -> bool:
-    match kind, value:
-        case ("str", str()) | ("bool", bool()):
-            return True
-        case ("int", int()) | ("float", int() | float()):
-            return 0 < value < inf and not isinstance(value, bool)
-        case "tuple[str, ...]", [first, *rest]:
-            return all(each in PRECISIONS for each in (first, *rest))
-        case _:
-            return False
+def _is_precisions(value: Any) -> bool:
+    return is_names(value) and bool(value) and set(value) <= set(PRECISIONS)
 
 
-def _converted(kind: str, value: Any) -> Any:
-    match kind:
-        case "float":
-            return float(value)
-        case "tuple[str, ...]":
-            return tuple(value)
-        case _:
-            return value
+_KINDS = {**KINDS, "tuple[str, ...]": Kind(f"a list of {', '.join(PRECISIONS)}", _is_precisions)}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from xonnc.errors import XonncError, near
+from xonnc.targets.cores import Core, load_core
+from xonnc.targets.tables import read_toml, values_of
 
 FOLDER = Path(__file__).parent / "processors"
 
@@ -18,15 +18,15 @@ class CpuTarget:
 
     name: str
     description: str
-    triple: str
+    triple: str = ""
     """What LLVM calls the architecture and system that code is for; empty for those of this machine."""
     features: tuple[str, ...]
     """What LLVM calls the features that code for it needs."""
     vector_bytes: int
     registers: int
     """How many vectors code can hold at once."""
-    gemm_tile: tuple[int, int]
-    """Rows, and vectors in a row, of the part of a product that stays in registers."""
+    core: Core
+    """Execution units and caches; those of the processor at hand for `cpu`, else of a usual one."""
     byte_products: str = ""
     """
     LLVM's function that adds products of four bytes without sign and four with sign to sums of 32 bits.
@@ -48,18 +48,10 @@ def load_cpu(name: str) -> CpuTarget:
     if not path.is_file():
         known = sorted(each.stem for each in FOLDER.glob("*.toml"))
         raise XonncError(f"no processor '{name}'{near(name, known) or '.'} There are {', '.join(known)}")
-    table: dict[str, Any] = tomllib.loads(path.read_text())
-    rows, vectors = table["gemm_tile"]
-    return CpuTarget(
-        name=name,
-        description=table["description"],
-        triple=table.get("triple", ""),
-        features=tuple(table["features"]),
-        vector_bytes=table["vector_bytes"],
-        registers=table["registers"],
-        gemm_tile=(rows, vectors),
-        byte_products=table.get("byte_products", ""),
-    )
+    table = read_toml(path)
+    core = load_core(table.pop("core", "generic"))
+    values = values_of(CpuTarget, table, str(path), given=("name", "core"))
+    return CpuTarget(name=name, core=core, **values)
 
 
 def portable(target: CpuTarget) -> CpuTarget:

@@ -23,6 +23,7 @@ from xonnc.lowering.onnx_to_krnl.lowering import TAKES_OPEN
 from xonnc.passes import PASSES, pass_class
 from xonnc.runtime.native.string_steps import PREPARED, STEPS
 from xonnc.targets import NvdlaTarget, limits, load_target, target_names
+from xonnc.targets.cores import core_names, load_core
 from xonnc.targets.cpu import cpu_names, load_cpu
 from xonnc.tools.peer_flags import PEER_FLAGS, spelled
 from xonnc.tools.refusals import refusals
@@ -350,14 +351,40 @@ def _targets() -> str:
         "From `targets/processors/*.toml`. `--target cpu` takes the first of these that this processor is.",
         "Code for another architecture has its constants in a `.weight` file; C source is for any.",
         "",
-        "| target | for | LLVM's features | vectors |",
-        "|---|---|---|---|",
+        "| target | for | LLVM's features | vectors | core |",
+        "|---|---|---|---|---|",
     ]
     for processor in map(load_cpu, cpu_names()):
         needs = ", ".join(f"`{feature}`" for feature in processor.features) or "none"
         vectors = f"{processor.registers} of {processor.vector_bytes} bytes"
-        lines.append(f"| `{processor.name}` | {processor.description} | {needs} | {vectors} |")
-    return "\n".join(lines) + "\n"
+        core = processor.core.name
+        lines.append(f"| `{processor.name}` | {processor.description} | {needs} | {vectors} | `{core}` |")
+    return "\n".join([*lines, *_cores()]) + "\n"
+
+
+def _cores() -> list[str]:
+    """The cores that tiles are computed for, and on which of them speed was measured."""
+    lines = [
+        "",
+        "### Cores",
+        "",
+        "From `targets/cores/*.toml`: what tiles and prefetch distances are computed from. Code for a kind",
+        "of processor is for the core named with it. `--target cpu` is for the core at hand: LLVM knows its",
+        "name, Linux its caches. The IR of each stage says which core its kernels are for, as",
+        "`krnl-attach-core` writes it. Speed was measured on cores with a last column; the numbers of the",
+        "others are from their manuals.",
+        "",
+        "| core | of | bytes multiplied, loaded a cycle | latency | L1, L2, L3 (KiB) | hardware prefetches "
+        "| measured |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for core in map(load_core, core_names()):
+        caches = ", ".join(str(size >> 10) for size in (core.l1_bytes, core.l2_bytes, core.l3_bytes))
+        lines.append(
+            f"| `{core.name}` | {core.description} | {core.fma_bytes}, {core.load_bytes} "
+            f"| {core.fma_latency} | {caches} | {core.prefetchers} | {core.measured or '–'} |"
+        )
+    return lines
 
 
 def _value(value: object) -> str:

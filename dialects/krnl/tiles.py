@@ -79,6 +79,8 @@ class GemmOp(IRDLOperation):
     """Where the matrices of A of each product begin, in elements; one product at 0 if absent."""
     batch_b = opt_prop_def(DenseArrayBase.constr(i64))
     open_batch = opt_prop_def(DenseArrayBase.constr(i64))
+    prefetch = opt_prop_def(IntegerAttr)
+    """How many bytes ahead of its loads a packed B is prefetched."""
 
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
 
@@ -125,6 +127,8 @@ class GemmOp(IRDLOperation):
             raise VerifyException(f"krnl.gemm: tile holds two sizes above 0, found {list(tile)}")
         if self.activation is not None and self.activation.data not in ACTIVATIONS:
             raise VerifyException(f"krnl.gemm: activation is one of {', '.join(ACTIVATIONS)}")
+        if self.prefetch is not None and (self.packed is None or self.prefetch.value.data < 1):
+            raise VerifyException("krnl.gemm: prefetch is a number of bytes above 0, of a packed B")
         require_range(self, self.range)
         starts = [len(held.get_values()) if held else 1 for held in (self.batch_a, self.batch_b)]
         if starts[0] != starts[1]:
@@ -171,6 +175,8 @@ class ConvOp(IRDLOperation):
     out_strides = prop_def(DenseArrayBase.constr(i64))
     residual_start = opt_prop_def(DenseArrayBase.constr(i64))
     tile = prop_def(DenseArrayBase.constr(i64))
+    prefetch = opt_prop_def(IntegerAttr)
+    """If pixels of the next block of channels are prefetched: bytes of a line of the cache."""
     depthwise = opt_prop_def(UnitAttr)
     low = opt_prop_def(FloatAttr)
     """Results are no smaller."""
@@ -211,6 +217,8 @@ class ConvOp(IRDLOperation):
             raise VerifyException(f"krnl.conv: images are in {self.y.type}, found {len(self.images)} numbers")
         if (self.residual is None) != (self.residual_start is None):
             raise VerifyException("krnl.conv: a residual and where it starts come together")
+        if self.prefetch is not None and (len(shape_of(self.x)) != 5 or self.prefetch.value.data < 1):
+            raise VerifyException("krnl.conv: prefetch is a number of bytes above 0, of x in blocks")
         if self.depthwise is not None and (len(shape_of(self.x)) != 5 or self.tile.get_values()[1] != 1):
             raise VerifyException("krnl.conv: depthwise takes x in blocks, and tiles of one block")
         if self.epilogue is not None:

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.krnl.memory import element_of
 from xonnc.dialects.krnl.tiles import ConvOp
-from xonnc.dialects.krnl.types import is_buffer
+from xonnc.dialects.krnl.types import is_buffer, size_of
 from xonnc.lowering.krnl_to_llvm.conv_tiles import Grid, Place, over_tiles
 from xonnc.lowering.krnl_to_llvm.emitter import Emitter, vector_of
 
@@ -173,6 +173,8 @@ def _dense(conv: _Conv, place: Place, totals: Sequence[SSAValue], width: int) ->
 
         def turn(index: SSAValue, carried: Sequence[SSAValue]) -> Sequence[SSAValue]:
             next_pointer = to.address(pointer, to.scaled(index, distance), conv.element)
+            if distance == x.block and op.prefetch is not None:
+                _prefetch_block(conv, next_pointer, len(totals) // width)
             return along(inner, next_pointer, carried)
 
         return to.loop(to.number(0), to.number(count), 1, held, turn)
@@ -189,6 +191,22 @@ def _dense(conv: _Conv, place: Place, totals: Sequence[SSAValue], width: int) ->
         behind = to.address(corner, whole * x.block, conv.element)
         held = along([*window, (rest, 1)], behind, held)
     return held[1:]
+
+
+def _prefetch_block(conv: _Conv, pointer: SSAValue, pixels: int) -> None:
+    """Prefetches what a tile reads of the next block of channels, which lies too far away for hardware to."""
+    op, x = conv.op, conv.x
+    assert op.prefetch is not None
+    line, size = op.prefetch.value.data, size_of(conv.element)
+    kernel, dilations, strides = _sizes(op.kernel), _sizes(op.dilations), _sizes(op.strides)
+    columns = {
+        (pixel * strides[1] + step * dilations[1]) * x.lanes * size // line
+        for pixel in range(pixels)
+        for step in range(kernel[1])
+    }
+    for row in range(kernel[0]):
+        for column in sorted(columns):
+            conv.to.prefetch(pointer, (x.block + row * dilations[0] * x.row) * size + column * line)
 
 
 def _depthwise(conv: _Conv, place: Place, totals: Sequence[SSAValue]) -> Sequence[SSAValue]:

@@ -77,7 +77,7 @@ class ConvertKrnlToLlvm(ModulePass):
             each.detach()
             each.erase()
         # What the file said of itself means nothing here, and other tools know no such attributes.
-        for name in [name for name in module.attributes if name.startswith("onnx.")]:
+        for name in [name for name in module.attributes if name.startswith(("onnx.", "krnl.", "dlti."))]:
             del module.attributes[name]
         return step_functions(rows, self.threads)
 

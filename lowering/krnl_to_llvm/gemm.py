@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import prod
 
 from xdsl.dialects import llvm
 from xdsl.dialects.builtin import DYNAMIC_INDEX, I64, DenseArrayBase
@@ -14,13 +13,6 @@ from xonnc.dialects.krnl.memory import element_of
 from xonnc.dialects.krnl.tiles import GemmOp
 from xonnc.dialects.krnl.types import size_of
 from xonnc.lowering.krnl_to_llvm.emitter import Emitter, vector_of
-
-AHEAD = 2048
-"""Bytes from what is read of a streamed B to what is fetched: processors do not go on by themselves to the
-next page."""
-
-STREAMED_BYTES = 1 << 17
-"""Size of B from which on fetching ahead pays: more than is in the first cache."""
 
 
 @dataclass(frozen=True)
@@ -39,14 +31,6 @@ class _Product:
     a: SSAValue
     b: SSAValue
     bias: SSAValue | None
-
-    @property
-    def is_streamed(self) -> bool:
-        """Whether all of B is read once, from beyond the first cache, one element behind the other."""
-        if self.op.packed is None or not isinstance(self.m, int) or self.m > self.tile[0]:
-            return False
-        sizes = [size for size in (self.n, self.k) if isinstance(size, int)]
-        return len(sizes) == 2 and prod(sizes) * size_of(self.element) >= STREAMED_BYTES
 
 
 Turns = tuple[SSAValue, SSAValue]
@@ -213,9 +197,10 @@ def _tile(product: _Product, row: SSAValue, column: SSAValue, height: int, width
 
     def step(place: SSAValue, sums: Sequence[SSAValue]) -> Sequence[SSAValue]:
         b_row = to.address(b_column, to.scaled(place, stride), element)
-        if product.is_streamed:
+        if product.op.prefetch is not None:
+            ahead = product.op.prefetch.value.data
             for start in range(len(widths)):
-                to.prefetch(b_row, (start * product.lanes) * size_of(element) + AHEAD)
+                to.prefetch(b_row, (start * product.lanes) * size_of(element) + ahead)
         columns = [
             to.load(to.address(b_row, start * product.lanes, element), element, lanes)
             for start, lanes in enumerate(widths)

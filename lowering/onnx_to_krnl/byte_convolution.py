@@ -18,13 +18,14 @@ from xonnc.lowering.onnx_to_krnl.byte_chains import VECTOR, ByteChain, ByteImage
 from xonnc.lowering.onnx_to_krnl.byte_images import byte_image, image_in_rows, result_in_bytes
 from xonnc.lowering.onnx_to_krnl.byte_products import Product
 from xonnc.lowering.onnx_to_krnl.byte_sums import stored_for
-from xonnc.lowering.onnx_to_krnl.convolution import conv_tile, pair
+from xonnc.lowering.onnx_to_krnl.convolution import pair
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.layouts import Halo
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.scales import read_as
 from xonnc.lowering.onnx_to_krnl.sizes import Size, is_known
+from xonnc.lowering.onnx_to_krnl.tile_keys import conv_key
 from xonnc.lowering.onnx_to_krnl.window import Window
 
 MANY_PIXELS = 64
@@ -41,12 +42,10 @@ def lower_byte_chain(chain: ByteChain, to: Lowering) -> None:
     lanes, depth, products = to.target.vector_bytes // 4, source.extents.channels, to.target.byte_products
     shapes, out = _shapes(to.bytes.sizes_of(chain.result), product.window, [target, source, *others])
     rows, columns = out
-    tile = conv_tile(
-        columns if is_known(columns) else MANY_PIXELS,
-        target.extents.channels // lanes,
-        to.target.registers,
-        is_depthwise=False,
-    )
+    window = product.window
+    windows = window.kernel, window.strides, window.dilations
+    key = conv_key("byte_conv i8", (depth, target.extents.channels), windows, out)
+    tile = to.tiles.conv(key, columns if is_known(columns) else MANY_PIXELS, target.extents.channels // lanes)
     terms = 4 if products else 2
     packed = packed_weights(product.weights, (lanes, tile[1]), depth, terms)
     buffers = [target.buffer, source.buffer, to.packed(packed)]
@@ -67,7 +66,6 @@ def lower_byte_chain(chain: ByteChain, to: Lowering) -> None:
     for image, shape in zip(others, shapes[2:], strict=True):
         buffers.append(image.buffer)
         types.append(buffer_type(shape, i8))
-    window = product.window
     first = source.start[0] - window.begins[0], source.start[1] - window.begins[1]
     properties: dict[str, Attribute] = {
         "kernel": pair(window.kernel),

@@ -97,8 +97,8 @@ from xonnc.lowering.onnx_to_krnl.open_sizes import OpenSizes
 from xonnc.lowering.onnx_to_krnl.points import POINTS, PointPlan, lower_points, plan_points
 from xonnc.lowering.onnx_to_krnl.session_ops import CONTROL, is_session_op
 from xonnc.lowering.onnx_to_krnl.sizes import are_known
+from xonnc.lowering.onnx_to_krnl.tiles import Tiles
 from xonnc.rewriting.editing import erase
-from xonnc.targets.cpu import CpuTarget, load_cpu, portable
 
 THEMES = (
     activations,
@@ -182,10 +182,9 @@ class ConvertOnnxToKrnl(ModulePass):
 
     def lower(self, ctx: Context, module: ModuleOp, is_open: bool) -> None:
         """Lowers a module, with kernels for any sizes or for those that are known."""
-        target = load_cpu(self.processor)
         lower_module(
             module,
-            portable(target) if self.portable else target,
+            Tiles.of(self.processor, self.portable, module),
             DisposablePool.of(ctx),
             Packings.of(ctx),
             unsafe=self.unsafe,
@@ -210,7 +209,7 @@ def has_open_sizes(module: ModuleOp) -> bool:
 
 def lower_module(
     module: ModuleOp,
-    target: CpuTarget,
+    tiles: Tiles,
     pool: DisposablePool,
     packings: Packings,
     *,
@@ -226,7 +225,7 @@ def lower_module(
     leaves open; not where several `threads` could share out more for known ones.
     """
     scope = FusionScope(dissolve_groups(module))
-    to = Lowering(target, pool, in_rows, packings, scope, not unsafe, threads=threads)
+    to = Lowering(tiles, pool, in_rows, packings, scope, not unsafe, threads=threads)
     for function in [each for each in module.ops if isinstance(each, FuncOp) and each.body.blocks]:
         has_open = is_open or is_later(function)
         to.open_sizes = OpenSizes(function) if has_open and computing(function.body.block) else None

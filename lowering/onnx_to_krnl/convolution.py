@@ -24,17 +24,9 @@ from xonnc.lowering.onnx_to_krnl.lowering import Lowering
 from xonnc.lowering.onnx_to_krnl.phases import Phase
 from xonnc.lowering.onnx_to_krnl.points import Point
 from xonnc.lowering.onnx_to_krnl.sizes import Size, is_known
+from xonnc.lowering.onnx_to_krnl.tile_keys import conv_key, conv_kind
 from xonnc.lowering.onnx_to_krnl.windows import with_pads
 from xonnc.rewriting.patterns import Array
-
-LATENCY = 8
-"""Sums that must be under way for multiplications not to wait for each other."""
-
-WIDEST = 8
-"""Blocks of channels in a tile at most: as many columns of weights are read at each step."""
-
-DEPTHWISE_PIXELS = 8
-"""Pixels of a depthwise tile, each read once for a row of the window."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +81,18 @@ def _lower_phase(
     # Images of one column are images of one row: pixels of a tile lie along rows.
     is_turned = phase.out[1] == phase.kernel[1] == 1 and all(shape[3] == 1 for shape in shapes)
     rows, columns = _ordered(is_turned, phase.out)
-    tile = conv_tile(columns, blocks, to.target.registers, chain.is_depthwise)
+    window = chain.window
+    kernel_shape = _ordered(is_turned, phase.kernel)
+    strides = (1, 1) if window is None else _ordered(is_turned, window.strides)
+    dilations = (1, 1) if window is None else _ordered(is_turned, window.dilations)
+    channels = weights.shape[1], blocks * lanes
+    key = conv_key(
+        conv_kind(chain.is_depthwise), channels, (kernel_shape, strides, dilations), (rows, columns)
+    )
+    if chain.is_depthwise:
+        tile = to.tiles.depthwise(key, columns, (kernel_shape[1], strides[1], dilations[1]))
+    else:
+        tile = to.tiles.conv(key, columns, blocks)
 
     def pack() -> Array:
         used = weights[:, :, list(phase.rows)][:, :, :, list(phase.columns)]
@@ -102,18 +105,20 @@ def _lower_phase(
     used = tuple(phase.rows), tuple(phase.columns), phase.kernel
     how = ("windows", used, chain.is_depthwise, lanes, tile[1], source.step)
     packed = to.packed_once(weights, how, pack)
-    window = chain.window
     properties: dict[str, Attribute] = {
         "depth": IntegerAttr(weights.shape[1], i64),
-        "kernel": pair(_ordered(is_turned, phase.kernel)),
-        "strides": pair((1, 1) if window is None else _ordered(is_turned, window.strides)),
-        "dilations": pair((1, 1) if window is None else _ordered(is_turned, window.dilations)),
+        "kernel": pair(kernel_shape),
+        "strides": pair(strides),
+        "dilations": pair(dilations),
         "start": pair(_ordered(is_turned, _moved(source.start, phase.first))),
         "out": pair((rows, columns)),
         "out_start": pair(_ordered(is_turned, _moved(target.start, phase.out_first))),
         "out_strides": pair(_ordered(is_turned, phase.out_strides)),
         "tile": pair(tile),
     }
+    line = 0 if chain.is_depthwise else to.tiles.prefetched_line(kernel_shape, source.shape)
+    if line:
+        properties["prefetch"] = IntegerAttr(line, i64)
     if chain.is_depthwise:
         properties["depthwise"] = UnitAttr()
     for name, bound in (("low", chain.low), ("high", chain.high)):
@@ -189,36 +194,6 @@ def _moved(start: tuple[int, int], by: tuple[int, int]) -> tuple[int, int]:
 def pair(sizes: Sequence[int]) -> Attribute:
     """Sizes, two for each of what they are of."""
     return DenseArrayBase.from_list(i64, list(sizes))
-
-
-def conv_tile(columns: int, blocks: int, registers: int, is_depthwise: bool) -> tuple[int, int]:
-    """
-    Pixels and blocks of channels whose sums fill the registers, where a row takes the fewest cycles.
-
-    A step does a multiplication for each sum and reads each pixel and each block once; two of either run in a
-    cycle (spec/cpu-performance.md §4).
-    """
-    if is_depthwise:
-        return min(columns, DEPTHWISE_PIXELS), 1
-    best, least = (1, 1), float("inf")
-    for width in range(1, min(blocks, WIDEST) + 1):
-        for pixels in range(1, min(columns, registers) + 1):
-            if pixels * width + width + 1 > registers:
-                break
-            whole, rest = divmod(columns, pixels)
-            panels, rest_width = divmod(blocks, width)
-            cost = 0.0
-            for count, own in ((panels, width), (1 if rest_width else 0, rest_width)):
-                cost += count * (whole * _step(pixels, own) + (_step(rest, own) if rest else 0))
-            # Tiles of other sizes at the edges are code of their own.
-            cost *= 1.0 + 0.02 * (bool(rest) + bool(rest_width))
-            if cost < least:
-                best, least = (pixels, width), cost
-    return best
-
-
-def _step(pixels: int, width: int) -> float:
-    return max(pixels * width, pixels + width, LATENCY) + 1.0
 
 
 def conv_weights(weights: Array, lanes: int, width: int, step: int) -> Array:

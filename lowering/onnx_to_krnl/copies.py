@@ -81,10 +81,8 @@ class Side:
         return Side(self.buffer, self.shape, places)
 
 
-MOST_TURNED = 16
-"""Elements in a row of a square that is turned in registers, at most."""
 LEAST_TURNED = 4
-"""And at least."""
+"""Elements in a row of a square that is turned in registers, at least."""
 
 
 def copy(name: str, sizes: Sequence[Size], target: Side, source: Side, to: Lowering) -> None:
@@ -98,7 +96,7 @@ def copy(name: str, sizes: Sequence[Size], target: Side, source: Side, to: Lower
     rows = [number for number, size in enumerate(sizes) if after[number] == 1 and size != 1]
     columns = [number for number, size in enumerate(sizes) if before[number] == 1 and size != 1]
     if len(rows) == len(columns) == 1 and rows != columns:
-        size = min(to.target.vector_bytes // size_of(element_of(source.buffer)), MOST_TURNED)
+        size = to.tiles.square(size_of(element_of(source.buffer)))
         _copy_turned(name, sizes, (target, source), (rows[0], columns[0]), size, to)
     else:
         _copy(name, sizes, target, source, to)

@@ -55,8 +55,8 @@ from xonnc.lowering.onnx_to_krnl.open_sizes import OpenSizes
 from xonnc.lowering.onnx_to_krnl.points import POINTS, producers
 from xonnc.lowering.onnx_to_krnl.qdq_pairs import write_out_roundings
 from xonnc.lowering.onnx_to_krnl.session_ops import CONTROL
+from xonnc.lowering.onnx_to_krnl.tiles import Tiles
 from xonnc.rewriting.editing import operands_of
-from xonnc.targets.cpu import load_cpu, portable
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,7 @@ class FuseOnnx(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Fuses in each function; a function that has groups stays as it is."""
-        target = load_cpu(self.processor)
-        target = portable(target) if self.portable else target
+        tiles = Tiles.of(self.processor, self.portable, op)
         is_open = has_open_sizes(op)
         for function in [each for each in op.ops if isinstance(each, FuncOp) and each.body.blocks]:
             if any(isinstance(each, FusedOp) for each in function.walk()):
@@ -79,7 +78,7 @@ class FuseOnnx(ModulePass):
             block = function.body.block
             is_dynamic = (is_open or is_later(function)) and bool(computing(block))
             scope = FusionScope(ignored=computing_sizes(block) if is_dynamic else frozenset[Operation]())
-            to = Lowering(target, DisposablePool.of(ctx), in_rows, Packings.of(ctx), scope)
+            to = Lowering(tiles, DisposablePool.of(ctx), in_rows, Packings.of(ctx), scope)
             to.open_sizes = OpenSizes(function) if is_dynamic else None
             _fuse(block, to)
 

@@ -28,6 +28,7 @@ from xonnc.lowering.onnx_to_krnl.general_products import general_gemm, general_m
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel
 from xonnc.lowering.onnx_to_krnl.lowering import OPEN, Lowering, lowers, takes_open
 from xonnc.lowering.onnx_to_krnl.sizes import Size, are_known, is_known, known, volume
+from xonnc.lowering.onnx_to_krnl.tile_keys import gemm_key
 from xonnc.rewriting.patterns import Array
 
 MOST_STARTS = 64
@@ -190,6 +191,8 @@ def call_gemm(
     types = [buffer.type for buffer in (output, *buffers)]
     kernel = Kernel([each for each in types if is_buffer(each)])
     held = {"packed": UnitAttr()} if properties is None else properties
+    if "packed" in held:
+        held = {**held, **prefetched(to, element_of(output), sizes, tile)}
     open_sizes = [kernel.size(size) for size in sizes if not is_known(size)]
     if "open_batch" in held:
         open_sizes.append(kernel.size(count))
@@ -270,38 +273,17 @@ def _pack(b: SSAValue, sizes: tuple[Size, Size, Size], width: int, to: Lowering)
     return target
 
 
-FEW_ROWS_SUMS = 12
-"""Vectors of sums of a product with few rows: as many as hide how long a multiplication takes."""
-
-LEAST_SUMS = 4
-"""Vectors of sums that are enough where B comes from the second cache, which gives one in a cycle."""
-
-SHARED_BYTES = 1 << 17
-"""Size of B from which on products with few rows are shared out: more than is in the first cache."""
-
-
-ADDRESSES = 6
-"""Rows of A that lie a number of elements apart which only a run tells: each takes a register."""
-
-
 def gemm_tile(to: Lowering, element: Attribute, sizes: tuple[Size, Size, Size]) -> tuple[int, int]:
-    """Rows and columns of the tile that fills the registers: few of the one leave room for the other."""
-    lanes = to.target.vector_bytes // size_of(element)
-    rows, vectors = to.target.gemm_tile
-    m, n, k = sizes
-    if not is_known(k) and rows > ADDRESSES:
-        # So many sums as leave a register for each vector of B, and one for the number of A.
-        rows, vectors = ADDRESSES, max(vectors, (to.target.registers - 1) // (ADDRESSES + 1))
-    needed = -(-n // lanes) if is_known(n) else vectors
-    if is_known(m) and m * vectors < min(FEW_ROWS_SUMS, rows * vectors):
-        most = min(FEW_ROWS_SUMS // m, to.target.registers // 2, needed)
-        panels = -(-needed // most)
-        is_large = is_known(n) and is_known(k) and n * k * size_of(element) >= SHARED_BYTES
-        is_shared = is_large and needed >= 2 * LEAST_SUMS
-        # An even number of panels of one width, so that two threads have the same to do.
-        return m, -(-needed // (panels + panels % 2)) * lanes if is_shared else most * lanes
-    wanted = min(vectors, needed)
-    return rows * vectors // wanted if wanted < vectors else rows, wanted * lanes
+    """Rows and columns of the tile of a product."""
+    return to.tiles.gemm(gemm_key(sizes, element), size_of(element), sizes)
+
+
+def prefetched(
+    to: Lowering, element: Attribute, sizes: tuple[Size, Size, Size], tile: tuple[int, int]
+) -> dict[str, Attribute]:
+    """The property of a product with a packed B that says how far ahead that is prefetched, if it is."""
+    distance = to.tiles.prefetch(size_of(element), sizes, tile)
+    return {"prefetch": IntegerAttr(distance, i64)} if distance else {}
 
 
 def emit(

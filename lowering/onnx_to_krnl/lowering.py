@@ -27,8 +27,8 @@ from xonnc.lowering.onnx_to_krnl.layouts import Blocked, Layouts
 from xonnc.lowering.onnx_to_krnl.open_sizes import OpenSizes
 from xonnc.lowering.onnx_to_krnl.parallel_ranges import take_range
 from xonnc.lowering.onnx_to_krnl.sizes import Extent, Size, are_known, known
+from xonnc.lowering.onnx_to_krnl.tiles import Tiles
 from xonnc.rewriting.patterns import Array
-from xonnc.targets.cpu import CpuTarget
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -92,7 +92,7 @@ class Lowering:
 
     def __init__(
         self,
-        target: CpuTarget,
+        tiles: Tiles,
         pool: DisposablePool,
         unblock: Callable[[SSAValue, Lowering], SSAValue],
         packings: Packings,
@@ -110,7 +110,8 @@ class Lowering:
         self.open_sizes = open_sizes
         self.threads = threads
         """How many share out the turns of kernels."""
-        self.target = target
+        self.target = tiles.target
+        self.tiles = tiles
         self.is_checked = is_checked
         """Whether a run ends where a number that only it knows is out of bounds (`checks.py`)."""
         self.pool = pool
@@ -120,7 +121,7 @@ class Lowering:
         """Ops whose work another op's kernel does."""
         self.scope = scope
         """What may share a kernel."""
-        self.layouts = Layouts(target.vector_bytes // 4, self.told, scope)
+        self.layouts = Layouts(self.target.vector_bytes // 4, self.told, scope)
         self.biases: dict[Operation, tuple[AddOp, SSAValue]] = {}
         """Sums that a product starts from, with the row that is added."""
         self.blocks: dict[SSAValue, Blocked] = {}

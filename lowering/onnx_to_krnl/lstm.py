@@ -15,7 +15,7 @@ from xonnc.dialects.onnx.ops.rnn import LSTMOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.copies import Along, Side, copy, fill, loop, plain
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.linear import add_gemm, call_gemm, gemm_tile, pack_columns
+from xonnc.lowering.onnx_to_krnl.linear import add_gemm, call_gemm, gemm_tile, pack_columns, prefetched
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 from xonnc.lowering.onnx_to_krnl.sizes import Size, is_known, volume
@@ -158,7 +158,7 @@ def _in_a_loop(
         step = kernel.add(arith.SubiOp(last, turn)) if is_back else turn
         held, made = (kernel.scaled(step, 1, ahead) for ahead in ((1, 0) if is_back else (0, 1)))
         state, following = (kernel.part(states, row, (batch, hidden)) for row in (held, made))
-        held_by = {"packed": UnitAttr()}
+        held_by = {"packed": UnitAttr(), **prefetched(to, f32, (batch, rows, hidden), tile)}
         add_gemm(kernel, (own, state, weights), (batch, rows, hidden), tile, held_by, open_sizes)
         given = kernel.part(before, step, (batch, rows))
         _add_cell(kernel, (following, kept), (given, own), (batch, hidden))

@@ -90,6 +90,12 @@ def host_features() -> frozenset[str]:
     return frozenset(name for name, has in _binding().get_host_cpu_features().items() if has)
 
 
+@cache
+def host_name() -> str:
+    """What LLVM calls this processor."""
+    return _binding().get_host_cpu_name()
+
+
 def is_foreign(triple: str) -> bool:
     """Whether code for `triple` is for another architecture than this machine's."""
     return bool(triple) and triple.split("-")[0] != _binding().get_default_triple().split("-")[0]

@@ -130,8 +130,9 @@ def compile_artifact(
     make_dense(module, DisposablePool.of(context))
     require_sizes(module)
     write_out(module, context, lambda op: not has_kernel(op))
-    watch("simplified", module)
     making = Making(processor, unsafe=unsafe, portable=path.suffix == ".c")
+    making.attach(module)
+    watch("simplified", module)
     program, rows, kernels = lowered(module, making, context, watch)
     require_whole(program, path.name)
     if no_malloc and program.is_open:

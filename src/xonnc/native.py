@@ -8,7 +8,7 @@ From a model to native code that runs in this process.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import sha256
 from importlib.metadata import version
@@ -41,8 +41,10 @@ from xonnc.lowering.native.program import Steps, read_program
 from xonnc.lowering.native.sizes import require_sizes
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import has_kernel
 from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_later
+from xonnc.lowering.onnx_to_krnl.krnl_attach_core import attach_core
 from xonnc.lowering.onnx_to_krnl.shape_inputs import steering_inputs
 from xonnc.runtime.native.cache import Cache, key_of, open_cache
+from xonnc.runtime.native.host import host_core
 from xonnc.runtime.native.instance import Executable
 from xonnc.runtime.native.jit import Code, host_features, host_identity, machine_code
 from xonnc.runtime.native.session import Session, Shapes, Values
@@ -81,8 +83,12 @@ class Making:
         """The passes of the compiler."""
         return CpuPipeline(self.processor.name, self.unsafe, self.threads, self.portable)
 
+    def attach(self, module: ModuleOp) -> None:
+        """Says on a module what its kernels are for, so that its IR becomes the same code anywhere."""
+        attach_core(module, self.processor.core)
+
     def __str__(self) -> str:
-        return f"{self.processor.name} {self.threads} {self.profile} {self.unsafe} {self.level}"
+        return f"{self.processor} {self.threads} {self.profile} {self.unsafe} {self.level}"
 
 
 def compile_native(
@@ -266,7 +272,8 @@ def processor_of(target: str, needs_host: bool = True) -> CpuTarget:
     """The processor that `target` names; this one has to be of the kind if code for it `needs_host`."""
     features = set(host_features())
     if target == "cpu":
-        return best_cpu(features)
+        best = best_cpu(features)
+        return replace(best, core=host_core(best.core))
     if target not in cpu_names():
         names = ["cpu", *cpu_names()]
         raise UnknownNameError(
@@ -285,6 +292,7 @@ def _compiled(module: ModuleOp, making: Making, context: Context) -> Stored:
     write_out(module, context, lambda op: not has_kernel(op))
     steering = steering_inputs(module)
     processor, threads = making.processor, making.threads
+    making.attach(module)
     program, steps, kernels = lowered(module, making, context)
     if making.profile:
         steps = one_by_one(program, steps)

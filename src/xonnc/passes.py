@@ -52,6 +52,7 @@ PASSES: Mapping[str, str] = {
     "instrument-onnx-runtime-signature": (
         "transforms.instrument_onnx_runtime_signature:InstrumentOnnxRuntimeSignature"
     ),
+    "krnl-attach-core": "lowering.onnx_to_krnl.krnl_attach_core:KrnlAttachCore",
     "legalize-onnx": "transforms.legalize_onnx:Legalize",
     "legalize-versions-onnx": "transforms.legalize_versions_onnx:LegalizeVersions",
     "onnx-cse-with-node-name": "transforms.onnx_cse_with_node_name:OnnxCseWithNodeName",

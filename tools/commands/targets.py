@@ -7,6 +7,7 @@ import json
 from dataclasses import asdict
 
 from xonnc.targets import NvdlaTarget, load_target, target_names
+from xonnc.targets.cores import Core
 from xonnc.targets.cpu import CpuTarget, cpu_names, load_cpu
 
 
@@ -27,7 +28,12 @@ def run(args: argparse.Namespace) -> int:
         print(f"{target.name:<{width}}  {target.description}")
         print(f"{'':<{width}}  {_described(target)}")
     if not args.target:
-        print(f"{'cpu':<{width}}  the most able of these kinds of processor that this one is")
+        # LLVM is imported only where the processor at hand is asked for.
+        from xonnc.native import processor_of
+
+        here = processor_of("cpu")
+        print(f"{'cpu':<{width}}  the most able of these kinds of processor that this one is, {here.name}")
+        print(f"{'':<{width}}  {described(here.core)}")
     return 0
 
 
@@ -41,8 +47,19 @@ def _kind(target: NvdlaTarget | CpuTarget) -> str:
 
 def _described(target: NvdlaTarget | CpuTarget) -> str:
     if isinstance(target, CpuTarget):
-        return f"native code: {target.registers} vectors of {target.vector_bytes} bytes"
+        vectors = f"{target.registers} vectors of {target.vector_bytes} bytes"
+        return f"native code: {vectors}; {described(target.core)}"
     return (
         f"{', '.join(target.precisions)}; {target.atomic_c} x {target.atomic_k} multipliers, "
         f"{target.cbuf_bytes >> 10} KiB convolution buffer, {target.memory_atom_bytes}-byte atoms"
     )
+
+
+def described(core: Core) -> str:
+    """A core in a line: what it computes in a cycle, and its caches."""
+    caches = [
+        f"L{level} {size >> 10} KiB"
+        for level, size in enumerate((core.l1_bytes, core.l2_bytes, core.l3_bytes), 1)
+        if size
+    ]
+    return f"core {core.name}: {core.fma_bytes} bytes of multiply-adds a cycle, {', '.join(caches)}"

@@ -222,3 +222,19 @@ func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<
   }) : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<2304xf32>) -> ()
   return
 }
+
+// -----
+
+func.func @f(%c: memref<1x64xf32>, %a: memref<1x8xf32>, %b: memref<8x64xf32>) {
+  // expected-error @+1 {{krnl.gemm: prefetch is a number of bytes above 0, of a packed B}}
+  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, m = 1 : i64, n = 64 : i64, k = 8 : i64, tile = array<i64: 1, 64>, prefetch = 64 : i64}> : (memref<1x64xf32>, memref<1x8xf32>, memref<8x64xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @f(%y: memref<1x1x6x6x16xf32>, %x: memref<1x1x8x8x16xf32>, %w: memref<2304xf32>) {
+  // expected-error @+1 {{krnl.conv: prefetch is a number of bytes above 0, of x in blocks}}
+  "krnl.conv"(%y, %x, %w) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0>, depth = 16 : i64, kernel = array<i64: 3, 3>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 6, 6>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 6, 1>, prefetch = 0 : i64}> : (memref<1x1x6x6x16xf32>, memref<1x1x8x8x16xf32>, memref<2304xf32>) -> ()
+  return
+}

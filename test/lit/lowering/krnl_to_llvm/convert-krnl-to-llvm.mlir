@@ -68,23 +68,31 @@ func.func private @product(%c: memref<4x16xf32>, %a: memref<4x8xf32>, %b: memref
 
 // -----
 
-// B packed, larger than a first cache and read once: what comes next is fetched ahead.
+// B is prefetched so many bytes ahead as the product says.
 // CHECK-LABEL: llvm.func internal @streamed
-// CHECK:         llvm.getelementptr %{{.*}}[2048]
+// CHECK:         llvm.getelementptr %{{.*}}[1024]
 // CHECK:         "llvm.prefetch.p0"
 // CHECK:         llvm.intr.fma
 func.func private @streamed(%c: memref<1x64xf32>, %a: memref<1x512xf32>, %b: memref<32768xf32>) {
-  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, packed, m = 1 : i64, n = 64 : i64, k = 512 : i64, tile = array<i64: 1, 64>}> : (memref<1x64xf32>, memref<1x512xf32>, memref<32768xf32>) -> ()
+  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, packed, prefetch = 1024 : i64, m = 1 : i64, n = 64 : i64, k = 512 : i64, tile = array<i64: 1, 64>}> : (memref<1x64xf32>, memref<1x512xf32>, memref<32768xf32>) -> ()
   return
 }
 
 // -----
 
-// Two tiles of rows read B: the second finds it in the cache.
-// CHECK-LABEL: llvm.func internal @read_twice
-// CHECK-NOT:     llvm.prefetch
-func.func private @read_twice(%c: memref<2x64xf32>, %a: memref<2x512xf32>, %b: memref<32768xf32>) {
-  "krnl.gemm"(%c, %a, %b) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0>, packed, m = 2 : i64, n = 64 : i64, k = 512 : i64, tile = array<i64: 1, 64>}> : (memref<2x64xf32>, memref<2x512xf32>, memref<32768xf32>) -> ()
+// With a window of one pixel, the pixels of the next block of channels are prefetched line by line: three
+// pixels of 16 channels of 4 bytes, 4 pixels of a block before the next.
+// CHECK-LABEL: llvm.func internal @announced
+// CHECK:         llvm.getelementptr %{{.*}}[256]
+// CHECK:         "llvm.prefetch.p0"
+// CHECK:         llvm.getelementptr %{{.*}}[320]
+// CHECK:         "llvm.prefetch.p0"
+// CHECK:         llvm.getelementptr %{{.*}}[384]
+// CHECK:         "llvm.prefetch.p0"
+// CHECK-NOT:     "llvm.prefetch.p0"
+// CHECK:         llvm.return
+func.func private @announced(%y: memref<1x1x1x4x16xf32>, %x: memref<1x2x1x4x16xf32>, %w: memref<512xf32>, %i: index, %n: index) {
+  "krnl.conv"(%y, %x, %w, %i, %n) <{operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 2, 0>, depth = 32 : i64, kernel = array<i64: 1, 1>, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, start = array<i64: 0, 0>, out = array<i64: 1, 3>, out_start = array<i64: 0, 0>, out_strides = array<i64: 1, 1>, tile = array<i64: 3, 1>, prefetch = 64 : i64}> : (memref<1x1x1x4x16xf32>, memref<1x2x1x4x16xf32>, memref<512xf32>, index, index) -> ()
   return
 }
 

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import onnx.parser
 import pytest
+from xdsl.dialects.builtin import ModuleOp
 
+from xonnc import artifacts
 from xonnc.artifacts import compile_artifact
+from xonnc.targets.cores import load_core
+from xonnc.targets.cpu import load_cpu
 from xonnc.tools.driver import main
 from xonnc.tools.opt import run_opt
 from xonnc.tools.translate import main as translate
@@ -147,6 +153,34 @@ def test_every_stage_becomes_the_same_code(name: str, tmp_path: Path):
         code, text = run_opt([str(path), "--cpu-pipeline=processor=avx2"])[:2]
         assert code == 0
         assert text == expected, stage
+
+
+def test_stages_say_which_core_they_are_for(tmp_path: Path):
+    """Code for the processor at hand is made again of its IR, where the target alone gives other code."""
+    wide = "float[1,512] x", "float[1,64] y", "float[512,64] w", "y = MatMul (x, w)"
+    graph = f"g ({wide[0]}) => ({wide[1]}) <{_values(wide[2])}> {{ {wide[3]} }}"
+    made = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 18]> {graph}')
+    core = load_core("generic")
+    processor = replace(load_cpu("avx2"), core=replace(core, l1_bytes=1 << 16))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(artifacts, "processor_of", Mock(return_value=processor))
+        texts: dict[str, str] = {}
+
+        def watch(stage: str, module: ModuleOp) -> None:
+            texts[stage] = str(module)
+
+        compile_artifact(made, tmp_path / "m.ll", watch=watch)
+    assert "llvm.prefetch" not in texts["llvm"]
+    for stage in STAGES:
+        path = tmp_path / f"{stage}.mlir"
+        path.write_text(texts[stage])
+        code, text = run_opt([str(path), "--cpu-pipeline=processor=avx2"])[:2]
+        assert code == 0
+        assert "llvm.prefetch" not in text, stage
+        usual = path.read_text().replace('"l1_bytes" = 65536', '"l1_bytes" = 32768')
+        path.write_text(usual)
+        again = run_opt([str(path), "--cpu-pipeline=processor=avx2"])[1]
+        assert ("llvm.prefetch" in again) == (stage != "krnl")
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if name not in FIXED])

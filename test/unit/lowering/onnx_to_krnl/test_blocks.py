@@ -13,7 +13,6 @@ import pytest
 from onnx import numpy_helper
 from onnx import parser as onnx_parser
 
-from xonnc.lowering.onnx_to_krnl.convolution import conv_tile
 from xonnc.native import compile_native
 
 Floats = npt.NDArray[np.float32]
@@ -222,17 +221,6 @@ def test_outputs_and_other_readers_get_rows():
     assert "transpose" in behind
     # The second convolution reads the blocks of the first.
     assert "block" not in behind
-
-
-@pytest.mark.parametrize(
-    ("columns", "blocks", "registers"), [(56, 4, 32), (7, 32, 32), (13, 3, 32), (1, 63, 32), (28, 17, 16)]
-)
-def test_tiles_fit_the_registers(columns: int, blocks: int, registers: int):
-    pixels, width = conv_tile(columns, blocks, registers, is_depthwise=False)
-    assert pixels * width + width + 1 <= registers
-    assert pixels <= columns
-    assert width <= blocks
-    assert pixels * width >= min(8, columns * blocks)
 
 
 @pytest.mark.parametrize("kind", ["uint8", "int8"])

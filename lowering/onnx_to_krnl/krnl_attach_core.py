@@ -1,0 +1,82 @@
+"""
+`krnl-attach-core`: says which core the kernels of a module are for.
+
+```mlir
+module attributes {dlti.target_system_spec = #dlti.target_system_spec<
+  "CPU" = #dlti.target_device_spec<"name" = "znver4", "l1_bytes" = 32768 : i64, …>>} { … }
+```
+
+Kernels choose tiles and prefetch distances by it. Without it they are for the usual core of their kind of
+processor. `xonnc compile` attaches the core of the processor at hand for the target `cpu`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, StringAttr, i64
+from xdsl.dialects.dlti import DataLayoutEntryAttr, TargetDeviceSpecAttr, TargetSystemSpecAttr
+from xdsl.passes import ModulePass
+
+from xonnc.errors import XonncError
+from xonnc.targets.cores import RANGES, Core, core_of, load_core
+from xonnc.targets.cpu import CpuTarget
+
+SPEC, DEVICE, NAME = "dlti.target_system_spec", "CPU", "name"
+
+
+@dataclass(frozen=True)
+class KrnlAttachCore(ModulePass):
+    """Attaches a core to a module, its caches as they are given."""
+
+    name = "krnl-attach-core"
+
+    core: str = "generic"
+    l1_bytes: int | None = None
+    l1_ways: int | None = None
+    l2_bytes: int | None = None
+    l2_ways: int | None = None
+    l3_bytes: int | None = None
+    l3_ways: int | None = None
+    line_bytes: int | None = None
+    prefetch_bytes: int | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Sets the attribute of the module."""
+        given = {key: getattr(self, key, None) for key in RANGES}
+        attach_core(op, replace(load_core(self.core), **{k: v for k, v in given.items() if v is not None}))
+
+
+def attach_core(module: ModuleOp, core: Core) -> None:
+    """Says on a module which core its kernels are for."""
+    entries = [DataLayoutEntryAttr(NAME, StringAttr(core.name))]
+    entries += [DataLayoutEntryAttr(key, IntegerAttr(getattr(core, key), i64)) for key in RANGES]
+    device = TargetDeviceSpecAttr.new([ArrayAttr(entries)])
+    module.attributes[SPEC] = TargetSystemSpecAttr.new([ArrayAttr([DataLayoutEntryAttr(DEVICE, device)])])
+
+
+def attached_core(module: ModuleOp) -> Core | None:
+    """The core that a module is for; `None` if it does not say. `XonncError` for numbers that none has."""
+    spec = module.attributes.get(SPEC)
+    if not isinstance(spec, TargetSystemSpecAttr):
+        return None
+    device = next((entry.value for entry in spec.entries if entry.key == StringAttr(DEVICE)), None)
+    if not isinstance(device, TargetDeviceSpecAttr):
+        return None
+    values = {entry.key.data: entry.value for entry in device.entries if isinstance(entry.key, StringAttr)}
+    name = values.get(NAME)
+    numbers: dict[str, int] = {}
+    for key in RANGES:
+        value = values.get(key)
+        if not isinstance(value, IntegerAttr):
+            raise XonncError(f"{SPEC}: {key} is an integer attribute, found {value or 'none'}")
+        numbers[key] = value.value.data
+    called = name.data if isinstance(name, StringAttr) else DEVICE
+    return core_of(called, {"description": "", **numbers}, SPEC)
+
+
+def on_core(target: CpuTarget, module: ModuleOp) -> CpuTarget:
+    """A kind of processor with the core that a module is for."""
+    core = attached_core(module)
+    return target if core is None else replace(target, core=core)

@@ -1,0 +1,62 @@
+"""
+Names of tiled kernels by their shape, as `conv 3x3 64->64 56x56 f32`, under which measured tiles are kept.
+
+The name says all that the speed of a tile depends on, and nothing else: what is done to the sums before they
+are stored costs the same in tiles of any size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, f64
+from xdsl.ir import Attribute
+
+from xonnc.dialects.krnl.byte_tiles import ByteConvOp
+from xonnc.dialects.krnl.memory import element_of, shape_of
+from xonnc.dialects.krnl.tiles import ConvOp, GemmOp
+from xonnc.lowering.onnx_to_krnl.sizes import Size, is_known
+
+
+def gemm_key(sizes: tuple[Size, Size, Size], element: Attribute) -> str:
+    """`gemm 128x768x3072 f32`: rows, terms and columns, `?` for those that only a run tells."""
+    m, n, k = (str(size) if is_known(size) else "?" for size in sizes)
+    return f"gemm {m}x{k}x{n} {'f64' if element == f64 else 'f32'}"
+
+
+def conv_key(
+    kind: str,
+    channels: tuple[int, int],
+    windows: Sequence[Sequence[int]],
+    out: Sequence[Size],
+) -> str:
+    """
+    `conv 3x3 64->128 28x28 stride 2x2 f32`: the window, channels read and computed, rows and columns.
+
+    `windows` are the sizes of the window, its strides and its dilations.
+    """
+    kernel, strides, dilations = ("x".join(map(str, sizes)) for sizes in windows)
+    pixels = "x".join(str(size) if is_known(size) and size != DYNAMIC_INDEX else "?" for size in out)
+    name, _, element = kind.partition(" ")
+    stepped = "" if set(windows[1]) == {1} else f" stride {strides}"
+    spread = "" if set(windows[2]) == {1} else f" dilation {dilations}"
+    return f"{name} {kernel} {channels[0]}->{channels[1]} {pixels}{stepped}{spread} {element}"
+
+
+def key_of(op: GemmOp | ConvOp | ByteConvOp) -> str:
+    """The name of the kernel that an op is."""
+    if isinstance(op, GemmOp):
+        m, n, k = op.sizes
+        sizes = [-1 if size == DYNAMIC_INDEX else size for size in (m, n, k)]
+        return gemm_key((sizes[0], sizes[1], sizes[2]), element_of(op.c)).replace("-1", "?")
+    windows = [[int(size) for size in each.get_values()] for each in (op.kernel, op.strides, op.dilations)]
+    out = [int(size) for size in op.out.get_values()]
+    if isinstance(op, ByteConvOp):
+        return conv_key("byte_conv i8", (shape_of(op.x)[3], shape_of(op.y)[3]), windows, out)
+    _, blocks, _, _, lanes = shape_of(op.y)
+    return conv_key(conv_kind(op.depthwise is not None), (op.depth.value.data, blocks * lanes), windows, out)
+
+
+def conv_kind(is_depthwise: bool) -> str:
+    """What a convolution of f32 is called."""
+    return "depthwise f32" if is_depthwise else "conv f32"

@@ -1,0 +1,110 @@
+"""Reading the TOML files that describe targets: every property is known, of its type, and none is missing."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from xonnc.errors import XonncError, near
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+
+class Kind(NamedTuple):
+    """What a property of some type may hold, and how that is said in messages."""
+
+    words: str
+    holds: Callable[[Any], bool]
+
+
+def is_integer(value: Any) -> bool:
+    """Whether a value is an integer; TOML has booleans besides."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_positive(value: Any) -> bool:
+    return (is_integer(value) or isinstance(value, float)) and 0 < value < inf
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_boolean(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_count(value: Any) -> bool:
+    return is_integer(value) and value > 0
+
+
+def is_names(value: Any) -> bool:
+    """Whether a value is a list of strings."""
+    match value:
+        case [*names]:
+            return all(isinstance(name, str) for name in names)
+        case _:
+            return False
+
+
+KINDS: Mapping[str, Kind] = {
+    "str": Kind("text", _is_text),
+    "bool": Kind("true or false", _is_boolean),
+    "int": Kind("a whole number above 0", _is_count),
+    "float": Kind("a number above 0", _is_positive),
+    "tuple[str, ...]": Kind("a list of names", is_names),
+}
+"""By the annotation of a property."""
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The table in a TOML file."""
+    try:
+        return tomllib.loads(path.read_text())
+    except OSError as error:
+        raise XonncError(f"{path}: cannot be read: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise XonncError(f"{path}: {error}") from None
+
+
+def values_of(
+    kind: type[DataclassInstance],
+    table: Mapping[str, Any],
+    source: str,
+    kinds: Mapping[str, Kind] = KINDS,
+    given: tuple[str, ...] = ("name",),
+) -> dict[str, Any]:
+    """
+    The values of a dataclass that a table holds, but for those `given` elsewhere.
+
+    Raises `XonncError` with a line for each property that is unknown, of another type or missing.
+    """
+    known = {field.name: field for field in fields(kind) if field.name not in given}
+    values: dict[str, Any] = {}
+    problems: list[str] = []
+    for key, value in table.items():
+        if key not in known:
+            problems.append(f"{source}: no property '{key}'{near(key, known)}")
+            continue
+        words, holds = kinds[str(known[key].type)]
+        if holds(value):
+            values[key] = _converted(str(known[key].type), value)
+        else:
+            problems.append(f"{source}: {key} = {value!r}; it is {words}")
+    missing = [key for key, field in known.items() if field.default is MISSING and key not in table]
+    if missing:
+        problems.append(f"{source}: {', '.join(missing)} must be given")
+    if problems:
+        raise XonncError("\n".join(problems))
+    return values
+
+
+def _converted(kind: str, value: Any) -> Any:
+    if kind == "float":
+        return float(value)
+    return tuple(value) if kind.startswith("tuple") else value
