@@ -332,6 +332,9 @@ class CallOp(IRDLOperation):
     indices behind all others, runs all of `turns`, or as many as the parameter with the number `turnsOf`
     says; they may run in any order and at the same time.
 
+    `inPlace` holds pairs of parameters, a buffer that is written and one that is read: both begin at the same
+    place in memory. The kernel reads each element of the second before it writes that of the first.
+
     ```mlir
     "krnl.call"(%o, %x) {funcName = "fn", numOfOutput = 1 : si64} : (memref<4xf32>, memref<4xf32>) -> ()
     ```
@@ -344,6 +347,7 @@ class CallOp(IRDLOperation):
     num_of_output = prop_def(IntegerAttr, prop_name="numOfOutput", default_value=IntegerAttr(1, SI64))
     turns = opt_prop_def(IntegerAttr)
     turns_of = opt_prop_def(IntegerAttr, prop_name="turnsOf")
+    in_place = opt_prop_def(DenseArrayBase.constr(i64), prop_name="inPlace")
     returned = var_result_def(AnySignlessIntegerType)
 
     @classmethod
@@ -367,14 +371,37 @@ class CallOp(IRDLOperation):
             properties["turns"] = IntegerAttr(turns, i64)
         return cls(operands=[parameters], properties=properties, result_types=[[]])
 
+    @property
+    def outputs(self) -> Sequence[SSAValue]:
+        """The parameters that the kernel writes."""
+        return self.parameters[: self.num_of_output.value.data]
+
+    @property
+    def in_place_pairs(self) -> list[tuple[int, int]]:
+        """The parameters that are written and read in the same memory, by number."""
+        held = [] if self.in_place is None else [int(each) for each in self.in_place.get_values()]
+        return list(zip(held[::2], held[1::2], strict=True))
+
     def verify_(self) -> None:
-        """Turns are a number or a parameter that is one."""
+        """Turns are a number or a parameter that is one; pairs in place are one written, one read."""
+        self._verify_in_place()
         if self.turns_of is not None:
             place = self.turns_of.value.data
             if not 0 <= place < len(self.parameters) or self.parameters[place].type != INDEX:
                 raise VerifyException(f"krnl.call: parameter {place}, of which turns are, is no index")
             if self.turns is not None:
                 raise VerifyException("krnl.call: turns are a number or a parameter, not both")
+
+    def _verify_in_place(self) -> None:
+        if self.in_place is not None and len(self.in_place.get_values()) % 2:
+            raise VerifyException("krnl.call: inPlace holds pairs of parameters")
+        written = len(self.outputs)
+        for target, source in self.in_place_pairs:
+            if not 0 <= target < written <= source < len(self.parameters):
+                raise VerifyException(
+                    f"krnl.call: inPlace pairs one of the {written} parameters that are written with one of "
+                    f"the others, found {target} and {source}"
+                )
 
 
 @irdl_op_definition

@@ -19,6 +19,7 @@ from xdsl.passes import ModulePass
 from xonnc.dialects.krnl.fusion import FusedOp
 from xonnc.errors import XonncError
 from xonnc.lowering.krnl_to_llvm.convert_krnl_to_llvm import ConvertKrnlToLlvm, is_kernel
+from xonnc.lowering.native.plan_memory import PlanMemory
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import ConvertOnnxToKrnl
 from xonnc.lowering.onnx_to_krnl.fuse_onnx import FuseOnnx
 from xonnc.lowering.onnx_to_krnl.outline_data_dependent_onnx import OutlineDataDependent
@@ -38,7 +39,7 @@ class CpuPipeline(ModulePass):
     portable: bool = False
 
     def to_kernels(self) -> Sequence[tuple[str, ModulePass]]:
-        """The passes from a simplified model to kernels and calls of them, with the stages that they end."""
+        """The passes from a simplified model to kernels and planned calls, with the stages that they end."""
         convert = ConvertOnnxToKrnl(
             self.processor, unsafe=self.unsafe, threads=self.threads, portable=self.portable
         )
@@ -47,6 +48,7 @@ class CpuPipeline(ModulePass):
             ("outlined", OutlineDataDependent(self.processor)),
             ("fused", FuseOnnx(self.processor, self.portable)),
             ("krnl", convert),
+            ("planned", PlanMemory()),
         )
 
     def to_code(self) -> ModulePass:
@@ -63,7 +65,7 @@ class CpuPipeline(ModulePass):
         has_kernels = any(isinstance(each, FuncOp) and is_kernel(each) for each in op.ops)
         if any(isinstance(each, FusedOp) for each in op.walk()):
             # Rules would merge the constants of different groups.
-            steps = steps[-1:]
+            steps = steps[-2:]
         elif not has_kernels:
             # `xonnc compile` has merged what is equal when it simplified, `simplify-onnx` alone has not.
             merge(op)

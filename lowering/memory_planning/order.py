@@ -22,7 +22,7 @@ class Step:
     Layers that run as one: the steps they `need` before them and the numbers of the buffers they touch.
 
     Of each of the pairs `in_place`, the first buffer, written first here, may lie where the second does if
-    nothing touches that one afterwards; both are equally large.
+    nothing touches that one afterwards; both are equally large. The first buffer is the same in all pairs.
     """
 
     needs: tuple[int, ...]
@@ -97,22 +97,28 @@ class _Costs:
                 fresh += self._sizes[buffer]
             if not touching & ~done & ~own and buffer not in self._kept:
                 freed += self._sizes[buffer]
-        change = fresh - freed
-        for buffer, host in self.steps[index].in_place:
-            if self._may_replace(buffer, host, done, own):
-                fresh -= self._sizes[buffer]
-        return fresh, change
+        in_place = self.steps[index].in_place
+        if any(self._may_replace(buffer, host, done, own) for buffer, host in in_place):
+            return fresh - self._sizes[in_place[0][0]], fresh - freed
+        return fresh, fresh - freed
 
     def _may_replace(self, buffer: int, host: int, done: int, own: int) -> bool:
         """Whether a buffer is new, and nothing but this step has still to touch its host."""
         is_new = not self._touching[buffer] & done
         return is_new and not self._touching[host] & ~done & ~own and host not in self._kept
 
+    def only_adds(self, index: int) -> bool:
+        """Whether a step needs none before it, and others touch all that it touches."""
+        own = 1 << index
+        return not self.steps[index].needs and all(
+            self._touching[buffer] != own or buffer in self._kept for buffer in self._buffers[index]
+        )
+
     def own_bytes(self, index: int) -> int:
         """Bytes that are alive during a step in any order: those that it touches."""
         step = self.steps[index]
-        saved = sum(self._sizes[buffer] for buffer, host in step.in_place if host not in self._kept)
-        return sum(self._sizes[buffer] for buffer in self._buffers[index]) - saved
+        saved = [self._sizes[buffer] for buffer, host in step.in_place if host not in self._kept]
+        return sum(self._sizes[buffer] for buffer in self._buffers[index]) - max(saved, default=0)
 
     def peak(self, order: Sequence[int]) -> int:
         """The most bytes alive during any step of `order`."""
@@ -145,6 +151,9 @@ class _Search:
     instead of the sum: when all steps have run, no order has a lower peak. When `max_tried` steps have been
     tried, the peak of the set that is next is a lower bound still: every order passes through a set that
     waits.
+
+    Steps that need none and free nothing run just before the first that needs them: earlier they would only
+    keep more alive. So they double no number of sets.
     """
 
     def __init__(self, costs: _Costs, bound: int, below: int, max_tried: int):
@@ -154,18 +163,23 @@ class _Search:
         self._below = below
         self._left = max_tried
         count = len(costs.steps)
-        self._needs = [sum(1 << need for need in set(step.needs)) for step in costs.steps]
         self._dependents: list[list[int]] = [[] for _ in range(count)]
         for index, step in enumerate(costs.steps):
             for need in set(step.needs):
                 self._dependents[need].append(index)
+        self._late = {index for index in range(count) if self._dependents[index] and costs.only_adds(index)}
+        self._first = [tuple(sorted(self._late.intersection(step.needs))) for step in costs.steps]
+        """The late ones that each step needs."""
+        self._needs = [sum(1 << need for need in {*step.needs} - self._late) for step in costs.steps]
 
     def run(self) -> tuple[tuple[int, ...] | None, int]:
         """The best order, if there is one under the peak that is known, and the lower bound on all."""
         count = len(self._costs.steps)
-        ready = tuple(index for index, needs in enumerate(self._needs) if not needs)
-        before: dict[int, tuple[int, int]] = {}
-        """The set that each set was made from, and the step."""
+        ready = tuple(
+            index for index, needs in enumerate(self._needs) if not needs and index not in self._late
+        )
+        before: dict[int, tuple[int, tuple[int, ...]]] = {}
+        """The set that each set was made from, and the steps."""
         waiting = [(self._bound, 0, 0, 0, ready)]
         closed: set[int] = set()
         peaks = {0: self._bound}
@@ -178,29 +192,37 @@ class _Search:
             if self._left <= 0:
                 return None, highest
             closed.add(done)
-            for index, reached, after in self._next(highest, done, live, ready):
-                key = done | 1 << index
+            for run, reached, after in self._next(highest, done, live, ready):
+                index, key = run[-1], done
+                for each in run:
+                    key |= 1 << each
                 if reached < min(self._below, peaks.get(key, self._below)):
                     peaks[key] = reached
-                    before[key] = done, index
+                    before[key] = done, run
                     following = tuple(each for each in ready if each != index) + self._enabled(index, key)
-                    heappush(waiting, (reached, missing - 1, key, after, following))
+                    heappush(waiting, (reached, missing - len(run), key, after, following))
         return None, self._below
 
-    def _next(self, highest: int, done: int, live: int, ready: tuple[int, ...]) -> list[tuple[int, int, int]]:
+    def _next(
+        self, highest: int, done: int, live: int, ready: tuple[int, ...]
+    ) -> list[tuple[tuple[int, ...], int, int]]:
         """
         The steps that may follow, with the peak and the bytes alive after each.
 
         A step that raises neither goes first without loss: in any order that has it later, moving it to the
         front keeps what is alive during the steps between as it was, or makes it less.
         """
-        found: list[tuple[int, int, int]] = []
+        found: list[tuple[tuple[int, ...], int, int]] = []
         for index in ready:
-            self._left -= 1
-            needed, change = self._costs.change(index, done)
-            if change <= 0 and live + needed <= highest:
-                return [(index, highest, live + change)]
-            found.append((index, max(highest, live + needed), live + change))
+            run = (*(late for late in self._first[index] if not done >> late & 1), index)
+            peak, after, ran = highest, live, done
+            for each in run:
+                self._left -= 1
+                needed, change = self._costs.change(each, ran)
+                peak, after, ran = max(peak, after + needed), after + change, ran | 1 << each
+            if after <= live and peak == highest:
+                return [(run, peak, after)]
+            found.append((run, peak, after))
         return found
 
     def _enabled(self, index: int, done: int) -> tuple[int, ...]:
@@ -208,11 +230,11 @@ class _Search:
         return tuple(each for each in self._dependents[index] if not self._needs[each] & ~done)
 
 
-def _path(before: dict[int, tuple[int, int]], done: int) -> tuple[int, ...]:
+def _path(before: dict[int, tuple[int, tuple[int, ...]]], done: int) -> tuple[int, ...]:
     order: list[int] = []
     while done:
-        done, index = before[done]
-        order.append(index)
+        done, run = before[done]
+        order += reversed(run)
     return tuple(reversed(order))
 
 

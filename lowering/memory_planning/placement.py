@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 SEARCH_STEPS = 200
-"""Reordered placements tried once the fixed orders miss the bound; about a millisecond each."""
+"""Reordered placements tried at most once the fixed orders miss the bound; about a millisecond each."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,13 @@ def live_set_bound(buffers: Sequence[Buffer]) -> int:
     return peak
 
 
-def plan_memory(buffers: Sequence[Buffer]) -> MemoryPlan:
+def plan_memory(buffers: Sequence[Buffer], max_placed: int | None = None) -> MemoryPlan:
     """
     Places every buffer so that two whose lifetimes meet never overlap, and keeps the smallest plan found.
 
     Greedy, each buffer into the tightest gap, in several orders; where all miss the live-set bound, a seeded
-    search moves the buffers at the top to the front of the order. The same buffers always give the same plan.
+    search moves the buffers at the top to the front of the order. In all its tries together it places
+    `max_placed` buffers at most. The same buffers always give the same plan.
     """
     bound = live_set_bound(buffers)
     neighbours = _neighbours(buffers)
@@ -63,7 +64,8 @@ def plan_memory(buffers: Sequence[Buffer]) -> MemoryPlan:
         if best_size < 0 or size < best_size:
             best_order, best, best_size = order, offsets, size
     generator = random.Random(0)
-    for _ in range(SEARCH_STEPS):
+    tries = SEARCH_STEPS if max_placed is None else min(SEARCH_STEPS, max_placed // max(1, len(buffers)))
+    for _ in range(tries):
         if best_size <= bound:
             break
         order = _reordered(buffers, best, best_order, best_size, generator)
@@ -75,14 +77,16 @@ def plan_memory(buffers: Sequence[Buffer]) -> MemoryPlan:
 
 
 def _neighbours(buffers: Sequence[Buffer]) -> list[list[int]]:
-    return [
-        [
-            j
-            for j, other in enumerate(buffers)
-            if i != j and buffer.first <= other.last and other.first <= buffer.last
-        ]
-        for i, buffer in enumerate(buffers)
-    ]
+    """The buffers that are alive in some step in which each is."""
+    found: list[list[int]] = [[] for _ in buffers]
+    alive: list[int] = []
+    for index in sorted(range(len(buffers)), key=lambda each: buffers[each].first):
+        alive = [other for other in alive if buffers[other].last >= buffers[index].first]
+        for other in alive:
+            found[other].append(index)
+            found[index].append(other)
+        alive.append(index)
+    return found
 
 
 def _orders(buffers: Sequence[Buffer]) -> list[list[int]]:

@@ -1,8 +1,8 @@
-"""Reads a module of kernels and calls as a program: values, steps, and one plan of the memory."""
+"""Reads a module of kernels and calls as a program: values with the memory planned for them, and steps."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import TypeAlias
@@ -24,7 +24,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
-from xonnc.dialects.krnl.attributes import no_kernel
+from xonnc.dialects.krnl.attributes import BLOCKS, OFFSETS, no_kernel, place_of
 from xonnc.dialects.krnl.memory import CallOp, GlobalOp, KeepOp, LaterOp, SeedOp
 from xonnc.dialects.krnl.sizes import RequireOp, ShapedOp
 from xonnc.dialects.krnl.types import is_buffer
@@ -167,13 +167,23 @@ class _Reading:
     """What must hold behind them."""
     numbers: dict[int, int] = field(default_factory=dict[int, int])
     """The places of sizes that are known."""
-    touched: list[Sequence[int]] = field(default_factory=list[Sequence[int]])
-    """The values that each kernel or host step reads or writes, in order."""
 
     def value(self, made: SSAValue, value: Value) -> int:
+        place = self.places[made] = len(self.program.values)
         self.program.values.append(value)
-        self.places[made] = len(self.program.values) - 1
-        return self.places[made]
+        if value.place is Place.ARENA and value.same_as is None:
+            self._put_in_arena(made, place)
+        return place
+
+    def _put_in_arena(self, made: SSAValue, place: int) -> None:
+        """Gives a value the offset or the block that `plan-memory` has found for it."""
+        value, blocks = self.program.values[place], self.program.blocks
+        if (block := place_of(made, BLOCKS)) is not None:
+            blocks += [[] for _ in range(block + 1 - len(blocks))]
+            blocks[block].append(place)
+        if (offset := place_of(made, OFFSETS)) is not None:
+            value.offset = offset
+            self.program.arena = max(self.program.arena, aligned(offset + value.size))
 
     def size(self, made: SSAValue, operator: str, *operands: int) -> None:
         """A number that a run computes."""
@@ -199,9 +209,6 @@ class _Reading:
             self.functions.append((name, self.row))
             kernels = [call.kernel for call in calls_of(self.row)]
             self.program.steps.append(NativeStep(name, kernels, self.checks))
-            if self.checks:
-                # What is checked stays until the row has run.
-                self.touched.append([check.value for check in self.checks])
             self.row, self.checks = [], []
 
 
@@ -221,7 +228,6 @@ def read_program(module: ModuleOp) -> tuple[Program, Steps]:
     assert end is not None
     reading.program.outputs = _ports(function.res_attrs, end.operands, reading)
     _place_outputs(reading)
-    _plan_arena(reading)
     return reading.program, reading.functions
 
 
@@ -282,7 +288,6 @@ def _read(op: Operation, reading: _Reading) -> None:
             reading.end_row()
             made = reading.value(op.result, _value(Place.ARENA, op.result.type))
             reading.program.steps.append(SessionStep("Seed", node_name(op) or "", {}, [], [made]))
-            reading.touched.append([made])
         case _ if is_session_op(op):
             reading.end_row()
             _read_session(op, reading)
@@ -367,7 +372,6 @@ def _read_call(op: CallOp, reading: _Reading) -> None:
     turns_of = None if op.turns_of is None else given[op.turns_of.value.data]
     size = sum(UNTOLD if values[place].shape is None else values[place].size for place in places)
     reading.row.append(KernelCall(op.func_name.data, places, turns, size, node_name(op), sizes, turns_of))
-    reading.touched.append(places)
 
 
 ENDS = (NoValueOp, ReturnOp, YieldOp, FuncReturnOp, scf.YieldOp, scf.ConditionOp)
@@ -387,29 +391,16 @@ def _read_control(op: memref.LoadOp | scf.IfOp | scf.WhileOp, reading: _Reading)
 
 def _read_branch(op: scf.IfOp, reading: _Reading) -> None:
     condition = reading.places[op.cond]
-    reading.touched.append([condition])
     rows = [_read_row(region, reading) for region in (op.true_region, op.false_region)]
     reading.row.append(Branch(condition, *rows))
 
 
 def _read_repeat(op: scf.WhileOp, reading: _Reading) -> None:
-    """
-    A loop: what is made before it and read or written in it lives from its start to its end.
-
-    What is made inside is written before it is read in each turn.
-    """
-    before, start = len(reading.program.values), len(reading.touched)
-    reading.touched.append([])
     _read_row(op.before_region, reading)
     end = op.before_region.block.last_op
     assert isinstance(end, scf.ConditionOp)
     condition = reading.places[end.condition]
-    reading.touched.append([condition])
     body = _read_row(op.after_region, reading)
-    touched = {reading.root(place) for places in reading.touched[start:] for place in places}
-    around = sorted(place for place in touched if place < before)
-    reading.touched[start] = around
-    reading.touched.append(around)
     reading.row.append(Repeat(condition, body))
 
 
@@ -454,7 +445,6 @@ def _read_host(op: Operation, reading: _Reading) -> None:
     reading.program.steps.append(
         HostStep(op.name.removeprefix("onnx."), node_name(op) or "", reason, run, reads, writes, model)
     )
-    reading.touched.append([*reads, *writes])
 
 
 def _later_model_of_op(op: Operation, inputs: Sequence[SSAValue]) -> Callable[[], bytes]:
@@ -491,8 +481,6 @@ def _read_session(op: Operation, reading: _Reading) -> None:
         writes.append(made)
     step = SessionStep(operator_of(op), node_name(op) or "", settings_of(op), reads, writes, bodies)
     reading.program.steps.append(step)
-    captured_places = [place for body in bodies for place in body.captured]
-    reading.touched.append([place for place in (*reads, *captured_places, *writes) if place is not None])
 
 
 def _read_keep(op: KeepOp, reading: _Reading) -> None:
@@ -501,7 +489,6 @@ def _read_keep(op: KeepOp, reading: _Reading) -> None:
     reads = [reading.places[op.source], reading.places[op.count]]
     settings: dict[str, Setting] = {"axis": op.axis.value.data}
     reading.program.steps.append(SessionStep("Keep", node_name(op) or "", settings, reads, [made]))
-    reading.touched.append(reads)
 
 
 def _read_later(op: LaterOp, reading: _Reading) -> None:
@@ -516,7 +503,6 @@ def _read_later(op: LaterOp, reading: _Reading) -> None:
         value.place = Place.HELD if value.shape is None else Place.ARENA
         writes.append(reading.value(result, value))
     reading.program.steps.append(SessionStep("Later", node_name(op) or "", {}, reads, writes, [body]))
-    reading.touched.append([*reads, *writes])
 
 
 def _read_body(block: Block, op: Operation, outside: _Reading) -> Body:
@@ -541,7 +527,6 @@ def _read_body(block: Block, op: Operation, outside: _Reading) -> Body:
     assert end is not None
     reading.program.outputs = _ports(None, end.operands, reading)
     _place_outputs(reading)
-    _plan_arena(reading)
     return Body(reading.program, [outside.places[value] for value in around])
 
 
@@ -551,74 +536,3 @@ def _place_outputs(reading: _Reading) -> None:
         value = reading.program.values[reading.root(port.value)]
         if value.place is Place.ARENA:
             value.place = Place.OUTPUT
-
-
-def _plan_arena(reading: _Reading) -> None:
-    """
-    Places what lives in the arena, the largest first, each as low as it fits.
-
-    A value lives from the step that writes it first to the last that reads it.
-    """
-    lives = _lives(reading)
-    values = reading.program.values
-    if reading.program.is_open:
-        reading.program.blocks = _blocks(lives, values)
-        return
-    placed: list[int] = []
-    for place in sorted(lives, key=lambda each: -values[each].size):
-        value = values[place]
-        if value.place is not Place.ARENA:
-            continue
-        offset = 0
-        for other in sorted(placed, key=lambda each: values[each].offset):
-            if lives[other][1] < lives[place][0] or lives[place][1] < lives[other][0]:
-                continue
-            if offset + value.size <= values[other].offset:
-                break
-            offset = max(offset, aligned(values[other].offset + values[other].size))
-        value.offset = offset
-        placed.append(place)
-        reading.program.arena = max(reading.program.arena, aligned(offset + value.size))
-
-
-def _lives(reading: _Reading) -> dict[int, tuple[int, int]]:
-    """The first and the last step that reads or writes each value."""
-    lives: dict[int, tuple[int, int]] = {}
-    for step, places in enumerate(reading.touched):
-        for place in map(reading.root, places):
-            first, _ = lives.get(place, (step, step))
-            lives[place] = first, step
-    return lives
-
-
-def _blocks(lives: Mapping[int, tuple[int, int]], values: Sequence[Value]) -> list[list[int]]:
-    """
-    Values that lie in the same block of the arena one after the other.
-
-    How large they are only a run tells: a block is as large as the largest of its values, so those that are
-    equally large come together first.
-    """
-    blocks: list[list[int]] = []
-    ends: list[int] = []
-    for place in sorted(lives, key=lambda each: lives[each]):
-        if values[place].place is not Place.ARENA:
-            continue
-        first, last = lives[place]
-        free = [number for number, end in enumerate(ends) if end < first]
-        own = _told(values[place])
-        alike = [number for number in free if _told(values[blocks[number][0]]) == own]
-        # A block of open size takes what is of open size too.
-        fitting = [number for number in free if (values[blocks[number][0]].shape is None) == (own[0] is None)]
-        found = next(iter(alike or fitting), None)
-        if found is None:
-            blocks.append([place])
-            ends.append(last)
-        else:
-            blocks[found].append(place)
-            ends[found] = last
-    return blocks
-
-
-def _told(value: Value) -> tuple[object, ...]:
-    """What is known of how large a value is."""
-    return value.shape, value.open_shape, value.dtype

@@ -61,6 +61,7 @@ PASSES: Mapping[str, str] = {
     "onnx-op-transform": "transforms.onnx_op_transform:OnnxOpTransform",
     "onnx-pre-krnl-verify": "transforms.onnx_pre_krnl_verify:OnnxPreKrnlVerify",
     "outline-data-dependent-onnx": "lowering.onnx_to_krnl.outline_data_dependent_onnx:OutlineDataDependent",
+    "plan-memory": "lowering.native.plan_memory:PlanMemory",
     "print-op-stats": "transforms.print_op_stats:PrintOpStats",
     "quantize-onnx": "lowering.onnx_to_dla.quantize_onnx:QuantizeOnnx",
     "recompose-onnx": "transforms.recompose_onnx:Recompose",

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".so", ".o", ".ll", ".c")
 
-OWN_STAGES = ("krnl", "llvm")
+OWN_STAGES = ("krnl", "planned", "llvm")
 """Stages that there are on the way to native code alone."""
 
 NOT_FOR_CODE = {

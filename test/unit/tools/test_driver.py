@@ -89,12 +89,13 @@ def test_every_stage_of_native_code_is_dumped_and_read_again(model: Path, tmp_pa
         "03-outlined.mlir",
         "04-fused.mlir",
         "05-krnl.mlir",
-        "06-llvm.mlir",
+        "06-planned.mlir",
+        "07-llvm.mlir",
     ]
-    code, text = run_opt([str(folder / "05-krnl.mlir"), "--convert-krnl-to-llvm"])[:2]
+    code, text = run_opt([str(folder / "06-planned.mlir"), "--convert-krnl-to-llvm"])[:2]
     assert code == 0
     assert "llvm.func internal @conv" in text
-    assert run_opt([str(folder / "06-llvm.mlir")])[0] == 0
+    assert run_opt([str(folder / "07-llvm.mlir")])[0] == 0
 
 
 def test_native_code_stops_after_a_stage(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -107,7 +108,7 @@ def test_native_code_stops_after_a_stage(model: Path, tmp_path: Path, capsys: py
     assert "llvm.func" in output.read_text()
     assert main([*command, "--stop-after", "allocated"]) == 2
     assert (
-        "no such stage; there are simplified, legalized, outlined, fused, krnl, llvm, emitted"
+        "no such stage; there are simplified, legalized, outlined, fused, krnl, planned, llvm, emitted"
         in capsys.readouterr().err
     )
 

@@ -1,0 +1,52 @@
+// RUN: onnx-opt %s --plan-memory --split-input-file --verify-diagnostics
+
+// A plan that is there is checked, whoever has made it: here both buffers are alive in the second call.
+// expected-error @unknown {{memref.alloc: its buffer at 64 in the arena overlaps that of memref.alloc at 0, and both are alive at once}}
+func.func @overlap(%x: tensor<32xf32>) -> tensor<32xf32> attributes {krnl.arena = {size = 192 : i64}} {
+  %0 = builtin.unrealized_conversion_cast %x : tensor<32xf32> to memref<32xf32>
+  %a = memref.alloc() {krnl.offsets = array<i64: 0>} : memref<32xf32>
+  "krnl.call"(%a, %0) {funcName = "k", numOfOutput = 1 : si64} : (memref<32xf32>, memref<32xf32>) -> ()
+  %b = memref.alloc() {krnl.offsets = array<i64: 64>} : memref<32xf32>
+  "krnl.call"(%b, %a) {funcName = "k", numOfOutput = 1 : si64} : (memref<32xf32>, memref<32xf32>) -> ()
+  %c = memref.alloc() : memref<32xf32>
+  "krnl.call"(%c, %b) {funcName = "k", numOfOutput = 1 : si64} : (memref<32xf32>, memref<32xf32>) -> ()
+  %1 = builtin.unrealized_conversion_cast %c : memref<32xf32> to tensor<32xf32>
+  onnx.Return %1 : tensor<32xf32>
+}
+
+// -----
+
+// expected-error @unknown {{krnl.call: the kernel 'k' may not write parameter 0 where parameter 1 lies}}
+func.func @in_place(%x: tensor<32xf32>) -> tensor<32xf32> attributes {krnl.arena = {size = 128 : i64}} {
+  %0 = builtin.unrealized_conversion_cast %x : tensor<32xf32> to memref<32xf32>
+  %a = memref.alloc() {krnl.offsets = array<i64: 0>} : memref<32xf32>
+  "krnl.call"(%a, %0) {funcName = "k", numOfOutput = 1 : si64} : (memref<32xf32>, memref<32xf32>) -> ()
+  %b = memref.alloc() {krnl.offsets = array<i64: 0>} : memref<32xf32>
+  "krnl.call"(%b, %a) {funcName = "k", inPlace = array<i64: 0, 1>, numOfOutput = 1 : si64} : (memref<32xf32>, memref<32xf32>) -> ()
+  %c = memref.alloc() : memref<32xf32>
+  "krnl.call"(%c, %b) {funcName = "k", numOfOutput = 1 : si64} : (memref<32xf32>, memref<32xf32>) -> ()
+  %1 = builtin.unrealized_conversion_cast %c : memref<32xf32> to tensor<32xf32>
+  onnx.Return %1 : tensor<32xf32>
+}
+
+// -----
+
+// expected-error @unknown {{memref.alloc: a buffer has no place in the arena; run plan-memory}}
+func.func @nowhere(%x: tensor<32xf32>) -> tensor<32xf32> attributes {krnl.arena = {size = 128 : i64}} {
+  %0 = builtin.unrealized_conversion_cast %x : tensor<32xf32> to memref<32xf32>
+  %a = memref.alloc() : memref<32xf32>
+  "krnl.call"(%a, %0) {funcName = "k", numOfOutput = 1 : si64} : (memref<32xf32>, memref<32xf32>) -> ()
+  %1 = "onnx.Relu"(%x) : (tensor<32xf32>) -> tensor<32xf32>
+  onnx.Return %1 : tensor<32xf32>
+}
+
+// -----
+
+// expected-error @unknown {{memref.alloc: a buffer lies at 32 in the arena; 64 divides offsets}}
+func.func @odd(%x: tensor<32xf32>) -> tensor<32xf32> attributes {krnl.arena = {size = 160 : i64}} {
+  %0 = builtin.unrealized_conversion_cast %x : tensor<32xf32> to memref<32xf32>
+  %a = memref.alloc() {krnl.offsets = array<i64: 32>} : memref<32xf32>
+  "krnl.call"(%a, %0) {funcName = "k", numOfOutput = 1 : si64} : (memref<32xf32>, memref<32xf32>) -> ()
+  %1 = "onnx.Relu"(%x) : (tensor<32xf32>) -> tensor<32xf32>
+  onnx.Return %1 : tensor<32xf32>
+}

@@ -1,0 +1,360 @@
+// RUN: onnx-opt %s --plan-memory --split-input-file | filecheck %s
+
+// A result lies where an operand did that nothing reads afterwards; the model's own results lie elsewhere.
+// CHECK-LABEL: func.func @chain
+// CHECK-SAME:    krnl.arena = {lower_bound = 256 : i64, peak = 256 : i64, size = 256 : i64}
+// CHECK:         %[[A:.*]] = memref.alloc() {krnl.offsets = array<i64: 0>} : memref<64xf32>
+// CHECK-NEXT:    "krnl.call"(%[[A]], %{{.*}}) <{funcName = "next"
+// CHECK-NEXT:    %[[B:.*]] = memref.alloc() {krnl.offsets = array<i64: 0>} : memref<64xf32>
+// CHECK-NEXT:    "krnl.call"(%[[B]], %[[A]]) <{funcName = "next", inPlace = array<i64: 0, 1>
+// CHECK-NEXT:    %[[C:.*]] = memref.alloc() : memref<64xf32>
+// CHECK-NEXT:    "krnl.call"(%[[C]], %[[B]]) <{funcName = "next", numOfOutput
+func.func @chain(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = builtin.unrealized_conversion_cast %x : tensor<64xf32> to memref<64xf32>
+  %a = memref.alloc() : memref<64xf32>
+  "krnl.call"(%a, %0) {funcName = "next", numOfOutput = 1 : si64} : (memref<64xf32>, memref<64xf32>) -> ()
+  %b = memref.alloc() : memref<64xf32>
+  "krnl.call"(%b, %a) {funcName = "next", numOfOutput = 1 : si64} : (memref<64xf32>, memref<64xf32>) -> ()
+  %c = memref.alloc() : memref<64xf32>
+  "krnl.call"(%c, %b) {funcName = "next", numOfOutput = 1 : si64} : (memref<64xf32>, memref<64xf32>) -> ()
+  %1 = builtin.unrealized_conversion_cast %c : memref<64xf32> to tensor<64xf32>
+  onnx.Return %1 : tensor<64xf32>
+}
+func.func private @next(%y: memref<64xf32>, %x: memref<64xf32>) {
+  %i = krnl.define_loops 1
+  krnl.iterate(%i) with (%i -> %at = 0 to 64) {
+    %0 = krnl.load %x[%at] : memref<64xf32>
+    krnl.store %0, %y[%at] : memref<64xf32>
+  }
+  return
+}
+
+// -----
+
+// An operand that is read again stays as it is.
+// CHECK-LABEL: func.func @read_again
+// CHECK-SAME:    size = 512 : i64
+// CHECK-NOT:     inPlace
+// CHECK:         onnx.Return
+func.func @read_again(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = builtin.unrealized_conversion_cast %x : tensor<64xf32> to memref<64xf32>
+  %a = memref.alloc() : memref<64xf32>
+  "krnl.call"(%a, %0) {funcName = "next", numOfOutput = 1 : si64} : (memref<64xf32>, memref<64xf32>) -> ()
+  %b = memref.alloc() : memref<64xf32>
+  "krnl.call"(%b, %a) {funcName = "next", numOfOutput = 1 : si64} : (memref<64xf32>, memref<64xf32>) -> ()
+  %c = memref.alloc() : memref<64xf32>
+  "krnl.call"(%c, %b, %a) {funcName = "sum", numOfOutput = 1 : si64} : (memref<64xf32>, memref<64xf32>, memref<64xf32>) -> ()
+  %1 = builtin.unrealized_conversion_cast %c : memref<64xf32> to tensor<64xf32>
+  onnx.Return %1 : tensor<64xf32>
+}
+func.func private @next(%y: memref<64xf32>, %x: memref<64xf32>) {
+  %i = krnl.define_loops 1
+  krnl.iterate(%i) with (%i -> %at = 0 to 64) {
+    %0 = krnl.load %x[%at] : memref<64xf32>
+    krnl.store %0, %y[%at] : memref<64xf32>
+  }
+  return
+}
+func.func private @sum(%y: memref<64xf32>, %a: memref<64xf32>, %b: memref<64xf32>)
+
+// -----
+
+// Kernels that read an element after they have written over it never write in place: another element, elements
+// that a loop reads again, the first of two nests that threads run a range of each.
+// CHECK-LABEL: func.func @kernels
+// CHECK:         funcName = "transposed", numOfOutput
+// CHECK:         funcName = "transposed", numOfOutput
+// CHECK:         funcName = "again", numOfOutput
+// CHECK:         funcName = "two_nests", numOfOutput
+// CHECK:         funcName = "twice_in_a_row", inPlace = array<i64: 0, 1>
+// CHECK:         funcName = "elsewhere", numOfOutput
+// CHECK:         funcName = "stored_first", numOfOutput
+func.func @kernels(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %0 = builtin.unrealized_conversion_cast %x : tensor<8x8xf32> to memref<8x8xf32>
+  %a = memref.alloc() : memref<8x8xf32>
+  "krnl.call"(%a, %0) {funcName = "transposed", numOfOutput = 1 : si64} : (memref<8x8xf32>, memref<8x8xf32>) -> ()
+  %b = memref.alloc() : memref<8x8xf32>
+  "krnl.call"(%b, %a) {funcName = "transposed", numOfOutput = 1 : si64} : (memref<8x8xf32>, memref<8x8xf32>) -> ()
+  %c = memref.alloc() : memref<8x8xf32>
+  "krnl.call"(%c, %b) {funcName = "again", numOfOutput = 1 : si64} : (memref<8x8xf32>, memref<8x8xf32>) -> ()
+  %d = memref.alloc() : memref<8x8xf32>
+  "krnl.call"(%d, %c) {funcName = "two_nests", numOfOutput = 1 : si64, turns = 8 : i64} : (memref<8x8xf32>, memref<8x8xf32>) -> ()
+  %e = memref.alloc() : memref<8x8xf32>
+  "krnl.call"(%e, %d) {funcName = "twice_in_a_row", numOfOutput = 1 : si64, turns = 8 : i64} : (memref<8x8xf32>, memref<8x8xf32>) -> ()
+  %f = memref.alloc() : memref<8x8xf32>
+  "krnl.call"(%f, %e) {funcName = "elsewhere", numOfOutput = 1 : si64} : (memref<8x8xf32>, memref<8x8xf32>) -> ()
+  %g = memref.alloc() : memref<8x8xf32>
+  "krnl.call"(%g, %f) {funcName = "stored_first", numOfOutput = 1 : si64} : (memref<8x8xf32>, memref<8x8xf32>) -> ()
+  %h = memref.alloc() : memref<8x8xf32>
+  "krnl.call"(%h, %g) {funcName = "transposed", numOfOutput = 1 : si64} : (memref<8x8xf32>, memref<8x8xf32>) -> ()
+  %1 = builtin.unrealized_conversion_cast %h : memref<8x8xf32> to tensor<8x8xf32>
+  onnx.Return %1 : tensor<8x8xf32>
+}
+func.func private @transposed(%y: memref<8x8xf32>, %x: memref<8x8xf32>) {
+  %i, %j = krnl.define_loops 2
+  krnl.iterate(%i, %j) with (%i -> %row = 0 to 8, %j -> %column = 0 to 8) {
+    %0 = krnl.load %x[%column, %row] : memref<8x8xf32>
+    krnl.store %0, %y[%row, %column] : memref<8x8xf32>
+  }
+  return
+}
+func.func private @again(%y: memref<8x8xf32>, %x: memref<8x8xf32>) {
+  %i, %j, %k = krnl.define_loops 3
+  krnl.iterate(%i, %j, %k) with (%i -> %time = 0 to 3, %j -> %row = 0 to 8, %k -> %column = 0 to 8) {
+    %0 = krnl.load %x[%row, %column] : memref<8x8xf32>
+    krnl.store %0, %y[%row, %column] : memref<8x8xf32>
+  }
+  return
+}
+func.func private @two_nests(%y: memref<8x8xf32>, %x: memref<8x8xf32>, %first: index, %end: index) {
+  %zero = arith.constant 0 : index
+  %n = arith.constant 0.0 : f32
+  %i = krnl.define_loops 1
+  krnl.iterate(%i) with (%i -> %row = %first to %end) {
+    %0 = krnl.load %x[%zero, %row] : memref<8x8xf32>
+  }
+  %j = krnl.define_loops 1
+  krnl.iterate(%j) with (%j -> %row = %first to %end) {
+    krnl.store %n, %y[%row, %zero] : memref<8x8xf32>
+  }
+  return
+}
+func.func private @twice_in_a_row(%y: memref<8x8xf32>, %x: memref<8x8xf32>, %first: index, %end: index) {
+  %zero = arith.constant 0 : index
+  %i = krnl.define_loops 1
+  krnl.iterate(%i) with (%i -> %row = %first to %end) {
+    %head = krnl.load %x[%row, %zero] : memref<8x8xf32>
+    %j = krnl.define_loops 1
+    krnl.iterate(%j) with (%j -> %column = 0 to 8) {
+      %0 = krnl.load %x[%row, %column] : memref<8x8xf32>
+      %1 = arith.subf %0, %head : f32
+      krnl.store %1, %y[%row, %column] : memref<8x8xf32>
+    }
+    %k = krnl.define_loops 1
+    krnl.iterate(%k) with (%k -> %column = 0 to 8) {
+      %0 = krnl.load %y[%row, %column] : memref<8x8xf32>
+      krnl.store %0, %y[%row, %column] : memref<8x8xf32>
+    }
+  }
+  return
+}
+func.func private @elsewhere(%y: memref<8x8xf32>, %x: memref<8x8xf32>) {
+  %one = arith.constant 1 : index
+  %i, %j = krnl.define_loops 2
+  krnl.iterate(%i, %j) with (%i -> %row = 0 to 7, %j -> %column = 0 to 8) {
+    %next = arith.addi %row, %one : index
+    %0 = krnl.load %x[%next, %column] : memref<8x8xf32>
+    krnl.store %0, %y[%row, %column] : memref<8x8xf32>
+  }
+  return
+}
+func.func private @stored_first(%y: memref<8x8xf32>, %x: memref<8x8xf32>) {
+  %n = arith.constant 0.0 : f32
+  %i, %j = krnl.define_loops 2
+  krnl.iterate(%i, %j) with (%i -> %row = 0 to 8, %j -> %column = 0 to 8) {
+    krnl.store %n, %y[%row, %column] : memref<8x8xf32>
+    %0 = krnl.load %x[%row, %column] : memref<8x8xf32>
+    krnl.store %0, %y[%row, %column] : memref<8x8xf32>
+  }
+  return
+}
+
+// -----
+
+// Nor are parts of a buffer, buffers of another type, or one that the call reads elsewhere too, written over.
+// CHECK-LABEL: func.func @operands
+// CHECK-NOT:     inPlace
+// CHECK:         onnx.Return
+func.func @operands(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = builtin.unrealized_conversion_cast %x : tensor<8xf32> to memref<8xf32>
+  %whole = memref.alloc() : memref<16xf32>
+  %part = memref.subview %whole[8] [8] [1] : memref<16xf32> to memref<8xf32, strided<[1], offset: 8>>
+  %a = builtin.unrealized_conversion_cast %part : memref<8xf32, strided<[1], offset: 8>> to memref<8xf32>
+  "krnl.call"(%a, %0) {funcName = "next", numOfOutput = 1 : si64} : (memref<8xf32>, memref<8xf32>) -> ()
+  %b = memref.alloc() : memref<8xf32>
+  "krnl.call"(%b, %a) {funcName = "next", numOfOutput = 1 : si64} : (memref<8xf32>, memref<8xf32>) -> ()
+  %c = memref.alloc() : memref<8xi32>
+  "krnl.call"(%c, %b) {funcName = "cast", numOfOutput = 1 : si64} : (memref<8xi32>, memref<8xf32>) -> ()
+  %d = memref.alloc() : memref<8xf32>
+  "krnl.call"(%d, %c, %c) {funcName = "unknown", numOfOutput = 1 : si64} : (memref<8xf32>, memref<8xi32>, memref<8xi32>) -> ()
+  %e = memref.alloc() : memref<8xf32>
+  "krnl.call"(%e, %d, %d) {funcName = "gathered", numOfOutput = 1 : si64} : (memref<8xf32>, memref<8xf32>, memref<8xf32>) -> ()
+  %f = memref.alloc() : memref<8xf32>
+  "krnl.call"(%f, %e) {funcName = "next", numOfOutput = 1 : si64} : (memref<8xf32>, memref<8xf32>) -> ()
+  %1 = builtin.unrealized_conversion_cast %f : memref<8xf32> to tensor<8xf32>
+  onnx.Return %1 : tensor<8xf32>
+}
+func.func private @next(%y: memref<8xf32>, %x: memref<8xf32>) {
+  %i = krnl.define_loops 1
+  krnl.iterate(%i) with (%i -> %at = 0 to 8) {
+    %0 = krnl.load %x[%at] : memref<8xf32>
+    krnl.store %0, %y[%at] : memref<8xf32>
+  }
+  return
+}
+func.func private @cast(%y: memref<8xi32>, %x: memref<8xf32>) {
+  %i = krnl.define_loops 1
+  krnl.iterate(%i) with (%i -> %at = 0 to 8) {
+    %0 = krnl.load %x[%at] : memref<8xf32>
+    %1 = arith.fptosi %0 : f32 to i32
+    krnl.store %1, %y[%at] : memref<8xi32>
+  }
+  return
+}
+func.func private @gathered(%y: memref<8xf32>, %a: memref<8xf32>, %b: memref<8xf32>) {
+  %zero = arith.constant 0 : index
+  %i = krnl.define_loops 1
+  krnl.iterate(%i) with (%i -> %at = 0 to 8) {
+    %0 = krnl.load %a[%at] : memref<8xf32>
+    %1 = krnl.load %b[%zero] : memref<8xf32>
+    %2 = arith.addf %0, %1 : f32
+    krnl.store %2, %y[%at] : memref<8xf32>
+  }
+  return
+}
+
+// -----
+
+// Each branch is reduced before the next one begins; given the other way round, both wide results are alive.
+// CHECK-LABEL: func.func @branches
+// CHECK-SAME:    krnl.arena = {lower_bound = 4224 : i64, peak = 4224 : i64, size = 4224 : i64}
+// CHECK:         %[[A:.*]] = memref.alloc() {{.*}} : memref<1024xf32>
+// CHECK:         "krnl.call"(%[[A]], {{%.+}}) <{funcName = "wide"
+// CHECK:         %[[P:.*]] = memref.alloc() {{.*}} : memref<1xf32>
+// CHECK:         "krnl.call"(%[[P]], %[[A]]) <{funcName = "narrow"
+// CHECK:         %[[B:.*]] = memref.alloc() {{.*}} : memref<1024xf32>
+// CHECK:         "krnl.call"(%[[B]], {{%.+}}) <{funcName = "wide"
+// CHECK:         %[[Q:.*]] = memref.alloc() {{.*}} : memref<1xf32>
+// CHECK:         "krnl.call"(%[[Q]], %[[B]]) <{funcName = "narrow"
+func.func @branches(%x: tensor<1xf32>) -> tensor<1xf32> {
+  %0 = builtin.unrealized_conversion_cast %x : tensor<1xf32> to memref<1xf32>
+  %a = memref.alloc() : memref<1024xf32>
+  "krnl.call"(%a, %0) {funcName = "wide", numOfOutput = 1 : si64} : (memref<1024xf32>, memref<1xf32>) -> ()
+  %b = memref.alloc() : memref<1024xf32>
+  "krnl.call"(%b, %0) {funcName = "wide", numOfOutput = 1 : si64} : (memref<1024xf32>, memref<1xf32>) -> ()
+  %p = memref.alloc() : memref<1xf32>
+  "krnl.call"(%p, %a) {funcName = "narrow", numOfOutput = 1 : si64} : (memref<1xf32>, memref<1024xf32>) -> ()
+  %q = memref.alloc() : memref<1xf32>
+  "krnl.call"(%q, %b) {funcName = "narrow", numOfOutput = 1 : si64} : (memref<1xf32>, memref<1024xf32>) -> ()
+  %c = memref.alloc() : memref<1xf32>
+  "krnl.call"(%c, %p, %q) {funcName = "sum", numOfOutput = 1 : si64} : (memref<1xf32>, memref<1xf32>, memref<1xf32>) -> ()
+  %1 = builtin.unrealized_conversion_cast %c : memref<1xf32> to tensor<1xf32>
+  onnx.Return %1 : tensor<1xf32>
+}
+
+// -----
+
+// A step of the host stays between the calls before and after it; its result is in the arena too.
+// CHECK-LABEL: func.func @host
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "wide"
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "wide"
+// CHECK:         "onnx.Det"({{.*}}) {krnl.no_kernel = "none", krnl.offsets = array<i64: {{[0-9]+}}>}
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "narrow"
+func.func @host(%x: tensor<1xf32>) -> tensor<1xf32> {
+  %0 = builtin.unrealized_conversion_cast %x : tensor<1xf32> to memref<1xf32>
+  %a = memref.alloc() : memref<32x32xf32>
+  "krnl.call"(%a, %0) {funcName = "wide", numOfOutput = 1 : si64} : (memref<32x32xf32>, memref<1xf32>) -> ()
+  %b = memref.alloc() : memref<32x32xf32>
+  "krnl.call"(%b, %0) {funcName = "wide", numOfOutput = 1 : si64} : (memref<32x32xf32>, memref<1xf32>) -> ()
+  %2 = builtin.unrealized_conversion_cast %a : memref<32x32xf32> to tensor<32x32xf32>
+  %3 = "onnx.Det"(%2) {krnl.no_kernel = "none"} : (tensor<32x32xf32>) -> tensor<f32>
+  %4 = builtin.unrealized_conversion_cast %3 : tensor<f32> to memref<f32>
+  %p = memref.alloc() : memref<1xf32>
+  "krnl.call"(%p, %b, %4) {funcName = "narrow", numOfOutput = 1 : si64} : (memref<1xf32>, memref<32x32xf32>, memref<f32>) -> ()
+  %1 = builtin.unrealized_conversion_cast %p : memref<1xf32> to tensor<1xf32>
+  onnx.Return %1 : tensor<1xf32>
+}
+
+// -----
+
+// What a loop reads is alive until its end; the branches of a condition share memory.
+// CHECK-LABEL: func.func @control
+// CHECK-SAME:    krnl.arena = {lower_bound = 512 : i64, peak = 832 : i64, size = 832 : i64}
+// CHECK:         memref.alloc() {krnl.offsets = array<i64: [[READ:[0-9]+]]>} : memref<64xf32>
+// CHECK:         scf.while
+// CHECK:           memref.alloc() {krnl.offsets = array<i64: [[INSIDE:[0-9]+]]>} : memref<64xf32>
+// CHECK:         scf.if
+// CHECK:           memref.alloc() {krnl.offsets = array<i64: [[BRANCH:[0-9]+]]>} : memref<64xf32>
+// CHECK:         } else {
+// CHECK:           memref.alloc() {krnl.offsets = array<i64: [[BRANCH]]>} : memref<64xf32>
+func.func @control(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %0 = builtin.unrealized_conversion_cast %x : tensor<64xf32> to memref<64xf32>
+  %go = memref.alloc() : memref<i1>
+  "krnl.call"(%go, %0) {funcName = "test", numOfOutput = 1 : si64} : (memref<i1>, memref<64xf32>) -> ()
+  %a = memref.alloc() : memref<64xf32>
+  "krnl.call"(%a, %0) {funcName = "next", numOfOutput = 1 : si64} : (memref<64xf32>, memref<64xf32>) -> ()
+  %s = memref.alloc() : memref<64xf32>
+  "krnl.call"(%s, %0) {funcName = "next", numOfOutput = 1 : si64} : (memref<64xf32>, memref<64xf32>) -> ()
+  scf.while () : () -> () {
+    %c = memref.load %go[] : memref<i1>
+    scf.condition(%c)
+  } do {
+    %t = memref.alloc() : memref<64xf32>
+    "krnl.call"(%t, %a) {funcName = "next", numOfOutput = 1 : si64} : (memref<64xf32>, memref<64xf32>) -> ()
+    "krnl.call"(%s, %t) {funcName = "next", numOfOutput = 1 : si64} : (memref<64xf32>, memref<64xf32>) -> ()
+    "krnl.call"(%go, %s) {funcName = "test", numOfOutput = 1 : si64} : (memref<i1>, memref<64xf32>) -> ()
+    scf.yield
+  }
+  %y = memref.alloc() : memref<64xf32>
+  %d = memref.load %go[] : memref<i1>
+  scf.if %d {
+    %t = memref.alloc() : memref<64xf32>
+    "krnl.call"(%t, %s) {funcName = "next", numOfOutput = 1 : si64} : (memref<64xf32>, memref<64xf32>) -> ()
+    "krnl.call"(%y, %t) {funcName = "next", numOfOutput = 1 : si64} : (memref<64xf32>, memref<64xf32>) -> ()
+  } else {
+    %t = memref.alloc() : memref<64xf32>
+    "krnl.call"(%t, %s) {funcName = "next", numOfOutput = 1 : si64} : (memref<64xf32>, memref<64xf32>) -> ()
+    "krnl.call"(%y, %t) {funcName = "next", numOfOutput = 1 : si64} : (memref<64xf32>, memref<64xf32>) -> ()
+  }
+  %1 = builtin.unrealized_conversion_cast %y : memref<64xf32> to tensor<64xf32>
+  onnx.Return %1 : tensor<64xf32>
+}
+
+// -----
+
+// A buffer that is looked at when the calls have run stays until then, so that it is best written last.
+// CHECK-LABEL: func.func @checked
+// CHECK-SAME:    size = 128 : i64
+// CHECK:         memref.alloc() {krnl.offsets = array<i64: 0>} : memref<17xf32>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "next"
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "next"
+// CHECK:         memref.alloc() {krnl.check = {{.*}}, krnl.offsets = array<i64: 0>} : memref<2xi64>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "bounds"
+func.func @checked(%x: tensor<17xf32>) -> tensor<17xf32> {
+  %0 = builtin.unrealized_conversion_cast %x : tensor<17xf32> to memref<17xf32>
+  %n = memref.alloc() {krnl.check = {least = 0 : i64, message = "no", most = 3 : i64}} : memref<2xi64>
+  "krnl.call"(%n, %0) {funcName = "bounds", numOfOutput = 1 : si64} : (memref<2xi64>, memref<17xf32>) -> ()
+  %a = memref.alloc() : memref<17xf32>
+  "krnl.call"(%a, %0) {funcName = "next", numOfOutput = 1 : si64} : (memref<17xf32>, memref<17xf32>) -> ()
+  %b = memref.alloc() : memref<17xf32>
+  "krnl.call"(%b, %a) {funcName = "next", numOfOutput = 1 : si64} : (memref<17xf32>, memref<17xf32>) -> ()
+  %1 = builtin.unrealized_conversion_cast %b : memref<17xf32> to tensor<17xf32>
+  onnx.Return %1 : tensor<17xf32>
+}
+
+// -----
+
+// Where only a run tells sizes, buffers that are alive one after the other share a block, equally large ones first.
+// CHECK-LABEL: func.func @dynamic
+// CHECK-SAME:    krnl.arena = {blocks = 3 : i64}
+// CHECK:         memref.alloc(%[[N:.*]]) {krnl.blocks = array<i64: 0>} : memref<?x4xf32>
+// CHECK:         memref.alloc(%[[N]]) {krnl.blocks = array<i64: 1>} : memref<?x8xf32>
+// CHECK:         memref.alloc(%[[N]]) {krnl.blocks = array<i64: 0>} : memref<?x4xf32>
+// CHECK:         memref.alloc() {krnl.blocks = array<i64: 2>} : memref<4xf32>
+func.func @dynamic(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %zero = arith.constant 0 : index
+  %n = tensor.dim %x, %zero : tensor<?x4xf32>
+  %0 = builtin.unrealized_conversion_cast %x : tensor<?x4xf32> to memref<?x4xf32>
+  %a = memref.alloc(%n) : memref<?x4xf32>
+  "krnl.call"(%a, %0, %n) {funcName = "k", numOfOutput = 1 : si64} : (memref<?x4xf32>, memref<?x4xf32>, index) -> ()
+  %b = memref.alloc(%n) : memref<?x8xf32>
+  "krnl.call"(%b, %a, %n) {funcName = "k", numOfOutput = 1 : si64} : (memref<?x8xf32>, memref<?x4xf32>, index) -> ()
+  %c = memref.alloc(%n) : memref<?x4xf32>
+  "krnl.call"(%c, %b, %n) {funcName = "k", numOfOutput = 1 : si64} : (memref<?x4xf32>, memref<?x8xf32>, index) -> ()
+  %d = memref.alloc() : memref<4xf32>
+  "krnl.call"(%d, %c, %n) {funcName = "k", numOfOutput = 1 : si64} : (memref<4xf32>, memref<?x4xf32>, index) -> ()
+  %e = memref.alloc(%n) : memref<?x4xf32>
+  "krnl.call"(%e, %d, %n) {funcName = "k", numOfOutput = 1 : si64} : (memref<?x4xf32>, memref<4xf32>, index) -> ()
+  %1 = builtin.unrealized_conversion_cast %e : memref<?x4xf32> to tensor<?x4xf32>
+  onnx.Return %1 : tensor<?x4xf32>
+}
