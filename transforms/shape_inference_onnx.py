@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 
 from xonnc.dialects.onnx.elements import DisposableElementsAttr, type_of_elements
 from xonnc.dialects.onnx.op import OnnxOp
-from xonnc.dialects.onnx.ops.builtin import CustomOp, ReturnOp
+from xonnc.dialects.onnx.ops.builtin import CustomOp, ReturnOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import NONE, are_compatible, is_ranked, is_tensor, tensor_type, unranked
 from xonnc.errors import InvalidModelError, XonncError
@@ -108,6 +108,35 @@ def forget_declared(module: Operation) -> None:
                 continue
             if is_computed or 0 in type_.get_shape():
                 retype(result, unranked(type_.element_type))
+    _forget_behind_branches(module)
+
+
+def _forget_behind_branches(module: Operation) -> None:
+    """
+    Forgets what is declared of the results of an `onnx.If`, and of values that follow from it.
+
+    Its branches may give different ranks, and no kernel checks a rank.
+    """
+    behind: set[SSAValue] = set()
+    for op in module.walk():
+        follows = any(operand in behind for operand in op.operands)
+        parent = op.parent_op()
+        if follows and isinstance(op, YieldOp) and parent is not None:
+            _forget(parent.results)
+            behind.update(parent.results)
+        elif follows and isinstance(op, OnnxOp) and not isinstance(op, CustomOp):
+            arguments = [each for region in op.regions for block in region.blocks for each in block.args]
+            _forget((*op.results, *arguments))
+            behind.update(op.results, arguments)
+        elif op.name == "onnx.If":
+            _forget(op.results)
+            behind.update(op.results)
+
+
+def _forget(values: Iterable[SSAValue]) -> None:
+    for value in values:
+        if is_ranked(value.type):
+            retype(value, unranked(value.type.element_type))
 
 
 def forget_all_declared(module: Operation) -> None:
@@ -116,9 +145,7 @@ def forget_all_declared(module: Operation) -> None:
         if not isinstance(op, OnnxOp) or isinstance(op, ConstantOp | CustomOp):
             continue
         arguments = [argument for region in op.regions for block in region.blocks for argument in block.args]
-        for value in (*op.results, *arguments):
-            if is_ranked(value.type):
-                retype(value, unranked(value.type.element_type))
+        _forget((*op.results, *arguments))
 
 
 def learn_shapes(
