@@ -6,6 +6,7 @@ from xdsl.ir import Dialect
 
 from xonnc.dialects.krnl.byte_tiles import ByteConvOp, StoredOp
 from xonnc.dialects.krnl.fusion import FusedOp
+from xonnc.dialects.krnl.layout import LayoutAttr, RelayoutOp
 from xonnc.dialects.krnl.loops import (
     BlockOp,
     DefineLoopsOp,
@@ -58,6 +59,7 @@ OPS = (
     ParallelOp,
     PartOp,
     PermuteOp,
+    RelayoutOp,
     RemainderOp,
     RequireOp,
     SeedOp,
@@ -74,4 +76,4 @@ OPS = (
 
 def new_krnl() -> Dialect:
     """A dialect object of one context, which holds what was made of its constants."""
-    return Dialect("krnl", list(OPS), [LoopType], [Packings()])
+    return Dialect("krnl", list(OPS), [LayoutAttr, LoopType], [Packings()])

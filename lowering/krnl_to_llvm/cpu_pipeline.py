@@ -20,6 +20,7 @@ from xonnc.dialects.krnl.fusion import FusedOp
 from xonnc.errors import XonncError
 from xonnc.lowering.krnl_to_llvm.convert_krnl_to_llvm import ConvertKrnlToLlvm, is_kernel
 from xonnc.lowering.native.plan_memory import PlanMemory
+from xonnc.lowering.onnx_to_krnl.assign_layout import AssignLayout
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import ConvertOnnxToKrnl
 from xonnc.lowering.onnx_to_krnl.fuse_onnx import FuseOnnx
 from xonnc.lowering.onnx_to_krnl.outline_data_dependent_onnx import OutlineDataDependent
@@ -47,6 +48,7 @@ class CpuPipeline(ModulePass):
             ("legalized", Legalize()),
             ("outlined", OutlineDataDependent(self.processor)),
             ("fused", FuseOnnx(self.processor, self.portable)),
+            ("layout", AssignLayout(self.processor, self.portable)),
             ("krnl", convert),
             ("planned", PlanMemory()),
         )
@@ -65,7 +67,7 @@ class CpuPipeline(ModulePass):
         has_kernels = any(isinstance(each, FuncOp) and is_kernel(each) for each in op.ops)
         if any(isinstance(each, FusedOp) for each in op.walk()):
             # Rules would merge the constants of different groups.
-            steps = steps[-2:]
+            steps = steps[3:]
         elif not has_kernels:
             # `xonnc compile` has merged what is equal when it simplified, `simplify-onnx` alone has not.
             merge(op)

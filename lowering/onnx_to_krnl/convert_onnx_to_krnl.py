@@ -74,6 +74,7 @@ from xonnc.lowering.onnx_to_krnl import (
     views,
     windows,
 )
+from xonnc.lowering.onnx_to_krnl.assigned_layouts import AssignedLayouts, take_layouts
 from xonnc.lowering.onnx_to_krnl.biases import plan_biases
 from xonnc.lowering.onnx_to_krnl.blocks import unblocked
 from xonnc.lowering.onnx_to_krnl.byte_chains import plan_bytes
@@ -225,6 +226,7 @@ def lower_module(
     leaves open; not where several `threads` could share out more for known ones.
     """
     scope = FusionScope(dissolve_groups(module))
+    assigned = take_layouts(module)
     to = Lowering(tiles, pool, in_rows, packings, scope, not unsafe, threads=threads)
     for function in [each for each in module.ops if isinstance(each, FuncOp) and each.body.blocks]:
         has_open = is_open or is_later(function)
@@ -234,7 +236,7 @@ def lower_module(
                 set_no_kernel(function, "sizes are equal only if inputs hold certain numbers")
                 return
             _drop_sizes(function.body.block)
-        _lower(function.body.block, to)
+        _lower(function.body.block, to, assigned)
     for kernel in to.kernels.values():
         module.body.block.add_op(kernel)
 
@@ -256,17 +258,18 @@ def in_rows(value: SSAValue, to: Lowering) -> SSAValue:
     return bytes_in_rows(value, to) if value in to.images else unblocked(value, to)
 
 
-def _lower(block: Block, to: Lowering) -> None:
+def _lower(block: Block, to: Lowering, assigned: AssignedLayouts) -> None:
     """Lowers the ops of a block in order; what becomes one kernel is decided before, from the last op on."""
     for op in list(block.ops):
         if isinstance(op, CONTROL):
-            _lower_bodies(op, to)
+            _lower_bodies(op, to, assigned)
     control_flow.lower_assertions(block, to)
     ops = computing(block)
     to.bytes = plan_bytes(ops, to.told, to.scope)
     to.absorbed |= to.bytes.absorbed
     others = [op for op in ops if op not in to.bytes.absorbed and op not in to.bytes.chains]
     to.layouts = plan_layouts(others, to.target.vector_bytes // 4, POINTS, to.told, to.scope)
+    assigned.apply(to.layouts)
     to.absorbed |= to.layouts.chained - set(to.layouts.chains)
     to.biases = plan_biases(others, to.scope)
     to.absorbed |= {added for added, _ in to.biases.values()}
@@ -318,11 +321,11 @@ def _lower_planned(op: Operation, to: Lowering) -> bool:
     return True
 
 
-def _lower_bodies(op: Operation, to: Lowering) -> None:
+def _lower_bodies(op: Operation, to: Lowering, assigned: AssignedLayouts) -> None:
     """Lowers what the session runs inside of an op; buffers that are made inside are not known outside."""
     for region in op.regions:
         with to.inside():
-            _lower(region.block, to)
+            _lower(region.block, to, assigned)
 
 
 def _plans(ops: Sequence[Operation], to: Lowering) -> dict[Operation, PointPlan | str]:

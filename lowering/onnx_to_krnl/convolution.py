@@ -19,7 +19,7 @@ from xonnc.dialects.onnx.ops.nn import ConvTransposeOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.blocks import blocked, channel_numbers, result_in_blocks
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, OpenBuffer, buffer_type
-from xonnc.lowering.onnx_to_krnl.layouts import Blocked, Chain
+from xonnc.lowering.onnx_to_krnl.layouts import Blocked, Chain, Layouts
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering
 from xonnc.lowering.onnx_to_krnl.phases import Phase
 from xonnc.lowering.onnx_to_krnl.points import Point
@@ -55,11 +55,17 @@ def lower_chain(chain: Chain, to: Lowering) -> None:
         _lower_phase(chain, phase, weights, (source, target, numbers, residual), to)
 
 
+def reads_rows(chain: Chain, layouts: Layouts) -> bool:
+    """Whether a convolution of few channels reads them as they lie, each number for all lanes."""
+    image = layouts.images_of(chain.conv.X)
+    is_narrow = image is not None and image[1] < layouts.lanes and chain.conv.X not in layouts.blocked
+    return is_narrow and chain.window is not None and not chain.is_depthwise
+
+
 def _source(chain: Chain, to: Lowering) -> _Source:
     op, lanes = chain.conv, to.layouts.lanes
     images, channels = to.sizes(op.X)[:2]
-    few = is_known(channels) and channels < lanes and op.X not in to.layouts.blocked
-    if few and chain.window is not None and not chain.is_depthwise:
+    if chain.window is not None and reads_rows(chain, to.layouts):
         # Few channels are read as they lie, each number for all lanes.
         buffer = with_pads(op.X, chain.window, 0.0, to)
         rows, columns = chain.window.begins

@@ -28,11 +28,10 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, Region, SSAValue, Use
+from xdsl.ir import Block, Operation, Use
 from xdsl.passes import ModulePass
 
 from xonnc.dialects.krnl.fusion import FusedOp
-from xonnc.dialects.krnl.loops import YieldOp
 from xonnc.dialects.krnl.packings import Packings
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp
@@ -47,7 +46,8 @@ from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import (
     in_rows,
 )
 from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_later
-from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope, computing_sizes
+from xonnc.lowering.onnx_to_krnl.fusion_groups import put_groups
+from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope, Group, computing_sizes
 from xonnc.lowering.onnx_to_krnl.layouts import plan_layouts
 from xonnc.lowering.onnx_to_krnl.linear import following_relu
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering
@@ -83,13 +83,6 @@ class FuseOnnx(ModulePass):
             _fuse(block, to)
 
 
-@dataclass(frozen=True, eq=False)
-class _Group:
-    kind: str
-    members: Sequence[Operation]
-    """In the order of the block; the last gives what the group is for."""
-
-
 def _fuse(block: Block, to: Lowering) -> None:
     for op in block.ops:
         for region in op.regions if isinstance(op, CONTROL) else ():
@@ -104,13 +97,13 @@ def _fuse(block: Block, to: Lowering) -> None:
     taken = {member for group in groups for member in group.members}
     to.absorbed |= taken
     groups += _elementwise(others, to)
-    _put(block, [group for group in groups if len(group.members) > 1])
+    put_groups(block, [group for group in groups if len(group.members) > 1])
     drop_constants(block)
 
 
-def _integer_groups(layouts: ByteLayouts) -> Iterator[_Group]:
+def _integer_groups(layouts: ByteLayouts) -> Iterator[Group]:
     for chain in layouts.chains.values():
-        yield _Group("int8", _in_order(_members(chain.last, layouts)))
+        yield Group("int8", _in_order(_members(chain.last, layouts)))
 
 
 def _members(last: Operation, layouts: ByteLayouts) -> set[Operation]:
@@ -150,13 +143,13 @@ def _chain_ops(last: Operation, layouts: ByteLayouts) -> list[Operation]:
     return [*chain.ops, last] if chain.product is None else [chain.product.op, *chain.ops, last]
 
 
-def _convolutions(ops: Sequence[Operation], to: Lowering) -> Iterator[_Group]:
+def _convolutions(ops: Sequence[Operation], to: Lowering) -> Iterator[Group]:
     to.layouts = plan_layouts(ops, to.target.vector_bytes // 4, POINTS, to.told, to.scope)
     for chain in to.layouts.chains.values():
-        yield _Group("convolution", chain.ops)
+        yield Group("convolution", chain.ops)
 
 
-def _products(ops: Sequence[Operation], to: Lowering) -> Iterator[_Group]:
+def _products(ops: Sequence[Operation], to: Lowering) -> Iterator[Group]:
     """Products and convolutions in rows with the sum and the Relu behind them."""
     biases = plan_biases(ops, to.scope)
     for op in ops:
@@ -165,115 +158,18 @@ def _products(ops: Sequence[Operation], to: Lowering) -> Iterator[_Group]:
             if op in biases:
                 members.append(biases[op][0])
             relu = following_relu(members[-1].results[0], to)
-            yield _Group("matmul", members if relu is None else [*members, relu])
+            yield Group("matmul", members if relu is None else [*members, relu])
 
 
-def _elementwise(ops: Sequence[Operation], to: Lowering) -> Iterator[_Group]:
+def _elementwise(ops: Sequence[Operation], to: Lowering) -> Iterator[Group]:
     for op in reversed(ops):
         if type(op) in POINTS and op not in to.absorbed and to.is_native(op.results[0]):
             members = producers(op, to.sizes(op.results[0]), to)
             to.absorbed |= members
-            yield _Group("elementwise", _in_order(members))
+            yield Group("elementwise", _in_order(members))
 
 
 def _in_order(ops: set[Operation]) -> list[Operation]:
     """Operators of one block in its order."""
     places = {op: op.parent.get_operation_index(op) for op in ops if op.parent is not None}
     return sorted(ops, key=places.__getitem__)
-
-
-def _put(block: Block, groups: Sequence[_Group]) -> None:
-    """Puts the members of groups in `krnl.fused`, and the ops of the block in an order that allows it."""
-    if not groups:
-        return
-    chosen = {member: group for group in groups for member in group.members}
-    units = _ordered(block, chosen)
-    for op in list(block.ops):
-        op.detach()
-    for unit in units:
-        block.add_op(_fused(unit) if isinstance(unit, _Group) else unit)
-
-
-def _fused(group: _Group) -> FusedOp:
-    """The members, detached, as one op whose results are what others read of them."""
-    inside = set(group.members)
-    read = [
-        result
-        for member in group.members
-        for result in member.results
-        if member is group.members[-1] or any(use.operation not in inside for use in result.uses)
-    ]
-    read.reverse()
-    body = Block([*group.members, YieldOp.create(operands=read)])
-    fused = FusedOp.of(group.kind, Region(body))
-    fused.location = group.members[-1].location
-    for value, result in zip(read, fused.results, strict=True):
-        value.replace_uses_with_if(result, lambda use: use.operation.parent is not body)
-    return fused
-
-
-def _ordered(block: Block, chosen: dict[Operation, _Group]) -> list[Operation | _Group]:
-    """
-    The ops of a block with each group as one, after all that it reads.
-
-    A group stands where its last member did, or before the first that reads another of them. One that reads
-    what is computed from its own members cannot be one op: it is dropped from `chosen`.
-    """
-    while True:
-        order: dict[Operation | _Group, None] = {}
-        for op in block.ops:
-            group = chosen.get(op)
-            if group is None or op is group.members[-1]:
-                circular = _emit(op if group is None else group, block, chosen, order)
-                if circular is not None:
-                    for member in circular.members:
-                        del chosen[member]
-                    break
-        else:
-            return list(order)
-
-
-def _emit(
-    unit: Operation | _Group,
-    block: Block,
-    chosen: dict[Operation, _Group],
-    order: dict[Operation | _Group, None],
-) -> _Group | None:
-    """Adds a unit and before it what it reads to an order; a group that reads itself, if there is one."""
-    under_way: dict[Operation | _Group, Iterator[Operation | _Group]] = {}
-    waiting = [unit]
-    while waiting:
-        last = waiting[-1]
-        if last in order:
-            waiting.pop()
-            continue
-        if last not in under_way:
-            under_way[last] = _sources(last, block, chosen)
-        source = next((each for each in under_way[last] if each not in order), None)
-        if source is None:
-            order[last] = None
-            waiting.pop()
-        elif source in under_way:
-            circle = waiting[waiting.index(source) :]
-            return next(each for each in circle if isinstance(each, _Group))
-        else:
-            waiting.append(source)
-    return None
-
-
-def _sources(
-    unit: Operation | _Group, block: Block, chosen: dict[Operation, _Group]
-) -> Iterator[Operation | _Group]:
-    """The units that a unit reads."""
-    for value in _captured(unit):
-        owner = value.owner
-        if isinstance(owner, Operation) and owner.parent is block:
-            source = chosen.get(owner, owner)
-            if source is not unit:
-                yield source
-
-
-def _captured(unit: Operation | _Group) -> Iterator[SSAValue]:
-    for op in unit.members if isinstance(unit, _Group) else (unit,):
-        for each in op.walk() if op.regions else (op,):
-            yield from operands_of(each)

@@ -26,11 +26,20 @@ SIZES_OF: dict[type[Operation], Sequence[int]] = {
 """Operands of which the sizes of the result say all."""
 
 
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Operators of one block that one kernel computes."""
+
+    kind: str
+    members: Sequence[Operation]
+    """In the order of the block; the last gives what the group is for."""
+
+
 @dataclass(frozen=True)
 class FusionScope:
     """What may be fused: everything when groups are chosen, the members of a group when it is lowered."""
 
-    groups: Mapping[Operation, FusedOp] | None = None
+    groups: Mapping[Operation, Group] | None = None
     """The group of each operator that is in one; `None` while groups are chosen."""
     ignored: Container[Operation] = field(default_factory=frozenset[Operation])
     """Operators that only sizes are computed by, which kernels for any sizes do without."""
@@ -52,21 +61,22 @@ class FusionScope:
         return users[0] if len(users) == 1 else None
 
 
-def dissolve_groups(module: ModuleOp) -> dict[Operation, FusedOp]:
+def dissolve_groups(module: ModuleOp) -> dict[Operation, Group]:
     """Puts the operators of each group in its place; the group of each."""
-    found: dict[Operation, FusedOp] = {}
-    for group in [op for op in module.walk() if isinstance(op, FusedOp)]:
-        block = group.parent
+    found: dict[Operation, Group] = {}
+    for fused in [op for op in module.walk() if isinstance(op, FusedOp)]:
+        block = fused.parent
         assert block is not None
-        *members, end = group.body.block.ops
+        *members, end = fused.body.block.ops
+        group = Group(fused.kind.data, members)
         for member in members:
             member.detach()
             found[member] = group
-        block.insert_ops_before(members, group)
-        for result, value in zip(group.results, end.operands, strict=True):
+        block.insert_ops_before(members, fused)
+        for result, value in zip(fused.results, end.operands, strict=True):
             result.replace_all_uses_with(value)
-        group.detach()
-        group.erase()
+        fused.detach()
+        fused.erase()
     return found
 
 

@@ -24,6 +24,7 @@ from xdsl.passes import ModulePass
 
 from xonnc.dialects.krnl.attributes import NO_KERNEL
 from xonnc.dialects.onnx.elements import drop_attributes
+from xonnc.lowering.onnx_to_krnl.assign_layout import AssignLayout
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import ConvertOnnxToKrnl
 from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import cut_behind_found, finds_sizes
 from xonnc.lowering.onnx_to_krnl.fuse_onnx import FuseOnnx
@@ -39,14 +40,15 @@ class OutlineDataDependent(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Outlines as much as has kernels."""
-        fuse, convert = FuseOnnx(self.processor), ConvertOnnxToKrnl(self.processor)
+        prepare = FuseOnnx(self.processor), AssignLayout(self.processor)
+        convert = ConvertOnnxToKrnl(self.processor)
         left: set[int] = set()
         while finds_sizes(op):
             tried = op.clone()
             cut = cut_behind_found(tried, left)
             if cut is None:
                 return
-            stayed = _without_kernels(cut.functions, fuse, convert, ctx)
+            stayed = _without_kernels(cut.functions, prepare, convert, ctx)
             is_ours = all(each in cut.numbers for each in stayed)
             numbers = {cut.numbers[each] for each in stayed if each in cut.numbers}
             drop_attributes(tried)
@@ -59,12 +61,13 @@ class OutlineDataDependent(ModulePass):
 
 
 def _without_kernels(
-    functions: Sequence[FuncOp], fuse: FuseOnnx, convert: ConvertOnnxToKrnl, ctx: Context
+    functions: Sequence[FuncOp], prepare: Sequence[ModulePass], convert: ConvertOnnxToKrnl, ctx: Context
 ) -> list[Operation]:
     """The ops of functions that have no kernel for any sizes; the functions are used up by that."""
     for function in functions:
         function.detach()
     trial = ModuleOp(list(functions))
-    fuse.apply(ctx, trial)
+    for step in prepare:
+        step.apply(ctx, trial)
     convert.lower(ctx, trial, is_open=False)
     return [op for function in functions for op in function.walk() if NO_KERNEL in op.attributes]

@@ -16,11 +16,12 @@ from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.ops import nn, reduction
+from xonnc.dialects.onnx.ops.constant import constant_elements
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.blocks import blocked
 from xonnc.lowering.onnx_to_krnl.elements import is_unsigned_element, stored, wide
 from xonnc.lowering.onnx_to_krnl.kernel import BufferType, Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.layouts import Blocked
+from xonnc.lowering.onnx_to_krnl.layouts import Blocked, Layouts
 from xonnc.lowering.onnx_to_krnl.lowering import TAKES_EMPTY, Lowering, lowers, takes_open
 from xonnc.lowering.onnx_to_krnl.norms import general_layer_normalization
 from xonnc.lowering.onnx_to_krnl.parallel_ranges import shares
@@ -222,6 +223,21 @@ def reduced_along(shape: Sequence[Size], axes: Sequence[int]) -> Reduced:
     return Reduced(groups, [volume(shape[axis] for axis in group) for group, _ in groups])
 
 
+def keeps_blocks(op: Operation, layouts: Layouts) -> bool:
+    """Whether an op is a reduction that reads images in blocks of channels as they lie."""
+    if type(op) not in REDUCTIONS:
+        return False
+    shape = layouts.sizes_of(op.operands[0])
+    axes = None if shape is None else _axes(op, len(shape))
+    return shape is not None and axes is not None and _is_of_planes(shape, axes, layouts)
+
+
+def _is_of_planes(shape: Sequence[Size], axes: Sequence[int], layouts: Layouts) -> bool:
+    """Whether all pixels of each channel are brought together, of channels that fill their blocks."""
+    channels = shape[1] if len(shape) == 4 else 0
+    return tuple(axes) == (2, 3) and is_known(channels) and channels % layouts.lanes == 0
+
+
 @lowers(*REDUCTIONS)
 def reduce_(op: Operation, to: Lowering) -> str | None:
     """All elements along some axes brought together."""
@@ -232,15 +248,14 @@ def reduce_(op: Operation, to: Lowering) -> str | None:
     if kind.each is _absolute and is_unsigned_element(element):
         kind = replace(kind, each=_same)
     shape = to.sizes(value)
-    axes = _axes(op, len(shape), to)
+    axes = _axes(op, len(shape))
     if axes is None:
         return "axes that are no constants"
     if not axes and shape and kind.each is _same and kind.whole is _same:
         # Nothing is reduced (`noop_with_empty_axes`), so that -0 stays too.
         to.alias(op.results[0], value)
         return None
-    is_plane = value in to.filled and tuple(axes) == (2, 3)
-    if is_plane and is_known(shape[1]) and shape[1] % to.layouts.lanes == 0:
+    if value in to.filled and _is_of_planes(shape, axes, to.layouts):
         _reduce_blocks(op, kind, to)
         return None
     whole = reduced_along(shape, axes)
@@ -335,7 +350,7 @@ def reduce_log_sum_exp(
 ) -> str | None:
     """`log sum e^x`, of numbers less the largest, to which that is added again."""
     value, shape = op.operands[0], to.sizes(op.operands[0])
-    element, axes = to.element(value), _axes(op, len(shape), to)
+    element, axes = to.element(value), _axes(op, len(shape))
     if is_integer(element) or axes is None:
         return "of integers, or axes that are no constants"
     whole = reduced_along(shape, axes)
@@ -384,7 +399,7 @@ def _flat(image: Blocked) -> BufferType:
     return buffer_type([images * blocks, *sizes], f32)
 
 
-def _axes(op: Operation, rank: int, to: Lowering) -> list[int] | None:
+def _axes(op: Operation, rank: int) -> list[int] | None:
     """The axes that an op reduces."""
     if isinstance(op, nn.GlobalAveragePoolOp | nn.GlobalMaxPoolOp):
         return list(range(2, rank))
@@ -393,7 +408,7 @@ def _axes(op: Operation, rank: int, to: Lowering) -> list[int] | None:
     elif op.operands[1].type == NONE:
         given = None
     else:
-        array = to.constant(op.operands[1])
+        array = constant_elements(op.operands[1])
         if array is None:
             return None
         given = tuple(int(axis) for axis in np.asarray(array, np.int64).reshape(-1))

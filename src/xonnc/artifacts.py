@@ -44,10 +44,11 @@ from xonnc.transforms.models.standard_functions import write_out
 
 SUFFIXES = (".so", ".o", ".ll", ".c")
 
-STAGES = ("simplified", "legalized", "outlined", "fused", "krnl", "planned", "llvm", "emitted")
+STAGES = ("simplified", "legalized", "outlined", "fused", "layout", "krnl", "planned", "llvm", "emitted")
 """
 The stages in order: the ONNX level, forms that have kernels, functions of what a run finds the sizes of,
-kernels and calls of them, the same with the memory planned, functions of LLVM (not for C), files.
+groups of operators that one kernel computes, how images lie in memory, kernels and calls of them, the same
+with the memory planned, functions of LLVM (not for C), files.
 """
 
 PREFIX = r"[A-Za-z_][A-Za-z0-9_]*"

@@ -88,14 +88,15 @@ def test_every_stage_of_native_code_is_dumped_and_read_again(model: Path, tmp_pa
         "02-legalized.mlir",
         "03-outlined.mlir",
         "04-fused.mlir",
-        "05-krnl.mlir",
-        "06-planned.mlir",
-        "07-llvm.mlir",
+        "05-layout.mlir",
+        "06-krnl.mlir",
+        "07-planned.mlir",
+        "08-llvm.mlir",
     ]
-    code, text = run_opt([str(folder / "06-planned.mlir"), "--convert-krnl-to-llvm"])[:2]
+    code, text = run_opt([str(folder / "07-planned.mlir"), "--convert-krnl-to-llvm"])[:2]
     assert code == 0
     assert "llvm.func internal @conv" in text
-    assert run_opt([str(folder / "07-llvm.mlir")])[0] == 0
+    assert run_opt([str(folder / "08-llvm.mlir")])[0] == 0
 
 
 def test_native_code_stops_after_a_stage(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
@@ -108,8 +109,8 @@ def test_native_code_stops_after_a_stage(model: Path, tmp_path: Path, capsys: py
     assert "llvm.func" in output.read_text()
     assert main([*command, "--stop-after", "allocated"]) == 2
     assert (
-        "no such stage; there are simplified, legalized, outlined, fused, krnl, planned, llvm, emitted"
-        in capsys.readouterr().err
+        "no such stage; there are simplified, legalized, outlined, fused, layout, krnl, planned, llvm, "
+        "emitted" in capsys.readouterr().err
     )
 
 

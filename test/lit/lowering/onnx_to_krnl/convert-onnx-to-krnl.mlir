@@ -1,7 +1,7 @@
-// RUN: onnx-opt %s --legalize-onnx --fuse-onnx --convert-onnx-to-krnl --split-input-file | filecheck %s
-// RUN: onnx-opt %s --legalize-onnx --fuse-onnx="processor=avx2" --convert-onnx-to-krnl="processor=avx2" --split-input-file | filecheck %s --check-prefix=AVX2
-// RUN: onnx-opt %s --legalize-onnx --fuse-onnx="processor=avx2 portable=true" --convert-onnx-to-krnl="processor=avx2 portable=true" --split-input-file | filecheck %s --check-prefix=PORTABLE
-// RUN: onnx-opt %s --legalize-onnx --fuse-onnx --convert-onnx-to-krnl="unsafe=true" --split-input-file | filecheck %s --check-prefix=UNSAFE
+// RUN: onnx-opt %s --legalize-onnx --fuse-onnx --assign-layout --convert-onnx-to-krnl --split-input-file | filecheck %s
+// RUN: onnx-opt %s --legalize-onnx --fuse-onnx="processor=avx2" --assign-layout="processor=avx2" --convert-onnx-to-krnl="processor=avx2" --split-input-file | filecheck %s --check-prefix=AVX2
+// RUN: onnx-opt %s --legalize-onnx --fuse-onnx="processor=avx2 portable=true" --assign-layout="processor=avx2 portable=true" --convert-onnx-to-krnl="processor=avx2 portable=true" --split-input-file | filecheck %s --check-prefix=PORTABLE
+// RUN: onnx-opt %s --legalize-onnx --fuse-onnx --assign-layout --convert-onnx-to-krnl="unsafe=true" --split-input-file | filecheck %s --check-prefix=UNSAFE
 
 // Functions of numbers become one kernel; the axis along which nothing is broadcast is a loop of its own,
 // whose turns may run in parts.

@@ -1,0 +1,122 @@
+"""How tensors lie in memory where it is not row by row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import ArrayAttr, IntAttr, TensorType
+from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    param_def,
+    result_def,
+    traits_def,
+)
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from xonnc.dialects.onnx.types import is_ranked
+
+IN_PLACE = "krnl.in_place"
+"""Which operands of a Concat are written where they belong in its result, a number 1 or 0 for each."""
+
+
+@irdl_attr_definition
+class LayoutAttr(ParametrizedAttribute):
+    """
+    The encoding of images in blocks of channels: `[N][C/c][H][W][c]`, zeros around them.
+
+    `tensor<1x64x56x56xf32, #krnl.layout<nchw16c, halo = [1, 1, 1, 1]>>` has blocks of 16 channels, the last
+    one filled up, and a row and a column of zeros on each side (top, left, bottom, right). The shape of the
+    type is that of the tensor, without blocks and halo.
+    """
+
+    name = "krnl.layout"
+    lanes: IntAttr = param_def()
+    halo: ArrayAttr[IntAttr] = param_def()
+
+    @staticmethod
+    def of(lanes: int, halo: Sequence[int] = (0, 0, 0, 0)) -> LayoutAttr:
+        """The layout of blocks of `lanes` channels."""
+        return LayoutAttr(IntAttr(lanes), ArrayAttr(map(IntAttr, halo)))
+
+    @property
+    def sides(self) -> tuple[int, ...]:
+        """Zeros at the top, left, bottom and right."""
+        return tuple(side.data for side in self.halo)
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            written = re.fullmatch(r"nchw(\d+)c", parser.parse_identifier(" such as nchw16c"))
+            if written is None:
+                parser.raise_error("a layout is written as nchw16c")
+            halo: Sequence[int] = (0, 0, 0, 0)
+            if parser.parse_optional_punctuation(",") is not None:
+                parser.parse_keyword("halo")
+                parser.parse_punctuation("=")
+                halo = parser.parse_comma_separated_list(
+                    parser.Delimiter.SQUARE, lambda: parser.parse_integer(allow_boolean=False)
+                )
+            return (IntAttr(int(written[1])), ArrayAttr(map(IntAttr, halo)))
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(f"nchw{self.lanes.data}c")
+            if any(self.sides):
+                printer.print_string(f", halo = [{', '.join(map(str, self.sides))}]")
+
+    def verify(self) -> None:
+        if self.lanes.data < 1:
+            raise VerifyException(f"a block has one channel at least, found {self.lanes.data}")
+        if len(self.sides) != 4 or min(self.sides) < 0:
+            raise VerifyException(f"a halo is four numbers from 0 on, found {list(self.sides)}")
+
+
+def layout_of(value: SSAValue) -> LayoutAttr | None:
+    """The layout of a tensor in blocks of channels; `None` of one in rows."""
+    encoding = value.type.encoding if is_ranked(value.type) else None
+    return encoding if isinstance(encoding, LayoutAttr) else None
+
+
+def with_layout(type_: TensorType[Attribute], layout: LayoutAttr | None) -> TensorType[Attribute]:
+    """The type of a tensor in another layout, in rows without one."""
+    return (
+        TensorType(type_.element_type, type_.shape)
+        if layout is None
+        else TensorType(type_.element_type, type_.shape, layout)
+    )
+
+
+@irdl_op_definition
+class RelayoutOp(IRDLOperation):
+    """
+    A tensor in another layout: into blocks of channels, or back into rows.
+
+    ```mlir
+    %b = "krnl.relayout"(%x) : (tensor<1x16x4x4xf32>) -> tensor<1x16x4x4xf32, #krnl.layout<nchw16c>>
+    ```
+    """
+
+    name = "krnl.relayout"
+
+    source = operand_def(TensorType)
+    result = result_def(TensorType)
+
+    traits = traits_def(Pure())
+
+    def verify_(self) -> None:
+        """The same shape and elements, another layout, in rows on one side."""
+        source, result = self.source.type, self.result.type
+        assert is_ranked(source)
+        assert is_ranked(result)
+        if source.shape != result.shape or source.element_type != result.element_type:
+            raise VerifyException(f"krnl.relayout: {result} has other sizes or elements than {source}")
+        if (layout_of(self.source) is None) == (layout_of(self.result) is None):
+            raise VerifyException("krnl.relayout: either the source or the result lies in rows")

@@ -1,0 +1,202 @@
+"""
+`assign-layout`: decides which images lie in blocks of channels, with how wide a halo.
+
+```mlir
+%y = "onnx.Conv"(%x, %w, %b) <{pads = [1, 1, 1, 1]}> : (tensor<1x32x8x8xf32>, …) -> tensor<1x32x8x8xf32>
+```
+becomes, for vectors of 16 numbers,
+```mlir
+%0 = "krnl.relayout"(%x) : (tensor<1x32x8x8xf32>)
+  -> tensor<1x32x8x8xf32, #krnl.layout<nchw16c, halo = [1, 1, 1, 1]>>
+%1 = "onnx.Conv"(%0, %w, %b) … -> tensor<1x32x8x8xf32, #krnl.layout<nchw16c>>
+%y = "krnl.relayout"(%1) : … -> tensor<1x32x8x8xf32>
+```
+
+Convolutions compute in blocks; pools, elementwise operators and what joins channels keep the blocks that they
+read. The pads of a reader become a halo, so that windows at the edges need no special case. `krnl.in_place`
+says which operands of a Concat are written where they belong in its result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, i64
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, OpResult, SSAValue, Use
+from xdsl.passes import ModulePass
+
+from xonnc.dialects.krnl.layout import IN_PLACE, LayoutAttr, RelayoutOp, layout_of, with_layout
+from xonnc.dialects.krnl.packings import Packings
+from xonnc.dialects.onnx.elements import DisposablePool
+from xonnc.dialects.onnx.locations import derived
+from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
+from xonnc.dialects.onnx.ops.nn import AveragePoolOp, ConvOp, ConvTransposeOp, MaxPoolOp
+from xonnc.dialects.onnx.ops.tensor import ConcatOp
+from xonnc.dialects.onnx.types import is_ranked
+from xonnc.lowering.onnx_to_krnl.byte_chains import plan_bytes
+from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import (
+    computing,
+    has_open_sizes,
+    in_rows,
+)
+from xonnc.lowering.onnx_to_krnl.convolution import reads_rows
+from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_later
+from xonnc.lowering.onnx_to_krnl.fusion_groups import put_groups
+from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope, Group, computing_sizes, dissolve_groups
+from xonnc.lowering.onnx_to_krnl.layouts import Layouts, is_blocked, is_like, plan_layouts
+from xonnc.lowering.onnx_to_krnl.lowering import Lowering
+from xonnc.lowering.onnx_to_krnl.open_sizes import OpenSizes
+from xonnc.lowering.onnx_to_krnl.points import POINTS
+from xonnc.lowering.onnx_to_krnl.reductions import keeps_blocks
+from xonnc.lowering.onnx_to_krnl.session_ops import CONTROL
+from xonnc.lowering.onnx_to_krnl.tiles import Tiles
+from xonnc.rewriting.editing import retype
+
+
+@dataclass(frozen=True)
+class AssignLayout(ModulePass):
+    """Decides which images lie in blocks of channels, with how wide a halo."""
+
+    name = "assign-layout"
+
+    processor: str = "avx512"
+    portable: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        """Decides in each function; where layouts are assigned already, all stay."""
+        if any(layout_of(result) is not None for each in op.walk() for result in each.results):
+            return
+        tiles = Tiles.of(self.processor, self.portable, op)
+        is_open = has_open_sizes(op)
+        groups = dissolve_groups(op)
+        for function in [each for each in op.ops if isinstance(each, FuncOp) and each.body.blocks]:
+            block = function.body.block
+            is_dynamic = (is_open or is_later(function)) and bool(computing(block))
+            ignored = computing_sizes(block) if is_dynamic else frozenset[Operation]()
+            scope = FusionScope(groups, ignored)
+            to = Lowering(tiles, DisposablePool.of(ctx), in_rows, Packings.of(ctx), scope)
+            to.open_sizes = OpenSizes(function) if is_dynamic else None
+            _assign(block, groups, to)
+
+
+def _assign(block: Block, groups: Mapping[Operation, Group], to: Lowering) -> None:
+    for op in block.ops:
+        for region in op.regions if isinstance(op, CONTROL) else ():
+            _assign(region.block, groups, to)
+    ops = computing(block)
+    integers = plan_bytes(ops, to.told, to.scope)
+    floats = [op for op in ops if op not in integers.absorbed and op not in integers.chains]
+    layouts = plan_layouts(floats, to.target.vector_bytes // 4, POINTS, to.told, to.scope)
+    stored = [value for value in _values(block) if _is_stored(value, groups)]
+    reads = _Reads(layouts, groups, integers.heads)
+    changed: list[tuple[SSAValue, LayoutAttr | None, list[Use]]] = []
+    for value in stored:
+        uses = [use for use in value.uses if _group_of(use.operation, groups) is not _owner(value, groups)]
+        in_blocks = [use for use in uses if reads.blocks(use.operation, value)]
+        if value in layouts.blocked:
+            others = [use for use in uses if use not in in_blocks]
+            changed.append((value, LayoutAttr.of(layouts.lanes, layouts.halo(value)), others))
+        elif in_blocks:
+            changed.append((value, None, in_blocks))
+    for value, layout, uses in changed:
+        _change(value, layout, uses, layouts, block)
+    for op in floats:
+        if isinstance(op, ConcatOp) and op.concat_result in layouts.blocked:
+            op.attributes[IN_PLACE] = DenseArrayBase.from_list(i64, _in_place(op, layouts))
+    own = dict.fromkeys(group for op in ops if (group := groups.get(op)) is not None)
+    put_groups(block, list(own))
+
+
+def _in_place(op: ConcatOp, layouts: Layouts) -> list[int]:
+    """1 for each operand that is written at its place in the result, which is one place for each value."""
+    flags: list[int] = []
+    block = 0
+    for value in op.inputs:
+        sizes = layouts.images_of(value)
+        assert sizes is not None
+        flags.append(int(layouts.joined.get(value) == (op.concat_result, block)))
+        block += sizes[1] // layouts.lanes
+    return flags
+
+
+def _values(block: Block) -> Iterator[SSAValue]:
+    yield from block.args
+    for op in block.ops:
+        yield from op.results
+
+
+def _group_of(op: Operation, groups: Mapping[Operation, Group]) -> Group | Operation:
+    return groups.get(op, op)
+
+
+def _owner(value: SSAValue, groups: Mapping[Operation, Group]) -> Group | Operation | None:
+    return _group_of(value.owner, groups) if isinstance(value.owner, Operation) else None
+
+
+def _is_stored(value: SSAValue, groups: Mapping[Operation, Group]) -> bool:
+    """Whether a kernel gives a value: it is no step within a group."""
+    group = groups.get(value.owner) if isinstance(value.owner, Operation) else None
+    return group is None or value.owner is group.members[-1]
+
+
+@dataclass(frozen=True)
+class _Reads:
+    """Which operators read images in blocks of channels."""
+
+    layouts: Layouts
+    groups: Mapping[Operation, Group]
+    heads: set[Operation]
+    """QuantizeLinear that gives bytes to products."""
+
+    def blocks(self, op: Operation, value: SSAValue) -> bool:
+        """Whether an operator reads a value in blocks."""
+        group = self.groups.get(op)
+        members: Sequence[Operation] = [op] if group is None else group.members
+        last = members[-1]
+        chain = self.layouts.chains.get(last)
+        is_blocked_already = value in self.layouts.blocked
+        if chain is not None:
+            if value is chain.residual:
+                return True
+            return value is chain.conv.operands[0] and not reads_rows(chain, self.layouts)
+        match op:
+            case ConvOp() | ConvTransposeOp():
+                return False
+            case MaxPoolOp() | MaxPoolSingleOutOp() | AveragePoolOp():
+                return op.results[0] in self.layouts.blocked
+            case ConcatOp():
+                return op.concat_result in self.layouts.blocked
+            case _ if op in self.heads:
+                return is_blocked_already
+            case _ if type(op) in POINTS:
+                inside = set(members)
+                leaves = [each for member in members for each in member.operands if each.owner not in inside]
+                result = last.results[0]
+                real = [leaf for leaf in leaves if is_ranked(leaf.type)]
+                return is_blocked(result, real, self.layouts) and is_like(value, result, self.layouts)
+            case _:
+                return is_blocked_already and keeps_blocks(op, self.layouts)
+
+
+def _change(
+    value: SSAValue, layout: LayoutAttr | None, uses: Sequence[Use], layouts: Layouts, block: Block
+) -> None:
+    """Gives a value its layout, and the readers of the other one what a `krnl.relayout` makes."""
+    assert is_ranked(value.type)
+    rows = value.type
+    if layout is not None:
+        retype(value, with_layout(rows, layout))
+    if not uses:
+        return
+    other = None if layout is not None else LayoutAttr.of(layouts.lanes, layouts.halo(value))
+    made = RelayoutOp.create(operands=[value], result_types=[with_layout(rows, other)])
+    if isinstance(value, OpResult):
+        made.location = derived(value.op.location)
+        block.insert_op_after(made, value.op)
+    elif block.first_op is not None:
+        block.insert_op_before(made, block.first_op)
+    for use in uses:
+        use.operation.operands[use.index] = made.results[0]

@@ -1,0 +1,69 @@
+"""The layouts that `assign-layout` has decided on, read from the IR."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp
+from xdsl.ir import SSAValue
+
+from xonnc.dialects.krnl.layout import IN_PLACE, RelayoutOp, layout_of, with_layout
+from xonnc.dialects.onnx.ops.tensor import ConcatOp
+from xonnc.dialects.onnx.types import is_ranked
+from xonnc.lowering.onnx_to_krnl.layouts import Halo, Layouts
+from xonnc.rewriting.editing import retype
+
+
+@dataclass
+class AssignedLayouts:
+    """Which values lie in blocks, which halos images have there, and what is written in place."""
+
+    blocked: set[SSAValue] = field(default_factory=set[SSAValue])
+    halos: dict[SSAValue, Halo] = field(default_factory=dict[SSAValue, Halo])
+    in_place: dict[ConcatOp, list[bool]] = field(default_factory=dict[ConcatOp, list[bool]])
+
+    def apply(self, layouts: Layouts) -> None:
+        """Has layouts be those that were assigned, and chains those whose results lie in blocks."""
+        layouts.blocked, layouts.halos = self.blocked, self.halos
+        layouts.chains = {op: chain for op, chain in layouts.chains.items() if chain.result in self.blocked}
+        layouts.chained = {op for chain in layouts.chains.values() for op in chain.ops}
+        layouts.joined = {}
+        for op, flags in self.in_place.items():
+            block = 0
+            for value, is_part in zip(op.inputs, flags, strict=True):
+                sizes = layouts.images_of(value)
+                assert sizes is not None
+                if is_part:
+                    layouts.joined[value] = op.concat_result, block
+                block += sizes[1] // layouts.lanes
+
+
+def take_layouts(module: ModuleOp) -> AssignedLayouts:
+    """Takes layouts out of the types of a module: kernels copy where what they read lies otherwise."""
+    found = AssignedLayouts()
+    relayouts: list[RelayoutOp] = []
+    for op in module.walk():
+        if isinstance(op, RelayoutOp):
+            relayouts.append(op)
+            continue
+        for result in op.results:
+            _take(result, found)
+        flags = op.attributes.pop(IN_PLACE, None)
+        if isinstance(op, ConcatOp) and isinstance(flags, DenseArrayBase):
+            found.in_place[op] = [bool(flag) for flag in flags.get_values()]
+    for op in relayouts:
+        layout = layout_of(op.result)
+        if layout is not None:
+            found.halos[op.source] = Halo(*layout.sides)
+        op.result.replace_all_uses_with(op.source)
+        op.detach()
+        op.erase()
+    return found
+
+
+def _take(result: SSAValue, found: AssignedLayouts) -> None:
+    layout = layout_of(result)
+    if layout is not None and is_ranked(result.type):
+        found.blocked.add(result)
+        found.halos[result] = Halo(*layout.sides)
+        retype(result, with_layout(result.type, None))

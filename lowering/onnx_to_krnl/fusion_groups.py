@@ -1,0 +1,109 @@
+"""Puts operators into `krnl.fused` groups, and the ops of a block in an order that allows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from xonnc.dialects.krnl.fusion import FusedOp
+from xonnc.dialects.krnl.loops import YieldOp
+from xonnc.lowering.onnx_to_krnl.fusion_scope import Group
+from xonnc.rewriting.editing import operands_of
+
+
+def put_groups(block: Block, groups: Sequence[Group]) -> None:
+    """Puts the members of groups in `krnl.fused`, and the ops of the block in an order that allows it."""
+    if not groups:
+        return
+    chosen = {member: group for group in groups for member in group.members}
+    units = _ordered(block, chosen)
+    for op in list(block.ops):
+        op.detach()
+    for unit in units:
+        block.add_op(_fused(unit) if isinstance(unit, Group) else unit)
+
+
+def _fused(group: Group) -> FusedOp:
+    """The members, detached, as one op whose results are what others read of them."""
+    inside = set(group.members)
+    read = [
+        result
+        for member in group.members
+        for result in member.results
+        if member is group.members[-1] or any(use.operation not in inside for use in result.uses)
+    ]
+    read.reverse()
+    body = Block([*group.members, YieldOp.create(operands=read)])
+    fused = FusedOp.of(group.kind, Region(body))
+    fused.location = group.members[-1].location
+    for value, result in zip(read, fused.results, strict=True):
+        value.replace_uses_with_if(result, lambda use: use.operation.parent is not body)
+    return fused
+
+
+def _ordered(block: Block, chosen: dict[Operation, Group]) -> list[Operation | Group]:
+    """
+    The ops of a block with each group as one, after all that it reads.
+
+    A group stands where its last member did, or before the first that reads another of them. One that reads
+    what is computed from its own members cannot be one op: it is dropped from `chosen`.
+    """
+    while True:
+        order: dict[Operation | Group, None] = {}
+        for op in block.ops:
+            group = chosen.get(op)
+            if group is None or op is group.members[-1]:
+                circular = _emit(op if group is None else group, block, chosen, order)
+                if circular is not None:
+                    for member in circular.members:
+                        del chosen[member]
+                    break
+        else:
+            return list(order)
+
+
+def _emit(
+    unit: Operation | Group,
+    block: Block,
+    chosen: dict[Operation, Group],
+    order: dict[Operation | Group, None],
+) -> Group | None:
+    """Adds a unit and before it what it reads to an order; a group that reads itself, if there is one."""
+    under_way: dict[Operation | Group, Iterator[Operation | Group]] = {}
+    waiting = [unit]
+    while waiting:
+        last = waiting[-1]
+        if last in order:
+            waiting.pop()
+            continue
+        if last not in under_way:
+            under_way[last] = _sources(last, block, chosen)
+        source = next((each for each in under_way[last] if each not in order), None)
+        if source is None:
+            order[last] = None
+            waiting.pop()
+        elif source in under_way:
+            circle = waiting[waiting.index(source) :]
+            return next(each for each in circle if isinstance(each, Group))
+        else:
+            waiting.append(source)
+    return None
+
+
+def _sources(
+    unit: Operation | Group, block: Block, chosen: dict[Operation, Group]
+) -> Iterator[Operation | Group]:
+    """The units that a unit reads."""
+    for value in _captured(unit):
+        owner = value.owner
+        if isinstance(owner, Operation) and owner.parent is block:
+            source = chosen.get(owner, owner)
+            if source is not unit:
+                yield source
+
+
+def _captured(unit: Operation | Group) -> Iterator[SSAValue]:
+    for op in unit.members if isinstance(unit, Group) else (unit,):
+        for each in op.walk() if op.regions else (op,):
+            yield from operands_of(each)

@@ -1,0 +1,164 @@
+// RUN: onnx-opt %s --fuse-onnx --assign-layout --split-input-file | filecheck %s
+// RUN: onnx-opt %s --fuse-onnx --assign-layout --assign-layout --split-input-file | filecheck %s
+// RUN: onnx-opt %s --fuse-onnx --assign-layout="processor=avx2" --split-input-file | filecheck %s --check-prefix=AVX2
+
+// What a convolution reads is brought into blocks, with its pads around them; the result leaves them.
+
+// CHECK-LABEL: func.func @convolution
+// CHECK:         %[[X:.*]] = "krnl.relayout"(%arg0) : (tensor<1x32x8x8xf32>) -> tensor<1x32x8x8xf32, #krnl.layout<nchw16c, halo = [1, 1, 1, 1]>>
+// CHECK:         %[[Y:.*]] = "onnx.Conv"(%[[X]], {{.*}} -> tensor<1x32x8x8xf32, #krnl.layout<nchw16c>>
+// CHECK-NEXT:    %[[Z:.*]] = "krnl.relayout"(%[[Y]])
+// CHECK-NEXT:    onnx.Return %[[Z]]
+// AVX2-LABEL:  func.func @convolution
+// AVX2:          #krnl.layout<nchw8c, halo = [1, 1, 1, 1]>
+func.func @convolution(%x: tensor<1x32x8x8xf32>) -> tensor<1x32x8x8xf32> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %w = onnx.Constant dense<0.5> : tensor<32x32x3x3xf32>
+  %0 = "onnx.Conv"(%x, %w, %n) <{pads = [1, 1, 1, 1]}> : (tensor<1x32x8x8xf32>, tensor<32x32x3x3xf32>, none) -> tensor<1x32x8x8xf32>
+  onnx.Return %0 : tensor<1x32x8x8xf32>
+}
+
+// -----
+
+// Images of few channels are read as they lie.
+
+// CHECK-LABEL: func.func @few_channels
+// CHECK:         "onnx.Conv"(%arg0, {{.*}} -> tensor<1x32x8x8xf32, #krnl.layout<nchw16c>>
+func.func @few_channels(%x: tensor<1x3x8x8xf32>) -> tensor<1x32x8x8xf32> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %w = onnx.Constant dense<0.5> : tensor<32x3x3x3xf32>
+  %0 = "onnx.Conv"(%x, %w, %n) <{pads = [1, 1, 1, 1]}> : (tensor<1x3x8x8xf32>, tensor<32x3x3x3xf32>, none) -> tensor<1x32x8x8xf32>
+  onnx.Return %0 : tensor<1x32x8x8xf32>
+}
+
+// -----
+
+// Few results: blocks would be more padding than channels.
+
+// CHECK-LABEL: func.func @few_results
+// CHECK-NOT:     krnl.layout
+// AVX2-LABEL:  func.func @few_results
+// AVX2:          #krnl.layout<nchw8c
+func.func @few_results(%x: tensor<1x32x8x8xf32>) -> tensor<1x7x8x8xf32> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %w = onnx.Constant dense<0.5> : tensor<7x32x1x1xf32>
+  %0 = "onnx.Conv"(%x, %w, %n) : (tensor<1x32x8x8xf32>, tensor<7x32x1x1xf32>, none) -> tensor<1x7x8x8xf32>
+  onnx.Return %0 : tensor<1x7x8x8xf32>
+}
+
+// -----
+
+// A chain of convolution, pool, elementwise group and convolution stays in blocks; the widest pads are the halo.
+
+// CHECK-LABEL: func.func @chain
+// CHECK:         "onnx.Conv"(%arg0, {{.*}} -> tensor<1x16x8x8xf32, #krnl.layout<nchw16c>>
+// CHECK:         "onnx.MaxPoolSingleOut"({{.*}} -> tensor<1x16x4x4xf32, #krnl.layout<nchw16c>>
+// CHECK:         "krnl.fused"() <{kind = "elementwise"}> ({
+// CHECK:         }) : () -> tensor<1x16x4x4xf32, #krnl.layout<nchw16c, halo = [2, 2, 2, 2]>>
+// CHECK-NOT:     krnl.relayout
+// CHECK:         "onnx.Conv"
+// CHECK:         "onnx.Conv"
+func.func @chain(%x: tensor<1x3x8x8xf32>) -> (tensor<1x16x1x1xf32>, tensor<1x16x1x1xf32>) {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %v = onnx.Constant dense<0.5> : tensor<16x3x1x1xf32>
+  %w = onnx.Constant dense<0.5> : tensor<16x16x3x3xf32>
+  %u = onnx.Constant dense<0.5> : tensor<16x16x5x5xf32>
+  %0 = "onnx.Conv"(%x, %v, %n) : (tensor<1x3x8x8xf32>, tensor<16x3x1x1xf32>, none) -> tensor<1x16x8x8xf32>
+  %1 = "onnx.MaxPoolSingleOut"(%0) <{kernel_shape = [2, 2], strides = [2, 2]}> : (tensor<1x16x8x8xf32>) -> tensor<1x16x4x4xf32>
+  %2 = "onnx.Exp"(%1) : (tensor<1x16x4x4xf32>) -> tensor<1x16x4x4xf32>
+  %3 = "onnx.Sqrt"(%2) : (tensor<1x16x4x4xf32>) -> tensor<1x16x4x4xf32>
+  %4 = "onnx.Conv"(%3, %w, %n) <{pads = [1, 1, 1, 1]}> : (tensor<1x16x4x4xf32>, tensor<16x16x3x3xf32>, none) -> tensor<1x16x4x4xf32>
+  %5 = "onnx.Conv"(%3, %u, %n) <{pads = [2, 2, 2, 2]}> : (tensor<1x16x4x4xf32>, tensor<16x16x5x5xf32>, none) -> tensor<1x16x4x4xf32>
+  %6 = "onnx.GlobalAveragePool"(%4) : (tensor<1x16x4x4xf32>) -> tensor<1x16x1x1xf32>
+  %7 = "onnx.GlobalAveragePool"(%5) : (tensor<1x16x4x4xf32>) -> tensor<1x16x1x1xf32>
+  onnx.Return %6, %7 : tensor<1x16x1x1xf32>, tensor<1x16x1x1xf32>
+}
+
+// -----
+
+// What is added to a convolution is read in blocks; a number for each channel fits them.
+
+// CHECK-LABEL: func.func @residual
+// CHECK-NOT:     krnl.relayout
+// CHECK:         "onnx.Add"
+// CHECK:         }) : () -> tensor<1x16x8x8xf32, #krnl.layout<nchw16c>>
+// CHECK-NEXT:    "onnx.Mul"({{.*}} -> tensor<1x16x8x8xf32, #krnl.layout<nchw16c>>
+func.func @residual(%x: tensor<1x3x8x8xf32>) -> tensor<1x16x8x8xf32> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %v = onnx.Constant dense<0.5> : tensor<16x3x1x1xf32>
+  %w = onnx.Constant dense<0.5> : tensor<16x16x1x1xf32>
+  %c = onnx.Constant dense<[[[0.5]], [[1.0]], [[2.0]], [[3.0]], [[0.5]], [[1.0]], [[2.0]], [[3.0]], [[0.5]], [[1.0]], [[2.0]], [[3.0]], [[0.5]], [[1.0]], [[2.0]], [[3.0]]]> : tensor<16x1x1xf32>
+  %0 = "onnx.Conv"(%x, %v, %n) : (tensor<1x3x8x8xf32>, tensor<16x3x1x1xf32>, none) -> tensor<1x16x8x8xf32>
+  %1 = "onnx.Conv"(%0, %w, %n) : (tensor<1x16x8x8xf32>, tensor<16x16x1x1xf32>, none) -> tensor<1x16x8x8xf32>
+  %2 = "onnx.Add"(%1, %0) : (tensor<1x16x8x8xf32>, tensor<1x16x8x8xf32>) -> tensor<1x16x8x8xf32>
+  %3 = "onnx.Mul"(%2, %c) : (tensor<1x16x8x8xf32>, tensor<16x1x1xf32>) -> tensor<1x16x8x8xf32>
+  onnx.Return %3 : tensor<1x16x8x8xf32>
+}
+
+// -----
+
+// Images joined along their channels lie in the whole from the start, with one halo for all, if each fills its
+// blocks.
+
+// CHECK-LABEL: func.func @concat
+// CHECK:         "onnx.Conv"({{.*}} -> tensor<1x16x8x8xf32, #krnl.layout<nchw16c, halo = [1, 1, 1, 1]>>
+// CHECK:         "onnx.Conv"({{.*}} -> tensor<1x32x8x8xf32, #krnl.layout<nchw16c, halo = [1, 1, 1, 1]>>
+// CHECK:         "onnx.Concat"({{.*}}) <{axis = 1 : si64}> {krnl.in_place = array<i64: 1, 1>} : {{.*}} -> tensor<1x48x8x8xf32, #krnl.layout<nchw16c, halo = [1, 1, 1, 1]>>
+func.func @concat(%x: tensor<1x3x8x8xf32>) -> tensor<1x16x8x8xf32> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %v = onnx.Constant dense<0.5> : tensor<16x3x1x1xf32>
+  %u = onnx.Constant dense<0.5> : tensor<32x3x1x1xf32>
+  %w = onnx.Constant dense<0.5> : tensor<16x48x3x3xf32>
+  %0 = "onnx.Conv"(%x, %v, %n) : (tensor<1x3x8x8xf32>, tensor<16x3x1x1xf32>, none) -> tensor<1x16x8x8xf32>
+  %1 = "onnx.Conv"(%x, %u, %n) : (tensor<1x3x8x8xf32>, tensor<32x3x1x1xf32>, none) -> tensor<1x32x8x8xf32>
+  %2 = "onnx.Concat"(%0, %1) <{axis = 1 : si64}> : (tensor<1x16x8x8xf32>, tensor<1x32x8x8xf32>) -> tensor<1x48x8x8xf32>
+  %3 = "onnx.Conv"(%2, %w, %n) <{pads = [1, 1, 1, 1]}> : (tensor<1x48x8x8xf32>, tensor<16x48x3x3xf32>, none) -> tensor<1x16x8x8xf32>
+  onnx.Return %3 : tensor<1x16x8x8xf32>
+}
+
+// -----
+
+// The same image twice is a part of the whole once, and copied there the second time.
+
+// CHECK-LABEL: func.func @concat_twice
+// CHECK:         krnl.in_place = array<i64: 1, 0>
+func.func @concat_twice(%x: tensor<1x3x8x8xf32>) -> tensor<1x32x1x1xf32> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %v = onnx.Constant dense<0.5> : tensor<16x3x1x1xf32>
+  %0 = "onnx.Conv"(%x, %v, %n) : (tensor<1x3x8x8xf32>, tensor<16x3x1x1xf32>, none) -> tensor<1x16x8x8xf32>
+  %1 = "onnx.Concat"(%0, %0) <{axis = 1 : si64}> : (tensor<1x16x8x8xf32>, tensor<1x16x8x8xf32>) -> tensor<1x32x8x8xf32>
+  %2 = "onnx.GlobalAveragePool"(%1) : (tensor<1x32x8x8xf32>) -> tensor<1x32x1x1xf32>
+  onnx.Return %2 : tensor<1x32x1x1xf32>
+}
+
+// -----
+
+// What reads rows gets a copy, once for all readers.
+
+// CHECK-LABEL: func.func @rows
+// CHECK:         %[[Y:.*]] = "onnx.Conv"
+// CHECK-NEXT:    %[[R:.*]] = "krnl.relayout"(%[[Y]])
+// CHECK-NOT:     krnl.relayout
+// CHECK:         "onnx.Softmax"(%[[R]])
+// CHECK:         "onnx.Flatten"(%[[R]])
+func.func @rows(%x: tensor<1x3x8x8xf32>) -> (tensor<1x16x8x8xf32>, tensor<1x1024xf32>) {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %v = onnx.Constant dense<0.5> : tensor<16x3x1x1xf32>
+  %0 = "onnx.Conv"(%x, %v, %n) : (tensor<1x3x8x8xf32>, tensor<16x3x1x1xf32>, none) -> tensor<1x16x8x8xf32>
+  %1 = "onnx.Softmax"(%0) <{axis = 3 : si64}> : (tensor<1x16x8x8xf32>) -> tensor<1x16x8x8xf32>
+  %2 = "onnx.Flatten"(%0) <{axis = 1 : si64}> : (tensor<1x16x8x8xf32>) -> tensor<1x1024xf32>
+  onnx.Return %1, %2 : tensor<1x16x8x8xf32>, tensor<1x1024xf32>
+}
+
+// -----
+
+// A number of images that only a run knows.
+
+// CHECK-LABEL: func.func @dynamic
+// CHECK:         "onnx.Conv"({{.*}} -> tensor<?x16x8x8xf32, #krnl.layout<nchw16c>>
+func.func @dynamic(%x: tensor<?x3x8x8xf32>) -> tensor<?x16x8x8xf32> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %v = onnx.Constant dense<0.5> : tensor<16x3x1x1xf32>
+  %0 = "onnx.Conv"(%x, %v, %n) : (tensor<?x3x8x8xf32>, tensor<16x3x1x1xf32>, none) -> tensor<?x16x8x8xf32>
+  onnx.Return %0 : tensor<?x16x8x8xf32>
+}
