@@ -63,3 +63,9 @@ def best_cpu(features: set[str]) -> CpuTarget:
     """The most able kind that a processor with these features is."""
     targets = [load_cpu(name) for name in cpu_names()]
     return next(target for target in targets if features.issuperset(target.features))
+
+
+def require_threads(name: str, threads: int) -> None:
+    """Raises `XonncError` if a pass is to make code that no thread runs."""
+    if threads < 1:
+        raise XonncError(f"{name}: threads = {threads}; it is 1 or more")

@@ -36,7 +36,7 @@ from xonnc.formats.native.program import NativeStep
 from xonnc.lowering.krnl_to_llvm.kernels import declared, emit_global, emit_kernel
 from xonnc.lowering.krnl_to_llvm.text import step_functions
 from xonnc.lowering.native.program import read_program
-from xonnc.targets.cpu import load_cpu
+from xonnc.targets.cpu import load_cpu, require_threads
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,7 @@ class ConvertKrnlToLlvm(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Lowers every private function whose arguments are buffers."""
+        require_threads(self.name, self.threads)
         vector_bytes = load_cpu(self.processor).vector_bytes
         block = op.body.block
         runs = self._runs(op)

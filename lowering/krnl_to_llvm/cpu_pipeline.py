@@ -17,13 +17,13 @@ from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 from xonnc.dialects.krnl.fusion import FusedOp
-from xonnc.errors import XonncError
 from xonnc.lowering.krnl_to_llvm.convert_krnl_to_llvm import ConvertKrnlToLlvm, is_kernel
 from xonnc.lowering.native.plan_memory import PlanMemory
 from xonnc.lowering.onnx_to_krnl.assign_layout import AssignLayout
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import ConvertOnnxToKrnl
 from xonnc.lowering.onnx_to_krnl.fuse_onnx import FuseOnnx
 from xonnc.lowering.onnx_to_krnl.outline_data_dependent_onnx import OutlineDataDependent
+from xonnc.targets.cpu import require_threads
 from xonnc.transforms.legalize_onnx import Legalize
 from xonnc.transforms.onnx_cse_with_node_name import merge
 
@@ -59,8 +59,7 @@ class CpuPipeline(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Runs all of them, on equal constants once; what is functions already stays."""
-        if self.threads < 1:
-            raise XonncError(f"cpu-pipeline: threads = {self.threads}; it is 1 or more")
+        require_threads(self.name, self.threads)
         if any(isinstance(each, llvm.FuncOp) for each in op.ops):
             return
         steps = self.to_kernels()

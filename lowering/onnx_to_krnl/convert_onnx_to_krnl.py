@@ -100,6 +100,7 @@ from xonnc.lowering.onnx_to_krnl.session_ops import CONTROL, is_session_op
 from xonnc.lowering.onnx_to_krnl.sizes import are_known
 from xonnc.lowering.onnx_to_krnl.tiles import Tiles
 from xonnc.rewriting.editing import erase
+from xonnc.targets.cpu import require_threads
 
 THEMES = (
     activations,
@@ -168,6 +169,7 @@ class ConvertOnnxToKrnl(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Lowers every function that is a model."""
+        require_threads(self.name, self.threads)
         if self.open_sizes is not None:
             self.lower(ctx, op, self.open_sizes)
             return

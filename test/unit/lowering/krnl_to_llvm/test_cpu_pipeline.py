@@ -232,9 +232,10 @@ def test_the_passes_of_a_file_are_those_of_the_pipeline(tmp_path: Path):
 
 
 @pytest.mark.parametrize("threads", [0, -1])
-def test_a_run_has_a_thread(threads: int, tmp_path: Path):
+@pytest.mark.parametrize("name", ["cpu-pipeline", "convert-onnx-to-krnl", "convert-krnl-to-llvm"])
+def test_a_run_has_a_thread(name: str, threads: int, tmp_path: Path):
     path = tmp_path / "empty.mlir"
     path.write_text("module {}")
-    code, _, errors = run_opt([str(path), f"--cpu-pipeline=threads={threads}"])
+    code, _, errors = run_opt([str(path), f"--{name}=threads={threads}"])
     assert code == 1
-    assert f"cpu-pipeline: threads = {threads}; it is 1 or more" in errors
+    assert f"{name}: threads = {threads}; it is 1 or more" in errors
