@@ -42,6 +42,8 @@ class Command(NamedTuple):
     """Options that take a value only after `=`, so that they do not take the next argument for it."""
     peer_tool: Tool | None
     """How the table of onnx-mlir's options calls the command, if it takes any."""
+    own_flags: Collection[str]
+    """Options that onnx-mlir has too, without dashes, and that the command takes itself."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -83,7 +85,7 @@ def _run_like_peer(command: Command, parser: Parser, argv: Sequence[str], tool: 
     from xonnc.tools.peer_settings import take_peer_flags
 
     try:
-        peer, argv = take_peer_flags(argv, tool)
+        peer, argv = take_peer_flags(argv, tool, command.own_flags)
         args = _parsed(command, parser, argv)
         args.peer = peer
         return command.run(args)
@@ -112,6 +114,7 @@ def _command(name: str) -> Command:
         module.run,
         getattr(module, "VALUE_AFTER_EQUALS", ()),
         getattr(module, "PEER_TOOL", None),
+        getattr(module, "OWN_FLAGS", ()),
     )
 
 

@@ -72,7 +72,8 @@ COMMON = (
     PeerFlag(
         "O0,O1,O2,O3",
         "common",
-        "how much LLVM does to the code of `--EmitLib` and `--EmitObj` (default: 2); passes are the same",
+        "the optimization level of `--EmitLib` and `--EmitObj` (default: 2; `xonnc passes --levels` lists "
+        "their passes); the passes of the ONNX level are the same",
         by=ALL,
     ),
     PeerFlag(

@@ -7,8 +7,6 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import cast
 
-from xdsl.passes import ModulePass
-
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.registry import op_classes
 from xonnc.formats.nvdla.checks.catalogue import RULES, WARNINGS
@@ -20,11 +18,11 @@ from xonnc.formats.onnx.schemas import newest_opset
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import TABLES
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import LOWERINGS, MOVES, POINTS
 from xonnc.lowering.onnx_to_krnl.lowering import TAKES_OPEN
-from xonnc.passes import PASSES, pass_class
 from xonnc.runtime.native.string_steps import PREPARED, STEPS
 from xonnc.targets import NvdlaTarget, limits, load_target, target_names
 from xonnc.targets.cores import core_names, load_core
 from xonnc.targets.cpu import cpu_names, load_cpu
+from xonnc.tools.pass_reference import optimization_levels_page, passes_page
 from xonnc.tools.peer_flags import PEER_FLAGS, spelled
 from xonnc.tools.refusals import refusals
 from xonnc.transforms.models.standard_functions import OWN
@@ -43,7 +41,8 @@ def pages() -> Mapping[str, str]:
         "nvdla-limits.md": _nvdla_limits(),
         "nvdla-operators.md": _nvdla_operators(),
         "nvdla-refusals.md": _nvdla_refusals(),
-        "passes.md": _passes(),
+        "optimization-levels.md": optimization_levels_page(),
+        "passes.md": passes_page(),
         "peer-flags.md": _peer_flags(),
         "targets.md": _targets(),
     }
@@ -53,30 +52,6 @@ def write() -> None:
     """Writes the pages."""
     for name, text in pages().items():
         (ROOT / "docs" / name).write_text(text)
-
-
-def passes() -> Mapping[str, type[ModulePass]]:
-    """The project's own passes by name, in alphabetical order."""
-    return {name: pass_class(name) for name in sorted(PASSES)}
-
-
-def summary(of: type[object]) -> str:
-    """The first sentence of a docstring."""
-    return " ".join((of.__doc__ or "").strip().split("\n\n")[0].split())
-
-
-def options(of: type[ModulePass]) -> Mapping[str, str]:
-    """A pass's options as written on a command line, with their defaults."""
-    return {
-        field.name.replace("_", "-"): _shown(field.default) for field in fields(of) if field.name != "name"
-    }
-
-
-def _shown(default: object) -> str:
-    """A default as a command line spells it; what a pass decides itself is left open."""
-    if isinstance(default, bool):
-        return str(default).lower()
-    return "" if default is None else str(default)
 
 
 def operators() -> Mapping[str, tuple[str, ...]]:
@@ -286,22 +261,6 @@ PRECISIONS = {
     "int8": "Networks between QuantizeLinear and DequantizeLinear, on every target; what an operator makes"
     " is rounded once, to the grid of the QuantizeLinear behind it.",
 }
-
-
-def _passes() -> str:
-    lines = [
-        "# Passes",
-        "",
-        "Written by `python -m xonnc.tools.reference`. Each runs as `onnx-opt --NAME[='option=value …']`",
-        "and in any xDSL tool as `xdsl-opt -p 'NAME{option=value}'`; xDSL's own passes are at hand as well.",
-        "",
-        "| pass | options | does |",
-        "|---|---|---|",
-    ]
-    for name, found in passes().items():
-        shown = ", ".join(f"`{option}={default}`" for option, default in options(found).items())
-        lines.append(f"| `{name}` | {shown or '–'} | {summary(found)} |")
-    return "\n".join(lines) + "\n"
 
 
 def _peer_flags() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -13,20 +14,18 @@ from xdsl.passes import ModulePass
 from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.plans import more_ops
 from xonnc.rewriting.rules import RuleSet
-from xonnc.transforms.canonicalize_onnx import all_rules
+from xonnc.transforms.canonicalize_onnx import Canonicalize, all_rules
 from xonnc.transforms.constprop_onnx import ConstProp
+from xonnc.transforms.fuse_channels_onnx import FuseChannels
+from xonnc.transforms.fuse_operators_onnx import FUSIONS, LAST, FuseOperators
+from xonnc.transforms.levels import DEFAULT_LEVEL, DEFAULT_PASSES, Passes, passes_of
 from xonnc.transforms.model_opsets import Opsets, opsets_of, within
-from xonnc.transforms.recompose_onnx import standard_rules
+from xonnc.transforms.recompose_onnx import Recompose, standard_rules
 from xonnc.transforms.rules import (
+    canonicalize_convolution,
     canonicalize_recurrence,
     decompose_elementwise,
     fuse_channels,
-    fuse_elementwise,
-    fuse_linear,
-    fuse_movement,
-    fuse_pooling,
-    fuse_products,
-    fuse_recurrence,
 )
 from xonnc.transforms.rules.canonicalize_convolution import holds_floats
 from xonnc.transforms.settled_shapes import settle_shapes
@@ -54,22 +53,19 @@ work (a cast of what is left of a tensor).
 WRITTEN_OUT = RuleSet(
     {name: rule for name, rule in decompose_elementwise.RULES.items() if name.startswith("ConstantNormalize")}
 )
-"""Constants that are nodes with numbers or strings become tensors, which the other rules know."""
+"""
+Constants that are nodes with numbers or strings become tensors, which the other rules know.
 
-FUSIONS = (
-    fuse_linear.RULES
-    | fuse_movement.RULES
-    | fuse_elementwise.RULES
-    | fuse_pooling.RULES
-    | fuse_recurrence.RULES
-)
-"""Rules that no other pass has."""
+Kernels read no others, so this is done at every level.
+"""
 
-LAST = fuse_products.RULES
-"""Rules for when no other one fits any more."""
+NO_RULES = RuleSet({})
 
 MEETING = ("SwapTransposeConcatPattern",)
 """Rules whose new ops meet ones that are there already, and are fewer afterwards."""
+
+BY_CHANNEL = ("FuseAddConv", "FuseBatchNorm", "FuseMulConv")
+"""How the canonical rules are called that fold arithmetic by channel into a convolution."""
 
 MOST_ROUNDS = 10
 """Each round must have found something; deeper models than this many rounds of discoveries are not known."""
@@ -82,25 +78,36 @@ class Simplify(ModulePass):
 
     Afterwards batch normalisations are in the convolutions before them, dropouts, identities and arithmetic
     on constants are gone, and every type that follows from the inputs is known. Pools stay pools, no rule
-    makes more ops than it removes, and none makes an op that the model's opset does not have. Option:
-    `disable-pattern` names rules to leave out.
+    makes more ops than it removes, and none makes an op that the model's opset does not have. Options:
+    `disable-pattern` names rules to leave out, `level` is an optimization level, of which `enable-pass` and
+    `disable-pass` switch passes on and off.
     """
 
     name = "simplify-onnx"
 
     disable_pattern: tuple[str, ...] = ()
+    level: int = DEFAULT_LEVEL
+    enable_pass: tuple[str, ...] = ()
+    disable_pass: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        Simplification(op, ctx, self.disable_pattern).run()
+        passes = passes_of(self.level, self.enable_pass, self.disable_pass)
+        Simplification(op, ctx, passes, self.disable_pattern).run()
 
 
 class Simplification:
     """The simplification of one module, that goes on where it stopped after others changed the module."""
 
-    def __init__(self, module: ModuleOp, context: Context, disabled: tuple[str, ...] = ()):
+    def __init__(
+        self,
+        module: ModuleOp,
+        context: Context,
+        passes: Passes = DEFAULT_PASSES,
+        disabled: tuple[str, ...] = (),
+    ):
         self.module = module
         self.context = context
-        self.rules, self.last = tables(opsets_of(module), disabled)
+        self.rules, self.last = tables(opsets_of(module), passes, disabled)
         self.settled: Settled = {}
         self.is_verified = False
 
@@ -140,24 +147,42 @@ class Simplification:
 
 
 @cache
-def tables(opsets: Opsets | None, disabled: tuple[str, ...]) -> tuple[RuleSet, RuleSet]:
+def tables(opsets: Opsets | None, passes: Passes, disabled: tuple[str, ...]) -> tuple[RuleSet, RuleSet]:
     """The rules for models of these opsets, or of any, and those for when no other one fits."""
-    every = (rules_within(opsets) | LAST).without(disabled)
+    every = rules_within(opsets, passes).without(disabled)
     last = RuleSet({name: rule for name, rule in every.items() if name in LAST})
     return every.without(list(last)), last
 
 
 @cache
-def rules_within(opsets: Opsets | None) -> RuleSet:
-    """The rules for models of these opsets, or of any."""
-    canonical = all_rules().without(KEPT).guarded(MEETING, parts_are_read_once)
-    # No runtime has a Gemm of integers (spec/graph-passes.md §1.3, no. 27).
-    canonical = canonical.guarded(["MulAddToGemmOptPattern"], holds_floats)
-    table = WRITTEN_OUT | ConstProp().rules() | fuse_channels.RULES | FUSIONS | canonical
+def fusing_rules() -> Mapping[str, str]:
+    """The canonical rules that make one operator of several, and the pass that each counts to here."""
+    return {
+        name: FuseChannels.name if name.startswith(BY_CHANNEL) else FuseOperators.name
+        for name in canonicalize_convolution.RULES
+    }
+
+
+@cache
+def rules_within(opsets: Opsets | None, passes: Passes) -> RuleSet:
+    """The rules that the passes have for models of these opsets, or of any."""
+    table = WRITTEN_OUT
+    if ConstProp.name in passes:
+        table |= ConstProp().rules()
+    if FuseChannels.name in passes:
+        table |= fuse_channels.RULES
+    if FuseOperators.name in passes:
+        table |= FUSIONS
+    if Canonicalize.name in passes:
+        # No runtime has a Gemm of integers (spec/graph-passes.md §1.3, no. 27).
+        canonical = all_rules().without(KEPT).guarded(["MulAddToGemmOptPattern"], holds_floats)
+        fusing = [name for name in canonical if name in fusing_rules() and fusing_rules()[name] not in passes]
+        table |= canonical.without(fusing).guarded(MEETING, parts_are_read_once)
     table = table.checked(more_ops, except_for=MEETING)
-    if opsets is None:
-        return table
-    return (standard_rules(dict(opsets).get("", 0)) | table).checked(within(opsets))
+    if opsets is not None:
+        recomposing = standard_rules(dict(opsets).get("", 0)) if Recompose.name in passes else NO_RULES
+        table = (recomposing | table).checked(within(opsets))
+    return table | LAST if FuseOperators.name in passes else table
 
 
 def parts_are_read_once(root: Operation) -> str | None:

@@ -25,12 +25,17 @@ from xonnc.lowering.onnx_to_krnl.fuse_onnx import FuseOnnx
 from xonnc.lowering.onnx_to_krnl.outline_data_dependent_onnx import OutlineDataDependent
 from xonnc.targets.cpu import require_threads
 from xonnc.transforms.legalize_onnx import Legalize
-from xonnc.transforms.onnx_cse_with_node_name import merge
+from xonnc.transforms.levels import DEFAULT_LEVEL, Passes, passes_of
+from xonnc.transforms.onnx_cse_with_node_name import OnnxCseWithNodeName, merge
 
 
 @dataclass(frozen=True)
 class CpuPipeline(ModulePass):
-    """Lowers a simplified model, or the IR of a later stage, to functions of the llvm dialect."""
+    """
+    Lowers a simplified model, or the IR of a later stage, to functions of the llvm dialect.
+
+    `level`, `enable-pass` and `disable-pass` are those of `simplify-onnx`.
+    """
 
     name = "cpu-pipeline"
 
@@ -38,20 +43,35 @@ class CpuPipeline(ModulePass):
     unsafe: bool = False
     threads: int = 1
     portable: bool = False
+    level: int = DEFAULT_LEVEL
+    enable_pass: tuple[str, ...] = ()
+    disable_pass: tuple[str, ...] = ()
 
-    def to_kernels(self) -> Sequence[tuple[str, ModulePass]]:
-        """The passes from a simplified model to kernels and planned calls, with the stages that they end."""
+    def to_kernels(self) -> Sequence[tuple[str, ModulePass | None]]:
+        """
+        The passes from a simplified model to kernels and planned calls, with the stages that they end.
+
+        `None` stands for one that is off at this optimization level.
+        """
+        fuse = FuseOnnx(self.processor, self.portable) if FuseOnnx.name in self.passes else None
+        is_assigned = AssignLayout.name in self.passes
+        layout = AssignLayout(self.processor, self.portable) if is_assigned else None
         convert = ConvertOnnxToKrnl(
             self.processor, unsafe=self.unsafe, threads=self.threads, portable=self.portable
         )
         return (
             ("legalized", Legalize()),
             ("outlined", OutlineDataDependent(self.processor)),
-            ("fused", FuseOnnx(self.processor, self.portable)),
-            ("layout", AssignLayout(self.processor, self.portable)),
+            ("fused", fuse),
+            ("layout", layout),
             ("krnl", convert),
             ("planned", PlanMemory()),
         )
+
+    @property
+    def passes(self) -> Passes:
+        """Those of the table of optimization levels that run."""
+        return passes_of(self.level, self.enable_pass, self.disable_pass)
 
     def to_code(self) -> ModulePass:
         """The pass from kernels to functions."""
@@ -67,9 +87,10 @@ class CpuPipeline(ModulePass):
         if any(isinstance(each, FusedOp) for each in op.walk()):
             # Rules would merge the constants of different groups.
             steps = steps[3:]
-        elif not has_kernels:
+        elif not has_kernels and OnnxCseWithNodeName.name in self.passes:
             # `xonnc compile` has merged what is equal when it simplified, `simplify-onnx` alone has not.
             merge(op)
         for _, step in steps:
-            step.apply(ctx, op)
+            if step is not None:
+                step.apply(ctx, op)
         self.to_code().apply(ctx, op)

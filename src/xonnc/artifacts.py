@@ -10,7 +10,7 @@ source, `model.so.weight` and the like of the others.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,7 +19,7 @@ import onnx
 
 from xonnc.contexts import Watcher, new_context, nobody
 from xonnc.dialects.onnx.elements import DisposablePool
-from xonnc.errors import XonncError
+from xonnc.errors import RefusalError, XonncError
 from xonnc.formats.atomic_write import OutputFiles, atomic_writes, naming, require_writable
 from xonnc.formats.native.program import Program
 from xonnc.formats.native.weights import Weights
@@ -33,12 +33,14 @@ from xonnc.lowering.native.program import calls_of
 from xonnc.lowering.native.sizes import require_sizes
 from xonnc.lowering.native.tables import Tables, tables_as_c, tables_as_llvm, tables_of
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import has_kernel
-from xonnc.native import Making, lowered, processor_of, require_level
+from xonnc.native import Making, lowered, processor_of
 from xonnc.runtime.native.jit import is_foreign, object_code
 from xonnc.runtime.native.linker import link
 from xonnc.simplifier import respecialized, simplify
 from xonnc.targets.cpu import CpuTarget
+from xonnc.transforms.constprop_onnx import ConstProp
 from xonnc.transforms.dense_constants_onnx import make_dense
+from xonnc.transforms.levels import DEFAULT_LEVEL
 from xonnc.transforms.models.signatures import Signature
 from xonnc.transforms.models.standard_functions import write_out
 
@@ -82,7 +84,9 @@ def compile_artifact(
     prefix: str | None = None,
     no_malloc: bool = False,
     unsafe: bool = False,
-    level: int = 2,
+    level: int = DEFAULT_LEVEL,
+    enable_pass: Collection[str] = (),
+    disable_pass: Collection[str] = (),
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     signature: Signature | None = None,
     watch: Watcher = nobody,
@@ -94,7 +98,8 @@ def compile_artifact(
     `target` is `cpu`, this processor, or a kind (`avx2`), which this one need not be; C source is for any.
     What the files export begins with `prefix`, by default the file's name; nothing else of them is seen by a
     program that they are linked into. C source made with `no_malloc` has its memory in static
-    arrays. `unsafe` leaves out the checks of indices and counts. LLVM makes machine code at `level` 0 to 3.
+    arrays. `unsafe` leaves out the checks of indices and counts. `level`, `enable_pass` and `disable_pass`
+    say which passes run, as `xonnc.compile` describes.
     Inputs with dynamic sizes take any, unless `input_shapes` say those of inputs by their names, or a
     `signature` by their places; one of these is needed where an operator has no code for any sizes. `watch`
     is shown the module after each stage of `STAGES` but the last, and may raise to stop there. With
@@ -114,9 +119,16 @@ def compile_artifact(
         )
     if no_malloc and path.suffix != ".c":
         raise XonncError(f"{path}: memory in static arrays is for C source; -o {path.with_suffix('.c')}")
-    require_level(level)
+    making = Making(
+        processor_of(target, needs_host=False),
+        unsafe=unsafe,
+        level=level,
+        portable=path.suffix == ".c",
+        enable_pass=enable_pass,
+        disable_pass=disable_pass,
+    )
     require_writable(path)
-    processor = processor_of(target, needs_host=False)
+    processor = making.processor
     module = simplify(
         model,
         inline_functions=True,
@@ -124,18 +136,20 @@ def compile_artifact(
         fold_overridable=True,
         strict=strict,
         declared="checked",
+        level=level,
+        enable_pass=enable_pass,
+        disable_pass=disable_pass,
     ).module
     if input_shapes:
-        module = respecialized(module, input_shapes)
+        module = respecialized(module, input_shapes, making.passes)
     context = new_context()
     make_dense(module, DisposablePool.of(context))
     require_sizes(module)
-    write_out(module, context, lambda op: not has_kernel(op))
-    making = Making(processor, unsafe=unsafe, portable=path.suffix == ".c")
+    write_out(module, context, lambda op: not has_kernel(op), making.passes)
     making.attach(module)
     watch("simplified", module)
     program, rows, kernels = lowered(module, making, context, watch)
-    require_whole(program, path.name)
+    _require_native(program, path.name, making)
     if no_malloc and program.is_open:
         raise XonncError(
             f"{path}: memory in static arrays is for sizes that are known; --input-shape says them"
@@ -164,6 +178,17 @@ def compile_artifact(
         files.write(written, files.header, c_header(program, prefix, name).encode())
     calls = sum(1 for _, row in rows for _ in calls_of(row))
     return Artifact(files.sizes, program, processor.name, layout.weights.size, len(kernels), calls)
+
+
+def _require_native(program: Program, name: str, making: Making) -> None:
+    """Refuses what has no native code; it may have some where more constants are known."""
+    try:
+        require_whole(program, name)
+    except RefusalError as refused:
+        if ConstProp.name in making.passes:
+            raise
+        hint = f"{name}: pass {ConstProp.name} is off, without which fewer operators have native code"
+        raise RefusalError([*refused.reasons, f"{hint}; --enable-pass {ConstProp.name}"]) from None
 
 
 WEIGHTS = "xonnc_weights"

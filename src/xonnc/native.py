@@ -7,7 +7,7 @@ From a model to native code that runs in this process.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import sha256
@@ -52,16 +52,19 @@ from xonnc.simplifier import respecialized, simplify
 from xonnc.targets.cpu import CpuTarget, best_cpu, cpu_names, load_cpu
 from xonnc.transforms.declared_types import with_claims
 from xonnc.transforms.dense_constants_onnx import make_dense
+from xonnc.transforms.levels import (
+    DEFAULT_LEVEL,
+    Passes,
+    passes_of,
+    spelled,
+)
 from xonnc.transforms.models.signatures import set_input_values
 from xonnc.transforms.models.standard_functions import write_out
 from xonnc.transforms.shape_inference_onnx import correct_shapes
-from xonnc.transforms.simplify_onnx import Simplify
+from xonnc.transforms.simplify_onnx import Simplification
 
 MOST_THREADS = 256
 """Threads that may share a run."""
-
-LEVELS = (0, 1, 2, 3)
-"""How much LLVM does to code, as `-O0` to `-O3`; with the last its middle end runs too."""
 
 
 @dataclass(frozen=True)
@@ -74,21 +77,42 @@ class Making:
     """Whether each kernel is a step of its own."""
     unsafe: bool = False
     """Whether nothing looks for indices and counts that are out of range."""
-    level: int = 2
+    level: int = DEFAULT_LEVEL
+    """How much LLVM does to code; with 3 its middle end runs too."""
     portable: bool = False
     """Whether code becomes C source."""
+    enable_pass: Collection[str] = ()
+    disable_pass: Collection[str] = ()
+
+    def __post_init__(self) -> None:
+        """Refuses a level or a pass that there is not."""
+        passes_of(self.level, self.enable_pass, self.disable_pass)
+
+    @cached_property
+    def passes(self) -> Passes:
+        """Those of the table of levels that run."""
+        return passes_of(self.level, self.enable_pass, self.disable_pass)
 
     @property
     def pipeline(self) -> CpuPipeline:
         """The passes of the compiler."""
-        return CpuPipeline(self.processor.name, self.unsafe, self.threads, self.portable)
+        return CpuPipeline(
+            self.processor.name,
+            self.unsafe,
+            self.threads,
+            self.portable,
+            self.level,
+            tuple(self.enable_pass),
+            tuple(self.disable_pass),
+        )
 
     def attach(self, module: ModuleOp) -> None:
         """Says on a module what its kernels are for, so that its IR becomes the same code anywhere."""
         attach_core(module, self.processor.core)
 
     def __str__(self) -> str:
-        return f"{self.processor} {self.threads} {self.profile} {self.unsafe} {self.level}"
+        flags = f"{self.profile} {self.unsafe} {self.level} {spelled(self.passes)}"
+        return f"{self.processor} {self.threads} {flags}"
 
 
 def compile_native(
@@ -99,7 +123,9 @@ def compile_native(
     cache: bool = True,
     profile: bool = False,
     unsafe: bool = False,
-    level: int = 2,
+    level: int = DEFAULT_LEVEL,
+    enable_pass: Collection[str] = (),
+    disable_pass: Collection[str] = (),
 ) -> Session:
     """
     Compiles the model in a file or in memory for this processor, in this process.
@@ -109,14 +135,17 @@ def compile_native(
     threads. With `cache`, what was compiled before is read from disk (`xonnc.runtime.native.cache`). With
     `profile`, each kernel is a step, which `Session.profile` tells the time of. `unsafe` leaves out the
     checks of indices and counts: a run goes on where one is out of range, what it gives then is not defined.
-    LLVM makes code at `level` 0 to 3; 3 takes twice as long to compile for a few per cent of speed, since
-    vectors and tiles are made before. Raises `XonncError` for a file that is no model.
+    The passes are those of an optimization `level`, 0 to 3, and those to `enable_pass`, without those to
+    `disable_pass` (`xonnc.transforms.levels`); LLVM makes code at the same level: 3 takes twice as long to
+    compile for a few per cent of speed, since vectors and tiles are made before. Raises `XonncError` for a
+    file that is no model.
     """
     processor = processor_of(target)
     if not 1 <= threads <= MOST_THREADS:
         raise XonncError(f"threads: {threads}; 1 to {MOST_THREADS} can share a run")
-    require_level(level)
-    making = Making(processor, threads, profile, unsafe, level)
+    making = Making(
+        processor, threads, profile, unsafe, level, enable_pass=enable_pass, disable_pass=disable_pass
+    )
     store = open_cache() if cache else None
 
     def session(fed: frozenset[str] = frozenset()) -> Session:
@@ -142,12 +171,6 @@ def _checked_overridable(model: str | Path | onnx.ModelProto, names: frozenset[s
                 f"no input '{name}'{near(name, inputs)}; there are {', '.join(inputs) or 'none'}"
             )
     return names
-
-
-def require_level(level: int) -> None:
-    """Raises `XonncError` for a level that there is not."""
-    if level not in LEVELS:
-        raise XonncError(f"level: {level}; code is made at levels {', '.join(map(str, LEVELS))}")
 
 
 class _Compiler:
@@ -197,8 +220,8 @@ class _Compiler:
         module = self._simplified
         if values:
             # Before shapes: a branch that is not taken need not fit them.
-            module = with_claims(partial(_steered, module, values))
-        module = respecialized(module, shapes) if shapes else module.clone()
+            module = with_claims(partial(_steered, module, values, self._making.passes))
+        module = respecialized(module, shapes, self._making.passes) if shapes else module.clone()
         return _compiled(module, self._making, self._context)
 
     @cached_property
@@ -210,19 +233,22 @@ class _Compiler:
             fold_overridable=True,
             without_defaults=self._fed,
             declared="checked" if self._believes_declared else "ignored",
+            level=self._making.level,
+            enable_pass=self._making.enable_pass,
+            disable_pass=self._making.disable_pass,
         ).module
         require_known_operators(module)
         finalize(self, _let_go, module).atexit = False
         return module
 
 
-def _steered(module: ModuleOp, values: Values, corrects: bool) -> ModuleOp:
+def _steered(module: ModuleOp, values: Values, passes: Passes, corrects: bool) -> ModuleOp:
     """A copy of a module, simplified for the values of inputs."""
     context, copy = new_context(), module.clone()
     set_input_values(copy, values, DisposablePool.of(context))
     if corrects:
         correct_shapes(copy)
-    Simplify().apply(context, copy)
+    Simplification(copy, context, passes).run()
     return copy
 
 
@@ -289,7 +315,7 @@ def processor_of(target: str, needs_host: bool = True) -> CpuTarget:
 def _compiled(module: ModuleOp, making: Making, context: Context) -> Stored:
     make_dense(module, DisposablePool.of(context))
     require_sizes(module)
-    write_out(module, context, lambda op: not has_kernel(op))
+    write_out(module, context, lambda op: not has_kernel(op), making.passes)
     steering = steering_inputs(module)
     processor, threads = making.processor, making.threads
     making.attach(module)
@@ -351,7 +377,8 @@ def lowered(
     """A module as a program, the functions of its native steps, and the kernels; `watch` sees the stages."""
     with without_cycle_collection():
         for stage, step in making.pipeline.to_kernels():
-            step.apply(context, module)
+            if step is not None:
+                step.apply(context, module)
             watch(stage, module)
     program, steps = read_program(module)
     kernels = [op for op in module.ops if isinstance(op, FuncOp) and not is_later(op)]

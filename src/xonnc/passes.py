@@ -49,7 +49,9 @@ PASSES: Mapping[str, str] = {
     "dla-schedule": "lowering.dla.dla_schedule:DlaSchedule",
     "dla-split": "lowering.dla.dla_split:DlaSplit",
     "dla-split-kernels": "lowering.dla.dla_split_kernels:DlaSplitKernels",
+    "fuse-channels-onnx": "transforms.fuse_channels_onnx:FuseChannels",
     "fuse-onnx": "lowering.onnx_to_krnl.fuse_onnx:FuseOnnx",
+    "fuse-operators-onnx": "transforms.fuse_operators_onnx:FuseOperators",
     "instrument-onnx-runtime-signature": (
         "transforms.instrument_onnx_runtime_signature:InstrumentOnnxRuntimeSignature"
     ),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -36,10 +37,12 @@ from xonnc.formats.onnx.summaries import ModelSummary, summary
 from xonnc.transforms.declared_types import with_claims
 from xonnc.transforms.dims.analysis import DimAnalysis
 from xonnc.transforms.dims.functions import dim_names
+from xonnc.transforms.equal_ops import erase_dead
 from xonnc.transforms.invalid_branches import allow_invalid_branches
+from xonnc.transforms.levels import DEFAULT_LEVEL, DEFAULT_PASSES, Passes, passes_of
 from xonnc.transforms.models.model_functions import simplify_functions
 from xonnc.transforms.models.signatures import Shapes, Signature, set_input_shapes, set_signature
-from xonnc.transforms.onnx_cse_with_node_name import merge
+from xonnc.transforms.onnx_cse_with_node_name import OnnxCseWithNodeName, merge
 from xonnc.transforms.shape_inference_onnx import correct_shapes, forget_all_declared, forget_declared
 from xonnc.transforms.shapes.site import ShapeError
 from xonnc.transforms.simplify_onnx import Simplification
@@ -97,6 +100,9 @@ def simplify(
     without_defaults: Collection[str] = (),
     strict: bool = False,
     declared: Declared = "believed",
+    level: int = DEFAULT_LEVEL,
+    enable_pass: Collection[str] = (),
+    disable_pass: Collection[str] = (),
 ) -> SimplifiedModel:
     """
     Simplifies the model in a file (`-`: standard input) or in memory, which stays as it is.
@@ -107,9 +113,12 @@ def simplify(
     and are no inputs any more, but for those of `without_defaults`, which must be given. What is dynamic and
     operators of unknown domains stay. Declared shapes that contradict the operators are a warning, with
     `strict` an error; with `declared` "checked", those of results whose shape an operand holds are forgotten,
-    and the others are for a run to check; with "ignored", all are forgotten. Raises `XonncError` for a file
-    that is no model, or a model that contradicts itself.
+    and the others are for a run to check; with "ignored", all are forgotten. The passes are those of an
+    optimization `level`, 0 to 3, and those to `enable_pass`, without those to `disable_pass`
+    (`xonnc.transforms.levels`). Raises `XonncError` for a file that is no model, or a model that contradicts
+    itself.
     """
+    passes = passes_of(level, enable_pass, disable_pass)
     with without_cycle_collection():
         return with_claims(
             lambda corrects: _simplified(
@@ -121,12 +130,13 @@ def simplify(
                 without_defaults,
                 corrects,
                 declared,
+                passes,
             ),
             strict,
         )
 
 
-def respecialized(module: ModuleOp, input_shapes: Shapes) -> ModuleOp:
+def respecialized(module: ModuleOp, input_shapes: Shapes, passes: Passes = DEFAULT_PASSES) -> ModuleOp:
     """
     A copy of a simplified module, simplified for other shapes of its inputs; constants are shared.
 
@@ -140,7 +150,7 @@ def respecialized(module: ModuleOp, input_shapes: Shapes) -> ModuleOp:
         set_input_shapes(copy, input_shapes)
         if corrects:
             correct_shapes(copy)
-        _simplify(copy, context)
+        _simplify(copy, context, passes)
         return copy
 
     with without_cycle_collection():
@@ -156,6 +166,7 @@ def _simplified(
     without_defaults: Collection[str],
     corrects: bool,
     declared: Declared,
+    passes: Passes,
 ) -> SimplifiedModel:
     context = new_context()
     loaded = LoadedModel.of(model) if isinstance(model, onnx.ModelProto) else load(model)
@@ -179,8 +190,8 @@ def _simplified(
             set_input_shapes(module, input_shapes)
         if signature is not None:
             set_signature(module, signature)
-        _simplify(module, context)
-        simplify_functions(module, _simplify, context)
+        _simplify(module, context, passes)
+        simplify_functions(module, partial(_simplify, passes=passes), context)
     except CollectedError as error:
         raise error.at(loaded.name) from error
     except ShapeError as error:
@@ -202,16 +213,18 @@ def _drop_listed(module: ModuleOp) -> None:
             function.attributes["onnx.graph"] = DictionaryAttr(kept)
 
 
-def _simplify(module: ModuleOp, context: Context) -> None:
+def _simplify(module: ModuleOp, context: Context, passes: Passes) -> None:
     """Simplifies and merges what is equal, again while merging finds something."""
-    simplification = Simplification(module, context)
+    simplification = Simplification(module, context, passes)
     simplification.run()
-    while True:
+    while OnnxCseWithNodeName.name in passes:
         merged = merge(module)
         DisposablePool.of(context).collect([module])
         # Further rounds are for what merging made possible, and end where nothing came of it.
         if not (merged and simplification.run()):
             break
+    else:
+        erase_dead(module)
     _make_initializers(module)
 
 

@@ -419,7 +419,7 @@ def test_a_level_that_there_is_not(tmp_path: Path) -> None:
         lambda: compile_native(network(), level=4),
         lambda: compile_artifact(network(), tmp_path / "net.so", level=-1),
     ):
-        with pytest.raises(XonncError, match=r"level: -?\d; code is made at levels 0, 1, 2, 3"):
+        with pytest.raises(XonncError, match=r"level: -?\d; there are 0, 1, 2, 3"):
             make()
 
 
@@ -484,7 +484,8 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         (["--no-malloc"], "--no-malloc is for native code"),
         (["--input-shape", "x:1"], "--input-shape is for native code"),
         (["-O3"], "-O3 is for native code"),
-        (["-o", "net.c", "-O1"], "net.c: -O1 is for machine code: -o model.so, -o model.o"),
+        (["--enable-pass", "constprop-onnx"], "--enable-pass is for native code"),
+        (["--disable-pass", "constprop-onnx"], "--disable-pass is for native code"),
     ],
 )
 def test_options_that_do_not_fit(

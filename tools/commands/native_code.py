@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xonnc.errors import XonncError
-from xonnc.tools.commands import stages
+from xonnc.tools.commands import pass_options, stages
 from xonnc.tools.commands.simplify import named_shape
 from xonnc.tools.console import plural, progress, row, size
 from xonnc.tools.files import require_output
@@ -46,14 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--unsafe", action="store_true", help="no checks of indices and counts that only a run knows"
     )
-    group.add_argument(
-        "-O",
-        type=int,
-        choices=(0, 1, 2, 3),
-        dest="level",
-        metavar="N",
-        help="how much LLVM does to code, 0 to 3 (default: 2; 3 runs its middle end too, for twice the time "
-        "and a few per cent)",
+    pass_options.add_arguments(
+        group.add_argument, "; LLVM makes code at the same level (3 takes twice the time for a few per cent)"
     )
     group.add_argument(
         "--input-shape",
@@ -78,7 +72,7 @@ def is_for_cpu(args: argparse.Namespace) -> bool:
             "--no-malloc": args.no_malloc,
             "--unsafe": args.unsafe,
             "--input-shape": args.input_shape,
-            f"-O{args.level}": args.level is not None,
+            **pass_options.given(args),
         }
         for option in [name for name, value in given.items() if value]:
             raise XonncError(f"{option} is for native code: -o model{' or -o model'.join(SUFFIXES)}")
@@ -102,8 +96,6 @@ def run(args: argparse.Namespace) -> int:
     is_text = stages.prepare(args, STAGES)
     output: Path = args.output or args.model.with_suffix(".mlir" if is_text else ".so")
     require_output(output, (".mlir",) if is_text else SUFFIXES, args.model)
-    if args.level is not None and (is_text or output.suffix in (".c", ".ll")):
-        raise XonncError(f"{output}: -O{args.level} is for machine code: -o model.so, -o model.o")
     try:
         with progress(f"compiling {args.model.name}", args.quiet) as step:
             artifact = compile_artifact(
@@ -113,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
                 prefix=args.prefix,
                 no_malloc=args.no_malloc,
                 unsafe=args.unsafe,
-                level=2 if args.level is None else args.level,
+                **pass_options.choice(args),
                 input_shapes=dict(args.input_shape) or None,
                 watch=stages.watcher(args, STAGES, output, step),
                 strict=args.strict,

@@ -5,16 +5,22 @@ from __future__ import annotations
 import argparse
 import json
 
-from xonnc.tools.reference import options, passes, summary
+from xonnc.tools.pass_reference import levels, options, passes, summary
+from xonnc.transforms.levels import LEVELS, passes_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the command."""
+    parser.add_argument(
+        "--levels", action="store_true", help="the passes of the optimization levels -O0 to -O3, in order"
+    )
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     """Lists the passes."""
+    if args.levels:
+        return _tell_levels(args.json)
     found = passes()
     if args.json:
         listed = [
@@ -27,4 +33,32 @@ def run(args: argparse.Namespace) -> int:
         print(f"{name:<{width}}  {summary(one)}")
         for option, default in options(one).items():
             print(f"{'':<{width}}    {option}={default}")
+    return 0
+
+
+def _tell_levels(as_json: bool) -> int:
+    rows = levels()
+    if as_json:
+        names = [row.name for row, _ in rows]
+        chosen = {f"O{level}": [name for name in names if name in passes_of(level)] for level in LEVELS}
+        listed = [
+            {
+                "name": row.name,
+                "stage": row.stage,
+                "level": row.level,
+                "needed": row.level == 0,
+                "does": does,
+            }
+            for row, does in rows
+        ]
+        print(json.dumps({"passes": listed, "levels": chosen, "llvm": list(LEVELS)}, indent=2))
+        return 0
+    width = max(len(row.name) for row, _ in rows)
+    marks = "  ".join(f"O{level}" for level in LEVELS)
+    print(f"{'pass':<{width}}  {marks}  does")
+    for row, does in rows:
+        cells = "  ".join("x " if level >= row.level else "- " for level in LEVELS)
+        print(f"{row.name:<{width}}  {cells}  {does}")
+    print(f"{'LLVM':<{width}}  {'   '.join(map(str, LEVELS))}   Machine code, at -O of the same number.")
+    print("\nThose of O0 are needed for a correct result; --disable-pass takes the others.")
     return 0

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from xonnc.errors import XonncError
+from xonnc.tools.commands import pass_options
 from xonnc.tools.console import plural, progress, quantity, row, size
 from xonnc.tools.files import require_output
 from xonnc.tools.peer_flags import Tool
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
 PEER_TOOL: Tool = "xonnc simplify"
 """The options of onnx-mlir that it takes are those of the table."""
+
+OWN_FLAGS = pass_options.OWN_FLAGS
+"""Options that onnx-mlir has too, and that are the command's own."""
 
 VALUE_AFTER_EQUALS = ("--external-data",)
 """Options whose value may be left out, and so stands after `=` only."""
@@ -71,6 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--strict", action="store_true", help="refuse declared shapes that contradict the operators"
     )
+    pass_options.add_arguments(parser.add_argument)
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing on success")
 
@@ -112,6 +117,7 @@ def run(args: argparse.Namespace) -> int:
             signature=signature_of(args.peer),
             fold_overridable=args.fold_overridable,
             strict=args.strict,
+            **pass_options.choice(args),
         )
         step(1, 2, "checking")
         differences = _check(args, simplified) if args.check else []

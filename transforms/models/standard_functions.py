@@ -28,9 +28,10 @@ from xonnc.formats.onnx.function_nodes import has_body, written_out
 from xonnc.formats.onnx.importer import import_proto
 from xonnc.formats.onnx.opsets import OP_TYPE, identity_of
 from xonnc.transforms.flex_attention import write_out_flex_attention
+from xonnc.transforms.levels import DEFAULT_PASSES, Passes
 from xonnc.transforms.model_opsets import opsets_of
-from xonnc.transforms.recompose_onnx import SINCE
-from xonnc.transforms.simplify_onnx import Simplify, rules_within
+from xonnc.transforms.recompose_onnx import Recompose
+from xonnc.transforms.simplify_onnx import Simplification
 
 MOST_ROUNDS = 4
 """Bodies are of operators that have bodies themselves, but no deeper than this."""
@@ -45,8 +46,14 @@ LEFT = (RangeOp,)
 """What is left alone: the body of Range is a Loop, of which the reference evaluator makes columns."""
 
 
-def write_out(module: ModuleOp, ctx: Context, wanted: Callable[[Operation], bool]) -> None:
-    """Puts their bodies in place of the ops that are `wanted` and have one; simplifies what they become."""
+def write_out(
+    module: ModuleOp, ctx: Context, wanted: Callable[[Operation], bool], passes: Passes = DEFAULT_PASSES
+) -> None:
+    """
+    Puts their bodies in place of the ops that are `wanted` and have one.
+
+    What they become is simplified by these `passes`, which must not find the operator in it again.
+    """
     for _ in range(MOST_ROUNDS):
         found = [
             op for op in module.walk() if isinstance(op, OnnxOp) and not isinstance(op, LEFT) and wanted(op)
@@ -54,8 +61,7 @@ def write_out(module: ModuleOp, ctx: Context, wanted: Callable[[Operation], bool
         # All are tried: each has its own types.
         if not sum([_replace(op, module, ctx) for op in found]):
             return
-        known = rules_within(opsets_of(module))
-        Simplify(disable_pattern=tuple(name for name in SINCE if name in known)).apply(ctx, module)
+        Simplification(module, ctx, passes - {Recompose.name}).run()
 
 
 def _replace(op: OnnxOp, module: ModuleOp, ctx: Context) -> bool:

@@ -21,7 +21,7 @@ from xonnc.dialects.onnx.assembly import OnnxParser, OnnxPrinter
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.importer import import_proto
 from xonnc.tools.opt import SEPARATOR, OnnxOptMain, pass_factories, universe
-from xonnc.tools.reference import passes
+from xonnc.tools.pass_reference import passes
 
 LIT = Path(__file__).resolve().parents[2] / "lit"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from xonnc.tools.pass_reference import options, passes
 from xonnc.tools.peer_flags import PEER_FLAGS, PeerFlag
-from xonnc.tools.reference import options, passes
 
 LIT = Path(__file__).resolve().parents[2] / "lit"
 

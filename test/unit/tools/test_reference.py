@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from xonnc.tools.reference import ROOT, operators, pages, passes
+from xonnc.tools.pass_reference import passes
+from xonnc.tools.reference import ROOT, operators, pages
 
 
 @pytest.mark.parametrize("name", sorted(pages()))

@@ -48,8 +48,8 @@ from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.patterns import AttrName, Bound, Node, all_uses
 from xonnc.rewriting.rules import RuleSet
 from xonnc.transforms import canonicalize_onnx, constprop_onnx, decompose_onnx, recompose_onnx
+from xonnc.transforms.fuse_operators_onnx import FUSIONS, LAST
 from xonnc.transforms.rules import fuse_channels, shape_related_sizes
-from xonnc.transforms.simplify_onnx import FUSIONS, LAST
 
 T = TypeVar("T")
 

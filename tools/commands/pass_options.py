@@ -1,0 +1,76 @@
+"""Options that say which passes run: `-O`, `--enable-pass` and `--disable-pass`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TypedDict
+
+from xonnc.errors import XonncError
+from xonnc.transforms.levels import DEFAULT_LEVEL, LEVELS, require_optional, require_pass
+
+OWN_FLAGS = tuple(f"O{level}" for level in LEVELS)
+"""Options that onnx-mlir has too, spelled in the same way."""
+
+
+class PassChoice(TypedDict):
+    """The arguments of the compiler that the options are."""
+
+    level: int
+    enable_pass: list[str]
+    disable_pass: list[str]
+
+
+def add_arguments(add: Callable[..., argparse.Action], llvm: str = "") -> None:
+    """Add the options by `add`, the method of a parser or a group; `llvm` is what else a level does."""
+    add(
+        "-O",
+        type=int,
+        choices=LEVELS,
+        dest="level",
+        metavar="N",
+        help=f"optimization level, 0 to 3 (default: {DEFAULT_LEVEL}); 'xonnc passes --levels' shows the "
+        f"passes of each{llvm}",
+    )
+    for option, does, check in (
+        ("--enable-pass", "run a pass of the levels that this level does not", require_pass),
+        ("--disable-pass", "leave out a pass of this level", require_optional),
+    ):
+        add(
+            option,
+            type=_checked(check),
+            action="append",
+            default=[],
+            metavar="NAME",
+            help=f"{does}; repeat for more",
+        )
+
+
+def _checked(check: Callable[[str], str]) -> Callable[[str], str]:
+    """A name that `check` accepts; argparse tells why it does not."""
+
+    def name(text: str) -> str:
+        try:
+            return check(text)
+        except XonncError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return name
+
+
+def given(args: argparse.Namespace) -> dict[str, bool]:
+    """Which of the options were given, by how they were spelled."""
+    return {
+        f"-O{args.level}": args.level is not None,
+        "--enable-pass": bool(args.enable_pass),
+        "--disable-pass": bool(args.disable_pass),
+    }
+
+
+def choice(args: argparse.Namespace) -> PassChoice:
+    """The options as arguments of `simplify` and the compiler."""
+    return PassChoice(
+        level=DEFAULT_LEVEL if args.level is None else args.level,
+        enable_pass=args.enable_pass,
+        disable_pass=args.disable_pass,
+    )

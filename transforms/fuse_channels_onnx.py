@@ -1,0 +1,28 @@
+"""`fuse-channels-onnx`: arithmetic by channel goes into the weights of convolutions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from xonnc.rewriting.driver import apply_rules
+from xonnc.transforms.rules import fuse_channels
+
+
+@dataclass(frozen=True)
+class FuseChannels(ModulePass):
+    """
+    Folds batch normalisations, factors and summands by channel into the weights of convolutions before them.
+
+    Option: `disable-pattern` names rules to leave out.
+    """
+
+    name = "fuse-channels-onnx"
+
+    disable_pattern: tuple[str, ...] = ()
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        apply_rules(op, ctx, fuse_channels.RULES.without(self.disable_pattern), pass_name=self.name)

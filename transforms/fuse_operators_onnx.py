@@ -1,0 +1,50 @@
+"""`fuse-operators-onnx`: several operators become one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from xonnc.rewriting.driver import apply_rules
+from xonnc.transforms.rules import (
+    fuse_elementwise,
+    fuse_linear,
+    fuse_movement,
+    fuse_pooling,
+    fuse_products,
+    fuse_recurrence,
+)
+
+FUSIONS = (
+    fuse_linear.RULES
+    | fuse_movement.RULES
+    | fuse_elementwise.RULES
+    | fuse_pooling.RULES
+    | fuse_recurrence.RULES
+)
+"""Rules that no other pass has."""
+
+LAST = fuse_products.RULES
+"""Rules for when no other one fits any more."""
+
+
+@dataclass(frozen=True)
+class FuseOperators(ModulePass):
+    """
+    Makes one operator of several: of neighbours of convolutions and products, and of operators in a row.
+
+    Option: `disable-pattern` names rules to leave out.
+    """
+
+    name = "fuse-operators-onnx"
+
+    disable_pattern: tuple[str, ...] = ()
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        every = (FUSIONS | LAST).without(self.disable_pattern)
+        last = [name for name in every if name in LAST]
+        apply_rules(op, ctx, every.without(last), pass_name=self.name)
+        apply_rules(op, ctx, every, pass_name=self.name)
