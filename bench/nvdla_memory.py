@@ -1,6 +1,6 @@
 """
-Memory of the twelve networks in the four configurations: the activations' peak beside its live-set bound,
-and all of DRAM beside one buffer for each tensor.
+Memory of the twelve networks in the four configurations: the activations beside the lower bound over all
+orders of the layers, and all of DRAM beside one buffer for each tensor.
 
     python bench/nvdla_memory.py [NAME …] [--target nv_small] [--markdown]
 """

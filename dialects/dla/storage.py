@@ -105,10 +105,12 @@ class MemoryOp(IRDLOperation):
     A memory object of the loadable: `size` bytes named `sym_name`, for what `role` says (spec/nvdla.md §1.3).
 
     ```mlir
-    "dla.memory"() <{role = "activations", size = 4096 : i64, sym_name = "activations"}> : () -> ()
+    "dla.memory"() <{lower_bound = 3072 : i64, peak = 4096 : i64, role = "activations", size = 4096 : i64,
+                     sym_name = "activations"}> : () -> ()
     ```
 
-    `lower_bound` is the least that any plan for the same cubes takes.
+    `peak` is the most that is alive at once in the order of the layers: no plan for it takes less. No order
+    of the layers has a peak below `lower_bound`.
     """
 
     name = "dla.memory"
@@ -116,17 +118,20 @@ class MemoryOp(IRDLOperation):
     sym_name = prop_def(SymbolNameConstraint())
     size = prop_def(BaseAttr(IntegerAttr))
     role_name = prop_def(StringAttr, prop_name="role")
+    peak = opt_prop_def(BaseAttr(IntegerAttr))
     lower_bound = opt_prop_def(BaseAttr(IntegerAttr))
 
     traits = traits_def(SymbolOpInterface())
 
-    def __init__(self, name: str, size: int, role: MemoryRole, lower_bound: int | None = None):
-        """`lower_bound` is the least that any plan for the memory takes, where one was made."""
+    def __init__(self, name: str, size: int, role: MemoryRole, bounds: tuple[int, int] | None = None):
+        """`bounds` are the peak of the order of layers, and what no order's lies below."""
+        peak, lower_bound = (None, None) if bounds is None else bounds
         super().__init__(
             properties={
                 "sym_name": StringAttr(name),
                 "size": IntegerAttr(size, i64),
                 "role": StringAttr(role.value),
+                "peak": None if peak is None else IntegerAttr(peak, i64),
                 "lower_bound": None if lower_bound is None else IntegerAttr(lower_bound, i64),
             }
         )

@@ -19,14 +19,14 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from xonnc.dialects.dla.attributes import ConstantLayout, MemoryRole
-from xonnc.dialects.dla.engines import SdpOp
 from xonnc.dialects.dla.storage import ConstantOp, MemoryOp
-from xonnc.dialects.dla.types import PackedType, SurfaceType, cube_of, image_of, shape_of, tensor_of
+from xonnc.dialects.dla.types import PackedType, SurfaceType, cube_of, image_of, tensor_of
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.geometry import round_up
 from xonnc.lowering.dla.layers import Chain, chains
 from xonnc.lowering.dla.networks import network
 from xonnc.lowering.dla.packing import constant_bytes
+from xonnc.lowering.dla.steps import best_order_of, overwritable
 from xonnc.lowering.dla.views import Views, is_in_memory, root_bytes
 from xonnc.lowering.memory_planning.placement import Buffer, MemoryPlan, plan_memory
 from xonnc.targets import NvdlaTarget, load_target
@@ -56,6 +56,7 @@ def allocate(module: ModuleOp, target: NvdlaTarget) -> None:
         raise XonncError("the module has memory objects already; dla-allocate takes cubes without addresses")
     lifetimes = _Lifetimes(block, target)
     plan, places = lifetimes.plan()
+    _, order = best_order_of(block, target)
     memories = {ACTIVATIONS: (plan.size, MemoryRole.ACTIVATIONS)}
     for index, root in enumerate(lifetimes.inputs):
         places[root] = (f"input_{index}", 0)
@@ -72,8 +73,8 @@ def allocate(module: ModuleOp, target: NvdlaTarget) -> None:
     function.update_function_type()
     for name, (size, role) in memories.items():
         if size:
-            least = plan.lower_bound if role is MemoryRole.ACTIVATIONS else None
-            _before(function, MemoryOp(name, size, role, least))
+            bounds = (plan.peak, order.lower_bound) if role is MemoryRole.ACTIVATIONS else None
+            _before(function, MemoryOp(name, size, role, bounds))
 
 
 def _before(function: FuncOp, memory: MemoryOp) -> None:
@@ -140,7 +141,7 @@ class _Lifetimes:
         candidates = set(roots)
         for root in roots:
             begin = self._touches[root][0]
-            for operand in _overwritable(self._chains[begin]):
+            for operand in overwritable(self._chains[begin]):
                 host = self.views.root(operand)
                 if host in candidates and host not in taken and self._may_overwrite(root, host):
                     hosts[root] = host
@@ -168,7 +169,7 @@ class _Lifetimes:
         if any(is_in_memory(operand) and self.views.root(operand) == host for operand in first):
             return False
         reads = [operand for operand in chain.cubes if self.views.root(operand) == host]
-        allowed = set(_overwritable(chain))
+        allowed = set(overwritable(chain))
         return here.root == root and all(
             operand in allowed
             and self.views.of(operand).offset == here.offset
@@ -176,21 +177,6 @@ class _Lifetimes:
             and self.views.of(operand).surface_stride == here.surface_stride
             for operand in reads
         )
-
-
-def _overwritable(chain: Chain) -> tuple[SSAValue, ...]:
-    """
-    What a chain reads element by element as it writes: the cubes that its last pass of the SDP takes from
-    memory.
-    """
-    op = chain.ops[-1]
-    if not isinstance(op, SdpOp):
-        return ()
-    shape = cube_of(op.result.type)
-    cubes = [
-        operand for operand in op.operands if operand in chain.cubes and len(shape_of(operand.type)) == 4
-    ]
-    return tuple(operand for operand in cubes if cube_of(operand.type) == shape)
 
 
 def _last_host(root: SSAValue, hosts: dict[SSAValue, SSAValue]) -> SSAValue:

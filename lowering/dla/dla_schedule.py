@@ -5,7 +5,6 @@ ready.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -14,10 +13,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from xonnc.dialects.dla.storage import ConstantOp
-from xonnc.lowering.dla.layers import VIEW_OPS, Chain, chains
+from xonnc.lowering.dla.layers import VIEW_OPS, Chain
 from xonnc.lowering.dla.networks import blocks
-from xonnc.lowering.dla.views import Views, is_in_memory, root_bytes
-from xonnc.lowering.memory_planning.order import Step, best_order
+from xonnc.lowering.dla.steps import best_order_of
 from xonnc.targets import NvdlaTarget, load_target
 
 
@@ -40,60 +38,8 @@ def schedule(module: ModuleOp, target: NvdlaTarget) -> None:
 
 
 def _schedule_block(block: Block, target: NvdlaTarget) -> None:
-    units = list(chains(block))
-    writer = {unit.result: index for index, unit in enumerate(units)}
-    roots = _Roots(block, target)
-    steps = [
-        Step(
-            tuple(
-                sorted(
-                    {
-                        writer[value]
-                        for operand in unit.inputs
-                        for value in _written(operand)
-                        if value in writer
-                    }
-                )
-            ),
-            tuple(
-                sorted({roots.number(value) for value in (*unit.inputs, unit.result) if is_in_memory(value)})
-            ),
-        )
-        for unit in units
-    ]
-    order = best_order(steps, roots.sizes, frozenset(roots.kept))
+    units, order = best_order_of(block, target)
     _reorder(block, [units[index] for index in order.steps])
-
-
-class _Roots:
-    """Numbers and sizes of the cubes that have memory of their own."""
-
-    def __init__(self, block: Block, target: NvdlaTarget):
-        self._views = Views(block, target)
-        self._target = target
-        self._numbers: dict[SSAValue, int] = {}
-        self.sizes: list[int] = []
-        last = block.last_op
-        bound = [*block.args, *(last.operands if last is not None else ())]
-        self.kept = {self.number(value) for value in bound if is_in_memory(value)}
-
-    def number(self, value: SSAValue) -> int:
-        """The number of the root in which `value` lies."""
-        root = self._views.root(value)
-        if root not in self._numbers:
-            self._numbers[root] = len(self.sizes)
-            self.sizes.append(root_bytes(root, self._target))
-        return self._numbers[root]
-
-
-def _written(value: SSAValue) -> Iterator[SSAValue]:
-    """The chains' results that `value` shows, through views."""
-    owner = value.owner
-    if isinstance(owner, VIEW_OPS):
-        for operand in owner.operands:
-            yield from _written(operand)
-    else:
-        yield value
 
 
 def _reorder(block: Block, units: list[Chain]) -> None:

@@ -41,7 +41,10 @@ class CompileReport:
     performance: Performance
     conv_splits: dict[str, int]
     activation_bytes: int
+    activation_peak: int
+    """The most that is alive at once in the order of the layers."""
     activation_lower_bound: int
+    """What the peak of no order of the layers lies below."""
     activation_bytes_apart: int
     """What they would take with a buffer for each cube that an engine or a concatenation makes."""
     weight_bytes: int
@@ -84,6 +87,7 @@ def report_of(module: ModuleOp, target: NvdlaTarget, loadable: Loadable) -> Comp
         for layer, chain in zip(cost.layers, all_chains, strict=True)
     )
     constants = [op for op in block.ops if isinstance(op, ConstantOp)]
+    peak, lower_bound = _bounds(module)
     return CompileReport(
         target=target.name,
         layers_by_engine=dict(Counter(engine for layer in layers for engine in layer.engines)),
@@ -91,7 +95,8 @@ def report_of(module: ModuleOp, target: NvdlaTarget, loadable: Loadable) -> Comp
         performance=replace(cost, layers=layers),
         conv_splits=_conv_splits(all_chains),
         activation_bytes=_memory_bytes(module, MemoryRole.ACTIVATIONS),
-        activation_lower_bound=_lower_bound(module),
+        activation_peak=peak,
+        activation_lower_bound=lower_bound,
         activation_bytes_apart=_bytes_apart(block, target),
         weight_bytes=sum(_place_bytes(op.result, target) for op in constants),
         input_bytes=_memory_bytes(module, MemoryRole.INPUT),
@@ -121,9 +126,12 @@ def _conv_splits(all_chains: list[Chain]) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count > 1}
 
 
-def _lower_bound(module: ModuleOp) -> int:
-    memories = [op for op in module.walk() if isinstance(op, MemoryOp)]
-    return sum(op.lower_bound.value.data for op in memories if op.lower_bound is not None)
+def _bounds(module: ModuleOp) -> tuple[int, int]:
+    """The peak of the activations in the order of the layers, and the lower bound over all orders."""
+    for op in module.walk():
+        if isinstance(op, MemoryOp) and op.peak is not None and op.lower_bound is not None:
+            return op.peak.value.data, op.lower_bound.value.data
+    return 0, 0
 
 
 def _bytes_apart(block: Block, target: NvdlaTarget) -> int:

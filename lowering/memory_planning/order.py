@@ -22,7 +22,7 @@ class Step:
     Layers that run as one: the steps they `need` before them and the numbers of the buffers they touch.
 
     Of each of the pairs `in_place`, the first buffer, written first here, may lie where the second does if
-    nothing touches that one afterwards; both are equally large. The first buffer is the same in all pairs.
+    nothing touches that one afterwards. The first buffer is the same in all pairs.
     """
 
     needs: tuple[int, ...]
@@ -97,10 +97,12 @@ class _Costs:
                 fresh += self._sizes[buffer]
             if not touching & ~done & ~own and buffer not in self._kept:
                 freed += self._sizes[buffer]
-        in_place = self.steps[index].in_place
-        if any(self._may_replace(buffer, host, done, own) for buffer, host in in_place):
-            return fresh - self._sizes[in_place[0][0]], fresh - freed
-        return fresh, fresh - freed
+        saved = [
+            min(self._sizes[buffer], self._sizes[host])
+            for buffer, host in self.steps[index].in_place
+            if self._may_replace(buffer, host, done, own)
+        ]
+        return fresh - max(saved, default=0), fresh - freed
 
     def _may_replace(self, buffer: int, host: int, done: int, own: int) -> bool:
         """Whether a buffer is new, and nothing but this step has still to touch its host."""
@@ -117,7 +119,11 @@ class _Costs:
     def own_bytes(self, index: int) -> int:
         """Bytes that are alive during a step in any order: those that it touches."""
         step = self.steps[index]
-        saved = [self._sizes[buffer] for buffer, host in step.in_place if host not in self._kept]
+        saved = [
+            min(self._sizes[buffer], self._sizes[host])
+            for buffer, host in step.in_place
+            if host not in self._kept
+        ]
         return sum(self._sizes[buffer] for buffer in self._buffers[index]) - max(saved, default=0)
 
     def peak(self, order: Sequence[int]) -> int:

@@ -23,12 +23,13 @@ class Buffer:
 @dataclass(frozen=True)
 class MemoryPlan:
     """
-    `offsets[i]` is buffer i's place; `size` is what the plan takes; no plan takes less than `lower_bound`.
+    `offsets[i]` is buffer i's place; `size` is what the plan takes; no plan takes less than `peak`, the most
+    bytes that are alive in a step.
     """
 
     offsets: tuple[int, ...]
     size: int
-    lower_bound: int
+    peak: int
 
 
 def live_set_bound(buffers: Sequence[Buffer]) -> int:

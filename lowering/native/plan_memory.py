@@ -137,7 +137,7 @@ def _offsets(
         for group, offset in zip(groups.values(), plan.offsets, strict=True)
         for buffer in group
     }
-    return offsets, plan.lower_bound
+    return offsets, plan.peak
 
 
 def _first_host(buffer: SSAValue, hosts: Mapping[SSAValue, SSAValue]) -> SSAValue:

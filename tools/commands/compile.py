@@ -310,7 +310,8 @@ def _report_dla(label: str, numbers: CompileReport) -> None:
     row(
         "memory",
         f"DRAM {size(numbers.dram_bytes)}: weights {size(numbers.weight_bytes)}, activations "
-        f"{size(numbers.activation_bytes)} (lower bound {size(numbers.activation_lower_bound)})",
+        f"{size(numbers.activation_bytes)} "
+        f"(lower bound over all orders {size(numbers.activation_lower_bound)})",
     )
     row("estimate", f"{numbers.milliseconds:.2f} ms an inference, {quantity(numbers.macs)} multiplications")
 

@@ -1,7 +1,7 @@
 // RUN: onnx-opt %s --dla-allocate --split-input-file | filecheck %s
 
 // Inputs and outputs have memory of their own; the second cube takes the place of nothing, the third that of the first.
-// CHECK:       "dla.memory"() <{lower_bound = 1024 : i64, role = "activations", size = 1024 : i64, sym_name = "activations"}>
+// CHECK:       "dla.memory"() <{lower_bound = 1024 : i64, peak = 1024 : i64, role = "activations", size = 1024 : i64, sym_name = "activations"}>
 // CHECK:       "dla.memory"() <{role = "input", size = 512 : i64, sym_name = "input_0"}>
 // CHECK:       "dla.memory"() <{role = "output", size = 512 : i64, sym_name = "output_0"}>
 // CHECK-LABEL: @chain(%arg0: !dla.surface<tensor<1x16x4x4xf16>, "input_0" at 0, line 128, surface 512>)

@@ -18,3 +18,19 @@ func.func @branches(%x: tensor<1x16x8x8xf16>) -> tensor<1x16x1x1xf16> {
      : (tensor<1x16x1x1xf16>, tensor<1x16x1x1xf16>, tensor<16xf16>) -> tensor<1x16x1x1xf16>
   func.return %s : tensor<1x16x1x1xf16>
 }
+
+// -----
+
+// What the model is given and gives lies elsewhere, and does not count: of the inner cubes, the small one goes first.
+// CHECK-LABEL: @outputs
+// CHECK:         %[[SMALL:.*]] = "dla.pdp"(%arg0) {{.*}} -> tensor<1x16x4x4xf16>
+// CHECK-NEXT:    "dla.pdp"(%[[SMALL]])
+// CHECK-NEXT:    %[[WIDE:.*]] = "dla.sdp"(%arg0) {{.*}}mul_operand = 2.0
+// CHECK-NEXT:    "dla.sdp"(%[[WIDE]])
+func.func @outputs(%x: tensor<1x16x8x8xf16>) -> (tensor<1x16x8x8xf16>, tensor<1x16x2x2xf16>) {
+  %a = "dla.pdp"(%x) <{kernel = array<i64: 2, 2>, mode = "max", pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>}> : (tensor<1x16x8x8xf16>) -> tensor<1x16x4x4xf16>
+  %b = "dla.sdp"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, x1_stage = #dla.stage<type = mul, mul_operand = 2.0>}> : (tensor<1x16x8x8xf16>) -> tensor<1x16x8x8xf16>
+  %c = "dla.sdp"(%b) <{operandSegmentSizes = array<i32: 1, 0, 0, 0>, x1_stage = #dla.stage<type = mul, mul_operand = 3.0>}> : (tensor<1x16x8x8xf16>) -> tensor<1x16x8x8xf16>
+  %d = "dla.pdp"(%a) <{kernel = array<i64: 2, 2>, mode = "max", pads = array<i64: 0, 0, 0, 0>, strides = array<i64: 2, 2>}> : (tensor<1x16x4x4xf16>) -> tensor<1x16x2x2xf16>
+  func.return %c, %d : tensor<1x16x8x8xf16>, tensor<1x16x2x2xf16>
+}

@@ -64,6 +64,18 @@ def test_branches_are_summed_one_by_one():
     assert (found.peak, found.lower_bound) == (3, 3)
 
 
+def test_the_search_finds_an_order_that_no_rule_does():
+    # Neither as given, nor by the least growth, nor depth first: 15 bytes; one order in between takes 14.
+    steps = [
+        Step((), (0,)),
+        Step((0,), (0, 1)),
+        Step((), (2,)),
+        Step((0, 1), (0, 1, 3)),
+        Step((2, 3), (2, 3, 4)),
+    ]
+    assert best_order(steps, [6, 4, 1, 4, 0], frozenset()) == Order((0, 1, 3, 2, 4), 14, 14)
+
+
 def orders(steps: Sequence[Step], begun: tuple[int, ...] = ()) -> Iterator[tuple[int, ...]]:
     """All legal orders."""
     if len(begun) == len(steps):

@@ -21,7 +21,7 @@ def overlaps(buffers: list[Buffer], plan: MemoryPlan) -> list[tuple[int, int]]:
 def test_a_chain_needs_two_buffers():
     buffers = [Buffer(100, step, step + 1) for step in range(8)]
     plan = plan_memory(buffers)
-    assert plan.size == plan.lower_bound == 200
+    assert plan.size == plan.peak == 200
     assert overlaps(buffers, plan) == []
 
 
@@ -47,8 +47,8 @@ def test_random_lifetimes_stay_apart_and_near_the_bound():
         ]
         plan = plan_memory(buffers)
         assert overlaps(buffers, plan) == []
-        assert plan.lower_bound <= plan.size
-        excess.append(plan.size / plan.lower_bound)
+        assert plan.peak <= plan.size
+        excess.append(plan.size / plan.peak)
     assert sum(excess) / len(excess) < 1.03
 
 
