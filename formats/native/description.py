@@ -48,16 +48,11 @@ MakeRun = Callable[[bytes], Run]
 
 def can_describe(program: Program, takes_models: bool = False) -> bool:
     """
-    Whether a program is numbers alone: strings are Python's.
+    Whether a program can be described.
 
-    So are operators that the reference evaluator computes, unless who reads them `takes_models`.
+    Functions of Python cannot, nor what the reference evaluator computes, unless who reads it `takes_models`.
     """
-    dtypes = [value.dtype for value in program.values] + [
-        port.dtype for port in (*program.inputs, *program.outputs)
-    ]
-    return all(dtype is None or not dtype.hasobject for dtype in dtypes) and all(
-        _can_describe_step(step, takes_models) for step in program.steps
-    )
+    return all(_can_describe_step(step, takes_models) for step in program.steps)
 
 
 def _can_describe_step(step: Step, takes_models: bool) -> bool:
@@ -70,9 +65,23 @@ def _can_describe_step(step: Step, takes_models: bool) -> bool:
             return all(can_describe(body.program, takes_models) for body in step.bodies)
 
 
+def has_strings(program: Program) -> bool:
+    """Whether a value of a program, or of a body in it, holds strings."""
+    bodies = [body for step in program.steps if isinstance(step, SessionStep) for body in step.bodies]
+    held = (*program.values, *program.inputs, *program.outputs)
+    return any(each.dtype is not None and each.dtype.hasobject for each in held) or any(
+        has_strings(body.program) for body in bodies
+    )
+
+
 def constants_of(program: Program) -> list[npt.NDArray[np.generic]]:
-    """The constants of a program and of the bodies in it, in the order in which they are described."""
-    found = [value.constant for value in program.values if value.constant is not None]
+    """
+    The constants of a program and of the bodies in it, in the order in which they are described.
+
+    Strings are not among them: they are in the description.
+    """
+    constants = [value.constant for value in program.values]
+    found = [each for each in constants if each is not None and not each.dtype.hasobject]
     for step in program.steps:
         for body in step.bodies if isinstance(step, SessionStep) else ():
             found += constants_of(body.program)
@@ -94,7 +103,10 @@ def described(program: Program, offsets: Iterator[int | str]) -> dict[str, objec
 
 def _value(value: Value, offsets: Iterator[int | str]) -> list[object]:
     constant = value.constant
-    held = None if constant is None else [next(offsets), constant.shape, constant.dtype.name]
+    held = None
+    if constant is not None:
+        where = _texts(constant) if constant.dtype.hasobject else next(offsets)
+        held = [where, constant.shape, constant.dtype.name]
     return [
         value.place.value,
         value.shape,
@@ -106,6 +118,19 @@ def _value(value: Value, offsets: Iterator[int | str]) -> list[object]:
         None if value.formula is None else [value.formula.operator, *value.formula.operands],
         value.open_shape,
     ]
+
+
+def _texts(constant: npt.NDArray[np.generic]) -> list[object]:
+    """Strings as JSON has them; those that are no text as a list with their bytes in base 64."""
+    items: list[object] = constant.reshape(-1).tolist()
+    return [[b64encode(each).decode()] if isinstance(each, bytes) else each for each in items]
+
+
+def _from_texts(found: Sequence[str | Sequence[str]]) -> npt.NDArray[np.object_]:
+    made = np.empty(len(found), np.object_)
+    for place, each in enumerate(found):
+        made[place] = each if isinstance(each, str) else b64decode(each[0])
+    return made
 
 
 def _step(step: Step, offsets: Iterator[int | str]) -> dict[str, object]:
@@ -165,16 +190,24 @@ def program_of(found: Mapping[str, Any], weights: Weigh, make_run: MakeRun | Non
         if formula is not None:
             value.formula = Formula(formula[0], tuple(formula[1:]))
         if constant is not None:
-            begin, sizes, name = constant
-            type_ = np.dtype(getattr(ml_dtypes, name, name))
-            size = int(np.prod(sizes, dtype=np.int64)) * type_.itemsize
-            value.constant = np.asarray(weights(begin, size)).view(type_).reshape(sizes)
+            where, sizes, kind = constant
+            value.constant = _constant(where, sizes, kind, weights)
         program.values.append(value)
     program.steps = [_read_step(step, weights, make_run) for step in found["steps"]]
     for ports, written in ((program.inputs, found["inputs"]), (program.outputs, found["outputs"])):
         for name, value, shape, dtype in written:
             ports.append(Port(name, value, _shape(shape), _dtype(dtype)))
     return program
+
+
+def _constant(
+    where: int | str | Sequence[str], sizes: Sequence[int], name: str, weights: Weigh
+) -> npt.NDArray[np.generic]:
+    type_ = np.dtype(getattr(ml_dtypes, name, name))
+    if not isinstance(where, int | str):
+        return _from_texts(where).reshape(sizes)
+    size = int(np.prod(sizes, dtype=np.int64)) * type_.itemsize
+    return np.asarray(weights(where, size)).view(type_).reshape(sizes)
 
 
 def _read_step(found: Mapping[str, Any], weights: Weigh, make_run: MakeRun | None) -> Step:

@@ -18,7 +18,14 @@ from typing import Any
 
 from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_writes
-from xonnc.formats.native.description import can_describe, constants_of, described, program_of, weights_in
+from xonnc.formats.native.description import (
+    can_describe,
+    constants_of,
+    described,
+    has_strings,
+    program_of,
+    weights_in,
+)
 from xonnc.formats.native.program import HostStep, Program
 from xonnc.formats.native.weights import Weights, read_weights
 
@@ -45,7 +52,7 @@ def write_saved(folder: Path, saved: Saved) -> list[Path]:
     Raises `XonncError` for a program with host calls or strings, which are Python's.
     """
     program = saved.program
-    if not can_describe(program):
+    if not can_describe(program) or has_strings(program):
         hosts = [step.node or step.operator for step in program.every_step() if isinstance(step, HostStep)]
         what = f"{hosts[0]} is computed by the ONNX reference" if hosts else "it has strings"
         raise XonncError(

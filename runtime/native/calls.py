@@ -93,10 +93,13 @@ class Call(Settings):
     def strings(self, number: int) -> list[str]:
         """The elements of an operand that is a tensor of strings, row by row; bytes are UTF-8."""
         flat: list[object] = self.array(number).reshape(-1).tolist()
-        return [
-            each if isinstance(each, str) else each.decode() if isinstance(each, bytes) else str(each)
-            for each in flat
-        ]
+        try:
+            return [
+                each if isinstance(each, str) else each.decode() if isinstance(each, bytes) else str(each)
+                for each in flat
+            ]
+        except UnicodeDecodeError as error:
+            raise self.fail(f"the string {error.object[:40]!r} is not UTF-8 text") from error
 
     def integer(self, number: int, default: int) -> int:
         """An operand that is one integer."""

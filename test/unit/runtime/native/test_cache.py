@@ -16,7 +16,7 @@ from onnx import TensorProto, helper, numpy_helper
 from xonnc import native
 from xonnc.errors import XonncError
 from xonnc.formats.native.description import can_describe
-from xonnc.formats.native.program import Body, HostStep, Place, Port, Program, SessionStep, Value
+from xonnc.formats.native.program import Body, HostStep, Place, Program, SessionStep, Value
 from xonnc.formats.native.stored import Stored, read_stored, write_stored
 from xonnc.runtime.native import cache as cache_module
 from xonnc.runtime.native.cache import Cache, cache_folder, most_bytes, open_cache
@@ -120,7 +120,6 @@ def test_a_damaged_program_is_compiled_again(folder: Path, damage: Callable[[byt
 
 
 def test_what_is_pythons_is_not_kept() -> None:
-    assert not can_describe(Program(inputs=[Port("x", 0, (1,), np.dtype(np.object_))]))
     host = Program(steps=[HostStep("Unique", "u", "", list, [], [])])
     assert not can_describe(host)
     assert not can_describe(host, takes_models=True)
@@ -129,6 +128,47 @@ def test_what_is_pythons_is_not_kept() -> None:
     assert can_describe(known, takes_models=True)
     assert not can_describe(known)
     assert can_describe(Program(values=[Value(Place.INPUT, (1,), np.dtype(np.float32))]))
+
+
+STRINGS = """
+<ir_version: 10, opset_import: ["" : 21, "ai.onnx.ml" : 2]>
+model (string[3] x, bool[3] c, bool p) => (string[3] y, int64[3] z, string[3] w) {
+  t = Where (c, x, k)
+  y = StringNormalizer <case_change_action = "UPPER", stopwords = ["ß"]> (t)
+  z = ai.onnx.ml.LabelEncoder <keys_strings = ["a", "ä"], values_int64s = [4, 5], default_int64 = -3> (t)
+  w = If (p) <then_branch = l () => (string[3] a) { a = Identity (k) },
+              else_branch = r () => (string[3] b) { b = Identity (x) }>
+}
+"""
+
+
+@pytest.mark.parametrize("text", [b"\xc3\xa4", b"", b"\xff\x00"], ids=["umlaut", "empty", "bytes"])
+def test_programs_with_strings_are_kept(folder: Path, monkeypatch: pytest.MonkeyPatch, text: bytes) -> None:
+    model = onnx.parser.parse_model(STRINGS)
+    model.graph.initializer.add(name="k", data_type=8, dims=[3], string_data=[text, b"b", text])
+    x = np.array(["a", "b", "\n"], object)
+
+    def results() -> list[object]:
+        session = native.compile_native(model)
+        found: list[object] = []
+        for flag in (True, False):
+            feeds = {"x": x, "c": np.array([True, False, False]), "p": np.array(flag)}
+            try:
+                found += [np.asarray(each).tolist() for each in session.run(None, feeds)]
+            except XonncError as error:
+                found.append(str(error))
+        return found
+
+    wanted = results()
+    reason = "StringNormalizer: the string b'\\xff\\x00' is not UTF-8 text"
+    assert (wanted == [reason] * 2) == (text == b"\xff\x00")
+    assert len(list(folder.iterdir())) == 1
+
+    def fail(*_: object) -> object:
+        raise AssertionError("compiled again")
+
+    monkeypatch.setattr(native, "_compiled", fail)
+    assert results() == wanted
 
 
 CONTROL = """
