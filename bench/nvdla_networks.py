@@ -35,13 +35,13 @@ from bench.nvdla_zoo import (
     markdown,
     model_of,
 )
+from oracles.nvdla.reference import Reference, Unknown
+from oracles.nvdla.sweep import PlannedLayers
 from xonnc.errors import RefusalError
 from xonnc.formats.nvdla.checks.check import check_loadable
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.reader import read_loadable
 from xonnc.formats.onnx.exporter import export_proto
-from xonnc.fuzzing.dla_reference import Reference, Unknown
-from xonnc.fuzzing.dla_sweep import PlannedLayers
 from xonnc.runtime.nvdla.simulator import Output, Simulator
 from xonnc.runtime.reference import Reference as Onnxruntime
 from xonnc.targets import load_target

@@ -38,6 +38,9 @@ if __package__ in (None, ""):
 
 from bench.backend import Case, array_of, cases, contents
 from bench.nvdla_zoo import CONFIGURATIONS, Configuration
+from oracles.nvdla.reference import Reference as ExactReference
+from oracles.nvdla.reference import Unknown
+from oracles.nvdla.sweep import PlannedLayers
 from xonnc.calibration import calibrate_module
 from xonnc.compiler import CompilerBug, read_model
 from xonnc.errors import XonncError
@@ -46,9 +49,6 @@ from xonnc.formats.nvdla.reader import parse_loadable
 from xonnc.formats.nvdla.writer import to_bytes
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.formats.onnx.parts import program
-from xonnc.fuzzing.dla_reference import Reference as ExactReference
-from xonnc.fuzzing.dla_reference import Unknown
-from xonnc.fuzzing.dla_sweep import PlannedLayers
 from xonnc.lowering.onnx_to_dla.quantize_onnx import name_values
 from xonnc.packages import CompiledPackage, compile_package
 from xonnc.runtime.nvdla.simulator import Output, Simulator

@@ -19,8 +19,8 @@ if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench.nvdla_zoo import CONFIGURATIONS, Configuration
-from xonnc.fuzzing.dla_recipes import Recipe, model_of, random_recipe
-from xonnc.fuzzing.dla_sweep import Outcome, outcome_of, reduced
+from oracles.nvdla.recipes import Recipe, model_of, random_recipe
+from oracles.nvdla.sweep import Outcome, outcome_of, reduced
 
 NETWORK_SEEDS = 1 << 32
 """Added to the seeds of networks: none is a layer's."""

@@ -14,8 +14,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from oracles.golden import GoldenCase, Mismatch, golden_cases, run_case, summary
 from xonnc.errors import XonncError
-from xonnc.runtime.nvdla.golden import GoldenCase, Mismatch, golden_cases, run_case, summary
 from xonnc.runtime.nvdla.simulator import Mode
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "vectors" / "nvdla"

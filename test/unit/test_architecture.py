@@ -187,6 +187,18 @@ def test_public_modules():
     }
 
 
+def test_nothing_that_is_shipped_imports_an_oracle():
+    shipped = [path for top in TOP for path in (ROOT / top).rglob("*.py")]
+    assert shipped
+    wrong = [
+        str(path.relative_to(ROOT))
+        for path in shipped
+        for name in imports(path)
+        if name.split(".")[0] in ("bench", "oracles")
+    ]
+    assert not wrong
+
+
 WITH_ONNX = ("formats/onnx", "fuzzing", "lowering/quantization_statistics", "transforms/models", API)
 
 

@@ -20,6 +20,10 @@ from onnx import TensorProto, helper, numpy_helper
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, f16, f32
 from xdsl.dialects.func import FuncOp
 
+from oracles.nvdla.affine import Affine
+from oracles.nvdla.affine import Grid as ExactGrid
+from oracles.nvdla.reference import Reference as ExactReference
+from oracles.nvdla.windows import Frame, convolved
 from xonnc.compiler import compile_model
 from xonnc.dialects.dla.types import ImageType
 from xonnc.dialects.onnx.types import tensor_type
@@ -31,10 +35,6 @@ from xonnc.formats.nvdla.normalization import Normalization, normalization_blob
 from xonnc.formats.nvdla.quantization import Grid
 from xonnc.formats.nvdla.reader import parse_loadable
 from xonnc.formats.nvdla.writer import to_bytes
-from xonnc.fuzzing.dla_affine import Affine
-from xonnc.fuzzing.dla_affine import Grid as ExactGrid
-from xonnc.fuzzing.dla_reference import Reference as ExactReference
-from xonnc.fuzzing.dla_windows import Frame, convolved
 from xonnc.lowering.dla_planning.surface_sizes import pixel_bytes
 from xonnc.lowering.onnx_to_dla.image_inputs import FORMATS, IMAGE, ImageInput, images_of
 from xonnc.lowering.onnx_to_dla.pixel_readings import PIXELS, exact_reading, nearest_reading

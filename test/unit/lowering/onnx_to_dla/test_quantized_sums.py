@@ -13,6 +13,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from xdsl.dialects.builtin import ModuleOp
 
+from oracles.nvdla.reference import Reference
+from oracles.nvdla.sweep import PlannedLayers
 from xonnc.calibration import calibrate_module
 from xonnc.compiler import compile_model
 from xonnc.errors import RefusalError
@@ -20,8 +22,6 @@ from xonnc.explanation import explain_model
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.nvdla.reader import parse_loadable
 from xonnc.formats.nvdla.writer import to_bytes
-from xonnc.fuzzing.dla_reference import Reference
-from xonnc.fuzzing.dla_sweep import PlannedLayers
 from xonnc.runtime.nvdla.simulator import Simulator
 from xonnc.runtime.reference import Reference as Onnxruntime
 from xonnc.targets import load_target

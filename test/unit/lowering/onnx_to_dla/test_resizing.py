@@ -10,11 +10,11 @@ import numpy.typing as npt
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from oracles.nvdla.reference import Reference
+from oracles.nvdla.sweep import PlannedLayers
 from xonnc.compiler import compile_model
 from xonnc.formats.nvdla.reader import parse_loadable
 from xonnc.formats.nvdla.writer import to_bytes
-from xonnc.fuzzing.dla_reference import Reference
-from xonnc.fuzzing.dla_sweep import PlannedLayers
 from xonnc.runtime.nvdla.simulator import Simulator
 from xonnc.runtime.reference import Reference as Onnxruntime
 from xonnc.targets import load_target

@@ -12,12 +12,12 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from oracles.nvdla.reference import Reference
+from oracles.nvdla.sweep import PlannedLayers
 from xonnc.compiler import compile_model
 from xonnc.errors import RefusalError
 from xonnc.formats.nvdla.reader import parse_loadable
 from xonnc.formats.nvdla.writer import to_bytes
-from xonnc.fuzzing.dla_reference import Reference
-from xonnc.fuzzing.dla_sweep import PlannedLayers
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput
 from xonnc.runtime.nvdla.simulator import Simulator
 from xonnc.targets import load_target

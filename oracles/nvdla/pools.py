@@ -7,12 +7,12 @@ from math import floor, log2, prod
 
 import numpy as np
 
-from xonnc.fuzzing.dla_affine import (
+from oracles.nvdla.affine import (
     Affine,
     Grid,
     Moved,
 )
-from xonnc.fuzzing.dla_network import (
+from oracles.nvdla.network import (
     LARGEST,
     Attributes,
     Network,
@@ -20,9 +20,9 @@ from xonnc.fuzzing.dla_network import (
     Unknown,
     Value,
 )
-from xonnc.fuzzing.dla_products import products, window
-from xonnc.fuzzing.dla_rounding import Array, Integers
-from xonnc.fuzzing.dla_windows import (
+from oracles.nvdla.products import products, window
+from oracles.nvdla.rounding import Array, Integers
+from oracles.nvdla.windows import (
     LARGEST_POOL,
     averaged,
     counted,

@@ -8,7 +8,7 @@ from importlib import import_module
 import onnx
 from onnx import TensorProto, helper
 
-from xonnc.fuzzing.dla_rounding import Array, Integers
+from oracles.nvdla.rounding import Array, Integers
 
 MOVES = frozenset(
     ("DepthToSpace", "Expand", "Gather", "ReduceMax", "ReduceMin", "Slice", "SpaceToDepth", "Split", "Tile")

@@ -1,4 +1,4 @@
-"""Random layers and networks on the NVDLA; `bench/nvdla_sweep.py` runs thousands of them."""
+"""Random layers and networks on the NVDLA; `bench/nvsweep.py` runs thousands of them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from xonnc.fuzzing import dla_sweep
-from xonnc.fuzzing.dla_recipes import LAYERS, Layer, Recipe, model_of, random_recipe
-from xonnc.fuzzing.dla_sweep import outcome_of, reduced
+from oracles.nvdla import sweep
+from oracles.nvdla.recipes import LAYERS, Layer, Recipe, model_of, random_recipe
+from oracles.nvdla.sweep import outcome_of, reduced
 from xonnc.runtime.nvdla.simulator import Output, Simulator
 
 CONFIGURATIONS = (("nv_full", False), ("nv_full", True), ("nv_large", True), ("nv_small", True))
@@ -80,7 +80,7 @@ def test_a_single_wrong_integer_is_found(monkeypatch: pytest.MonkeyPatch):
         tensor.reshape(-1)[-1] ^= 1
         return [replace(output, tensor=tensor)]
 
-    monkeypatch.setattr(dla_sweep.Simulator, "run", spoiled)
+    monkeypatch.setattr(sweep.Simulator, "run", spoiled)
     recipe = Recipe(3, (5, 7, 3), (Layer("conv", 7),), True)
     outcome = outcome_of(recipe, "nv_small")
     assert outcome.kind == "differs"
@@ -100,4 +100,4 @@ def test_a_recipe_is_always_the_same_model():
     recipe = random_recipe(11, is_integer=True)
     assert recipe == random_recipe(11, is_integer=True)
     assert model_of(recipe).SerializeToString() == model_of(recipe).SerializeToString()
-    assert np.array_equal(dla_sweep.image_of(recipe), dla_sweep.image_of(recipe))
+    assert np.array_equal(sweep.image_of(recipe), sweep.image_of(recipe))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from xonnc.fuzzing.dla_affine import (
+from oracles.nvdla.affine import (
     Affine,
     Grid,
     Joined,
@@ -14,7 +14,7 @@ from xonnc.fuzzing.dla_affine import (
     Reals,
     side_by_side,
 )
-from xonnc.fuzzing.dla_network import (
+from oracles.nvdla.network import (
     LARGEST,
     Attributes,
     Constant,
@@ -23,9 +23,9 @@ from xonnc.fuzzing.dla_network import (
     Unknown,
     Value,
 )
-from xonnc.fuzzing.dla_rounding import Array, Integers
-from xonnc.fuzzing.dla_upsampling import Spread, dense_kernels
-from xonnc.fuzzing.dla_windows import (
+from oracles.nvdla.rounding import Array, Integers
+from oracles.nvdla.upsampling import Spread, dense_kernels
+from oracles.nvdla.windows import (
     Frame,
     convolved,
     frame_of,

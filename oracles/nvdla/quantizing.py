@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from onnx import numpy_helper
 
-from xonnc.fuzzing.dla_affine import (
+from oracles.nvdla.affine import (
     Affine,
     Grid,
     Stored,
 )
-from xonnc.fuzzing.dla_network import (
+from oracles.nvdla.network import (
     LARGEST,
     LEAST,
     Attributes,

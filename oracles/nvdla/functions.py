@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from xonnc.fuzzing.dla_affine import Affine, Grid, Stored
-from xonnc.fuzzing.dla_rounding import Array, Integers, half_ties_away
+from oracles.nvdla.affine import Affine, Grid, Stored
+from oracles.nvdla.rounding import Array, Integers, half_ties_away
 
 LEAST, LARGEST = -128, 127
 

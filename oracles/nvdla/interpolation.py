@@ -13,7 +13,7 @@ from math import floor, lcm
 
 import numpy as np
 
-from xonnc.fuzzing.dla_rounding import Integers
+from oracles.nvdla.rounding import Integers
 
 Neighbours = list[tuple[int, Fraction]]
 """Positions of the source, and what each of them counts."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from xonnc.fuzzing.dla_affine import (
+from oracles.nvdla.affine import (
     Affine,
     Bound,
     Grid,
@@ -15,17 +15,17 @@ from xonnc.fuzzing.dla_affine import (
     Tabled,
     bounded,
 )
-from xonnc.fuzzing.dla_arithmetic import Extreme, Product, Sloped
-from xonnc.fuzzing.dla_functions import FUNCTIONS, Shares, raised
-from xonnc.fuzzing.dla_network import (
+from oracles.nvdla.arithmetic import Extreme, Product, Sloped
+from oracles.nvdla.functions import FUNCTIONS, Shares, raised
+from oracles.nvdla.network import (
     Attributes,
     Network,
     Operator,
     Unknown,
     Value,
 )
-from xonnc.fuzzing.dla_normalization import Normalized
-from xonnc.fuzzing.dla_rounding import Array
+from oracles.nvdla.normalization import Normalized
+from oracles.nvdla.rounding import Array
 
 
 def _add(here: Network, inputs: Sequence[str], _: Attributes) -> Value:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from xonnc.fuzzing.dla_rounding import Integers
-from xonnc.fuzzing.dla_windows import Frame, convolved
+from oracles.nvdla.rounding import Integers
+from oracles.nvdla.windows import Frame, convolved
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from xonnc.fuzzing.dla_affine import SPARE_BITS, Grid, Reals, Stored, converted, placed
-from xonnc.fuzzing.dla_rounding import Array, Integers, as_factors, saturated, shifted
+from oracles.nvdla.affine import SPARE_BITS, Grid, Reals, Stored, converted, placed
+from oracles.nvdla.rounding import Array, Integers, as_factors, saturated, shifted
 
 
 @dataclass(frozen=True)

@@ -15,15 +15,15 @@ from pathlib import Path
 import numpy as np
 import onnx
 
+from oracles.nvdla.recipes import Recipe, image_of, model_of
+from oracles.nvdla.reference import Reference
+from oracles.nvdla.rounding import Array
+from oracles.nvdla.windows import Frame
 from xonnc.compiler import CompilerBug, compile_model
 from xonnc.errors import RefusalError, XonncError
 from xonnc.formats.nvdla.constants import Precision
 from xonnc.formats.nvdla.reader import parse_loadable
 from xonnc.formats.nvdla.writer import to_bytes
-from xonnc.fuzzing.dla_recipes import Recipe, image_of, model_of
-from xonnc.fuzzing.dla_reference import Reference
-from xonnc.fuzzing.dla_rounding import Array
-from xonnc.fuzzing.dla_windows import Frame
 from xonnc.lowering.dla_planning.groups import merged_groups
 from xonnc.lowering.dla_planning.shapes import Shape, Window
 from xonnc.runtime.nvdla.simulator import Output, Simulator

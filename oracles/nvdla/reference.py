@@ -15,28 +15,28 @@ from functools import partial
 import onnx
 from onnx import helper, numpy_helper
 
-from xonnc.fuzzing import dla_elementwise, dla_layouts, dla_pools, dla_products, dla_quantizing
-from xonnc.fuzzing.dla_affine import (
+from oracles.nvdla import elementwise, layouts, pools, products, quantizing
+from oracles.nvdla.affine import (
     Affine,
     Stored,
 )
-from xonnc.fuzzing.dla_layouts import reordered
-from xonnc.fuzzing.dla_moves import MOVES, moved
-from xonnc.fuzzing.dla_network import (
+from oracles.nvdla.layouts import reordered
+from oracles.nvdla.moves import MOVES, moved
+from oracles.nvdla.network import (
     Constant,
     Network,
     Operator,
     Quantized,
     Unknown,
 )
-from xonnc.fuzzing.dla_rounding import Array, Integers
+from oracles.nvdla.rounding import Array, Integers
 
 OPERATORS: Mapping[str, Operator] = {
-    **dla_elementwise.OPERATORS,
-    **dla_layouts.OPERATORS,
-    **dla_pools.OPERATORS,
-    **dla_products.OPERATORS,
-    **dla_quantizing.OPERATORS,
+    **elementwise.OPERATORS,
+    **layouts.OPERATORS,
+    **pools.OPERATORS,
+    **products.OPERATORS,
+    **quantizing.OPERATORS,
 }
 """What the reference computes, by ONNX's name."""
 

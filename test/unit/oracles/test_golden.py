@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from golden_vectors import ALL, FEW, VECTORS
 
-from xonnc.runtime.nvdla.golden import GoldenCase, golden_cases, run_case, summary
+from oracles.golden import GoldenCase, golden_cases, run_case, summary
 from xonnc.runtime.nvdla.simulator import Mode
 
 

@@ -12,17 +12,17 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 import onnx
 
-from xonnc.errors import XonncError
-from xonnc.fuzzing.dla_affine import (
+from oracles.nvdla.affine import (
     Affine,
     Grid,
     Reals,
     Stored,
 )
-from xonnc.fuzzing.dla_rounding import Array, Integers
-from xonnc.fuzzing.dla_windows import (
+from oracles.nvdla.rounding import Array, Integers
+from oracles.nvdla.windows import (
     Frame,
 )
+from xonnc.errors import XonncError
 
 LEAST, LARGEST = -128, 127
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from xonnc.fuzzing.dla_rounding import Array, Integers, shifted
+from oracles.nvdla.rounding import Array, Integers, shifted
 
 LARGEST_POOL = 8
 RECIPROCALS = (0x10000, 0x8000, 0x5555, 0x4000, 0x3333, 0x2AAA, 0x2492, 0x2000)

@@ -12,11 +12,11 @@ from xdsl.ir import SSAValue
 from xdsl.parser import Parser
 from xdsl.transforms.apply_pdl import ApplyPDLPass
 
+from oracles.pdl import NotStructuralError, is_structural, to_pdl
 from xonnc.dialects.onnx import get_onnx
 from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.onnx import Add, DepthToSpace, Identity, Mul, Neg, Relu, SpaceToDepth
 from xonnc.rewriting.patterns import attr, const, fold, one_use, value, variable
-from xonnc.rewriting.pdl import NotStructuralError, is_structural, to_pdl
 from xonnc.rewriting.rules import Rule, rule, rules
 
 x, y, z = value.x, value.y, value.z

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from xonnc.fuzzing.dla_rounding import Array, Integers, as_factors, as_sums, saturated, shifted
+from oracles.nvdla.rounding import Array, Integers, as_factors, as_sums, saturated, shifted
 
 SPARE_BITS = 8
 """Sums are formed in steps this many bits finer than the result's."""

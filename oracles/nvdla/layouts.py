@@ -7,15 +7,15 @@ from math import prod
 
 import numpy as np
 
-from xonnc.fuzzing.dla_affine import (
+from oracles.nvdla.affine import (
     Affine,
     Joined,
     Moved,
     Stored,
     side_by_side,
 )
-from xonnc.fuzzing.dla_interpolation import phases
-from xonnc.fuzzing.dla_network import (
+from oracles.nvdla.interpolation import phases
+from oracles.nvdla.network import (
     Attributes,
     Constant,
     Network,
@@ -24,8 +24,8 @@ from xonnc.fuzzing.dla_network import (
     Unknown,
     Value,
 )
-from xonnc.fuzzing.dla_rounding import Integers
-from xonnc.fuzzing.dla_upsampling import Spread
+from oracles.nvdla.rounding import Integers
+from oracles.nvdla.upsampling import Spread
 
 
 def reordered(here: Network, inputs: Sequence[str], move: Callable[[Integers], Integers]) -> Value:

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from xonnc.fuzzing.dla_affine import Grid, Stored
-from xonnc.fuzzing.dla_rounding import Array, Integers, saturated, shifted
+from oracles.nvdla.affine import Grid, Stored
+from oracles.nvdla.rounding import Array, Integers, saturated, shifted
 
 LEAST, LARGEST = -128, 127
 FRACTION_BITS = 16

@@ -1,0 +1,1 @@
+"""NVDLA lowerings against integer arithmetic written down a second time, operator by operator."""
