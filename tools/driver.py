@@ -19,6 +19,7 @@ COMMANDS = {
     "run": "runs a model as native code, or a package, the DLA's parts on the simulator",
     "simulate": "runs a loadable or a package on the NVDLA simulator",
     "emit": "writes an ONNX model as IR or code, as onnx-mlir does",
+    "tune": "measures tiles for the kernels of a model on this processor",
     "simplify": "makes an ONNX model simpler, its outputs the same",
     "fuzz": "simplifies random models and compares their outputs",
     "reduce": "makes a model that fails smaller while it still fails",

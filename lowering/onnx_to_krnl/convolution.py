@@ -96,7 +96,7 @@ def _lower_phase(
         conv_kind(chain.is_depthwise), channels, (kernel_shape, strides, dilations), (rows, columns)
     )
     if chain.is_depthwise:
-        tile = to.tiles.depthwise(key, columns, (kernel_shape[1], strides[1], dilations[1]))
+        tile = to.tiles.depthwise(key, columns)
     else:
         tile = to.tiles.conv(key, columns, blocks)
 

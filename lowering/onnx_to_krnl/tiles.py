@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import DenseArrayBase, DictionaryAttr, ModuleOp, i64
+from xdsl.dialects.builtin import DYNAMIC_INDEX, DenseArrayBase, DictionaryAttr, ModuleOp, i64
 from xdsl.ir import Attribute
 
 from xonnc.dialects.krnl.byte_tiles import ByteConvOp
@@ -54,9 +54,10 @@ class Tiles:
         """Pixels of a row and vectors of channels of a convolution."""
         return self._measured(key) or conv_tiles(columns, blocks, self.target)[0]
 
-    def depthwise(self, key: str, columns: int, window: tuple[int, int, int]) -> Tile:
-        """Pixels of a row of a depthwise convolution; `window` is its width, stride and dilation."""
-        return self._measured(key) or depthwise_tiles(columns, window, self.target)[0]
+    def depthwise(self, key: str, columns: int) -> Tile:
+        """Pixels of a row of a depthwise convolution, and the one vector that a tile is wide."""
+        pixels, _ = self._measured(key) or depthwise_tiles(columns, self.target)[0]
+        return pixels, 1
 
     def gemm(self, key: str, size: int, sizes: tuple[Size, Size, Size]) -> Tile:
         """Rows and columns of a product of elements of `size` bytes."""
@@ -168,17 +169,19 @@ def conv_tiles(columns: int, blocks: int, target: CpuTarget) -> list[Tile]:
 
 
 DEPTHWISE_SUMS = 8
-"""Sums of a depthwise tile that hide the latency of additions on any core: two a cycle, four cycles each."""
+"""Pixels of a depthwise tile: sums that hide the latency of additions, as many registers for what is read."""
 
 
-def depthwise_tiles(columns: int, window: tuple[int, int, int], target: CpuTarget) -> list[Tile]:
+def depthwise_tiles(columns: int, target: CpuTarget) -> list[Tile]:
     """
     Pixels of a row of a depthwise convolution, the fastest first; tiles are one vector wide.
 
-    Each pixel that a row of the window reads is loaded once and stays in a register until the last sum that
-    takes it: at most so many at a time as there are sums, and what the window reaches beyond them.
+    Each pixel that a row of the window reads is loaded once, and stays in a register until the last sum that
+    takes it.
     """
-    return [(min(columns, DEPTHWISE_SUMS), 1)]
+    first = min(columns, DEPTHWISE_SUMS)
+    others = sorted(range(1, min(columns, target.registers // 2) + 1), key=lambda count: -(-columns // count))
+    return [(count, 1) for count in dict.fromkeys([first, *others])]
 
 
 FEW_ROWS_SUMS = 12
@@ -194,6 +197,18 @@ ADDRESSES = 6
 def gemm_tiles(size: int, sizes: tuple[Size, Size, Size], target: CpuTarget) -> list[Tile]:
     """Rows and columns of a product of elements of `size` bytes, the fastest first."""
     lanes = target.vector_bytes // size
+    m, n, k = sizes
+    first = _gemm_tile(size, sizes, target)
+    if not is_known(m) or not is_known(n) or not is_known(k):
+        return [first]
+    panels = -(-n // lanes)
+    fitting = _fitting(min(m, target.registers), panels, target.registers)
+    others = sorted(fitting, key=lambda tile: _cost(tile, m, panels, target))
+    return list(dict.fromkeys([first, *((rows, width * lanes) for rows, width in others)]))
+
+
+def _gemm_tile(size: int, sizes: tuple[Size, Size, Size], target: CpuTarget) -> Tile:
+    lanes = target.vector_bytes // size
     rows, vectors = (8, 3) if target.registers == 32 else (4, 3)
     m, n, k = sizes
     if not is_known(k) and rows > ADDRESSES:
@@ -206,21 +221,20 @@ def gemm_tiles(size: int, sizes: tuple[Size, Size, Size], target: CpuTarget) -> 
         is_large = is_known(n) and is_known(k) and n * k * size >= large_bytes(target)
         is_shared = is_large and needed >= 2 * LEAST_SUMS
         # An even number of panels of one width, so that two threads have the same to do.
-        return [(m, -(-needed // (panels + panels % 2)) * lanes if is_shared else most * lanes)]
+        return m, -(-needed // (panels + panels % 2)) * lanes if is_shared else most * lanes
     wanted = min(vectors, needed)
-    return [(rows * vectors // wanted if wanted < vectors else rows, wanted * lanes)]
+    return rows * vectors // wanted if wanted < vectors else rows, wanted * lanes
 
 
 def tiles_for(op: GemmOp | ConvOp | ByteConvOp, target: CpuTarget) -> list[Tile]:
     """Tiles that an op may have, as its attribute `tile` says them, the fastest by computation first."""
     if isinstance(op, GemmOp):
         m, n, k = op.sizes
+        assert DYNAMIC_INDEX not in (m, n, k), "tiles of open sizes are not compared"
         return gemm_tiles(size_of(element_of(op.c)), (m, n, k), target)
     columns = int(op.out.get_values()[1])
     if isinstance(op, ByteConvOp):
         return conv_tiles(columns, op.vectors, target)
     if op.depthwise is None:
         return conv_tiles(columns, op.blocks, target)
-    windows = (op.kernel, op.strides, op.dilations)
-    width, stride, dilation = (int(each.get_values()[1]) for each in windows)
-    return depthwise_tiles(columns, (width, stride, dilation), target)
+    return depthwise_tiles(columns, target)

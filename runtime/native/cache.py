@@ -12,10 +12,7 @@ from __future__ import annotations
 
 import os
 import re
-import stat
-import warnings
-from collections.abc import Generator, Iterable, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from hashlib import sha256
@@ -31,6 +28,7 @@ from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_write
 from xonnc.formats.native.program import Run, Tensors
 from xonnc.formats.native.stored import Stored, read_stored, write_stored
+from xonnc.runtime.native.own_files import Distrusted, own_file, own_folder, require_own, warn
 
 Array = npt.NDArray[np.generic]
 
@@ -67,58 +65,6 @@ def most_bytes() -> int:
     return int(int(match[1]) * UNITS[match[2]])
 
 
-class _Distrusted(Exception):
-    """A folder or file that others may have written to, or that cannot be read."""
-
-
-@contextmanager
-def _own(path: Path, kind: int) -> Generator[int]:
-    """A descriptor of a file or folder that is this user's alone; `_Distrusted` for any other."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | _FOLLOW[kind])
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise _Distrusted(f"{path}: {error.strerror}") from error
-    try:
-        status = os.fstat(descriptor)
-        if stat.S_IFMT(status.st_mode) != kind:
-            raise _Distrusted(f"{path}: neither a file nor a folder of programs")
-        if status.st_uid != os.geteuid():
-            raise _Distrusted(f"{path}: belongs to another user")
-        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-            raise _Distrusted(f"{path}: others may write to it")
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-_FOLLOW = {stat.S_IFDIR: os.O_DIRECTORY, stat.S_IFREG: os.O_NOFOLLOW}
-"""The folder may be a link, which the user has named; a file in it may not."""
-
-
-@contextmanager
-def _own_file(path: Path) -> Generator[BinaryIO]:
-    """A file that is this user's alone, open for reading."""
-    with _own(path, stat.S_IFREG) as descriptor, os.fdopen(os.dup(descriptor), "rb") as file:
-        yield file
-
-
-def _require_own(path: Path) -> None:
-    """Raises `_Distrusted` if something is at `path` that is no file of this user's alone."""
-    with suppress(FileNotFoundError), _own_file(path):
-        pass
-
-
-@cache
-def _warn(reason: str) -> None:
-    """Says once why a folder or file is not used."""
-    warnings.warn(
-        f"{reason}; it is not used as a cache of compiled programs (XONNC_CACHE names another folder)",
-        stacklevel=2,
-    )
-
-
 @dataclass
 class Constants:
     """
@@ -147,7 +93,7 @@ class Constants:
             self._names[key] = held, sha256(content).hexdigest()
         name = self._names[key][1]
         path = self._path(name)
-        _require_own(path)
+        require_own(path)
         if not path.is_file() or path.stat().st_size != held.nbytes:
             with atomic_write(path, sync=False, mode=0o600) as file:
                 file.write(held.reshape(-1).view(np.uint8).data)
@@ -158,7 +104,7 @@ class Constants:
         """The bytes of a file, which stay there; raises `XonncError` if it is damaged."""
         path = self._path(name)
         try:
-            with _own_file(path) as file:
+            with own_file(path) as file:
                 held = np.memmap(file, np.uint8, mode="r")
                 state = name, os.fstat(file.fileno()).st_mtime_ns
         except (OSError, ValueError) as error:
@@ -206,10 +152,10 @@ class Cache:
         """The program of a key; one that is damaged is removed."""
         path = self.folder / f"{key}{SUFFIX}"
         try:
-            with _own(self.folder, stat.S_IFDIR), _own_file(path) as file:
+            with own_folder(self.folder), own_file(path) as file:
                 found = self._read(path, file)
-        except _Distrusted as reason:
-            _warn(str(reason))
+        except Distrusted as reason:
+            warn(str(reason))
             return None
         except OSError:
             return None
@@ -229,14 +175,14 @@ class Cache:
         """Keeps a program if there is room; a folder that is another's or cannot be written to keeps none."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            with _own(self.folder, stat.S_IFDIR):
+            with own_folder(self.folder):
                 path = self.folder / f"{key}{SUFFIX}"
                 self.constants.used.clear()
-                _require_own(path)
+                require_own(path)
                 write_stored(path, stored, self.constants)
                 self._make_room({path, *self.constants.used})
-        except _Distrusted as reason:
-            _warn(str(reason))
+        except Distrusted as reason:
+            warn(str(reason))
         except (OSError, XonncError):
             return
 

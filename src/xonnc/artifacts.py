@@ -18,7 +18,6 @@ from tempfile import TemporaryDirectory
 import onnx
 
 from xonnc.contexts import Watcher, new_context, nobody
-from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.errors import RefusalError, XonncError
 from xonnc.formats.atomic_write import OutputFiles, atomic_writes, naming, require_writable
 from xonnc.formats.native.program import Program
@@ -30,19 +29,15 @@ from xonnc.lowering.native.api import api_as_c, api_as_llvm
 from xonnc.lowering.native.header import c_header
 from xonnc.lowering.native.layout import layout_of, require_whole
 from xonnc.lowering.native.program import calls_of
-from xonnc.lowering.native.sizes import require_sizes
 from xonnc.lowering.native.tables import Tables, tables_as_c, tables_as_llvm, tables_of
-from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import has_kernel
-from xonnc.native import Making, lowered, processor_of
+from xonnc.native import Making, lowered, measured_tiles, prepared, processor_of
 from xonnc.runtime.native.jit import is_foreign, object_code
 from xonnc.runtime.native.linker import link
 from xonnc.simplifier import respecialized, simplify
 from xonnc.targets.cpu import CpuTarget
 from xonnc.transforms.constprop_onnx import ConstProp
-from xonnc.transforms.dense_constants_onnx import make_dense
 from xonnc.transforms.levels import DEFAULT_LEVEL
 from xonnc.transforms.models.signatures import Signature
-from xonnc.transforms.models.standard_functions import write_out
 
 SUFFIXES = (".so", ".o", ".ll", ".c")
 
@@ -87,6 +82,7 @@ def compile_artifact(
     level: int = DEFAULT_LEVEL,
     enable_pass: Collection[str] = (),
     disable_pass: Collection[str] = (),
+    tuning: bool = True,
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     signature: Signature | None = None,
     watch: Watcher = nobody,
@@ -99,7 +95,8 @@ def compile_artifact(
     What the files export begins with `prefix`, by default the file's name; nothing else of them is seen by a
     program that they are linked into. C source made with `no_malloc` has its memory in static
     arrays. `unsafe` leaves out the checks of indices and counts. `level`, `enable_pass` and `disable_pass`
-    say which passes run, as `xonnc.compile` describes.
+    say which passes run, as `xonnc.compile` describes. With `tuning`, code for `cpu` has the tiles that
+    `xonnc tune` measured.
     Inputs with dynamic sizes take any, unless `input_shapes` say those of inputs by their names, or a
     `signature` by their places; one of these is needed where an operator has no code for any sizes. `watch`
     is shown the module after each stage of `STAGES` but the last, and may raise to stop there. With
@@ -126,6 +123,7 @@ def compile_artifact(
         portable=path.suffix == ".c",
         enable_pass=enable_pass,
         disable_pass=disable_pass,
+        tiles=measured_tiles(target, tuning),
     )
     require_writable(path)
     processor = making.processor
@@ -143,9 +141,7 @@ def compile_artifact(
     if input_shapes:
         module = respecialized(module, input_shapes, making.passes)
     context = new_context()
-    make_dense(module, DisposablePool.of(context))
-    require_sizes(module)
-    write_out(module, context, lambda op: not has_kernel(op), making.passes)
+    prepared(module, context, making.passes)
     making.attach(module)
     watch("simplified", module)
     program, rows, kernels = lowered(module, making, context, watch)

@@ -7,8 +7,8 @@ From a model to native code that runs in this process.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from hashlib import sha256
 from importlib.metadata import version
@@ -43,11 +43,13 @@ from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import has_kernel
 from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_later
 from xonnc.lowering.onnx_to_krnl.krnl_attach_core import attach_core
 from xonnc.lowering.onnx_to_krnl.shape_inputs import steering_inputs
+from xonnc.lowering.onnx_to_krnl.tiles import Tile, set_tiles
 from xonnc.runtime.native.cache import Cache, key_of, open_cache
 from xonnc.runtime.native.host import host_core
 from xonnc.runtime.native.instance import Executable
 from xonnc.runtime.native.jit import Code, host_features, host_identity, machine_code
 from xonnc.runtime.native.session import Session, Shapes, Values
+from xonnc.runtime.native.tuned import read_tiles
 from xonnc.simplifier import respecialized, simplify
 from xonnc.targets.cpu import CpuTarget, best_cpu, cpu_names, load_cpu
 from xonnc.transforms.declared_types import with_claims
@@ -83,6 +85,8 @@ class Making:
     """Whether code becomes C source."""
     enable_pass: Collection[str] = ()
     disable_pass: Collection[str] = ()
+    tiles: Mapping[str, Tile] = field(default_factory=dict[str, Tile])
+    """Tiles that were measured on this processor, by kernel."""
 
     def __post_init__(self) -> None:
         """Refuses a level or a pass that there is not."""
@@ -109,10 +113,12 @@ class Making:
     def attach(self, module: ModuleOp) -> None:
         """Says on a module what its kernels are for, so that its IR becomes the same code anywhere."""
         attach_core(module, self.processor.core)
+        if self.tiles:
+            set_tiles(module, self.tiles)
 
     def __str__(self) -> str:
         flags = f"{self.profile} {self.unsafe} {self.level} {spelled(self.passes)}"
-        return f"{self.processor} {self.threads} {flags}"
+        return f"{self.processor} {self.threads} {flags} {sorted(self.tiles.items())}"
 
 
 def compile_native(
@@ -126,6 +132,7 @@ def compile_native(
     level: int = DEFAULT_LEVEL,
     enable_pass: Collection[str] = (),
     disable_pass: Collection[str] = (),
+    tuning: bool = True,
 ) -> Session:
     """
     Compiles the model in a file or in memory for this processor, in this process.
@@ -137,14 +144,22 @@ def compile_native(
     checks of indices and counts: a run goes on where one is out of range, what it gives then is not defined.
     The passes are those of an optimization `level`, 0 to 3, and those to `enable_pass`, without those to
     `disable_pass` (`xonnc.transforms.levels`); LLVM makes code at the same level: 3 takes twice as long to
-    compile for a few per cent of speed, since vectors and tiles are made before. Raises `XonncError` for a
-    file that is no model.
+    compile for a few per cent of speed, since vectors and tiles are made before. With `tuning`, code for
+    `cpu` has the tiles that `xonnc tune` measured. Raises `XonncError` for a file that is no model.
     """
     processor = processor_of(target)
     if not 1 <= threads <= MOST_THREADS:
         raise XonncError(f"threads: {threads}; 1 to {MOST_THREADS} can share a run")
+    tiles = measured_tiles(target, tuning)
     making = Making(
-        processor, threads, profile, unsafe, level, enable_pass=enable_pass, disable_pass=disable_pass
+        processor,
+        threads,
+        profile,
+        unsafe,
+        level,
+        enable_pass=enable_pass,
+        disable_pass=disable_pass,
+        tiles=tiles,
     )
     store = open_cache() if cache else None
 
@@ -312,10 +327,20 @@ def processor_of(target: str, needs_host: bool = True) -> CpuTarget:
     return found
 
 
-def _compiled(module: ModuleOp, making: Making, context: Context) -> Stored:
+def measured_tiles(target: str, tuning: bool) -> Mapping[str, Tile]:
+    """Tiles that were measured on this processor, which are for the target `cpu` alone."""
+    return read_tiles(processor_of(target)) if tuning and target == "cpu" else {}
+
+
+def prepared(module: ModuleOp, context: Context, passes: Passes) -> None:
+    """Prepare a simplified module for the pipeline: dense constants, functions without kernels inlined."""
     make_dense(module, DisposablePool.of(context))
     require_sizes(module)
-    write_out(module, context, lambda op: not has_kernel(op), making.passes)
+    write_out(module, context, lambda op: not has_kernel(op), passes)
+
+
+def _compiled(module: ModuleOp, making: Making, context: Context) -> Stored:
+    prepared(module, context, making.passes)
     steering = steering_inputs(module)
     processor, threads = making.processor, making.threads
     making.attach(module)

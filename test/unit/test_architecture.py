@@ -184,6 +184,7 @@ def test_public_modules():
         "packages",
         "passes",
         "simplifier",
+        "tuning",
     }
 
 

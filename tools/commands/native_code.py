@@ -46,6 +46,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--unsafe", action="store_true", help="no checks of indices and counts that only a run knows"
     )
+    group.add_argument(
+        "--no-tuning",
+        action="store_true",
+        help="computed tiles, whatever 'xonnc tune' has measured",
+    )
     pass_options.add_arguments(
         group.add_argument, "; LLVM makes code at the same level (3 takes twice the time for a few per cent)"
     )
@@ -71,6 +76,7 @@ def is_for_cpu(args: argparse.Namespace) -> bool:
         given = {
             "--no-malloc": args.no_malloc,
             "--unsafe": args.unsafe,
+            "--no-tuning": args.no_tuning,
             "--input-shape": args.input_shape,
             **pass_options.given(args),
         }
@@ -105,6 +111,7 @@ def run(args: argparse.Namespace) -> int:
                 prefix=args.prefix,
                 no_malloc=args.no_malloc,
                 unsafe=args.unsafe,
+                tuning=not args.no_tuning,
                 **pass_options.choice(args),
                 input_shapes=dict(args.input_shape) or None,
                 watch=stages.watcher(args, STAGES, output, step),

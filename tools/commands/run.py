@@ -69,6 +69,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="of a model: no checks of indices and counts that only a run knows",
     )
+    parser.add_argument(
+        "--no-tuning",
+        action="store_true",
+        help="of a model: computed tiles, whatever 'xonnc tune' has measured",
+    )
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing on success")
 
@@ -80,9 +85,11 @@ def run(args: argparse.Namespace) -> int:
     begun = time.perf_counter()
     model = None
     if args.package.suffix in MODELS:
-        model = CompiledModel(args.package, args.target or "cpu", args.profile, args.unsafe)
-    elif args.profile or args.unsafe:
-        option = "--profile" if args.profile else "--unsafe"
+        model = CompiledModel(
+            args.package, args.target or "cpu", args.profile, args.unsafe, not args.no_tuning
+        )
+    elif args.profile or args.unsafe or args.no_tuning:
+        option = "--profile" if args.profile else "--unsafe" if args.unsafe else "--no-tuning"
         raise XonncError(f"{args.package}: {option} is for models ({', '.join(MODELS)})")
     elif args.package.suffix in (".o", ".ll", ".c"):
         raise XonncError(

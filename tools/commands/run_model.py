@@ -20,11 +20,11 @@ MOST_LINES = 20
 class CompiledModel:
     """A model as code, as packages are run."""
 
-    def __init__(self, path: Path, target: str, profile: bool, unsafe: bool) -> None:
+    def __init__(self, path: Path, target: str, profile: bool, unsafe: bool, tuning: bool) -> None:
         """Compiles the model; raises `XonncError` for a file that is none."""
         from xonnc.native import compile_native
 
-        self.session: Session = compile_native(path, target, profile=profile, unsafe=unsafe)
+        self.session: Session = compile_native(path, target, profile=profile, unsafe=unsafe, tuning=tuning)
         self.inputs: Sequence[str] = [port.name for port in self.session.inputs]
         self.outputs: Sequence[str] = [port.name for port in self.session.outputs]
 

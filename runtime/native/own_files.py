@@ -1,0 +1,76 @@
+"""
+Files of the cache folder, which are read only if they are this user's alone.
+
+What is in them is run, or decides what is: a folder or file that somebody else may have written to is left
+alone, with one warning.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import warnings
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import BinaryIO
+
+
+class Distrusted(Exception):
+    """A folder or file that others may have written to, or that cannot be read."""
+
+
+@contextmanager
+def _own(path: Path, kind: int) -> Generator[int]:
+    """A descriptor of a file or folder that is this user's alone; `Distrusted` for any other."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | _FOLLOW[kind])
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise Distrusted(f"{path}: {error.strerror}") from error
+    try:
+        status = os.fstat(descriptor)
+        if stat.S_IFMT(status.st_mode) != kind:
+            raise Distrusted(f"{path}: neither a file nor a folder of programs")
+        if status.st_uid != os.geteuid():
+            raise Distrusted(f"{path}: belongs to another user")
+        if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise Distrusted(f"{path}: others may write to it")
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def own_folder(path: Path) -> Generator[None]:
+    """Makes sure that a folder is this user's alone; `Distrusted` for any other."""
+    with _own(path, stat.S_IFDIR):
+        yield
+
+
+_FOLLOW = {stat.S_IFDIR: os.O_DIRECTORY, stat.S_IFREG: os.O_NOFOLLOW}
+"""The folder may be a link, which the user has named; a file in it may not."""
+
+
+@contextmanager
+def own_file(path: Path) -> Generator[BinaryIO]:
+    """A file that is this user's alone, open for reading."""
+    with _own(path, stat.S_IFREG) as descriptor, os.fdopen(os.dup(descriptor), "rb") as file:
+        yield file
+
+
+def require_own(path: Path) -> None:
+    """Raises `Distrusted` if something is at `path` that is no file of this user's alone."""
+    with suppress(FileNotFoundError), own_file(path):
+        pass
+
+
+@cache
+def warn(reason: str) -> None:
+    """Says once why a folder or file is not used."""
+    warnings.warn(
+        f"{reason}; it is not used as a cache of compiled programs (XONNC_CACHE names another folder)",
+        stacklevel=2,
+    )
