@@ -17,7 +17,7 @@ that fails, and values that are never read:
 from __future__ import annotations
 
 from xdsl.dialects import arith, cf, ub
-from xdsl.dialects.builtin import BoolAttr, ModuleOp, UnitAttr, i1
+from xdsl.dialects.builtin import BoolAttr, ModuleOp, StringAttr, UnitAttr, i1
 from xdsl.ir import Operation
 
 from xonnc.dialects.onnx.ops.builtin import YieldOp
@@ -27,14 +27,19 @@ DROPS = "onnx.drops_invalid_branches"
 """The attribute of a module that is compiled for certain shapes."""
 
 
-def allow_invalid_branches(module: ModuleOp) -> None:
-    """Says that a branch without valid shapes is no error unless it runs."""
-    module.attributes[DROPS] = UnitAttr()
+def allow_invalid_branches(module: ModuleOp, of_shapes: bool = False) -> None:
+    """Says that invalid branches, or only those whose shapes do not fit, are no error unless they run."""
+    module.attributes[DROPS] = StringAttr("shapes") if of_shapes else UnitAttr()
 
 
 def drops_invalid_branches(root: Operation) -> bool:
     """Whether a branch without valid shapes is no error unless it runs."""
     return DROPS in root.attributes
+
+
+def drops_of_shapes(root: Operation) -> bool:
+    """Whether that is so only where shapes contradict each other, not where another rule is broken."""
+    return DROPS in root.attributes and root.attributes[DROPS] != UnitAttr()
 
 
 def drop_branch(op: Operation, number: int, message: str) -> bool:

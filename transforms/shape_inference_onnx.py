@@ -24,7 +24,7 @@ from xonnc.transforms.dims.control import enter_body
 from xonnc.transforms.dims.functions import enter_function, leave_function, name_results
 from xonnc.transforms.dims.knowledge import Knowledge, holds_integers, is_static
 from xonnc.transforms.dims.node import Partly
-from xonnc.transforms.invalid_branches import drop_branch, drops_invalid_branches
+from xonnc.transforms.invalid_branches import drop_branch, drops_invalid_branches, drops_of_shapes
 from xonnc.transforms.onnx_package import inference
 from xonnc.transforms.shapes import (
     attention,
@@ -187,6 +187,8 @@ class Wrong:
 
     op: Operation
     message: str
+    is_shape: bool = False
+    """Whether shapes contradict each other, which others might not."""
 
 
 class _Inference:
@@ -211,6 +213,7 @@ class _Inference:
         }
         self._entered: set[str] = set()
         self._drops_branches = drops_invalid_branches(root)
+        self._drops_shapes = drops_of_shapes(root)
 
     def inside(self, op: Operation, certain: bool = False) -> bool:
         """Infers what is inside of an op; `certain` says whether it runs whenever the function does."""
@@ -282,13 +285,13 @@ class _Inference:
         try:
             return self._op(op, certain)
         except ShapeError as error:
-            self._blame(op, str(error))
+            self._blame(op, str(error), is_shape=True)
             return False
 
-    def _blame(self, op: Operation, message: str) -> None:
+    def _blame(self, op: Operation, message: str, is_shape: bool = False) -> None:
         """Notes what is wrong with an op; bodies are walked several times, their ops blamed once."""
         if self.wrong is not None and not any(each.op is op for each in self.wrong):
-            self.wrong.append(Wrong(op, message))
+            self.wrong.append(Wrong(op, message, is_shape))
 
     def _doubtful_operands(self, op: OnnxOp) -> list[SSAValue]:
         """The doubtful values that an op reads, or that its bodies give."""
@@ -326,12 +329,15 @@ class _Inference:
             try:
                 changed |= self._block(region.block, certain=False)
             except XonncError as error:
-                inside = [Wrong(op, str(error))]
+                inside = [Wrong(op, str(error), is_shape=True)]
             if inside:
                 errors[number] = inside
         self.wrong = outside
         for number, wrong in errors.items():
-            if len(errors) < len(op.regions) and drop_branch(op, number, wrong[0].message):
+            may_drop = len(errors) < len(op.regions) and not (
+                self._drops_shapes and any(not each.is_shape for each in wrong)
+            )
+            if may_drop and drop_branch(op, number, wrong[0].message):
                 continue
             if outside is None:
                 raise ShapeError(wrong[0].message)

@@ -137,6 +137,7 @@ def compile_artifact(
         level=level,
         enable_pass=enable_pass,
         disable_pass=disable_pass,
+        drops_branches=True,
     ).module
     if input_shapes:
         module = respecialized(module, input_shapes, making.passes)

@@ -251,6 +251,7 @@ class _Compiler:
             level=self._making.level,
             enable_pass=self._making.enable_pass,
             disable_pass=self._making.disable_pass,
+            drops_branches=True,
         ).module
         require_known_operators(module)
         finalize(self, _let_go, module).atexit = False

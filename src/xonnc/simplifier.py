@@ -103,6 +103,7 @@ def simplify(
     level: int = DEFAULT_LEVEL,
     enable_pass: Collection[str] = (),
     disable_pass: Collection[str] = (),
+    drops_branches: bool = False,
 ) -> SimplifiedModel:
     """
     Simplifies the model in a file (`-`: standard input) or in memory, which stays as it is.
@@ -115,8 +116,9 @@ def simplify(
     `strict` an error; with `declared` "checked", those of results whose shape an operand holds are forgotten,
     and the others are for a run to check; with "ignored", all are forgotten. The passes are those of an
     optimization `level`, 0 to 3, and those to `enable_pass`, without those to `disable_pass`
-    (`xonnc.transforms.levels`). Raises `XonncError` for a file that is no model, or a model that contradicts
-    itself.
+    (`xonnc.transforms.levels`). With `drops_branches`, a branch without valid shapes is an error of the run
+    that takes it, which ONNX has no operator for. Raises `XonncError` for a file that is no model, or a model
+    that contradicts itself.
     """
     passes = passes_of(level, enable_pass, disable_pass)
     with without_cycle_collection():
@@ -131,6 +133,7 @@ def simplify(
                 corrects,
                 declared,
                 passes,
+                drops_branches,
             ),
             strict,
         )
@@ -167,6 +170,7 @@ def _simplified(
     corrects: bool,
     declared: Declared,
     passes: Passes,
+    drops_branches: bool,
 ) -> SimplifiedModel:
     context = new_context()
     loaded = LoadedModel.of(model) if isinstance(model, onnx.ModelProto) else load(model)
@@ -179,6 +183,8 @@ def _simplified(
     if fold_overridable:
         _drop_listed(module)
     before = summary(module)
+    if drops_branches:
+        allow_invalid_branches(module, of_shapes=True)
     try:
         if corrects:
             correct_shapes(module)
