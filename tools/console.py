@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -21,6 +21,15 @@ class Step(Protocol):
 def row(label: str, text: str) -> None:
     """One line of a report: a label and what is said of it."""
     print(f"  {label:<12} {text}")
+
+
+def columns(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Cells in columns."""
+    widths = [max(len(cells[column]) for cells in rows) for column in range(len(rows[0]))]
+    return [
+        "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True)).rstrip()
+        for cells in rows
+    ]
 
 
 def size(count: float) -> str:

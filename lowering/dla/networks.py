@@ -71,7 +71,7 @@ def check_placed(module: ModuleOp, block: Block, target: NvdlaTarget) -> None:
             continue
         if not isinstance(type_, SurfaceType | PackedType):
             raise XonncError(f"{type_} has no address; run dla-allocate first")
-        end = type_.offset.data + _bytes(type_, target)
+        end = type_.offset.data + bytes_of(type_, target)
         size = memories.get(type_.memory.data)
         if size is None or end > size:
             there = "is not there" if size is None else f"has {size} bytes"
@@ -87,7 +87,7 @@ def _values(block: Block) -> Iterator[SSAValue]:
         yield from op.results
 
 
-def _bytes(type_: SurfaceType | PackedType, target: NvdlaTarget) -> int:
+def bytes_of(type_: SurfaceType | PackedType, target: NvdlaTarget) -> int:
     return type_.size.data if isinstance(type_, PackedType) else spanned(type_, target)
 
 

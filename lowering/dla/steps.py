@@ -116,14 +116,14 @@ def overwritable(chain: Chain) -> tuple[SSAValue, ...]:
 
 def _read(unit: Chain) -> Iterator[SSAValue]:
     for operand in unit.inputs:
-        yield from _written(operand)
+        yield from shown_by(operand)
 
 
-def _written(value: SSAValue) -> Iterator[SSAValue]:
+def shown_by(value: SSAValue) -> Iterator[SSAValue]:
     """The chains' results that `value` shows, through views."""
     owner = value.owner
     if isinstance(owner, VIEW_OPS):
         for operand in owner.operands:
-            yield from _written(operand)
+            yield from shown_by(operand)
     else:
         yield value

@@ -16,6 +16,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import onnx
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
 
 from xonnc.contexts import Watcher, new_context, nobody
 from xonnc.errors import RefusalError, XonncError
@@ -127,23 +129,7 @@ def compile_artifact(
     )
     require_writable(path)
     processor = making.processor
-    module = simplify(
-        model,
-        inline_functions=True,
-        signature=signature,
-        fold_overridable=True,
-        strict=strict,
-        declared="checked",
-        level=level,
-        enable_pass=enable_pass,
-        disable_pass=disable_pass,
-        drops_branches=True,
-    ).module
-    if input_shapes:
-        module = respecialized(module, input_shapes, making.passes)
-    context = new_context()
-    prepared(module, context, making.passes)
-    making.attach(module)
+    module, context = _simplified(model, making, input_shapes, signature, strict)
     watch("simplified", module)
     program, rows, kernels = lowered(module, making, context, watch)
     _require_native(program, path.name, making)
@@ -186,6 +172,46 @@ def _require_native(program: Program, name: str, making: Making) -> None:
             raise
         hint = f"{name}: pass {ConstProp.name} is off, without which fewer operators have native code"
         raise RefusalError([*refused.reasons, f"{hint}; --enable-pass {ConstProp.name}"]) from None
+
+
+def planned_module(
+    model: str | Path | onnx.ModelProto,
+    target: str = "cpu",
+    input_shapes: Mapping[str, Sequence[int]] | None = None,
+) -> ModuleOp:
+    """The IR of a model after `plan-memory`: its kernels, the calls in order, where everything lies."""
+    making = Making(processor_of(target, needs_host=False))
+    module, context = _simplified(model, making, input_shapes)
+    lowered(module, making, context)
+    return module
+
+
+def _simplified(
+    model: str | Path | onnx.ModelProto,
+    making: Making,
+    input_shapes: Mapping[str, Sequence[int]] | None = None,
+    signature: Signature | None = None,
+    strict: bool = False,
+) -> tuple[ModuleOp, Context]:
+    """A simplified model of operators that kernels may be made for, and the context of its constants."""
+    module = simplify(
+        model,
+        inline_functions=True,
+        signature=signature,
+        fold_overridable=True,
+        strict=strict,
+        declared="checked",
+        level=making.level,
+        enable_pass=making.enable_pass,
+        disable_pass=making.disable_pass,
+        drops_branches=True,
+    ).module
+    if input_shapes:
+        module = respecialized(module, input_shapes, making.passes)
+    context = new_context()
+    prepared(module, context, making.passes)
+    making.attach(module)
+    return module, context
 
 
 WEIGHTS = "xonnc_weights"

@@ -13,14 +13,17 @@ from typing import TYPE_CHECKING
 
 from xonnc.errors import XonncError
 from xonnc.targets import DEFAULT_TARGET, load_target
-from xonnc.tools.console import quantity, row, size
+from xonnc.tools.commands.simplify import named_shape
+from xonnc.tools.console import columns, quantity, row, size
 from xonnc.tools.files import is_package
+from xonnc.tools.memory_report import report_memory
 
 if TYPE_CHECKING:
     import onnx
     from xdsl.dialects.builtin import ModuleOp
 
     from xonnc.calibration import Sample
+    from xonnc.compiler import Calibrate
     from xonnc.formats.nvdla.calibration import Ranges
     from xonnc.formats.nvdla.performance import HardwareLayer, Performance
     from xonnc.lowering.quantization_statistics.quantization_error import Rounding
@@ -45,12 +48,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DATA",
         help="samples of the inputs (.npz, .npy, a folder): what rounding to 8 bits does to each value",
     )
+    parser.add_argument(
+        "--memory",
+        action="store_true",
+        help="where a model's tensors lie in memory and when: offsets, a map, the peak and the lower bound; "
+        "--target may name a processor too (cpu, avx2)",
+    )
+    parser.add_argument(
+        "--input-shape",
+        type=named_shape,
+        action="append",
+        default=[],
+        metavar="NAME:SIZES",
+        help="with --memory of native code, the sizes of an input: x:1,3,224,224",
+    )
     parser.add_argument("--total", action="store_true", help="leave the table of layers out")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
 
 
 def run(args: argparse.Namespace) -> int:
     """Estimates and prints."""
+    if args.memory:
+        return report_memory(args, calibration_of(args))
+    if args.input_shape:
+        raise XonncError("--input-shape is for --memory of native code")
     if is_package(args.model):
         return _report_package(args)
     target = load_target(args.target or DEFAULT_TARGET)
@@ -118,11 +139,16 @@ def _cost(args: argparse.Namespace, target: NvdlaTarget) -> tuple[Performance, l
     from xonnc.compiler import compile_model
 
     name = args.target or DEFAULT_TARGET
-    if not (args.calibrate or args.calib):
+    if calibration_of(args) is None:
         return compile_model(args.model, name).report.performance, None
     rounds = _Rounding(args)
     cost = compile_model(args.model, name, rounds.watch, rounds.calibrate).report.performance
     return cost, rounds.measured() if args.calibrate else None
+
+
+def calibration_of(args: argparse.Namespace) -> Calibrate | None:
+    """What finds the ranges of a model that the options ask to be rounded."""
+    return _Rounding(args).calibrate if args.calibrate or args.calib else None
 
 
 class _Rounding:
@@ -188,7 +214,7 @@ def rounding_table(roundings: Sequence[Rounding]) -> list[str]:
         )
         for one in roundings
     ]
-    return aligned(rows)
+    return columns(rows)
 
 
 def rounding_json(one: Rounding) -> dict[str, object]:
@@ -238,16 +264,7 @@ def table(layers: tuple[HardwareLayer, ...]) -> list[str]:
                 size(layer.traffic_bytes),
             )
         )
-    return aligned(rows)
-
-
-def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
-    """Cells in columns."""
-    widths = [max(len(cells[column]) for cells in rows) for column in range(len(rows[0]))]
-    return [
-        "  ".join(f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True)).rstrip()
-        for cells in rows
-    ]
+    return columns(rows)
 
 
 def as_json(cost: Performance) -> dict[str, object]:

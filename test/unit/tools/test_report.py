@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import onnx.parser
 import pytest
 
 from xonnc.tools.driver import main
@@ -48,3 +49,69 @@ def test_a_loadable_for_other_hardware(model: Path, capsys: pytest.CaptureFixtur
     assert main(["compile", str(model), "-o", str(loadable), "-q"]) == 0
     assert main(["report", str(loadable), "--target", "nv_small"]) == 1
     assert "nv_small" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("target", ["avx2", "nv_full"])
+def test_the_memory_of_a_model(target: str, model: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["report", str(model), "--memory", "--target", target]) == 0
+    head, memory, peak, bound, *lines = capsys.readouterr().out.splitlines()
+    assert head.startswith(f"small.onnx on {target}: ")
+    assert memory.split()[0] == "memory"
+    assert "alive at once in this order, first in step" in peak
+    assert bound.endswith("over all orders of the steps: no order has a lower peak")
+    assert lines[1].split() == "first last offset bytes buffer".split()
+    assert any("steps from left to right" in line for line in lines)
+    assert main(["report", str(model), "--memory", "--target", target, "--total"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 4
+
+
+def test_the_memory_of_a_model_as_json(model: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["report", str(model), "--memory", "--target", "avx2", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["bound_is_over"] == "all orders of the steps"
+    assert found["lower_bound"] <= found["peak"] <= found["bytes"]
+    assert found["bytes"] >= max(each["offset"] + each["bytes"] for each in found["buffers"])
+    for one in found["buffers"]:
+        for other in found["buffers"]:
+            is_together = one["first"] <= other["last"] and other["first"] <= one["last"]
+            is_over = one["offset"] < other["offset"] + other["bytes"] and other["offset"] < (
+                one["offset"] + one["bytes"]
+            )
+            assert one is other or not (is_together and is_over) or one["in_place"] or other["in_place"]
+
+
+def test_the_memory_of_dynamic_shapes(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    text = "g (float[N,4] x) => (float[N,4] y) { a = Softmax (x) b = Transpose (a) y = Softmax (b) }"
+    path = tmp_path / "dynamic.onnx"
+    proto = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 18]> {text}')
+    path.write_bytes(proto.SerializeToString())
+    command = ["report", str(path), "--memory", "--target", "avx2"]
+    assert main([*command]) == 0
+    shown = capsys.readouterr().out
+    assert "blocks; only a run tells their sizes, unless --input-shape does" in shown
+    assert main([*command, "--input-shape", "x:8,4"]) == 0
+    assert "over all orders of the steps" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--memory", "--input-shape", "x:1"], "--input-shape is for native code: --target cpu"),
+        (["--input-shape", "x:1"], "--input-shape is for --memory of native code"),
+        (
+            ["--memory", "--target", "cpu", "--calib", "t"],
+            "--calib is for NVDLA targets, not for native code",
+        ),
+        (["--memory", "--target", "nv"], "no target 'nv'. There are cpu, "),
+    ],
+)
+def test_options_of_memory_that_do_not_fit(
+    options: list[str], message: str, model: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert main(["report", str(model), *options]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_a_loadable_has_no_memory_plan(model: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["report", str(model.with_suffix(".nvdla")), "--memory"]) == 1
+    assert "--memory takes the model: what is compiled has no plan any more" in capsys.readouterr().err

@@ -1,0 +1,130 @@
+"""`xonnc report --memory`: where the tensors of a compiled model lie, when, and how little it could be."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+from xonnc.errors import UnknownNameError, XonncError
+from xonnc.lowering.memory_planning.memory_map import MemoryMap
+from xonnc.targets import DEFAULT_TARGET, load_target, target_names
+from xonnc.targets.cpu import cpu_names
+from xonnc.tools.console import columns, plural, row, size
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from xonnc.compiler import Calibrate
+
+
+def report_memory(args: argparse.Namespace, calibrate: Calibrate | None) -> int:
+    """Compiles a model up to its memory plan, and prints that; `calibrate` finds ranges for NVDLA targets."""
+    if args.model.suffix in (".nvdla", ".xpkg"):
+        raise XonncError(f"{args.model}: --memory takes the model: what is compiled has no plan any more")
+    name: str = args.target or DEFAULT_TARGET
+    found = _of_processor(args, name) if name in ("cpu", *cpu_names()) else _of_nvdla(args, name, calibrate)
+    if args.json:
+        print(json.dumps({"model": str(args.model), "target": name, **as_json(found)}, indent=2))
+        return 0
+    print(f"{args.model.name} on {name}: {plural(len(found.buffers), 'buffer')} in {_steps(found)}")
+    for label, text in summary(found):
+        row(label, text)
+    for line in () if args.total or not found.buffers else (*_table(found), *_map(found)):
+        print(line)
+    return 0
+
+
+def _steps(found: MemoryMap) -> str:
+    return plural(len(found.steps), "step")
+
+
+def _of_processor(args: argparse.Namespace, name: str) -> MemoryMap:
+    from xonnc.artifacts import planned_module
+    from xonnc.lowering.native.memory_map import memory_map
+
+    for option in ("calib", "calibrate"):
+        if getattr(args, option):
+            raise XonncError(f"--{option} is for NVDLA targets, not for native code")
+    return memory_map(planned_module(args.model, name, dict(args.input_shape) or None))
+
+
+def _of_nvdla(args: argparse.Namespace, name: str, calibrate: Calibrate | None) -> MemoryMap:
+    from xonnc.compiler import compile_model
+    from xonnc.lowering.dla.memory_map import memory_map
+
+    if args.input_shape:
+        raise XonncError("--input-shape is for native code: --target cpu")
+    try:
+        target = load_target(name)
+    except UnknownNameError as error:
+        names = ", ".join(("cpu", *cpu_names(), *target_names()))
+        raise XonncError(f"no target '{name}'. There are {names}") from error
+    maps: list[MemoryMap] = []
+
+    def watch(stage: str, module: ModuleOp) -> None:
+        if stage == "allocated":
+            maps.append(memory_map(module, target))
+
+    compile_model(args.model, name, watch, calibrate)
+    return maps[0]
+
+
+def summary(found: MemoryMap) -> list[tuple[str, str]]:
+    """The size of the memory, and how it compares, in rows."""
+    if found.peak is None or found.lower_bound is None:
+        blocks = plural(found.size, "block")
+        return [("memory", f"{blocks}; only a run tells their sizes, unless --input-shape does")]
+    step = found.peak_step()
+    at = f", first in step {step} ({found.steps[step]})" if found.steps else ""
+    is_least = found.peak == found.lower_bound
+    rest = "no order has a lower peak" if is_least else "the best bound known; an order may come closer"
+    return [
+        ("memory", f"{found.size} B ({size(found.size)})"),
+        ("peak", f"{found.peak} B alive at once in this order{at}: no plan for it takes less"),
+        ("lower bound", f"{found.lower_bound} B over all orders of the steps: {rest}"),
+    ]
+
+
+def _table(found: MemoryMap) -> list[str]:
+    unit = "block" if found.peak is None else "offset"
+    rows = [("", "first", "last", unit, "bytes", "", "buffer")]
+    for letter, buffer in zip(found.letters(), found.buffers, strict=True):
+        rows.append(
+            (
+                letter,
+                f"{buffer.first}",
+                f"{buffer.last}",
+                f"{buffer.offset}",
+                "?" if found.peak is None else f"{buffer.size}",
+                "in place" if found.is_in_place(buffer) else "",
+                buffer.name,
+            )
+        )
+    return ["", *columns(rows)]
+
+
+def _map(found: MemoryMap) -> list[str]:
+    return ["", f"addresses up, {_steps(found)} from left to right:", *found.drawing()]
+
+
+def as_json(found: MemoryMap) -> dict[str, object]:
+    """Everything there is; the bound is over all orders of the steps."""
+    return {
+        "bytes" if found.peak is not None else "blocks": found.size,
+        "peak": found.peak,
+        "lower_bound": found.lower_bound,
+        "bound_is_over": "all orders of the steps",
+        "steps": list(found.steps),
+        "buffers": [
+            {
+                "name": buffer.name,
+                "first": buffer.first,
+                "last": buffer.last,
+                "offset": buffer.offset,
+                "bytes": None if found.peak is None else buffer.size,
+                "in_place": found.is_in_place(buffer),
+            }
+            for buffer in found.buffers
+        ],
+    }
