@@ -38,12 +38,13 @@ if __package__ in (None, ""):
 from bench.backend import Case, cases
 from xonnc.artifacts import compile_artifact
 from xonnc.errors import RefusalError, XonncError
+from xonnc.formats.native.program import Held
 from xonnc.fuzzing.agreement import differing
 from xonnc.fuzzing.generate import Sample, sample
 from xonnc.fuzzing.invalid import Mutant, mutants
 from xonnc.model_check import check_model
 from xonnc.native import compile_native
-from xonnc.runtime.native.session import Session, Shapes
+from xonnc.runtime.native.session import Session, Shapes, check_feeds
 
 Array = npt.NDArray[np.generic]
 
@@ -117,7 +118,7 @@ def _invalid(count: int, seed: int, flags: Sequence[str]) -> int:
     verdicts: Counter[str] = Counter()
     for number, (name, mutant) in enumerate(islice(_mutants(seed), count)):
         try:
-            verdict = _changed(mutant, flags)
+            verdict = outcome_of(mutant, flags)
         except XonncError:
             verdict = REFUSED
         except Exception as error:  # Whatever it is, it is what is looked for.
@@ -160,7 +161,7 @@ def _is_array(value: object) -> TypeGuard[Array]:
     return isinstance(value, np.ndarray)
 
 
-def _changed(mutant: Mutant, flags: Sequence[str]) -> str:
+def outcome_of(mutant: Mutant, flags: Sequence[str]) -> str:
     """How a changed model went."""
     if check_model(mutant.model):
         return REFUSED
@@ -169,17 +170,13 @@ def _changed(mutant: Mutant, flags: Sequence[str]) -> str:
     with TemporaryDirectory() as name:
         folder = Path(name)
         try:
-            artifact = compile_artifact(mutant.model, folder / "model.c", input_shapes=shapes)
+            compile_artifact(mutant.model, folder / "model.c", input_shapes=shapes)
         except XonncError:
             # What has no code of its own is run by the session.
             session.run(None, mutant.feeds)
             return RAN
-        data = b""
-        for port in session.inputs:
-            array = mutant.feeds[port.name]
-            if artifact.program.is_open:
-                data += np.array(array.shape, np.int64).tobytes()
-            data += np.ascontiguousarray(array).tobytes()
+        # Inputs that do not fit what the model was changed to end here: the program reads what fits.
+        data = _as_bytes(check_feeds(session.inputs, mutant.feeds))
         (folder / "main.c").write_text(MAIN)
         command = ["cc", *OPTIONS, *flags, "main.c", "model.c", "-lm", "-o", "main"]
         made = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
@@ -224,11 +221,17 @@ def _tried_for(drawn: Sample, shapes: Shapes | None, flags: Sequence[str]) -> st
         made = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if made.returncode:
             return made.stderr[:500]
-        data = b""
-        for port in session.inputs:
-            data += np.array(feeds[port.name].shape, np.int64).tobytes()
-            data += np.ascontiguousarray(feeds[port.name]).tobytes()
+        data = _as_bytes([feeds[port.name] for port in session.inputs])
         return _compared(folder, session, data, [np.asarray(each) for each in wanted])
+
+
+def _as_bytes(fed: Sequence[Held]) -> bytes:
+    """Inputs as the program reads them: the sizes of each, even those that it knows, and the elements."""
+    data = b""
+    for held in fed:
+        array = np.asarray(held)
+        data += np.array(array.shape, np.int64).tobytes() + np.ascontiguousarray(array).tobytes()
+    return data
 
 
 def _compared(folder: Path, session: Session, data: bytes, wanted: list[np.ndarray]) -> str:
