@@ -209,8 +209,8 @@ def gemm_tiles(size: int, sizes: tuple[Size, Size, Size], target: CpuTarget) -> 
 
 def _gemm_tile(size: int, sizes: tuple[Size, Size, Size], target: CpuTarget) -> Tile:
     lanes = target.vector_bytes // size
-    rows, vectors = (8, 3) if target.registers == 32 else (4, 3)
     m, n, k = sizes
+    rows, vectors = _full_tile(m, -(-n // lanes) if is_known(n) else 0, target)
     if not is_known(k) and rows > ADDRESSES:
         # So many sums as leave a register for each vector of B, and one for the number of A.
         rows, vectors = ADDRESSES, max(vectors, (target.registers - 1) // (ADDRESSES + 1))
@@ -224,6 +224,27 @@ def _gemm_tile(size: int, sizes: tuple[Size, Size, Size], target: CpuTarget) -> 
         return m, -(-needed // (panels + panels % 2)) * lanes if is_shared else most * lanes
     wanted = min(vectors, needed)
     return rows * vectors // wanted if wanted < vectors else rows, wanted * lanes
+
+
+MAX_ROWS = 8
+"""Rows of a tile of a product: each is a stream of A of its own."""
+
+FULL_WIDTHS = (3, 4, 2)
+"""Vectors of a row of a tile of a product that fills the registers, the best first where none is left."""
+
+CLEAR_GAIN = 0.003
+"""Share of cycles by which another width is better for certain: the estimate is no closer."""
+
+
+def _full_tile(m: Size, panels: int, target: CpuTarget) -> Tile:
+    """Rows and vectors that fill the registers; another width where that leaves less for narrow tiles."""
+    registers = target.registers
+    first, *others = [(min(MAX_ROWS, (registers - 1 - width) // width), width) for width in FULL_WIDTHS]
+    if not is_known(m) or not panels:
+        return first
+    costs = {tile: _cost(tile, m, panels, target) for tile in (first, *others)}
+    best = min(costs, key=costs.__getitem__)
+    return best if costs[best] < (1 - CLEAR_GAIN) * costs[first] else first
 
 
 def tiles_for(op: GemmOp | ConvOp | ByteConvOp, target: CpuTarget) -> list[Tile]:

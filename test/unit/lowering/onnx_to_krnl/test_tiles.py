@@ -11,7 +11,7 @@ from xdsl.ir import Attribute
 
 from xonnc.errors import XonncError
 from xonnc.lowering.onnx_to_krnl.krnl_attach_core import SPEC, attach_core, attached_core, on_core
-from xonnc.lowering.onnx_to_krnl.tiles import TILES, Tiles, conv_tiles, set_tiles
+from xonnc.lowering.onnx_to_krnl.tiles import TILES, Tiles, conv_tiles, depthwise_tiles, gemm_tiles, set_tiles
 from xonnc.targets.cores import RANGES, load_core
 from xonnc.targets.cpu import load_cpu
 
@@ -123,3 +123,33 @@ def test_wrong_tiles(attribute: Attribute, message: str):
     with pytest.raises(XonncError) as caught:
         Tiles.of("avx512", False, ModuleOp([], {TILES: attribute}))
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("sizes", "zen4", "avx2"),
+    # Rows, columns and terms; 16 vectors of columns are whole tiles of two, and five of three leave one.
+    [
+        ((128, 768, 768), (8, 48), (4, 24)),
+        ((3136, 256, 64), (8, 32), (6, 16)),
+        ((64, 64, 64), (8, 32), (6, 16)),
+        ((64, 2048, 512), (8, 48), (4, 24)),
+        ((1, 768, 768), (1, 192), (1, 64)),
+    ],
+)
+def test_tiles_of_products(sizes: tuple[int, int, int], zen4: tuple[int, int], avx2: tuple[int, int]):
+    assert Tiles(ZEN4).gemm("", 4, sizes) == zen4
+    assert Tiles(AVX2).gemm("", 4, sizes) == avx2
+
+
+def test_tiles_that_are_measured_fit_the_registers_and_begin_with_the_computed_one():
+    for target in (ZEN4, AVX2):
+        lanes = target.vector_bytes // 4
+        first, *others = gemm_tiles(4, (100, 200, 300), target)
+        assert first == Tiles(target).gemm("", 4, (100, 200, 300))
+        assert first not in others
+        for rows, columns in others:
+            assert rows * columns // lanes + columns // lanes + 1 <= target.registers
+        pixels = [pixels for pixels, width in depthwise_tiles(56, target) if width == 1]
+        assert pixels[0] == 8
+        assert sorted(pixels) == list(range(1, target.registers // 2 + 1))
+        assert depthwise_tiles(5, target)[0] == (5, 1)
