@@ -101,3 +101,44 @@ func.func @other_pools(%x: tensor<1x3x20x20xf32>) -> (tensor<1x3x18x18xf32>, ten
   %z, %j = "onnx.MaxPool"(%x) <{kernel_shape = [5, 5]}> : (tensor<1x3x20x20xf32>) -> (tensor<1x3x16x16xf32>, tensor<1x3x16x16xi64>)
   onnx.Return %y, %j : tensor<1x3x18x18xf32>, tensor<1x3x16x16xi64>
 }
+
+// -----
+
+// Convolutions of half precision sum up in single precision.
+// CHECK-LABEL: @half_convolution
+// CHECK:         %[[X:.*]] = "onnx.Cast"(%arg0) <{{{.*}}to = f32}>
+// CHECK-NEXT:    %[[W:.*]] = "onnx.Cast"(%arg1) <{{{.*}}to = f32}>
+// CHECK-NEXT:    %[[Y:.*]] = "onnx.Conv"(%[[X]], %[[W]], {{.*}} -> tensor<1x4x4x4xf32>
+// CHECK-NEXT:    "onnx.Cast"(%[[Y]]) <{{{.*}}to = f16}>
+func.func @half_convolution(%x: tensor<1x4x4x4xf16>, %w: tensor<4x4x1x1xf16>) -> tensor<1x4x4x4xf16> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %0 = "onnx.Conv"(%x, %w, %n) : (tensor<1x4x4x4xf16>, tensor<4x4x1x1xf16>, none) -> tensor<1x4x4x4xf16>
+  onnx.Return %0 : tensor<1x4x4x4xf16>
+}
+
+// -----
+
+// A batch normalization by known numbers is a product and a sum.
+// CHECK-LABEL: @batch_norm
+// CHECK:         %[[A:.*]] = onnx.Constant dense<1.000000e+00> : tensor<2x1xf32>
+// CHECK-NEXT:    %[[B:.*]] = onnx.Constant dense<{{\[\[}}5.000000e-01], [-1.000000e+00]]> : tensor<2x1xf32>
+// CHECK-NEXT:    %[[Y:.*]] = "onnx.Mul"(%arg0, %[[A]])
+// CHECK-NEXT:    "onnx.Add"(%[[Y]], %[[B]])
+func.func @batch_norm(%x: tensor<2x2x3xf32>) -> tensor<2x2x3xf32> {
+  %s = onnx.Constant dense<[2.0, 4.0]> : tensor<2xf32>
+  %b = onnx.Constant dense<[1.0, 0.0]> : tensor<2xf32>
+  %m = onnx.Constant dense<[0.5, 1.0]> : tensor<2xf32>
+  %v = onnx.Constant dense<[4.0, 16.0]> : tensor<2xf32>
+  %0 = "onnx.BatchNormalizationInferenceMode"(%x, %s, %b, %m, %v) <{epsilon = 0.0 : f32}> : (tensor<2x2x3xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<2x2x3xf32>
+  onnx.Return %0 : tensor<2x2x3xf32>
+}
+
+// -----
+
+// One by numbers that only a run knows stays.
+// CHECK-LABEL: @unknown_statistics
+// CHECK:         "onnx.BatchNormalizationInferenceMode"
+func.func @unknown_statistics(%x: tensor<2x2x3xf32>, %s: tensor<2xf32>) -> tensor<2x2x3xf32> {
+  %0 = "onnx.BatchNormalizationInferenceMode"(%x, %s, %s, %s, %s) : (tensor<2x2x3xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<2x2x3xf32>
+  onnx.Return %0 : tensor<2x2x3xf32>
+}

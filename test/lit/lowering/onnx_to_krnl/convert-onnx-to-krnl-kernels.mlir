@@ -1,0 +1,495 @@
+// RUN: onnx-opt %s --fuse-onnx --assign-layout --convert-onnx-to-krnl --split-input-file | filecheck %s
+
+// A channel by itself: its window is written out, pixels of a row in registers.
+// CHECK-LABEL: func.func @depthwise
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "halo_0"{{.*}} turns = 2 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "block_1"{{.*}} turns = 2 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "depthwise_2"{{.*}} turns = 16 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "unblock_3"
+// CHECK:         krnl.conv
+// CHECK-SAME:    kernel = array<i64: 3, 3>
+// CHECK-SAME:    tile = array<i64: 8, 1>
+func.func @depthwise(%x: tensor<1x32x8x8xf32>) -> tensor<1x32x8x8xf32> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %w = onnx.Constant dense<0.5> : tensor<32x1x3x3xf32>
+  %y = "onnx.Conv"(%x, %w, %n) <{group = 32 : si64, pads = [1, 1, 1, 1]}> : (tensor<1x32x8x8xf32>, tensor<32x1x3x3xf32>, none) -> tensor<1x32x8x8xf32>
+  onnx.Return %y : tensor<1x32x8x8xf32>
+}
+
+// -----
+
+// Strides are of the source; the halo is asked for at the top and left alone.
+// CHECK-LABEL: func.func @strided
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "halo_0"{{.*}} turns = 2 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "block_1"{{.*}} turns = 2 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "conv_2"{{.*}} turns = 4 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "unblock_3"
+// CHECK:         krnl.conv
+// CHECK-SAME:    kernel = array<i64: 3, 3>
+// CHECK-SAME:    strides = array<i64: 2, 2>
+// CHECK-SAME:    tile = array<i64: 4, 2>
+func.func @strided(%x: tensor<1x32x8x8xf32>) -> tensor<1x32x4x4xf32> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %w = onnx.Constant dense<0.5> : tensor<32x32x3x3xf32>
+  %y = "onnx.Conv"(%x, %w, %n) <{pads = [1, 1, 0, 0], strides = [2, 2]}> : (tensor<1x32x8x8xf32>, tensor<32x32x3x3xf32>, none) -> tensor<1x32x4x4xf32>
+  onnx.Return %y : tensor<1x32x4x4xf32>
+}
+
+// -----
+
+// Places of the window lie apart.
+// CHECK-LABEL: func.func @dilated
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "block_0"{{.*}} turns = 2 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "conv_1"{{.*}} turns = 4 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "unblock_2"
+// CHECK:         krnl.conv
+// CHECK-SAME:    dilations = array<i64: 2, 2>
+// CHECK-SAME:    kernel = array<i64: 3, 3>
+// CHECK-SAME:    tile = array<i64: 4, 2>
+func.func @dilated(%x: tensor<1x32x8x8xf32>) -> tensor<1x32x4x4xf32> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %w = onnx.Constant dense<0.5> : tensor<32x32x3x3xf32>
+  %y = "onnx.Conv"(%x, %w, %n) <{dilations = [2, 2]}> : (tensor<1x32x8x8xf32>, tensor<32x32x3x3xf32>, none) -> tensor<1x32x4x4xf32>
+  onnx.Return %y : tensor<1x32x4x4xf32>
+}
+
+// -----
+
+// A transposed convolution of stride 2 is one for each row and column of a square.
+// CHECK-LABEL: func.func @transposed
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "block_0"{{.*}} turns = 2 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "conv_1"{{.*}} turns = 4 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "conv_2"{{.*}} turns = 4 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "conv_3"{{.*}} turns = 4 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "conv_4"{{.*}} turns = 4 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "unblock_5"
+// CHECK:         krnl.conv
+// CHECK-SAME:    out_strides = array<i64: 2, 2>
+// CHECK-SAME:    tile = array<i64: 4, 2>
+// CHECK:         krnl.conv
+// CHECK-SAME:    out_strides = array<i64: 2, 2>
+// CHECK-SAME:    tile = array<i64: 4, 2>
+// CHECK:         krnl.conv
+// CHECK-SAME:    out_strides = array<i64: 2, 2>
+// CHECK-SAME:    tile = array<i64: 4, 2>
+// CHECK:         krnl.conv
+// CHECK-SAME:    out_strides = array<i64: 2, 2>
+// CHECK-SAME:    tile = array<i64: 4, 2>
+func.func @transposed(%x: tensor<1x32x4x4xf32>) -> tensor<1x32x8x8xf32> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %w = onnx.Constant dense<0.5> : tensor<32x32x2x2xf32>
+  %y = "onnx.ConvTranspose"(%x, %w, %n) <{strides = [2, 2]}> : (tensor<1x32x4x4xf32>, tensor<32x32x2x2xf32>, none) -> tensor<1x32x8x8xf32>
+  onnx.Return %y : tensor<1x32x8x8xf32>
+}
+
+// -----
+
+// Groups of channels that are no single ones are products in rows.
+// CHECK-LABEL: func.func @groups
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_0"{{.*}} turns = 2 : i64}>
+// CHECK:         krnl.gemm
+// CHECK-SAME:    batch_a = array<i64: 0, 256>
+// CHECK-SAME:    batch_b = array<i64: 0, 256>
+// CHECK-SAME:    k = 16 : i64
+// CHECK-SAME:    m = 16 : i64
+// CHECK-SAME:    n = 16 : i64
+// CHECK-SAME:    tile = array<i64: 24, 16>
+func.func @groups(%x: tensor<1x32x4x4xf32>) -> tensor<1x32x4x4xf32> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %w = onnx.Constant dense<0.5> : tensor<32x16x1x1xf32>
+  %y = "onnx.Conv"(%x, %w, %n) <{group = 2 : si64}> : (tensor<1x32x4x4xf32>, tensor<32x16x1x1xf32>, none) -> tensor<1x32x4x4xf32>
+  onnx.Return %y : tensor<1x32x4x4xf32>
+}
+
+// -----
+
+// A convolution along one axis: the numbers of each window side by side, then a product.
+// CHECK-LABEL: func.func @one_dimension
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "columns_0"{{.*}} turns = 32 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "pack_1"{{.*}} turns = 96 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_2"{{.*}} turns = 3 : i64}>
+// CHECK:         krnl.gemm
+// CHECK-SAME:    k = 96 : i64
+// CHECK-SAME:    m = 32 : i64
+// CHECK-SAME:    n = 18 : i64
+// CHECK-SAME:    tile = array<i64: 12, 32>
+func.func @one_dimension(%x: tensor<1x32x20xf32>) -> tensor<1x32x18xf32> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %w = onnx.Constant dense<0.5> : tensor<32x32x3xf32>
+  %y = "onnx.Conv"(%x, %w, %n) <{}> : (tensor<1x32x20xf32>, tensor<32x32x3xf32>, none) -> tensor<1x32x18xf32>
+  onnx.Return %y : tensor<1x32x18xf32>
+}
+
+// -----
+
+// Weights that only a run knows: a product of them and the pixels, in rows.
+// CHECK-LABEL: func.func @unknown_weights
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_0"{{.*}} turns = 1 : i64}>
+// CHECK:         krnl.gemm
+// CHECK-SAME:    k = 16 : i64
+// CHECK-SAME:    m = 16 : i64
+// CHECK-SAME:    n = 16 : i64
+// CHECK-SAME:    tile = array<i64: 24, 16>
+func.func @unknown_weights(%x: tensor<1x16x4x4xf32>, %w: tensor<16x16x1x1xf32>) -> tensor<1x16x4x4xf32> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %y = "onnx.Conv"(%x, %w, %n) : (tensor<1x16x4x4xf32>, tensor<16x16x1x1xf32>, none) -> tensor<1x16x4x4xf32>
+  onnx.Return %y : tensor<1x16x4x4xf32>
+}
+
+// -----
+
+// A pool in rows, its pads the smallest number.
+// CHECK-LABEL: func.func @max_pool
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "fill_0"
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "pad_1"{{.*}} turns = 3 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "maxpool_2"{{.*}} turns = 3 : i64}>
+func.func @max_pool(%x: tensor<1x3x8x8xf32>) -> tensor<1x3x4x4xf32> {
+  %y = "onnx.MaxPoolSingleOut"(%x) <{kernel_shape = [3, 3], pads = [1, 1, 0, 0], strides = [2, 2]}> : (tensor<1x3x8x8xf32>) -> tensor<1x3x4x4xf32>
+  onnx.Return %y : tensor<1x3x4x4xf32>
+}
+
+// -----
+
+// The mean of all pixels of a channel.
+// CHECK-LABEL: func.func @global_pool
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "globalaveragepool_0"{{.*}} turns = 3 : i64}>
+func.func @global_pool(%x: tensor<1x3x8x8xf32>) -> tensor<1x3x1x1xf32> {
+  %y = "onnx.GlobalAveragePool"(%x) : (tensor<1x3x8x8xf32>) -> tensor<1x3x1x1xf32>
+  onnx.Return %y : tensor<1x3x1x1xf32>
+}
+
+// -----
+
+// Gemm with a transposed constant: it is packed in panels at compile time, the bias is where sums start.
+// CHECK-LABEL: func.func @gemm
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_0"{{.*}} turns = 1 : i64}>
+// CHECK:         krnl.gemm
+// CHECK-SAME:    k = 32 : i64
+// CHECK-SAME:    m = 8 : i64
+// CHECK-SAME:    n = 48 : i64
+// CHECK-SAME:    tile = array<i64: 8, 48>
+func.func @gemm(%x: tensor<8x32xf32>) -> tensor<8x48xf32> {
+  %w = onnx.Constant dense<0.5> : tensor<48x32xf32>
+  %b = onnx.Constant dense<1.0> : tensor<48xf32>
+  %y = "onnx.Gemm"(%x, %w, %b) <{transB = 1 : si64}> : (tensor<8x32xf32>, tensor<48x32xf32>, tensor<48xf32>) -> tensor<8x48xf32>
+  onnx.Return %y : tensor<8x48xf32>
+}
+
+// -----
+
+// Products of many matrices start at places of both.
+// CHECK-LABEL: func.func @batched
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_0"{{.*}} turns = 4 : i64}>
+// CHECK:         krnl.gemm
+// CHECK-SAME:    batch_a = array<i64: 0, 128, 256, 384>
+// CHECK-SAME:    batch_b = array<i64: 0, 512, 1024, 1536>
+// CHECK-SAME:    k = 16 : i64
+// CHECK-SAME:    m = 8 : i64
+// CHECK-SAME:    n = 32 : i64
+// CHECK-SAME:    tile = array<i64: 12, 32>
+func.func @batched(%x: tensor<4x8x16xf32>, %w: tensor<4x16x32xf32>) -> tensor<4x8x32xf32> {
+  %y = "onnx.MatMul"(%x, %w) : (tensor<4x8x16xf32>, tensor<4x16x32xf32>) -> tensor<4x8x32xf32>
+  onnx.Return %y : tensor<4x8x32xf32>
+}
+
+// -----
+
+// Products of integers add up in 32 bits.
+// CHECK-LABEL: func.func @integers
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "fill_0"
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "sums_1"{{.*}} turns = 8 : i64}>
+func.func @integers(%x: tensor<8x32xui8>, %w: tensor<32x16xi8>) -> tensor<8x16xi32> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %y = "onnx.MatMulInteger"(%x, %w, %n, %n) : (tensor<8x32xui8>, tensor<32x16xi8>, none, none) -> tensor<8x16xi32>
+  onnx.Return %y : tensor<8x16xi32>
+}
+
+// -----
+
+// The largest, then the sum of exponentials, row by row.
+// CHECK-LABEL: func.func @softmax
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "softmax_0"{{.*}} turns = 6 : i64}>
+func.func @softmax(%x: tensor<6x40xf32>) -> tensor<6x40xf32> {
+  %y = "onnx.Softmax"(%x) <{axis = 1 : si64}> : (tensor<6x40xf32>) -> tensor<6x40xf32>
+  onnx.Return %y : tensor<6x40xf32>
+}
+
+// -----
+
+// Mean and variance of a row, then the row.
+// CHECK-LABEL: func.func @layer_norm
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "layernormalization_0"{{.*}} turns = 6 : i64}>
+func.func @layer_norm(%x: tensor<6x64xf32>) -> tensor<6x64xf32> {
+  %w = onnx.Constant dense<2.0> : tensor<64xf32>
+  %n = "onnx.NoValue"() {value} : () -> none
+  %y, %m, %v = "onnx.LayerNormalization"(%x, %w, %n) : (tensor<6x64xf32>, tensor<64xf32>, none) -> (tensor<6x64xf32>, none, none)
+  onnx.Return %y : tensor<6x64xf32>
+}
+
+// -----
+
+// Sums along the last axis: vectors, then one number.
+// CHECK-LABEL: func.func @reduce_rows
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "reducesum_0"{{.*}} turns = 6 : i64}>
+func.func @reduce_rows(%x: tensor<6x100xf32>) -> tensor<6x1xf32> {
+  %a = onnx.Constant dense<1> : tensor<1xi64>
+  %y = "onnx.ReduceSum"(%x, %a) : (tensor<6x100xf32>, tensor<1xi64>) -> tensor<6x1xf32>
+  onnx.Return %y : tensor<6x1xf32>
+}
+
+// -----
+
+// The first place of the largest number.
+// CHECK-LABEL: func.func @arg_max
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "argmax_0"{{.*}} turns = 6 : i64}>
+func.func @arg_max(%x: tensor<6x100xf32>) -> tensor<6x1xi64> {
+  %y = "onnx.ArgMax"(%x) <{axis = 1 : si64}> : (tensor<6x100xf32>) -> tensor<6x1xi64>
+  onnx.Return %y : tensor<6x1xi64>
+}
+
+// -----
+
+// Squares are turned in registers.
+// CHECK-LABEL: func.func @transpose
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "transpose_0"{{.*}} turns = 4 : i64}>
+func.func @transpose(%x: tensor<32x64xf32>) -> tensor<64x32xf32> {
+  %y = "onnx.Transpose"(%x) <{perm = [1, 0]}> : (tensor<32x64xf32>) -> tensor<64x32xf32>
+  onnx.Return %y : tensor<64x32xf32>
+}
+
+// -----
+
+// The last axis stays: rows are copied.
+// CHECK-LABEL: func.func @transpose_outer
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "transpose_0"{{.*}} turns = 6 : i64}>
+func.func @transpose_outer(%x: tensor<4x6x64xf32>) -> tensor<6x4x64xf32> {
+  %y = "onnx.Transpose"(%x) <{perm = [1, 0, 2]}> : (tensor<4x6x64xf32>) -> tensor<6x4x64xf32>
+  onnx.Return %y : tensor<6x4x64xf32>
+}
+
+// -----
+
+// No kernel: the same buffer in another shape.
+// CHECK-LABEL: func.func @reshape
+// CHECK-NOT:     krnl.call
+// CHECK:         builtin.unrealized_conversion_cast %{{.*}} : memref<4x6xf32> to memref<24xf32>
+func.func @reshape(%x: tensor<4x6xf32>) -> tensor<24xf32> {
+  %s = onnx.Constant dense<24> : tensor<1xi64>
+  %y = "onnx.Reshape"(%x, %s) : (tensor<4x6xf32>, tensor<1xi64>) -> tensor<24xf32>
+  onnx.Return %y : tensor<24xf32>
+}
+
+// -----
+
+// A copy of the places from the start on, by the step.
+// CHECK-LABEL: func.func @slice
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "slice_0"{{.*}} turns = 4 : i64}>
+func.func @slice(%x: tensor<10x8xf32>) -> tensor<4x8xf32> {
+  %s = onnx.Constant dense<1> : tensor<1xi64>
+  %e = onnx.Constant dense<9> : tensor<1xi64>
+  %a = onnx.Constant dense<0> : tensor<1xi64>
+  %t = onnx.Constant dense<2> : tensor<1xi64>
+  %y = "onnx.Slice"(%x, %s, %e, %a, %t) : (tensor<10x8xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<4x8xf32>
+  onnx.Return %y : tensor<4x8xf32>
+}
+
+// -----
+
+// Rows joined: a copy for each operand.
+// CHECK-LABEL: func.func @concat
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "concat_0"{{.*}} turns = 2 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "concat_1"{{.*}} turns = 3 : i64}>
+func.func @concat(%x: tensor<2x8xf32>, %z: tensor<3x8xf32>) -> tensor<5x8xf32> {
+  %y = "onnx.Concat"(%x, %z) <{axis = 0 : si64}> : (tensor<2x8xf32>, tensor<3x8xf32>) -> tensor<5x8xf32>
+  onnx.Return %y : tensor<5x8xf32>
+}
+
+// -----
+
+// A copy for each result.
+// CHECK-LABEL: func.func @split
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "split_0"{{.*}} turns = 2 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "split_1"{{.*}} turns = 4 : i64}>
+func.func @split(%x: tensor<6x8xf32>) -> tensor<2x8xf32> {
+  %s = onnx.Constant dense<[2, 4]> : tensor<2xi64>
+  %y, %z = "onnx.Split"(%x, %s) <{axis = 0 : si64}> : (tensor<6x8xf32>, tensor<2xi64>) -> (tensor<2x8xf32>, tensor<4x8xf32>)
+  onnx.Return %y : tensor<2x8xf32>
+}
+
+// -----
+
+// Indices are checked before rows are copied.
+// CHECK-LABEL: func.func @gather
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "bounds_0"
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gather_1"{{.*}} turns = 3 : i64}>
+func.func @gather(%x: tensor<10x8xf32>, %i: tensor<3xi64>) -> tensor<3x8xf32> {
+  %y = "onnx.Gather"(%x, %i) <{axis = 0 : si64}> : (tensor<10x8xf32>, tensor<3xi64>) -> tensor<3x8xf32>
+  onnx.Return %y : tensor<3x8xf32>
+}
+
+// -----
+
+// The data is copied, then the updates are written to their places.
+// CHECK-LABEL: func.func @scatter
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "copy_0"
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "bounds_1"
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "scatterelements_2"
+func.func @scatter(%x: tensor<10xf32>, %i: tensor<3xi64>, %u: tensor<3xf32>) -> tensor<10xf32> {
+  %y = "onnx.ScatterElements"(%x, %i, %u) <{axis = 0 : si64}> : (tensor<10xf32>, tensor<3xi64>, tensor<3xf32>) -> tensor<10xf32>
+  onnx.Return %y : tensor<10xf32>
+}
+
+// -----
+
+// The largest in order, with their places.
+// CHECK-LABEL: func.func @top_k
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "best_0", numOfOutput = 2 : si64, turns = 4 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "topk_1", numOfOutput = 2 : si64, turns = 4 : i64}>
+func.func @top_k(%x: tensor<4x20xf32>) -> tensor<4x3xf32> {
+  %k = onnx.Constant dense<3> : tensor<1xi64>
+  %y, %i = "onnx.TopK"(%x, %k) : (tensor<4x20xf32>, tensor<1xi64>) -> (tensor<4x3xf32>, tensor<4x3xi64>)
+  onnx.Return %y : tensor<4x3xf32>
+}
+
+// -----
+
+// Sums of all numbers before, along an axis.
+// CHECK-LABEL: func.func @cum_sum
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "cumsum_0"{{.*}} turns = 4 : i64}>
+func.func @cum_sum(%x: tensor<4x20xf32>) -> tensor<4x20xf32> {
+  %a = onnx.Constant dense<1> : tensor<i64>
+  %y = "onnx.CumSum"(%x, %a) : (tensor<4x20xf32>, tensor<i64>) -> tensor<4x20xf32>
+  onnx.Return %y : tensor<4x20xf32>
+}
+
+// -----
+
+// The constant first, then the data.
+// CHECK-LABEL: func.func @pad
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "fill_0"
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "pad_1"{{.*}} turns = 4 : i64}>
+func.func @pad(%x: tensor<4x6xf32>) -> tensor<5x8xf32> {
+  %p = onnx.Constant dense<[0, 1, 1, 1]> : tensor<4xi64>
+  %n = "onnx.NoValue"() {value} : () -> none
+  %y = "onnx.Pad"(%x, %p, %n, %n) : (tensor<4x6xf32>, tensor<4xi64>, none, none) -> tensor<5x8xf32>
+  onnx.Return %y : tensor<5x8xf32>
+}
+
+// -----
+
+// An axis of size 1 is read again and again.
+// CHECK-LABEL: func.func @expand
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "expand_0"{{.*}} turns = 5 : i64}>
+func.func @expand(%x: tensor<1x6xf32>) -> tensor<5x6xf32> {
+  %s = onnx.Constant dense<[5, 6]> : tensor<2xi64>
+  %y = "onnx.Expand"(%x, %s) : (tensor<1x6xf32>, tensor<2xi64>) -> tensor<5x6xf32>
+  onnx.Return %y : tensor<5x6xf32>
+}
+
+// -----
+
+// Three operands element by element, one of them broadcast.
+// CHECK-LABEL: func.func @where
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "where_0"
+func.func @where(%c: tensor<4x6xi1>, %x: tensor<4x6xf32>, %z: tensor<f32>) -> tensor<4x6xf32> {
+  %y = "onnx.Where"(%c, %x, %z) : (tensor<4x6xi1>, tensor<4x6xf32>, tensor<f32>) -> tensor<4x6xf32>
+  onnx.Return %y : tensor<4x6xf32>
+}
+
+// -----
+
+// Between types, NaN and what is out of range included.
+// CHECK-LABEL: func.func @cast
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "cast_0"
+func.func @cast(%x: tensor<4x6xf32>) -> tensor<4x6xui8> {
+  %y = "onnx.Cast"(%x) <{to = ui8}> : (tensor<4x6xf32>) -> tensor<4x6xui8>
+  onnx.Return %y : tensor<4x6xui8>
+}
+
+// -----
+
+// Half precision is computed in single and rounded at the end.
+// CHECK-LABEL: func.func @half
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "exp_0"
+func.func @half(%x: tensor<4x6xf16>) -> tensor<4x6xf16> {
+  %y = "onnx.Exp"(%x) : (tensor<4x6xf16>) -> tensor<4x6xf16>
+  onnx.Return %y : tensor<4x6xf16>
+}
+
+// -----
+
+// Nearest pixels.
+// CHECK-LABEL: func.func @resize
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "resize_0"{{.*}} turns = 2 : i64}>
+func.func @resize(%x: tensor<1x2x4x4xf32>) -> tensor<1x2x8x8xf32> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %s = onnx.Constant dense<[1.0, 1.0, 2.0, 2.0]> : tensor<4xf32>
+  %y = "onnx.Resize"(%x, %n, %s, %n) <{coordinate_transformation_mode = "asymmetric", mode = "nearest", nearest_mode = "floor"}> : (tensor<1x2x4x4xf32>, none, tensor<4xf32>, none) -> tensor<1x2x8x8xf32>
+  onnx.Return %y : tensor<1x2x8x8xf32>
+}
+
+// -----
+
+// The product of all inputs first, then step by step.
+// CHECK-LABEL: func.func @lstm
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_0"{{.*}} turns = 2 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "fill_1"
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "fill_1"
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_2"{{.*}} turns = 1 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "cell_3", numOfOutput = 2 : si64
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_4"{{.*}} turns = 1 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "cell_3", numOfOutput = 2 : si64
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_5"{{.*}} turns = 1 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "cell_3", numOfOutput = 2 : si64
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_6"{{.*}} turns = 1 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "cell_3", numOfOutput = 2 : si64
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_7"{{.*}} turns = 1 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "cell_3", numOfOutput = 2 : si64
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "state_8"{{.*}} turns = 5 : i64}>
+// CHECK:         krnl.gemm
+// CHECK-SAME:    k = 8 : i64
+// CHECK-SAME:    m = 5 : i64
+// CHECK-SAME:    n = 64 : i64
+// CHECK-SAME:    tile = array<i64: 8, 48>
+// CHECK:         krnl.gemm
+// CHECK-SAME:    k = 16 : i64
+// CHECK-SAME:    m = 1 : i64
+// CHECK-SAME:    n = 64 : i64
+// CHECK-SAME:    tile = array<i64: 1, 64>
+// CHECK:         krnl.gemm
+// CHECK-SAME:    k = 16 : i64
+// CHECK-SAME:    m = 1 : i64
+// CHECK-SAME:    n = 64 : i64
+// CHECK-SAME:    tile = array<i64: 1, 64>
+// CHECK:         krnl.gemm
+// CHECK-SAME:    k = 16 : i64
+// CHECK-SAME:    m = 1 : i64
+// CHECK-SAME:    n = 64 : i64
+// CHECK-SAME:    tile = array<i64: 1, 64>
+// CHECK:         krnl.gemm
+// CHECK-SAME:    k = 16 : i64
+// CHECK-SAME:    m = 1 : i64
+// CHECK-SAME:    n = 64 : i64
+// CHECK-SAME:    tile = array<i64: 1, 64>
+// CHECK:         krnl.gemm
+// CHECK-SAME:    k = 16 : i64
+// CHECK-SAME:    m = 1 : i64
+// CHECK-SAME:    n = 64 : i64
+// CHECK-SAME:    tile = array<i64: 1, 64>
+func.func @lstm(%x: tensor<5x1x8xf32>) -> tensor<5x1x1x16xf32> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %w = onnx.Constant dense<0.5> : tensor<1x64x8xf32>
+  %r = onnx.Constant dense<0.5> : tensor<1x64x16xf32>
+  %y, %h, %c = "onnx.LSTM"(%x, %w, %r, %n, %n, %n, %n, %n) <{hidden_size = 16 : si64}> : (tensor<5x1x8xf32>, tensor<1x64x8xf32>, tensor<1x64x16xf32>, none, none, none, none, none) -> (tensor<5x1x1x16xf32>, none, none)
+  onnx.Return %y : tensor<5x1x1x16xf32>
+}
+
+// -----
+
+// An operator without a kernel stays, and says why.
+// CHECK-LABEL: func.func @no_kernel
+// CHECK:         krnl.no_kernel = "the session runs it"
+func.func @no_kernel(%x: tensor<4x!onnx.String>) -> tensor<4x!onnx.String> {
+  %y = "onnx.StringNormalizer"(%x) <{case_change_action = "UPPER"}> : (tensor<4x!onnx.String>) -> tensor<4x!onnx.String>
+  onnx.Return %y : tensor<4x!onnx.String>
+}
