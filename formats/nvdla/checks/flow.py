@@ -32,7 +32,7 @@ class Content:
     written: Bytes
     live: Bytes
     """What of it nobody has overwritten."""
-    is_read: bool = False
+    is_read: bool
     overwritten_by: str = ""
 
 

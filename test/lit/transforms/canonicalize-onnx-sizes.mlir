@@ -153,3 +153,15 @@ func.func @concat_of_nothing(%x: tensor<2xf32>, %n: tensor<0xf32>) -> tensor<4xf
   %0 = "onnx.Concat"(%n, %x, %n, %x) <{axis = 0 : si64}> : (tensor<0xf32>, tensor<2xf32>, tensor<0xf32>, tensor<2xf32>) -> tensor<4xf32>
   onnx.Return %0 : tensor<4xf32>
 }
+
+// -----
+
+// One size that is not known follows from the others, two do not.
+// CHECK-LABEL: @same_shape
+// CHECK-NEXT:    %[[Y:.*]] = "onnx.Reshape"(%arg1, %arg3)
+// CHECK-NEXT:    onnx.Return %arg0, %[[Y]]
+func.func @same_shape(%x: tensor<?x3xf32>, %z: tensor<?x?x3xf32>, %s: tensor<2xi64>, %t: tensor<3xi64>) -> (tensor<?x3xf32>, tensor<?x?x3xf32>) {
+  %0 = "onnx.Reshape"(%x, %s) : (tensor<?x3xf32>, tensor<2xi64>) -> tensor<?x3xf32>
+  %1 = "onnx.Reshape"(%z, %t) : (tensor<?x?x3xf32>, tensor<3xi64>) -> tensor<?x?x3xf32>
+  onnx.Return %0, %1 : tensor<?x3xf32>, tensor<?x?x3xf32>
+}

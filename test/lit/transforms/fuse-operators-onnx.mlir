@@ -39,3 +39,23 @@ func.func @left() -> tensor<1xf32> {
   %1 = "onnx.Identity"(%0) : (tensor<1xf32>) -> tensor<1xf32>
   onnx.Return %1 : tensor<1xf32>
 }
+
+// -----
+
+// The channels of a Gemm are its columns: 2 / sqrt(0.25) = 4, weights times 4, bias 4 (0.5 - 1) + 0.5.
+
+// CHECK-LABEL: @normalized_product
+// CHECK-DAG:     %[[W:.*]] = onnx.Constant dense<4.000000e+00> : tensor<3x5xf32>
+// CHECK-DAG:     %[[B:.*]] = onnx.Constant dense<-1.500000e+00> : tensor<5xf32>
+// CHECK:         "onnx.Gemm"(%arg0, %[[W]], %[[B]])
+// CHECK-NOT:     BatchNormalization
+func.func @normalized_product(%x: tensor<2x3xf32>) -> tensor<2x5xf32> {
+  %w = onnx.Constant dense<1.0> : tensor<3x5xf32>
+  %c = onnx.Constant dense<0.5> : tensor<5xf32>
+  %s = onnx.Constant dense<2.0> : tensor<5xf32>
+  %m = onnx.Constant dense<1.0> : tensor<5xf32>
+  %v = onnx.Constant dense<0.25> : tensor<5xf32>
+  %0 = "onnx.Gemm"(%x, %w, %c) : (tensor<2x3xf32>, tensor<3x5xf32>, tensor<5xf32>) -> tensor<2x5xf32>
+  %1 = "onnx.BatchNormalizationInferenceMode"(%0, %s, %c, %m, %v) <{epsilon = 0.0 : f32}> : (tensor<2x5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>) -> tensor<2x5xf32>
+  onnx.Return %1 : tensor<2x5xf32>
+}

@@ -52,3 +52,14 @@ func.func @operands(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
   %4 = "onnx.Floor"(%c) : (tensor<2xf32>) -> tensor<2xf32>
   onnx.Return %3, %4 : tensor<2xf32>, tensor<2xf32>
 }
+
+// -----
+
+// A name that would be longer than 256 letters is made from the operator alone.
+// CHECK-LABEL: @long
+// CHECK:         "onnx.Neg"(%{{.*}}) {onnx_node_name = "onnx.Neg_0"}
+func.func @long(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = "onnx.Relu"(%x) {onnx_node_name = "nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn"} : (tensor<2xf32>) -> tensor<2xf32>
+  %1 = "onnx.Neg"(%0) : (tensor<2xf32>) -> tensor<2xf32>
+  onnx.Return %1 : tensor<2xf32>
+}

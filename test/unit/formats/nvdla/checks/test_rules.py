@@ -273,6 +273,12 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
             "wmb_data and wgs_data; each is a constant of the file",
         ),
         (
+            # One more than the last address of the task.
+            "nv_full/conv_wcompress_int8",
+            {"surface[0].wgs_data.address": 10},
+            "wmb_data and wgs_data; each is a constant of the file",
+        ),
+        (
             "nv_full/conv_wcompress_int8",
             {"surface[0].weight_data.size": 1280},
             "weight_data.size 1280; the masks of wmb_data keep 5721",

@@ -1,0 +1,36 @@
+"""Arrays for tensors that are bound with other dimensions than the model's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from xonnc.tools.files import as_bound
+
+
+def test_an_array_takes_the_dimensions_of_the_tensor():
+    array = np.arange(6, dtype=np.float32)
+    bound = as_bound(array, (1, 2, 3, 1))
+    assert isinstance(bound, np.ndarray)
+    assert bound.shape == (1, 2, 3, 1)
+    assert np.array_equal(bound.reshape(-1), array)
+
+
+@pytest.mark.parametrize(
+    ("value", "shape"),
+    [
+        (np.zeros((2, 3, 1), np.uint8), (1, 1, 2, 3)),
+        (np.zeros((2, 3), np.float32), (1, 2, 4)),
+        (b"123456", (1, 2, 3)),
+    ],
+    ids=["pixels", "another-size", "bytes"],
+)
+def test_what_is_bound_as_it_is(value: object, shape: tuple[int, ...]):
+    assert isinstance(value, bytes | np.ndarray)
+    assert as_bound(value, shape) is value
+
+
+def test_bytes_of_another_rank_are_an_array():
+    bound = as_bound(np.zeros((2, 3), np.uint8), (1, 2, 3))
+    assert isinstance(bound, np.ndarray)
+    assert bound.shape == (1, 2, 3)
