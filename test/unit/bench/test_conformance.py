@@ -47,7 +47,7 @@ def test_a_model_as_the_field_writes_it(name: str, tmp_path: Path):
     simplify(path).write(simple)
     assert differences(onnxruntime(simple).run(None, feeds), expected) == ""
     assert all(one.passed for one in compare_models(path, simple, 2))
-    session = compile_native(path, cache=False, level=0)
+    session = compile_native(path, cache=False, level=1)
     assert differences(session.run(None, feeds), expected) == ""
     assert session.host_calls() == []
 

@@ -106,7 +106,7 @@ def test_a_run_ends_where_numbers_are_out_of_bounds(case: str):
     text, feeds, message = BAD[case]
     opset = 24 if case == "TensorScatter" else 21
     session = compile_native(
-        parser.parse_model(f'<ir_version: 10, opset_import: ["": {opset}]> g {text}'), cache=False, level=0
+        parser.parse_model(f'<ir_version: 10, opset_import: ["": {opset}]> g {text}'), cache=False, level=1
     )
     with pytest.raises(XonncError) as caught:
         session.run(None, feeds)
@@ -143,7 +143,7 @@ DECLARED: dict[str, tuple[str, dict[str, Array], tuple[int, ...]]] = {
 def test_a_shape_that_is_only_declared_is_not_believed(case: str):
     text, feeds, shape = DECLARED[case]
     session = compile_native(
-        parser.parse_model(f'<ir_version: 10, opset_import: ["": 21]> g {text}'), cache=False, level=0
+        parser.parse_model(f'<ir_version: 10, opset_import: ["": 21]> g {text}'), cache=False, level=1
     )
     fed = feeds | ({"x": real(2)} if "float[2] x" in text else {})
     (result,) = session.run(None, fed)
