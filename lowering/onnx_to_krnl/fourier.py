@@ -12,10 +12,12 @@ from xdsl.ir import Attribute, SSAValue
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.checks import check_numbers
+from xonnc.lowering.onnx_to_krnl.elements import wide
 from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 from xonnc.lowering.onnx_to_krnl.scales import read_as
+from xonnc.lowering.onnx_to_krnl.sums import narrowed_result
 
 
 @lowers(onnx.DFTOp, onnx.DFTV17Op)
@@ -142,18 +144,21 @@ def short_time_fourier(op: onnx.STFTOp, to: Lowering) -> str | None:
 @lowers(onnx.DetOp)
 def determinant(op: onnx.DetOp, to: Lowering) -> str | None:
     """The product of the pivots of elimination, the largest of each column, with the sign of their order."""
-    element, shape = to.element(op.X), to.shape(op.X)
+    given, shape = to.element(op.X), to.shape(op.X)
+    # Eliminated in single precision at least, rounded once.
+    element = wide(given)
     if element not in (f32, f64):
-        return "not of f32 or f64"
+        return "not of floats"
     size, count = shape[-1], prod(shape[:-2])
     whole = [count, size, size]
     types = [buffer_type([count], element), buffer_type(whole, element), buffer_type([count, size], element)]
-    kernel = Kernel([*types, buffer_type(whole, element)])
+    kernel = Kernel([*types, buffer_type(whole, given)])
     out, rows, factors, source = kernel.buffers
     zero = kernel.number(0.0, element)
     with kernel.loops([count]) as (matrix,):
         with kernel.loops([size, size]) as place:
-            kernel.store(kernel.load(source, [matrix, *place]), rows, [matrix, *place])
+            x = read_as(kernel, source, [matrix, *place], given, element)
+            kernel.store(x.value, rows, [matrix, *place])
         kernel.store(kernel.number(1.0, element), out, [matrix])
         with kernel.loops([size]) as (column,):
             starts = [kernel.number(-1.0, element), column]
@@ -185,5 +190,9 @@ def determinant(op: onnx.DetOp, to: Lowering) -> str | None:
                 x = Scalar(kernel, kernel.load(rows, [matrix, row, index]))
                 kernel.store((x - taken).value, rows, [matrix, row, index])
     scratch = [to.allocate(whole, element), to.allocate([count, size], element)]
-    to.call("det", kernel, [to.result(op.Y), *scratch], [to.buffer(op.X)])
+    is_direct = element == given
+    result = to.result(op.Y) if is_direct else to.allocate([count], element)
+    to.call("det", kernel, [result, *scratch], [to.buffer(op.X)])
+    if not is_direct:
+        narrowed_result(op.Y, result, [count], element, to)
     return None

@@ -160,3 +160,12 @@ def test_determinants(shape: Sequence[int]):
 def test_determinants_with_zeros_for_pivots():
     x = np.array([[[0, 1, 0], [1, 0, 0], [0, 0, 1]], [[1, 2, 3], [2, 4, 6], [0, 1, 1]]], np.float32)
     check(Node("Det", [x], expected=[np.array([-1, 0], np.float32)]))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("shape", [(1, 1), (3, 3), (2, 3, 4, 4)])
+def test_determinants_of_narrow_floats(shape: Sequence[int], dtype: type[np.generic]):
+    """The reference has none of float16, and gives doubles for bfloat16."""
+    x = floats(*shape).astype(dtype)
+    wanted = np.asarray(np.linalg.det(x.astype(np.float64))).astype(dtype)
+    check(Node("Det", [x], expected=[wanted], rtol=1e-2))
