@@ -186,23 +186,28 @@ def multiplied_integers(a: Constant, b: Constant, az: Constant | None, bz: Const
 def general(
     a: Constant, b: Constant, c: Constant | None, alpha: float, beta: float, transa: int, transb: int
 ) -> Outcome:
-    """alpha a' b' + beta c"""
+    """alpha a' b' + beta c; integers with other factors than 1 in double precision, then truncated"""
     left = a.array.T if transa else a.array
     right = b.array.T if transb else b.array
-    scale = quiet(_scaled)
     if (refusal := too_much_work(left.shape, right.shape, is_float(left.dtype))) is not None:
         return refusal
-    found = scale(matmul(left, right), alpha)
-    return found if c is None else np.add(found, scale(c.array, beta)).astype(left.dtype)
+    # With beta 0, C is not read, NaN and infinities in it neither.
+    added = None if c is None or beta == 0 else c.array
+    return quiet(_scaled_sum)(matmul(left, right), added, alpha, beta)
 
 
-def _scaled(array: Array, factor: Array) -> Array:
-    """Integers by a factor that is no integer round to the nearest."""
-    if float(factor) == 1.0:
-        return array
-    if is_float(array.dtype):
-        return (array * np.asarray(factor, array.dtype)).astype(array.dtype)
-    return np.rint(array.astype(np.float64) * float(factor)).astype(array.dtype)
+def _scaled_sum(product: Array, c: Array | None, alpha: float, beta: float) -> Array:
+    element = product.dtype
+    if not is_float(element) and (alpha, beta) != (1.0, 1.0):
+        # As the reference: what is left of the sum is truncated, not each term.
+        wide = product.astype(np.float64) * alpha
+        return (wide if c is None else wide + c.astype(np.float64) * beta).astype(element)
+    found = _scaled(product, alpha)
+    return found if c is None else np.add(found, _scaled(c, beta)).astype(element)
+
+
+def _scaled(array: Array, factor: float) -> Array:
+    return array if factor == 1.0 else (array * np.asarray(factor, array.dtype)).astype(array.dtype)
 
 
 BY_FORMULA: Mapping[str, tuple[Template, Template, Reduction]] = {
