@@ -76,8 +76,9 @@ class Tiles:
         """
         How many bytes ahead a packed B is prefetched; 0 if it need not be.
 
-        It pays where all of B is read once, from beyond the first-level cache: hardware prefetchers stop at
-        the end of a page.
+        It may pay where all of B is read once, from beyond the first-level cache, if hardware stops at the
+        end of a page. Zen 4 streams from the third level by itself, 1.2 to 1.4 times as fast as with
+        prefetches between its loads.
         """
         m, n, k = sizes
         if not (is_known(m) and is_known(n) and is_known(k)) or m > tile[0]:
@@ -95,7 +96,7 @@ class Tiles:
         core, (_, *sizes) = self.target.core, image
         size = 4 * volume(sizes)
         is_far = len(sizes) == 4 and is_known(size) and size > core.l1_bytes
-        return core.line_bytes if core.prefetch_bytes and is_far and prod(kernel) == 1 else 0
+        return core.line_bytes if is_far and prod(kernel) == 1 else 0
 
     def _measured(self, key: str) -> Tile | None:
         return self.measured.get(key)
