@@ -121,7 +121,7 @@ class Shared:
     inputs: list[Input] = field(default_factory=list[Input])
     functions: list[onnx.FunctionProto] = field(default_factory=list[onnx.FunctionProto])
     is_wild: bool = False
-    """Whether infinities and what is no number may be fed and stand among constants."""
+    """Whether infinities and NaN may be fed and stand among constants."""
     has_empty: bool = False
     """Whether inputs may have dimensions of size 0."""
 

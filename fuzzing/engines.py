@@ -55,14 +55,14 @@ ALWAYS = 1000
 """An opset that no model has."""
 
 REFERENCE_FAULTS = (
-    ("AveragePool", ALWAYS, "takes what is no number to be padding"),
+    ("AveragePool", ALWAYS, "takes NaN to be padding"),
     ("BatchNormalization", 14, "takes older batch normalisations to be in training"),
     ("ConvTranspose", ALWAYS, "is wrong about groups"),
     ("Erf", ALWAYS, "rounds to 32 bits"),
     ("GlobalMaxPool", ALWAYS, "takes the maximum over two axes, however many there are"),
     ("LogSoftmax", ALWAYS, "takes logarithms of shares that are too small to be exact"),
     ("Loop", ALWAYS, "gives the body of a loop the number of the turn as a list"),
-    ("LpPool", ALWAYS, "takes what is no number to be padding"),
+    ("LpPool", ALWAYS, "takes NaN to be padding"),
     ("MaxPool", ALWAYS, "finds too many windows between uneven pads"),
     ("ReduceSumSquare", ALWAYS, "sums integers of 32 bits into integers of 64"),
 )
@@ -78,12 +78,12 @@ NAN_FAULTS = {
     True: ("Gemm",),
 }
 """
-Operators that give what is no number or something else by where it lies, in onnxruntime and (`True`) in the
+Operators that give NaN or something else by where it lies, in onnxruntime and (`True`) in the
 reference evaluator.
 
 For onnxruntime `MaxPool` of [1, NaN] and of [NaN, 1] is 1, but of [[2, NaN], [1, NaN]] NaN; `ReduceMax` of
 [1, NaN, 2] is 2, of [NaN, 1, 2] NaN; `LRN` takes from its sums what leaves a window, and from inf on all
-are NaN; gates of recurrences are bounded, so that what is no number
+are NaN; gates of recurrences are bounded, so that NaN
 becomes 1. Numpy's `dot` of [[inf]] and [[0]] is [[0]], of [[inf, 1]] and
 [[0], [0]] it is [[NaN]].
 """

@@ -50,11 +50,11 @@ def is_explained(original: Original, feeds: Feeds, name: str, expected: Array, f
     """
     Whether an output that is not what the engine gives is right all the same.
 
-    It follows from what is no number by an operator with which the engine gives one or the other; it is the
+    It follows from NaN by an operator with which the engine gives one or the other; it is the
     small rest of a gate, as `1 - z` of a GRU, whose rounding is one of 1; it is the cast of a float that
     does not fit, which ONNX leaves undefined; it is the logarithm of a negative number as an integer, or one
     that onnxruntime computes in integers; or it is what the ONNX reference gives (of `Gemm` with `beta` 0,
-    for one, onnxruntime does not read what is no number in C).
+    for one, onnxruntime does not read NaN in C).
     """
     if (expected.dtype, expected.shape) != (found.dtype, found.shape):
         return False
@@ -81,7 +81,7 @@ def is_explained(original: Original, feeds: Feeds, name: str, expected: Array, f
 
 
 def _is_no_number(expected: Array, found: Array) -> bool:
-    """Whether integers differ where what is no number is 0 for the one, the least of all for the other."""
+    """Whether integers differ where NaN is 0 for the one, the least of all for the other."""
     if expected.dtype.kind != "i":
         return False
     wrong = expected != found

@@ -60,7 +60,7 @@ class EncodeOp(IRDLOperation):
     """
     The bits of the small float nearest to a number.
 
-    Beyond the largest, with `saturate`, the largest; else infinity or what is no number, as the format has.
+    Beyond the largest, with `saturate`, the largest; else infinity or NaN, as the format has.
     `round_mode` is of powers of two (f8E8M0FNU): `up`, `down` or `nearest`.
 
     ```mlir

@@ -45,7 +45,7 @@ def emit_byte_conv(
     open_sizes: Sequence[SSAValue],
     rest: Rest,
 ) -> None:
-    """Writes a `krnl.byte_conv`: its turns from the first of `turns` to below the second."""
+    """Writes a `krnl.byte_conv`: its iterations from the first of `turns` to below the second."""
     count = 4 + len(op.channels)
     conv = _Conv(to, op, pointers[:4], pointers[4:count], pointers[count:], rest)
 
@@ -98,7 +98,7 @@ def _sums(conv: _Conv, place: Place, pixels: int, width: int) -> Sequence[SSAVal
     def along(
         levels: Sequence[tuple[int, int]], pointer: SSAValue, held: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
-        """Loops of so many turns, so many bytes apart."""
+        """Loops of so many iterations, so many bytes apart."""
         if not levels:
             row = to.address(weights, held[0], weight)
             return [to.plus(held[0], to.number(step)), *_terms(conv, pointer, row, held[1:], width)]

@@ -86,7 +86,7 @@ def emit_conv(
     open_images: Sequence[SSAValue] = (),
     epilogue: Epilogue | None = None,
 ) -> None:
-    """Writes a `krnl.conv`: its turns from the first of `turns` to below the second."""
+    """Writes a `krnl.conv`: its iterations from the first of `turns` to below the second."""
     y, x, w, *rest = pointers
     bias = rest.pop(0) if op.bias is not None else None
     residual = _image(op.residual, rest[0]) if op.residual is not None else None
@@ -164,7 +164,7 @@ def _dense(conv: _Conv, place: Place, totals: Sequence[SSAValue], width: int) ->
     def along(
         levels: Sequence[tuple[int, int]], pointer: SSAValue, held: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
-        """Loops of so many turns, so many elements apart."""
+        """Loops of so many iterations, so many elements apart."""
         if not levels:
             return term(pointer, held)
         (count, distance), *inner = levels

@@ -31,9 +31,9 @@ class Grid(NamedTuple):
 
 def over_tiles(to: Emitter, turns: tuple[SSAValue, SSAValue], grid: Grid, tile: Tile) -> None:
     """
-    Writes all tiles of a range of turns: rows, of one panel of vectors after the other, of each image.
+    Writes all tiles of a range of iterations: rows, of one panel of vectors after the other, of each image.
 
-    Turns of the panels of full width come first, those of the narrow last one behind.
+    Iterations of the panels of full width come first, those of the narrow last one behind.
     """
     width = grid.tile[1]
     whole, rest_width = divmod(grid.vectors, width)

@@ -115,7 +115,7 @@ def is_lowered(op: Operation) -> bool:
 
 
 def is_kernel(function: FuncOp) -> bool:
-    """Whether a function is a kernel: private, of buffers and perhaps a range of turns."""
+    """Whether a function is a kernel: private, of buffers and perhaps a range of iterations."""
     is_private = function.sym_visibility is not None and function.sym_visibility.data == "private"
     takes = [type_ for type_ in function.function_type.inputs if type_ != IndexType()]
     return is_private and bool(takes) and all(is_buffer(type_) for type_ in takes)

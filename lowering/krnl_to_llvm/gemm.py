@@ -34,7 +34,7 @@ class _Product:
 
 
 Turns = tuple[SSAValue, SSAValue]
-"""The first turn, and the one behind the last."""
+"""The first iteration, and the one behind the last."""
 
 
 def emit_gemm(
@@ -126,7 +126,7 @@ Body = Callable[[SSAValue, int], None]
 
 def _in_steps(to: Emitter, turns: Turns, size: int | SSAValue, steps: Sequence[int], body: Body) -> None:
     """
-    `size` elements, the first of `steps` in a turn; what is left in the last turn is code of its own.
+    `size` elements, the first of `steps` in an iteration; what is left in the last one is code of its own.
 
     If only a run tells the size, what is left is done in the other steps, the last of which is 1.
     """
@@ -160,7 +160,7 @@ def _in_open_steps(to: Emitter, turns: Turns, size: SSAValue, steps: Sequence[in
             body(place, step)
             return []
 
-        # Without turns the end may lie before the start.
+        # Without iterations the end may lie before the start.
         count = to.add(llvm.SDivOp(to.add(llvm.SubOp(end, start)), to.number(step)))
         whole = to.plus(start, to.scaled(count, step))
         to.loop(start, whole, step, [], turn)

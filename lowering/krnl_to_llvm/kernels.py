@@ -21,7 +21,7 @@ from xonnc.lowering.native.program import Branch, KernelCall, Part, Repeat, Row
 
 
 def emit_kernel(kernel: FuncOp, vector_bytes: int) -> llvm.FuncOp:
-    """A kernel, a function of buffers, as one of pointers; sizes and the range of turns are 64 bits each."""
+    """A kernel, a function of buffers, as one of pointers; sizes and the range of iterations have 64 bits."""
     arguments = kernel.body.block.args
     types = [lowered_type(each.type) for each in arguments]
     region = Region(Block(arg_types=types))
@@ -123,7 +123,7 @@ def _slot(to: Emitter, table: SSAValue, place: int) -> SSAValue:
 
 
 def emit_step(name: str, step: KernelCall) -> llvm.FuncOp:
-    """A function that runs a range of turns of one kernel, or all of one that takes no range."""
+    """A function that runs a range of iterations of one kernel, or all of one that takes no range."""
     types = [POINTER, i64, i64]
     region = Region(Block(arg_types=types))
     table, *turns = region.block.args

@@ -1,10 +1,10 @@
 """
 Loops of krnl as blocks, the innermost in vectors.
 
-An innermost loop becomes vectors when every element it reads or writes lies beside the last turn's, or is
-the same for all turns; the rest of its turns, fewer than a vector has lanes, are one shorter vector. What a
-loop takes over from turn to turn becomes a vector too if it is a sum, product or extreme; its lanes are
-brought together behind the loop.
+An innermost loop becomes vectors when every element it reads or writes lies beside the last iteration's, or
+is the same for all iterations; the rest of its iterations, fewer than a vector has lanes, are one shorter
+vector. What a loop takes over from iteration to iteration becomes a vector too if it is a sum, product or
+extreme; its lanes are brought together behind the loop.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class BodyEmitter:
         self._strides[op.result] = strides
 
     def call(self, op: CallOp) -> None:
-        """Another kernel, with the whole range of turns if it takes one."""
+        """Another kernel, with the whole range of iterations if it takes one."""
         arguments = [self.values[each] for each in op.parameters]
         if op.turns is not None:
             arguments += [self.to.number(0), self.to.number(op.turns.value.data)]
@@ -173,7 +173,7 @@ class BodyEmitter:
         return [self.values[value] for value in op.operands if is_buffer(value.type)]
 
     def _turns_of(self, op: GemmOp | ConvOp | ByteConvOp) -> tuple[SSAValue, SSAValue]:
-        """The first turn, and the one behind the last."""
+        """The first iteration, and the one behind the last."""
         if op.range:
             return self.values[op.range[0]], self.values[op.range[1]]
         return self.to.number(0), self.to.number(op.turns)
@@ -257,9 +257,9 @@ class BodyEmitter:
     def _open_vectors(
         self, op: IterateOp, lower: SSAValue, upper: SSAValue, lanes: int, carried: Sequence[SSAValue]
     ) -> Sequence[SSAValue]:
-        """As many turns in vectors as fill some, those that are left one by one."""
+        """As many iterations in vectors as fill some, those that are left one by one."""
         count = self.to.add(llvm.SubOp(upper, lower))
-        # Without a turn the end may lie before the start.
+        # Without an iteration the end may lie before the start.
         vectors = self.to.add(llvm.SDivOp(count, self.to.number(lanes)))
         whole = self.to.plus(lower, self.to.scaled(vectors, lanes))
         carried = self._vectors(op, lower, whole, lanes, carried)
@@ -273,7 +273,7 @@ class BodyEmitter:
         carried: Sequence[SSAValue],
         is_single: bool = False,
     ) -> Sequence[SSAValue]:
-        """The turns of the innermost loop, `lanes` at a time; `is_single` if that is one turn."""
+        """The iterations of the innermost loop, `lanes` at a time; `is_single` if that is one iteration."""
         lower, upper = bounds
         body = op.body.block
         places = len(body.args) - len(carried)
@@ -300,7 +300,7 @@ class BodyEmitter:
         lanes: int,
         carried: Sequence[SSAValue],
     ) -> Sequence[SSAValue]:
-        """Turns `lanes` at a time; what is carried starts and ends as one number."""
+        """Iterations `lanes` at a time; what is carried starts and ends as one number."""
         reductions = [reduction for reduction in reductions_of(op) if reduction is not None]
         starts = [
             self.to.number(neutral(reduction), vector_of(value.type, lanes))

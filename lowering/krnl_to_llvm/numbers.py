@@ -147,7 +147,7 @@ def _quick(
     Powers that need not be right below the least normal number (`afn`), or are not above 1 (`ninf`); extremes
     of numbers (`nnan`).
 
-    An extreme is one instruction then; to take care of what is no number takes six.
+    An extreme is one instruction then; to take care of NaN takes six.
     """
     if isinstance(op, math.ExpOp):
         if FastMathFlag.NO_INFS in op.fastmath.data:

@@ -55,7 +55,7 @@ def _table(name: str, row: Sequence[KernelCall], threads: int) -> str:
                 f"  call void @pool_settle(ptr @{name}_steps, i64 {place}, ptr %table, i64 {step.turns_of})\n"
             )
     body = ",\n".join(lines)
-    # How many turns there are is written before each run where only a run tells.
+    # How many iterations there are is written before each run where only a run tells.
     kind = "global" if settled else "constant"
     return (
         f"@{name}_steps = internal {kind} [{len(row)} x %step] [\n{body}\n]\n"

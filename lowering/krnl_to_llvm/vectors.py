@@ -88,7 +88,7 @@ def _holds_whole(repeat: int, op: IterateOp, lanes: int) -> bool:
 
 
 def _is_near(access: LoadOp | StoreOp, step: Step) -> bool:
-    """Whether turns read the same element or those a few apart, or write side by side."""
+    """Whether iterations read the same element or those a few apart, or write side by side."""
     if isinstance(access, StoreOp):
         return step == 1
     if step.denominator > 1:
@@ -97,7 +97,7 @@ def _is_near(access: LoadOp | StoreOp, step: Step) -> bool:
 
 
 def index_steps(body: Block, index: SSAValue) -> dict[SSAValue, Step]:
-    """How far values of the type `index` move from one turn to the next, where that is always the same."""
+    """How far values of the type `index` move from one iteration to the next, if always as far."""
     steps: dict[SSAValue, Step] = {index: 1}
     for op in body.ops:
         if len(op.results) != 1 or op.results[0].type != IndexType():
@@ -144,7 +144,7 @@ def _constant(value: SSAValue) -> int | None:
 
 
 def step_of(buffer: SSAValue, indices: Sequence[SSAValue], steps: Mapping[SSAValue, Step]) -> Step | None:
-    """How far an access moves from one turn to the next; `None` if not always the same."""
+    """How far an access moves from one iteration to the next; `None` if not always the same."""
     parts: list[Step] = []
     for value, stride in zip(indices, strides_of(buffer), strict=True):
         step = steps.get(value, 0)
@@ -168,7 +168,7 @@ def _is_unknown(value: SSAValue, steps: Mapping[SSAValue, Step]) -> bool:
 
 
 def reductions_of(op: IterateOp) -> list[Operation | None]:
-    """For each value taken over from turn to turn, the op that brings it together with the turn's."""
+    """For each value taken over by the next iteration, the op that brings it together with that one's."""
     body = op.body.block
     end = body.last_op
     taken = body.args[len(body.args) - len(op.returned) :]

@@ -122,7 +122,7 @@ class _Writer:
         self._block(end.else_block)
 
     def _assign(self, arguments: Sequence[BlockArgument], values: Sequence[SSAValue]) -> None:
-        """What the next turn takes over; through a copy what another is made of."""
+        """What the next iteration takes over; through a copy what another is made of."""
         carried = {self._held[argument].text for argument in arguments}
         late: list[str] = []
         for argument, given in zip(arguments, values, strict=True):
@@ -145,7 +145,7 @@ class _Writer:
         return c_type(element(type_)) if vector is None else self._vectors.use(vector).name
 
     def _fresh(self, value: SSAValue, vector: Vector | None, text: str, is_fixed: bool = True) -> None:
-        """A variable for a value, which is fixed unless it is taken over from turn to turn."""
+        """A variable for a value, which is fixed unless it is taken over from iteration to iteration."""
         self._count += 1
         name = f"v{self._count}"
         self._held[value] = _Held(name, vector, lanes(value.type))

@@ -148,7 +148,7 @@ XONNC_MAYBE_UNUSED static inline double xonnc_fmin(double a, double b)
     return a != a ? a : b != b ? b : a < b ? a : b < a ? b : signbit(a) ? a : b;
 }
 
-/* Integers of so many bits; what is out of range is the nearest, what is no number 0. */
+/* Integers of so many bits; what is out of range is the nearest, NaN 0. */
 XONNC_MAYBE_UNUSED static inline uint64_t xonnc_to_i64(double x, int bits)
 {
     const double end = ldexp(1.0, bits - 1);

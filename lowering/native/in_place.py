@@ -100,7 +100,7 @@ def _comes_first(load: LoadOp, store: StoreOp, turns: Sequence[SSAValue]) -> boo
     shared = around[:depth]
     if not all(_is_apart(op, load, store) for op in shared):
         return False
-    # A range of turns is a loop around the kernel: it must be one of those that both are in.
+    # A range of iterations is a loop around the kernel: it must be one of those that both are in.
     if turns and not any(isinstance(op, IterateOp) and set(turns) & set(op.operands) for op in shared):
         return False
     first = around[depth] if depth < len(around) else load

@@ -65,7 +65,7 @@ from xonnc.transforms.rules.reference_faults import is_always_wrong
 
 @dataclass(frozen=True)
 class KernelCall:
-    """A kernel, the places of its buffers in the table, and how many turns it has (0: it takes no range)."""
+    """A kernel, the places of its buffers in the table, and its number of iterations (0: without a range)."""
 
     kernel: str
     places: Sequence[int]
@@ -77,7 +77,7 @@ class KernelCall:
     sizes: Sequence[int] = ()
     """The places of sizes that the kernel takes behind its buffers."""
     turns_of: int | None = None
-    """The place of the number of turns, where a run computes it."""
+    """The place of the number of iterations, where a run computes it."""
 
 
 @dataclass(frozen=True)

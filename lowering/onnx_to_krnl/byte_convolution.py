@@ -88,7 +88,7 @@ def lower_byte_chain(chain: ByteChain, to: Lowering) -> None:
     turns = count * (-(-target.extents.channels // (lanes * tile[1])) * rows)
     open_sizes = [kernel.size(size) for size in (count, columns) if not is_known(size)]
     if not is_known(turns):
-        # The kernel takes how many turns there are, for its range to be all of them.
+        # The kernel takes how many iterations there are, for its range to be all of them.
         kernel.size(turns)
     operands = [y, x, w, starts, channels, images, kernel.take_turns(), open_sizes]
     kernel.block.add_op(ByteConvOp(operands=operands, properties=properties, regions=[body]))

@@ -167,7 +167,7 @@ def image_in_rows(value: SSAValue, image: ByteImage, to: Lowering) -> SSAValue:
 
 def rounded(steps: Scalar, rounding: Rounding) -> tuple[Scalar, Scalar]:
     """
-    A number of steps as the nearest byte, halves to the even step, saturated; what is no number as the least.
+    A number of steps as the nearest byte, halves to the even step, saturated; NaN as the least.
 
     Gives the steps, a whole number between the ends, and the byte in 32 bits.
     """

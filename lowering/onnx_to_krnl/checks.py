@@ -144,7 +144,7 @@ def check_numbers(
 
 
 def turns_where(count: Size, size: Size) -> Size:
-    """As many turns as given, or none if an axis that they read has no elements, as only a run may tell."""
+    """As many iterations as given, none if an axis that they read has no elements, as only a run may tell."""
     return count if is_known(size) else count * least(size, 1)
 
 

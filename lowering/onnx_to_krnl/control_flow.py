@@ -1,7 +1,7 @@
 """
 If, Loop and Scan whose bodies are kernels: `scf.if` and `scf.while` around the calls of these.
 
-What one turn hands to the next lies in buffers that are made before the loop:
+What one iteration hands to the next lies in buffers that are made before the loop:
 
 ```mlir
 scf.while : () -> () {
@@ -155,7 +155,7 @@ def scan(op: ScanOp, to: Lowering) -> str | None:
 
 @dataclass(frozen=True)
 class _State:
-    """Buffers that say how far a loop is: the turn, whether the condition holds, the number of turns."""
+    """Buffers that say how far a loop is: the iteration, whether the condition holds, how many there are."""
 
     turn: SSAValue
     holds: SSAValue
@@ -166,7 +166,7 @@ class _State:
 
 @dataclass(frozen=True)
 class _Parts:
-    """A tensor of which each turn reads or writes a part, along an axis."""
+    """A tensor of which each iteration reads or writes a part, along an axis."""
 
     whole: SSAValue
     axis: int
@@ -187,7 +187,7 @@ def _parts(
 
 
 def _fit(parts: _Parts, part: SSAValue, turns: int | None, to: Lowering) -> bool:
-    """Whether parts of one shape make a tensor, one for each turn."""
+    """Whether parts of one shape make a tensor, one for each iteration."""
     shape, axis = to.shape(parts.whole), parts.axis
     return shape[axis] == turns and (*shape[:axis], *shape[axis + 1 :]) == to.shape(part)
 
@@ -216,7 +216,7 @@ def _are_alike(
     given: Sequence[SSAValue],
     finals: Sequence[SSAValue],
 ) -> bool:
-    """Whether what each turn hands to the next is of one type from the start to the end."""
+    """Whether what each iteration hands to the next is of one type from the start to the end."""
     rows = zip(initial, carried, given, finals, strict=False)
     return all(len({static_shape(each.type) for each in row}) == 1 for row in rows)
 
@@ -253,7 +253,7 @@ def _repeat(
     to: Lowering,
 ) -> None:
     """
-    The loop itself: in each turn parts of the inputs, the body, parts of the results, what is carried.
+    The loop itself: in each iteration parts of the inputs, the body, parts of the results, what is carried.
 
     What is carried lies in the buffers of the final results.
     """
@@ -373,7 +373,7 @@ def _copy(target: SSAValue, source: SSAValue, to: Lowering) -> None:
 
 
 def _take(parts: _Parts, whole: SSAValue, part: SSAValue, turn: SSAValue, to: Lowering) -> None:
-    """The part of a tensor that a turn reads."""
+    """The part of a tensor that an iteration reads."""
     kernel, (out, given), places = _part_kernel(parts, whole, True)
     with places as (at, here):
         kernel.store(kernel.load(given, at), out, here)
@@ -381,7 +381,7 @@ def _take(parts: _Parts, whole: SSAValue, part: SSAValue, turn: SSAValue, to: Lo
 
 
 def _give(parts: _Parts, whole: SSAValue, part: SSAValue, turn: SSAValue, to: Lowering) -> None:
-    """The part of a tensor that a turn writes."""
+    """The part of a tensor that an iteration writes."""
     kernel, (out, given), places = _part_kernel(parts, whole, False)
     with places as (at, here):
         kernel.store(kernel.load(given, here), out, at)
@@ -409,7 +409,7 @@ def _part_kernel(
 
 
 def _advance(state: _State, to: Lowering) -> None:
-    """The next turn."""
+    """The next iteration."""
     kernel = Kernel([buffer_type([1], i64)])
     (turn,) = kernel.buffers
     first = kernel.index(0)
@@ -418,7 +418,7 @@ def _advance(state: _State, to: Lowering) -> None:
 
 
 def _settle(goes: SSAValue, state: _State, to: Lowering) -> None:
-    """Whether there is another turn."""
+    """Whether there is another iteration."""
     types = [buffer_type([1], i1), buffer_type([1], i1)]
     inputs = [state.holds]
     if state.limit is not None:
@@ -439,8 +439,8 @@ def _take_checks(block: Block, op: Operation, to: Lowering) -> list[tuple[SSAVal
     """
     Has what is checked in a body be checked behind the loop or branch: gives cells with those outside.
 
-    A cell of a body may never be written, or once for each turn. The one outside is in bounds at first, and
-    takes the extremes of all turns.
+    A cell of a body may never be written, or once for each iteration. The one outside is in bounds at first,
+    and takes the extremes of all iterations.
     """
     made: list[tuple[SSAValue, SSAValue]] = []
     for inner in block.ops:

@@ -152,7 +152,7 @@ def _lower_phase(
     counts: list[SSAValue] = []
     if not is_known(count):
         counts.append(kernel.size(count))
-        # The kernel takes how many turns there are, for its range to be all of them.
+        # The kernel takes how many iterations there are, for its range to be all of them.
         kernel.size(turns)
     operands = [y, x, w, biases, rest[len(biases) :], kernel.take_turns(), counts]
     regions = [[_epilogue(chain, kernel)] if chain.epilogue else []]

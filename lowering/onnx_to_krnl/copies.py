@@ -57,7 +57,7 @@ class Side:
         return buffer_type(self.shape, element_of(self.buffer))
 
     def strides(self, count: int) -> list[Size]:
-        """How many elements each of so many loops moves on in a turn."""
+        """How many elements each of so many loops moves on in an iteration."""
         found: list[Size] = [0] * count
         step: Size = 1
         for size, place in zip(reversed(self.shape), reversed(self.places), strict=True):
@@ -87,7 +87,7 @@ LEAST_TURNED = 4
 
 def copy(name: str, sizes: Sequence[Size], target: Side, source: Side, to: Lowering) -> None:
     """
-    Copies one element a turn of the loops `sizes`.
+    Copies one element an iteration of the loops `sizes`.
 
     Where elements lie side by side along one loop before and along another behind, squares of them are turned
     in registers.

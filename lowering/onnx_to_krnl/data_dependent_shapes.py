@@ -1,8 +1,8 @@
 """
 What follows from numbers of elements that a run finds (NonZero, NonMaxSuppression) as a function of its own.
 
-So are parts of bodies whose tensors grow from turn to turn, and what follows from branches of different
-shapes. The session calls the function with what was found, and its kernels are for any sizes.
+So are parts of bodies whose tensors grow from iteration to iteration, and what follows from branches of
+different shapes. The session calls the function with what was found, and its kernels are for any sizes.
 """
 
 from __future__ import annotations

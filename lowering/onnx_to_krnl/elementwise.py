@@ -282,7 +282,7 @@ def _register_comparison(kind: type[Operation], floats: str, signed: str, unsign
             return at.add(arith.CmpfOp(a, b, floats))
         return at.add(arith.CmpiOp(a, b, unsigned if is_unsigned(op.operands[0]) else signed))
 
-    function.__doc__ = "Two numbers compared; what is no number is neither equal, less nor greater."
+    function.__doc__ = "Two numbers compared; NaN is neither equal, less nor greater."
     at_each_point(kind)(function)
 
 

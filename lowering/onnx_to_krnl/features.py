@@ -224,7 +224,7 @@ def label_encoder(op: LabelEncoderOp, to: Lowering) -> str | None:
     if keys is None or values is None or len(keys) != len(values) or op.keys_strings or op.values_strings:
         return "of strings, or not as many keys as values"
     kind = i64 if is_integer(element) else f64
-    # Of equal keys the last counts; the value of what is no number is behind the others and the default.
+    # Of equal keys the last counts; the value of NaN is behind the others and the default.
     pairs = {key: place for place, key in enumerate(keys.tolist())}
     ordered = sorted(key for key in pairs if not isnan(key))
     none = [place for place, key in enumerate(keys.tolist()) if isnan(key)][-1:]

@@ -46,7 +46,7 @@ class Forest:
     modes: Sequence[str]
     numbers: npt.NDArray[np.float64]
     missing: npt.NDArray[np.bool_]
-    """Whether what is no number counts as if the comparison held."""
+    """Whether NaN counts as if the comparison held."""
     ways: Integers
     """[nodes, 2]: where it goes on if it does not hold, and if it holds."""
     roots: Integers
@@ -219,7 +219,7 @@ class _Growing:
             raise NoForestError(f"{len(nodes)} nodes ask for members of sets, {len(sets) - 1} sets are given")
         for place, numbers in zip(nodes, sets, strict=False):
             otherwise, then = self.ways[place]
-            # The last is the node itself: it knows what becomes of what is no number.
+            # The last is the node itself: it knows what becomes of NaN.
             for number in numbers[1:]:
                 otherwise = self.add(self.features[place], "BRANCH_EQ", number, False, [otherwise, then])
             self.modes[place] = "BRANCH_EQ"

@@ -36,7 +36,7 @@ def general_gemm(op: onnx.GemmOp, to: Lowering) -> str | None:
     types = [buffer_type([m, n], element), buffer_type([m, n], kind)]
     shape = [1, 1]
     buffers = [sums]
-    # With beta 0, what is no number in C is not read.
+    # With beta 0, NaN in C is not read.
     if op.C.type != NONE and op.beta.value.data:
         shape = [*shape[len(to.shape(op.C)) :], *to.shape(op.C)]
         types.append(buffer_type(shape, element))

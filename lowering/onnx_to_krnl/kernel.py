@@ -104,7 +104,7 @@ class Kernel:
         return self.extents[size]
 
     def take_turns(self) -> Sequence[SSAValue]:
-        """Adds the range of turns to the arguments: the first turn, and the one behind the last."""
+        """Adds the range of iterations to the arguments: the first iteration, and the one behind the last."""
         self.types += [INDEX, INDEX]
         return [self.entry.insert_arg(INDEX, len(self.entry.args)) for _ in range(2)]
 
@@ -233,10 +233,10 @@ class Kernel:
         self, sizes: Sequence[Size | SSAValue], starts: Sequence[SSAValue]
     ) -> Generator[tuple[Sequence[SSAValue], Sequence[SSAValue], list[SSAValue]]]:
         """
-        Loops that carry values from turn to turn.
+        Loops that carry values from iteration to iteration.
 
-        Gives the indices, the values taken over, and a list for what the next turn gets; behind the loops the
-        list holds what they give.
+        Gives the indices, the values taken over, and a list for what the next iteration gets; behind the
+        loops the list holds what they give.
         """
         op, indices = self._begin(sizes, starts)
         outside, self.block = self.block, op.body.block

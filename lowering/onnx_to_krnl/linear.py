@@ -209,7 +209,7 @@ def add_gemm(
     open_sizes: Sequence[SSAValue],
     turns: Sequence[SSAValue] = (),
 ) -> GemmOp:
-    """A `krnl.gemm` of C, A, B and perhaps a bias: all of it, or a range of turns."""
+    """A `krnl.gemm` of C, A, B and perhaps a bias: all of it, or a range of iterations."""
     held = dict(properties)
     for name, size in zip("mnk", sizes, strict=True):
         held[name] = IntegerAttr(size if is_known(size) else DYNAMIC_INDEX, i64)

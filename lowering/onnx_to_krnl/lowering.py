@@ -109,7 +109,7 @@ class Lowering:
         self._unblock = unblock
         self.open_sizes = open_sizes
         self.threads = threads
-        """How many share out the turns of kernels."""
+        """How many share out the iterations of kernels."""
         self.target = tiles.target
         self.tiles = tiles
         self.is_checked = is_checked

@@ -1,4 +1,4 @@
-"""Kernels that run in parts: a range of turns of the outermost loop as arguments."""
+"""Kernels that run in parts: a range of iterations of the outermost loop as arguments."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def shares(size: int, most: int) -> tuple[int, int]:
 
 def take_range(kernel: Kernel) -> Size:
     """
-    Gives a kernel a range of turns if its turns touch different elements; how many turns there are, or 0.
+    Gives a kernel a range of iterations if these touch different elements; how many there are, or 0.
 
-    Turns are those of the outermost loop that has more than one; of loops whose number of turns only a run
-    tells, if there is no other.
+    Iterations are those of the outermost loop that has more than one; of loops whose number of iterations
+    only a run tells, if there is no other.
     """
     loops = [op for op in kernel.entry.ops if not isinstance(op, SETTING)]
     nest = loops[0] if len(loops) == 1 else None
@@ -47,7 +47,7 @@ def take_range(kernel: Kernel) -> Size:
         return 0
     bounds = [(lower, upper) for _, lower, upper in nest.input_loops()]
     place = _shared(nest, bounds)
-    # A number that the kernel computes itself is no number of turns.
+    # A number that the kernel computes itself is no number of iterations.
     if place is None or not (
         isinstance(bounds[place][1], int) or bounds[place][1] in kernel.extents.values()
     ):
@@ -115,7 +115,7 @@ def _accesses(region: Region) -> Iterator[_Access]:
 
 def _is_apart(nest: IterateOp, index: SSAValue) -> bool:
     """
-    Whether turns of a loop touch different elements of every buffer that is written.
+    Whether iterations of a loop touch different elements of every buffer that is written.
 
     They do where, on one axis, each access lies at the same multiple of the index, no other added.
     """

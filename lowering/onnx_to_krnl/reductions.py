@@ -293,7 +293,7 @@ def _reduce_extremes(kernel: Kernel, kind: Reduction, whole: Reduced, element: A
     """
     As rows, the largest or smallest of floats; whether one was no number is told apart from it, by its bits.
 
-    An extreme that passes on what is no number takes six instructions a vector, both of these three.
+    An extreme that passes on NaN takes six instructions a vector, both of these three.
     """
     out, source = kernel.buffers
     number = wide(element)
@@ -305,7 +305,7 @@ def _reduce_extremes(kernel: Kernel, kind: Reduction, whole: Reduced, element: A
         starts = [kind.start(kernel, element), kernel.number(0, bits)]
         with kernel.reducing(whole.reduced, starts) as (inner, held, results):
             x = kernel.read(source, whole.places(outer, inner), element)
-            # In this order what is no number is not taken.
+            # In this order NaN is not taken.
             properties = {"fastmath": NUMBERS}
             results.append(
                 kernel.add(
@@ -455,7 +455,7 @@ def softmax(op: Softmax, to: Lowering) -> str | None:
     with kernel.loops([sizes[0], sizes[2]]) as (before, after):
         with kernel.reducing([sizes[1]], [kernel.number(-inf, number)]) as (inner, held, results):
             x = kernel.read(source, [before, inner[0], after], element)
-            # A row with what is no number is all none behind the sum, whatever is its largest.
+            # A row with NaN is all NaN behind the sum, whatever is its largest.
             results.append(kernel.add(arith.MaximumfOp(held[0], x, NUMBERS)))
         largest = results[0]
         # What lies in the result meanwhile must not be rounded to less than is computed with.

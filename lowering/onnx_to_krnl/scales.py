@@ -64,7 +64,7 @@ def read_as(
 
 
 def saturated(number: Scalar, element: Attribute) -> SSAValue:
-    """A whole number, a float, as the nearest integer of a type; what is no number as the least."""
+    """A whole number, a float, as the nearest integer of a type; NaN as the least."""
     low, high = integer_range(element)
     kept = (number > low).choose(number, low)
     return (kept < high).choose(kept, high).to(i32).to(stored(element)).value

@@ -30,7 +30,7 @@ ORDERS = {
     "BRANCH_EQ": "oeq",
     "BRANCH_NEQ": "one",
 }
-"""How a node's comparison is called by arith; what is no number has its own rule."""
+"""How a node's comparison is called by arith; NaN has its own rule."""
 
 AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
 """As TreeEnsemble counts them."""
@@ -52,7 +52,7 @@ class _Plan:
     how: str
     base: Array
     differs_if_none: bool
-    """Whether what is no number differs from all numbers, as in numpy; else only `missing` counts."""
+    """Whether NaN differs from all numbers, as in numpy; else only `missing` counts."""
 
 
 @lowers(TreeEnsembleOp)

@@ -176,7 +176,7 @@ takes_open(nn.ConvOp, nn.MaxPoolOp, MaxPoolSingleOutOp, nn.AveragePoolOp)
 
 @lowers(nn.MaxPoolOp, MaxPoolSingleOutOp)
 def max_pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, to: Lowering) -> str | None:
-    """The largest number of each window: what is no number is left out, of nothing else it is -∞."""
+    """The largest number of each window: NaN is left out, of nothing else it is -∞."""
     element = to.element(op.operands[0])
     has_places = isinstance(op, nn.MaxPoolOp) and op.Indices.type != NONE
     is_long = prod(values_of(op.kernel_shape) or ()) > MOST_PLACES

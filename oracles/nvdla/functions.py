@@ -19,7 +19,7 @@ def _sigmoid(numbers: Array) -> Array:
 
 
 def finite(numbers: Array) -> Array:
-    """With 0 for what is no number, and large numbers for infinities."""
+    """With 0 for NaN, and large numbers for infinities."""
     return np.nan_to_num(numbers, posinf=1e30, neginf=-1e30)
 
 

@@ -180,7 +180,7 @@ class Instance:
         """The outputs for checked inputs of the same shapes as in the last run."""
         held_by_place, cells = self._held, self._cells
         for place, held in zip(self._inputs, fed, strict=True):
-            # What a loop captures is the same in each turn.
+            # What a loop captures is the same in each iteration.
             if held is not held_by_place[place]:
                 self._give(place, held)
         for root, place, shape, dtype in self._made:

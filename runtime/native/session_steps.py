@@ -69,7 +69,7 @@ def _collect(call: Call, scanned: list[list[Array]], results: Sequence[Held]) ->
 
 
 def _stacked(call: Call, arrays: Sequence[Array], axis: int, port: Port) -> Array:
-    """Results of all turns along a new axis; without turns one of size 0."""
+    """Results of all iterations along a new axis; without iterations one of size 0."""
     if arrays:
         before = call.axis_of(axis, arrays[0].ndim + 1)
         made = np.empty((len(arrays), *arrays[0].shape), arrays[0].dtype)

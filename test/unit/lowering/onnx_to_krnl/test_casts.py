@@ -39,7 +39,7 @@ def cast(x: Array, to: np.dtype[np.generic], saturate: int = 1) -> Node:
 
 
 def tricky(dtype: np.dtype[np.generic]) -> Array:
-    """Ties, neighbours of ties, both zeros, the smallest and largest, infinities and what is no number."""
+    """Ties, neighbours of ties, both zeros, the smallest and largest, infinities and NaN."""
     steps = np.arange(-40, 41, dtype=np.float64) / 16
     powers = 2.0 ** np.arange(-30, 20, dtype=np.float64)
     edges = [448.0, 464.0, 464.1, 240.0, 248.0, 57344.0, 61440.0, 65520.0, 65519.9, 3e38, 1e300]

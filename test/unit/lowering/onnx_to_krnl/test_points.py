@@ -28,7 +28,7 @@ def integers(dtype: str, *shape: int) -> Array:
 
 
 def reals(dtype: str, *shape: int) -> Array:
-    """Ordinary ones, both zeros, infinities and what is no number."""
+    """Ordinary ones, both zeros, infinities and NaN."""
     made = RANDOM.normal(size=shape) * 3
     special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 2.5])
     return np.where(RANDOM.random(shape) < 0.3, RANDOM.choice(special, shape), made).astype(dtype)

@@ -87,7 +87,7 @@ def in_columns() -> Iterator[Node]:
 
 
 def extremes() -> Iterator[Node]:
-    """Of floats with what is no number or infinite among them, along rows and in columns."""
+    """Of floats with NaN or infinities among them, along rows and in columns."""
     random = np.random.default_rng(79)
     rows = [np.full((2, 40), np.nan), np.full((2, 40), -np.inf), random.normal(size=(3, 50))]
     rows[0][0, 5:30] = -np.inf

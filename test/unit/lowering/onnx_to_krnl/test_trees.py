@@ -1,4 +1,4 @@
-"""Ensembles of trees: each comparison, what is no number, leaves that say several things or nothing."""
+"""Ensembles of trees: each comparison, NaN, leaves that say several things or nothing."""
 
 from __future__ import annotations
 
