@@ -52,7 +52,7 @@ def optimization_levels_page() -> str:
         "* **O0**: only what a correct result needs: shapes, kernels, code. Each kernel is one operator.",
         "* **O1**: canonical forms, constants folded, equal nodes merged. Kernels are as at O0.",
         "* **O2**: several operators become one, in the model and in kernels; images lie in blocks.",
-        "* **O3**: the same passes; LLVM runs its middle end too.",
+        "* **O3**: transposes move to where they cancel; LLVM runs its middle end too.",
         "",
         f"| pass | stage | {' | '.join(f'O{level}' for level in LEVELS)} | does |",
         f"|---|---|{'---|' * len(LEVELS)}---|",

@@ -42,6 +42,7 @@ LEVELED_PASSES: Sequence[LeveledPass] = (
     LeveledPass("recompose-onnx", 2, Stage.SIMPLIFICATION),
     LeveledPass("fuse-channels-onnx", 2, Stage.SIMPLIFICATION),
     LeveledPass("fuse-operators-onnx", 2, Stage.SIMPLIFICATION),
+    LeveledPass("move-transposes-onnx", 3, Stage.SIMPLIFICATION),
     LeveledPass("dense-constants-onnx", 0, Stage.CODE),
     LeveledPass("legalize-onnx", 0, Stage.CODE),
     LeveledPass("outline-data-dependent-onnx", 0, Stage.CODE),

@@ -20,12 +20,14 @@ from xonnc.transforms.fuse_channels_onnx import FuseChannels
 from xonnc.transforms.fuse_operators_onnx import FUSIONS, LAST, FuseOperators
 from xonnc.transforms.levels import DEFAULT_LEVEL, DEFAULT_PASSES, Passes, passes_of
 from xonnc.transforms.model_opsets import Opsets, opsets_of, within
+from xonnc.transforms.move_transposes_onnx import MoveTransposes
 from xonnc.transforms.recompose_onnx import Recompose, standard_rules
 from xonnc.transforms.rules import (
     canonicalize_convolution,
     canonicalize_recurrence,
     decompose_elementwise,
     fuse_channels,
+    move_transposes,
 )
 from xonnc.transforms.rules.canonicalize_convolution import holds_floats
 from xonnc.transforms.settled_shapes import settle_shapes
@@ -178,7 +180,9 @@ def rules_within(opsets: Opsets | None, passes: Passes) -> RuleSet:
         canonical = all_rules().without(KEPT).guarded(["MulAddToGemmOptPattern"], holds_floats)
         fusing = [name for name in canonical if name in fusing_rules() and fusing_rules()[name] not in passes]
         table |= canonical.without(fusing).guarded(MEETING, parts_are_read_once)
-    table = table.checked(more_ops, except_for=MEETING)
+    moving = move_transposes.RULES if MoveTransposes.name in passes else NO_RULES
+    # Ops on the way of a transpose are as many as before, but the check does not see those that come later.
+    table = (moving | table).checked(more_ops, except_for=(*MEETING, *moving))
     if opsets is not None:
         recomposing = standard_rules(dict(opsets).get("", 0)) if Recompose.name in passes else NO_RULES
         table = (recomposing | table).checked(within(opsets))

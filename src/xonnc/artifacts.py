@@ -24,6 +24,7 @@ from xonnc.errors import RefusalError, XonncError
 from xonnc.formats.atomic_write import OutputFiles, atomic_writes, naming, require_writable
 from xonnc.formats.native.program import Program
 from xonnc.formats.native.weights import Weights
+from xonnc.formats.onnx.summaries import ModelSummary, summary
 from xonnc.lowering.krnl_to_llvm.entry import entry_text, weights_text
 from xonnc.lowering.krnl_to_llvm.text import llvm_text
 from xonnc.lowering.llvm_to_c.program import c_source
@@ -39,6 +40,7 @@ from xonnc.simplifier import respecialized, simplify
 from xonnc.targets.cpu import CpuTarget
 from xonnc.transforms.constprop_onnx import ConstProp
 from xonnc.transforms.levels import DEFAULT_LEVEL
+from xonnc.transforms.models.set_layouts_onnx import Layouts
 from xonnc.transforms.models.signatures import Signature
 
 SUFFIXES = (".so", ".o", ".ll", ".c")
@@ -71,6 +73,8 @@ class Artifact:
     kernels: int
     calls: int
     """How often kernels are called in a run."""
+    simplified: ModelSummary
+    """What the model is made of once it is simplified."""
 
 
 def compile_artifact(
@@ -85,6 +89,7 @@ def compile_artifact(
     enable_pass: Collection[str] = (),
     disable_pass: Collection[str] = (),
     tuning: bool = True,
+    layouts: Layouts | None = None,
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     signature: Signature | None = None,
     watch: Watcher = nobody,
@@ -96,8 +101,8 @@ def compile_artifact(
     `target` is `cpu`, this processor, or a kind (`avx2`), which this one need not be; C source is for any.
     What the files export begins with `prefix`, by default the file's name; nothing else of them is seen by a
     program that they are linked into. C source made with `no_malloc` has its memory in static
-    arrays. `unsafe` leaves out the checks of indices and counts. `level`, `enable_pass` and `disable_pass`
-    say which passes run, as `xonnc.compile` describes. With `tuning`, code for `cpu` has the tiles that
+    arrays. `unsafe` leaves out the checks of indices and counts. `level`, `enable_pass`, `disable_pass` and
+    `layouts` are as `xonnc.compile` describes them. With `tuning`, code for `cpu` has the tiles that
     `xonnc tune` measured.
     Inputs with dynamic sizes take any, unless `input_shapes` say those of inputs by their names, or a
     `signature` by their places; one of these is needed where an operator has no code for any sizes. `watch`
@@ -126,11 +131,13 @@ def compile_artifact(
         enable_pass=enable_pass,
         disable_pass=disable_pass,
         tiles=measured_tiles(target, tuning),
+        layouts=layouts or {},
     )
     require_writable(path)
     processor = making.processor
     module, context = _simplified(model, making, input_shapes, signature, strict)
     watch("simplified", module)
+    simplified = summary(module)
     program, rows, kernels = lowered(module, making, context, watch)
     _require_native(program, path.name, making)
     if no_malloc and program.is_open:
@@ -160,7 +167,9 @@ def compile_artifact(
             files.write(written, files.weights, *layout.weights.file_pieces())
         files.write(written, files.header, c_header(program, prefix, name).encode())
     calls = sum(1 for _, row in rows for _ in calls_of(row))
-    return Artifact(files.sizes, program, processor.name, layout.weights.size, len(kernels), calls)
+    return Artifact(
+        files.sizes, program, processor.name, layout.weights.size, len(kernels), calls, simplified
+    )
 
 
 def _require_native(program: Program, name: str, making: Making) -> None:
@@ -204,6 +213,7 @@ def _simplified(
         level=making.level,
         enable_pass=making.enable_pass,
         disable_pass=making.disable_pass,
+        layouts=making.layouts,
         drops_branches=True,
     ).module
     if input_shapes:

@@ -60,6 +60,7 @@ from xonnc.transforms.levels import (
     passes_of,
     spelled,
 )
+from xonnc.transforms.models.set_layouts_onnx import Layouts, with_moving
 from xonnc.transforms.models.signatures import set_input_values
 from xonnc.transforms.models.standard_functions import write_out
 from xonnc.transforms.shape_inference_onnx import correct_shapes
@@ -87,6 +88,8 @@ class Making:
     disable_pass: Collection[str] = ()
     tiles: Mapping[str, Tile] = field(default_factory=dict[str, Tile])
     """Tiles that were measured on this processor, by kernel."""
+    layouts: Layouts = field(default_factory=dict[str, str])
+    """Those that inputs and outputs get, by their names."""
 
     def __post_init__(self) -> None:
         """Refuses a level or a pass that there is not."""
@@ -95,7 +98,7 @@ class Making:
     @cached_property
     def passes(self) -> Passes:
         """Those of the table of levels that run."""
-        return passes_of(self.level, self.enable_pass, self.disable_pass)
+        return passes_of(self.level, with_moving(self.enable_pass, self.layouts), self.disable_pass)
 
     @property
     def pipeline(self) -> CpuPipeline:
@@ -118,7 +121,8 @@ class Making:
 
     def __str__(self) -> str:
         flags = f"{self.profile} {self.unsafe} {self.level} {spelled(self.passes)}"
-        return f"{self.processor} {self.threads} {flags} {sorted(self.tiles.items())}"
+        chosen = f"{sorted(self.tiles.items())} {sorted(self.layouts.items())}"
+        return f"{self.processor} {self.threads} {flags} {chosen}"
 
 
 def compile_native(
@@ -133,6 +137,7 @@ def compile_native(
     enable_pass: Collection[str] = (),
     disable_pass: Collection[str] = (),
     tuning: bool = True,
+    layouts: Layouts | None = None,
 ) -> Session:
     """
     Compiles the model in a file or in memory for this processor, in this process.
@@ -145,7 +150,9 @@ def compile_native(
     The passes are those of an optimization `level`, 0 to 3, and those to `enable_pass`, without those to
     `disable_pass` (`xonnc.transforms.levels`); LLVM makes code at the same level: 3 takes twice as long to
     compile for a few per cent of speed, since vectors and tiles are made before. With `tuning`, code for
-    `cpu` has the tiles that `xonnc tune` measured. Raises `XonncError` for a file that is no model.
+    `cpu` has the tiles that `xonnc tune` measured. `layouts` are those that inputs and outputs get, by their
+    names: `{"x": "NHWC"}`, or `NCHW:NHWC` with the one that the model has. Raises `XonncError` for a file
+    that is no model.
     """
     processor = processor_of(target)
     if not 1 <= threads <= MOST_THREADS:
@@ -160,6 +167,7 @@ def compile_native(
         enable_pass=enable_pass,
         disable_pass=disable_pass,
         tiles=tiles,
+        layouts=layouts or {},
     )
     store = open_cache() if cache else None
 
@@ -252,6 +260,7 @@ class _Compiler:
             enable_pass=self._making.enable_pass,
             disable_pass=self._making.disable_pass,
             drops_branches=True,
+            layouts=self._making.layouts,
         ).module
         require_known_operators(module)
         finalize(self, _let_go, module).atexit = False

@@ -41,6 +41,7 @@ from xonnc.transforms.equal_ops import erase_dead
 from xonnc.transforms.invalid_branches import allow_invalid_branches
 from xonnc.transforms.levels import DEFAULT_LEVEL, DEFAULT_PASSES, Passes, passes_of
 from xonnc.transforms.models.model_functions import simplify_functions
+from xonnc.transforms.models.set_layouts_onnx import Layouts, set_layouts, with_moving
 from xonnc.transforms.models.signatures import Shapes, Signature, set_input_shapes, set_signature
 from xonnc.transforms.onnx_cse_with_node_name import OnnxCseWithNodeName, merge
 from xonnc.transforms.shape_inference_onnx import correct_shapes, forget_all_declared, forget_declared
@@ -104,6 +105,7 @@ def simplify(
     enable_pass: Collection[str] = (),
     disable_pass: Collection[str] = (),
     drops_branches: bool = False,
+    layouts: Layouts | None = None,
 ) -> SimplifiedModel:
     """
     Simplifies the model in a file (`-`: standard input) or in memory, which stays as it is.
@@ -116,11 +118,12 @@ def simplify(
     `strict` an error; with `declared` "checked", those of results whose shape an operand holds are forgotten,
     and the others are for a run to check; with "ignored", all are forgotten. The passes are those of an
     optimization `level`, 0 to 3, and those to `enable_pass`, without those to `disable_pass`
-    (`xonnc.transforms.levels`). With `drops_branches`, a branch without valid shapes is an error of the run
-    that takes it, which ONNX has no operator for. Raises `XonncError` for a file that is no model, or a model
-    that contradicts itself.
+    (`xonnc.transforms.levels`). `layouts` are those that inputs and outputs get, by their names: `NHWC`, or
+    `NCHW:NHWC` with the one that the model has; `input_shapes` are for these. With `drops_branches`, a branch
+    without valid shapes is an error of the run that takes it, which ONNX has no operator for. Raises
+    `XonncError` for a file that is no model, or a model that contradicts itself.
     """
-    passes = passes_of(level, enable_pass, disable_pass)
+    passes = passes_of(level, with_moving(enable_pass, layouts or {}), disable_pass)
     with without_cycle_collection():
         return with_claims(
             lambda corrects: _simplified(
@@ -134,6 +137,7 @@ def simplify(
                 declared,
                 passes,
                 drops_branches,
+                layouts or {},
             ),
             strict,
         )
@@ -171,6 +175,7 @@ def _simplified(
     declared: Declared,
     passes: Passes,
     drops_branches: bool,
+    layouts: Layouts,
 ) -> SimplifiedModel:
     context = new_context()
     loaded = LoadedModel.of(model) if isinstance(model, onnx.ModelProto) else load(model)
@@ -192,6 +197,8 @@ def _simplified(
             forget_declared(module)
         elif declared == "ignored":
             forget_all_declared(module)
+        _require_no_defaults(layouts, () if fold_overridable else overridable_inputs(loaded.proto))
+        set_layouts(module, layouts)
         if input_shapes:
             set_input_shapes(module, input_shapes)
         if signature is not None:
@@ -206,6 +213,13 @@ def _simplified(
         raise XonncError(f"{loaded.name}: {error}") from error
     overridable = () if fold_overridable else overridable_inputs(loaded.proto)
     return SimplifiedModel(module, before, summary(module), had_external_data, overridable)
+
+
+def _require_no_defaults(layouts: Layouts, overridable: Collection[str]) -> None:
+    """Refuses another layout for an input that has an initializer, which would stay in the old one."""
+    for name in layouts:
+        if name in overridable:
+            raise XonncError(f"layout {name}:{layouts[name]}: '{name}' has an initializer; fold it")
 
 
 def _drop_listed(module: ModuleOp) -> None:

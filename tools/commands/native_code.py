@@ -124,6 +124,9 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(_as_json(args.model, artifact), indent=2))
     elif not args.quiet:
         _report(args.model, artifact)
+        if args.layout:
+            left = plural(artifact.simplified.operators.get("Transpose", 0), "transpose")
+            row("layout", f"{', '.join(map(':'.join, args.layout))} ({left} in the model)")
     return 0
 
 
@@ -145,6 +148,7 @@ def _as_json(model: Path, artifact: Artifact) -> dict[str, object]:
         "target": artifact.target,
         "kernels": artifact.kernels,
         "calls": artifact.calls,
+        "operators": artifact.simplified.operators,
         "weight_bytes": artifact.weight_bytes,
         "arena_bytes": None if artifact.program.is_open else artifact.program.arena,
         "takes_any_sizes": artifact.program.is_open,

@@ -1,4 +1,4 @@
-"""Options that say which passes run: `-O`, `--enable-pass` and `--disable-pass`."""
+"""Options of the passes: `-O`, `--enable-pass`, `--disable-pass`, and `--layout` of inputs and outputs."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ class PassChoice(TypedDict):
     level: int
     enable_pass: list[str]
     disable_pass: list[str]
+    layouts: dict[str, str]
 
 
 def add_arguments(add: Callable[..., argparse.Action], llvm: str = "") -> None:
@@ -45,6 +46,24 @@ def add_arguments(add: Callable[..., argparse.Action], llvm: str = "") -> None:
             help=f"{does}; repeat for more",
         )
 
+    add(
+        "--layout",
+        type=_layout,
+        action="append",
+        default=[],
+        metavar="NAME:NHWC",
+        help="give an input or output another layout (NAME:NCHW:NHWC: from the one it has); repeat for more",
+    )
+
+
+def _layout(text: str) -> tuple[str, str]:
+    from xonnc.transforms.models.set_layouts_onnx import parse_layout
+
+    try:
+        return parse_layout(text)
+    except XonncError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
 
 def _checked(check: Callable[[str], str]) -> Callable[[str], str]:
     """A name that `check` accepts; argparse tells why it does not."""
@@ -64,6 +83,7 @@ def given(args: argparse.Namespace) -> dict[str, bool]:
         f"-O{args.level}": args.level is not None,
         "--enable-pass": bool(args.enable_pass),
         "--disable-pass": bool(args.disable_pass),
+        "--layout": bool(args.layout),
     }
 
 
@@ -73,4 +93,5 @@ def choice(args: argparse.Namespace) -> PassChoice:
         level=DEFAULT_LEVEL if args.level is None else args.level,
         enable_pass=args.enable_pass,
         disable_pass=args.disable_pass,
+        layouts=dict(args.layout),
     )

@@ -1,0 +1,99 @@
+// RUN: onnx-opt %s --move-transposes-onnx --split-input-file | filecheck %s
+// RUN: onnx-opt %s --move-transposes-onnx='disable-pattern=MoveTransposeAfterRelu' --split-input-file | filecheck %s --check-prefix=WITHOUT
+
+// A constant is transposed back, a scalar is not; both transposes go.
+
+// CHECK-LABEL: @elementwise
+// CHECK-DAG:     onnx.Constant dense<{{.*}}> : tensor<1x1x3xf32>
+// CHECK:         "onnx.Relu"(%arg0) : (tensor<4x5x3xf32>)
+// CHECK:         "onnx.Add"
+// CHECK-NOT:     "onnx.Transpose"
+// CHECK:         onnx.Return
+// WITHOUT-LABEL: @elementwise
+// WITHOUT:       "onnx.Transpose"(%arg0)
+func.func @elementwise(%x: tensor<4x5x3xf32>) -> tensor<4x5x3xf32> {
+  %c = onnx.Constant dense<[[[1.0]], [[2.0]], [[3.0]]]> : tensor<3x1x1xf32>
+  %0 = "onnx.Transpose"(%x) <{perm = [2, 0, 1]}> : (tensor<4x5x3xf32>) -> tensor<3x4x5xf32>
+  %1 = "onnx.Relu"(%0) : (tensor<3x4x5xf32>) -> tensor<3x4x5xf32>
+  %2 = "onnx.Add"(%1, %c) : (tensor<3x4x5xf32>, tensor<3x1x1xf32>) -> tensor<3x4x5xf32>
+  %3 = "onnx.Transpose"(%2) <{perm = [1, 2, 0]}> : (tensor<3x4x5xf32>) -> tensor<4x5x3xf32>
+  onnx.Return %3 : tensor<4x5x3xf32>
+}
+
+// -----
+
+// Readers that come to one value again: x sigmoid(x).
+
+// CHECK-LABEL: @swish
+// CHECK-NEXT:    %[[S:.*]] = "onnx.Sigmoid"(%arg0)
+// CHECK-NEXT:    %[[M:.*]] = "onnx.Mul"(%arg0, %[[S]])
+// CHECK-NEXT:    "onnx.Transpose"(%[[M]])
+// CHECK-NEXT:    onnx.Return
+func.func @swish(%x: tensor<4x5xf32>) -> tensor<5x4xf32> {
+  %0 = "onnx.Transpose"(%x) <{perm = [1, 0]}> : (tensor<4x5xf32>) -> tensor<5x4xf32>
+  %1 = "onnx.Sigmoid"(%0) : (tensor<5x4xf32>) -> tensor<5x4xf32>
+  %2 = "onnx.Mul"(%0, %1) : (tensor<5x4xf32>, tensor<5x4xf32>) -> tensor<5x4xf32>
+  onnx.Return %2 : tensor<5x4xf32>
+}
+
+// -----
+
+// Readers that do not: there would be two.
+
+// CHECK-LABEL: @two_results
+// CHECK-NEXT:    "onnx.Transpose"(%arg0)
+// CHECK-NEXT:    "onnx.Relu"
+// CHECK-NEXT:    "onnx.Neg"
+// CHECK-NEXT:    onnx.Return
+func.func @two_results(%x: tensor<4x5xf32>) -> (tensor<5x4xf32>, tensor<5x4xf32>) {
+  %0 = "onnx.Transpose"(%x) <{perm = [1, 0]}> : (tensor<4x5xf32>) -> tensor<5x4xf32>
+  %1 = "onnx.Relu"(%0) : (tensor<5x4xf32>) -> tensor<5x4xf32>
+  %2 = "onnx.Neg"(%0) : (tensor<5x4xf32>) -> tensor<5x4xf32>
+  onnx.Return %1, %2 : tensor<5x4xf32>, tensor<5x4xf32>
+}
+
+// -----
+
+// One operand is not transposed: it would need a transpose of its own.
+
+// CHECK-LABEL: @other_operand
+// CHECK-NEXT:    "onnx.Transpose"(%arg0)
+// CHECK-NEXT:    "onnx.Add"
+func.func @other_operand(%x: tensor<4x5xf32>, %z: tensor<5x4xf32>) -> tensor<5x4xf32> {
+  %0 = "onnx.Transpose"(%x) <{perm = [1, 0]}> : (tensor<4x5xf32>) -> tensor<5x4xf32>
+  %1 = "onnx.Add"(%0, %z) : (tensor<5x4xf32>, tensor<5x4xf32>) -> tensor<5x4xf32>
+  onnx.Return %1 : tensor<5x4xf32>
+}
+
+// -----
+
+// The scale is one for each channel of an axis that moves.
+
+// CHECK-LABEL: @by_channel
+// CHECK:         "onnx.Transpose"(%arg0)
+// CHECK-NEXT:    "onnx.DequantizeLinear"
+func.func @by_channel(%x: tensor<4x5xi8>) -> tensor<5x4xf32> {
+  %n = "onnx.NoValue"() <{value}> : () -> none
+  %s = onnx.Constant dense<[1.0, 2.0, 3.0, 4.0, 5.0]> : tensor<5xf32>
+  %0 = "onnx.Transpose"(%x) <{perm = [1, 0]}> : (tensor<4x5xi8>) -> tensor<5x4xi8>
+  %1 = "onnx.DequantizeLinear"(%0, %s, %n) <{axis = 0 : si64}> : (tensor<5x4xi8>, tensor<5xf32>, none) -> tensor<5x4xf32>
+  onnx.Return %1 : tensor<5x4xf32>
+}
+
+// -----
+
+// Axes are those of what is not transposed; only axes of length 1 change places before the reshape.
+
+// CHECK-LABEL: @reduced
+// CHECK:         onnx.Constant dense<[1, 2]> : tensor<2xi64>
+// CHECK:         "onnx.ReduceMean"(%arg0
+// CHECK-NOT:     "onnx.Transpose"
+// CHECK:         onnx.Return
+func.func @reduced(%x: tensor<2x4x5x3xf32>) -> tensor<2x3xf32> {
+  %axes = onnx.Constant dense<[2, 3]> : tensor<2xi64>
+  %shape = onnx.Constant dense<[2, 3]> : tensor<2xi64>
+  %0 = "onnx.Transpose"(%x) <{perm = [0, 3, 1, 2]}> : (tensor<2x4x5x3xf32>) -> tensor<2x3x4x5xf32>
+  %1 = "onnx.ReduceMean"(%0, %axes) <{keepdims = 1 : si64}> : (tensor<2x3x4x5xf32>, tensor<2xi64>) -> tensor<2x3x1x1xf32>
+  %2 = "onnx.Reshape"(%1, %shape) : (tensor<2x3x1x1xf32>, tensor<2xi64>) -> tensor<2x3xf32>
+  onnx.Return %2 : tensor<2x3xf32>
+}

@@ -1,0 +1,367 @@
+"""
+Transposes move towards the results, where they meet others and cancel.
+
+    f(transpose(x, p)) = transpose(f(x), p)
+
+No rule makes the number of transposes larger: one that others read too only moves if all that reads it is
+elementwise until it comes to one value again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+
+from xonnc.dialects.onnx.types import is_ranked, static_shape
+from xonnc.rewriting.literals import decode
+from xonnc.rewriting.matcher import constant_of
+from xonnc.rewriting.onnx import ONNX, Concat, Flatten, Reshape, Slice, Squeeze, Transpose
+from xonnc.rewriting.patterns import (
+    Constant,
+    Declined,
+    Node,
+    Outcome,
+    Pattern,
+    Template,
+    attr,
+    const,
+    maybe,
+    one_use,
+    rest,
+    value,
+)
+from xonnc.rewriting.rules import Rule, rule, rules
+from xonnc.transforms.rules.canonicalize_movement import (
+    THROUGH,
+    fuse_transposes,
+    keeps_order,
+    written_permutation,
+)
+from xonnc.transforms.rules.conditions import is_absent
+from xonnc.transforms.rules.constprop_movement import normalised, whole
+from xonnc.transforms.rules.fuse_movement import target_of
+
+x = value.x
+moved = one_use(Transpose(x, perm=attr.perm))
+
+UNARY = (*THROUGH.split(), *"Abs Celu Gelu HardSwish Mish ThresholdedRelu".split())
+"""Elementwise ops of one operand."""
+
+BROADCASTING = {name: 2 for name in "Add Div Mul Pow PRelu Sub".split()}
+"""Elementwise ops whose operands broadcast together, with the number of these."""
+
+VARIADIC = ("Max", "Mean", "Min", "Sum")
+"""Elementwise ops of any number of operands, which broadcast together."""
+
+WITH_SCALARS = {"Clip": 3, "DequantizeLinear": 3, "QuantizeLinear": 3}
+"""Elementwise ops that take scalars besides the first operand, with the number of operands."""
+
+ELEMENTWISE = frozenset(f"onnx.{name}" for name in (*UNARY, *BROADCASTING, *VARIADIC, *WITH_SCALARS))
+
+MOST_OPS = 64
+"""Ops that are looked at to find where the readers of a transpose meet again."""
+
+
+def permutation_of(made: SSAValue) -> tuple[int, ...] | None:
+    """The written permutation of the transpose that makes a value; `None` if none does."""
+    if not isinstance(made, OpResult) or made.op.name != "onnx.Transpose":
+        return None
+    perm = decode(made.op.properties.get("perm"))
+    if not isinstance(perm, tuple):
+        return None
+    found = tuple(axis for axis in perm if isinstance(axis, int) and axis >= 0)
+    return found if len(found) == len(perm) else None
+
+
+def inverse(perm: Sequence[int]) -> list[int]:
+    """The permutation that undoes another."""
+    return sorted(range(len(perm)), key=lambda axis: perm[axis])
+
+
+def source_of(made: SSAValue) -> SSAValue:
+    """What a transpose reads."""
+    assert isinstance(made, OpResult)
+    return made.op.operands[0]
+
+
+def before(perm: Sequence[int], made: Attribute) -> Attribute:
+    """The type of what a transpose makes a value of this type of."""
+    if not is_ranked(made):
+        return made
+    shape = made.get_shape()
+    return type(made)(made.element_type, [shape[axis] for axis in inverse(perm)])
+
+
+def is_one_element(operand: SSAValue, axes: int) -> bool:
+    """Whether a tensor has one element and no more axes, so that it broadcasts in any order of these."""
+    shape = static_shape(operand.type)
+    return shape is not None and len(shape) <= axes and set(shape) <= {1}
+
+
+def shared_permutation(operands: Sequence[SSAValue]) -> tuple[int, ...] | None:
+    """The permutation of the operands that are transposed; `None` if they have several."""
+    found = {perm for operand in operands if (perm := permutation_of(operand)) is not None}
+    return found.pop() if len(found) == 1 else None
+
+
+def sources(
+    operands: Sequence[SSAValue], perm: Sequence[int], scalars: bool
+) -> list[SSAValue | np.ndarray] | None:
+    """What operands are before the transpose; `None` if some would need one of their own."""
+    found: list[SSAValue | np.ndarray] = []
+    for operand in operands:
+        known = constant_of(ONNX, operand)
+        if permutation_of(operand) == tuple(perm):
+            found.append(source_of(operand))
+        elif is_absent(operand) or is_one_element(operand, len(perm)):
+            found.append(operand)
+        elif known is not None and not scalars and known.array.ndim <= len(perm):
+            array = known.array.reshape((1,) * (len(perm) - known.array.ndim) + known.array.shape)
+            found.append(array.transpose(inverse(perm)))
+        else:
+            return None
+    return found
+
+
+def never_more(root: Operation) -> str | None:
+    """A transpose goes for the one that comes, here or where its readers meet again."""
+    transposed = {operand for operand in root.operands if permutation_of(operand) is not None}
+    if any(all(use.operation is root for use in operand.uses) for operand in transposed):
+        return None
+    if all(meet_again(operand) for operand in transposed):
+        return None
+    return "the transposes are read elsewhere too"
+
+
+def meet_again(transposed: SSAValue) -> bool:
+    """Whether all that reads a value is elementwise until it comes to one value."""
+    perm, block = permutation_of(transposed), transposed.owner.parent
+    inside = {transposed}
+    for _ in range(MOST_OPS):
+        readers = [use.operation for each in inside for use in each.uses]
+        left = {op for op in readers if not inside.intersection(op.results)}
+        edge = {each for each in inside if any(use.operation in left for use in each.uses)}
+        if len(edge) == 1 and transposed not in edge:
+            return True
+        found = [op for op in left if op.parent is block and _goes_through(op, inside, perm)]
+        if block is None or not found:
+            return False
+        inside.add(min(found, key=lambda op: _place(op)).results[0])
+    return False
+
+
+def _place(op: Operation) -> int:
+    assert op.parent is not None
+    return op.parent.get_operation_index(op)
+
+
+def _goes_through(op: Operation, inside: set[SSAValue], perm: Sequence[int] | None) -> bool:
+    """Whether an op is elementwise, on values that are `inside`, transposed alike, or constant."""
+    if op.name not in ELEMENTWISE or perm is None:
+        return False
+    others = [operand for operand in op.operands if operand not in inside]
+    return sources(others, perm, op.name.removeprefix("onnx.") in WITH_SCALARS) is not None
+
+
+def elementwise(name: str, *operands: Pattern, scalars: bool = False) -> Rule:
+    """f(transpose(x, p), transpose(y, p), c) = transpose(f(x, y, c transposed back), p)"""
+    op = Template(ONNX, name)
+
+    @rule(op(*operands), where=never_more)
+    def move(root: Operation) -> Outcome:
+        """f(transpose(x, p), transpose(y, p), c) = transpose(f(x, y, c transposed back), p)"""
+        perm = shared_permutation(root.operands)
+        if perm is None:
+            return Declined("the operands are not transposed alike")
+        read = sources(root.operands, perm, scalars)
+        if read is None:
+            return Declined("an operand is neither transposed nor constant")
+        result = root.results[0].type
+        return Transpose(op(*read, like=root).typed(before(perm, result)), perm=list(perm)).typed(result)
+
+    return move
+
+
+def along(name: str) -> Rule:
+    """f(transpose(x, p), a) = transpose(f(x, p[a]), p) for an op along one axis"""
+    op = Template(ONNX, name)
+
+    @rule(op(moved, axis=attr.axis).named("whole"))
+    def move(root: Operation, x: SSAValue, perm: tuple[int, ...] | None, axis: int | None) -> Outcome:
+        """f(transpose(x, p), a) = transpose(f(x, p[a]), p)"""
+        if perm is None or min(perm, default=0) < 0 or axis is None:
+            return Declined("a permutation or an axis is not written")
+        node = op(x, like=root, axis=perm[axis]).typed(before(perm, root.results[0].type))
+        return Transpose(node, perm=list(perm))
+
+    return move
+
+
+@rule(Concat(rest.parts, axis=attr.axis))
+def concat(root: Operation, parts: Sequence[SSAValue], axis: int) -> Outcome:
+    """concat(transpose(x, p), transpose(y, p)) = transpose(concat(x, y), p)"""
+    perms = {permutation_of(part) for part in parts}
+    perm = shared_permutation(parts)
+    if perm is None or perms != {perm} or any(len(list(part.uses)) != 1 for part in parts):
+        return Declined("the parts are not transposed alike, or are read elsewhere too")
+    node = Concat(*map(source_of, parts), like=root, axis=perm[axis])
+    return Transpose(node.typed(before(perm, root.results[0].type)), perm=list(perm))
+
+
+def reduction(name: str, by_operand: bool) -> Rule:
+    """reduce(transpose(x, p), axes) = transpose(reduce(x, p[axes]), p without them)"""
+    op = Template(ONNX, name)
+    by_axes = op(moved, const.axes, keepdims=attr.kept)
+
+    @rule(by_axes if by_operand else op(moved, axes=attr.axes, keepdims=attr.kept))
+    def move(
+        root: Operation,
+        x: SSAValue,
+        perm: tuple[int, ...] | None,
+        axes: Constant | tuple[int, ...] | None,
+        kept: int | None,
+    ) -> Outcome:
+        """reduce(transpose(x, p), axes) = transpose(reduce(x, p[axes]), p without them)"""
+        given = whole(axes) if isinstance(axes, Constant) else axes
+        if perm is None or min(perm, default=0) < 0 or not given:
+            return Declined("the permutation is not written, or the axes are not known")
+        cut = normalised(given, len(perm))
+        if cut is None:
+            return Declined("an axis is out of range")
+        source = sorted(perm[axis] for axis in cut)
+        left = list(perm) if kept is None or kept else without(perm, cut)
+        made = before(left, root.results[0].type)
+        node = op(x, np.array(source, np.int64), like=root) if by_operand else op(x, like=root, axes=source)
+        return Transpose(node.typed(made), perm=left)
+
+    return move
+
+
+def without(perm: Sequence[int], cut: Sequence[int]) -> list[int]:
+    """The permutation of the axes that are left when those at `cut` of the result are gone."""
+    left = [source for axis, source in enumerate(perm) if axis not in cut]
+    return [sorted(left).index(source) for source in left]
+
+
+@rule(Squeeze(moved, const.axes))
+def squeeze(root: Operation, x: SSAValue, perm: tuple[int, ...] | None, axes: Constant) -> Outcome:
+    """squeeze(transpose(x, p), axes) = transpose(squeeze(x, p[axes]), p without them)"""
+    cut = None if perm is None else normalised(whole(axes) or (), len(perm))
+    if perm is None or min(perm, default=0) < 0 or not cut:
+        return Declined("the permutation is not written, or the axes are not known")
+    left = without(perm, cut)
+    node = Squeeze(x, np.array(sorted(perm[axis] for axis in cut), np.int64))
+    return Transpose(node.typed(before(left, root.results[0].type)), perm=left)
+
+
+@rule(Slice(moved, value.starts, value.ends, maybe.axes, value.steps))
+def cut_out(
+    root: Operation,
+    x: SSAValue,
+    perm: tuple[int, ...] | None,
+    starts: SSAValue,
+    ends: SSAValue,
+    axes: Constant | None,
+    steps: SSAValue,
+) -> Outcome:
+    """slice(transpose(x, p), axes) = transpose(slice(x, p[axes]), p)"""
+    count = static_shape(starts.type)
+    given = whole(axes) if axes is not None else None if count is None else tuple(range(count[0]))
+    cut = None if perm is None or given is None else normalised(given, len(perm))
+    if perm is None or min(perm, default=0) < 0 or cut is None:
+        return Declined("the permutation is not written, or the axes are not known")
+    node = Slice(x, starts, ends, np.array([perm[axis] for axis in cut], np.int64), steps)
+    return Transpose(node.typed(before(perm, root.results[0].type)), perm=list(perm))
+
+
+def padding(name: str) -> Rule:
+    """pad(transpose(x, p), a) = transpose(pad(x, a of p), p)"""
+    op = Template(ONNX, name)
+    more: tuple[Pattern, ...] = () if name == "PadV13" else (value.axes,)
+    pattern: Node = op(moved, const.pads, value.fill, *more)
+
+    @rule(pattern, where=() if name == "PadV13" else without_axes)
+    def move(
+        root: Operation, x: SSAValue, perm: tuple[int, ...] | None, pads: Constant, fill: SSAValue
+    ) -> Outcome:
+        """pad(transpose(x, p), a) = transpose(pad(x, a of p), p)"""
+        amounts = whole(pads) or ()
+        if perm is None or min(perm, default=0) < 0 or len(amounts) != 2 * len(perm):
+            return Declined("the permutation is not written")
+        own = [[amounts[axis + side * len(perm)] for axis in inverse(perm)] for side in (0, 1)]
+        absent = [root.operands[3]] if len(root.operands) > 3 else []
+        node = op(x, np.array([*own[0], *own[1]], np.int64), fill, *absent, like=root)
+        return Transpose(node.typed(before(perm, root.results[0].type)), perm=list(perm))
+
+    return move
+
+
+def without_axes(axes: SSAValue) -> str | None:
+    """Pads are for every axis."""
+    return None if is_absent(axes) else "pads are for some axes"
+
+
+def reshaping(root: Node) -> Rule:
+    """reshape(transpose(x, p)) = reshape(x) if only axes of length 1 change places"""
+
+    @rule(root)
+    def drop(root: Operation, x: SSAValue, perm: tuple[int, ...] | None) -> Outcome:
+        """reshape(transpose(x, p)) = reshape(x) if only axes of length 1 change places"""
+        if perm is None or min(perm, default=0) < 0 or not is_ranked(x.type):
+            return Declined("the permutation or the rank is not known")
+        sizes = x.type.get_shape()
+        kept = [axis for axis in perm if sizes[axis] != 1]
+        target = target_of(root.results[0].type)
+        if kept != sorted(kept):
+            return Declined("axes longer than 1 change places")
+        if target is None:
+            return Declined("two sizes of the result are not known, or one is 0")
+        return Reshape(x, np.array(target, np.int64), allowzero=0)
+
+    return drop
+
+
+def unary(name: str) -> Rule:
+    """An elementwise op of one operand."""
+    return elementwise(name, Transpose(x, perm=attr.perm))
+
+
+OPERANDS = (value.a, value.b, value.c)
+
+REDUCTIONS = tuple(
+    f"Reduce{kind}" for kind in "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare".split()
+)
+
+OLDER = (*(f"{name}V13" for name in REDUCTIONS if name != "ReduceSum"), "ReduceSumV11")
+"""Reductions whose axes are a property."""
+
+RULES = rules(
+    FuseTransposes=fuse_transposes,
+    WriteTransposePermutation=written_permutation,
+    RemoveIdentityTranspose=rule(Transpose(x, perm=attr.perm), x, where=keeps_order),
+    **{f"MoveTransposeAfter{name}": unary(name) for name in UNARY},
+    **{
+        f"MoveTransposeAfter{name}": elementwise(name, *OPERANDS[:count])
+        for name, count in BROADCASTING.items()
+    },
+    **{f"MoveTransposeAfter{name}": elementwise(name, rest.xs) for name in VARIADIC},
+    **{
+        f"MoveTransposeAfter{name}": elementwise(name, *OPERANDS[:count], scalars=True)
+        for name, count in WITH_SCALARS.items()
+    },
+    **{f"MoveTransposeAfter{name}": along(name) for name in ("Softmax", "LogSoftmax", "Hardmax")},
+    **{f"MoveTransposeAfter{name}": reduction(name, by_operand=True) for name in REDUCTIONS},
+    **{
+        f"MoveTransposeAfter{name}": reduction(name, by_operand=True)
+        for name in ("ReduceMaxV18", "ReduceMinV18")
+    },
+    **{f"MoveTransposeAfter{name}": reduction(name, by_operand=False) for name in OLDER},
+    **{f"MoveTransposeAfter{name}": padding(name) for name in ("Pad", "PadV19", "PadV18", "PadV13")},
+    MoveTransposeAfterConcat=concat,
+    MoveTransposeAfterSlice=cut_out,
+    MoveTransposeAfterSqueeze=squeeze,
+    DropTransposeBeforeReshape=reshaping(Reshape(moved, value.shape)),
+    DropTransposeBeforeFlatten=reshaping(Flatten(moved)),
+)
