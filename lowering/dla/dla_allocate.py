@@ -26,7 +26,7 @@ from xonnc.formats.nvdla.geometry import round_up
 from xonnc.lowering.dla.layers import Chain, chains
 from xonnc.lowering.dla.networks import network
 from xonnc.lowering.dla.packing import constant_bytes
-from xonnc.lowering.dla.steps import best_order_of, overwritable
+from xonnc.lowering.dla.steps import lower_bound_of, overwritable
 from xonnc.lowering.dla.views import Views, is_in_memory, root_bytes
 from xonnc.lowering.memory_planning.placement import Buffer, MemoryPlan, plan_memory
 from xonnc.targets import NvdlaTarget, load_target
@@ -56,7 +56,7 @@ def allocate(module: ModuleOp, target: NvdlaTarget) -> None:
         raise XonncError("the module has memory objects already; dla-allocate takes cubes without addresses")
     lifetimes = _Lifetimes(block, target)
     plan, places = lifetimes.plan()
-    _, order = best_order_of(block, target)
+    lower_bound = lower_bound_of(block, target)
     memories = {ACTIVATIONS: (plan.size, MemoryRole.ACTIVATIONS)}
     for index, root in enumerate(lifetimes.inputs):
         places[root] = (f"input_{index}", 0)
@@ -73,7 +73,7 @@ def allocate(module: ModuleOp, target: NvdlaTarget) -> None:
     function.update_function_type()
     for name, (size, role) in memories.items():
         if size:
-            bounds = (plan.peak, order.lower_bound) if role is MemoryRole.ACTIVATIONS else None
+            bounds = (plan.peak, lower_bound) if role is MemoryRole.ACTIVATIONS else None
             _before(function, MemoryOp(name, size, role, bounds))
 
 

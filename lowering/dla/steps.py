@@ -21,13 +21,21 @@ def best_order_of(block: Block, target: NvdlaTarget) -> tuple[list[Chain], Order
     return units, best_order(graph.steps(), graph.sizes, frozenset())
 
 
-class _Graph:
+def lower_bound_of(block: Block, target: NvdlaTarget) -> int:
     """
-    Numbers and sizes of the cubes that share memory; inputs and outputs of the network have their own.
+    Bytes of activations below which the peak of no order of the chains lies.
 
-    A cube that several layers write, part by part, each reading the same part of another cube, may lie where
-    that one does all along. Both count as one buffer then, as large as the smaller: no order has less alive.
+    A cube that several layers write, part by part, may lie where another one does all along, of which each
+    reads the same part. Equally large ones count as one buffer then, which is alive as long as either; of
+    others the smaller counts as nothing.
     """
+    graph = _Graph(block, target, list(chains(block)))
+    graph.join_parts()
+    return best_order(graph.steps(), graph.sizes, frozenset()).lower_bound
+
+
+class _Graph:
+    """Numbers and sizes of the cubes that share memory; inputs and outputs of the network have their own."""
 
     def __init__(self, block: Block, target: NvdlaTarget, units: Sequence[Chain]):
         self._views = Views(block, target)
@@ -42,7 +50,6 @@ class _Graph:
                 if root not in own and root not in self._numbers:
                     self._numbers[root] = len(self.sizes)
                     self.sizes.append(root_bytes(root, target))
-        self._join_parts()
 
     def _roots(self, unit: Chain) -> Iterator[SSAValue]:
         """The cubes with memory that a chain reads or writes."""
@@ -50,7 +57,8 @@ class _Graph:
             if is_in_memory(value) and is_in_memory(root := self._views.root(value)):
                 yield root
 
-    def _join_parts(self) -> None:
+    def join_parts(self) -> None:
+        """Leaves out what a cube that is written part by part may save."""
         writers: dict[SSAValue, int] = {}
         for unit in self._units:
             root = self._views.root(unit.result)
@@ -62,8 +70,9 @@ class _Graph:
                     self._join(self._numbers[host], self._numbers[root])
 
     def _join(self, host: int, number: int) -> None:
-        if host != number:
-            self.sizes[host] = min(self.sizes[host], self.sizes[number])
+        if self.sizes[host] != self.sizes[number]:
+            self.sizes[min(host, number, key=lambda each: self.sizes[each])] = 0
+        elif host != number:
             self._numbers = {root: host if own == number else own for root, own in self._numbers.items()}
 
     def _hosts(self, unit: Chain) -> Iterator[SSAValue]:
@@ -73,8 +82,14 @@ class _Graph:
         reached = {self._views.root(value) for value in first}
         for operand in overwritable(unit):
             host = self._views.root(operand)
-            if host in self._numbers and host not in reached:
+            if host in self._numbers and host not in reached and self._are_alike(operand, unit.result):
                 yield host
+
+    def _are_alike(self, one: SSAValue, other: SSAValue) -> bool:
+        """Whether two cubes lie alike in their roots, so that the same elements may have the same place."""
+        views = self._views.of(one), self._views.of(other)
+        places = [(view.offset, view.line_stride, view.surface_stride) for view in views]
+        return places[0] == places[1]
 
     def steps(self) -> list[Step]:
         """A step for each chain."""
