@@ -108,15 +108,20 @@ m (float[2,H,3,4] q, float[2,G,5,4] k, float[2,G,5,6] v) => (float[2,H,3,6] y) {
 
 @pytest.mark.parametrize(("heads", "pairs"), [(2, 2), (4, 2), (3, 1)])
 @pytest.mark.parametrize("is_open", [False, True])
-def test_attention_with_bodies_is_products_and_a_softmax(heads: int, pairs: int, is_open: bool):
+@pytest.mark.parametrize("scale", [0.3, None])
+def test_attention_with_bodies_is_products_and_a_softmax(
+    heads: int, pairs: int, is_open: bool, scale: float | None
+):
     text = SCORED.replace("PRECISION", "1")
+    if scale is None:
+        text, scale = text.replace("scale = 0.3, ", ""), 4**-0.5
     text = text if is_open else text.replace("H,", f"{heads},").replace("G,", f"{pairs},")
     shapes = {"q": (2, heads, 3, 4), "k": (2, pairs, 5, 4), "v": (2, pairs, 5, 6)}
     feeds = {name: RANDOM.normal(size=shape).astype(np.float32) for name, shape in shapes.items()}
     session = compile_native(onnx.parser.parse_model(text))
     given = np.asarray(session.run(None, feeds)[0], np.float64)
     q, k, v = (np.repeat(each, heads // each.shape[1], 1) for each in feeds.values())
-    scores = 0.3 * q @ k.swapaxes(2, 3) + np.array([[0.5], [-1.0], [2.0]])
+    scores = scale * q @ k.swapaxes(2, 3) + np.array([[0.5], [-1.0], [2.0]])
     shares = np.exp(scores - scores.max(-1, keepdims=True))
     wanted = shares / shares.sum(-1, keepdims=True) * 0.5 @ v
     np.testing.assert_allclose(given, wanted, rtol=1e-4, atol=1e-6)
