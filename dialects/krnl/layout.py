@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, IntAttr, TensorType
+from xdsl.dialects.builtin import ArrayAttr, IntAttr, StringAttr, TensorType
 from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -23,6 +23,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from xonnc.dialects.onnx.types import is_ranked
 
+BLOCKS, PIXELS = "nchw", "nhwc"
+"""Orders of axes: channels in blocks, or those of a pixel side by side."""
+
 IN_PLACE = "krnl.in_place"
 """Which operands of a Concat are written where they belong in its result, a number 1 or 0 for each."""
 
@@ -30,21 +33,33 @@ IN_PLACE = "krnl.in_place"
 @irdl_attr_definition
 class LayoutAttr(ParametrizedAttribute):
     """
-    The encoding of images in blocks of channels: `[N][C/c][H][W][c]`, zeros around them.
+    The encoding of images that do not lie in rows, with a halo around them.
 
     `tensor<1x64x56x56xf32, #krnl.layout<nchw16c, halo = [1, 1, 1, 1]>>` has blocks of 16 channels, the last
-    one filled up, and a row and a column of zeros on each side (top, left, bottom, right). The shape of the
-    type is that of the tensor, without blocks and halo.
+    one filled up: `[N][C/16][H][W][16]`. `nhwc16` has all channels of a pixel side by side, filled up to a
+    multiple of 16; of a matrix, those are the elements of a row. The halo is a row and a column of zeros on
+    each side (top, left, bottom, right). The shape of the type is that of the tensor, without all this.
     """
 
     name = "krnl.layout"
+    order: StringAttr = param_def()
     lanes: IntAttr = param_def()
     halo: ArrayAttr[IntAttr] = param_def()
 
     @staticmethod
-    def of(lanes: int, halo: Sequence[int] = (0, 0, 0, 0)) -> LayoutAttr:
+    def blocks(lanes: int, halo: Sequence[int] = (0, 0, 0, 0)) -> LayoutAttr:
         """The layout of blocks of `lanes` channels."""
-        return LayoutAttr(IntAttr(lanes), ArrayAttr(map(IntAttr, halo)))
+        return LayoutAttr(StringAttr(BLOCKS), IntAttr(lanes), ArrayAttr(map(IntAttr, halo)))
+
+    @staticmethod
+    def pixels(multiple: int, halo: Sequence[int] = (0, 0, 0, 0)) -> LayoutAttr:
+        """The layout of all channels of a pixel side by side, filled up to a multiple."""
+        return LayoutAttr(StringAttr(PIXELS), IntAttr(multiple), ArrayAttr(map(IntAttr, halo)))
+
+    @property
+    def is_of_blocks(self) -> bool:
+        """Whether it is of blocks of channels."""
+        return self.order.data == BLOCKS
 
     @property
     def sides(self) -> tuple[int, ...]:
@@ -54,9 +69,10 @@ class LayoutAttr(ParametrizedAttribute):
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         with parser.in_angle_brackets():
-            written = re.fullmatch(r"nchw(\d+)c", parser.parse_identifier(" such as nchw16c"))
+            written = re.fullmatch(r"(nchw)(\d+)c|(nhwc)(\d+)", parser.parse_identifier(" such as nchw16c"))
             if written is None:
-                parser.raise_error("a layout is written as nchw16c")
+                parser.raise_error("a layout is written as nchw16c or nhwc16")
+            order, lanes = (part for part in written.groups() if part is not None)
             halo: Sequence[int] = (0, 0, 0, 0)
             if parser.parse_optional_punctuation(",") is not None:
                 parser.parse_keyword("halo")
@@ -64,15 +80,17 @@ class LayoutAttr(ParametrizedAttribute):
                 halo = parser.parse_comma_separated_list(
                     parser.Delimiter.SQUARE, lambda: parser.parse_integer(allow_boolean=False)
                 )
-            return (IntAttr(int(written[1])), ArrayAttr(map(IntAttr, halo)))
+            return (StringAttr(order), IntAttr(int(lanes)), ArrayAttr(map(IntAttr, halo)))
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
-            printer.print_string(f"nchw{self.lanes.data}c")
+            printer.print_string(f"{self.order.data}{self.lanes.data}{'c' * self.is_of_blocks}")
             if any(self.sides):
                 printer.print_string(f", halo = [{', '.join(map(str, self.sides))}]")
 
     def verify(self) -> None:
+        if self.order.data not in (BLOCKS, PIXELS):
+            raise VerifyException(f"an order is {BLOCKS} or {PIXELS}, found {self.order.data}")
         if self.lanes.data < 1:
             raise VerifyException(f"a block has one channel at least, found {self.lanes.data}")
         if len(self.sides) != 4 or min(self.sides) < 0:
@@ -80,7 +98,7 @@ class LayoutAttr(ParametrizedAttribute):
 
 
 def layout_of(value: SSAValue) -> LayoutAttr | None:
-    """The layout of a tensor in blocks of channels; `None` of one in rows."""
+    """The layout of a tensor; `None` of one in rows."""
     encoding = value.type.encoding if is_ranked(value.type) else None
     return encoding if isinstance(encoding, LayoutAttr) else None
 

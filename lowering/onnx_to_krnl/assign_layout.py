@@ -1,5 +1,5 @@
 """
-`assign-layout`: decides which images lie in blocks of channels, with how wide a halo.
+`assign-layout`: decides how images lie in memory, with how wide a halo.
 
 ```mlir
 %y = "onnx.Conv"(%x, %w, %b) <{pads = [1, 1, 1, 1]}> : (tensor<1x32x8x8xf32>, …) -> tensor<1x32x8x8xf32>
@@ -14,7 +14,8 @@ becomes, for vectors of 16 numbers,
 
 Convolutions compute in blocks; pools, elementwise operators and what joins channels keep the blocks that they
 read. The pads of a reader become a halo, so that windows at the edges need no special case. `krnl.in_place`
-says which operands of a Concat are written where they belong in its result.
+says which operands of a Concat are written where they belong in its result. What is computed in bytes has all
+channels of a pixel side by side (`nhwc16`).
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.ops.nn import AveragePoolOp, ConvOp, ConvTransposeOp, MaxPoolOp
 from xonnc.dialects.onnx.ops.tensor import ConcatOp
 from xonnc.dialects.onnx.types import is_ranked
-from xonnc.lowering.onnx_to_krnl.byte_chains import plan_bytes
+from xonnc.lowering.onnx_to_krnl.byte_chains import ByteLayouts, plan_bytes
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import (
     computing,
     has_open_sizes,
@@ -58,7 +59,7 @@ from xonnc.rewriting.editing import retype
 
 @dataclass(frozen=True)
 class AssignLayout(ModulePass):
-    """Decides which images lie in blocks of channels, with how wide a halo."""
+    """Decides how images lie in memory: in rows, blocks of channels, or pixel by pixel, with which halo."""
 
     name = "assign-layout"
 
@@ -91,18 +92,26 @@ def _assign(block: Block, groups: Mapping[Operation, Group], to: Lowering) -> No
     floats = [op for op in ops if op not in integers.absorbed and op not in integers.chains]
     layouts = plan_layouts(floats, to.target.vector_bytes // 4, POINTS, to.told, to.scope)
     stored = [value for value in _values(block) if _is_stored(value, groups)]
-    reads = _Reads(layouts, groups, integers.heads)
-    changed: list[tuple[SSAValue, LayoutAttr | None, list[Use]]] = []
+    reads = _Reads(layouts, groups, integers)
+    changed: list[tuple[SSAValue, LayoutAttr | None, LayoutAttr | None, list[Use]]] = []
     for value in stored:
         uses = [use for use in value.uses if _group_of(use.operation, groups) is not _owner(value, groups)]
         in_blocks = [use for use in uses if reads.blocks(use.operation, value)]
+        in_pixels = [use for use in uses if reads.pixels(use.operation, value)]
         if value in layouts.blocked:
             others = [use for use in uses if use not in in_blocks]
-            changed.append((value, LayoutAttr.of(layouts.lanes, layouts.halo(value)), others))
+            changed.append((value, LayoutAttr.blocks(layouts.lanes, layouts.halo(value)), None, others))
         elif in_blocks:
-            changed.append((value, None, in_blocks))
-    for value, layout, uses in changed:
-        _change(value, layout, uses, layouts, block)
+            made = LayoutAttr.blocks(layouts.lanes, layouts.halo(value))
+            changed.append((value, None, made, in_blocks))
+        elif value in integers.made or value.owner in integers.heads:
+            made = LayoutAttr.pixels(integers.multiple(value), integers.halo(value))
+            changed.append((value, made, None, [use for use in uses if use not in in_pixels]))
+        elif in_pixels:
+            made = LayoutAttr.pixels(integers.multiple(value), integers.halo(value))
+            changed.append((value, None, made, in_pixels))
+    for value, layout, other, uses in changed:
+        _change(value, layout, other, uses, block)
     for op in floats:
         if isinstance(op, ConcatOp) and op.concat_result in layouts.blocked:
             op.attributes[IN_PLACE] = DenseArrayBase.from_list(i64, _in_place(op, layouts))
@@ -148,8 +157,15 @@ class _Reads:
 
     layouts: Layouts
     groups: Mapping[Operation, Group]
-    heads: set[Operation]
-    """QuantizeLinear that gives bytes to products."""
+    integers: ByteLayouts
+
+    def pixels(self, op: Operation, value: SSAValue) -> bool:
+        """Whether an operator reads bytes with all channels of a pixel side by side."""
+        group = self.groups.get(op)
+        chain = self.integers.chains.get(op if group is None else group.members[-1])
+        if chain is None:
+            return op in self.integers.pools
+        return value in chain.images or (chain.product is not None and value is chain.product.x)
 
     def blocks(self, op: Operation, value: SSAValue) -> bool:
         """Whether an operator reads a value in blocks."""
@@ -169,7 +185,7 @@ class _Reads:
                 return op.results[0] in self.layouts.blocked
             case ConcatOp():
                 return op.concat_result in self.layouts.blocked
-            case _ if op in self.heads:
+            case _ if op in self.integers.heads:
                 return is_blocked_already
             case _ if type(op) in POINTS:
                 inside = set(members)
@@ -182,16 +198,15 @@ class _Reads:
 
 
 def _change(
-    value: SSAValue, layout: LayoutAttr | None, uses: Sequence[Use], layouts: Layouts, block: Block
+    value: SSAValue, layout: LayoutAttr | None, other: LayoutAttr | None, uses: Sequence[Use], block: Block
 ) -> None:
-    """Gives a value its layout, and the readers of the other one what a `krnl.relayout` makes."""
+    """Gives a value its layout, and the readers of the other one what a `krnl.relayout` makes of it."""
     assert is_ranked(value.type)
     rows = value.type
     if layout is not None:
         retype(value, with_layout(rows, layout))
     if not uses:
         return
-    other = None if layout is not None else LayoutAttr.of(layouts.lanes, layouts.halo(value))
     made = RelayoutOp.create(operands=[value], result_types=[with_layout(rows, other)])
     if isinstance(value, OpResult):
         made.location = derived(value.op.location)

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import DenseArrayBase, ModuleOp
 from xdsl.ir import SSAValue
 
-from xonnc.dialects.krnl.layout import IN_PLACE, RelayoutOp, layout_of, with_layout
+from xonnc.dialects.krnl.layout import IN_PLACE, LayoutAttr, RelayoutOp, layout_of, with_layout
 from xonnc.dialects.onnx.ops.tensor import ConcatOp
 from xonnc.dialects.onnx.types import is_ranked
+from xonnc.lowering.onnx_to_krnl.byte_chains import VECTOR, ByteLayouts
 from xonnc.lowering.onnx_to_krnl.layouts import Halo, Layouts
 from xonnc.rewriting.editing import retype
 
@@ -19,8 +20,16 @@ class AssignedLayouts:
     """Which values lie in blocks, which halos images have there, and what is written in place."""
 
     blocked: set[SSAValue] = field(default_factory=set[SSAValue])
+    images: set[SSAValue] = field(default_factory=set[SSAValue])
+    """Results in bytes, all channels of a pixel side by side."""
+    wide: set[SSAValue] = field(default_factory=set[SSAValue])
+    """Bytes that have whole vectors of channels for each pixel."""
     halos: dict[SSAValue, Halo] = field(default_factory=dict[SSAValue, Halo])
     in_place: dict[ConcatOp, list[bool]] = field(default_factory=dict[ConcatOp, list[bool]])
+
+    def apply_to_bytes(self, layouts: ByteLayouts) -> None:
+        """Has images of bytes lie as was assigned."""
+        layouts.halos, layouts.wide = self.halos, self.wide
 
     def apply(self, layouts: Layouts) -> None:
         """Has layouts be those that were assigned, and chains those whose results lie in blocks."""
@@ -54,7 +63,7 @@ def take_layouts(module: ModuleOp) -> AssignedLayouts:
     for op in relayouts:
         layout = layout_of(op.result)
         if layout is not None:
-            found.halos[op.source] = Halo(*layout.sides)
+            _note(op.source, layout, found)
         op.result.replace_all_uses_with(op.source)
         op.detach()
         op.erase()
@@ -64,6 +73,12 @@ def take_layouts(module: ModuleOp) -> AssignedLayouts:
 def _take(result: SSAValue, found: AssignedLayouts) -> None:
     layout = layout_of(result)
     if layout is not None and is_ranked(result.type):
-        found.blocked.add(result)
-        found.halos[result] = Halo(*layout.sides)
+        (found.blocked if layout.is_of_blocks else found.images).add(result)
+        _note(result, layout, found)
         retype(result, with_layout(result.type, None))
+
+
+def _note(value: SSAValue, layout: LayoutAttr, found: AssignedLayouts) -> None:
+    found.halos[value] = Halo(*layout.sides)
+    if not layout.is_of_blocks and layout.lanes.data == VECTOR:
+        found.wide.add(value)

@@ -147,26 +147,38 @@ class ByteLayouts:
             return sizes[0], *shape[1:]
         return 1, shape[-1], 1, volume(sizes[:-1])
 
+    def multiple(self, value: SSAValue) -> int:
+        """What the channels of an image are filled up to a multiple of."""
+        is_narrow = self.sizes_of(value)[1] <= FEW_CHANNELS
+        return 4 if is_narrow and value not in self.made and value not in self.wide else VECTOR
+
     def shape(self, value: SSAValue) -> ByteShape:
         """The shape of the buffer of an image: `[N][H][W][C]` with the halo."""
         images, channels, rows, columns = self.sizes_of(value)
-        halo = self.halo(value)
-        is_narrow = channels <= FEW_CHANNELS and value not in self.made | self.wide
-        step = 4 if is_narrow else VECTOR
+        halo, step = self.halo(value), self.multiple(value)
         height, width = halo.top + rows + halo.bottom, halo.left + columns + halo.right
         return ByteShape(images, height, width, -(-channels // step) * step)
 
 
-def plan_bytes(ops: Sequence[Operation], told: Told, scope: FusionScope) -> ByteLayouts:
-    """Decides on the ops of a function in order; `told` gives the sizes of a value if they are known."""
+def plan_bytes(
+    ops: Sequence[Operation], told: Told, scope: FusionScope, images: Container[SSAValue] | None = None
+) -> ByteLayouts:
+    """
+    Decides on the ops of a function in order; `told` gives the sizes of a value if they are known.
+
+    Where it is known which results lie as `images`, only what gives those is computed in bytes.
+    """
     layouts = ByteLayouts(told, scope)
     claimed: set[Operation] = set()
     for op in ops:
         if any(value.type != NONE and told(value) is None for value in (*op.operands, *op.results)):
             continue
         if isinstance(op, nn.MaxPoolOp | MaxPoolSingleOutOp):
-            _pool(op, layouts)
+            if images is None or op.results[0] in images:
+                _pool(op, layouts)
         elif op not in claimed and (chain := _chain_of(op, claimed, layouts)) is not None:
+            if images is not None and chain.result not in images:
+                continue
             claimed |= {chain.last, *chain.ops}
             layouts.chains[chain.last] = chain
             layouts.made.add(chain.result)
@@ -184,7 +196,11 @@ def plan_bytes(ops: Sequence[Operation], told: Told, scope: FusionScope) -> Byte
     for chain in layouts.chains.values():
         read = chain.images if chain.product is None else (chain.product.x, *chain.images)
         heads = [op for value in read if isinstance(op := value.owner, QuantizeLinearOp)]
-        layouts.heads |= {op for op in heads if op not in claimed and rounding_of(op) is not None}
+        layouts.heads |= {
+            op
+            for op in heads
+            if op not in claimed and rounding_of(op) is not None and (images is None or op.y in images)
+        }
     return layouts
 
 

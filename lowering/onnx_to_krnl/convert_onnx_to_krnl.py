@@ -267,7 +267,8 @@ def _lower(block: Block, to: Lowering, assigned: AssignedLayouts) -> None:
             _lower_bodies(op, to, assigned)
     control_flow.lower_assertions(block, to)
     ops = computing(block)
-    to.bytes = plan_bytes(ops, to.told, to.scope)
+    to.bytes = plan_bytes(ops, to.told, to.scope, assigned.images)
+    assigned.apply_to_bytes(to.bytes)
     to.absorbed |= to.bytes.absorbed
     others = [op for op in ops if op not in to.bytes.absorbed and op not in to.bytes.chains]
     to.layouts = plan_layouts(others, to.target.vector_bytes // 4, POINTS, to.told, to.scope)

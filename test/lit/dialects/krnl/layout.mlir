@@ -19,3 +19,11 @@ func.func @relayout(%x: tensor<1x20x4x4xf32>) -> tensor<1x20x4x4xf32> {
 func.func @no_halo(%x: tensor<?x8x4x4xf32, #krnl.layout<nchw8c, halo = [0, 0, 0, 0]>>) {
   return
 }
+
+// -----
+
+// CHECK-LABEL: func.func @pixels
+// CHECK-SAME:    tensor<1x3x4x4xui8, #krnl.layout<nhwc4, halo = [1, 1, 1, 1]>>
+func.func @pixels(%x: tensor<1x3x4x4xui8, #krnl.layout<nhwc4, halo = [1, 1, 1, 1]>>) {
+  return
+}

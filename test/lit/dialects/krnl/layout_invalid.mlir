@@ -1,6 +1,6 @@
 // RUN: onnx-opt %s --verify-diagnostics --split-input-file
 
-// expected-error @+1 {{a layout is written as nchw16c}}
+// expected-error @+1 {{a layout is written as nchw16c or nhwc16}}
 func.func @f(%x: tensor<1x8x4x4xf32, #krnl.layout<nhwc>>) { return }
 
 // -----

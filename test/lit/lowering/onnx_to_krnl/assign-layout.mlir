@@ -162,3 +162,54 @@ func.func @dynamic(%x: tensor<?x3x8x8xf32>) -> tensor<?x16x8x8xf32> {
   %0 = "onnx.Conv"(%x, %v, %n) : (tensor<?x3x8x8xf32>, tensor<16x3x1x1xf32>, none) -> tensor<?x16x8x8xf32>
   onnx.Return %0 : tensor<?x16x8x8xf32>
 }
+
+// -----
+
+// Bytes have all channels of a pixel side by side; few channels are filled up to four, results to a vector. The
+// zero point of what is read is in the halo.
+
+// CHECK-LABEL: func.func @bytes
+// CHECK:         %[[X:.*]] = "krnl.relayout"(%arg0) : (tensor<1x3x8x8xui8>) -> tensor<1x3x8x8xui8, #krnl.layout<nhwc4, halo = [1, 1, 1, 1]>>
+// CHECK:         %[[Y:.*]] = "krnl.fused"() <{kind = "int8"}> ({
+// CHECK-NEXT:      "onnx.DequantizeLinear"(%[[X]]
+// CHECK:         }) : () -> tensor<1x20x8x8xui8, #krnl.layout<nhwc16>>
+// CHECK-NEXT:    %[[P:.*]] = "onnx.MaxPoolSingleOut"(%[[Y]]) {{.*}} -> tensor<1x20x4x4xui8, #krnl.layout<nhwc16>>
+// CHECK-NEXT:    %[[R:.*]] = "krnl.relayout"(%[[P]])
+// CHECK-NEXT:    onnx.Return %[[R]]
+func.func @bytes(%x: tensor<1x3x8x8xui8>) -> tensor<1x20x4x4xui8> {
+  %n = "onnx.NoValue"() {value} : () -> none
+  %s = onnx.Constant dense<0.5> : tensor<f32>
+  %z = onnx.Constant dense<128> : tensor<ui8>
+  %c = onnx.Constant dense<0> : tensor<i8>
+  %w = onnx.Constant dense<3> : tensor<20x3x3x3xi8>
+  %0 = "onnx.DequantizeLinear"(%x, %s, %z) : (tensor<1x3x8x8xui8>, tensor<f32>, tensor<ui8>) -> tensor<1x3x8x8xf32>
+  %1 = "onnx.DequantizeLinear"(%w, %s, %c) : (tensor<20x3x3x3xi8>, tensor<f32>, tensor<i8>) -> tensor<20x3x3x3xf32>
+  %2 = "onnx.Conv"(%0, %1, %n) <{pads = [1, 1, 1, 1]}> : (tensor<1x3x8x8xf32>, tensor<20x3x3x3xf32>, none) -> tensor<1x20x8x8xf32>
+  %3 = "onnx.QuantizeLinear"(%2, %s, %z) : (tensor<1x20x8x8xf32>, tensor<f32>, tensor<ui8>) -> tensor<1x20x8x8xui8>
+  %4 = "onnx.MaxPoolSingleOut"(%3) <{kernel_shape = [2, 2], strides = [2, 2]}> : (tensor<1x20x8x8xui8>) -> tensor<1x20x4x4xui8>
+  onnx.Return %4 : tensor<1x20x4x4xui8>
+}
+
+// -----
+
+// A QuantizeLinear before a product writes the bytes as that reads them; of a matrix, rows are pixels.
+
+// CHECK-LABEL: func.func @matrix
+// CHECK:         %[[Q:.*]] = "onnx.QuantizeLinear"(%arg0, {{.*}} -> tensor<4x32xui8, #krnl.layout<nhwc16>>
+// CHECK:         "krnl.fused"() <{kind = "int8"}> ({
+// CHECK-NEXT:      "onnx.DequantizeLinear"(%[[Q]]
+// CHECK:         %[[R:.*]] = "krnl.relayout"({{.*}}) : (tensor<4x24xui8, #krnl.layout<nhwc16>>) -> tensor<4x24xui8>
+// CHECK-NEXT:    "onnx.DequantizeLinear"(%[[R]]
+func.func @matrix(%x: tensor<4x32xf32>) -> tensor<4x24xf32> {
+  %s = onnx.Constant dense<0.5> : tensor<f32>
+  %z = onnx.Constant dense<128> : tensor<ui8>
+  %c = onnx.Constant dense<0> : tensor<i8>
+  %w = onnx.Constant dense<3> : tensor<32x24xi8>
+  %q = "onnx.QuantizeLinear"(%x, %s, %z) : (tensor<4x32xf32>, tensor<f32>, tensor<ui8>) -> tensor<4x32xui8>
+  %0 = "onnx.DequantizeLinear"(%q, %s, %z) : (tensor<4x32xui8>, tensor<f32>, tensor<ui8>) -> tensor<4x32xf32>
+  %1 = "onnx.DequantizeLinear"(%w, %s, %c) : (tensor<32x24xi8>, tensor<f32>, tensor<i8>) -> tensor<32x24xf32>
+  %2 = "onnx.MatMul"(%0, %1) : (tensor<4x32xf32>, tensor<32x24xf32>) -> tensor<4x24xf32>
+  %3 = "onnx.QuantizeLinear"(%2, %s, %z) : (tensor<4x24xf32>, tensor<f32>, tensor<ui8>) -> tensor<4x24xui8>
+  %4 = "onnx.DequantizeLinear"(%3, %s, %z) : (tensor<4x24xui8>, tensor<f32>, tensor<ui8>) -> tensor<4x24xf32>
+  onnx.Return %4 : tensor<4x24xf32>
+}

@@ -107,12 +107,12 @@ func.func @groups(%x: tensor<1x32x4x4xf32>) -> tensor<1x32x4x4xf32> {
 // CHECK-LABEL: func.func @one_dimension
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "columns_0"{{.*}} turns = 32 : i64}>
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "pack_1"{{.*}} turns = 96 : i64}>
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_2"{{.*}} turns = 3 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_2"{{.*}} turns = 4 : i64}>
 // CHECK:         krnl.gemm
 // CHECK-SAME:    k = 96 : i64
 // CHECK-SAME:    m = 32 : i64
 // CHECK-SAME:    n = 18 : i64
-// CHECK-SAME:    tile = array<i64: 12, 32>
+// CHECK-SAME:    tile = array<i64: 8, 32>
 func.func @one_dimension(%x: tensor<1x32x20xf32>) -> tensor<1x32x18xf32> {
   %n = "onnx.NoValue"() {value} : () -> none
   %w = onnx.Constant dense<0.5> : tensor<32x32x3xf32>
@@ -186,7 +186,7 @@ func.func @gemm(%x: tensor<8x32xf32>) -> tensor<8x48xf32> {
 // CHECK-SAME:    k = 16 : i64
 // CHECK-SAME:    m = 8 : i64
 // CHECK-SAME:    n = 32 : i64
-// CHECK-SAME:    tile = array<i64: 12, 32>
+// CHECK-SAME:    tile = array<i64: 8, 32>
 func.func @batched(%x: tensor<4x8x16xf32>, %w: tensor<4x16x32xf32>) -> tensor<4x8x32xf32> {
   %y = "onnx.MatMul"(%x, %w) : (tensor<4x8x16xf32>, tensor<4x16x32xf32>) -> tensor<4x8x32xf32>
   onnx.Return %y : tensor<4x8x32xf32>
@@ -432,7 +432,7 @@ func.func @resize(%x: tensor<1x2x4x4xf32>) -> tensor<1x2x8x8xf32> {
 
 // The product of all inputs first, then step by step.
 // CHECK-LABEL: func.func @lstm
-// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_0"{{.*}} turns = 2 : i64}>
+// CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_0"{{.*}} turns = 1 : i64}>
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "fill_1"
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "fill_1"
 // CHECK:         "krnl.call"({{.*}}) <{funcName = "gemm_2"{{.*}} turns = 1 : i64}>
@@ -450,7 +450,7 @@ func.func @resize(%x: tensor<1x2x4x4xf32>) -> tensor<1x2x8x8xf32> {
 // CHECK-SAME:    k = 8 : i64
 // CHECK-SAME:    m = 5 : i64
 // CHECK-SAME:    n = 64 : i64
-// CHECK-SAME:    tile = array<i64: 8, 48>
+// CHECK-SAME:    tile = array<i64: 6, 64>
 // CHECK:         krnl.gemm
 // CHECK-SAME:    k = 16 : i64
 // CHECK-SAME:    m = 1 : i64
