@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xonnc.errors import XonncError
-from xonnc.tools.commands import pass_options, stages
+from xonnc.tools.commands import compile_stats, pass_options, stages
 from xonnc.tools.commands.simplify import named_shape
 from xonnc.tools.console import plural, progress, row, size
 from xonnc.tools.files import require_output
@@ -54,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     pass_options.add_arguments(
         group.add_argument, "; LLVM makes code at the same level (3 takes twice the time for a few per cent)"
     )
+    compile_stats.add_arguments(group.add_argument)
     group.add_argument(
         "--input-shape",
         type=named_shape,
@@ -79,6 +81,8 @@ def is_for_cpu(args: argparse.Namespace) -> bool:
             "--no-tuning": args.no_tuning,
             "--input-shape": args.input_shape,
             **pass_options.given(args),
+            "--stats": args.stats,
+            "--print-fusion-groups": args.print_fusion_groups,
         }
         for option in [name for name, value in given.items() if value]:
             raise XonncError(f"{option} is for native code: -o model{' or -o model'.join(SUFFIXES)}")
@@ -100,8 +104,12 @@ def run(args: argparse.Namespace) -> int:
     if args.dry_run:
         raise XonncError("--dry-run is for NVDLA targets, not for native code")
     is_text = stages.prepare(args, STAGES)
+    if is_text and (args.stats or args.print_fusion_groups):
+        option = "--stats" if args.stats else "--print-fusion-groups"
+        raise XonncError(f"{option}: --stop-after {args.stop_after} stops before all of it is known")
     output: Path = args.output or args.model.with_suffix(".mlir" if is_text else ".so")
     require_output(output, (".mlir",) if is_text else SUFFIXES, args.model)
+    statistics = compile_stats.Statistics(args.model)
     try:
         with progress(f"compiling {args.model.name}", args.quiet) as step:
             artifact = compile_artifact(
@@ -114,20 +122,36 @@ def run(args: argparse.Namespace) -> int:
                 tuning=not args.no_tuning,
                 **pass_options.choice(args),
                 input_shapes=dict(args.input_shape) or None,
-                watch=stages.watcher(args, STAGES, output, step),
+                watch=statistics.watching(stages.watcher(args, STAGES, output, step)),
                 strict=args.strict,
             )
     except stages.Stopped:
         stages.tell_stop(args, output)
         return 0
     if args.json:
-        print(json.dumps(_as_json(args.model, artifact), indent=2))
+        told = {"statistics": statistics.as_json()} if args.stats else {}
+        groups = {"fusion_groups": list(map(asdict, statistics.groups))} if args.print_fusion_groups else {}
+        print(json.dumps(_as_json(args.model, artifact) | told | groups, indent=2))
     elif not args.quiet:
         _report(args.model, artifact)
         if args.layout:
             left = plural(artifact.simplified.operators.get("Transpose", 0), "transpose")
             row("layout", f"{', '.join(map(':'.join, args.layout))} ({left} in the model)")
+        if args.stats:
+            row("passes", _passes(args))
+            statistics.tell()
+        if args.print_fusion_groups:
+            statistics.tell_groups()
     return 0
+
+
+def _passes(args: argparse.Namespace) -> str:
+    from xonnc.transforms.levels import passes_of, spelled
+    from xonnc.transforms.models.set_layouts_onnx import with_moving
+
+    choice = pass_options.choice(args)
+    enabled = with_moving(choice["enable_pass"], choice["layouts"])
+    return spelled(passes_of(choice["level"], enabled, choice["disable_pass"]))
 
 
 def _report(model: Path, artifact: Artifact) -> None:
