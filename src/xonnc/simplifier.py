@@ -188,7 +188,8 @@ def _simplified(
     if fold_overridable:
         _drop_listed(module)
     before = summary(module)
-    if drops_branches:
+    if drops_branches and corrects:
+        # Not before: what contradicts a declared shape alone is no invalid branch.
         allow_invalid_branches(module, of_shapes=True)
     try:
         if corrects:
