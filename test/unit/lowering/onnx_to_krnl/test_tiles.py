@@ -40,6 +40,16 @@ def test_tiles_of_zen4(columns: int, blocks: int, tile: tuple[int, int]):
     assert Tiles(ZEN4).conv("", columns, blocks) == tile
 
 
+@pytest.mark.parametrize(
+    ("columns", "blocks", "tile"),
+    # Not 14 pixels of one vector, which load more often than they multiply.
+    [(56, 8, (4, 3)), (28, 16, (6, 2)), (14, 32, (5, 2)), (7, 64, (4, 3))],
+)
+def test_tiles_of_16_registers(columns: int, blocks: int, tile: tuple[int, int]):
+    target = replace(AVX2, core=load_core("znver4"))
+    assert Tiles(target).conv("", columns, blocks) == tile
+
+
 def test_few_sums_wait_for_each_other():
     slow = replace(AVX2, core=replace(AVX2.core, fma_latency=16))
     # One block of eight channels: as many pixels as there are registers, whatever is left of the row.
