@@ -59,15 +59,15 @@ class _Graph:
 
     def join_parts(self) -> None:
         """Leaves out what a cube that is written part by part may save."""
-        writers: dict[SSAValue, int] = {}
+        pairs: dict[tuple[SSAValue, SSAValue], int] = {}
         for unit in self._units:
             root = self._views.root(unit.result)
-            writers[root] = writers.get(root, 0) + 1
-        for unit in self._units:
-            root = self._views.root(unit.result)
-            if writers[root] > 1 and root in self._numbers:
-                for host in self._hosts(unit):
-                    self._join(self._numbers[host], self._numbers[root])
+            for host in self._hosts(unit) if root in self._numbers else ():
+                pairs[host, root] = pairs.get((host, root), 0) + 1
+        for (host, root), layers in pairs.items():
+            # With one layer alone, the other cube has to end there: a pair of its step.
+            if layers > 1:
+                self._join(self._numbers[host], self._numbers[root])
 
     def _join(self, host: int, number: int) -> None:
         if self.sizes[host] != self.sizes[number]:
