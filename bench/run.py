@@ -24,6 +24,7 @@ BENCHMARKS = {
     "packages": "what of each model goes to the DLA, and what crosses over",
     "kernels": "kernels of native code against onnxruntime's",
     "cpu": "native code against onnxruntime: latency, compile time and memory",
+    "arena": "memory of a run beside the weights: native code against onnxruntime",
     "aot": "models as libraries and C source, run from C: sizes, and outputs as in Python",
     "mutations": "damaged files of every format end with clean errors",
     "backend": "the onnx package's node tests in native code",

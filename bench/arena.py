@@ -1,0 +1,166 @@
+"""
+Memory that a run takes beside the weights: native code against onnxruntime, as the process grows.
+
+    python bench/arena.py [NAME …] [--markdown]
+
+Each measurement has a process of its own, on one core: what is resident at most during three runs beyond what
+was before the first, files left out. onnxruntime's arena is off, so that what it frees goes back to the
+system: with it, the process keeps what the largest growth was. It runs with and without memory patterns; the
+smaller counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import gc
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+if __package__ in (None, ""):
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from bench.models import path_of
+from bench.racing.feeds import feeds_for
+from bench.simplifying.memory import MEGABYTE, begin_peak, peak
+
+NETWORKS = (
+    *("mnist_cnn", "resnet18", "resnet50", "mobilenet_v2", "unet", "resnet18_qdq", "bert_tiny", "vit_small"),
+    *("light_squeezenet", "light_shufflenet", "light_densenet121", "light_inception_v1"),
+    *("light_inception_v2", "light_bvlc_alexnet", "light_zfnet512", "light_vgg19"),
+)
+
+OURS = "xonnc"
+PEERS = ("onnxruntime with patterns", "onnxruntime without")
+
+ENVIRONMENT = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
+"""Has glibc give large blocks back to the system as soon as they are free."""
+
+RUNS = 3
+
+
+@dataclass(frozen=True)
+class Row:
+    """A network, the bytes of the plan and the lower bound over all orders, and megabytes as measured."""
+
+    name: str
+    planned: int
+    lower_bound: int
+    ours: float
+    theirs: float
+
+
+def main() -> int:
+    """Prints a row for each network."""
+    parser = argparse.ArgumentParser(description="Memory of a run beside the weights.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NETWORKS)}; all if none")
+    parser.add_argument("--markdown", action="store_true", help="as in docs/native-performance.md")
+    parser.add_argument("--worker", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.worker:
+        print(measured(args.worker, path_of(args.names[0])))
+        return 0
+    rows = [row_of(name) for name in args.names or NETWORKS]
+    if args.markdown:
+        print("\n".join(markdown(rows)))
+    else:
+        Console(width=118).print(as_table(rows))
+    return 0
+
+
+def row_of(name: str) -> Row:
+    """The measurements of a network, and the plan for it."""
+    from xonnc.artifacts import planned_module
+    from xonnc.lowering.native.memory_map import memory_map
+
+    found = memory_map(planned_module(path_of(name)))
+    theirs = min(in_process(peer, name) for peer in PEERS)
+    return Row(name, found.size, found.lower_bound or 0, in_process(OURS, name), theirs)
+
+
+def in_process(worker: str, name: str) -> float:
+    """What `measured` gives, in a process of its own."""
+    command = [sys.executable, __file__, name, "--worker", worker]
+    run = subprocess.run(command, env=os.environ | ENVIRONMENT, stdout=subprocess.PIPE, text=True, check=True)
+    return float(run.stdout.split()[-1])
+
+
+def measured(worker: str, path: Path) -> float:
+    """Megabytes that are resident at most in some runs, beyond those before the first."""
+    run = _ours(path) if worker == OURS else _theirs(path, has_patterns=worker == PEERS[0])
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    mapped, before = _mapped(), begin_peak()
+    for _ in range(RUNS):
+        run()
+    # Constants that stay in the file of the model are resident from when they are first read.
+    return peak() - before - (_mapped() - mapped)
+
+
+def _mapped() -> float:
+    """Megabytes of files that are resident."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("RssFile:")).split()[1]) * 1024 / MEGABYTE
+
+
+def _ours(path: Path) -> Callable[[], object]:
+    from xonnc.native import compile_native
+
+    feeds = feeds_for(path)
+    session = compile_native(path, cache=False)
+    session.report()
+    return lambda: session.run(None, feeds)
+
+
+def _theirs(path: Path, has_patterns: bool) -> Callable[[], object]:
+    runtime: Any = import_module("onnxruntime")
+    feeds = feeds_for(path)
+    options = runtime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.enable_cpu_mem_arena = False
+    options.enable_mem_pattern = has_patterns
+    session = runtime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    return lambda: session.run(None, feeds)
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """A row as text."""
+    above = "equal" if row.planned == row.lower_bound else f"{row.planned / max(1, row.lower_bound) - 1:.1%}"
+    return (
+        row.name,
+        f"{row.planned / 1e6:.2f}",
+        above,
+        f"{row.ours:.2f}",
+        f"{row.theirs:.2f}",
+        f"{row.ours / row.theirs:.2f}" if row.theirs else "–",
+    )
+
+
+HEADS = ("network", "planned MB", "above the bound", "xonnc MB", "onnxruntime MB", "ratio")
+
+
+def markdown(rows: Sequence[Row]) -> list[str]:
+    """The table as a page has it."""
+    lines = [HEADS, ("---",) * len(HEADS), *map(cells, rows)]
+    return [f"| {' | '.join(line)} |" for line in lines]
+
+
+def as_table(rows: Sequence[Row]) -> Table:
+    """Networks down."""
+    table = Table(*HEADS)
+    for row in rows:
+        table.add_row(*cells(row))
+    return table
+
+
+if __name__ == "__main__":
+    sys.exit(main())
