@@ -183,3 +183,15 @@ func.func @sum_of_no_declared_rank() -> tensor<*xf32> {
   %0 = "onnx.Sum"(%x, %x) : (tensor<2xf32>, tensor<2xf32>) -> tensor<*xf32>
   return %0 : tensor<*xf32>
 }
+
+// -----
+
+// The mean of bfloat16 is summed up in wider floats: 256 and 1 are 256 there.
+// CHECK-LABEL: @mean_of_bfloat16
+// CHECK:         onnx.Constant dense<1.000000e+00> : tensor<1xbf16>
+func.func @mean_of_bfloat16() -> tensor<1xbf16> {
+  %x = onnx.Constant dense<1.0> : tensor<1000xbf16>
+  %a = onnx.Constant dense<0> : tensor<1xi64>
+  %0 = "onnx.ReduceMean"(%x, %a) : (tensor<1000xbf16>, tensor<1xi64>) -> tensor<1xbf16>
+  onnx.Return %0 : tensor<1xbf16>
+}

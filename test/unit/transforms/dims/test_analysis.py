@@ -139,6 +139,7 @@ MODELS = {
         least = Min(n, q)  b = ConstantOfShape(least)
         most = Max(q, n)  flat = Abs(most)  c = ConstantOfShape(flat)
         rest = Mod(q, three)  d = ConstantOfShape(rest)
+        again = Mod(q, three)  more = ConstantOfShape(again)
         sum = ReduceSum<keepdims = 1>(s)  e = ConstantOfShape(sum)
         last = ReduceMax<keepdims = 1>(s)  first = ReduceMin<keepdims = 1>(s)
         spread = Sub(last, first)  g = ConstantOfShape(spread)
@@ -300,7 +301,7 @@ KNOWN = {
         {"a.0"},
         {"b.0"},
         {"c.0"},
-        {"d.0"},
+        {"d.0", "more.0"},
         {"e.0"},
         {"g.0"},
         {"big.0"},
