@@ -275,7 +275,7 @@ CASES: dict[str, list[tuple[str, Mapping[str, Any], str]]] = {
         (
             # One more than the last address of the task.
             "nv_full/conv_wcompress_int8",
-            {"surface[0].wgs_data.address": 10},
+            {"surface[0].wgs_data.address": 11},
             "wmb_data and wgs_data; each is a constant of the file",
         ),
         (
