@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".so", ".o", ".ll", ".c")
 
-OWN_STAGES = ("krnl", "planned", "llvm")
+OWN_STAGES = ("legalized", "outlined", "fused", "layout", "krnl", "planned", "llvm")
 """Stages that there are on the way to native code alone."""
 
 NOT_FOR_CODE = {
