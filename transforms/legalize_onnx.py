@@ -23,6 +23,7 @@ from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.rules import RuleSet
 from xonnc.transforms.batch_norms import write_out_batch_norms
 from xonnc.transforms.collect_sequences_onnx import collect_sequences
+from xonnc.transforms.equal_ops import erase_dead
 from xonnc.transforms.rules import (
     native_fourier,
     native_labels,
@@ -58,3 +59,4 @@ class Legalize(ModulePass):
         pool = DisposablePool.of(ctx)
         widen(op, pool)
         write_out_batch_norms(op, pool)
+        erase_dead(op)
