@@ -41,6 +41,9 @@ MOST_PIECES = 64
 Fill = Callable[[CubeShape], SSAValue]
 """Makes a cube of padding."""
 
+MOST_ELEMENTS = 1 << 25
+"""Of a tensor whose places are computed with, 8 bytes each."""
+
 Pick = Callable[[SSAValue, Indices], SSAValue]
 """Makes a cube of channels picked from another, `FILL` being padding."""
 
@@ -102,7 +105,12 @@ def tile(op: tensor.TileOp, source: Indices, to: Lowering) -> Selection:
 
 def expand(op: ExpandOp, source: Indices, to: Lowering) -> Selection:
     """Dimensions of 1 repeated."""
-    return Selection([np.broadcast_to(source, to.result_shape(op))])
+    shape = to.result_shape(op)
+    kept = shape[len(shape) - source.ndim :]
+    if len(shape) < source.ndim or any(n not in (1, m) for n, m in zip(source.shape, kept, strict=True)):
+        # Bodies of loops may declare shapes that turn out to be others once they are written out.
+        to.refuse(f"a tensor {list(source.shape)} that is said to be {list(shape)} when expanded")
+    return Selection([np.broadcast_to(source, shape)])
 
 
 MODES = {"constant": "constant", "reflect": "reflect", "edge": "edge", "wrap": "wrap"}
@@ -161,6 +169,10 @@ SELECTIONS: Mapping[type[OnnxOp], Callable[[Any, Indices, Lowering], Selection]]
 
 def selection_of(op: OnnxOp, shape: tuple[int, ...], to: Lowering) -> Selection:
     """What `op` picks from a tensor of `shape`; gives up if something comes out empty."""
+    results = [static_shape(result.type) for result in op.results]
+    largest = max(map(prod, (shape, *(each for each in results if each is not None))))
+    if largest > MOST_ELEMENTS:
+        to.refuse(f"a tensor of {largest} elements (up to {MOST_ELEMENTS}); make it smaller")
     source = np.arange(prod(shape), dtype=np.int64).reshape(shape)
     found = SELECTIONS[type(op)](op, source, to)
     if any(part.size == 0 for part in found.results):

@@ -176,6 +176,11 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
         "a result without elements",
     ),
     (
+        "y = Tile(x, k)",
+        {"x": (1, 3, 4, 4), "weights": {"k": np.array([1, 1 << 20, 1, 1], np.int64)}},
+        "a tensor of 50331648 elements (up to 33554432); make it smaller",
+    ),
+    (
         "y = Gather<axis=1>(x, k)",
         {"x": (1, 3, 4), "weights": {"k": np.array([[0, 1], [1, 2]], np.int64)}},
         "elements of [3, 1, 4] to [2, 2, 4] that mix channels, rows and columns",
