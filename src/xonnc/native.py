@@ -149,7 +149,7 @@ def compile_native(
     checks of indices and counts: a run goes on where one is out of range, what it gives then is not defined.
     The passes are those of an optimization `level`, 0 to 3, and those to `enable_pass`, without those to
     `disable_pass` (`xonnc.transforms.levels`); LLVM makes code at the same level: 3 takes twice as long to
-    compile for a few per cent of speed, since vectors and tiles are made before. With `tuning`, code for
+    compile and seldom gains speed, since vectors and tiles are made before. With `tuning`, code for
     `cpu` has the tiles that `xonnc tune` measured. `layouts` are those that inputs and outputs get, by their
     names: `{"x": "NHWC"}`, or `NCHW:NHWC` with the one that the model has. Raises `XonncError` for a file
     that is no model.

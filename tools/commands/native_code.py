@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="computed tiles, whatever 'xonnc tune' has measured",
     )
     pass_options.add_arguments(
-        group.add_argument, "; LLVM makes code at the same level (3 takes twice the time for a few per cent)"
+        group.add_argument, "; LLVM makes code at the same level (3 takes twice the time and seldom gains)"
     )
     compile_stats.add_arguments(group.add_argument)
     group.add_argument(
