@@ -36,9 +36,9 @@ class Faults:
     left_out: int = 0
 
     def add(self, message: str, op: Operation | None = None) -> None:
-        """Adds a fault, if there is room for it."""
+        """Adds a fault, if there is room for it; names in a file may hold line ends, messages do not."""
         if len(self.kept) < MAX_FAULTS:
-            self.kept.append(Fault(message, op))
+            self.kept.append(Fault(message.replace("\n", "\\n").replace("\r", "\\r"), op))
         else:
             self.left_out += 1
 

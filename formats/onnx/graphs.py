@@ -13,6 +13,7 @@ from xonnc.dialects.onnx.locations import node_location
 from xonnc.dialects.onnx.ops.builtin import ReturnOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import NONE
+from xonnc.errors import XonncError
 from xonnc.formats.onnx import mirror
 from xonnc.formats.onnx.faults import placeholder
 from xonnc.formats.onnx.names_check import check_graph, check_node
@@ -60,6 +61,9 @@ def import_graph(
         untyped[index] if type_ == NONE and index < len(untyped) else type_
         for index, type_ in enumerate(types)
     ]
+    for info in inputs if outer is None else ():
+        with faults.collecting(place):
+            _require_type(info)
     block = Block(arg_types=types)
     for info, argument in zip(inputs, block.args, strict=True):
         with faults.collecting(place):
@@ -87,6 +91,12 @@ def import_graph(
             kept = {name: model.constants.dense(each) for name, each in tensors.items()}
             details[HELD] = DictionaryAttr(kept)
     return ImportedGraph(block, inputs, graph.output, details)
+
+
+def _require_type(info: onnx.ValueInfoProto) -> None:
+    """Bodies may leave the types of their inputs out, a model may not."""
+    if info.type.WhichOneof("value") is None:
+        raise XonncError(f"input '{info.name}' has no type; an input of a model needs an element type")
 
 
 def _argument_type(model: Model, info: onnx.ValueInfoProto, place: str) -> Attribute:

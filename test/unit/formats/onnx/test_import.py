@@ -297,6 +297,22 @@ def test_opaque_types_are_refused(ctx: Context) -> None:
         import_proto(model, ctx)
 
 
+def test_inputs_have_a_type(ctx: Context) -> None:
+    model = parse(X2Y + "{ y = Abs (x) }")
+    model.graph.input[0].ClearField("type")
+    with pytest.raises(XonncError, match="input 'x' has no type; an input of a model needs an element type"):
+        import_proto(model, ctx)
+
+
+def test_line_ends_in_names_are_written_out(ctx: Context) -> None:
+    model = parse(X2Y + "{ y = Abs (x) }")
+    model.graph.input[0].name = model.graph.node[0].input[0] = "a\nb\r"
+    model.graph.input[0].ClearField("type")
+    with pytest.raises(XonncError, match=r"input 'a\\nb\\r' has no type") as caught:
+        import_proto(model, ctx)
+    assert "\n" not in str(caught.value)
+
+
 def test_names_are_text(ctx: Context) -> None:
     data = parse(X2Y + "{ [abc] y = Abs (x) }").SerializeToString().replace(b"abc", b"a\xffc")
     with pytest.raises(XonncError, match=r"the name b'a\\xffc' is not UTF-8 text"):
