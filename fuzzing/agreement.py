@@ -1,5 +1,5 @@
 """
-Whether two runs say the same: integers equal, floats but for roundings, NaN in the same places.
+Whether two runs say the same: integers equal, floats within rounding errors, NaN in the same places.
 
 Where a model makes much of a rounding (a comparison of equals, the difference of large numbers), the original
 itself, fed with inputs that are a rounding away, says how far outputs may be apart.

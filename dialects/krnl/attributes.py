@@ -16,7 +16,7 @@ OFFSETS = "krnl.offsets"
 
 BLOCKS = "krnl.blocks"
 """
-In which block of the arena each result of an op lies, where only a run tells sizes; -1 if elsewhere.
+In which block of the arena each result of an op lies, of dynamic sizes; -1 if elsewhere.
 
 Blocks lie one after the other; each is as large as the largest of its buffers, which are alive at different
 times.
@@ -27,7 +27,7 @@ ARENA = "krnl.arena"
 What a function's memory plan takes, in bytes.
 
 `size` is what the arena takes, `peak` the most that is alive at once in this order of calls: no plan for it
-takes less. No order at all has a peak below `lower_bound`. Where only a run tells sizes, there are `blocks`.
+takes less. No order at all has a peak below `lower_bound`. For dynamic sizes there are `blocks`.
 """
 
 

@@ -35,7 +35,7 @@ class MemoryMap:
     The buffers in a memory of `size` bytes.
 
     `peak` is the most that is alive in one of the `steps`: no plan for this order takes less. No order of the
-    steps has a peak below `lower_bound`. Where only a run tells sizes, offsets are numbers of blocks, and
+    steps has a peak below `lower_bound`. For dynamic sizes, offsets are numbers of blocks, and
     there are neither.
     """
 

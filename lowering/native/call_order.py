@@ -2,7 +2,7 @@
 The order of a frame's calls that keeps least memory alive.
 
 What reads and writes the same buffer stays in order, and so do steps of the host with all others: calls move
-between two of these alone. Where only a run tells sizes, orders are compared as if each dynamic dimension of
+between two of these alone. For dynamic sizes, orders are compared as if each dynamic dimension of
 an input were `NOMINAL`.
 """
 

@@ -18,7 +18,7 @@ becomes
 ```
 
 in a function with `krnl.arena = {size = 256, peak = 256, lower_bound = 256}`. Constants, inputs and results
-of the model lie elsewhere. Where only a run tells sizes, the run computes offsets: `krnl.blocks` says which
+of the model lie elsewhere. For dynamic sizes, the run computes offsets: `krnl.blocks` says which
 buffers share a block of the arena one after the other.
 """
 

@@ -25,13 +25,10 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, i64
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue, Use
 from xdsl.passes import ModulePass
 
 from xonnc.dialects.krnl.layout import IN_PLACE, LayoutAttr, RelayoutOp, layout_of, with_layout
-from xonnc.dialects.krnl.packings import Packings
-from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.ops.nn import AveragePoolOp, ConvOp, ConvTransposeOp, MaxPoolOp
@@ -40,16 +37,13 @@ from xonnc.dialects.onnx.types import is_ranked
 from xonnc.lowering.onnx_to_krnl.byte_chains import ByteLayouts, plan_bytes
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import (
     computing,
-    has_open_sizes,
-    in_rows,
 )
 from xonnc.lowering.onnx_to_krnl.convolution import reads_rows
-from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_later
+from xonnc.lowering.onnx_to_krnl.fuse_onnx import planned_functions
 from xonnc.lowering.onnx_to_krnl.fusion_groups import put_groups
-from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope, Group, computing_sizes, dissolve_groups
+from xonnc.lowering.onnx_to_krnl.fusion_scope import Group, dissolve_groups
 from xonnc.lowering.onnx_to_krnl.layouts import Layouts, is_blocked, is_like, plan_layouts
 from xonnc.lowering.onnx_to_krnl.lowering import Lowering
-from xonnc.lowering.onnx_to_krnl.open_sizes import OpenSizes
 from xonnc.lowering.onnx_to_krnl.points import POINTS
 from xonnc.lowering.onnx_to_krnl.reductions import keeps_blocks
 from xonnc.lowering.onnx_to_krnl.session_ops import CONTROL
@@ -71,16 +65,9 @@ class AssignLayout(ModulePass):
         if any(layout_of(result) is not None for each in op.walk() for result in each.results):
             return
         tiles = Tiles.of(self.processor, self.portable, op)
-        is_open = has_open_sizes(op)
         groups = dissolve_groups(op)
-        for function in [each for each in op.ops if isinstance(each, FuncOp) and each.body.blocks]:
-            block = function.body.block
-            is_dynamic = (is_open or is_later(function)) and bool(computing(block))
-            ignored = computing_sizes(block) if is_dynamic else frozenset[Operation]()
-            scope = FusionScope(groups, ignored)
-            to = Lowering(tiles, DisposablePool.of(ctx), in_rows, Packings.of(ctx), scope)
-            to.open_sizes = OpenSizes(function) if is_dynamic else None
-            _assign(block, groups, to)
+        for function, to in planned_functions(op, tiles, ctx, groups):
+            _assign(function.body.block, groups, to)
 
 
 def _assign(block: Block, groups: Mapping[Operation, Group], to: Lowering) -> None:

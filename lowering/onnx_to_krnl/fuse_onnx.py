@@ -22,7 +22,7 @@ out in floats, so that they join elementwise groups.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -71,16 +71,23 @@ class FuseOnnx(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Fuses in each function; a function that has groups stays as it is."""
         tiles = Tiles.of(self.processor, self.portable, op)
-        is_open = has_open_sizes(op)
-        for function in [each for each in op.ops if isinstance(each, FuncOp) and each.body.blocks]:
-            if any(isinstance(each, FusedOp) for each in function.walk()):
-                continue
-            block = function.body.block
-            is_dynamic = (is_open or is_later(function)) and bool(computing(block))
-            scope = FusionScope(ignored=computing_sizes(block) if is_dynamic else frozenset[Operation]())
-            to = Lowering(tiles, DisposablePool.of(ctx), in_rows, Packings.of(ctx), scope)
-            to.open_sizes = OpenSizes(function) if is_dynamic else None
-            _fuse(block, to)
+        for function, to in planned_functions(op, tiles, ctx):
+            if not any(isinstance(each, FusedOp) for each in function.walk()):
+                _fuse(function.body.block, to)
+
+
+def planned_functions(
+    module: ModuleOp, tiles: Tiles, ctx: Context, groups: Mapping[Operation, Group] | None = None
+) -> Iterator[tuple[FuncOp, Lowering]]:
+    """Each function of a model with what decisions about it are made by; `groups` are those chosen before."""
+    is_open = has_open_sizes(module)
+    for function in [each for each in module.ops if isinstance(each, FuncOp) and each.body.blocks]:
+        block = function.body.block
+        is_dynamic = (is_open or is_later(function)) and bool(computing(block))
+        scope = FusionScope(groups, computing_sizes(block) if is_dynamic else frozenset[Operation]())
+        to = Lowering(tiles, DisposablePool.of(ctx), in_rows, Packings.of(ctx), scope)
+        to.open_sizes = OpenSizes(function) if is_dynamic else None
+        yield function, to
 
 
 def _fuse(block: Block, to: Lowering) -> None:
