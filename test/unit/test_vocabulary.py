@@ -1,0 +1,115 @@
+"""Private words stay out: names, docstrings, comments, messages and docs use the terms of the field."""
+
+from __future__ import annotations
+
+import io
+import re
+import subprocess
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+BANNED = {
+    r"open sizes?|sizes? left open|sizes? (?:that )?a run tells|only a run tells": "dynamic shapes",
+    r"what a run (?:finds|tells)|found sizes": "data-dependent shapes",
+    r"steer(?:s|ing|ed)?": "shape-determining",
+    r"no numbers?(?! of)": "NaN",
+    r"whole numbers?": "integer",
+    r"truth values?": "boolean",
+    r"halves": "float16",
+    r"byte (?:chains?|products?|points|convolutions?|images|moves|sums)": "int8 …, quantized …",
+    r"quiet channels": "cross-layer equalization",
+    r"drifts?": "bias correction",
+    r"fading": "exponential moving average",
+    r"class scores": "post-transforms",
+    r"by halves": "binary search",
+    r"the house|rooms?": "packages, layout",
+    r"waits? for(?! the (?:lock|process|thread))": "is bound by",
+    r"roundings": "quantization",
+    r"written out|write out|writes out|writing out|put together again": "decompose, inline, expand",
+    r"in blocks": "channel-blocked layout (NCHWc)",
+    r"(?:MOST|LEAST|FEW)_\w+": "MAX_…, MIN_…",
+    r"Along|Side": "AffineExpr, AffineMap",
+    r"Declined": "MatchFailure",
+    r"turns": "iterations",
+    r"nobody|[Ww]atcher": "no-op callback, StageCallback",
+    r"issue \d+": "what is measured or promised, not a number of the tracker",
+    r"(?:spec|design)/[\w-]+\.md": "a page of docs/ or a public source",
+}
+"""Regular expressions of whole words, and what the field says. A space also matches an underscore."""
+
+NOT_YET = (
+    "bench/",
+    "dialects/",
+    "docs/",
+    "formats/",
+    "fuzzing/",
+    "lowering/dla",
+    "lowering/krnl_to_llvm/",
+    "lowering/llvm_to_c/",
+    "lowering/memory_planning/",
+    "lowering/native/",
+    "lowering/onnx_to_dla/",
+    "lowering/onnx_to_krnl/",
+    "lowering/placement/",
+    "lowering/quantization_statistics/",
+    "oracles/",
+    "rewriting/",
+    "runtime/",
+    "src/",
+    "targets/",
+    "test/",
+    "tools/",
+    "transforms/",
+    "README.md",
+)
+"""Folders that still use words of the list."""
+
+CASE_MATTERS = {r"Along|Side", r"(?:MOST|LEAST|FEW)_\w+"}
+"""Patterns of which the other case is an ordinary word."""
+
+
+def _expression(index: int, pattern: str) -> str:
+    flags = "" if pattern in CASE_MATTERS else "i"
+    return rf"(?P<w{index}>(?<![A-Za-z])(?{flags}:{pattern.replace(' ', '[ _]')})(?![A-Za-z]))"
+
+
+_WORDS = re.compile("|".join(_expression(index, pattern) for index, pattern in enumerate(BANNED)))
+
+
+def _text_files() -> list[str]:
+    listed = subprocess.run(
+        ["git", "ls-files", "*.py", "*.md"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    return [
+        f for f in listed.stdout.splitlines() if f != "test/unit/test_vocabulary.py" and (ROOT / f).is_file()
+    ]
+
+
+def _text_of(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a page; the names, strings and comments of a Python file."""
+    text = path.read_text()
+    if path.suffix == ".md":
+        yield from enumerate(text.splitlines(), 1)
+        return
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type in (tokenize.NAME, tokenize.STRING, tokenize.COMMENT):
+            for offset, line in enumerate(token.string.splitlines()):
+                yield token.start[0] + offset, line
+
+
+@pytest.mark.parametrize("file", _text_files())
+def test_no_private_words(file: str):
+    if file.startswith(NOT_YET):
+        return
+    found = [
+        f"{file}:{line}: {match.group()!r}: say {list(BANNED.values())[int(match.lastgroup[1:])]!r}"
+        for line, text in _text_of(ROOT / file)
+        for match in _WORDS.finditer(text)
+        if match.lastgroup
+    ]
+    assert not found, "\n".join(found)
