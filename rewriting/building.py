@@ -27,9 +27,9 @@ from xonnc.rewriting.patterns import (
     Bound,
     Const,
     ConstRest,
-    Declined,
     Edit,
     Language,
+    MatchFailure,
     MaybeConst,
     Native,
     Node,
@@ -61,17 +61,17 @@ class Builder:
     def language(self) -> Language:
         return self.matcher.rule.root.template.language
 
-    def plan(self, match: Match) -> Plan | Declined:
+    def plan(self, match: Match) -> Plan | MatchFailure:
         """Computes the result for a match without touching the IR."""
         plan = self.computed(match)
         if type(plan) is tuple:
             for check in self.matcher.rule.checks:
                 reason = check(self.matcher.ops(match)[0], plan)
                 if reason is not None:
-                    return Declined(reason)
+                    return MatchFailure(reason)
         return plan
 
-    def computed(self, match: Match) -> Plan | Declined:
+    def computed(self, match: Match) -> Plan | MatchFailure:
         """The plan before the checks of the pass."""
         self.planned.clear()
         result = self.matcher.rule.result
@@ -80,19 +80,19 @@ class Builder:
             if isinstance(part, Native) and not isinstance(result, tuple):
                 return self.whole(self.call(part, match), match)
             planned = self.part(part, match)
-            if isinstance(planned, Declined):
+            if isinstance(planned, MatchFailure):
                 return planned
             parts.append(planned)
         return tuple(parts)
 
-    def whole(self, outcome: Outcome, match: Match) -> Plan | Declined:
+    def whole(self, outcome: Outcome, match: Match) -> Plan | MatchFailure:
         """The result of a native function that stands for all results of the root."""
-        if isinstance(outcome, Declined | Edit):
+        if isinstance(outcome, MatchFailure | Edit):
             return outcome
         parts: list[Planned] = []
         for part in (outcome,) if _is_part(outcome) else outcome:
             planned = self.part(part, match)
-            if isinstance(planned, Declined):
+            if isinstance(planned, MatchFailure):
                 return planned
             parts.append(planned)
         return tuple(parts)
@@ -121,7 +121,7 @@ class Builder:
             return lambda match: match[place]
         return lambda match: read(match[place])
 
-    def part(self, part: Outcome, match: Match) -> Planned | Declined:
+    def part(self, part: Outcome, match: Match) -> Planned | MatchFailure:
         # xDSL's own classes last: to say that something is none of theirs takes the longest.
         match part:
             case Absent() | None:
@@ -132,7 +132,7 @@ class Builder:
                 return self.native(part, match)
             case Bound(name=name):
                 return self.bound(match[self.matcher.slots[name]])
-            case Declined():
+            case MatchFailure():
                 return part
             case SSAValue():
                 return part
@@ -146,10 +146,10 @@ class Builder:
             return slot
         return Nothing()
 
-    def native(self, native: Native, match: Match) -> Planned | Declined:
+    def native(self, native: Native, match: Match) -> Planned | MatchFailure:
         return self.part(self.call(native, match), match)
 
-    def node(self, node: Node, match: Match) -> Planned | Declined:
+    def node(self, node: Node, match: Match) -> Planned | MatchFailure:
         for place, known in enumerate(self.matcher.nodes):
             if node is known:
                 return self.matcher.ops(match)[place].results[node.result]
@@ -158,7 +158,7 @@ class Builder:
         operands: list[Planned] = []
         for operand in node.operands:
             planned = self.part(operand, match)
-            if isinstance(planned, Declined):
+            if isinstance(planned, MatchFailure):
                 return planned
             operands.append(planned)
         made = self.planned[id(node)] = NewOp(node, tuple(operands))

@@ -21,7 +21,7 @@ from xonnc.rewriting.building import Builder, Plan
 from xonnc.rewriting.driver import Dispatch
 from xonnc.rewriting.editing import erase, insert_before, replace_uses
 from xonnc.rewriting.matcher import Match, Matcher
-from xonnc.rewriting.patterns import Declined, Edit
+from xonnc.rewriting.patterns import Edit, MatchFailure
 from xonnc.rewriting.rules import RuleSet
 from xonnc.rewriting.statistics import record, watch
 
@@ -85,7 +85,7 @@ class _Conversion:
             return None, (matcher.why_not(op) or "") if watched else ""
         builder = self.builders.setdefault(id(matcher), Builder(matcher, self.pool))
         plan = builder.plan(match)
-        if isinstance(plan, Declined):
+        if isinstance(plan, MatchFailure):
             return None, plan.reason
         return (builder, plan, match), ""
 

@@ -28,7 +28,7 @@ from xonnc.rewriting.building import Builder, Plan
 from xonnc.rewriting.constants import hoist_constants
 from xonnc.rewriting.editing import erase, insert_before, replace_uses, retype_function, take_over
 from xonnc.rewriting.matcher import Match, Matcher, compile_rule
-from xonnc.rewriting.patterns import Declined, Edit
+from xonnc.rewriting.patterns import Edit, MatchFailure
 from xonnc.rewriting.rules import RuleSet
 from xonnc.rewriting.statistics import record, watch
 
@@ -231,7 +231,7 @@ class _Driver:
         if builder is None:
             builder = self.builders[id(matcher)] = Builder(matcher, self.pool)
         plan = builder.plan(match)
-        if isinstance(plan, Declined):
+        if isinstance(plan, MatchFailure):
             return plan.reason
         if self.postpone(op, plan):
             return ""

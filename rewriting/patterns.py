@@ -155,7 +155,7 @@ def elements_type(elements: Attribute) -> TensorType[Attribute]:
 
 
 @dataclass(frozen=True)
-class Declined:
+class MatchFailure:
     """Why a rule whose pattern matched does not apply after all."""
 
     reason: str
@@ -171,7 +171,7 @@ class Edit:
 Part: TypeAlias = "Pattern | SSAValue | Attribute | Array | None"
 """An operand of a result: a pattern, a value, elements that become a constant, or nothing."""
 
-Outcome: TypeAlias = "Part | Declined | Edit | Sequence[Part]"
+Outcome: TypeAlias = "Part | MatchFailure | Edit | Sequence[Part]"
 """What a native function may return; a sequence has one part for each result of the root."""
 
 

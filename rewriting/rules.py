@@ -7,7 +7,7 @@ Rules: a pattern, what it becomes, and under which conditions.
     )
 
 A result too involved for a pattern is a function: `@rule(pattern)` hands it what its parameters name, and it
-returns a pattern with values and arrays in it, or `Declined("why")`. Everything is checked when the table
+returns a pattern with values and arrays in it, or `MatchFailure("why")`. Everything is checked when the table
 is made: a mistake is a `RuleError` that names the rule.
 """
 

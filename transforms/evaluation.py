@@ -34,7 +34,7 @@ from xonnc.dialects.onnx.types import (
 )
 from xonnc.errors import XonncError
 from xonnc.rewriting.onnx import Optional, SequenceConstruct, SequenceEmpty
-from xonnc.rewriting.patterns import Array, Declined, Part
+from xonnc.rewriting.patterns import Array, MatchFailure, Part
 from xonnc.transforms.onnx_package import evaluator
 
 Held: TypeAlias = "Array | tuple[Array, ...] | None"
@@ -197,19 +197,19 @@ def _imports(op: Operation) -> dict[str, Attribute]:
     return {}
 
 
-def result_parts(op: Operation, found: Sequence[Held]) -> list[Part] | Declined:
+def result_parts(op: Operation, found: Sequence[Held]) -> list[Part] | MatchFailure:
     """Constants, or sequences of them, for all results of an op; `found` leaves out absent ones."""
     values: Iterator[Held] = iter(found)
     parts: list[Part] = []
     for result in op.results:
         made = None if result.type == NONE else _part(next(values, None), result.type)
-        if isinstance(made, Declined):
+        if isinstance(made, MatchFailure):
             return made
         parts.append(made)
     return parts
 
 
-def _part(held: Held, type_: Attribute) -> Part | Declined:
+def _part(held: Held, type_: Attribute) -> Part | MatchFailure:
     match type_:
         case SeqType(element_type=inner) if isinstance(held, tuple):
             element = element_type(inner)
@@ -221,16 +221,16 @@ def _part(held: Held, type_: Attribute) -> Part | Declined:
             if held is None:
                 return Optional(None, type=inner).typed(type_)
             part = _part(held, inner)
-            return part if isinstance(part, Declined) else Optional(part).typed(type_)
+            return part if isinstance(part, MatchFailure) else Optional(part).typed(type_)
         case _ if isinstance(held, np.ndarray):
             return held if _fits(held, type_) else _unfit(held, type_)
         case _:
-            return Declined(f"no constant is of type {type_}")
+            return MatchFailure(f"no constant is of type {type_}")
 
 
 def _fits(array: Array, type_: Attribute) -> bool:
     return are_compatible(tensor_type(array.shape, element_type_of(array.dtype)), type_)
 
 
-def _unfit(array: Array, type_: Attribute) -> Declined:
-    return Declined(f"the evaluator gives {array.dtype}{list(array.shape)}, the result is {type_}")
+def _unfit(array: Array, type_: Attribute) -> MatchFailure:
+    return MatchFailure(f"the evaluator gives {array.dtype}{list(array.shape)}, the result is {type_}")

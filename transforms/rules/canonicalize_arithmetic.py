@@ -23,7 +23,7 @@ from xonnc.rewriting.onnx import (
 )
 from xonnc.rewriting.patterns import (
     Constant,
-    Declined,
+    MatchFailure,
     Node,
     Outcome,
     Part,
@@ -53,7 +53,7 @@ def pool_rule(pool: Template, reduction: Template) -> Rule:
         """f(x) over the axes 2, 3, …"""
         axes = rank(x)
         if axes is None or axes < 3:
-            return Declined("the rank is not known, or there is nothing to pool")
+            return MatchFailure("the rank is not known, or there is nothing to pool")
         return reduction(x, axes=list(range(2, axes)), keepdims=1)
 
     return reduce
@@ -65,11 +65,11 @@ def fuse_clips(
 ) -> Outcome:
     """clip(clip(x, a, b), c, d) = clip(x, max(a, c), min(b, d)) if the intervals meet"""
     if half_bounded((low1, low2), (high1, high2)):
-        return Declined("one bounds infinities, the other does not")
+        return MatchFailure("one bounds infinities, the other does not")
     low = _meet(low1, low2, np.maximum)
     high = _meet(high1, high2, np.minimum)
     if low is not None and high is not None and not np.all(low <= high):
-        return Declined("the intervals do not meet")
+        return MatchFailure("the intervals do not meet")
     return Clip(x, low, high)
 
 
@@ -94,16 +94,16 @@ def power_to_products(root: Operation, x: SSAValue, c: Constant) -> Outcome:
     exponents, shape = c.array, static_shape(root.results[0].type)
     element = element_type(x.type)
     if exponents.size != 1 or element is None:
-        return Declined("the exponent is not one number")
+        return MatchFailure("the exponent is not one number")
     exponent = float(exponents.reshape(()))
     if not 0 <= exponent <= MOST_POWER or exponent != int(exponent):
-        return Declined(f"the exponent {exponent} is not whole or not in [0, {MOST_POWER}]")
+        return MatchFailure(f"the exponent {exponent} is not whole or not in [0, {MOST_POWER}]")
     if int(exponent) == 0:
         if shape is None:
-            return Declined("the shape is not static")
+            return MatchFailure("the shape is not static")
         return np.broadcast_to(np.ones((), numpy_dtype(element)), shape)
     if x.type != root.results[0].type:
-        return Declined("the result has another type than the base")
+        return MatchFailure("the result has another type than the base")
     return _product(x, int(exponent), x.type)
 
 
@@ -128,18 +128,18 @@ def power_of_one_type(x: SSAValue, exponent: Constant) -> Outcome:
     """
     element = element_type(x.type)
     if element is None:
-        return Declined("an element type is not known")
+        return MatchFailure("an element type is not known")
     base, power = numpy_dtype(element), exponent.array.dtype
     if base.itemsize == power.itemsize and (is_float(base) or (is_integer(base) and is_integer(power))):
-        return Declined("the types agree")
+        return MatchFailure("the types agree")
     if is_integer(base) and is_float(power):
-        return Declined("a fractional exponent would be cut")
+        return MatchFailure("a fractional exponent would be cut")
     with np.errstate(all="ignore"):
         is_exact = bool(np.all(exponent.array.astype(base).astype(power) == exponent.array))
     return (
         Pow(x, Cast(exponent.attribute, to=element))
         if is_exact
-        else Declined("the exponent is not of that type")
+        else MatchFailure("the exponent is not of that type")
     )
 
 
@@ -148,7 +148,7 @@ def softmax_to_latest(x: SSAValue, axis: int) -> Outcome:
     """Along the last axis that is longer than one the old softmax is the new one"""
     after = x.type.get_shape()[axis:][1:] if is_ranked(x.type) else None
     if axis != -1 and (after is None or set(after) - {1}):
-        return Declined("the old softmax takes several axes as one")
+        return MatchFailure("the old softmax takes several axes as one")
     return Softmax(x, axis=axis)
 
 
@@ -156,9 +156,9 @@ def softmax_to_latest(x: SSAValue, axis: int) -> Outcome:
 def relu_after_max_pool(root: Operation, x: SSAValue, relu: Operation) -> Outcome:
     """max over relu(x) = relu(max over x), on fewer elements"""
     if rank(x) != 4 or static_shape(root.results[0].type) is None:
-        return Declined("only for static images")
+        return MatchFailure("only for static images")
     if isinstance(x.owner, Operation) and x.owner.name == "onnx.Conv":
-        return Declined("the convolution before takes the relu in")
+        return MatchFailure("the convolution before takes the relu in")
     return Relu(MaxPoolSingleOut(x, like=root))
 
 

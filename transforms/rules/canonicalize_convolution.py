@@ -29,7 +29,7 @@ from xonnc.rewriting.onnx import (
 )
 from xonnc.rewriting.patterns import (
     Constant,
-    Declined,
+    MatchFailure,
     Node,
     Outcome,
     Part,
@@ -50,17 +50,17 @@ conv_without_bias = Conv(x, w, absent).named("conv")
 conv_with_bias = Conv(x, w, b).named("conv")
 
 
-def per_channel(c: Constant, root: Operation, channels: SSAValue) -> DisposableElementsAttr | Declined:
+def per_channel(c: Constant, root: Operation, channels: SSAValue) -> DisposableElementsAttr | MatchFailure:
     """c as one number for each channel of the result, if it has one for each channel or one for all."""
     filters, whole = static_shape(channels.type), rank(root.results[0])
     if filters is None or whole is None:
-        return Declined("the number of channels is not known")
+        return MatchFailure("the number of channels is not known")
     shape = c.tensor.shape
     if len(shape) > whole:
-        return Declined("c has more axes than the result")
+        return MatchFailure("c has more axes than the result")
     aligned = (1,) * (whole - len(shape)) + shape
     if any(size != 1 for axis, size in enumerate(aligned) if axis != 1) or aligned[1] not in (1, filters[0]):
-        return Declined("c differs along another axis than the channels")
+        return MatchFailure("c differs along another axis than the channels")
     return c.tensor.reshape(aligned[1:2]).expand(filters[:1])
 
 
@@ -70,10 +70,10 @@ def fuse_add_conv(
 ) -> Outcome:
     """conv(x, w) + b + c = conv(x, w) + (b + c)"""
     bias = per_channel(c, root, w)
-    if isinstance(bias, Declined):
+    if isinstance(bias, MatchFailure):
         return bias
     if is_absent(b):
-        return Declined("there is no bias yet")
+        return MatchFailure("there is no bias yet")
     return Conv(x, w, Add(b, bias), like=conv)
 
 
@@ -83,7 +83,7 @@ def fuse_add_conv_null_bias(
 ) -> Outcome:
     """conv(x, w) + c is a convolution with the bias c"""
     bias = per_channel(c, root, w)
-    return bias if isinstance(bias, Declined) else Conv(x, w, bias, like=conv)
+    return bias if isinstance(bias, MatchFailure) else Conv(x, w, bias, like=conv)
 
 
 def _scaled(conv: Operation, x: SSAValue, w: SSAValue, b: Part, factor: Part) -> Outcome:
@@ -100,7 +100,7 @@ def fuse_mul_conv_null_bias(
 ) -> Outcome:
     """c conv(x, w) = conv(x, c w) for a finite c"""
     factor = per_channel(c, root, w)
-    return factor if isinstance(factor, Declined) else _scaled(conv, x, w, absent, factor)
+    return factor if isinstance(factor, MatchFailure) else _scaled(conv, x, w, absent, factor)
 
 
 @rule(Mul(one_use(conv_with_bias), c), where=is_finite)
@@ -109,9 +109,9 @@ def fuse_mul_conv(
 ) -> Outcome:
     """c (conv(x, w) + b) = conv(x, c w) + c b for a finite c"""
     if is_absent(b):
-        return Declined("there is no bias")
+        return MatchFailure("there is no bias")
     factor = per_channel(c, root, w)
-    return factor if isinstance(factor, Declined) else _scaled(conv, x, w, b, factor)
+    return factor if isinstance(factor, MatchFailure) else _scaled(conv, x, w, b, factor)
 
 
 def epsilon_of(root: Operation, epsilon: float) -> Part:
@@ -155,7 +155,7 @@ def fuse_batch_norm_conv(
     """d (conv(x, w) + b - mean) + bias = conv(x, d w) + (bias + d (b - mean)), d = scale / sqrt(var + e)"""
     filters = rank(w)
     if filters is None:
-        return Declined("the rank of the weights is not known")
+        return MatchFailure("the rank of the weights is not known")
     d = deviation(root, scale, var, epsilon)
     weights = Mul(w, Unsqueeze(d, np.arange(1, filters)))
     shift = Neg(mean) if is_absent(b) else Sub(b, mean)
@@ -175,7 +175,7 @@ def batch_norm_arithmetic(
     """d (x - mean) + bias = d x + (bias - d mean), d = scale / sqrt(var + epsilon), per channel"""
     axes = rank(x)
     if axes is None or axes < 3:
-        return Declined("only for data with axes after the channels")
+        return MatchFailure("only for data with axes after the channels")
     d = deviation(root, scale, var, epsilon)
     after = np.arange(1, axes - 1)
     return Add(Mul(x, Unsqueeze(d, after)), Unsqueeze(Sub(bias, Mul(mean, d)), after))
@@ -193,7 +193,7 @@ def batch_norm_vector(
 ) -> Outcome:
     """d (x - mean) + bias = d x + (bias - d mean), d = scale / sqrt(var + epsilon)"""
     if rank(x) != 1:
-        return Declined("only for data of rank 1")
+        return MatchFailure("only for data of rank 1")
     d = deviation(root, scale, var, epsilon)
     return Add(Mul(x, d), Sub(bias, Mul(mean, d)))
 
@@ -240,7 +240,7 @@ def pad_rule(pad: Node) -> Rule:
         """conv(pad(x, p), w, q) = conv(x, w, p + q) for zero padding around the window's axes"""
         amounts = pads if isinstance(pads, tuple) else tuple(int(each) for each in pads.array.reshape(-1))
         if not _is_zero(fill):
-            return Declined("the padding is not zero")
+            return MatchFailure("the padding is not zero")
         return _padded_conv(root, x, w, b, amounts)
 
     return fuse
@@ -255,12 +255,12 @@ def _is_zero(fill: object) -> bool:
 def _padded_conv(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue, amounts: tuple[int, ...]) -> Outcome:
     axes = len(amounts) // 2
     if rank(x) != axes or axes < 3:
-        return Declined("the pads are not for every axis")
+        return MatchFailure("the pads are not for every axis")
     before, after = amounts[:axes], amounts[axes:]
     if any((*before[:2], *after[:2])) or min(amounts) < 0:
-        return Declined("the padding is negative, or on the batch or channels")
+        return MatchFailure("the padding is negative, or on the batch or channels")
     if decode(root.properties.get("auto_pad")) not in (None, "NOTSET"):
-        return Declined("auto_pad depends on the padded size")
+        return MatchFailure("auto_pad depends on the padded size")
     own = decode(root.properties.get("pads"))
     known = own if isinstance(own, tuple) else (0,) * (2 * (axes - 2))
     total = [

@@ -8,7 +8,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.onnx.types import is_ranked
 from xonnc.rewriting.onnx import LayoutTransform, Pad, ShapeTransform, UpsampleAndPad
-from xonnc.rewriting.patterns import Declined, Outcome, attr, value
+from xonnc.rewriting.patterns import MatchFailure, Outcome, attr, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.conditions import first_type_is_result_type, rank
 
@@ -34,7 +34,7 @@ def is_identity(index_map: AffineMapAttr) -> str | None:
 def one_map(x: SSAValue, first: AffineMapAttr, second: AffineMapAttr) -> Outcome:
     """g(f(x)) = (g f)(x)"""
     if second.data.num_dims != len(first.data.results):
-        return Declined("the maps do not fit together")
+        return MatchFailure("the maps do not fit together")
     return ShapeTransform(x, index_map=AffineMapAttr(second.data.compose(first.data)))
 
 
@@ -53,7 +53,7 @@ def only_pads(x: SSAValue, pads: tuple[int, ...] | None) -> Outcome:
     """Without zeros in between it is a padding of the innermost axes"""
     axes = rank(x)
     if axes is None or not pads or not any(pads) or len(pads) % 2:
-        return Declined("the rank is not known, or there is no padding")
+        return MatchFailure("the rank is not known, or there is no padding")
     padded = len(pads) // 2
     outer = (0,) * (axes - padded)
     amounts = np.array((*outer, *pads[:padded], *outer, *pads[padded:]), np.int64)

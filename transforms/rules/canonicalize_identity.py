@@ -23,7 +23,7 @@ from xonnc.rewriting.onnx import (
     Slice,
     Tile,
 )
-from xonnc.rewriting.patterns import Constant, Declined, Outcome, attr, const, maybe, value
+from xonnc.rewriting.patterns import Constant, MatchFailure, Outcome, attr, const, maybe, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.conditions import all_ones, all_zeros, first_type_is_result_type
 
@@ -36,7 +36,7 @@ def without_mask(root: Operation, x: SSAValue) -> Outcome:
         return (x, None)
     shape = static_shape(x.type)
     if shape is None:
-        return Declined("the mask is read, and its shape is not static")
+        return MatchFailure("the mask is read, and its shape is not static")
     return (x, np.broadcast_to(np.ones((), np.bool_), shape))
 
 
@@ -44,7 +44,7 @@ def without_mask(root: Operation, x: SSAValue) -> Outcome:
 def dropout(root: Operation, x: SSAValue, training: Constant | None) -> Outcome:
     """x, unless the model trains"""
     if training is not None and np.any(training.array):
-        return Declined("training_mode is true")
+        return MatchFailure("training_mode is true")
     return without_mask(root, x)
 
 
@@ -52,7 +52,7 @@ def dropout(root: Operation, x: SSAValue, training: Constant | None) -> Outcome:
 def dropout_v10(root: Operation, x: SSAValue) -> Outcome:
     """x; what the mask is where nothing is dropped, no version before 12 says"""
     if root.results[1].first_use is not None:
-        return Declined("the mask is read")
+        return MatchFailure("the mask is read")
     return (x, None)
 
 
@@ -60,7 +60,7 @@ def dropout_v10(root: Operation, x: SSAValue) -> Outcome:
 def dropout_v7(root: Operation, x: SSAValue) -> Outcome:
     """x; of the mask, no version before 12 says anything"""
     if root.results[1].first_use is not None:
-        return Declined("the mask is read")
+        return MatchFailure("the mask is read")
     return (x, None)
 
 
@@ -90,7 +90,7 @@ def shape_to_constant(x: SSAValue, start: int, end: int | None) -> Outcome:
     """The sizes from start to end"""
     shape = static_shape(x.type)
     if shape is None:
-        return Declined("the shape is not static")
+        return MatchFailure("the shape is not static")
     return np.array(shape[slice(start, end)], np.int64)
 
 
@@ -98,7 +98,7 @@ def shape_to_constant(x: SSAValue, start: int, end: int | None) -> Outcome:
 def size_to_constant(x: SSAValue) -> Outcome:
     """The number of elements"""
     shape = static_shape(x.type)
-    return Declined("the shape is not static") if shape is None else np.array(prod(shape), np.int64)
+    return MatchFailure("the shape is not static") if shape is None else np.array(prod(shape), np.int64)
 
 
 @rule(Dim(x, axis=attr.axis))
@@ -106,7 +106,7 @@ def dim_to_constant(x: SSAValue, axis: int) -> Outcome:
     """One size"""
     sizes = x.type.get_shape() if is_ranked(x.type) else ()
     if not 0 <= axis < len(sizes) or sizes[axis] < 0:
-        return Declined("the size is not known")
+        return MatchFailure("the size is not known")
     return np.array([sizes[axis]], np.int64)
 
 

@@ -13,7 +13,7 @@ from xonnc.dialects.onnx.ops.controlflow import LoopOp
 from xonnc.dialects.onnx.types import element_type, numpy_dtype
 from xonnc.rewriting.matcher import constant_of
 from xonnc.rewriting.onnx import ONNX, Loop
-from xonnc.rewriting.patterns import Constant, Declined, Edit, Outcome, const, rest, value
+from xonnc.rewriting.patterns import Constant, Edit, MatchFailure, Outcome, const, rest, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.decompose_writing import Writer
 
@@ -46,24 +46,24 @@ def unchanging(body: Block, found: SSAValue, initial: Sequence[SSAValue]) -> int
     return number(initial[place]) if end.operands[place + 1] is found else None
 
 
-def turns(body: Block, initial: Sequence[SSAValue]) -> int | Declined:
+def turns(body: Block, initial: Sequence[SSAValue]) -> int | MatchFailure:
     """How often a body turns before `counter + step < limit` ends it: at least once."""
     end = body.last_op
     less = made_by(end.operands[0], "onnx.Less") if end is not None else None
     add = made_by(less.operands[0], "onnx.Add") if less is not None else None
     if end is None or less is None or add is None:
-        return Declined("the loop does not go on while a sum is less than a limit")
+        return MatchFailure("the loop does not go on while a sum is less than a limit")
     place = carried(body, add.operands[0])
     if place is None or end.operands[place + 1] is not add.results[0]:
-        return Declined("the sum is not handed to the next turn")
+        return MatchFailure("the sum is not handed to the next turn")
     start, step = number(initial[place]), unchanging(body, add.operands[1], initial)
     limit = unchanging(body, less.operands[1], initial)
     element = element_type(add.results[0].type)
     if start is None or step is None or limit is None or element is None:
-        return Declined("start, step or limit is not constant")
+        return MatchFailure("start, step or limit is not constant")
     count = max(-((start - limit) // step), 1) if step > 0 else 0
     if count == 0 or start + count * step > int(ml_dtypes.iinfo(numpy_dtype(element)).max):
-        return Declined("the count does not go up, or not without overflow")
+        return MatchFailure("the count does not go up, or not without overflow")
     return count
 
 
@@ -77,9 +77,9 @@ def counted(root: Operation, most: Constant, initial: Sequence[SSAValue]) -> Out
     """
     body = root.regions[0].blocks.first
     if body is None or most.array.size != 1:
-        return Declined("the loop has no body, or no most turns")
+        return MatchFailure("the loop has no body, or no most turns")
     count = turns(body, initial)
-    if isinstance(count, Declined):
+    if isinstance(count, MatchFailure):
         return count
     trips = np.minimum(most.array, count).astype(most.array.dtype).reshape(())
 

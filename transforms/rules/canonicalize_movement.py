@@ -28,8 +28,8 @@ from xonnc.rewriting.onnx import (
 )
 from xonnc.rewriting.patterns import (
     Constant,
-    Declined,
     Edit,
+    MatchFailure,
     Node,
     Outcome,
     Template,
@@ -61,7 +61,7 @@ def composed(first: Sequence[int], second: Sequence[int]) -> list[int]:
 def fuse_transposes(x: SSAValue, first: tuple[int, ...] | None, second: tuple[int, ...] | None) -> Outcome:
     """transpose(transpose(x, p), q) = transpose(x, p q)"""
     if first is None or second is None:
-        return Declined("a permutation is not written yet")
+        return MatchFailure("a permutation is not written yet")
     return Transpose(x, perm=composed(first, second))
 
 
@@ -75,7 +75,7 @@ def transpose_through(name: str) -> Rule:
     ) -> Outcome:
         """transpose(f(transpose(x, p)), q) = transpose(f(x), p q)"""
         if first is None or second is None:
-            return Declined("a permutation is not written yet")
+            return MatchFailure("a permutation is not written yet")
         return Transpose(op(x, like=inner).typed(_shaped(x, inner)), perm=composed(first, second))
 
     return fuse
@@ -95,7 +95,7 @@ def written_permutation(x: SSAValue, perm: tuple[int, ...] | None) -> Outcome:
     """An absent permutation is the reversed order, negative axes count from the back"""
     axes = rank(x)
     if axes is None or (perm is not None and min(perm, default=0) >= 0):
-        return Declined("the rank is not known, or the permutation is written")
+        return MatchFailure("the rank is not known, or the permutation is written")
     return Transpose(x, perm=[axis % axes for axis in perm] if perm else list(reversed(range(axes))))
 
 
@@ -108,9 +108,9 @@ def keeps_order(perm: tuple[int, ...] | None) -> str | None:
 def transpose_parts(parts: Sequence[SSAValue], axis: int, perm: tuple[int, ...] | None) -> Outcome:
     """transpose(concat(transposes)) = concat(transpose(transposes)), which then meet"""
     if perm is None or axis < 0 or min(perm, default=0) < 0:
-        return Declined("axis or permutation is not written yet")
+        return MatchFailure("axis or permutation is not written yet")
     if any(not _made_by(part, "onnx.Transpose") for part in parts):
-        return Declined("a part is no transpose")
+        return MatchFailure("a part is no transpose")
     return Concat(*(Transpose(part, perm=perm) for part in parts), axis=perm.index(axis))
 
 
@@ -143,7 +143,7 @@ def flat_concat(root: Operation, parts: Sequence[SSAValue], axis: int) -> Outcom
         same = inner is not None and part.has_one_use() and decode(inner.properties["axis"]) == axis
         flat.extend(inner.operands if inner is not None and same else [part])
     return (
-        Declined("no part is a concatenation along the same axis")
+        MatchFailure("no part is a concatenation along the same axis")
         if len(flat) == len(parts)
         else Concat(*flat, axis=axis)
     )
@@ -165,7 +165,7 @@ def without(parts: Sequence[SSAValue], kept: Sequence[bool], axis: int) -> Outco
     """The concatenation of the parts kept, which are some, but not all."""
     left = [part for part, stays in zip(parts, kept, strict=True) if stays]
     if len(left) == len(parts) or not left:
-        return Declined("no part is empty, or every part")
+        return MatchFailure("no part is empty, or every part")
     return left[0] if len(left) == 1 else Concat(*left, axis=axis)
 
 
@@ -193,7 +193,7 @@ def without_allowzero(root: Operation, x: SSAValue, shape: SSAValue) -> Outcome:
     """Where no size is 0, allowing zeros says nothing"""
     data, made = static_shape(x.type), static_shape(root.results[0].type)
     if data is None or made is None or 0 in made:
-        return Declined("a size is, or may be, 0")
+        return MatchFailure("a size is, or may be, 0")
     return Reshape(x, shape, allowzero=0)
 
 
@@ -215,15 +215,15 @@ def undone(outer: Node, through_cast: bool, squeezes_first: bool) -> Rule:
         """unsqueeze and squeeze of the same axes cancel"""
         added, removed = axes_of(inner), axes_of(outer)
         if added is None or removed is None:
-            return Declined("axes are absent")
+            return MatchFailure("axes are absent")
         # Negative axes count in the larger of the two ranks.
         smaller = rank(x)
         larger = None if smaller is None else smaller + (0 if squeezes_first else len(added))
         if min((*added, *removed), default=0) < 0 and larger is None:
-            return Declined("the rank is not known")
+            return MatchFailure("the rank is not known")
         sets = [normalised(axes, larger) if larger is not None else axes for axes in (added, removed)]
         if None in sets or set(sets[0] or ()) != set(sets[1] or ()):
-            return Declined("the axes differ")
+            return MatchFailure("the axes differ")
         if not through_cast:
             return x
         cast = root.operands[0].owner
@@ -242,14 +242,14 @@ def before_split(name: str) -> Rule:
         """f(split(x)) = split(f(x)) if all parts are read by f alone"""
         first = root.results[0].first_use
         if first is None or first.operation.name != f"onnx.{name}":
-            return Declined(f"the first part is not read by {name}")
+            return MatchFailure(f"the first part is not read by {name}")
         readers = [use.operation for result in root.results for use in result.uses]
         like = first.operation
         for reader in readers:
             if reader.name != like.name or reader.properties != like.properties:
-                return Declined("a part is read in another way")
+                return MatchFailure("a part is read in another way")
             if reader.operands[0].type != reader.results[0].type:
-                return Declined("the type changes")
+                return MatchFailure("the type changes")
         return Edit(lambda root: pulled(root, op, readers))
 
     return pull
@@ -276,7 +276,7 @@ def without_empties(name: str) -> Rule:
         """Tensors without elements say nothing"""
         told = [None if static_size(operand) == 0 else operand for operand in root.operands[1:]]
         if None not in told:
-            return Declined("no operand is empty")
+            return MatchFailure("no operand is empty")
         return resize(x, *told, like=root)
 
     return drop

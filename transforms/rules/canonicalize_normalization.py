@@ -22,8 +22,8 @@ from xonnc.rewriting.onnx import (
     Unsqueeze,
 )
 from xonnc.rewriting.patterns import (
-    Declined,
     Edit,
+    MatchFailure,
     Outcome,
     Part,
     Template,
@@ -64,7 +64,7 @@ def instance_norm(root: Operation, x: SSAValue, scale: SSAValue, bias: SSAValue,
     """
     axes = rank(x)
     if channels_of(x) is None or axes is None or would_lose_digits(x):
-        return Declined("only for data with axes after the channels, not for doubles")
+        return MatchFailure("only for data with axes after the channels, not for doubles")
 
     def write(op: Operation) -> Sequence[SSAValue]:
         writer = Writer(op)
@@ -121,7 +121,7 @@ def group_norm(
     """
     problem = group_problem(x, groups)
     if problem is not None:
-        return Declined(problem)
+        return MatchFailure(problem)
     assert is_ranked(x.type)
     sizes, element = x.type.get_shape(), x.type.element_type
     each, after = (sizes[1] // groups if sizes[1] > 0 else -1), len(sizes) - 2
@@ -141,7 +141,7 @@ def group_norm_v18(x: SSAValue, scale: SSAValue, bias: SSAValue, epsilon: float,
     """
     problem = "doubles need double precision" if would_lose_digits(x) else group_problem(x, groups)
     if problem is not None:
-        return Declined(problem)
+        return MatchFailure(problem)
     assert is_ranked(x.type)
     axes = len(x.type.get_shape())
     wide = tensor_type((groups, *(1,) * (axes - 1)), x.type.element_type)
@@ -168,9 +168,9 @@ def takes_bias(template: Template, results: int, swapped: bool) -> Rule:
         shape = static_shape(b.type)
         made = root.results[0].type
         if not is_ranked(made) or made != norm.results[0].type or shape is None:
-            return Declined("the sum may be larger than the normalisation")
+            return MatchFailure("the sum may be larger than the normalisation")
         if any(result.first_use is not None for result in norm.results[1:]):
-            return Declined("another result of the normalisation is read")
+            return MatchFailure("another result of the normalisation is read")
 
         def write(op: Operation) -> Sequence[SSAValue]:
             types: list[Attribute] = [op.results[0].type, *(NONE,) * (results - 1)]

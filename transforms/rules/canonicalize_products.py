@@ -11,7 +11,17 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xonnc.dialects.onnx.types import is_ranked, static_shape, tensor_type
 from xonnc.rewriting.matcher import constant_of
 from xonnc.rewriting.onnx import ONNX, Div, MatMul, Mul, Reshape
-from xonnc.rewriting.patterns import Constant, Declined, Edit, Outcome, Template, attr, const, one_use, value
+from xonnc.rewriting.patterns import (
+    Constant,
+    Edit,
+    MatchFailure,
+    Outcome,
+    Template,
+    attr,
+    const,
+    one_use,
+    value,
+)
 from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.numerics import is_float
 from xonnc.transforms.rules.conditions import is_absent, rank
@@ -31,11 +41,11 @@ def reshape_after_product(
     sizes = a.type.get_shape() if is_ranked(a.type) else ()
     matrix, made = reshape.results[0].type, static_shape(root.results[0].type)
     if len(sizes) < 3 or not is_ranked(matrix) or len(matrix.get_shape()) != 2 or rank(b) != 2:
-        return Declined("only for matrices made of tensors with more axes")
+        return MatchFailure("only for matrices made of tensors with more axes")
     if sizes[-1] < 0 or matrix.get_shape()[-1] != sizes[-1]:
-        return Declined("the last axis is not known to stay")
+        return MatchFailure("the last axis is not known to stay")
     if made is None or 0 in made:
-        return Declined("the result's shape is not static, or has no elements")
+        return MatchFailure("the result's shape is not static, or has no elements")
     assert is_ranked(a.type)
     product = MatMul(a, b).typed(tensor_type((*sizes[:-1], made[-1]), a.type.element_type))
     return Reshape(product, np.array(made, np.int64), allowzero=allowzero)
@@ -105,14 +115,14 @@ def scaled_attention(scaling: Template) -> Rule:
             or not is_float(factor.dtype)
             or root.results[0].type != product.results[0].type
         ):
-            return Declined("c is not one float, or the type changes")
+            return MatchFailure("c is not one float, or the type changes")
         if not np.all(np.isfinite(factor)) or not np.all(factor):
-            return Declined("c is 0 or not finite")
+            return MatchFailure("c is 0 or not finite")
         weights = weights_behind(a) or weights_behind(b)
         if weights is None:
-            return Declined("no operand comes from a linear op with constant weights by moves alone")
+            return MatchFailure("no operand comes from a linear op with constant weights by moves alone")
         if any(rank(reader.operands[place]) == 0 for reader, place in weights.readers):
-            return Declined("a bias without axes would get some")
+            return MatchFailure("a bias without axes would get some")
 
         def write(op: Operation) -> Sequence[SSAValue]:
             weights.scale(scaling, c)

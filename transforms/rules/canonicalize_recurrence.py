@@ -12,7 +12,7 @@ from xonnc.dialects.onnx.attributes import integer
 from xonnc.dialects.onnx.types import is_ranked
 from xonnc.rewriting.literals import decode
 from xonnc.rewriting.onnx import GRU, LSTM, RNN, Transpose
-from xonnc.rewriting.patterns import Constant, Declined, Edit, Outcome, Pattern, Template, const, value
+from xonnc.rewriting.patterns import Constant, Edit, MatchFailure, Outcome, Pattern, Template, const, value
 from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.rules.conditions import is_absent
 from xonnc.transforms.rules.decompose_writing import Writer
@@ -88,7 +88,7 @@ def of_full_length(template: Template, last: Sequence[Pattern]) -> Rule:
         axis = decode(root.properties.get("layout")) or 0
         assert isinstance(axis, int)
         if len(sizes) != 3 or sizes[axis] < 0 or np.any(lengths.array != sizes[axis]):
-            return Declined("a sequence may be shorter than the data")
+            return MatchFailure("a sequence may be shorter than the data")
         before, after = root.operands[:4], root.operands[5:]
         return template(*before, None, *after, like=root).typed(*root.result_types)
 

@@ -8,7 +8,7 @@ from xdsl.ir import Operation, SSAValue
 from xonnc.dialects.onnx.types import element_type, is_ranked, numpy_dtype
 from xonnc.rewriting.literals import decode
 from xonnc.rewriting.onnx import ONNX, Cast, Expand, Less, Reshape, Unsqueeze
-from xonnc.rewriting.patterns import Constant, Declined, Outcome, Template, attr, const, value
+from xonnc.rewriting.patterns import Constant, MatchFailure, Outcome, Template, attr, const, value
 from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.numerics import is_float
 from xonnc.transforms.rules.conditions import is_scalar, rank
@@ -78,10 +78,10 @@ def aligned(op: Template) -> Rule:
         """op(a, b) along an axis of a is op(a, b with axes of size 1 after its own)"""
         axis, wide, narrow = decode(root.attributes["axis"]), rank(a), rank(b)
         if not isinstance(axis, int) or wide is None or narrow is None:
-            return Declined("the axis or a rank is not known")
+            return MatchFailure("the axis or a rank is not known")
         after = wide - axis - narrow
         if not 0 <= axis <= wide or after < 0:
-            return Declined(f"the second operand does not fit into the first from axis {axis} on")
+            return MatchFailure(f"the second operand does not fit into the first from axis {axis} on")
         added = np.arange(narrow, wide - axis, dtype=np.int64)
         return op(a, Unsqueeze(b, added) if after else b)
 

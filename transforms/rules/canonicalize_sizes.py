@@ -23,7 +23,18 @@ from xonnc.rewriting.onnx import (
     Unsqueeze,
     Where,
 )
-from xonnc.rewriting.patterns import Constant, Declined, Node, Outcome, Part, attr, const, maybe, rest, value
+from xonnc.rewriting.patterns import (
+    Constant,
+    MatchFailure,
+    Node,
+    Outcome,
+    Part,
+    attr,
+    const,
+    maybe,
+    rest,
+    value,
+)
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.conditions import is_scalar, rank
 from xonnc.transforms.rules.constprop_movement import normalised, whole
@@ -81,20 +92,20 @@ def dim_of_reshape(x: SSAValue, sizes: Sequence[SSAValue], axis: int) -> Outcome
     which copies), or a size that cannot be 0 because x has none there to copy.
     """
     if any(size.type != ONE_SIZE for size in sizes) or not 0 <= axis < len(sizes):
-        return Declined("the shape is not made of single sizes")
+        return MatchFailure("the shape is not made of single sizes")
     size, known, axes = sizes[axis], known_size(sizes[axis]), rank(x)
     if known is not None and known > 0:
         return size
     if is_dim_of(size, x, axis) or (is_dim(size) and axes is not None and axis >= axes):
         return size
-    return Declined("the size may be -1, or 0 and thus copied")
+    return MatchFailure("the size may be -1, or 0 and thus copied")
 
 
 @rule(Dim(Transpose(x, perm=attr.perm), axis=attr.axis), bonus=-1)
 def dim_of_transpose(x: SSAValue, perm: tuple[int, ...] | None, axis: int) -> Outcome:
     """dim(transpose(x, p), i) = dim(x, p[i])"""
     if perm is None or not is_ranked(x.type) or not 0 <= axis < len(perm) or perm[axis] < 0:
-        return Declined("the rank or the permutation is not known")
+        return MatchFailure("the rank or the permutation is not known")
     return Dim(x, axis=perm[axis])
 
 
@@ -103,10 +114,10 @@ def wider_expand(s: SSAValue, shape: SSAValue, axes: Constant) -> Outcome:
     """unsqueeze(expand(scalar, sizes)) = expand(scalar, sizes with ones in between)"""
     sizes, added = sizes_in(shape), whole(axes) or ()
     if sizes is None or not is_scalar(s):
-        return Declined("it is no scalar that is expanded to single sizes")
+        return MatchFailure("it is no scalar that is expanded to single sizes")
     places = normalised(added, len(sizes) + len(added))
     if places is None:
-        return Declined("an axis is out of range")
+        return MatchFailure("an axis is out of range")
     remaining = iter(sizes)
     wide = [number(1) if place in places else next(remaining) for place in range(len(sizes) + len(added))]
     return Expand(s, joined(wide))
@@ -119,11 +130,11 @@ def smaller_expand(
     """slice(expand(scalar, sizes)) = expand(scalar, smaller sizes)"""
     sizes, made, count = sizes_in(shape), root.results[0].type, static_shape(starts.type)
     if sizes is None or not is_scalar(s) or not is_ranked(made) or count is None:
-        return Declined("it is no scalar that is expanded to single sizes")
+        return MatchFailure("it is no scalar that is expanded to single sizes")
     cut = normalised(whole(axes) or range(count[0]), len(sizes))
     after = made.get_shape()
     if cut is None or len(after) != len(sizes) or any(after[axis] < 0 for axis in cut):
-        return Declined("a size that is cut is not known")
+        return MatchFailure("a size that is cut is not known")
     return Expand(
         s, joined([number(after[place]) if place in cut else size for place, size in enumerate(sizes)])
     )
@@ -134,16 +145,16 @@ def one_of_parts(root: Operation, parts: Sequence[SSAValue], starts: Constant) -
     """concat(a, b, c)[1:2] = b for single elements"""
     first, made = starts.array.reshape(-1), root.results[0].type
     if first.size != 1 or static_shape(made) != (1,):
-        return Declined("the result is not one element")
+        return MatchFailure("the result is not one element")
     place = int(first[0])
     if place < 0:
         lengths = [static_shape(part.type) for part in parts]
         if any(length != (1,) for length in lengths):
-            return Declined("a part is not one element")
+            return MatchFailure("a part is not one element")
         place += len(parts)
     if not 0 <= place < len(parts) or any(static_shape(part.type) != (1,) for part in parts[: place + 1]):
-        return Declined("the element is not one of the parts")
-    return parts[place] if parts[place].type == made else Declined("the types differ")
+        return MatchFailure("the element is not one of the parts")
+    return parts[place] if parts[place].type == made else MatchFailure("the types differ")
 
 
 def is_negative(n: Constant) -> str | None:
@@ -191,17 +202,17 @@ def chosen(
     """
     count = len(sizes)
     if static_shape(root.results[0].type) != (count,) or len(others) != count:
-        return Declined("the parts do not stand for the elements of the result")
+        return MatchFailure("the parts do not stand for the elements of the result")
     if any(part.type != ONE_SIZE for part in (*sizes, *others)) or element_type(k.type) != i64:
-        return Declined("a part is not one size")
+        return MatchFailure("a part is not one size")
     if n.array.size > MOST_COMPARED or np.any(n.array > 0) or {n.array.size, k.array.size} - {1, count}:
-        return Declined("the sizes are not compared with one that shapes cannot have")
+        return MatchFailure("the sizes are not compared with one that shapes cannot have")
     wanted, given = (np.broadcast_to(each.array, (count,)).tolist() for each in (n, k))
     parts: list[Part] = []
     for place, size in enumerate(sizes):
         known = known_size(size)
         if known is None and not (is_dim(size) and wanted[place] < 0):
-            return Declined("whether a size is equal is not known")
+            return MatchFailure("whether a size is equal is not known")
         equal = known is not None and known == wanted[place]
         parts.append(number(given[place]) if equal else others[place])
     return Concat(*parts, axis=0)
@@ -230,23 +241,23 @@ def reshape_once(x: SSAValue, first: SSAValue, second: SSAValue) -> Outcome:
     """
     inner, outer = shape_entries(first), shape_entries(second)
     if inner is None or outer is None:
-        return Declined("a shape is not made of single sizes")
+        return MatchFailure("a shape is not made of single sizes")
     sizes: list[Size] = []
     for place, size in enumerate(outer):
         if place >= len(inner) and (size == 0 or isinstance(size, SSAValue)):
-            return Declined("a size is copied from where none is")
+            return MatchFailure("a size is copied from where none is")
         if isinstance(size, SSAValue):
             before = inner[place]
             copies = before == 0 or (isinstance(before, SSAValue) and is_dim_of(before, x, place))
             if not copies or not is_dim_of(size, x, place):
-                return Declined("a size may be 0 and thus copied from another place")
+                return MatchFailure("a size may be 0 and thus copied from another place")
         elif size == 0:
             size = inner[place]
             if isinstance(size, SSAValue) and not is_dim_of(size, x, place):
-                return Declined("a size may be 0 and thus copied from another place")
+                return MatchFailure("a size may be 0 and thus copied from another place")
         sizes.append(size)
     if sizes.count(-1) > 1:
-        return Declined("two sizes are left to be found")
+        return MatchFailure("two sizes are left to be found")
     numbers = [size for size in sizes if isinstance(size, int)]
     if len(numbers) == len(sizes):
         return Reshape(x, np.array(numbers, np.int64), allowzero=0)

@@ -49,7 +49,7 @@ from xonnc.rewriting.patterns import (
     Array,
     AttrName,
     Constant,
-    Declined,
+    MatchFailure,
     Outcome,
     Template,
     attr,
@@ -194,14 +194,14 @@ def shifted(a: Constant, b: Constant, direction: str) -> Outcome:
         return np.where(inside, np.right_shift(a, count), np.where(a < 0, -1, 0).astype(a.dtype))
 
     if direction not in ("LEFT", "RIGHT"):
-        return Declined(f"direction {direction!r} is neither LEFT nor RIGHT")
+        return MatchFailure(f"direction {direction!r} is neither LEFT nor RIGHT")
     return a.pool.combine(shift, a.attribute, b.attribute)
 
 
 def mean(constants: tuple[Constant, ...]) -> Outcome:
     """(c1 + c2 + …) / n, broadcast"""
     if not constants:
-        return Declined("there are no operands")
+        return MatchFailure("there are no operands")
     count = len(constants)
 
     @quiet
@@ -232,7 +232,11 @@ def one_way(c: Constant, slope: Constant) -> str | None:
 def cast_like(root: Operation, c: Constant, target: SSAValue, saturate: int) -> Outcome:
     """c in the element type of another value"""
     element = element_type(target.type)
-    return Declined("the element type is not known") if element is None else _cast(root, c, saturate, element)
+    return (
+        MatchFailure("the element type is not known")
+        if element is None
+        else _cast(root, c, saturate, element)
+    )
 
 
 _cast: Callable[[Operation, Constant, int, Attribute], Outcome] = casting(nearest=False).call
@@ -241,14 +245,14 @@ _cast: Callable[[Operation, Constant, int, Attribute], Outcome] = casting(neares
 def dropped(root: Operation, c: Constant, training: Constant | None) -> Outcome:
     """c, unless the model trains; nothing is masked"""
     if training is not None and np.any(training.array):
-        return Declined("training_mode is true")
+        return MatchFailure("training_mode is true")
     return _unmasked(root, c)
 
 
 def dropped_before(root: Operation, c: Constant) -> Outcome:
     """c; what the mask is where nothing is dropped, no version before 12 says"""
     if root.results[1].first_use is not None:
-        return Declined("the mask is read")
+        return MatchFailure("the mask is read")
     return (c.attribute, None)
 
 

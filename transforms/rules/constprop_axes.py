@@ -28,7 +28,7 @@ from xonnc.rewriting.onnx import (
 from xonnc.rewriting.patterns import (
     Array,
     Constant,
-    Declined,
+    MatchFailure,
     Outcome,
     Template,
     attr,
@@ -53,7 +53,7 @@ def along(op: Template, function: Callable[[Array, int], Array]) -> Rule:
         array = c.array
         place = normalised([axis], array.ndim)
         if place is None:
-            return Declined(f"there is no axis {axis}")
+            return MatchFailure(f"there is no axis {axis}")
         return array if array.size == 0 else np.asarray(quiet(function)(array, place[0])).astype(array.dtype)
 
     return rule(op(c, axis=attr.axis), compute(computed, c, attr.axis))
@@ -65,7 +65,7 @@ def as_rows(op: Template, function: Callable[[Array, int], Array]) -> Rule:
     def computed(c: Constant, axis: int) -> Outcome:
         array = c.array
         if not -array.ndim <= axis < max(1, array.ndim):
-            return Declined(f"there is no axis {axis}")
+            return MatchFailure(f"there is no axis {axis}")
         place = axis % array.ndim if array.ndim else 0
         if array.size == 0:
             return c.attribute
@@ -99,7 +99,7 @@ def normalised_by(c: Constant, axis: int, p: int) -> Outcome:
     array = c.array
     place = normalised([axis], array.ndim)
     if place is None or p not in (1, 2):
-        return Declined(f"axis {axis}, p {p}")
+        return MatchFailure(f"axis {axis}, p {p}")
     with np.errstate(all="ignore"):
         sizes = np.abs(computed_in(array))
         total = np.sum(sizes if p == 1 else sizes * sizes, axis=place[0], keepdims=True)
@@ -111,7 +111,7 @@ def local_response(c: Constant, size: int, alpha: float, beta: float, bias: floa
     """x by (bias + alpha / size times the squares of the channels around) to the power beta"""
     array = c.array
     if array.ndim < 3 or size < 1:
-        return Declined("there are no channels")
+        return MatchFailure("there are no channels")
     with np.errstate(all="ignore"):
         squares = np.square(computed_in(array))
     before = (size - 1) // 2
@@ -129,7 +129,7 @@ def extremum(op: Template, function: Callable[..., Array]) -> Rule:
         array = c.array
         place = normalised([axis], array.ndim)
         if place is None or array.shape[place[0]] == 0:
-            return Declined(f"there is nothing along axis {axis}")
+            return MatchFailure(f"there is nothing along axis {axis}")
         if last:
             reversed_ = np.flip(array, place[0])
             where = array.shape[place[0]] - 1 - function(reversed_, axis=place[0], keepdims=bool(keepdims))
@@ -151,7 +151,7 @@ def cumulative(op: Template, function: Callable[..., Array], neutral: int) -> Ru
         wanted = whole(axis) or ()
         place = normalised(wanted, array.ndim)
         if place is None or len(place) != 1:
-            return Declined(f"{list(wanted)} is no axis")
+            return MatchFailure(f"{list(wanted)} is no axis")
         source = np.flip(array, place[0]) if reverse else array
         with np.errstate(all="ignore"):
             sums = np.asarray(function(source, axis=place[0], dtype=array.dtype))
@@ -178,9 +178,9 @@ def top(c: Constant, k: Constant, axis: int, largest: int) -> Outcome:
     array, wanted = c.array, whole(k) or ()
     place = normalised([axis], array.ndim)
     if place is None or len(wanted) != 1 or not 0 <= wanted[0] <= array.shape[place[0]]:
-        return Declined(f"axis {axis} has no {list(wanted)} elements")
+        return MatchFailure(f"axis {axis} has no {list(wanted)} elements")
     if is_float(array.dtype) and np.any(np.isnan(array)):
-        return Declined("what is not a number has no place in an order")
+        return MatchFailure("what is not a number has no place in an order")
     if largest:
         # Sorted from behind and read from behind: of equals the first comes first.
         back = np.argsort(np.flip(array, place[0]), axis=place[0], kind="stable")
@@ -196,10 +196,10 @@ def reversed_sequences(c: Constant, lengths: Constant, batch_axis: int, time_axi
     array, counts = c.array, whole(lengths) or ()
     axes = normalised([batch_axis, time_axis], array.ndim)
     if axes is None or sorted(axes) != [0, 1]:
-        return Declined(f"axes {batch_axis} and {time_axis} are not the first two")
+        return MatchFailure(f"axes {batch_axis} and {time_axis} are not the first two")
     size = array.shape[axes[1]]
     if len(counts) != array.shape[axes[0]] or any(not 0 <= count <= size for count in counts):
-        return Declined(f"lengths {list(counts)} do not fit {list(array.shape)}")
+        return MatchFailure(f"lengths {list(counts)} do not fit {list(array.shape)}")
     result = np.array(array)
     for place, count in enumerate(counts):
         source = array[place] if axes[0] == 0 else array[:, place]
@@ -213,9 +213,9 @@ def unique(c: Constant, axis: int | None, ordered: int) -> Outcome:
     array = c.array.reshape(-1) if axis is None else c.array
     place = normalised([axis or 0], array.ndim)
     if place is None or array.size == 0:
-        return Declined(f"there is nothing along axis {axis}")
+        return MatchFailure(f"there is nothing along axis {axis}")
     if is_float(array.dtype) and np.any(np.isnan(array)):
-        return Declined("what is not a number is equal to nothing")
+        return MatchFailure("what is not a number is equal to nothing")
     slices = np.moveaxis(array, place[0], 0)
     keys = [tuple(each) for each in _comparable(slices)]
     firsts: dict[tuple[object, ...], int] = {}
@@ -245,19 +245,19 @@ def einsum(constants: tuple[Constant, ...], equation: str) -> Outcome:
     written = equation.replace(" ", "")
     terms = written.partition("->")[0].split(",")
     if len(terms) != len(arrays) or not arrays:
-        return Declined(f"{equation!r} has {len(terms)} operands, not {len(arrays)}")
+        return MatchFailure(f"{equation!r} has {len(terms)} operands, not {len(arrays)}")
     products = 1
     for label, size in _sizes(terms, arrays).items():
         products *= size if label else max(1, size)
     if products > MOST_PRODUCTS:
-        return Declined(f"{products} products to sum, {MOST_PRODUCTS} are allowed")
+        return MatchFailure(f"{products} products to sum, {MOST_PRODUCTS} are allowed")
     dtype = arrays[0].dtype
     wide = [array.astype(np.float32) if is_float(dtype) and dtype.itemsize < 4 else array for array in arrays]
     try:
         with np.errstate(all="ignore"):
             return np.asarray(np.einsum(written, *wide)).astype(dtype)
     except ValueError as error:
-        return Declined(f"{equation!r}: {error}")
+        return MatchFailure(f"{equation!r}: {error}")
 
 
 def _sizes(terms: Sequence[str], arrays: Sequence[Array]) -> dict[str, int]:

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 from xdsl.ir import Operation, SSAValue
 
 from xonnc.rewriting.onnx import If
-from xonnc.rewriting.patterns import Constant, Declined, Edit, Outcome, compute, const, root
+from xonnc.rewriting.patterns import Constant, Edit, MatchFailure, Outcome, compute, const, root
 from xonnc.rewriting.rules import rule, rules
 
 
 def taken(root: Operation, condition: Constant) -> Outcome:
     """The ops of the branch that runs"""
     if condition.array.size != 1:
-        return Declined("the condition is not one element")
+        return MatchFailure("the condition is not one element")
     branch = root.regions[0 if condition.array.reshape(()) else 1]
     if len(branch.blocks) != 1:
-        return Declined("the branch is not one block")
+        return MatchFailure("the branch is not one block")
 
     def inline(op: Operation) -> Sequence[SSAValue]:
         target, block = op.parent, branch.block

@@ -56,7 +56,7 @@ from xonnc.rewriting.onnx import (
 from xonnc.rewriting.patterns import (
     Array,
     Constant,
-    Declined,
+    MatchFailure,
     Native,
     Outcome,
     Template,
@@ -91,7 +91,7 @@ def variadic(op: Template, function: Callable[[Array, Array], Array]) -> Rule:
 
     def total(constants: tuple[Constant, ...]) -> Outcome:
         if not constants:
-            return Declined("there are no operands")
+            return MatchFailure("there are no operands")
         first, *others = (constant.attribute for constant in constants)
         pool = constants[0].pool
         return reduce(lambda left, right: pool.combine(quiet(function), left, right), others, first)
@@ -102,14 +102,14 @@ def variadic(op: Template, function: Callable[[Array, Array], Array]) -> Rule:
 def divided(a: Constant, b: Constant) -> Outcome:
     """a / b; what a / 0 is for integers is nobody's business, so it stays to be seen at run time"""
     if is_integer(a.array.dtype) and not np.all(b.array):
-        return Declined("an integer is divided by zero")
+        return MatchFailure("an integer is divided by zero")
     return a.pool.combine(numerics.divide, a.attribute, b.attribute)
 
 
 def modulo(a: Constant, b: Constant, fmod: int) -> Outcome:
     """a mod b"""
     if is_integer(a.array.dtype) and not np.all(b.array):
-        return Declined("an integer is divided by zero")
+        return MatchFailure("an integer is divided by zero")
     return a.pool.combine(numerics.fmod if fmod else numerics.remainder, a.attribute, b.attribute)
 
 

@@ -26,7 +26,7 @@ from xonnc.rewriting.onnx import ONNX
 from xonnc.rewriting.patterns import (
     AnyValue,
     Array,
-    Declined,
+    MatchFailure,
     MaybeConst,
     Outcome,
     Rest,
@@ -167,22 +167,22 @@ def evaluated(root: Operation) -> Outcome:
     inputs = [value for value in dict.fromkeys(root.operands) if value.type != NONE]
     held = [found for value in inputs if (found := known(value)) is not None]
     if len(held) < len(inputs):
-        return Declined("an operand is not made of constants alone")
+        return MatchFailure("an operand is not made of constants alone")
     if not all(isinstance(value.owner, ConstantOp) or value.type == NONE for value in captured(root)):
-        return Declined("a value that its body reads is no constant")
+        return MatchFailure("a value that its body reads is no constant")
     refusal = fault(root) or _too_much(root, held) or refusal_inside(root)
     if refusal is not None:
-        return Declined(refusal)
+        return MatchFailure(refusal)
     if (unsure := _not_finite(root, held)) is not None:
         return unsure
     try:
         found = program_of_op(root, inputs)([each.held for each in held])
     except XonncError as error:
-        return Declined(str(error))
+        return MatchFailure(str(error))
     return _not_finite(root, [Known(each) for each in found]) or result_parts(root, found)
 
 
-def _not_finite(op: Operation, values: Sequence[Known]) -> Declined | None:
+def _not_finite(op: Operation, values: Sequence[Known]) -> MatchFailure | None:
     """
     Why values with NaN or infinities are not left to the reference.
 
@@ -194,7 +194,7 @@ def _not_finite(op: Operation, values: Sequence[Known]) -> Declined | None:
     arrays = [array for each in values for array in each.arrays]
     if all(bool(np.all(np.isfinite(array))) for array in arrays if is_float(array.dtype)):
         return None
-    return Declined("the reference evaluator is not asked about NaN and infinities")
+    return MatchFailure("the reference evaluator is not asked about NaN and infinities")
 
 
 def _too_much(op: Operation, operands: Sequence[Known]) -> str | None:

@@ -25,7 +25,17 @@ from xonnc.rewriting.onnx import (
     SpaceToDepth,
     Trilu,
 )
-from xonnc.rewriting.patterns import Array, Constant, Declined, Outcome, attr, compute, const, maybe, value
+from xonnc.rewriting.patterns import (
+    Array,
+    Constant,
+    MatchFailure,
+    Outcome,
+    attr,
+    compute,
+    const,
+    maybe,
+    value,
+)
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.evaluation import known
 from xonnc.transforms.numerics import cast, is_float
@@ -63,7 +73,7 @@ def gathered_elements(c: Constant, indices: Constant, axis: int) -> Outcome:
     array, wanted = c.array, indices.array
     place = normalised([axis], array.ndim)
     if place is None or wanted.ndim != array.ndim:
-        return Declined(f"indices of rank {wanted.ndim} along axis {axis} of rank {array.ndim}")
+        return MatchFailure(f"indices of rank {wanted.ndim} along axis {axis} of rank {array.ndim}")
     cuts = tuple(slice(None) if n == place[0] else slice(size) for n, size in enumerate(wanted.shape))
     places = counted_from_front(wanted, array.shape[place[0]])
     if places is None or any(
@@ -71,7 +81,7 @@ def gathered_elements(c: Constant, indices: Constant, axis: int) -> Outcome:
         for n, (size, whole) in enumerate(zip(wanted.shape, array.shape, strict=True))
         if n != place[0]
     ):
-        return Declined("an index is out of range")
+        return MatchFailure("an index is out of range")
     return np.take_along_axis(array[cuts], places, place[0])
 
 
@@ -80,14 +90,14 @@ def gathered_slices(c: Constant, indices: Constant, batch_dims: int) -> Outcome:
     array, wanted = c.array, indices.array
     depth = wanted.shape[-1] if wanted.ndim else 0
     if not wanted.ndim or not 0 <= batch_dims < wanted.ndim or batch_dims + depth > array.ndim:
-        return Declined(f"indices of shape {list(wanted.shape)} do not fit {list(array.shape)}")
+        return MatchFailure(f"indices of shape {list(wanted.shape)} do not fit {list(array.shape)}")
     batch = array.shape[:batch_dims]
     if wanted.shape[:batch_dims] != batch:
-        return Declined("the batches are not equally many")
+        return MatchFailure("the batches are not equally many")
     columns = [counted_from_front(wanted[..., n], array.shape[batch_dims + n]) for n in range(depth)]
     known = [column for column in columns if column is not None]
     if len(known) < depth:
-        return Declined("an index is out of range")
+        return MatchFailure("an index is out of range")
     rest = wanted.ndim - 1 - batch_dims
     grid = numbered(batch, batch_dims + rest)
     found = array[(*grid, *known)]
@@ -101,14 +111,14 @@ def scattered_elements(
     array, wanted, new = c.array, indices.array, updates.array
     place = normalised([axis], array.ndim)
     if place is None or wanted.ndim != array.ndim or wanted.shape != new.shape:
-        return Declined("indices and updates do not fit")
+        return MatchFailure("indices and updates do not fit")
     places = counted_from_front(wanted, array.shape[place[0]])
     if places is None or any(
         size > whole
         for n, (size, whole) in enumerate(zip(wanted.shape, array.shape, strict=True))
         if n != place[0]
     ):
-        return Declined("an index is out of range")
+        return MatchFailure("an index is out of range")
     grid = numbered(wanted.shape, wanted.ndim)
     grid[place[0]] = places
     return put(array, tuple(grid), new, reduction)
@@ -119,13 +129,13 @@ def scattered_slices(c: Constant, indices: Constant, updates: Constant, reductio
     array, wanted, new = c.array, indices.array, updates.array
     depth = wanted.shape[-1] if wanted.ndim else 0
     if not depth or depth > array.ndim or new.shape != (*wanted.shape[:-1], *array.shape[depth:]):
-        return Declined("indices and updates do not fit")
+        return MatchFailure("indices and updates do not fit")
     columns = [counted_from_front(wanted[..., n], array.shape[n]) for n in range(depth)]
     known = [column for column in columns if column is not None]
     return (
         put(array, tuple(known), new, reduction)
         if len(known) == depth
-        else Declined("an index is out of range")
+        else MatchFailure("an index is out of range")
     )
 
 
@@ -136,7 +146,7 @@ def put(array: Array, places: tuple[Array, ...], new: Array, reduction: str) -> 
         result[places] = new
         return result
     if reduction not in REDUCTIONS or (array.dtype.kind not in "iufc" and "float" not in array.dtype.name):
-        return Declined(f"reduction {reduction!r} means nothing for {array.dtype}")
+        return MatchFailure(f"reduction {reduction!r} means nothing for {array.dtype}")
     with np.errstate(all="ignore"):
         REDUCTIONS[reduction].at(result, places, new)
     if reduction in ("max", "min") and is_float(array.dtype):
@@ -152,10 +162,12 @@ def compressed(c: Constant, condition: Constant, axis: int | None) -> Outcome:
     """The elements, or slices along an axis, for which the condition holds"""
     array, kept = c.array, condition.array
     if axis is None:
-        return np.compress(kept, array) if kept.size <= array.size else Declined("the condition is too long")
+        return (
+            np.compress(kept, array) if kept.size <= array.size else MatchFailure("the condition is too long")
+        )
     place = normalised([axis], array.ndim)
     if place is None or kept.size > array.shape[place[0]]:
-        return Declined(f"a condition of {kept.size} along axis {axis} of {list(array.shape)}")
+        return MatchFailure(f"a condition of {kept.size} along axis {axis} of {list(array.shape)}")
     return np.compress(kept, array, axis=place[0])
 
 
@@ -172,7 +184,7 @@ def one_hot(indices: Constant, depth: Constant, values: Constant, axis: int) -> 
     wanted, sizes = integers(indices.array), integers(depth.array).reshape(-1)
     place = normalised([axis], wanted.ndim + 1)
     if place is None or len(sizes) != 1 or sizes[0] < 0 or values.array.shape != (2,):
-        return Declined("depth, values or axis do not fit")
+        return MatchFailure("depth, values or axis do not fit")
     count = int(sizes[0])
     shape = (*wanted.shape[: place[0]], count, *wanted.shape[place[0] :])
     if (refusal := too_large(shape, values.array.dtype)) is not None:
@@ -187,7 +199,7 @@ def eye_like(x: SSAValue, dtype: int | None, k: int) -> Outcome:
     shape = static_shape(x.type)
     element = element_type(x.type) if dtype is None else ELEMENT_TYPES_BY_CODE.get(dtype)
     if shape is None or len(shape) not in (1, 2) or element is None:
-        return Declined("the shape or the element type is not known")
+        return MatchFailure("the shape or the element type is not known")
     sizes, kind = (shape[0], shape[-1]), numpy_dtype(element)
     return too_large(sizes, kind) or np.eye(*sizes, k=k).astype(kind)
 
@@ -196,7 +208,7 @@ def triangle(c: Constant, k: Constant | None, upper: int) -> Outcome:
     """What is on one side of a diagonal, zeros on the other"""
     array = c.array
     if array.ndim < 2 or array.dtype == np.object_:
-        return Declined("there is no matrix of numbers")
+        return MatchFailure("there is no matrix of numbers")
     diagonal = 0 if k is None else int(k.array.reshape(()))
     rows, columns = numbered(array.shape[-2:], 2)
     offset: npt.NDArray[np.int64] = columns - rows
@@ -208,7 +220,7 @@ def depth_to_space(c: Constant, blocksize: int, mode: str) -> Outcome:
     """Channels become blocks of pixels"""
     shape = c.type.get_shape()
     if len(shape) != 4 or blocksize < 1 or shape[1] % blocksize**2:
-        return Declined(f"{list(shape)} has no channels for blocks of {blocksize}")
+        return MatchFailure(f"{list(shape)} has no channels for blocks of {blocksize}")
     batch, channels, height, width = shape
     left = channels // blocksize**2
     if mode == "CRD":
@@ -222,7 +234,7 @@ def space_to_depth(c: Constant, blocksize: int, mode: str) -> Outcome:
     """Blocks of pixels become channels"""
     shape = c.type.get_shape()
     if len(shape) != 4 or blocksize < 1 or shape[2] % blocksize or shape[3] % blocksize:
-        return Declined(f"{list(shape)} does not divide into blocks of {blocksize}")
+        return MatchFailure(f"{list(shape)} does not divide into blocks of {blocksize}")
     batch, channels, height, width = shape
     rows, columns = height // blocksize, width // blocksize
     blocks = c.array.reshape(batch, channels, rows, blocksize, columns, blocksize)
@@ -234,7 +246,7 @@ def flattened(c: Constant, axis: int) -> Outcome:
     """A matrix, the axes before one as rows"""
     shape = c.type.get_shape()
     if not -len(shape) <= axis <= len(shape):
-        return Declined(f"there is no axis {axis}")
+        return MatchFailure(f"there is no axis {axis}")
     cut = axis + len(shape) if axis < 0 else axis
     wanted = (prod(shape[:cut]), prod(shape[cut:]))
     return c.attribute if wanted == shape else c.tensor.reshape(wanted)
@@ -242,7 +254,7 @@ def flattened(c: Constant, axis: int) -> Outcome:
 
 def itself(x: SSAValue) -> Outcome:
     """What is made of constants alone"""
-    return Declined("it is not made of constants alone") if known(x) is None else x
+    return MatchFailure("it is not made of constants alone") if known(x) is None else x
 
 
 RULES = rules(

@@ -13,7 +13,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xonnc.dialects.onnx.types import NONE, is_ranked, numpy_dtype
 from xonnc.errors import XonncError
 from xonnc.rewriting.onnx import Loop, Scan
-from xonnc.rewriting.patterns import Array, Declined, Outcome, attr, compute, rest, root, value
+from xonnc.rewriting.patterns import Array, MatchFailure, Outcome, attr, compute, rest, root, value
 from xonnc.rewriting.rules import RuleSet, rule, rules
 from xonnc.transforms.evaluation import Held, Known, Program, captured, known, program_of_body, result_parts
 from xonnc.transforms.rules.constprop_evaluation import refusal_inside
@@ -150,11 +150,11 @@ def _is_true(held: Held) -> bool:
 
 def _results(root: Operation, run: partial[list[Held]]) -> Outcome:
     if (refusal := refusal_inside(root)) is not None:
-        return Declined(refusal)
+        return MatchFailure(refusal)
     try:
         return result_parts(root, run(root))
     except XonncError as error:
-        return Declined(str(error))
+        return MatchFailure(str(error))
 
 
 @cache

@@ -31,7 +31,7 @@ from xonnc.rewriting.onnx import (
 from xonnc.rewriting.patterns import (
     Array,
     Constant,
-    Declined,
+    MatchFailure,
     Outcome,
     attr,
     compute,
@@ -81,7 +81,7 @@ def transposed(c: Constant, perm: tuple[int, ...] | None) -> Outcome:
     rank = len(tensor.shape)
     axes = normalised(perm, rank) if perm is not None else tuple(reversed(range(rank)))
     if axes is None or sorted(axes) != list(range(rank)):
-        return Declined(f"perm {perm} is no permutation of {rank} axes")
+        return MatchFailure(f"perm {perm} is no permutation of {rank} axes")
     return c.attribute if axes == tuple(range(rank)) else tensor.transpose(axes)
 
 
@@ -90,7 +90,7 @@ def reshaped(c: Constant, shape: Constant, allowzero: int) -> Outcome:
     tensor = c.tensor
     wanted = reshaped_shape(tensor.shape, whole(shape) or (), bool(allowzero))
     if wanted is None:
-        return Declined(f"{list(tensor.shape)} does not reshape to {whole(shape)}")
+        return MatchFailure(f"{list(tensor.shape)} does not reshape to {whole(shape)}")
     return c.attribute if wanted == tensor.shape else tensor.reshape(wanted)
 
 
@@ -110,7 +110,7 @@ def _squeezed(c: Constant, axes: tuple[int, ...] | None) -> Outcome:
         axes = tuple(axis for axis, size in enumerate(tensor.shape) if size == 1)
     gone = normalised(axes, len(tensor.shape))
     if gone is None or any(tensor.shape[axis] != 1 for axis in gone):
-        return Declined(f"axes {list(axes)} of {list(tensor.shape)} are not all of length one")
+        return MatchFailure(f"axes {list(axes)} of {list(tensor.shape)} are not all of length one")
     return tensor.squeeze(gone) if gone else c.attribute
 
 
@@ -128,7 +128,7 @@ def _unsqueezed(c: Constant, axes: tuple[int, ...]) -> Outcome:
     tensor = c.tensor
     new = normalised(axes, len(tensor.shape) + len(axes))
     if new is None or len(set(new)) != len(new):
-        return Declined(f"axes {list(axes)} are no distinct places in the result")
+        return MatchFailure(f"axes {list(axes)} are no distinct places in the result")
     return tensor.unsqueeze(new) if new else c.attribute
 
 
@@ -141,7 +141,7 @@ def sliced(
     places = normalised(whole(axes) or tuple(range(len(begins))), len(tensor.shape))
     strides = whole(steps) or (1,) * len(begins)
     if places is None or 0 in strides or not len(begins) == len(stops) == len(places) == len(strides):
-        return Declined("starts, ends, axes and steps do not fit together")
+        return MatchFailure("starts, ends, axes and steps do not fit together")
     cuts = [slice(None)] * len(tensor.shape)
     for place, start, end, step in zip(places, begins, stops, strides, strict=True):
         cuts[place] = axis_slice(start, end, step, tensor.shape[place])
@@ -153,11 +153,11 @@ def split(root: Operation, c: Constant, sizes: Constant | None, axis: int) -> Ou
     tensor = c.tensor
     place = normalised([axis], len(tensor.shape))
     if place is None:
-        return Declined(f"there is no axis {axis}")
+        return MatchFailure(f"there is no axis {axis}")
     size = tensor.shape[place[0]]
     parts = whole(sizes) or equal_parts(size, len(root.results))
     if sum(parts) != size or len(parts) != len(root.results) or min(parts) < 0:
-        return Declined(f"an axis of {size} does not split into {list(parts)}")
+        return MatchFailure(f"an axis of {size} does not split into {list(parts)}")
     return tensor.split(place[0], parts)
 
 
@@ -168,7 +168,7 @@ def concatenated(constants: tuple[Constant, ...], axis: int) -> Outcome:
         return constants[0].attribute
     place = normalised([axis], arrays[0].ndim)
     if place is None:
-        return Declined(f"there is no axis {axis}")
+        return MatchFailure(f"there is no axis {axis}")
     return np.concatenate(arrays, axis=place[0], dtype=arrays[0].dtype)
 
 
@@ -178,7 +178,7 @@ def expanded(c: Constant, shape: Constant) -> Outcome:
     try:
         wanted = np.broadcast_shapes(tensor.shape, whole(shape) or ())
     except ValueError:
-        return Declined(f"{list(tensor.shape)} does not broadcast to {whole(shape)}")
+        return MatchFailure(f"{list(tensor.shape)} does not broadcast to {whole(shape)}")
     if wanted == tensor.shape:
         return c.attribute
     return too_large(wanted, tensor.dtype, prod(tensor.shape) * tensor.dtype.itemsize) or tensor.expand(
@@ -191,10 +191,10 @@ def gathered(c: Constant, indices: Constant, axis: int) -> Outcome:
     array, wanted = c.array, indices.array
     place = normalised([axis], array.ndim)
     if place is None:
-        return Declined(f"there is no axis {axis}")
+        return MatchFailure(f"there is no axis {axis}")
     size = array.shape[place[0]]
     if np.any((wanted < -size) | (wanted >= size)):
-        return Declined(f"an index is not in [{-size}, {size})")
+        return MatchFailure(f"an index is not in [{-size}, {size})")
     shape = (*array.shape[: place[0]], *wanted.shape, *array.shape[place[0] + 1 :])
     if wanted.size == 1:
         only = int(wanted.reshape(())) % size
@@ -211,7 +211,7 @@ def padded(c: Constant, pads: Constant, fill: Constant | None, axes: Constant | 
     amounts = whole(pads) or ()
     places = normalised(whole(axes) or tuple(range(array.ndim)), array.ndim)
     if places is None or len(amounts) != 2 * len(places) or mode not in _PAD_MODES:
-        return Declined("pads, axes and mode do not fit together")
+        return MatchFailure("pads, axes and mode do not fit together")
     widths = [(0, 0)] * array.ndim
     for number, place in enumerate(places):
         widths[place] = (amounts[number], amounts[number + len(places)])
@@ -225,7 +225,7 @@ def padded(c: Constant, pads: Constant, fill: Constant | None, axes: Constant | 
     if (refusal := too_large(sizes, array.dtype, array.nbytes)) is not None:
         return refusal
     if mode != "constant":
-        return Declined("nothing to repeat") if 0 in kept.shape else _repeat(kept, grown, mode)
+        return MatchFailure("nothing to repeat") if 0 in kept.shape else _repeat(kept, grown, mode)
     filling = nothing(array.dtype) if fill is None else fill.array.reshape(-1)[0]
     result = np.full(sizes, filling, array.dtype)
     inside = zip(kept.shape, grown, strict=True)
@@ -263,7 +263,7 @@ def tiled(c: Constant, repeats: Constant) -> Outcome:
     """Repeated along every axis"""
     counts = whole(repeats) or ()
     if len(counts) != c.array.ndim or min(counts, default=0) < 0:
-        return Declined(f"repeats {list(counts)} do not fit {list(c.array.shape)}")
+        return MatchFailure(f"repeats {list(counts)} do not fit {list(c.array.shape)}")
     if set(counts) <= {1}:
         return c.attribute
     sizes = [size * count for size, count in zip(c.array.shape, counts, strict=True)]
@@ -274,10 +274,10 @@ def filled(shape: Constant, value: Attribute | None) -> Outcome:
     """One element everywhere"""
     sizes = whole(shape) or ()
     if min(sizes, default=0) < 0:
-        return Declined(f"{list(sizes)} is no shape")
+        return MatchFailure(f"{list(sizes)} is no shape")
     element = np.zeros((), np.float32) if value is None else elements_array(value)
     if element is None or element.size != 1:
-        return Declined("value holds no single element")
+        return MatchFailure("value holds no single element")
     return too_large(sizes, element.dtype) or np.broadcast_to(element.reshape(()), sizes)
 
 
@@ -285,7 +285,7 @@ def counted(start: Constant, limit: Constant, delta: Constant) -> Outcome:
     """start + i delta, as long as it is before the limit"""
     first, last, step = (bound.array.reshape(()) for bound in (start, limit, delta))
     if not step:
-        return Declined("delta is zero")
+        return MatchFailure("delta is zero")
     if first.dtype.kind in "iu":
         count = max(0, -((int(first) - int(last)) // int(step)))
     else:
@@ -299,7 +299,7 @@ def counted(start: Constant, limit: Constant, delta: Constant) -> Outcome:
 def non_zero(c: Constant) -> Outcome:
     """The indices of what is not zero, one column each"""
     if c.array.ndim == 0:
-        return Declined("a scalar has no indices")
+        return MatchFailure("a scalar has no indices")
     return np.array(np.nonzero(c.array), np.int64)
 
 

@@ -9,7 +9,7 @@ from xonnc.dialects.onnx.types import element_type, numpy_dtype, static_shape
 from xonnc.rewriting.onnx import Add, Div, MatMul, MatMulInteger, Mul, Sub
 from xonnc.rewriting.patterns import (
     Constant,
-    Declined,
+    MatchFailure,
     Outcome,
     Template,
     compute,
@@ -72,7 +72,7 @@ def zeros_of_result(root: Operation) -> Outcome:
     type_ = root.results[0].type
     shape, element = static_shape(type_), element_type(type_)
     if shape is None or element is None:
-        return Declined("the result's shape is not static")
+        return MatchFailure("the result's shape is not static")
     return np.broadcast_to(np.zeros((), numpy_dtype(element)), shape)
 
 

@@ -28,7 +28,17 @@ from xonnc.rewriting.onnx import (
     ReduceSumSquare,
     ReduceSumSquareV13,
 )
-from xonnc.rewriting.patterns import Array, Constant, Declined, Outcome, Template, attr, compute, const, maybe
+from xonnc.rewriting.patterns import (
+    Array,
+    Constant,
+    MatchFailure,
+    Outcome,
+    Template,
+    attr,
+    compute,
+    const,
+    maybe,
+)
 from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.numerics import cast, computed_in, divide, is_float, matmul, quiet
 from xonnc.transforms.rules.constprop_movement import normalised, whole
@@ -50,7 +60,7 @@ def reduction(op: Template, function: Reduction, changes_elements: bool = False)
             return c.attribute
         places = () if is_noop else normalised(wanted or tuple(range(array.ndim)), array.ndim)
         if places is None:
-            return Declined(f"axes {list(wanted)} are out of range for rank {array.ndim}")
+            return MatchFailure(f"axes {list(wanted)} are out of range for rank {array.ndim}")
         with np.errstate(all="ignore"):
             return np.asarray(function(array, places, bool(keepdims))).astype(array.dtype, copy=False)
 
@@ -67,7 +77,7 @@ def reduction_by_property(op: Template, function: Reduction) -> Rule:
         array = c.array
         places = normalised(tuple(axes or ()) or tuple(range(array.ndim)), array.ndim)
         if places is None:
-            return Declined(f"axes {axes} are out of range for rank {array.ndim}")
+            return MatchFailure(f"axes {axes} are out of range for rank {array.ndim}")
         with np.errstate(all="ignore"):
             return np.asarray(function(array, places, bool(keepdims))).astype(array.dtype, copy=False)
 
@@ -165,7 +175,7 @@ def mean(array: Array, axes: tuple[int, ...], keep: bool) -> Array:
 def multiplied(a: Constant, b: Constant) -> Outcome:
     """a b"""
     if a.array.ndim == 0 or b.array.ndim == 0:
-        return Declined("a scalar is no matrix")
+        return MatchFailure("a scalar is no matrix")
     floats = is_float(a.array.dtype)
     return too_much_work(a.array.shape, b.array.shape, floats) or matmul(a.array, b.array)
 

@@ -21,7 +21,17 @@ from xonnc.rewriting.onnx import (
     MaxPool,
     MaxPoolSingleOut,
 )
-from xonnc.rewriting.patterns import Array, Constant, Declined, Outcome, Template, compute, const, maybe, root
+from xonnc.rewriting.patterns import (
+    Array,
+    Constant,
+    MatchFailure,
+    Outcome,
+    Template,
+    compute,
+    const,
+    maybe,
+    root,
+)
 from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.numerics import computed_in, is_float, matmul
 from xonnc.transforms.rules.constprop_reduction import lowest
@@ -117,13 +127,13 @@ def _numbers(op: Operation, name: str) -> tuple[int, ...] | None:
     return tuple(each for each in found if isinstance(each, int)) if isinstance(found, tuple) else None
 
 
-def windows_of(root: Operation, array: Array, kernel: tuple[int, ...]) -> Windows | Declined:
+def windows_of(root: Operation, array: Array, kernel: tuple[int, ...]) -> Windows | MatchFailure:
     """Where the windows of a pool lie."""
     found = Windows.of(root, array.shape[2:], kernel) if array.ndim > 2 else None
     if found is None:
-        return Declined(f"the window does not fit data of shape {list(array.shape)}")
+        return MatchFailure(f"the window does not fit data of shape {list(array.shape)}")
     products = prod(array.shape[:2]) * prod(found.counts) * prod(kernel)
-    return Declined(f"{products} elements in all windows") if products > MOST_PRODUCTS >> 6 else found
+    return MatchFailure(f"{products} elements in all windows") if products > MOST_PRODUCTS >> 6 else found
 
 
 def pool(op: Template, function: Callable[[Operation, Array, Windows], Outcome]) -> Rule:
@@ -132,10 +142,10 @@ def pool(op: Template, function: Callable[[Operation, Array, Windows], Outcome])
     def pooled(root: Operation, c: Constant) -> Outcome:
         array = c.array
         found = windows_of(root, array, _numbers(root, "kernel_shape") or ())
-        if isinstance(found, Declined):
+        if isinstance(found, MatchFailure):
             return found
         if is_float(array.dtype) and np.any(np.isnan(array)):
-            return Declined("what is not a number is neither more nor less")
+            return MatchFailure("what is not a number is neither more nor less")
         with np.errstate(all="ignore"):
             return function(root, array, found)
 
@@ -153,7 +163,7 @@ def norm(root: Operation, array: Array, windows: Windows) -> Outcome:
     """The p-th root of the sum of p-th powers"""
     p = decode(root.properties.get("p"))
     if not isinstance(p, int) or p < 1:
-        return Declined(f"p is {p}")
+        return MatchFailure(f"p is {p}")
     powers = np.power(np.abs(computed_in(windows.seen(array, 0))), p)
     return np.power(np.sum(powers, axis=windows.inner), 1 / p).astype(array.dtype)
 
@@ -184,7 +194,7 @@ def over_all(op: Template, function: Callable[[Array, tuple[int, ...]], Array]) 
     def pooled(c: Constant) -> Outcome:
         array = c.array
         if array.ndim < 3 or 0 in array.shape[2:]:
-            return Declined(f"there is nothing to pool in shape {list(array.shape)}")
+            return MatchFailure(f"there is nothing to pool in shape {list(array.shape)}")
         return np.asarray(function(array, tuple(range(2, array.ndim)))).astype(array.dtype)
 
     return rule(op(c), compute(pooled, c))
@@ -204,7 +214,7 @@ def norm_of_all(root: Operation, c: Constant) -> Outcome:
     """The p-th root of the sum of p-th powers of all elements of a channel"""
     array, p = c.array, decode(root.properties.get("p"))
     if array.ndim < 3 or not isinstance(p, int) or p < 1:
-        return Declined(f"p is {p}, the shape {list(array.shape)}")
+        return MatchFailure(f"p is {p}, the shape {list(array.shape)}")
     powers = np.power(np.abs(computed_in(array)), p)
     return np.power(np.sum(powers, axis=tuple(range(2, array.ndim)), keepdims=True), 1 / p).astype(
         array.dtype
@@ -262,13 +272,13 @@ def transposed(root: Operation, c: Constant, weights: Constant, bias: Constant |
     array, filters = c.array, weights.array
     group = decode(root.properties.get("group")) or 1
     if array.ndim < 3 or filters.ndim != array.ndim or not isinstance(group, int) or 0 in array.shape:
-        return Declined("data and weights do not fit")
+        return MatchFailure("data and weights do not fit")
     spread = Spread.of(root, array.shape[2:], filters.shape[2:])
     if spread is None or array.shape[1] % group or filters.shape[0] != array.shape[1]:
-        return Declined("data, weights and properties do not fit")
+        return MatchFailure("data, weights and properties do not fit")
     batch, kernel, depth, made = array.shape[0], filters.shape[2:], array.shape[1] // group, filters.shape[1]
     if array.size * made * prod(kernel) > MOST_PRODUCTS:
-        return Declined("there are too many products to sum")
+        return MatchFailure("there are too many products to sum")
     if (refusal := too_large((batch, group * made, *spread.whole), array.dtype, array.nbytes)) is not None:
         return refusal
     wide = np.float64 if array.dtype.itemsize > 4 else np.float32
@@ -296,16 +306,16 @@ def convolved(root: Operation, c: Constant, weights: Constant, bias: Constant | 
     array, filters = c.array, weights.array
     group = decode(root.properties.get("group")) or 1
     if not isinstance(group, int) or array.ndim < 3 or filters.ndim != array.ndim:
-        return Declined("data and weights do not fit")
+        return MatchFailure("data and weights do not fit")
     made, depth = filters.shape[:2]
     if array.shape[1] != depth * group or made % group or 0 in filters.shape:
-        return Declined(f"{array.shape[1]} channels in {group} groups of {depth}")
+        return MatchFailure(f"{array.shape[1]} channels in {group} groups of {depth}")
     windows = Windows.of(root, array.shape[2:], filters.shape[2:])
     if windows is None:
-        return Declined(f"the window does not fit data of shape {list(array.shape)}")
+        return MatchFailure(f"the window does not fit data of shape {list(array.shape)}")
     batch, places, terms = array.shape[0], prod(windows.counts), prod(filters.shape[1:])
     if batch * places * made * terms > MOST_PRODUCTS or batch * group * places * terms * 8 > 4 * MOST_BYTES:
-        return Declined("there are too many products to sum")
+        return MatchFailure("there are too many products to sum")
     if (refusal := too_large((batch, made, *windows.counts), array.dtype, array.nbytes)) is not None:
         return refusal
     axes = len(windows.kernel)

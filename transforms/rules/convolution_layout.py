@@ -8,7 +8,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xonnc.dialects.onnx.layout import LAYOUTS, STANDARD, LayoutAttr
 from xonnc.dialects.onnx.types import element_type, is_ranked
 from xonnc.rewriting.onnx import Conv, LayoutTransform
-from xonnc.rewriting.patterns import Declined, Outcome, value
+from xonnc.rewriting.patterns import MatchFailure, Outcome, value
 from xonnc.rewriting.rules import rule, rules
 
 IMAGE, WEIGHTS = (LayoutAttr(StringAttr(name)) for name in LAYOUTS)
@@ -32,7 +32,7 @@ def blocked(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) -> Outcome:
     image, weights = in_layout(x.type, IMAGE), in_layout(w.type, WEIGHTS)
     made = in_layout(root.results[0].type, IMAGE)
     if image is None or weights is None or made is None:
-        return Declined(
+        return MatchFailure(
             "the image, the weights or the result are no 16 or 32-bit floats on 4 axes in usual order"
         )
     conv = Conv(

@@ -30,7 +30,7 @@ from xonnc.rewriting.onnx import (
     Unsqueeze,
     UpsampleAndPad,
 )
-from xonnc.rewriting.patterns import Declined, Edit, Outcome, value
+from xonnc.rewriting.patterns import Edit, MatchFailure, Outcome, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.numerics import is_float
 from xonnc.transforms.rules.conditions import is_absent, rank
@@ -180,7 +180,7 @@ def windows_to_matmul(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) ->
     windows, shape = windows_of(root, w), static_shape(w.type)
     element, batch = element_type(x.type), known_size(x, 0)
     if shape is None or element is None:
-        return Declined("the weights are not of a known size")
+        return MatchFailure("the weights are not of a known size")
     given = {
         name: root.properties[name] for name in ("dilations", "pads", "strides") if name in root.properties
     }
@@ -264,9 +264,9 @@ def transposed_to_plain(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) 
     )
     group = decode(root.properties.get("group"))
     if filters is None or element is None or DYNAMIC_INDEX in sizes or not is_ranked(root.results[0].type):
-        return Declined("a size is not known")
+        return MatchFailure("a size is not known")
     if not isinstance(group, int) or filters[0] % group:
-        return Declined("the groups do not divide the channels")
+        return MatchFailure("the groups do not divide the channels")
     count, kernel = len(sizes), filters[2:]
     ones, zeros = (1,) * count, (0,) * count
     strides, dilations = integers(root, "strides", ones), integers(root, "dilations", ones)
@@ -276,7 +276,7 @@ def transposed_to_plain(root: Operation, x: SSAValue, w: SSAValue, b: SSAValue) 
     before = [axis.span - 1 - cut for axis, (cut, _) in zip(axes, cuts, strict=True)]
     after = [axis.span - 1 - cut + axis.extra for axis, (_, cut) in zip(axes, cuts, strict=True)]
     if min(*before, *after) < 0:
-        return Declined("more is cut off than a window reaches")
+        return MatchFailure("more is cut off than a window reaches")
     wide = [
         (axis.size - 1) * axis.stride + 1 + first + last
         for axis, first, last in zip(axes, before, after, strict=True)

@@ -10,7 +10,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from xonnc.dialects.onnx.types import element_type, numpy_dtype, unranked
 from xonnc.rewriting.literals import Decoded, decode
 from xonnc.rewriting.onnx import Custom, MatMul, Mul, Transpose
-from xonnc.rewriting.patterns import Declined, Edit, Outcome, attr, value
+from xonnc.rewriting.patterns import Edit, MatchFailure, Outcome, attr, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.conditions import rank
 from xonnc.transforms.rules.decompose_writing import Writer
@@ -52,10 +52,10 @@ def fused_matmul(root: Operation, a: SSAValue, b: SSAValue) -> Outcome:
     for side, name in ((a, "transA"), (b, "transB")):
         perm = transposition(side) if said(root, name) else None
         if said(root, name) and perm is None:
-            return Declined("the rank of what is transposed is not known or less than 2")
+            return MatchFailure("the rank of what is transposed is not known or less than 2")
         sides.append((side, perm))
     if element is None or not isinstance(alpha, float):
-        return Declined("the element type is not known")
+        return MatchFailure("the element type is not known")
 
     def write(op: Operation) -> Sequence[SSAValue]:
         to = Writer(op)

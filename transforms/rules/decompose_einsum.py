@@ -22,7 +22,7 @@ from xonnc.rewriting.onnx import (
     Unsqueeze,
     Where,
 )
-from xonnc.rewriting.patterns import Declined, Edit, Outcome, Template, attr, rest
+from xonnc.rewriting.patterns import Edit, MatchFailure, Outcome, Template, attr, rest
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.decompose_writing import Writer
 
@@ -201,18 +201,18 @@ def einsum(root: Operation, terms: Sequence[SSAValue], equation: str) -> Outcome
     shapes = [shape for term in terms if (shape := static_shape(term.type)) is not None]
     result, element = static_shape(root.results[0].type), element_type(terms[0].type)
     if element is None or not has_products(element):
-        return Declined("unsupported element type prevents Einsum decomposition")
+        return MatchFailure("unsupported element type prevents Einsum decomposition")
     if len(shapes) != len(terms):
-        return Declined("unknown shapes prevent Einsum decomposition")
+        return MatchFailure("unknown shapes prevent Einsum decomposition")
     if result is None:
-        return Declined("unknown result shape prevent Einsum decomposition")
+        return MatchFailure("unknown result shape prevent Einsum decomposition")
     if 0 in result or any(0 in shape for shape in shapes):
         return np.zeros(result, numpy_dtype(element))
     found = parsed(equation, [len(shape) for shape in shapes])
     if found is None:
-        return Declined("the equation does not fit the operands")
+        return MatchFailure("the equation does not fit the operands")
     if any(not is_regular(each, shape) for each, shape in zip(found.operands, shapes, strict=True)):
-        return Declined("a diagonal is of axes of different sizes")
+        return MatchFailure("a diagonal is of axes of different sizes")
 
     def write(op: Operation) -> Sequence[SSAValue]:
         to = Writer(op)

@@ -28,8 +28,8 @@ from xonnc.rewriting.onnx import (
     broadcast_type,
 )
 from xonnc.rewriting.patterns import (
-    Declined,
     Edit,
+    MatchFailure,
     Node,
     Outcome,
     Part,
@@ -50,7 +50,7 @@ def cast_like(old: Operation, x: SSAValue, target: SSAValue) -> Outcome:
     """cast_like(x, y) = cast(x) to the element type of y"""
     element = element_type(target.type)
     if element is None:
-        return Declined("the target is no tensor")
+        return MatchFailure("the target is no tensor")
     return Cast(x, like=old, to=element)
 
 
@@ -90,7 +90,7 @@ def no_scale(scale: Decoded) -> str | None:
 
 def listed(numbers: Sequence[float] | None) -> Outcome:
     """The numbers of a property as a tensor"""
-    return Declined("the property is absent") if numbers is None else np.array(numbers, np.float32)
+    return MatchFailure("the property is absent") if numbers is None else np.array(numbers, np.float32)
 
 
 def scalings() -> Iterator[tuple[str, Rule]]:
@@ -123,9 +123,9 @@ def expanded(shape: SSAValue, elements: Attribute | None) -> Outcome:
         return Expand(np.array(0, np.float32), shape)
     array = elements_array(elements)
     if array is None:
-        return Declined("the value is not known")
+        return MatchFailure("the value is not known")
     if array.dtype.name.startswith(NOT_EXPANDED):
-        return Declined(f"Expand takes no {array.dtype}")
+        return MatchFailure(f"Expand takes no {array.dtype}")
     return Expand(array.reshape(()), shape)
 
 

@@ -29,7 +29,7 @@ from xonnc.rewriting.onnx import (
     Unsqueeze,
     Where,
 )
-from xonnc.rewriting.patterns import Declined, Edit, Outcome, attr, value
+from xonnc.rewriting.patterns import Edit, MatchFailure, Outcome, attr, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.conditions import is_absent
 from xonnc.transforms.rules.decompose_writing import Writer
@@ -118,7 +118,7 @@ def softmax_cross_entropy(
     be minus infinity), and knows `ignore_index`.
     """
     if not is_ranked(scores.type) or not is_ranked(labels.type):
-        return Declined("the ranks are not known")
+        return MatchFailure("the ranks are not known")
     type_, label_type = scores.type, labels.type
 
     def write(op: Operation) -> Sequence[SSAValue]:

@@ -37,7 +37,7 @@ from xonnc.rewriting.onnx import (
     QuantizeLinear,
     Sigmoid,
 )
-from xonnc.rewriting.patterns import Declined, Edit, Literal, Outcome, attr, one_use, rest, value
+from xonnc.rewriting.patterns import Edit, Literal, MatchFailure, Outcome, attr, one_use, rest, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.decompose_writing import Writer
 
@@ -116,7 +116,7 @@ def qlinear_matmul(
 ) -> Outcome:
     """qlinear_matmul(x, w) = quantize(x' w')"""
     if static_shape(x_scale.type) not in ((), (1,)):
-        return Declined("a scale for each row of the first factor")
+        return MatchFailure("a scale for each row of the first factor")
 
     def write(op: Operation) -> Sequence[SSAValue]:
         to = Writer(op)
@@ -153,7 +153,7 @@ def conv_integer(
 def matmul_integer(root: Operation, x: SSAValue, w: SSAValue, x_zero: SSAValue, w_zero: SSAValue) -> Outcome:
     """real(matmul_integer(x, w)) = x' w' in steps of one"""
     if x_zero.type != NONE and static_shape(x_zero.type) not in ((), (1,)):
-        return Declined("a zero point for each row of the first factor")
+        return MatchFailure("a zero point for each row of the first factor")
 
     def write(op: Operation) -> Sequence[SSAValue]:
         to = Writer(op)

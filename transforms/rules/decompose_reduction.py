@@ -28,7 +28,7 @@ from xonnc.rewriting.onnx import (
     Squeeze,
     Sub,
 )
-from xonnc.rewriting.patterns import Declined, Node, Outcome, Template, absent, attr, value
+from xonnc.rewriting.patterns import MatchFailure, Node, Outcome, Template, absent, attr, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.numerics import is_float
 from xonnc.transforms.rules.conditions import is_absent, rank
@@ -94,7 +94,7 @@ def log_sum_exp(x: SSAValue, axes: SSAValue, keepdims: int, noop: int) -> Outcom
     """
     count = None if is_absent(axes) else static_shape(axes.type)
     if not is_absent(axes) and count is None:
-        return Declined("the number of axes is not known")
+        return MatchFailure("the number of axes is not known")
     nothing = is_absent(axes) or count == (0,)
     m, log = log_of_sum(x, axes, keepdims, noop)
     if nothing and noop:
@@ -119,7 +119,7 @@ def log_softmax(x: SSAValue, axis: int) -> Outcome:
 def softmax(x: SSAValue, axis: int) -> Outcome:
     """softmax(x) = e / sum(e) for e = exp(x - max(x))"""
     if rank(x) is None:
-        return Declined("the rank is not known")
+        return MatchFailure("the rank is not known")
     e = Exp(Sub(x, ReduceMaxV13(x, axes=[axis], keepdims=1)))
     place = np.array([axis], np.int64)
     return Div(e, ReduceSum(e, place, keepdims=1, noop_with_empty_axes=0))

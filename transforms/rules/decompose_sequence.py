@@ -25,7 +25,7 @@ from xonnc.rewriting.onnx import (
     SplitToSequence,
     Squeeze,
 )
-from xonnc.rewriting.patterns import Constant, Declined, Edit, Outcome, attr, const, rest, value
+from xonnc.rewriting.patterns import Constant, Edit, MatchFailure, Outcome, attr, const, rest, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.conditions import result_is_static
 from xonnc.transforms.rules.decompose_writing import Writer
@@ -38,7 +38,7 @@ def insert_one_by_one(root: Operation, parts: Sequence[SSAValue]) -> Outcome:
     codes = {element: code for code, element in ELEMENT_TYPES_BY_CODE.items()}
     code = codes.get(element_type(parts[0].type) or type_)
     if code is None:
-        return Declined("the element type is not known")
+        return MatchFailure("the element type is not known")
 
     def write(op: Operation) -> Sequence[SSAValue]:
         to = Writer(op)
@@ -65,17 +65,17 @@ def part_of_split(
     """
     shape, element, result = static_shape(x.type), element_type(x.type), static_shape(root.results[0].type)
     if shape is None or element is None or split.array.size != 1 or position.array.size != 1:
-        return Declined("the parts are not of one known size")
+        return MatchFailure("the parts are not of one known size")
     size, along = int(split.array.reshape(())), axis % len(shape)
     if size < 1 or shape[along] % size or (split.array.ndim and size != shape[along]):
-        return Declined("the parts are not all of the same size")
+        return MatchFailure("the parts are not all of the same size")
     count, wanted = shape[along] // size, int(position.array.reshape(()))
     if not -count <= wanted < count:
-        return Declined(f"there is no part {wanted}")
+        return MatchFailure(f"there is no part {wanted}")
     before, after = shape[:along], shape[along + 1 :]
     squeezed = size == 1 and result == (*before, *after)
     if not squeezed and result != (*before, size, *after):
-        return Declined("the result has another shape than the parts")
+        return MatchFailure("the result has another shape than the parts")
 
     def write(op: Operation) -> Sequence[SSAValue]:
         to, part = Writer(op), tensor_type((*before, size, *after), element)
@@ -99,7 +99,7 @@ def shape_and_transpose(root: Operation, inner: Operation, parts: Sequence[SSAVa
     """A concatenation of which only the shape and a transpose are read gives both"""
     found = readers(inner.results[0])
     if found is None or found.keys() != {"onnx.Shape", "onnx.Transpose"}:
-        return Declined("others than one Shape and one Transpose read the concatenation")
+        return MatchFailure("others than one Shape and one Transpose read the concatenation")
     transpose = found["onnx.Transpose"]
 
     def write(op: Operation) -> Sequence[SSAValue]:

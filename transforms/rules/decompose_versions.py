@@ -57,7 +57,7 @@ from xonnc.rewriting.onnx import (
 )
 from xonnc.rewriting.patterns import (
     Array,
-    Declined,
+    MatchFailure,
     Node,
     Outcome,
     Part,
@@ -158,7 +158,7 @@ def magnified(x: SSAValue, scales: Part, numbers: Array | None, mode: str) -> Ou
         return Resize(x, absent, scales, absent, mode=mode)
     fewer = numbers is not None and bool(np.any(numbers < 1))
     if mode == "nearest" and numbers is not None and fewer and np.any(numbers > 1):
-        return Declined("the nearest samples are below along one axis, above along another")
+        return MatchFailure("the nearest samples are below along one axis, above along another")
     return Resize(
         x,
         absent,
@@ -178,7 +178,7 @@ def magnifying(op: Template) -> Rule:
         """f(x, scales) = resize(x, scales) with samples at i / scale"""
         known = constant_of(ONNX, scales)
         if known is None and mode == "nearest" and op is ResizeV10:
-            return Declined("the nearest samples are below or above, by scales that are not known")
+            return MatchFailure("the nearest samples are below or above, by scales that are not known")
         return magnified(x, scales, None if known is None else known.array, mode)
 
     return resize
@@ -201,7 +201,7 @@ def resizing(op: Template) -> Rule:
     ) -> Outcome:
         """The same resize, what is new as it was"""
         if coordinates == "tf_half_pixel_for_nn":
-            return Declined("the newest Resize has no tf_half_pixel_for_nn")
+            return MatchFailure("the newest Resize has no tf_half_pixel_for_nn")
         return Resize(x, roi, scales, sizes, like=old)
 
     return resize

@@ -12,7 +12,17 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.onnx.types import numpy_dtype
 from xonnc.rewriting.onnx import Add, BatchNormalizationInferenceMode, Conv, Mul
-from xonnc.rewriting.patterns import Array, Constant, Declined, Outcome, attr, const, maybe, one_use, value
+from xonnc.rewriting.patterns import (
+    Array,
+    Constant,
+    MatchFailure,
+    Outcome,
+    attr,
+    const,
+    maybe,
+    one_use,
+    value,
+)
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.canonicalize_convolution import per_channel
 from xonnc.transforms.rules.conditions import is_finite
@@ -63,7 +73,7 @@ def batch_norm_into_conv(
     """d (conv(x, w) + b - mean) + bias = conv(x, d w) + (d b + bias - d mean), d = scale / sqrt(var + e)"""
     factor, moved = normalisation(scale, mean, var, epsilon)
     if not np.all(np.isfinite(factor)):
-        return Declined("a factor is not finite")
+        return MatchFailure("a factor is not finite")
     shift = wide(bias.array) - moved + (0 if b is None else factor * wide(b.array))
     return Conv(x, scaled(w, factor), like(w, shift), like=conv)
 
@@ -74,7 +84,7 @@ def product_into_conv(
 ) -> Outcome:
     """c (conv(x, w) + b) = conv(x, c w) + c b for a finite c"""
     factor = per_channel(c, root, conv.operands[1])
-    if isinstance(factor, Declined):
+    if isinstance(factor, MatchFailure):
         return factor
     bias = None if b is None else like(b, wide(factor.array()) * wide(b.array))
     return Conv(x, scaled(w, factor.array()), bias, like=conv)
@@ -86,7 +96,7 @@ def sum_into_conv(
 ) -> Outcome:
     """conv(x, w) + b + c = conv(x, w) + (b + c)"""
     bias = per_channel(c, root, conv.operands[1])
-    if isinstance(bias, Declined):
+    if isinstance(bias, MatchFailure):
         return bias
     total = bias if b is None else like(b, wide(b.array) + wide(bias.array()))
     return Conv(x, conv.operands[1], total, like=conv)
@@ -101,7 +111,7 @@ def product_into_batch_norm(
 ) -> Outcome:
     """c (d (x - mean) + bias) = (c d) (x - mean) + c bias for a finite c"""
     factor = per_channel(c, root, norm.operands[1])
-    if isinstance(factor, Declined):
+    if isinstance(factor, MatchFailure):
         return factor
     products = (like(each, wide(factor.array()) * wide(each.array)) for each in (scale, bias))
     return BatchNormalizationInferenceMode(x, *products, *norm.operands[3:], like=norm)
@@ -113,7 +123,7 @@ def sum_into_batch_norm(
 ) -> Outcome:
     """d (x - mean) + bias + c = d (x - mean) + (bias + c)"""
     added = per_channel(c, root, norm.operands[1])
-    if isinstance(added, Declined):
+    if isinstance(added, MatchFailure):
         return added
     total = like(bias, wide(bias.array) + wide(added.array()))
     _, scale, _, mean, var = norm.operands

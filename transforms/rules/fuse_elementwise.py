@@ -46,7 +46,7 @@ from xonnc.rewriting.onnx import (
 from xonnc.rewriting.patterns import (
     Array,
     Constant,
-    Declined,
+    MatchFailure,
     Node,
     Outcome,
     Template,
@@ -103,22 +103,22 @@ def limited(root: Operation, x: SSAValue, low: Constant, high: Constant) -> Outc
     """x between low and high, in the form of the model's opset."""
     bounds, element = (bound(low, x), bound(high, x)), element_type(x.type)
     if bounds[0] is None or bounds[1] is None or element is None:
-        return Declined("a bound is not one number")
+        return MatchFailure("a bound is not one number")
     if not bounds[0] <= bounds[1]:
-        return Declined("the bounds do not meet")
+        return MatchFailure("the bounds do not meet")
     template, kind = form("Clip", root), numpy_dtype(element).kind
     if template is None:
-        return Declined("the opset has no Clip")
+        return MatchFailure("the opset has no Clip")
     if template.name in TYPED_BOUNDS and kind in "iuf":
         return template(x, *bounds)
     if kind != "f" or numpy_dtype(element) == np.float64:
-        return Declined("the Clip of this opset takes no such numbers")
+        return MatchFailure("the Clip of this opset takes no such numbers")
     if template.name == OPERAND_BOUNDS:
         return template(x, *bounds)
     return template(x, min=float(bounds[0]), max=float(bounds[1])) if template.name == "ClipV6" else NO_CLIP
 
 
-NO_CLIP = Declined("the opset has no Clip of this form")
+NO_CLIP = MatchFailure("the opset has no Clip of this form")
 
 
 def interval(outer: Node, low_inside: bool) -> Rule:
@@ -152,10 +152,10 @@ def at_least_zero(clip: Template, first: bool) -> Rule:
         """relu(clip(x, a, b)) = clip(relu(x), a, b) = clip(x, max(a, 0), b) for b ≥ 0"""
         element = element_type(x.type)
         if element is None:
-            return Declined("the element type is not known")
+            return MatchFailure("the element type is not known")
         zero = np.zeros((), numpy_dtype(element))
         if high is not None and not high.array.reshape(()) >= zero:
-            return Declined("the upper bound is below 0")
+            return MatchFailure("the upper bound is below 0")
         raised = zero if low is None else np.maximum(low.array.reshape(()), zero)
         return clip(x, raised, None if high is None else high.attribute)
 
@@ -170,7 +170,7 @@ def at_least_zero_v6(first: bool) -> Rule:
     def merge(x: SSAValue, low: float | None, high: float | None) -> Outcome:
         """relu(clip(x, a, b)) = clip(relu(x), a, b) = clip(x, max(a, 0), b) for b ≥ 0"""
         if high is not None and not high >= 0:
-            return Declined("the upper bound is below 0")
+            return MatchFailure("the upper bound is below 0")
         return clip_v6(x, max(low or 0.0, 0.0), high)
 
     return merge
@@ -189,11 +189,11 @@ def clips(clip: Template) -> Rule:
     ) -> Outcome:
         """clip(clip(x, a, b), c, d) = clip(x, max(a, c), min(b, d)) if the intervals meet"""
         if half_bounded((low, low2), (high, high2)):
-            return Declined("one bounds infinities, the other does not")
+            return MatchFailure("one bounds infinities, the other does not")
         lows = [each.array.reshape(()) for each in (low, low2) if each is not None]
         highs = [each.array.reshape(()) for each in (high, high2) if each is not None]
         if lows and highs and not max(lows) <= min(highs):
-            return Declined("the intervals do not meet")
+            return MatchFailure("the intervals do not meet")
         return clip(x, max(lows, default=None), min(highs, default=None))
 
     return merge
@@ -207,7 +207,7 @@ def clips_v6(
     lows = [each for each in (low, low2) if each is not None]
     highs = [each for each in (high, high2) if each is not None]
     if lows and highs and not max(lows) <= min(highs):
-        return Declined("the intervals do not meet")
+        return MatchFailure("the intervals do not meet")
     return clip_v6(x, max(lows, default=None), min(highs, default=None))
 
 
@@ -259,7 +259,7 @@ def alone(op: Template) -> Rule:
     def only(root: Operation, xs: tuple[SSAValue, ...]) -> Outcome:
         """f(x) = x"""
         if len(xs) != 1 or xs[0].type != root.results[0].type:
-            return Declined("there are several operands, or the type changes")
+            return MatchFailure("there are several operands, or the type changes")
         return xs[0]
 
     return only
@@ -335,12 +335,12 @@ def kept_axes(outer: Node, adds: bool) -> Rule:
         """unsqueeze(reduce(x), axes) = reduce(x) with its axes kept, and the other way round"""
         op, wanted = reduced.owner, axes_of(axes)
         if not isinstance(op, Operation) or op.name not in REDUCTIONS or not reduced.has_one_use():
-            return Declined("the data are no reduction read once")
+            return MatchFailure("the data are no reduction read once")
         if decode(op.properties.get("keepdims")) != (0 if adds else 1) or wanted is None:
-            return Declined("the axes are kept already, or not")
+            return MatchFailure("the axes are kept already, or not")
         along, size = reduced_axes(op), rank(op.operands[0])
         if along is None or size is None or set(normalised(wanted, size) or ()) != set(along):
-            return Declined("other axes are reduced")
+            return MatchFailure("other axes are reduced")
         made = Template(ONNX, op.name.removeprefix("onnx."))
         return made(*op.operands, like=op, keepdims=1 if adds else 0)
 

@@ -31,7 +31,7 @@ from xonnc.rewriting.onnx import (
 from xonnc.rewriting.patterns import (
     Array,
     Constant,
-    Declined,
+    MatchFailure,
     Node,
     Outcome,
     Template,
@@ -50,8 +50,8 @@ Numbers = npt.NDArray[np.float64]
 x, w, b, c = value.x, const.w, maybe.b, const.c
 statistics = (const.scale, const.bias, const.mean, const.var)
 
-NO_NUMBERS = Declined("the constant is not one finite number for each channel")
-SHARED = Declined("other ops read the weights too, which would be there twice")
+NO_NUMBERS = MatchFailure("the constant is not one finite number for each channel")
+SHARED = MatchFailure("other ops read the weights too, which would be there twice")
 
 
 @dataclass(frozen=True)
@@ -246,7 +246,7 @@ def product_norm(
 ) -> Outcome:
     """d (x w - mean) + bias = x (w d) + (bias - d mean), d by column"""
     if rank(x) != 2 or len(w.tensor.shape) != 2:
-        return Declined("an operand is no matrix")
+        return MatchFailure("an operand is no matrix")
     found, weights = normalisation(scale, bias, mean, var, epsilon), Weights(product, w)
     if found is None or len(found[0]) != weights.channels(False):
         return NO_NUMBERS
@@ -271,7 +271,7 @@ def factor_after(linear: Node, scaling: Template) -> Rule:
         """c (w x + b) = (c w) x + c b, c by channel"""
         weights = Weights(linear, w)
         factor = factor_of_result(root, weights, c, divides)
-        if isinstance(factor, Declined):
+        if isinstance(factor, MatchFailure):
             return factor
         made = weights.scaled(factor, False, divides)
         if b is None:
@@ -294,16 +294,18 @@ def factor_after_product(scaling: Template) -> Rule:
         """c (x w) = x (c w), c by column"""
         weights = Weights(linear, w)
         factor = factor_of_result(root, weights, c, divides)
-        return factor if isinstance(factor, Declined) else MatMul(x, weights.scaled(factor, False, divides))
+        return (
+            factor if isinstance(factor, MatchFailure) else MatMul(x, weights.scaled(factor, False, divides))
+        )
 
     return scale
 
 
-def factor_of_result(root: Operation, weights: Weights, c: Constant, divides: bool) -> Numbers | Declined:
+def factor_of_result(root: Operation, weights: Weights, c: Constant, divides: bool) -> Numbers | MatchFailure:
     """The number for each channel of a linear op's result in c, which may go into the weights."""
     whole = rank(weights.op.results[0])
     if len(weights.w.tensor.shape) < 2 or rank(root.results[0]) != whole:
-        return Declined("the weights are a vector, or the rank changes")
+        return MatchFailure("the weights are a vector, or the rank changes")
     factor = numbers(c, whole, channel_axis(weights.op), weights.channels(False))
     if factor is None or (divides and not np.all(factor)):
         return NO_NUMBERS
@@ -346,12 +348,12 @@ def factor_before(linear: Node, divides: bool = False) -> Rule:
         weights = Weights(root, w)
         whole, axis = rank(scaling.results[0]), channel_axis(root)
         if len(weights.w.tensor.shape) < 2 or whole != rank(x) or whole == 0:
-            return Declined("the weights are a vector, or the rank changes")
+            return MatchFailure("the weights are a vector, or the rank changes")
         if c.array.size != 1:
             if decode(root.properties.get("transA")) == 1:
-                return Declined("the data are transposed")
+                return MatchFailure("the data are transposed")
             if not is_ranked(x.type) or x.type.get_shape()[axis] != weights.channels(True):
-                return Declined("the factors may make the data larger")
+                return MatchFailure("the factors may make the data larger")
         factor = numbers(c, whole, axis, weights.channels(True))
         if factor is None or (divides and not np.all(factor)):
             return NO_NUMBERS
@@ -390,7 +392,7 @@ def norm_before_conv(
         return NO_NUMBERS
     factor, offset = found
     if np.any(offset) and is_padded(root):
-        return Declined("the zeros around the data are not normalised")
+        return MatchFailure("the zeros around the data are not normalised")
     after = typed(before + weights.applied(offset), w)
     return Conv(x, weights.scaled(factor, True), after, like=root)
 

@@ -41,7 +41,7 @@ from xonnc.rewriting.onnx import (
 )
 from xonnc.rewriting.patterns import (
     Constant,
-    Declined,
+    MatchFailure,
     Node,
     Outcome,
     Template,
@@ -99,7 +99,7 @@ def one_reshape(first: str, second: str) -> Rule:
         """reshape(reshape(x, …), …) = reshape(x, the shape that comes out)"""
         target = target_of(root.results[0].type)
         if target is None:
-            return Declined("two sizes of the result are not known, or one is 0")
+            return MatchFailure("two sizes of the result are not known, or one is 0")
         return Reshape(x, np.array(target, np.int64), allowzero=0)
 
     return join
@@ -111,7 +111,7 @@ def reshape_to_itself(x: SSAValue, shape: Constant, allowzero: int) -> Outcome:
     wanted = whole(shape) or ()
     known = x.type.get_shape() if is_ranked(x.type) else None
     if known is None or len(known) != len(wanted):
-        return Declined("the rank changes")
+        return MatchFailure("the rank changes")
     left = [
         size
         for size, own in zip(wanted, known, strict=True)
@@ -119,7 +119,7 @@ def reshape_to_itself(x: SSAValue, shape: Constant, allowzero: int) -> Outcome:
     ]
     # What is found is the size that x has there: it fails beside a 0, which nobody asks for.
     if left not in ([], [-1]):
-        return Declined("a size may change")
+        return MatchFailure("a size may change")
     return x
 
 
@@ -127,10 +127,10 @@ def reshape_to_itself(x: SSAValue, shape: Constant, allowzero: int) -> Outcome:
 def known_target(root: Operation, x: SSAValue, shape: SSAValue) -> Outcome:
     """reshape(x, computed) = reshape(x, constant) if the type of the result says it"""
     if isinstance(shape, OpResult) and shape.op.name == "onnx.Constant":
-        return Declined("the shape is a constant")
+        return MatchFailure("the shape is a constant")
     target = target_of(root.results[0].type)
     if target is None:
-        return Declined("two sizes of the result are not known, or one is 0")
+        return MatchFailure("two sizes of the result are not known, or one is 0")
     return Reshape(x, np.array(target, np.int64), allowzero=0)
 
 
@@ -163,7 +163,7 @@ def joined_axes(outer: Node, made: Template, more: int) -> Rule:
         one, other = axes_of(first), axes_of(second)
         axes = None if one is None or other is None else both_axes(x, one, other, more)
         if axes is None:
-            return Declined("axes are absent, or the rank is not known")
+            return MatchFailure("axes are absent, or the rank is not known")
         return made(x, axes=axes) if by_property else made(x, np.array(axes, np.int64))
 
     return join
@@ -189,7 +189,7 @@ def one_slice(
     first = _cut(x, starts, ends, axes, steps)
     second = _cut(x, starts2, ends2, axes2, steps2)
     if first is None or second is None or set(first[2]) & set(second[2]):
-        return Declined("both cut along one axis, or the rank is not known")
+        return MatchFailure("both cut along one axis, or the rank is not known")
     return Slice(x, *(np.array([*one, *other], np.int64) for one, other in zip(first, second, strict=True)))
 
 
@@ -210,7 +210,7 @@ def only_part(split: Node) -> Rule:
     @rule(split)
     def whole_part(root: Operation, x: SSAValue) -> Outcome:
         """split(x) into one part is x"""
-        return x if len(root.results) == 1 else Declined("there are several parts")
+        return x if len(root.results) == 1 else MatchFailure("there are several parts")
 
     return whole_part
 
@@ -220,16 +220,16 @@ def joined_parts(root: Operation, parts: Sequence[SSAValue], axis: int) -> Outco
     """concat(split(x)) = x"""
     splitter = parts[0].owner
     if not isinstance(splitter, Operation) or splitter.name not in SPLITS:
-        return Declined("the parts are not of a split")
+        return MatchFailure("the parts are not of a split")
     if len(parts) != len(splitter.results) or any(
         part is not result for part, result in zip(parts, splitter.results, strict=True)
     ):
-        return Declined("the parts are not all of one split in their order")
+        return MatchFailure("the parts are not all of one split in their order")
     along, data = decode(splitter.properties.get("axis")), splitter.operands[0]
     size = rank(data)
     if size is None or not isinstance(along, int) or along % size != axis % size:
-        return Declined("they are joined along another axis")
-    return data if data.type == root.results[0].type else Declined("the type changes")
+        return MatchFailure("they are joined along another axis")
+    return data if data.type == root.results[0].type else MatchFailure("the type changes")
 
 
 SPLITS = ("onnx.Split", "onnx.SplitV13", "onnx.SplitV11")
@@ -240,16 +240,16 @@ def squeezed_part(root: Operation, part: SSAValue, axes: Constant) -> Outcome:
     """squeeze(split(x)[i]) = gather(x, i), if all parts are of length 1 and read that way"""
     splitter, cut = part.owner, whole(axes) or ()
     if not isinstance(splitter, Operation) or splitter.name not in SPLITS or not isinstance(part, OpResult):
-        return Declined("the data are no part of a split")
+        return MatchFailure("the data are no part of a split")
     data, along = splitter.operands[0], decode(splitter.properties.get("axis"))
     size = rank(data)
     if size is None or not isinstance(along, int) or [axis % size for axis in cut] != [along % size]:
-        return Declined("another axis is squeezed")
+        return MatchFailure("another axis is squeezed")
     for result in splitter.results:
         if not is_ranked(result.type) or result.type.get_shape()[along % size] != 1:
-            return Declined("a part is longer than 1")
+            return MatchFailure("a part is longer than 1")
         if any(not same_squeeze(use.operation, cut, size) for use in result.uses):
-            return Declined("a part is read in another way")
+            return MatchFailure("a part is read in another way")
     return Gather(data, np.array(part.index, np.int64), axis=along % size)
 
 
@@ -265,7 +265,7 @@ def gathered_alone(x: SSAValue, index: Constant, axis: int, axes: Constant) -> O
     """unsqueeze(gather(x, i), axis) = gather(x, [i])"""
     size = rank(x)
     if size is None or index.array.ndim or normalised(whole(axes) or (), size) != (axis % size,):
-        return Declined("the index is no scalar, or its axis is not added again")
+        return MatchFailure("the index is no scalar, or its axis is not added again")
     return Gather(x, index.array.reshape(1), axis=axis)
 
 
@@ -280,7 +280,7 @@ def left_turned(
 ) -> Outcome:
     """a'' b + c = a b + c"""
     if not swaps(a, perm):
-        return Declined("the axes are not swapped")
+        return MatchFailure("the axes are not swapped")
     return Gemm(a, b, c, like=root, transA=1 - turned)
 
 
@@ -290,7 +290,7 @@ def right_turned(
 ) -> Outcome:
     """a b'' + c = a b + c"""
     if not swaps(b, perm):
-        return Declined("the axes are not swapped")
+        return MatchFailure("the axes are not swapped")
     return Gemm(a, b, c, like=root, transB=1 - turned)
 
 
@@ -307,10 +307,10 @@ def one_cast(root: Operation, x: SSAValue, first: Attribute, second: Attribute) 
     """cast(cast(x, wider), to) = cast(x, to)"""
     held = element_type(x.type)
     if held is None:
-        return Declined("the element type is not known")
+        return MatchFailure("the element type is not known")
     before, between, after = (numpy_dtype(each) for each in (held, first, second))
     if not is_exact(before, between) or before.kind not in "biuf" or after.kind not in "biuf":
-        return Declined("the first cast may round")
+        return MatchFailure("the first cast may round")
     return Cast(x, like=root)
 
 

@@ -27,7 +27,7 @@ from xonnc.rewriting.onnx import (
 )
 from xonnc.rewriting.patterns import (
     Constant,
-    Declined,
+    MatchFailure,
     Node,
     Outcome,
     absent,
@@ -62,7 +62,7 @@ NOT_NEGATIVE = frozenset(
 
 LIMITED = frozenset(f"onnx.{name}" for name in ("Clip", "ClipV12", "ClipV11"))
 
-NOT_AROUND = Declined("the padding is negative, or not around the window's axes")
+NOT_AROUND = MatchFailure("the padding is negative, or not around the window's axes")
 
 
 def number(fill: object) -> float | None:
@@ -111,12 +111,12 @@ def average_rule(pad: Node) -> Rule:
             return NOT_AROUND
         own, added = found
         if number(fill) != 0 or version is None or version < COUNTED:
-            return Declined("the padding is not zero, or the opset cannot count it")
+            return MatchFailure("the padding is not zero, or the opset cannot count it")
         if any(own) and decode(root.properties.get("count_include_pad")) != 1:
-            return Declined("the pool does not count what it pads itself")
+            return MatchFailure("the pool does not count what it pads itself")
         total = [one + other for one, other in zip(own, added, strict=True)]
         if not fits(root, total):
-            return Declined("a window may hold nothing but padding, or be cut off")
+            return MatchFailure("a window may hold nothing but padding, or be cut off")
         return AveragePool(x, like=root, pads=total, count_include_pad=1)
 
     return fuse
@@ -155,10 +155,10 @@ def maximum_rule(pad: Node) -> Rule:
         own, added = found
         zeros = number(fill) == 0 and is_not_negative(x) and not any(own)
         if not is_lowest(fill) and not zeros:
-            return Declined("what is padded may be the largest")
+            return MatchFailure("what is padded may be the largest")
         total = [one + other for one, other in zip(own, added, strict=True)]
         if not fits(root, total):
-            return Declined("a window may hold nothing but padding, or be cut off")
+            return MatchFailure("a window may hold nothing but padding, or be cut off")
         return MaxPoolSingleOut(x, like=root, pads=total)
 
     return fuse
@@ -183,7 +183,7 @@ def integer_rule(pad: Node) -> Rule:
             return NOT_AROUND
         point = 0.0 if zero is None else number(zero)
         if number(fill) != point:
-            return Declined("the padding is not the zero point")
+            return MatchFailure("the padding is not the zero point")
         total = [one + added for one, added in zip(*found, strict=True)]
         return ConvInteger(x, w, root.operands[2], other, like=root, pads=total)
 

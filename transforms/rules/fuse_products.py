@@ -21,7 +21,7 @@ from xonnc.dialects.onnx.types import is_ranked, tensor_type
 from xonnc.rewriting.editing import insert_before, replace_uses
 from xonnc.rewriting.matcher import constant_of
 from xonnc.rewriting.onnx import ONNX, Add, MatMul
-from xonnc.rewriting.patterns import Constant, Declined, Edit, Outcome, Template, const, one_use, value
+from xonnc.rewriting.patterns import Constant, Edit, MatchFailure, Outcome, Template, const, one_use, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.model_opsets import form
 from xonnc.transforms.rules.conditions import rank
@@ -73,14 +73,14 @@ def merged(root: Operation, x: SSAValue, pool: DisposablePool, biased: bool) -> 
     ]
     axes, split = rank(x), form("Split", root)
     if len(parts) < FEWEST or not axes or split is None or split.name == "SplitV1":
-        return Declined("there are not three such products, or the rank is not known")
+        return MatchFailure("there are not three such products, or the rank is not known")
     # The products in their order; what is made stands before the first of them.
     block = root.parent
     assert block is not None
     wanted = {part.last: part for part in parts}
     ordered = [wanted[op] for op in block.ops if op in wanted]
     if ordered[0].last is not root:
-        return Declined("another one of the products comes first")
+        return MatchFailure("another one of the products comes first")
     return Edit(lambda root: write(root, x, ordered, split, pool))
 
 

@@ -13,7 +13,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import static_shape
 from xonnc.rewriting.matcher import constant_of
 from xonnc.rewriting.onnx import ONNX
-from xonnc.rewriting.patterns import Array, Declined, Outcome, Pattern, Template, value
+from xonnc.rewriting.patterns import Array, MatchFailure, Outcome, Pattern, Template, value
 from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.rules.canonicalize_recurrence import FIRST, NETWORKS, STATES
 from xonnc.transforms.rules.conditions import is_absent
@@ -68,7 +68,7 @@ def without_zero_states(template: Template, last: Sequence[Pattern]) -> Rule:
         places = range(*STATES.indices(len(operands) - (template.name == "LSTM")))
         zeros = [place for place in places if not is_absent(operands[place]) and is_zero(operands[place])]
         if not zeros:
-            return Declined("no initial state is known to be 0")
+            return MatchFailure("no initial state is known to be 0")
         kept = [None if place in zeros else operand for place, operand in enumerate(operands)]
         return template(*kept, like=root).typed(*root.result_types)
 

@@ -30,7 +30,7 @@ from xonnc.rewriting.onnx import (
     SoftmaxV11,
     Upsample,
 )
-from xonnc.rewriting.patterns import Declined, Outcome, Template, absent, attr, value
+from xonnc.rewriting.patterns import MatchFailure, Outcome, Template, absent, attr, value
 from xonnc.rewriting.rules import Rule, RuleSet, rule, rules
 from xonnc.transforms.rules import decompose_versions, native_versions
 from xonnc.transforms.rules.decompose_versions import forwarded, like_data, listed, reductions
@@ -69,7 +69,7 @@ def resize_11(
 ) -> Outcome:
     """The same resize"""
     if coordinates == "tf_half_pixel_for_nn":
-        return Declined("Resize of opset 13 has no tf_half_pixel_for_nn")
+        return MatchFailure("Resize of opset 13 has no tf_half_pixel_for_nn")
     return ResizeV13(x, roi, scales, sizes, like=old)
 
 
@@ -81,10 +81,10 @@ def of_matrix(old: Template, new: Template) -> Rule:
         """f(x) of a matrix of the axes from one on = f(x) along it, where that is the last that is not 1"""
         shape = static_shape(x.type)
         if shape is None:
-            return Declined("a shape is not known")
+            return MatchFailure("a shape is not known")
         axis %= max(len(shape), 1)
         if any(size != 1 for size in shape[axis + 1 :]):
-            return Declined("several axes make up the rows")
+            return MatchFailure("several axes make up the rows")
         return new(x, axis=axis)
 
     return along

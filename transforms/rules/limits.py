@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.ir import Attribute, Operation
 
 from xonnc.dialects.onnx.types import element_type, numpy_dtype, static_shape
-from xonnc.rewriting.patterns import Declined
+from xonnc.rewriting.patterns import MatchFailure
 
 MOST_BYTES = 64 << 20
 """Constants that are larger are made only of operands that are nearly as large."""
@@ -24,11 +24,11 @@ MOST_WHOLE_PRODUCTS = 1 << 29
 """The same for integers, for which there is no fast library."""
 
 
-def too_large(shape: Sequence[int], dtype: np.dtype[np.generic], operands: int = 0) -> Declined | None:
+def too_large(shape: Sequence[int], dtype: np.dtype[np.generic], operands: int = 0) -> MatchFailure | None:
     """A refusal of a constant of this shape that is made of operands of this many bytes."""
     made = prod(shape) * dtype.itemsize
     allowed = max(MOST_BYTES, GROWTH * operands)
-    return Declined(f"the result takes {made} bytes, {allowed} are allowed") if made > allowed else None
+    return MatchFailure(f"the result takes {made} bytes, {allowed} are allowed") if made > allowed else None
 
 
 def modest(root: Operation) -> str | None:
@@ -46,10 +46,10 @@ def bytes_of(type_: Attribute) -> int | None:
     return None if shape is None or element is None else prod(shape) * numpy_dtype(element).itemsize
 
 
-def too_much_work(left: Sequence[int], right: Sequence[int], is_float: bool) -> Declined | None:
+def too_much_work(left: Sequence[int], right: Sequence[int], is_float: bool) -> MatchFailure | None:
     """A refusal of the product of two matrices, or batches of them."""
     rows, columns = (left if len(left) > 1 else (1, *left)), (right if len(right) > 1 else (*right, 1))
     batches = prod(np.broadcast_shapes(tuple(rows[:-2]), tuple(columns[:-2])))
     products = batches * rows[-2] * rows[-1] * columns[-1]
     allowed = MOST_PRODUCTS if is_float else MOST_WHOLE_PRODUCTS
-    return Declined(f"{products} products to sum, {allowed} are allowed") if products > allowed else None
+    return MatchFailure(f"{products} products to sum, {allowed} are allowed") if products > allowed else None

@@ -20,7 +20,7 @@ from xonnc.rewriting.matcher import constant_of
 from xonnc.rewriting.onnx import ONNX, Concat, Flatten, Reshape, Slice, Squeeze, Transpose
 from xonnc.rewriting.patterns import (
     Constant,
-    Declined,
+    MatchFailure,
     Node,
     Outcome,
     Pattern,
@@ -174,10 +174,10 @@ def elementwise(name: str, *operands: Pattern, scalars: bool = False) -> Rule:
         """f(transpose(x, p), transpose(y, p), c) = transpose(f(x, y, c transposed back), p)"""
         perm = shared_permutation(root.operands)
         if perm is None:
-            return Declined("the operands are not transposed alike")
+            return MatchFailure("the operands are not transposed alike")
         read = sources(root.operands, perm, scalars)
         if read is None:
-            return Declined("an operand is neither transposed nor constant")
+            return MatchFailure("an operand is neither transposed nor constant")
         result = root.results[0].type
         return Transpose(op(*read, like=root).typed(before(perm, result)), perm=list(perm)).typed(result)
 
@@ -192,7 +192,7 @@ def along(name: str) -> Rule:
     def move(root: Operation, x: SSAValue, perm: tuple[int, ...] | None, axis: int | None) -> Outcome:
         """f(transpose(x, p), a) = transpose(f(x, p[a]), p)"""
         if perm is None or min(perm, default=0) < 0 or axis is None:
-            return Declined("a permutation or an axis is not written")
+            return MatchFailure("a permutation or an axis is not written")
         node = op(x, like=root, axis=perm[axis]).typed(before(perm, root.results[0].type))
         return Transpose(node, perm=list(perm))
 
@@ -205,7 +205,7 @@ def concat(root: Operation, parts: Sequence[SSAValue], axis: int) -> Outcome:
     perms = {permutation_of(part) for part in parts}
     perm = shared_permutation(parts)
     if perm is None or perms != {perm} or any(len(list(part.uses)) != 1 for part in parts):
-        return Declined("the parts are not transposed alike, or are read elsewhere too")
+        return MatchFailure("the parts are not transposed alike, or are read elsewhere too")
     node = Concat(*map(source_of, parts), like=root, axis=perm[axis])
     return Transpose(node.typed(before(perm, root.results[0].type)), perm=list(perm))
 
@@ -226,10 +226,10 @@ def reduction(name: str, by_operand: bool) -> Rule:
         """reduce(transpose(x, p), axes) = transpose(reduce(x, p[axes]), p without them)"""
         given = whole(axes) if isinstance(axes, Constant) else axes
         if perm is None or min(perm, default=0) < 0 or not given:
-            return Declined("the permutation is not written, or the axes are not known")
+            return MatchFailure("the permutation is not written, or the axes are not known")
         cut = normalised(given, len(perm))
         if cut is None:
-            return Declined("an axis is out of range")
+            return MatchFailure("an axis is out of range")
         source = sorted(perm[axis] for axis in cut)
         left = list(perm) if kept is None or kept else without(perm, cut)
         made = before(left, root.results[0].type)
@@ -250,7 +250,7 @@ def squeeze(root: Operation, x: SSAValue, perm: tuple[int, ...] | None, axes: Co
     """squeeze(transpose(x, p), axes) = transpose(squeeze(x, p[axes]), p without them)"""
     cut = None if perm is None else normalised(whole(axes) or (), len(perm))
     if perm is None or min(perm, default=0) < 0 or not cut:
-        return Declined("the permutation is not written, or the axes are not known")
+        return MatchFailure("the permutation is not written, or the axes are not known")
     left = without(perm, cut)
     node = Squeeze(x, np.array(sorted(perm[axis] for axis in cut), np.int64))
     return Transpose(node.typed(before(left, root.results[0].type)), perm=left)
@@ -271,7 +271,7 @@ def cut_out(
     given = whole(axes) if axes is not None else None if count is None else tuple(range(count[0]))
     cut = None if perm is None or given is None else normalised(given, len(perm))
     if perm is None or min(perm, default=0) < 0 or cut is None:
-        return Declined("the permutation is not written, or the axes are not known")
+        return MatchFailure("the permutation is not written, or the axes are not known")
     node = Slice(x, starts, ends, np.array([perm[axis] for axis in cut], np.int64), steps)
     return Transpose(node.typed(before(perm, root.results[0].type)), perm=list(perm))
 
@@ -289,7 +289,7 @@ def padding(name: str) -> Rule:
         """pad(transpose(x, p), a) = transpose(pad(x, a of p), p)"""
         amounts = whole(pads) or ()
         if perm is None or min(perm, default=0) < 0 or len(amounts) != 2 * len(perm):
-            return Declined("the permutation is not written")
+            return MatchFailure("the permutation is not written")
         own = [[amounts[axis + side * len(perm)] for axis in inverse(perm)] for side in (0, 1)]
         absent = [root.operands[3]] if len(root.operands) > 3 else []
         node = op(x, np.array([*own[0], *own[1]], np.int64), fill, *absent, like=root)
@@ -310,14 +310,14 @@ def reshaping(root: Node) -> Rule:
     def drop(root: Operation, x: SSAValue, perm: tuple[int, ...] | None) -> Outcome:
         """reshape(transpose(x, p)) = reshape(x) if only axes of length 1 change places"""
         if perm is None or min(perm, default=0) < 0 or not is_ranked(x.type):
-            return Declined("the permutation or the rank is not known")
+            return MatchFailure("the permutation or the rank is not known")
         sizes = x.type.get_shape()
         kept = [axis for axis in perm if sizes[axis] != 1]
         target = target_of(root.results[0].type)
         if kept != sorted(kept):
-            return Declined("axes longer than 1 change places")
+            return MatchFailure("axes longer than 1 change places")
         if target is None:
-            return Declined("two sizes of the result are not known, or one is 0")
+            return MatchFailure("two sizes of the result are not known, or one is 0")
         return Reshape(x, np.array(target, np.int64), allowzero=0)
 
     return drop

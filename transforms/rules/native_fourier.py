@@ -34,7 +34,7 @@ from xonnc.rewriting.onnx import (
     Sub,
     Transpose,
 )
-from xonnc.rewriting.patterns import Constant, Declined, Edit, Outcome, attr, const, maybe, value
+from xonnc.rewriting.patterns import Constant, Edit, MatchFailure, Outcome, attr, const, maybe, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.decompose_writing import Writer
 
@@ -206,23 +206,23 @@ def dft(root: Operation, x: SSAValue, length: int | None, axis: int) -> Outcome:
     """A transform along an axis as matrix products."""
     shape, element = shape_of(x), computed_as(element_type(x.type))
     if element is None or len(shape) < 2 or not -len(shape) <= axis < len(shape):
-        return Declined("not floats of known rank")
+        return MatchFailure("not floats of known rank")
     axis %= len(shape)
     size, parts = shape[axis], shape[-1]
     if axis == len(shape) - 1 or size < 1 or parts not in (1, 2):
-        return Declined("the size of the axis is dynamic, or no axis has real and imaginary parts")
+        return MatchFailure("the size of the axis is dynamic, or no axis has real and imaginary parts")
     inverse, onesided = (_flag(root, name) for name in ("inverse", "onesided"))
     if length is None:
         length = 2 * (size - 1) if inverse and onesided else size
     if length < 1:
-        return Declined("an empty transform")
+        return MatchFailure("an empty transform")
     mirrored = inverse and onesided
     results = length // 2 + 1 if onesided and not inverse else length
     terms = min(size, length // 2 + 1 if mirrored else length)
     transform = Transform(length, terms, results, inverse, mirrored)
     first = None if length <= DIRECT else factor(length)
     if length > DIRECT and (first is None or mirrored):
-        return Declined("the length has no factors that make it short")
+        return MatchFailure("the length has no factors that make it short")
 
     def write(op: Operation) -> Sequence[SSAValue]:
         to = Writer(op)
@@ -252,11 +252,11 @@ def stft(
     if window.type != NONE:
         size = next(iter(shape_of(window)), None)
     if element is None or len(shape) not in (2, 3) or shape[2:] not in ((), (1,), (2,)):
-        return Declined("not floats of known rank, or the number of their parts is dynamic")
+        return MatchFailure("not floats of known rank, or the number of their parts is dynamic")
     if size is None or stride is None or not 1 <= size <= DIRECT * DIRECT or stride < 1:
-        return Declined("the length of windows or their distance is dynamic")
+        return MatchFailure("the length of windows or their distance is dynamic")
     if 0 <= shape[1] < size:
-        return Declined("the signal is shorter than a window")
+        return MatchFailure("the signal is shorter than a window")
     parts = 2 if shape[2:] == (2,) else 1
     results = size // 2 + 1 if _flag(root, "onesided") else size
     transform = Transform(size, size, results, inverse=False)
@@ -307,7 +307,7 @@ def dft_20(root: Operation, x: SSAValue, length: Constant | None, along: Constan
     """dft(x) along an axis = x W, W[n, k] = e^(∓2πi k n / N)"""
     axis = -2 if along is None else _number(along)
     if axis is None or (length is not None and _number(length) is None):
-        return Declined("the axis or the length is no number")
+        return MatchFailure("the axis or the length is no number")
     return dft(root, x, None if length is None else _number(length), axis)
 
 
@@ -315,7 +315,7 @@ def dft_20(root: Operation, x: SSAValue, length: Constant | None, along: Constan
 def dft_17(root: Operation, x: SSAValue, length: Constant | None, axis: int) -> Outcome:
     """dft(x) along an axis = x W, W[n, k] = e^(∓2πi k n / N)"""
     if length is not None and _number(length) is None:
-        return Declined("the length is no number")
+        return MatchFailure("the length is no number")
     return dft(root, x, None if length is None else _number(length), axis)
 
 

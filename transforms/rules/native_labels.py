@@ -15,7 +15,7 @@ from xonnc.dialects.onnx.attributes import integers, texts
 from xonnc.dialects.onnx.ops.ml import LabelEncoderOp
 from xonnc.dialects.onnx.types import is_ranked, unranked
 from xonnc.rewriting.onnx import LinearClassifier, SVMClassifier, TreeEnsembleClassifier
-from xonnc.rewriting.patterns import Declined, Edit, Outcome, Template, attr, value
+from xonnc.rewriting.patterns import Edit, MatchFailure, Outcome, Template, attr, value
 from xonnc.rewriting.rules import Rule, rule, rules
 
 
@@ -27,7 +27,7 @@ def by_number(template: Template, numbered: str) -> Rule:
         """y, z = classifier(x), its classes strings = look up y', z = classifier(x), its classes 0, 1, …"""
         # One class alone has a second that is not said: what that is called is for the operator to say.
         if not labels or len(labels) < 2:
-            return Declined("its classes are no strings, or one alone")
+            return MatchFailure("its classes are no strings, or one alone")
         names = tuple(labels)
 
         def apply(op: Operation) -> Sequence[SSAValue]:

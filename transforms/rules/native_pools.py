@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.onnx.types import NONE
 from xonnc.rewriting.onnx import MaxPool, MaxPoolSingleOut
-from xonnc.rewriting.patterns import Declined, Outcome, Part, Template, absent, attr, value
+from xonnc.rewriting.patterns import MatchFailure, Outcome, Part, Template, absent, attr, value
 from xonnc.rewriting.rules import Rule, rule, rules
 
 PASS_COST = 4
@@ -64,11 +64,11 @@ def by_axis(template: Template) -> Rule:
     ) -> Outcome:
         """maxpool(x) over rows and columns = maxpool over rows(maxpool over columns(x))"""
         if any(result.type != NONE for result in root.results[1:]):
-            return Declined("the indices are read")
+            return MatchFailure("the indices are read")
         ones = [1] * len(kernel)
         strides, dilations, pads = strides or ones, dilations or ones, pads or [0] * (2 * len(kernel))
         if not is_cheaper_by_axis(kernel, strides):
-            return Declined("one pass over the window is as cheap")
+            return MatchFailure("one pass over the window is as cheap")
         made: Part = x
         # From the last axis on: of equal elements (0 and -0) the first in order of rows stays.
         for axis in reversed(range(len(kernel))):

@@ -14,7 +14,7 @@ from xonnc.rewriting.onnx import (
     Reshape,
     Sub,
 )
-from xonnc.rewriting.patterns import Declined, Outcome, Part, absent, attr, value
+from xonnc.rewriting.patterns import MatchFailure, Outcome, Part, absent, attr, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.decompose_versions import like_data, listed
 
@@ -48,9 +48,9 @@ def batch_normalization(
     """
     shape = static_shape(x.type)
     if not training or shape is None or len(shape) < 2:
-        return Declined("it is not in training, or the shape is not known")
+        return MatchFailure("it is not in training, or the shape is not known")
     if len({element_type(operand.type) for operand in root.operands}) > 1:
-        return Declined("its operands are of several types")
+        return MatchFailure("its operands are of several types")
     axes = listed([axis for axis in range(len(shape)) if axis != 1])
     own_mean = ReduceMean(x, axes, keepdims=0, noop_with_empty_axes=0)
     apart = Sub(x, Reshape(own_mean, listed([1, shape[1], *[1] * (len(shape) - 2)])))

@@ -65,13 +65,13 @@ from xonnc.rewriting.onnx import (
     Xor,
     XorV1,
 )
-from xonnc.rewriting.patterns import Declined, Outcome, Part, Template, absent, attr, rest, value
+from xonnc.rewriting.patterns import MatchFailure, Outcome, Part, Template, absent, attr, rest, value
 from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.rules.decompose_versions import like_data, listed
 
 x, y = value.x, value.y
 
-UNKNOWN = Declined("a shape is not known")
+UNKNOWN = MatchFailure("a shape is not known")
 
 
 def is_known(root: Operation) -> bool:
@@ -177,7 +177,7 @@ def batch_normalization_6(
 ) -> Outcome:
     """A batch normalisation in a test = one with one result"""
     if not test or any(result.type != NONE for result in root.results[1:]):
-        return Declined("it is in training")
+        return MatchFailure("it is in training")
     if not is_known(root):
         return UNKNOWN
     made = BatchNormalizationInferenceMode(x, scale, bias, mean, variance, epsilon=epsilon)

@@ -12,7 +12,7 @@ from xonnc.dialects.onnx.ops.math.elementwise import ErfOp
 from xonnc.dialects.onnx.ops.math.trigonometry import TanhOp
 from xonnc.dialects.onnx.types import element_type, numpy_dtype
 from xonnc.rewriting.onnx import Gelu, Mul
-from xonnc.rewriting.patterns import Declined, Outcome, value
+from xonnc.rewriting.patterns import MatchFailure, Outcome, value
 from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.numerics import is_float
 from xonnc.transforms.rules.recompose_reading import either_way, exact_type, holds, made_by
@@ -145,13 +145,13 @@ def gelu(erf: tuple[Argument, ...], tanh: tuple[Argument, ...]) -> Rule:
         """x (1 + erf(x / √2)) / 2 and x (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2 are the Gelu of x"""
         element = element_type(root.results[0].type)
         if element is None or not is_float(numpy_dtype(element)):
-            return Declined("it is not about floats")
+            return MatchFailure("it is not about floats")
         for half, first, second in halves(root):
             for x, found in ((second, first), (first, second)):
                 kind = approximation(found, x, erf, tanh)
                 if kind and holds(half, 0.5, x):
                     return Gelu(x, approximate=kind).typed(exact_type(root.results[0], x))
-        return Declined("it is no half of x (1 + erf(…)) or x (1 + tanh(…))")
+        return MatchFailure("it is no half of x (1 + erf(…)) or x (1 + tanh(…))")
 
     return recompose
 

@@ -15,7 +15,7 @@ from xonnc.dialects.onnx.ops.tensor.shape import TransposeOp
 from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shape
 from xonnc.rewriting.literals import decode
 from xonnc.rewriting.onnx import Attention, MatMul, Transpose
-from xonnc.rewriting.patterns import Declined, Edit, Outcome, value
+from xonnc.rewriting.patterns import Edit, MatchFailure, Outcome, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.conditions import is_scalar
 from xonnc.transforms.rules.decompose_writing import Writer
@@ -100,16 +100,16 @@ def attention(root: Operation, p: SSAValue, v: SSAValue) -> Outcome:
     """softmax(scale q kᵀ + mask) v is the attention of q, k and v"""
     softmax = made_by(p, SoftmaxOp)
     if softmax is None or not p.has_one_use():
-        return Declined("the first factor is no softmax, or has other readers")
+        return MatchFailure("the first factor is no softmax, or has other readers")
     if decode(softmax.axis) not in (-1, RANK - 1):
-        return Declined("the softmax is not along the last axis")
+        return MatchFailure("the softmax is not along the last axis")
     found = scores(softmax.input)
     if found is None:
-        return Declined("the softmax is not of a product, its scale and a mask, which only it reads")
+        return MatchFailure("the softmax is not of a product, its scale and a mask, which only it reads")
     if element_type(root.results[0].type) == f64:
-        return Declined("doubles are computed in single precision")
+        return MatchFailure("doubles are computed in single precision")
     if problem := shape_problem(found, v):
-        return Declined(problem)
+        return MatchFailure(problem)
     return Edit(lambda end: write(end, found, v))
 
 

@@ -13,7 +13,7 @@ from xonnc.dialects.onnx.types import element_type, static_shape, tensor_type
 from xonnc.rewriting.editing import erase, replace_uses
 from xonnc.rewriting.literals import decode
 from xonnc.rewriting.onnx import Concat, Conv, Split
-from xonnc.rewriting.patterns import Declined, Edit, Outcome, value
+from xonnc.rewriting.patterns import Edit, MatchFailure, Outcome, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.conditions import is_absent
 from xonnc.transforms.rules.decompose_writing import Writer
@@ -111,7 +111,7 @@ def combine(root: Operation, x: SSAValue) -> Outcome:
     convs = convolutions_of(x) if static_shape(x.type) is not None else "the shape of x is not known"
     parallel = between(root, convs) if isinstance(root, ConvOp) and not isinstance(convs, str) else convs
     if not isinstance(parallel, Parallel):
-        return Declined(parallel if isinstance(parallel, str) else "it is no convolution")
+        return MatchFailure(parallel if isinstance(parallel, str) else "it is no convolution")
     whole = joined(parallel.convs)
     if whole is None:
         return Edit(lambda last: split(last, parallel))

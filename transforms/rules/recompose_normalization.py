@@ -17,7 +17,7 @@ from xonnc.dialects.onnx.ops.reduction.sum import ReduceMeanOp, ReduceMeanV13Op
 from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, numpy_dtype
 from xonnc.rewriting.literals import decode
 from xonnc.rewriting.onnx import LayerNormalization, Mul, RMSLayerNormalization, RMSNormalization
-from xonnc.rewriting.patterns import Declined, Edit, Outcome, value
+from xonnc.rewriting.patterns import Edit, MatchFailure, Outcome, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.numerics import is_float
 from xonnc.transforms.rules.conditions import rank
@@ -247,38 +247,38 @@ def layer_norm(root: Operation) -> Outcome:
     """
     found = find(root, PEER)
     if isinstance(found, str):
-        return Declined(found)
+        return MatchFailure(found)
     problem = type_problem(found)
-    return Declined(problem) if problem else write(found)
+    return MatchFailure(problem) if problem else write(found)
 
 
-def standard(root: Operation) -> Normalized | Declined:
+def standard(root: Operation) -> Normalized | MatchFailure:
     """The normalisation that `root` ends, if an operator of ONNX computes it."""
     found = find(root, EVERY)
     if isinstance(found, str):
-        return Declined(found)
+        return MatchFailure(found)
     if problem := type_problem(found):
-        return Declined(problem)
-    return found if is_whole_scale(found) else Declined("there is not one scale for each element")
+        return MatchFailure(problem)
+    return found if is_whole_scale(found) else MatchFailure("there is not one scale for each element")
 
 
 @rule(Mul(value.a, value.b))
 def standard_layer_norm(root: Operation) -> Outcome:
     """scale (x - mean) / √(mean((x - mean)²) + epsilon) is a layer normalisation"""
     found = standard(root)
-    if isinstance(found, Declined):
+    if isinstance(found, MatchFailure):
         return found
-    return Declined("no mean is subtracted") if found.centered is None else write(found)
+    return MatchFailure("no mean is subtracted") if found.centered is None else write(found)
 
 
 @rule(Mul(value.a, value.b))
 def standard_rms_norm(root: Operation) -> Outcome:
     """scale x / √(mean(x²) + epsilon) is a normalisation by the root of the mean of squares"""
     found = standard(root)
-    if isinstance(found, Declined):
+    if isinstance(found, MatchFailure):
         return found
     if found.centered is not None:
-        return Declined("a mean is subtracted")
+        return MatchFailure("a mean is subtracted")
     normal = RMSNormalization(found.x, found.scale, axis=found.axis, epsilon=found.epsilon, stash_type=SINGLE)
     return normal.typed(exact_type(root.results[0], found.x))
 

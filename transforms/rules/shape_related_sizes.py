@@ -15,7 +15,7 @@ from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xonnc.dialects.onnx.ops.tensor import ConcatOp
 from xonnc.dialects.onnx.types import element_type, is_ranked, static_shape, tensor_type
 from xonnc.rewriting.onnx import Cast, Concat, ConstantOfShape, Dim, Gather, Reshape, Shape, Slice, Squeeze
-from xonnc.rewriting.patterns import Constant, Declined, Outcome, Part, attr, const, maybe, rest, value
+from xonnc.rewriting.patterns import Constant, MatchFailure, Outcome, Part, attr, const, maybe, rest, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.conditions import rank
 from xonnc.transforms.rules.constprop_movement import normalised, whole
@@ -23,7 +23,7 @@ from xonnc.transforms.shapes.site import UNKNOWN, axis_slice, constant_array
 
 x = value.x
 
-NO_SIZES = Declined("the operand is not put together from sizes")
+NO_SIZES = MatchFailure("the operand is not put together from sizes")
 
 
 def is_size(given: SSAValue) -> bool:
@@ -61,7 +61,7 @@ def put_together(sizes: Sequence[Part], scalar: bool = False) -> Outcome:
 def shape_to_sizes(x: SSAValue, start: int, end: int | None) -> Outcome:
     """shape(x) = concat(dim(x, start), …)"""
     if not is_ranked(x.type):
-        return Declined("the rank is not known")
+        return MatchFailure("the rank is not known")
     shape = x.type.get_shape()
     sizes: list[Part] = []
     for axis in range(len(shape))[slice(start, end)]:
@@ -84,7 +84,7 @@ def cast_sizes(root: Operation, x: SSAValue, to: Attribute) -> Outcome:
 def concat_sizes(parts: Sequence[SSAValue]) -> Outcome:
     """concat(concat(sizes), size) = concat(sizes, size)"""
     if all(is_size(part) for part in parts):
-        return Declined("there is nothing to flatten")
+        return MatchFailure("there is nothing to flatten")
     found = [sizes_of(part) for part in parts]
     known = [sizes for sizes in found if sizes is not None]
     if len(known) < len(found):
@@ -101,7 +101,7 @@ def gather_sizes(root: Operation, x: SSAValue, indices: Constant) -> Outcome:
         return NO_SIZES
     picked = normalised(whole(indices) or (), len(sizes))
     if picked is None or indices.array.ndim > 1:
-        return Declined("an index is out of range, or the indices are no vector")
+        return MatchFailure("an index is out of range, or the indices are no vector")
     return put_together([sizes[index] for index in picked], scalar=indices.array.ndim == 0)
 
 
@@ -113,9 +113,9 @@ def slice_sizes(x: SSAValue, starts: Constant, ends: Constant, steps: Constant |
         return NO_SIZES
     begin, end, step = (whole(given) or (1,) for given in (starts, ends, steps))
     if len(begin) != 1 or len(end) != 1 or len(step) != 1 or step[0] == 0:
-        return Declined("starts, ends and steps are not one number each, or the step is 0")
+        return MatchFailure("starts, ends and steps are not one number each, or the step is 0")
     picked = sizes[axis_slice(begin[0], end[0], step[0], len(sizes))]
-    return put_together(picked) if picked else Declined("no size is left")
+    return put_together(picked) if picked else MatchFailure("no size is left")
 
 
 def refined(type_: Attribute, shape: SSAValue) -> Attribute | None:
@@ -142,7 +142,7 @@ def _number(size: SSAValue) -> int | None:
 def reshape_type(root: Operation, x: SSAValue, shape: SSAValue) -> Outcome:
     """The type of a reshape has the sizes that are constants, unless a 0 copies one"""
     if any(_number(size) == 0 for size in concatenated(shape) or ()):
-        return Declined("a 0 copies a size")
+        return MatchFailure("a 0 copies a size")
     made = refined(root.results[0].type, shape)
     return NO_NEWS if made is None else Reshape(x, shape, like=root).typed(made)
 
@@ -154,7 +154,7 @@ def constant_type(root: Operation, shape: SSAValue) -> Outcome:
     return NO_NEWS if made is None else ConstantOfShape(shape, like=root).typed(made)
 
 
-NO_NEWS = Declined("the shape operand says nothing that the type does not")
+NO_NEWS = MatchFailure("the shape operand says nothing that the type does not")
 
 RULES = rules(
     ShapeToDimConcat=shape_to_sizes,

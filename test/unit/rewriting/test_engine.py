@@ -39,9 +39,9 @@ from xonnc.rewriting.matcher import MISFIT, Matcher, compile_rule
 from xonnc.rewriting.patterns import (
     Array,
     Constant,
-    Declined,
     Edit,
     Language,
+    MatchFailure,
     Node,
     Outcome,
     Template,
@@ -388,7 +388,7 @@ def test_visits_grow_with_the_number_of_ops() -> None:
 
 def test_a_native_that_declines_leaves_everything() -> None:
     def refuse(operand: Constant) -> Outcome:
-        return Declined("not today")
+        return MatchFailure("not today")
 
     table = rules(Refused=rule(Add(x, const.operand), Add(Add(x, x), compute(refuse, const.operand))))
     graph = Graph()
