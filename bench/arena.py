@@ -80,7 +80,7 @@ def main() -> int:
 def row_of(name: str) -> Row:
     """The measurements of a network, and the plan for it."""
     from xonnc.artifacts import planned_module
-    from xonnc.lowering.native.memory_map import memory_map
+    from xonnc.lowering.native.module_memory_map import memory_map
 
     found = memory_map(planned_module(path_of(name)))
     theirs = min(in_process(peer, name) for peer in PEERS)

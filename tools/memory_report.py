@@ -41,7 +41,7 @@ def _steps(found: MemoryMap) -> str:
 
 def _of_processor(args: argparse.Namespace, name: str) -> MemoryMap:
     from xonnc.artifacts import planned_module
-    from xonnc.lowering.native.memory_map import memory_map
+    from xonnc.lowering.native.module_memory_map import memory_map
 
     for option in ("calib", "calibrate"):
         if getattr(args, option):

@@ -18,8 +18,8 @@ from string import Template
 from tempfile import TemporaryDirectory
 
 from xonnc.formats.atomic_write import atomic_write
-from xonnc.lowering.native.api import IR, SOURCE
-from xonnc.lowering.native.header import TEMPLATE
+from xonnc.lowering.native.c_api import IR, SOURCE
+from xonnc.lowering.native.c_header import TEMPLATE
 
 DECLARATIONS = """
 #include <stdint.h>

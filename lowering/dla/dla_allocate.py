@@ -28,7 +28,7 @@ from xonnc.lowering.dla.networks import network
 from xonnc.lowering.dla.packing import constant_bytes
 from xonnc.lowering.dla.steps import lower_bound_of, overwritable
 from xonnc.lowering.dla.views import Views, is_in_memory, root_bytes
-from xonnc.lowering.memory_planning.placement import Buffer, MemoryPlan, plan_memory
+from xonnc.lowering.memory_planning.offset_assignment import Buffer, MemoryPlan, plan_memory
 from xonnc.targets import NvdlaTarget, load_target
 
 ACTIVATIONS = "activations"

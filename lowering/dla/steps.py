@@ -10,7 +10,7 @@ from xonnc.dialects.dla.engines import SdpOp
 from xonnc.dialects.dla.types import cube_of, shape_of
 from xonnc.lowering.dla.layers import VIEW_OPS, Chain, chains
 from xonnc.lowering.dla.views import Views, is_in_memory, root_bytes
-from xonnc.lowering.memory_planning.order import Order, Step, best_order
+from xonnc.lowering.memory_planning.scheduling import Order, Step, best_order
 from xonnc.targets import NvdlaTarget
 
 

@@ -14,7 +14,7 @@ from xonnc.dialects.krnl.memory import element_of
 from xonnc.dialects.krnl.tiles import ConvOp
 from xonnc.dialects.krnl.types import is_buffer, size_of
 from xonnc.lowering.krnl_to_llvm.conv_tiles import Grid, Place, over_tiles
-from xonnc.lowering.krnl_to_llvm.emitter import Emitter, vector_of
+from xonnc.lowering.krnl_to_llvm.llvm_builder import Emitter, vector_of
 
 Epilogue: TypeAlias = Callable[[SSAValue, int], SSAValue]
 """What becomes of a vector of so many results before it is stored."""

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 from xdsl.dialects import llvm
 from xdsl.ir import SSAValue
 
-from xonnc.lowering.krnl_to_llvm.emitter import Emitter
+from xonnc.lowering.krnl_to_llvm.llvm_builder import Emitter
 
 Place: TypeAlias = tuple[SSAValue, SSAValue, SSAValue, SSAValue]
 """Image, vector of channels, row and column of a result."""

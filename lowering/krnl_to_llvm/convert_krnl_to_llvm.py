@@ -34,8 +34,8 @@ from xonnc.dialects.onnx.ops.builtin import EntryPointOp
 from xonnc.errors import XonncError
 from xonnc.formats.native.program import NativeStep
 from xonnc.lowering.krnl_to_llvm.kernels import declared, emit_global, emit_kernel
-from xonnc.lowering.krnl_to_llvm.text import step_functions
-from xonnc.lowering.native.program import read_program
+from xonnc.lowering.krnl_to_llvm.llvm_ir_text import step_functions
+from xonnc.lowering.native.read_program import read_program
 from xonnc.targets.cpu import load_cpu, require_threads
 
 

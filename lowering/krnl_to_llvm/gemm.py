@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, SSAValue
 from xonnc.dialects.krnl.memory import element_of
 from xonnc.dialects.krnl.tiles import GemmOp
 from xonnc.dialects.krnl.types import size_of
-from xonnc.lowering.krnl_to_llvm.emitter import Emitter, vector_of
+from xonnc.lowering.krnl_to_llvm.llvm_builder import Emitter, vector_of
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.elements.dense import stored_form
 from xonnc.dialects.onnx.types import tensor_type
 from xonnc.errors import XonncError
-from xonnc.lowering.krnl_to_llvm.emitter import POINTER, Emitter, lowered_type, returned_type
+from xonnc.lowering.krnl_to_llvm.llvm_builder import POINTER, Emitter, lowered_type, returned_type
 from xonnc.lowering.krnl_to_llvm.loops import BodyEmitter
-from xonnc.lowering.native.program import Branch, KernelCall, Part, Repeat, Row
+from xonnc.lowering.native.read_program import Branch, KernelCall, Part, Repeat, Row
 
 
 def emit_kernel(kernel: FuncOp, vector_bytes: int) -> llvm.FuncOp:

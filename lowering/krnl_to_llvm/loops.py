@@ -21,13 +21,13 @@ from xonnc.dialects.krnl.memory import CallOp, GlobalOp, LoadOp, StoreOp, Transp
 from xonnc.dialects.krnl.sizes import PartOp, ShapedOp
 from xonnc.dialects.krnl.tiles import ConvOp, GemmOp
 from xonnc.dialects.krnl.types import is_buffer, is_integer
-from xonnc.lowering.krnl_to_llvm import numbers
-from xonnc.lowering.krnl_to_llvm.byte_conv import Rest, emit_byte_conv
+from xonnc.lowering.krnl_to_llvm import scalar_ops
 from xonnc.lowering.krnl_to_llvm.conv import emit_conv
-from xonnc.lowering.krnl_to_llvm.emitter import POINTER, Emitter, lanes_of, vector_of
 from xonnc.lowering.krnl_to_llvm.gemm import emit_gemm
-from xonnc.lowering.krnl_to_llvm.transposition import transposed
-from xonnc.lowering.krnl_to_llvm.vectors import (
+from xonnc.lowering.krnl_to_llvm.int8_conv import Rest, emit_byte_conv
+from xonnc.lowering.krnl_to_llvm.llvm_builder import POINTER, Emitter, lanes_of, vector_of
+from xonnc.lowering.krnl_to_llvm.transpose import transposed
+from xonnc.lowering.krnl_to_llvm.vectorization import (
     Step,
     index_steps,
     lanes_for,
@@ -186,7 +186,7 @@ class BodyEmitter:
             case arith.IndexCastOp():
                 return self.index_cast(op)
             case _:
-                return numbers.emit(self.to, op, [self.values[value] for value in op.operands])
+                return scalar_ops.emit(self.to, op, [self.values[value] for value in op.operands])
 
     def index_cast(self, op: arith.IndexCastOp) -> SSAValue:
         """Between indices and other integers, by sign."""
@@ -310,7 +310,7 @@ class BodyEmitter:
         is_single = isinstance(lower, int) and isinstance(upper, int) and upper - lower == lanes
         ends = self._turns(op, bounds, lanes, starts, is_single)
         return [
-            numbers.emit(self.to, reduction, [value, self._together(end, reduction)])
+            scalar_ops.emit(self.to, reduction, [value, self._together(end, reduction)])
             for value, end, reduction in zip(carried, ends, reductions, strict=True)
         ]
 
@@ -319,8 +319,8 @@ class BodyEmitter:
         while lanes_of(vector) > 1 and lanes_of(vector) % 2 == 0:
             half = lanes_of(vector) // 2
             halves = [self.to.shuffle(vector, range(start, start + half)) for start in (0, half)]
-            vector = numbers.emit(self.to, reduction, halves)
+            vector = scalar_ops.emit(self.to, reduction, halves)
         total = self.to.lane(vector, 0)
         for lane in range(1, lanes_of(vector)):
-            total = numbers.emit(self.to, reduction, [total, self.to.lane(vector, lane)])
+            total = scalar_ops.emit(self.to, reduction, [total, self.to.lane(vector, lane)])
         return total

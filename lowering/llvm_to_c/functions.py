@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from xonnc.errors import XonncError
-from xonnc.lowering.krnl_to_llvm.emitter import PREFETCH
+from xonnc.lowering.krnl_to_llvm.llvm_builder import PREFETCH
 from xonnc.lowering.llvm_to_c.expressions import c_type, element, expression, lanes, literals
 from xonnc.lowering.llvm_to_c.vector_forms import form_of, mask, truth
 from xonnc.lowering.llvm_to_c.vector_types import Vector, holding

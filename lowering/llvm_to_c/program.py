@@ -11,8 +11,8 @@ from xonnc.lowering.krnl_to_llvm.kernels import emit_kernel
 from xonnc.lowering.llvm_to_c.functions import c_function
 from xonnc.lowering.llvm_to_c.vector_forms import BYTE_PRODUCTS
 from xonnc.lowering.llvm_to_c.vectors import VectorFunctions
-from xonnc.lowering.native.layout import Layout, Spot
-from xonnc.lowering.native.program import Branch, KernelCall, Part, Repeat, Row, Steps
+from xonnc.lowering.native.read_program import Branch, KernelCall, Part, Repeat, Row, Steps
+from xonnc.lowering.native.value_locations import Layout, Spot
 
 PRELUDE, PRODUCTS = (Path(__file__).parent / f"{name}.c" for name in ("prelude", BYTE_PRODUCTS))
 

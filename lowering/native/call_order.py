@@ -18,8 +18,8 @@ from xonnc.dialects.krnl.memory import CallOp
 from xonnc.dialects.krnl.types import is_buffer
 from xonnc.dialects.onnx.types import numpy_dtype
 from xonnc.formats.native.program import aligned
-from xonnc.lowering.memory_planning.order import Order, Step, best_order
-from xonnc.lowering.memory_planning.placement import Buffer, live_set_bound
+from xonnc.lowering.memory_planning.offset_assignment import Buffer, live_set_bound
+from xonnc.lowering.memory_planning.scheduling import Order, Step, best_order
 from xonnc.lowering.native.in_place import Kernels, replaceable
 from xonnc.lowering.native.lifetimes import (
     NATIVE_STEPS,
@@ -30,7 +30,7 @@ from xonnc.lowering.native.lifetimes import (
     root_of,
     touched_by,
 )
-from xonnc.lowering.native.program import SIZE_OPS
+from xonnc.lowering.native.read_program import SIZE_OPS
 
 NOMINAL = 64
 """A dynamic dimension of an input, to compare orders by."""

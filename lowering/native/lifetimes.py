@@ -21,7 +21,7 @@ from xonnc.dialects.krnl.types import is_buffer
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import NONE, element_type, numpy_dtype, static_shape
 from xonnc.formats.native.program import aligned
-from xonnc.lowering.native.program import ENDS, SIZE_OPS
+from xonnc.lowering.native.read_program import ENDS, SIZE_OPS
 from xonnc.lowering.onnx_to_krnl.checks import CHECK
 from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_later
 from xonnc.lowering.onnx_to_krnl.session_ops import is_session_op

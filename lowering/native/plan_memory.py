@@ -36,7 +36,7 @@ from xdsl.passes import ModulePass
 
 from xonnc.dialects.krnl.attributes import BLOCKS, OFFSETS, arena_of, set_arena, set_places
 from xonnc.dialects.krnl.memory import CallOp
-from xonnc.lowering.memory_planning.placement import Buffer, plan_memory
+from xonnc.lowering.memory_planning.offset_assignment import Buffer, plan_memory
 from xonnc.lowering.native.arena_blocks import assign_blocks
 from xonnc.lowering.native.call_order import order_calls
 from xonnc.lowering.native.in_place import Kernels, replaceable

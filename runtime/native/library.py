@@ -18,8 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from xonnc.errors import XonncError, near
-from xonnc.formats.native.library import prefix_in
 from xonnc.formats.native.program import Port
+from xonnc.formats.native.shared_library import prefix_in
 from xonnc.runtime.native.session import check_feeds
 
 Array = npt.NDArray[np.generic]

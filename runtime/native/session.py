@@ -24,7 +24,7 @@ from xonnc.formats.native.program import (
     Port,
     SessionStep,
 )
-from xonnc.formats.native.saved import Saved, write_saved
+from xonnc.formats.native.saved_program import Saved, write_saved
 from xonnc.runtime.native.instance import IN_ROWS, Array, Executable, Instance, reloaded
 from xonnc.runtime.native.jit import host_identity
 from xonnc.runtime.native.open_instance import OpenInstance
@@ -362,7 +362,8 @@ class Session:
 
     def save(self, folder: str | Path) -> list[Path]:
         """
-        Writes what the last run ran, or the model as it is before any, as `formats/native/saved.py` says.
+        Write the program of the last run, or the initial one, in the format of
+        `formats/native/saved_program.py`.
 
         Gives the files: graph, library and parameters. `xonnc.load` makes a session of them, on a processor
         like this one. Raises `XonncError` for a model of which not all is native code.

@@ -25,14 +25,14 @@ from xonnc.formats.atomic_write import OutputFiles, atomic_writes, naming, requi
 from xonnc.formats.native.program import Program
 from xonnc.formats.native.weights import Weights
 from xonnc.formats.onnx.summaries import ModelSummary, summary
-from xonnc.lowering.krnl_to_llvm.entry import entry_text, weights_text
-from xonnc.lowering.krnl_to_llvm.text import llvm_text
+from xonnc.lowering.krnl_to_llvm.entry_point import entry_text, weights_text
+from xonnc.lowering.krnl_to_llvm.llvm_ir_text import llvm_text
 from xonnc.lowering.llvm_to_c.program import c_source
-from xonnc.lowering.native.api import api_as_c, api_as_llvm
-from xonnc.lowering.native.header import c_header
-from xonnc.lowering.native.layout import layout_of, require_whole
-from xonnc.lowering.native.program import calls_of
-from xonnc.lowering.native.tables import Tables, tables_as_c, tables_as_llvm, tables_of
+from xonnc.lowering.native.api_tables import Tables, tables_as_c, tables_as_llvm, tables_of
+from xonnc.lowering.native.c_api import api_as_c, api_as_llvm
+from xonnc.lowering.native.c_header import c_header
+from xonnc.lowering.native.read_program import calls_of
+from xonnc.lowering.native.value_locations import layout_of, require_whole
 from xonnc.native import Making, lowered, measured_tiles, prepared, processor_of
 from xonnc.runtime.native.jit import is_foreign, object_code
 from xonnc.runtime.native.linker import link

@@ -26,19 +26,19 @@ from xonnc.contexts import Watcher, new_context, nobody
 from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
 from xonnc.dialects.onnx.elements.cycles import without_cycle_collection
 from xonnc.errors import UnknownNameError, XonncError, near
-from xonnc.formats.native.description import can_describe
 from xonnc.formats.native.program import HostStep, NativeStep, Program
-from xonnc.formats.native.saved import read_saved
-from xonnc.formats.native.stored import Stored
+from xonnc.formats.native.program_json import can_describe
+from xonnc.formats.native.saved_program import read_saved
+from xonnc.formats.native.stored_program import Stored
 from xonnc.formats.onnx.importer import overridable_inputs
 from xonnc.formats.onnx.known_operators import require_known_operators
 from xonnc.formats.onnx.load import load
 from xonnc.formats.onnx.wire import Marks, without_payloads
 from xonnc.lowering.krnl_to_llvm.cpu_pipeline import CpuPipeline
-from xonnc.lowering.krnl_to_llvm.text import llvm_module, llvm_text
-from xonnc.lowering.native.profile import one_by_one
-from xonnc.lowering.native.program import Steps, read_program
-from xonnc.lowering.native.sizes import require_sizes
+from xonnc.lowering.krnl_to_llvm.llvm_ir_text import llvm_module, llvm_text
+from xonnc.lowering.native.profiling import one_by_one
+from xonnc.lowering.native.read_program import Steps, read_program
+from xonnc.lowering.native.tensor_size_limit import require_sizes
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import has_kernel
 from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_later
 from xonnc.lowering.onnx_to_krnl.krnl_attach_core import attach_core

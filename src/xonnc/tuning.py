@@ -30,8 +30,8 @@ from xonnc.dialects.krnl.tiles import ConvOp, GemmOp
 from xonnc.dialects.krnl.types import is_buffer, size_of
 from xonnc.dialects.onnx.elements import drop_attributes
 from xonnc.errors import XonncError
-from xonnc.lowering.krnl_to_llvm.text import llvm_module, llvm_text
-from xonnc.lowering.native.program import KernelCall, calls_of
+from xonnc.lowering.krnl_to_llvm.llvm_ir_text import llvm_module, llvm_text
+from xonnc.lowering.native.read_program import KernelCall, calls_of
 from xonnc.lowering.onnx_to_krnl.tile_keys import key_of
 from xonnc.lowering.onnx_to_krnl.tiles import Tile, set_tiles, tiles_for
 from xonnc.native import Making, lowered, prepared, processor_of

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import f32, i32
 from xdsl.ir import Attribute, Block, Region
 
 from xonnc.errors import XonncError
-from xonnc.lowering.krnl_to_llvm.emitter import POINTER, Emitter
+from xonnc.lowering.krnl_to_llvm.llvm_builder import POINTER, Emitter
 from xonnc.lowering.llvm_to_c.functions import c_function
 from xonnc.lowering.llvm_to_c.vectors import VectorFunctions
 

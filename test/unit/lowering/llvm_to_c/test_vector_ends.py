@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import f32, f64, i8, i64
 from xdsl.ir import Attribute, Block, Region
 
 from xonnc.dialects.krnl.types import size_of
-from xonnc.lowering.krnl_to_llvm.emitter import POINTER, Emitter
+from xonnc.lowering.krnl_to_llvm.llvm_builder import POINTER, Emitter
 from xonnc.lowering.llvm_to_c.expressions import c_type
 from xonnc.lowering.llvm_to_c.functions import c_function
 from xonnc.lowering.llvm_to_c.program import PRELUDE

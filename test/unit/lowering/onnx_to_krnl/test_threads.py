@@ -13,8 +13,8 @@ from onnx import numpy_helper
 from onnx import parser as onnx_parser
 
 from xonnc.errors import XonncError
-from xonnc.lowering.krnl_to_llvm.pool import SMALLEST, pool_text
-from xonnc.lowering.native.program import KernelCall
+from xonnc.lowering.krnl_to_llvm.thread_pool import SMALLEST, pool_text
+from xonnc.lowering.native.read_program import KernelCall
 from xonnc.native import compile_native
 from xonnc.runtime.native.jit import Code, machine_code
 from xonnc.runtime.native.session import Session

@@ -15,9 +15,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 from xonnc import native
 from xonnc.errors import XonncError
-from xonnc.formats.native.description import can_describe
 from xonnc.formats.native.program import Body, HostStep, Place, Program, SessionStep, Value
-from xonnc.formats.native.stored import Stored, read_stored, write_stored
+from xonnc.formats.native.program_json import can_describe
+from xonnc.formats.native.stored_program import Stored, read_stored, write_stored
 from xonnc.runtime.native import cache as cache_module
 from xonnc.runtime.native.cache import Cache, cache_folder, most_bytes, open_cache
 

@@ -11,7 +11,7 @@ import pytest
 
 import xonnc
 from xonnc.errors import XonncError
-from xonnc.formats.native.library import prefix_in
+from xonnc.formats.native.shared_library import prefix_in
 from xonnc.tools.driver import main
 
 TEXT = """

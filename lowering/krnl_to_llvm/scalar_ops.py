@@ -10,8 +10,8 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.krnl.math import DecodeOp, EncodeOp, ErfOp, RemainderOp, ToOddOp
-from xonnc.lowering.krnl_to_llvm import functions, small_floats
-from xonnc.lowering.krnl_to_llvm.emitter import Emitter, element_of, lanes_of, vector_of
+from xonnc.lowering.krnl_to_llvm import low_precision_floats, math_functions
+from xonnc.lowering.krnl_to_llvm.llvm_builder import Emitter, element_of, lanes_of, vector_of
 
 BINARY: dict[type[Operation], Callable[[SSAValue, SSAValue], Operation]] = {
     arith.AddfOp: llvm.FAddOp,
@@ -63,9 +63,9 @@ INTRINSICS: dict[type[Operation], str] = {
 """Ops with a function that LLVM knows."""
 
 OURS: dict[type[Operation], Callable[[Emitter, SSAValue], SSAValue]] = {
-    ErfOp: functions.erf,
-    math.ExpOp: functions.exp,
-    math.TanhOp: functions.tanh,
+    ErfOp: math_functions.erf,
+    math.ExpOp: math_functions.exp,
+    math.TanhOp: math_functions.tanh,
 }
 """Ops with a function written out here."""
 
@@ -151,9 +151,9 @@ def _quick(
     """
     if isinstance(op, math.ExpOp):
         if FastMathFlag.NO_INFS in op.fastmath.data:
-            return functions.exp_of_negative(to, values[0])
+            return math_functions.exp_of_negative(to, values[0])
         assert FastMathFlag.APPROX_FUNC in op.fastmath.data
-        return functions.quick_exp(to, values[0])
+        return math_functions.quick_exp(to, values[0])
     assert FastMathFlag.NO_NANS in op.fastmath.data
     a, b = values
     return to.select(to.fcmp("ogt" if isinstance(op, arith.MaximumfOp) else "olt", a, b), a, b)
@@ -162,9 +162,9 @@ def _quick(
 def _rounded(to: Emitter, op: DecodeOp | EncodeOp | ToOddOp, value: SSAValue) -> SSAValue:
     match op:
         case DecodeOp():
-            return small_floats.decode(to, value, op.format)
+            return low_precision_floats.decode(to, value, op.format)
         case EncodeOp():
             saturate = bool(op.saturate.value.data)
-            return small_floats.encode(to, value, op.format, saturate, op.round_mode.data)
+            return low_precision_floats.encode(to, value, op.format, saturate, op.round_mode.data)
         case ToOddOp():
-            return small_floats.to_odd(to, value)
+            return low_precision_floats.to_odd(to, value)

@@ -13,7 +13,7 @@ from xdsl.ir import SSAValue
 from xonnc.dialects.krnl.byte_tiles import ByteConvOp
 from xonnc.dialects.krnl.memory import element_of, shape_of
 from xonnc.lowering.krnl_to_llvm.conv_tiles import Grid, Place, over_tiles
-from xonnc.lowering.krnl_to_llvm.emitter import Emitter, lanes_of, vector_of
+from xonnc.lowering.krnl_to_llvm.llvm_builder import Emitter, lanes_of, vector_of
 
 Rest: TypeAlias = Callable[[Sequence[SSAValue]], SSAValue]
 """What is stored for a vector of sums, of numbers by channel, and of pixels of other images."""

@@ -7,7 +7,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Block, Region
 
-from xonnc.lowering.krnl_to_llvm.emitter import POINTER, Emitter
+from xonnc.lowering.krnl_to_llvm.llvm_builder import POINTER, Emitter
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xonnc.formats.native.library import ABOUT
 from xonnc.formats.native.program import Port, Program
-from xonnc.lowering.native.layout import Layout, size_of
+from xonnc.formats.native.shared_library import ABOUT
+from xonnc.lowering.native.value_locations import Layout, size_of
 
 MESSAGES = (
     "success",

@@ -31,8 +31,8 @@ import numpy.typing as npt
 
 from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_write
-from xonnc.formats.native.description import MakeRun, constants_of, described, program_of, weights_in
 from xonnc.formats.native.program import Program
+from xonnc.formats.native.program_json import MakeRun, constants_of, described, program_of, weights_in
 from xonnc.formats.native.weights import Weights
 
 MAGIC = b"XONNCEXE"

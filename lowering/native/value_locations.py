@@ -10,7 +10,7 @@ import numpy as np
 from xonnc.errors import RefusalError, XonncError
 from xonnc.formats.native.program import HostStep, NativeStep, Place, Port, Program, SessionStep
 from xonnc.formats.native.weights import Weights
-from xonnc.lowering.native.plan import Plan
+from xonnc.lowering.native.shape_plan import Plan
 
 
 @dataclass(frozen=True)

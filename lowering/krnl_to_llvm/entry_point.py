@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from xonnc.lowering.native.layout import Layout, Spot
+from xonnc.lowering.native.value_locations import Layout, Spot
 
 
 def entry_text(functions: Sequence[str], layout: Layout) -> str:

@@ -14,7 +14,7 @@ import pytest
 
 from xonnc import native
 from xonnc.errors import XonncError
-from xonnc.formats.native.saved import GRAPH, LIBRARY, PARAMETERS
+from xonnc.formats.native.saved_program import GRAPH, LIBRARY, PARAMETERS
 from xonnc.runtime.native.session import Session
 
 X = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)

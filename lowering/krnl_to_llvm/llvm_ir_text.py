@@ -11,8 +11,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from xonnc.lowering.krnl_to_llvm.kernels import declaration, emit_kernel, emit_step, emit_steps
-from xonnc.lowering.krnl_to_llvm.pool import pool_text, step_name
-from xonnc.lowering.native.program import KernelCall, Row, Steps, in_parts
+from xonnc.lowering.krnl_to_llvm.thread_pool import pool_text, step_name
+from xonnc.lowering.native.read_program import KernelCall, Row, Steps, in_parts
 
 
 def llvm_module(kernels: Iterable[FuncOp], steps: Steps, vector_bytes: int, threads: int = 1) -> ModuleOp:

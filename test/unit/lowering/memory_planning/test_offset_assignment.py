@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from xonnc.lowering.memory_planning.placement import Buffer, MemoryPlan, live_set_bound, plan_memory
+from xonnc.lowering.memory_planning.offset_assignment import Buffer, MemoryPlan, live_set_bound, plan_memory
 
 
 def overlaps(buffers: list[Buffer], plan: MemoryPlan) -> list[tuple[int, int]]:

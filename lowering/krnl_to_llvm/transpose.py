@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
 
-from xonnc.lowering.krnl_to_llvm.emitter import Emitter
+from xonnc.lowering.krnl_to_llvm.llvm_builder import Emitter
 
 
 def transposed(to: Emitter, rows: Sequence[SSAValue]) -> list[SSAValue]:

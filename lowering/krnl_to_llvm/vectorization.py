@@ -14,7 +14,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xonnc.dialects.krnl.loops import IterateOp, YieldOp
 from xonnc.dialects.krnl.memory import LoadOp, StoreOp, element_of
 from xonnc.dialects.krnl.types import is_buffer, is_integer, size_of
-from xonnc.lowering.krnl_to_llvm import numbers
+from xonnc.lowering.krnl_to_llvm import scalar_ops
 
 REDUCTIONS: tuple[type[Operation], ...] = (
     arith.AddfOp,
@@ -69,7 +69,7 @@ def lanes_for(op: IterateOp, vector_bytes: int) -> int:
                 pass
             case _ if len(inner.results) == 1 and inner.results[0] in steps:
                 pass
-            case _ if numbers.is_known(inner) and not any(steps.get(value, 0) for value in inner.operands):
+            case _ if scalar_ops.is_known(inner) and not any(steps.get(value, 0) for value in inner.operands):
                 type_ = inner.results[0].type
                 if (isinstance(type_, AnyFloat) or is_integer(type_)) and type_ != i1:
                     widest = max(widest, size_of(type_))

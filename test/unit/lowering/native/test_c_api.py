@@ -17,7 +17,7 @@ import pytest
 from xonnc import artifacts
 from xonnc.artifacts import compile_artifact, prefix_of
 from xonnc.errors import XonncError
-from xonnc.lowering.native.api import IR
+from xonnc.lowering.native.c_api import IR
 from xonnc.native import compile_native
 from xonnc.tools.native_api import source_digest
 

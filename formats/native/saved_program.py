@@ -18,7 +18,8 @@ from typing import Any
 
 from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_writes
-from xonnc.formats.native.description import (
+from xonnc.formats.native.program import HostStep, Program
+from xonnc.formats.native.program_json import (
     can_describe,
     constants_of,
     described,
@@ -26,7 +27,6 @@ from xonnc.formats.native.description import (
     program_of,
     weights_in,
 )
-from xonnc.formats.native.program import HostStep, Program
 from xonnc.formats.native.weights import Weights, read_weights
 
 GRAPH, LIBRARY, PARAMETERS = "graph.json", "library.o", "parameters.weight"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from xonnc.lowering.memory_planning.order import Order, Step, best_order, peak
+from xonnc.lowering.memory_planning.scheduling import Order, Step, best_order, peak
 
 
 def test_one_branch_is_finished_before_the_next_begins():

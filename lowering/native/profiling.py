@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from xonnc.formats.native.program import HostStep, NativeStep, Program, SessionStep, Step
-from xonnc.lowering.native.program import KernelCall, Row, Steps, calls_of
+from xonnc.lowering.native.read_program import KernelCall, Row, Steps, calls_of
 
 
 def one_by_one(program: Program, steps: Steps) -> Steps:

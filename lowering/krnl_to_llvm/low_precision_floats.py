@@ -27,7 +27,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 
-from xonnc.lowering.krnl_to_llvm.emitter import Emitter, lanes_of, vector_of
+from xonnc.lowering.krnl_to_llvm.llvm_builder import Emitter, lanes_of, vector_of
 
 F32_MANTISSA, F32_BIAS = 23, 127
 F32_INFINITE = 0x7F800000

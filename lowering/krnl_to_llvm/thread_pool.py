@@ -1,4 +1,4 @@
-"""Code that runs the steps of a model with several threads (`pool.ll`)."""
+"""Code that runs the steps of a model with several threads (`thread_pool.ll`)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import platform
 from collections.abc import Sequence
 from pathlib import Path
 
-from xonnc.lowering.native.program import KernelCall
+from xonnc.lowering.native.read_program import KernelCall
 
-TEXT = Path(__file__).with_name("pool.ll")
+TEXT = Path(__file__).with_name("thread_pool.ll")
 
 SPINS = 20_000
 """How often a thread looks for a next run before it sleeps: about a millisecond."""
