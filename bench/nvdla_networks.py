@@ -111,7 +111,7 @@ def measured(name: str, configuration: Configuration, inputs: int) -> Row:
     """The row of a network."""
     quantized: list[onnx.ModelProto] = []
 
-    def watch(stage: str, module: ModuleOp) -> None:
+    def on_stage(stage: str, module: ModuleOp) -> None:
         if stage == "simplified" and configuration.is_integer:
             quantized.append(export_proto(module))
 
@@ -119,7 +119,7 @@ def measured(name: str, configuration: Configuration, inputs: int) -> Row:
     begun = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         try:
-            compilation = compiled(name, configuration, watch=watch)
+            compilation = compiled(name, configuration, on_stage=on_stage)
         except RefusalError as error:
             return Row(name, configuration, refusal=str(error).splitlines()[0])
         path = Path(folder) / "network.nvdla"

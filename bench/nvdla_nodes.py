@@ -42,7 +42,7 @@ from oracles.nvdla.reference import Reference as ExactReference
 from oracles.nvdla.reference import Unknown
 from oracles.nvdla.sweep import PlannedLayers
 from xonnc.calibration import calibrate_module
-from xonnc.compiler import CompilerBug, read_model
+from xonnc.compiler import InternalCompilerError, run_frontend
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.calibration import Range, Ranges
 from xonnc.formats.nvdla.reader import parse_loadable
@@ -174,7 +174,7 @@ def tried(trial: Trial, configuration: Configuration) -> tuple[str, str]:
             return _tried(trial, configuration, Path(folder))
     except XonncError as error:
         return "refused", str(error).splitlines()[0]
-    except (CompilerBug, AssertionError, ArithmeticError, AttributeError, LookupError) as error:
+    except (InternalCompilerError, AssertionError, ArithmeticError, AttributeError, LookupError) as error:
         return "crash", f"{type(error).__name__}: {error}"
     except (NotImplementedError, TypeError, ValueError, VerifyException) as error:
         return "crash", f"{type(error).__name__}: {error}"
@@ -187,11 +187,13 @@ def _tried(trial: Trial, configuration: Configuration, folder: Path) -> tuple[st
     def ranges(module: ModuleOp) -> Ranges:
         return _ranges(module, trial.feeds)
 
-    def watch(stage: str, module: ModuleOp) -> None:
+    def on_stage(stage: str, module: ModuleOp) -> None:
         if stage == "simplified":
             rounded.write_bytes(export_proto(module).SerializeToString())
 
-    package = compile_package(path, configuration.target, watch, ranges if configuration.is_integer else None)
+    package = compile_package(
+        path, configuration.target, on_stage, ranges if configuration.is_integer else None
+    )
     if not package.compiled:
         return "refused", package.causes[0][2] if package.causes else "nothing is left to compute"
     kind = "package" if package.cpu_nodes else "DLA"
@@ -254,7 +256,7 @@ def _run(model: Path, feeds: Feeds) -> Sequence[object]:
 
 def _exceeds_halves(path: Path, feeds: Feeds) -> bool:
     """Whether a value on the way is greater than FP16 holds."""
-    ranges = _ranges(read_model(path).module, feeds)
+    ranges = _ranges(run_frontend(path).module, feeds)
     return any(one.magnitude > LARGEST_HALF for one in ranges.values())
 
 

@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 from bench.models import folder, path_of
 from xonnc.calibration import calibrate_module, input_shapes
 from xonnc.compiler import Compilation, compile_model
-from xonnc.contexts import Watcher
+from xonnc.contexts import StageCallback
 from xonnc.formats.nvdla.calibration import Ranges, read_calibration, write_calibration
 from xonnc.formats.onnx.light import light_names
 from xonnc.lowering.onnx_to_dla.quantize_onnx import name_values
@@ -71,14 +71,14 @@ def model_of(name: str, configuration: Configuration) -> Path:
 
 
 def compiled(
-    name: str, configuration: Configuration, images: int = IMAGES, watch: Watcher | None = None
+    name: str, configuration: Configuration, images: int = IMAGES, on_stage: StageCallback | None = None
 ) -> Compilation:
-    """The network's loadable; `RefusalError` where the compiler does not take it. `watch` sees the stages."""
+    """The network's loadable; `RefusalError` where the compiler refuses it. `on_stage` sees the stages."""
     needs_ranges = configuration.is_integer and name != "resnet18_qdq"
     return compile_model(
         model_of(name, configuration),
         configuration.target,
-        watch,
+        on_stage,
         calibrate=calibration(name, images) if needs_ranges else None,
     )
 

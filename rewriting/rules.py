@@ -22,7 +22,7 @@ from typing import overload
 from xdsl.ir import Operation
 from xdsl.irdl import IRDLOperation, OpDef, VariadicDef
 
-from xonnc.errors import XonncError, near
+from xonnc.errors import XonncError, suggest
 from xonnc.rewriting.patterns import (
     AttrName,
     Bound,
@@ -168,10 +168,10 @@ class RuleSet(Mapping[str, Rule]):
         return RuleSet(dict(sorted(self.rules.items())))
 
     def without(self, names: Sequence[str]) -> RuleSet:
-        """The rules not named; an unknown name is an error that suggests a near one."""
+        """The rules not named; an unknown name is an error that suggests a suggest one."""
         for name in names:
             if name not in self.rules:
-                raise XonncError(f"no rule is called '{name}'{near(name, self.rules)}")
+                raise XonncError(f"no rule is called '{name}'{suggest(name, self.rules)}")
         return RuleSet({name: kept for name, kept in self.rules.items() if name not in names})
 
     def guarded(self, names: Collection[str], *guards: Condition) -> RuleSet:

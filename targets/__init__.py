@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from xonnc.errors import UnknownNameError, XonncError, near
+from xonnc.errors import UnknownNameError, XonncError, suggest
 from xonnc.targets.tables import KINDS, Kind, is_names, read_toml, values_of
 
 FOLDER = Path(__file__).parent
@@ -99,7 +99,8 @@ def load_target(name: str) -> NvdlaTarget:
         path = FOLDER / f"{name}.toml"
     else:
         raise UnknownNameError(
-            f"no target '{name}'{near(name, target_names()) or '.'} There are {', '.join(target_names())}; "
+            f"no target '{name}'{suggest(name, target_names()) or '.'} "
+            f"There are {', '.join(target_names())}; "
             "a .toml file of your own serves as well"
         )
     return _target(path, read_toml(path))

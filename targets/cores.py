@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from xonnc.errors import UnknownNameError, XonncError, near
+from xonnc.errors import UnknownNameError, XonncError, suggest
 from xonnc.targets.tables import KINDS, Kind, is_integer, read_toml, values_of
 
 FOLDER = Path(__file__).parent / "cores"
@@ -102,7 +102,7 @@ def load_core(name: str) -> Core:
     path = FOLDER / f"{name}.toml"
     if name not in core_names():
         raise UnknownNameError(
-            f"no core '{name}'{near(name, core_names()) or '.'} There are {', '.join(core_names())}"
+            f"no core '{name}'{suggest(name, core_names()) or '.'} There are {', '.join(core_names())}"
         )
     return core_of(name, read_toml(path), str(path))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from xonnc.errors import XonncError, near
+from xonnc.errors import XonncError, suggest
 from xonnc.targets.cores import Core, load_core
 from xonnc.targets.tables import read_toml, values_of
 
@@ -47,7 +47,7 @@ def load_cpu(name: str) -> CpuTarget:
     path = FOLDER / f"{name}.toml"
     if not path.is_file():
         known = sorted(each.stem for each in FOLDER.glob("*.toml"))
-        raise XonncError(f"no processor '{name}'{near(name, known) or '.'} There are {', '.join(known)}")
+        raise XonncError(f"no processor '{name}'{suggest(name, known) or '.'} There are {', '.join(known)}")
     table = read_toml(path)
     core = load_core(table.pop("core", "generic"))
     values = values_of(CpuTarget, table, str(path), given=("name", "core"))

@@ -9,7 +9,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from xonnc.errors import XonncError, near
+from xonnc.errors import XonncError, suggest
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -89,7 +89,7 @@ def values_of(
     problems: list[str] = []
     for key, value in table.items():
         if key not in known:
-            problems.append(f"{source}: no property '{key}'{near(key, known)}")
+            problems.append(f"{source}: no property '{key}'{suggest(key, known)}")
             continue
         words, holds = kinds[str(known[key].type)]
         if holds(value):

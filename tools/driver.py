@@ -10,7 +10,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import NamedTuple, NoReturn
 
-from xonnc.errors import near
+from xonnc.errors import suggest
 from xonnc.tools.peer_flags import Tool
 from xonnc.tools.process import Exit, run
 
@@ -65,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return Exit.DONE
     name = argv[0]
     if name not in COMMANDS:
-        hint = near(name, COMMANDS) or "; see 'xonnc --help'"
+        hint = suggest(name, COMMANDS) or "; see 'xonnc --help'"
         print(f"xonnc: no command '{name}'{hint}", file=sys.stderr)
         return Exit.USAGE
     return run("xonnc", lambda: _run_command(name, argv[1:]), argv)
@@ -99,7 +99,7 @@ def _parsed(command: Command, parser: Parser, argv: Sequence[str]) -> argparse.N
     args, unknown = parser.parse_known_args(argv)
     if unknown:
         known = re.findall(r"--[a-z-]+", parser.format_help())
-        parser.error(f"no argument '{unknown[0]}' here{near(unknown[0].partition('=')[0], known)}")
+        parser.error(f"no argument '{unknown[0]}' here{suggest(unknown[0].partition('=')[0], known)}")
     return args
 
 

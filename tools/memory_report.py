@@ -62,11 +62,11 @@ def _of_nvdla(args: argparse.Namespace, name: str, calibrate: Calibrate | None) 
         raise XonncError(f"no target '{name}'. There are {names}") from error
     maps: list[MemoryMap] = []
 
-    def watch(stage: str, module: ModuleOp) -> None:
+    def on_stage(stage: str, module: ModuleOp) -> None:
         if stage == "allocated":
             maps.append(memory_map(module, target))
 
-    compile_model(args.model, name, watch, calibrate)
+    compile_model(args.model, name, on_stage, calibrate)
     return maps[0]
 
 

@@ -47,7 +47,7 @@ from xonnc.tools.instrumentation import (
 )
 from xonnc.tools.ir_text import parsed, parser_of
 from xonnc.tools.opt_arguments import add_arguments, make_parser
-from xonnc.tools.pass_flags import ALIASES, UsageError, make_pass, near, split_pass_flags
+from xonnc.tools.pass_flags import ALIASES, UsageError, make_pass, split_pass_flags, suggest_pass
 from xonnc.tools.peer_settings import take_peer_flags
 from xonnc.tools.process import Exit, run
 from xonnc.tools.rule_watching import watched_rules
@@ -100,7 +100,7 @@ class OnnxOptMain(xDSLOptMain):
         # Wrong options are found here: xDSL's driver would end the process.
         target = parser.parse_args(flags.rest).target.partition("{")[0]
         if target not in universe().all_targets:
-            raise UsageError(f"no target '{target}'{near(target, universe().all_targets)}")
+            raise UsageError(f"no target '{target}'{suggest_pass(target, universe().all_targets)}")
         super().__init__("Runs passes on IR.", flags.rest)
         self.passes: list[ModulePass] = [
             make_pass(spec, self.available_passes) for spec in self.peer.for_passes(flags.passes)
@@ -112,7 +112,7 @@ class OnnxOptMain(xDSLOptMain):
         watched = (*self.args.print_ir_before, *self.args.print_ir_after, *self.heap_before, *self.heap_after)
         for name in _named(watched):
             if name not in self.available_passes:
-                raise UsageError(f"no pass '{name}'{near(name, self.available_passes)}")
+                raise UsageError(f"no pass '{name}'{suggest_pass(name, self.available_passes)}")
 
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         """Options, passes apart."""

@@ -41,7 +41,7 @@ class PassFlags:
     rest: list[str] = field(default_factory=list[str])
 
 
-def near(name: str, known: Iterable[str]) -> str:
+def suggest_pass(name: str, known: Iterable[str]) -> str:
     """` did you mean 'x'?` if something known is close to `name`, else nothing."""
     found = difflib.get_close_matches(name, list(known), 1, 0.6) or _by_words(name, known)
     return f"; did you mean '{found[0]}'?" if found else ""
@@ -72,7 +72,7 @@ def split_pass_flags(argv: Sequence[str], known: Iterable[str], options: Mapping
             _take_option(flags.rest, argument[1], "=", argument[2:], options[argument[1]], arguments)
         else:
             raise UsageError(
-                f"no pass or option '{name}'{near(name, {*names, *ALIASES, *options, *peer_flags()})}"
+                f"no pass or option '{name}'{suggest_pass(name, {*names, *ALIASES, *options, *peer_flags()})}"
             )
     return flags
 
@@ -90,14 +90,14 @@ def pipeline_specs(text: str, known: Iterable[str]) -> list[ArgSpec]:
     names = {*known, *ALIASES}
     for spec in specs:
         if spec.name not in names:
-            raise UsageError(f"no pass '{spec.name}'{near(spec.name, names)}")
+            raise UsageError(f"no pass '{spec.name}'{suggest_pass(spec.name, names)}")
     return [ArgSpec(ALIASES.get(spec.name, spec.name), spec.parameters) for spec in specs]
 
 
 def make_pass(spec: ArgSpec, factories: PassFactories) -> ModulePass:
     """The pass with its options; `UsageError` for one that it does not have or a value it does not take."""
     if spec.name not in factories:
-        raise UsageError(f"no pass '{spec.name}'{near(spec.name, factories)}")
+        raise UsageError(f"no pass '{spec.name}'{suggest_pass(spec.name, factories)}")
     cls = factories[spec.name]()
     hints = get_type_hints(cls)
     known = {option.name.replace("_", "-") for option in fields(cls) if option.init and option.name != "name"}
@@ -108,7 +108,9 @@ def make_pass(spec: ArgSpec, factories: PassFactories) -> ModulePass:
             parameters[option] = _fitting(values, hints[option.replace("-", "_")])
         elif option not in _WITHOUT_EFFECT.get(spec.name, ()):
             listed = f" (it has {', '.join(sorted(known))})" if known else " (it has none)"
-            raise UsageError(f"pass '{spec.name}' has no option '{option}'{near(option, known) or listed}")
+            raise UsageError(
+                f"pass '{spec.name}' has no option '{option}'{suggest_pass(option, known) or listed}"
+            )
     try:
         return cls.from_pass_spec(ArgSpec(spec.name, parameters))
     except ValueError as error:

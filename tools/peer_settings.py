@@ -15,7 +15,7 @@ from xdsl.utils.hints import isa
 from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_write
 from xonnc.formats.input_files import note_input
-from xonnc.tools.pass_flags import UsageError, near
+from xonnc.tools.pass_flags import UsageError, suggest_pass
 from xonnc.tools.peer_flags import PeerFlag, Tool, peer_flags, spelled
 
 ENVIRONMENT = "ONNX_MLIR_FLAGS"
@@ -128,7 +128,7 @@ def _take(
     if flag.choices and value not in flag.choices:
         listed = ", ".join(flag.choices)
         raise UsageError(
-            f"option '{spelled(name)}' takes {listed}, found '{value}'{near(value, flag.choices)};"
+            f"option '{spelled(name)}' takes {listed}, found '{value}'{suggest_pass(value, flag.choices)};"
             f" {flag.does}"
         )
     settings.values.setdefault(name, []).append(value)
@@ -157,7 +157,7 @@ def _take_stored(settings: PeerSettings, argv: Sequence[str], tool: Tool) -> Non
         name, equals, _ = argument.lstrip("-").partition("=")
         flag = peer_flags().get(name)
         if flag is None:
-            raise UsageError(f"no option '{argument}' of onnx-mlir{near(name, peer_flags())}")
+            raise UsageError(f"no option '{argument}' of onnx-mlir{suggest_pass(name, peer_flags())}")
         # One variable serves all tools; each takes what is its own.
         if tool in flag.by:
             _take(settings, argument, arguments, tool, ())

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 
 from xdsl.ir import Operation
 
-from xonnc.errors import near
+from xonnc.errors import suggest
 from xonnc.rewriting.remarks import remark, warn
 from xonnc.rewriting.statistics import watching
 
@@ -53,4 +53,6 @@ def watched_rules(asked: Sequence[str]) -> Generator[None]:
     with watching(watched, watched.tell):
         yield
     for pattern in watched.untried():
-        warn(f"--debug-rules: no rule called '{pattern}' was tried on any op{near(pattern, watched.asked)}")
+        warn(
+            f"--debug-rules: no rule called '{pattern}' was tried on any op{suggest(pattern, watched.asked)}"
+        )

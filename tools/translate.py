@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, NoReturn, TypeAlias, get_ar
 from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_write, require_writable
 from xonnc.formats.input_files import note_input
-from xonnc.tools.pass_flags import UsageError, near
+from xonnc.tools.pass_flags import UsageError, suggest_pass
 from xonnc.tools.peer_flags import peer_flags
 from xonnc.tools.peer_settings import take_peer_flags
 from xonnc.tools.process import Exit, run
@@ -248,7 +248,7 @@ def _format_of(name: str) -> Format | None:
     found = _SUFFIXES.get(suffix)
     if found is None:
         raise UsageError(
-            f"'{name}': no format '{suffix}'{near(suffix, _SUFFIXES)}; say it with --from or --to"
+            f"'{name}': no format '{suffix}'{suggest_pass(suffix, _SUFFIXES)}; say it with --from or --to"
         )
     return found
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
-from xonnc.errors import UnknownNameError, XonncError, near
+from xonnc.errors import UnknownNameError, XonncError, suggest
 
 LEVELS = (0, 1, 2, 3)
 """LLVM makes machine code at a level of the same number; with the last its middle end runs too."""
@@ -88,7 +88,7 @@ DEFAULT_PASSES = passes_of(DEFAULT_LEVEL)
 def require_pass(name: str) -> str:
     """The name of a pass of the table; `UnknownNameError` for any other."""
     if name not in NAMES:
-        hint = near(name, NAMES) or "; 'xonnc passes --levels' lists them"
+        hint = suggest(name, NAMES) or "; 'xonnc passes --levels' lists them"
         raise UnknownNameError(f"no pass '{name}' of the optimization levels{hint}")
     return name
 

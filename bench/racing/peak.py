@@ -14,7 +14,7 @@ from threading import Barrier
 
 import numpy as np
 
-from xonnc.native import processor_of
+from xonnc.native import resolve_processor
 from xonnc.runtime.native.instance import aligned_empty
 from xonnc.runtime.native.jit import Code, machine_code
 
@@ -103,7 +103,7 @@ def _moves(name: str, vector: str, moved: Sequence[str]) -> str:
 @cache
 def _code() -> tuple[Code, int, int]:
     """The loops, floats in a vector, and sums at once."""
-    processor = processor_of("cpu")
+    processor = resolve_processor("cpu")
     lanes = processor.vector_bytes // 4
     sums = SUMS if processor.registers >= 32 else MOST_SUMS
     vector = f"<{lanes} x float>"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.ir import Attribute
 
 from xonnc.dialects.dla.types import ImageType, SurfaceType, cube_of, image_of
-from xonnc.errors import XonncError, near
+from xonnc.errors import XonncError, suggest
 from xonnc.formats.nvdla import geometry
 from xonnc.formats.nvdla.constants import PixelFormat
 from xonnc.formats.nvdla.pixels import PIXELS
@@ -24,7 +24,7 @@ def format_of(image: ImageType) -> PixelFormat:
     """The pixel format of an image; `XonncError` for a name that is none of one plane."""
     name = image.format.data
     if name not in ONE_PLANE:
-        raise XonncError(f"!dla.image<{name}, …>: no pixel format of one plane{near(name, ONE_PLANE)}")
+        raise XonncError(f"!dla.image<{name}, …>: no pixel format of one plane{suggest(name, ONE_PLANE)}")
     return ONE_PLANE[name]
 
 

@@ -41,7 +41,7 @@ STAGES: tuple[tuple[str, tuple[Callable[[str], ModulePass], ...]], ...] = (
 )
 """The stages between `simplified` and `emitted`, and the passes of each."""
 
-Watcher = Callable[[str, ModuleOp], None]
+StageCallback = Callable[[str, ModuleOp], None]
 """Is told the name of each stage and shown the module as it is after it."""
 
 
@@ -65,7 +65,7 @@ def compile_to_loadable(
     module: ModuleOp,
     target: str,
     ctx: Context,
-    watch: Watcher | None = None,
+    on_stage: StageCallback | None = None,
     kept: Sequence[ModuleOp] = (),
 ) -> CompiledLoadable:
     """
@@ -83,7 +83,7 @@ def compile_to_loadable(
         for one in passes:
             one.apply(ctx, module)
             pool.collect([module, *kept])
-        if watch is not None:
-            watch(name, module)
+        if on_stage is not None:
+            on_stage(name, module)
     loadable = loadable_of(module, hardware)
     return CompiledLoadable(loadable, report_of(module, hardware, loadable), engines)

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
 from xonnc.dialects.onnx.interface_names import argument_names
-from xonnc.errors import XonncError, near
+from xonnc.errors import XonncError, suggest
 from xonnc.formats.nvdla.constants import PixelFormat, Precision
 from xonnc.formats.nvdla.normalization import Normalization
 from xonnc.formats.nvdla.pixels import FLOAT_PIXELS, PIXELS
@@ -44,9 +44,7 @@ class ImageInput:
 
     def __post_init__(self):
         if self.format not in FORMATS:
-            raise XonncError(
-                f"no image format '{self.format}'{near(self.format, FORMATS)}; there are {', '.join(FORMATS)}"
-            )
+            raise XonncError(f"no image format '{self.format}'{suggest(self.format, FORMATS)}; ")
         if not self.mean or not all(map(isfinite, self.mean)):
             raise XonncError(
                 f"mean {list(self.mean)} of an image (one finite number, or one for each channel)"
@@ -98,7 +96,8 @@ def set_images(module: ModuleOp, images: Mapping[str, ImageInput]) -> None:
         left = {names[0]: left.pop(""), **left}
     if unknown := sorted(left.keys() - set(names)):
         raise XonncError(
-            f"no input '{unknown[0]}'{near(unknown[0], names)} to be an image; there are {', '.join(names)}"
+            f"no input '{unknown[0]}'{suggest(unknown[0], names)} to be an image; "
+            f"there are {', '.join(names)}"
         )
     given = list(function.arg_attrs) if isa(function.arg_attrs, ArrayAttr[DictionaryAttr]) else []
     given += [DictionaryAttr({})] * (len(names) - len(given))

@@ -17,7 +17,7 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from xonnc.dialects.onnx.locations import describe, node_name
 from xonnc.dialects.onnx.types import NONE, static_shape
 from xonnc.errors import RefusalError, XonncError
-from xonnc.lowering.dla_to_loadable.stages import CompiledLoadable, Watcher, compile_to_loadable
+from xonnc.lowering.dla_to_loadable.stages import CompiledLoadable, StageCallback, compile_to_loadable
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import TABLES, AtBorder, refusal_of, rule_of
 from xonnc.lowering.onnx_to_dla.functions import FUNCTIONS
 from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized
@@ -94,15 +94,15 @@ def place(
     target: str,
     ctx: Context,
     names: Mapping[SSAValue, str],
-    watch: Watcher | None = None,
+    on_stage: StageCallback | None = None,
 ) -> Placement:
     """
     Places the network in `module`, which stays as it is; `names` calls each of its values.
 
-    `module` should be simplified. `watch` sees the stages of the back end while all of it seems to go to the
-    DLA. Raises `XonncError` for an unknown target or what is no network.
+    `module` should be simplified. `on_stage` sees the stages of the back end while all of it seems to go to
+    the DLA. Raises `XonncError` for an unknown target or what is no network.
     """
-    return _Placing(module, target, ctx, names).run(watch)
+    return _Placing(module, target, ctx, names).run(on_stage)
 
 
 class _Placing:
@@ -123,7 +123,7 @@ class _Placing:
         self._engines: dict[int, str] = {}
         self._done: dict[Part, PlacedPart] = {}
 
-    def run(self, watch: Watcher | None) -> Placement:
+    def run(self, on_stage: StageCallback | None) -> Placement:
         """Parts, tries and parts again."""
         for number in range(EXACT_ROUNDS + 2 * len(self._graph.nodes)):
             parts = self._parts()
@@ -131,7 +131,7 @@ class _Placing:
             known = len(self._engines) + len(self._refused)
             for part in parts:
                 if part not in self._done:
-                    self._try(part, number < EXACT_ROUNDS, watch if is_whole else None)
+                    self._try(part, number < EXACT_ROUNDS, on_stage if is_whole else None)
             is_whole = is_whole and parts[0] in self._done
             if is_whole or len(self._engines) + len(self._refused) == known:
                 placed = tuple(self._done[part] for part in parts)
@@ -151,7 +151,7 @@ class _Placing:
         constants = tuple(dict.fromkeys(v for v in self._graph.results if v.owner in self._graph.fixed))
         return [*parts, Part(False, (), (), constants)] if constants else parts
 
-    def _try(self, part: Part, is_exact: bool, watch: Watcher | None) -> None:
+    def _try(self, part: Part, is_exact: bool, on_stage: StageCallback | None) -> None:
         """Makes the part, or finds out which of its nodes the DLA refuses."""
         outlined = outline(part, self._graph, self._names)
         if not part.is_dla:
@@ -159,7 +159,7 @@ class _Placing:
             return
         kept = [self._module, *(placed.outlined.module for placed in self._done.values())]
         try:
-            compiled = compile_to_loadable(outlined.module, self._target, self._ctx, watch, kept)
+            compiled = compile_to_loadable(outlined.module, self._target, self._ctx, on_stage, kept)
         except RefusalError as error:
             blamed = _blamed(error, outlined)
             self._at_borders |= self._behind_borders(error, part, outlined)

@@ -19,7 +19,7 @@ from oracles.nvdla.recipes import Recipe, image_of, model_of
 from oracles.nvdla.reference import Reference
 from oracles.nvdla.rounding import Array
 from oracles.nvdla.windows import Frame
-from xonnc.compiler import CompilerBug, compile_model
+from xonnc.compiler import InternalCompilerError, compile_model
 from xonnc.errors import RefusalError, XonncError
 from xonnc.formats.nvdla.constants import Precision
 from xonnc.formats.nvdla.reader import parse_loadable
@@ -83,7 +83,7 @@ def outcome_of(recipe: Recipe, target: str) -> Outcome:
             return _against_floats([reference.run({"x": image})[0] for image in images], outputs)
     except RefusalError as error:
         return Outcome("refused", str(error).splitlines()[0])
-    except CompilerBug as error:
+    except InternalCompilerError as error:
         return Outcome("compiling", str(error))
     except XonncError as error:
         return Outcome("simulating", str(error))

@@ -17,7 +17,7 @@ import ml_dtypes
 import numpy as np
 import numpy.typing as npt
 
-from xonnc.errors import XonncError, near
+from xonnc.errors import XonncError, suggest
 from xonnc.formats.native.program import Port
 from xonnc.formats.native.shared_library import prefix_in
 from xonnc.runtime.native.session import check_feeds
@@ -58,7 +58,7 @@ class Library:
         wanted = known if names is None else names
         for name in wanted:
             if name not in known:
-                raise XonncError(f"no output '{name}'{near(name, known)}; there are {', '.join(known)}")
+                raise XonncError(f"no output '{name}'{suggest(name, known)}; there are {', '.join(known)}")
         # Arrays are read where they lie while the model runs.
         arrays = [np.asarray(held) for held in check_feeds(self.inputs, feeds)]
         for number, array in enumerate(arrays):

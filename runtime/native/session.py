@@ -15,7 +15,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from xonnc.errors import DeclaredShapeError, XonncError, near
+from xonnc.errors import DeclaredShapeError, XonncError, suggest
 from xonnc.formats.native.program import (
     Dictionary,
     Held,
@@ -278,7 +278,9 @@ class Session:
             raise XonncError(f"outputs are a list of names, or None for all, found {type(names).__name__}")
         for name in names:
             if name not in known:
-                raise XonncError(f"no output '{name}'{near(str(name), known)}; there are {', '.join(known)}")
+                raise XonncError(
+                    f"no output '{name}'{suggest(str(name), known)}; there are {', '.join(known)}"
+                )
 
     def _overridden(self, feeds: Mapping[str, object]) -> Session | None:
         """The session for more inputs than must be fed; `None` if this one knows of none."""
@@ -409,7 +411,7 @@ def check_feeds(ports: Sequence[Port], feeds: Mapping[str, object]) -> list[Held
     for name in feeds:
         if name not in known:
             raise XonncError(
-                f"no input '{name}'{near(str(name), known)}; there are {', '.join(known) or 'none'}"
+                f"no input '{name}'{suggest(str(name), known)}; there are {', '.join(known) or 'none'}"
             )
     missing = [name for name in known if name not in feeds]
     raise XonncError(f"input '{missing[0]}' is missing; {len(known)} must be fed")

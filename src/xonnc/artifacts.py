@@ -19,7 +19,7 @@ import onnx
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
-from xonnc.contexts import Watcher, new_context, nobody
+from xonnc.contexts import StageCallback, ignore_stage, new_context
 from xonnc.errors import RefusalError, XonncError
 from xonnc.formats.atomic_write import OutputFiles, atomic_writes, naming, require_writable
 from xonnc.formats.native.program import Program
@@ -33,10 +33,16 @@ from xonnc.lowering.native.c_api import api_as_c, api_as_llvm
 from xonnc.lowering.native.c_header import c_header
 from xonnc.lowering.native.read_program import calls_of
 from xonnc.lowering.native.value_locations import layout_of, require_whole
-from xonnc.native import Making, lowered, measured_tiles, prepared, processor_of
+from xonnc.native import (
+    CompileOptions,
+    lower_to_program,
+    measured_tiles,
+    prepare_for_lowering,
+    resolve_processor,
+)
 from xonnc.runtime.native.jit import is_foreign, object_code
 from xonnc.runtime.native.linker import link
-from xonnc.simplifier import respecialized, simplify
+from xonnc.simplifier import simplify, specialize_shapes
 from xonnc.targets.cpu import CpuTarget
 from xonnc.transforms.constprop_onnx import ConstProp
 from xonnc.transforms.levels import DEFAULT_LEVEL
@@ -57,7 +63,7 @@ PREFIX = r"[A-Za-z_][A-Za-z0-9_]*"
 RESERVED = ("cnd", "mtx", "pthread", "sem", "thrd", "timer", "tss")
 """Prefixes of functions of the C library that are called as those of a model are."""
 
-MOST_INSIDE = 1 << 28
+MAX_EMBEDDED_BYTES = 1 << 28
 """Bytes of constants that objects hold; more are a file of their own, which processes share."""
 
 
@@ -92,7 +98,7 @@ def compile_artifact(
     layouts: Layouts | None = None,
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     signature: Signature | None = None,
-    watch: Watcher = nobody,
+    on_stage: StageCallback = ignore_stage,
     strict: bool = False,
 ) -> Artifact:
     """
@@ -105,8 +111,9 @@ def compile_artifact(
     `layouts` are as `xonnc.compile` describes them. With `tuning`, code for `cpu` has the tiles that
     `xonnc tune` measured.
     Inputs with dynamic sizes take any, unless `input_shapes` say those of inputs by their names, or a
-    `signature` by their places; one of these is needed where an operator has no code for any sizes. `watch`
-    is shown the module after each stage of `STAGES` but the last, and may raise to stop there. With
+    `signature` by their places; one of these is needed where an operator has no code for any sizes.
+    `on_stage` is called with the module after each stage of `STAGES` but the last, and may raise to stop
+    there. With
     `strict`, declared shapes that contradict the operators are an error, not a warning. Raises
     `RefusalError` with every operator that has no native code, `XonncError` for a name or suffix that does
     not fit.
@@ -123,8 +130,8 @@ def compile_artifact(
         )
     if no_malloc and path.suffix != ".c":
         raise XonncError(f"{path}: memory in static arrays is for C source; -o {path.with_suffix('.c')}")
-    making = Making(
-        processor_of(target, needs_host=False),
+    options = CompileOptions(
+        resolve_processor(target, needs_host=False),
         unsafe=unsafe,
         level=level,
         portable=path.suffix == ".c",
@@ -134,12 +141,12 @@ def compile_artifact(
         layouts=layouts or {},
     )
     require_writable(path)
-    processor = making.processor
-    module, context = _simplified(model, making, input_shapes, signature, strict)
-    watch("simplified", module)
+    processor = options.processor
+    module, context = _simplified(model, options, input_shapes, signature, strict)
+    on_stage("simplified", module)
     simplified = summary(module)
-    program, rows, kernels = lowered(module, making, context, watch)
-    _require_native(program, path.name, making)
+    program, rows, kernels = lower_to_program(module, options, context, on_stage)
+    _require_native(program, path.name, options)
     if no_malloc and program.is_open:
         raise XonncError(
             f"{path}: memory in static arrays is for sizes that are known; --input-shape says them"
@@ -147,7 +154,7 @@ def compile_artifact(
     layout = layout_of(program)
     files = _Files(path, prefix)
     can_hold = path.suffix in (".so", ".o") and not is_foreign(processor.triple)
-    inside = can_hold and layout.weights.size <= MOST_INSIDE
+    inside = can_hold and layout.weights.size <= MAX_EMBEDDED_BYTES
     tables = tables_of(program, layout, prefix, files.weights.name)
     name = Path(model).name if isinstance(model, str | Path) else model.graph.name
     # Everything is written before the first file gets its name, so that a full disk changes none.
@@ -157,8 +164,8 @@ def compile_artifact(
             source = c_source(kernels, rows, layout, api, files.header.name, processor.vector_bytes)
             files.write(written, path, source.encode())
         else:
-            making.pipeline.to_code().apply(context, module)
-            watch("llvm", module)
+            options.pipeline.to_code().apply(context, module)
+            on_stage("llvm", module)
             text = llvm_text(module, triple=processor.triple, is_local=True)
             text += entry_text([name for name, _ in rows], layout)
             text += _llvm_api(tables, prefix, text, layout.weights if inside else None, Path(folder))
@@ -172,12 +179,12 @@ def compile_artifact(
     )
 
 
-def _require_native(program: Program, name: str, making: Making) -> None:
+def _require_native(program: Program, name: str, options: CompileOptions) -> None:
     """Refuses what has no native code; it may have some where more constants are known."""
     try:
         require_whole(program, name)
     except RefusalError as refused:
-        if ConstProp.name in making.passes:
+        if ConstProp.name in options.passes:
             raise
         hint = f"{name}: pass {ConstProp.name} is off, without which fewer operators have native code"
         raise RefusalError([*refused.reasons, f"{hint}; --enable-pass {ConstProp.name}"]) from None
@@ -189,15 +196,15 @@ def planned_module(
     input_shapes: Mapping[str, Sequence[int]] | None = None,
 ) -> ModuleOp:
     """The IR of a model after `plan-memory`: its kernels, the calls in order, where everything lies."""
-    making = Making(processor_of(target, needs_host=False))
-    module, context = _simplified(model, making, input_shapes)
-    lowered(module, making, context)
+    options = CompileOptions(resolve_processor(target, needs_host=False))
+    module, context = _simplified(model, options, input_shapes)
+    lower_to_program(module, options, context)
     return module
 
 
 def _simplified(
     model: str | Path | onnx.ModelProto,
-    making: Making,
+    options: CompileOptions,
     input_shapes: Mapping[str, Sequence[int]] | None = None,
     signature: Signature | None = None,
     strict: bool = False,
@@ -210,17 +217,17 @@ def _simplified(
         fold_overridable=True,
         strict=strict,
         declared="checked",
-        level=making.level,
-        enable_pass=making.enable_pass,
-        disable_pass=making.disable_pass,
-        layouts=making.layouts,
+        level=options.level,
+        enable_pass=options.enable_pass,
+        disable_pass=options.disable_pass,
+        layouts=options.layouts,
         drops_branches=True,
     ).module
     if input_shapes:
-        module = respecialized(module, input_shapes, making.passes)
+        module = specialize_shapes(module, input_shapes, options.passes)
     context = new_context()
-    prepared(module, context, making.passes)
-    making.attach(module)
+    prepare_for_lowering(module, context, options.passes)
+    options.attach(module)
     return module, context
 
 

@@ -15,7 +15,7 @@ from xdsl.context import Context
 from xdsl.dialects import builtin
 from xdsl.dialects.builtin import ModuleOp
 
-from xonnc.contexts import Watcher, new_context, nobody
+from xonnc.contexts import StageCallback, ignore_stage, new_context
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.calibration import Ranges
@@ -62,14 +62,14 @@ Calibrate = Callable[[ModuleOp], Ranges]
 """Finds the ranges of the values that the simplified module computes."""
 
 
-class CompilerBug(Exception):
+class InternalCompilerError(Exception):
     """The compiler made something that its own checks refuse: never the user's mistake."""
 
 
 def compile_model(
     path: str | Path,
     target: str = "nv_full",
-    watch: Watcher | None = None,
+    on_stage: StageCallback | None = None,
     calibrate: Calibrate | None = None,
     images: Mapping[str, ImageInput] | None = None,
     strict: bool = False,
@@ -78,23 +78,23 @@ def compile_model(
     Compiles the model in a file for the target called `target`, or described in that TOML file.
 
     With `calibrate`, a model of floats is rounded to 8 bits by the ranges that it finds. Inputs named in
-    `images` lie as pixels (`""`: the only input). `watch` sees the
+    `images` lie as pixels (`""`: the only input). `on_stage` sees the
     module after each stage of `STAGES` but the last, and may raise to stop there. Declared shapes that
     contradict the operators are a warning, with `strict` an error. Raises `XonncError` for a
     file that is no model and `RefusalError` with everything the target cannot take. What comes out has
     passed every static check of loadables.
     """
     hardware = load_target(target)
-    front = read_model(path, watch, calibrate, images, strict)
-    compiled = compile_to_loadable(front.module, target, front.context, watch)
+    front = run_frontend(path, on_stage, calibrate, images, strict)
+    compiled = compile_to_loadable(front.module, target, front.context, on_stage)
     problems = check_loadable(compiled.loadable, hardware)
     if problems:
-        raise CompilerBug(f"the loadable breaks a rule, of {len(problems)} found: {problems[0]}")
+        raise InternalCompilerError(f"the loadable breaks a rule, of {len(problems)} found: {problems[0]}")
     return Compilation(front.imported, front.simplified, front.opset, compiled.loadable, compiled.report)
 
 
 @dataclass(frozen=True)
-class Front:
+class FrontendResult:
     """A model before it is placed: simplified, and rounded to 8 bits if that was asked for."""
 
     module: ModuleOp
@@ -102,28 +102,28 @@ class Front:
     imported: ModelSummary
     simplified: ModelSummary
     opset: int
-    is_rounded: bool
+    is_quantized_here: bool
     """Whether all of its roundings are ours, for the DLA's sake."""
 
 
-def read_model(
+def run_frontend(
     path: str | Path,
-    watch: Watcher | None = None,
+    on_stage: StageCallback | None = None,
     calibrate: Calibrate | None = None,
     images: Mapping[str, ImageInput] | None = None,
     strict: bool = False,
-) -> Front:
+) -> FrontendResult:
     """The stages that every target has, as `compile_model` describes them."""
-    return with_claims(lambda corrects: _read_model(path, watch, calibrate, images, corrects), strict)
+    return with_claims(lambda corrects: _run_frontend(path, on_stage, calibrate, images, corrects), strict)
 
 
-def _read_model(
+def _run_frontend(
     path: str | Path,
-    watch: Watcher | None,
+    on_stage: StageCallback | None,
     calibrate: Calibrate | None,
     images: Mapping[str, ImageInput] | None,
     corrects: bool,
-) -> Front:
+) -> FrontendResult:
     context = new_context()
     module = import_model(Path(path), context, inline_functions=True)
     require_known_operators(module)
@@ -131,7 +131,7 @@ def _read_model(
         correct_shapes(module)
     set_images(module, images or {})
     imported, opset = summary(module), _opset(module)
-    seen = watch or nobody
+    seen = on_stage or ignore_stage
     seen("onnx", module)
     make_dense(module, DisposablePool.of(context))
     Simplify().apply(context, module)
@@ -141,13 +141,13 @@ def _read_model(
     DecomposeQuantized().apply(context, module)
     DisposablePool.of(context).collect([module])
     simplified = summary(module)
-    is_rounded = calibrate is not None and not is_quantized(module)
-    if is_rounded:
+    is_quantized_here = calibrate is not None and not is_quantized(module)
+    if is_quantized_here:
         split_sums(module, DisposablePool.of(context))
     if calibrate is not None:
         quantize(module, calibrate(module), DisposablePool.of(context))
     seen("simplified", module)
-    return Front(module, context, imported, simplified, opset, is_rounded)
+    return FrontendResult(module, context, imported, simplified, opset, is_quantized_here)
 
 
 def _opset(module: ModuleOp) -> int:

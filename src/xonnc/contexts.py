@@ -10,11 +10,11 @@ from xdsl.dialects.builtin import ModuleOp
 
 from xonnc.passes import dialect_factories, use_onnx_package
 
-Watcher = Callable[[str, ModuleOp], None]
+StageCallback = Callable[[str, ModuleOp], None]
 """Is told the name of each stage and shown the module as it is after it."""
 
 
-def nobody(stage: str, module: ModuleOp) -> None:
+def ignore_stage(stage: str, module: ModuleOp) -> None:
     """Watches nothing."""
 
 

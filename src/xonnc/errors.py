@@ -50,7 +50,7 @@ class InvalidModelError(CollectedError):
     """Everything that is wrong with a model: operators that break their rules, shapes that do not fit."""
 
 
-def near(name: str, known: Iterable[str]) -> str:
+def suggest(name: str, known: Iterable[str]) -> str:
     """`; did you mean 'x'?` if something known is close to `name`, else nothing."""
     found = get_close_matches(name, list(known), 1, 0.7)
     return f"; did you mean '{found[0]}'?" if found else ""

@@ -36,7 +36,7 @@ from xonnc.lowering.onnx_to_dla.split_sums import split_sums
 from xonnc.lowering.placement.graph import graph_of
 from xonnc.lowering.placement.place import Placement as Partition
 from xonnc.lowering.placement.place import place as partition
-from xonnc.packages import check_images, names_of
+from xonnc.packages import check_images, unique_value_names
 from xonnc.passes import run_pass
 from xonnc.targets import load_target
 from xonnc.transforms.declared_types import with_claims
@@ -79,7 +79,7 @@ class NodeExplanation:
 
 
 @dataclass(frozen=True)
-class PartExplanation:
+class PackagePartExplanation:
     """A part of a package, `dla` or `cpu`: its nodes, the values it takes and gives, its hardware layers."""
 
     kind: str
@@ -101,7 +101,7 @@ class Explanation:
     nodes: tuple[NodeExplanation, ...]
     layers: tuple[tuple[str, ...], ...]
     refusals: tuple[str, ...]
-    parts: tuple[PartExplanation, ...] = ()
+    parts: tuple[PackagePartExplanation, ...] = ()
 
 
 def explain_model(
@@ -124,7 +124,7 @@ def explain_model(
     explain = _Explainer(_by_node(placements), read.merged, [names for names, _ in layers])
     return Explanation(
         hardware.name,
-        tuple(_with_company([explain(node, operator) for node, operator in read.nodes])),
+        tuple(_with_shared_layers([explain(node, operator) for node, operator in read.nodes])),
         tuple(engines for _, engines in layers),
         tuple(refusal.reason for refusal in refusals),
     )
@@ -146,16 +146,16 @@ def explain_package(
     hardware = load_target(target)
     read = _read(path, calibrate, images, is_run=True)
     graph = graph_of(read.module)
-    placed = partition(read.module, target, read.context, names_of(graph))
+    placed = partition(read.module, target, read.context, unique_value_names(graph))
     check_images(placed)
     layers: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
-    parts: list[PartExplanation] = []
+    parts: list[PackagePartExplanation] = []
     for one in placed.parts:
         begin = len(layers)
         if one.compiled is not None:
             layers += _chains(one.outlined.module)
         parts.append(
-            PartExplanation(
+            PackagePartExplanation(
                 "dla" if one.part.is_dla else "cpu",
                 tuple(describe(graph.nodes[node]) for node in one.part.nodes),
                 tuple(placed.names[value] for value in one.part.inputs),
@@ -167,7 +167,7 @@ def explain_package(
     explain = _Explainer(_by_node(placements), read.merged, [names for names, _ in layers])
     return Explanation(
         hardware.name,
-        tuple(_with_company([explain(node, operator) for node, operator in read.nodes])),
+        tuple(_with_shared_layers([explain(node, operator) for node, operator in read.nodes])),
         tuple(engines for _, engines in layers),
         placed.root_causes,
         tuple(parts),
@@ -193,7 +193,7 @@ def _placements(placed: Partition) -> list[Placement]:
 
 
 @dataclass(frozen=True)
-class _Read:
+class _PreparedModel:
     """A model as the back end gets it, its nodes as they were, and in which node each of them is now."""
 
     module: ModuleOp
@@ -207,7 +207,7 @@ def _read(
     calibrate: Callable[[ModuleOp], Ranges] | None,
     images: Mapping[str, ImageInput] | None,
     is_run: bool = False,
-) -> _Read:
+) -> _PreparedModel:
     """The model; if it `is_run`, every operator has to be one that something runs."""
     return with_claims(lambda corrects: _read_with(path, calibrate, images, is_run, corrects))
 
@@ -218,7 +218,7 @@ def _read_with(
     images: Mapping[str, ImageInput] | None,
     is_run: bool,
     corrects: bool,
-) -> _Read:
+) -> _PreparedModel:
     context = new_context()
     module = import_model(Path(path), context, inline_functions=True)
     if is_run:
@@ -236,7 +236,7 @@ def _read_with(
             split_sums(module, pool)
         quantize(module, calibrate(module), pool)
     merged = {name: node_name(op) for op in _ops(module) for name in node_names(op)}
-    return _Read(module, context, nodes, merged)
+    return _PreparedModel(module, context, nodes, merged)
 
 
 def _named_nodes(module: ModuleOp) -> list[tuple[str, str]]:
@@ -290,7 +290,7 @@ def _by_node(placements: Sequence[Placement]) -> dict[str, Placement]:
     return found
 
 
-def _with_company(nodes: Sequence[NodeExplanation]) -> Iterable[NodeExplanation]:
+def _with_shared_layers(nodes: Sequence[NodeExplanation]) -> Iterable[NodeExplanation]:
     """The nodes with the others of the model that are in the same hardware layers."""
     members: dict[int, list[NodeExplanation]] = {}
     for node in nodes:
@@ -331,31 +331,31 @@ class _Explainer:
         layers = self._layers_of(node)
         if layers or placement.engine != "view" or operator in VIEWS:
             return NodeExplanation(node, operator, placement.engine, layers)
-        taker = self._taker(placement)
-        if taker is None:
+        executor = self._executing_node(placement)
+        if executor is None:
             # Integer work is put off to the next rounding, which refused models do not all reach.
             return NodeExplanation(node, operator, "view" if self.layers else UNDECIDED)
-        return self._like(node, operator, taker)
+        return self._executed_by(node, operator, executor)
 
     def _simplified(self, node: str, operator: str) -> NodeExplanation:
-        taker = self.merged.get(node)
-        if taker is None:
+        executor = self.merged.get(node)
+        if executor is None:
             return NodeExplanation(node, operator, "gone")
-        return self._like(node, operator, taker)
+        return self._executed_by(node, operator, executor)
 
-    def _like(self, node: str, operator: str, taker: str) -> NodeExplanation:
-        """A node whose work `taker` does."""
-        placement, layers = self.placements.get(taker), self._layers_of(taker)
+    def _executed_by(self, node: str, operator: str, executor: str) -> NodeExplanation:
+        """A node whose work `executor` does."""
+        placement, layers = self.placements.get(executor), self._layers_of(executor)
         engine = "view" if placement is None else _engine(placement)
         reason = (
-            None if placement is None or placement.reason is None else f"with {taker}: {placement.reason}"
+            None if placement is None or placement.reason is None else f"with {executor}: {placement.reason}"
         )
         return NodeExplanation(node, operator, engine, layers, reason=reason)
 
     def _layers_of(self, node: str) -> tuple[int, ...]:
         return tuple(index for index, names in enumerate(self.layers) if node in names)
 
-    def _taker(self, placement: Placement) -> str | None:
+    def _executing_node(self, placement: Placement) -> str | None:
         """The next node with a layer of its own: it does what was put off until it."""
         seen: set[str] = set()
         waiting = list(placement.readers)

@@ -71,11 +71,11 @@ def _unreadable(faults: Faults) -> Iterator[Problem]:
 def _wrong(module: ModuleOp | None) -> list[Problem]:
     if module is None:
         return []
-    wrong = find_wrong(module, _unknown(module))
+    wrong = find_wrong(module, _values_of_unreadable_ops(module))
     return [_problem(each.message, each.op) for each in wrong]
 
 
-def _unknown(module: ModuleOp) -> Iterator[SSAValue]:
+def _values_of_unreadable_ops(module: ModuleOp) -> Iterator[SSAValue]:
     """The values of which nothing is known, since what makes them cannot be read."""
     for op in module.walk():
         if UNREADABLE in op.attributes:

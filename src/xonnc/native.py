@@ -22,10 +22,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from xonnc.contexts import Watcher, new_context, nobody
+from xonnc.contexts import StageCallback, ignore_stage, new_context
 from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
 from xonnc.dialects.onnx.elements.cycles import without_cycle_collection
-from xonnc.errors import UnknownNameError, XonncError, near
+from xonnc.errors import UnknownNameError, XonncError, suggest
 from xonnc.formats.native.program import HostStep, NativeStep, Program
 from xonnc.formats.native.program_json import can_describe
 from xonnc.formats.native.saved_program import read_saved
@@ -50,7 +50,7 @@ from xonnc.runtime.native.instance import Executable
 from xonnc.runtime.native.jit import Code, host_features, host_identity, machine_code
 from xonnc.runtime.native.session import Session, Shapes, Values
 from xonnc.runtime.native.tuned import read_tiles
-from xonnc.simplifier import respecialized, simplify
+from xonnc.simplifier import simplify, specialize_shapes
 from xonnc.targets.cpu import CpuTarget, best_cpu, cpu_names, load_cpu
 from xonnc.transforms.declared_types import with_claims
 from xonnc.transforms.dense_constants_onnx import make_dense
@@ -66,12 +66,12 @@ from xonnc.transforms.models.standard_functions import write_out
 from xonnc.transforms.shape_inference_onnx import correct_shapes
 from xonnc.transforms.simplify_onnx import Simplification
 
-MOST_THREADS = 256
+MAX_THREADS = 256
 """Threads that may share a run."""
 
 
 @dataclass(frozen=True)
-class Making:
+class CompileOptions:
     """How code is made."""
 
     processor: CpuTarget
@@ -154,11 +154,11 @@ def compile_native(
     names: `{"x": "NHWC"}`, or `NCHW:NHWC` with the one that the model has. Raises `XonncError` for a file
     that is no model.
     """
-    processor = processor_of(target)
-    if not 1 <= threads <= MOST_THREADS:
-        raise XonncError(f"threads: {threads}; 1 to {MOST_THREADS} can share a run")
+    processor = resolve_processor(target)
+    if not 1 <= threads <= MAX_THREADS:
+        raise XonncError(f"threads: {threads}; 1 to {MAX_THREADS} can share a run")
     tiles = measured_tiles(target, tuning)
-    making = Making(
+    options = CompileOptions(
         processor,
         threads,
         profile,
@@ -173,17 +173,17 @@ def compile_native(
 
     def session(fed: frozenset[str] = frozenset()) -> Session:
         def undeclared() -> Session:
-            return Session(_Compiler(model, making, store, fed, believes_declared=False))
+            return Session(_Compiler(model, options, store, fed, believes_declared=False))
 
-        return Session(_Compiler(model, making, store, fed), with_inputs if not fed else None, undeclared)
+        return Session(_Compiler(model, options, store, fed), with_inputs if not fed else None, undeclared)
 
     def with_inputs(names: frozenset[str]) -> Session:
-        return session(_checked_overridable(model, names))
+        return session(_require_overridable(model, names))
 
     return session()
 
 
-def _checked_overridable(model: str | Path | onnx.ModelProto, names: frozenset[str]) -> frozenset[str]:
+def _require_overridable(model: str | Path | onnx.ModelProto, names: frozenset[str]) -> frozenset[str]:
     """The names, if all are of inputs that have a default."""
     proto = model if isinstance(model, onnx.ModelProto) else load(model).proto
     known = overridable_inputs(proto)
@@ -191,7 +191,7 @@ def _checked_overridable(model: str | Path | onnx.ModelProto, names: frozenset[s
         if name not in known:
             inputs = [info.name for info in proto.graph.input]
             raise XonncError(
-                f"no input '{name}'{near(name, inputs)}; there are {', '.join(inputs) or 'none'}"
+                f"no input '{name}'{suggest(name, inputs)}; there are {', '.join(inputs) or 'none'}"
             )
     return names
 
@@ -207,7 +207,7 @@ class _Compiler:
     def __init__(
         self,
         model: str | Path | onnx.ModelProto,
-        making: Making,
+        options: CompileOptions,
         cache: Cache | None,
         fed: frozenset[str] = frozenset(),
         believes_declared: bool = True,
@@ -217,35 +217,38 @@ class _Compiler:
         """Inputs with a default that are given all the same."""
         self._believes_declared = believes_declared
         """Whether sizes that only the model says are taken, to be checked by each run."""
-        self._making = making
+        self._options = options
         self._cache = cache
         self._context = new_context()
         """Holds constants as kernels read them, for all programs."""
         self._digest = None if cache is None else _digest(model)
-        self._state = _state(model)
+        self._fingerprint = _fingerprint(model)
 
     def __call__(self, shapes: Shapes, values: Values) -> Executable:
-        threads = self._making.threads
+        threads = self._options.threads
         if self._cache is None or self._digest is None:
-            return _loaded(self._compiled(shapes, values), threads)
+            return _load_executable(self._compiled(shapes, values), threads)
         key = _key(
-            self._digest, shapes, values, f"{self._making} {sorted(self._fed)} {self._believes_declared}"
+            self._digest, shapes, values, f"{self._options} {sorted(self._fed)} {self._believes_declared}"
         )
         found = self._cache.get(key)
         if found is None:
             found = self._compiled(shapes, values)
             # A file that has changed since is another model.
-            if can_describe(found.program, takes_models=True) and _state(self._model) == self._state:
+            if (
+                can_describe(found.program, takes_models=True)
+                and _fingerprint(self._model) == self._fingerprint
+            ):
                 self._cache.put(key, found)
-        return _loaded(found, threads)
+        return _load_executable(found, threads)
 
     def _compiled(self, shapes: Shapes, values: Values) -> Stored:
         module = self._simplified
         if values:
             # Before shapes: a branch that is not taken need not fit them.
-            module = with_claims(partial(_steered, module, values, self._making.passes))
-        module = respecialized(module, shapes, self._making.passes) if shapes else module.clone()
-        return _compiled(module, self._making, self._context)
+            module = with_claims(partial(_specialize_values, module, values, self._options.passes))
+        module = specialize_shapes(module, shapes, self._options.passes) if shapes else module.clone()
+        return _compiled(module, self._options, self._context)
 
     @cached_property
     def _simplified(self) -> ModuleOp:
@@ -256,18 +259,18 @@ class _Compiler:
             fold_overridable=True,
             without_defaults=self._fed,
             declared="checked" if self._believes_declared else "ignored",
-            level=self._making.level,
-            enable_pass=self._making.enable_pass,
-            disable_pass=self._making.disable_pass,
+            level=self._options.level,
+            enable_pass=self._options.enable_pass,
+            disable_pass=self._options.disable_pass,
             drops_branches=True,
-            layouts=self._making.layouts,
+            layouts=self._options.layouts,
         ).module
         require_known_operators(module)
-        finalize(self, _let_go, module).atexit = False
+        finalize(self, _release_constants, module).atexit = False
         return module
 
 
-def _steered(module: ModuleOp, values: Values, passes: Passes, corrects: bool) -> ModuleOp:
+def _specialize_values(module: ModuleOp, values: Values, passes: Passes, corrects: bool) -> ModuleOp:
     """A copy of a module, simplified for the values of inputs."""
     context, copy = new_context(), module.clone()
     set_input_values(copy, values, DisposablePool.of(context))
@@ -288,14 +291,14 @@ def _digest(model: str | Path | onnx.ModelProto) -> str | None:
     """What tells a model from others; `None` for models that are not all in one place."""
     if isinstance(model, onnx.ModelProto):
         content = model.SerializeToString(deterministic=True)
-        return None if _is_scattered(content) else sha256(content).hexdigest()
+        return None if _may_have_external_data(content) else sha256(content).hexdigest()
     if not Path(model).is_file() or not Path(model).stat().st_size:
         return None
     with Path(model).open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as held:
-        return None if _is_scattered(held) else sha256(held).hexdigest()
+        return None if _may_have_external_data(held) else sha256(held).hexdigest()
 
 
-def _state(model: str | Path | onnx.ModelProto) -> tuple[int, int] | None:
+def _fingerprint(model: str | Path | onnx.ModelProto) -> tuple[int, int] | None:
     """What changes when a model does."""
     if isinstance(model, onnx.ModelProto):
         return model.ByteSize(), 0
@@ -305,7 +308,7 @@ def _state(model: str | Path | onnx.ModelProto) -> tuple[int, int] | None:
     return state.st_mtime_ns, state.st_size
 
 
-def _is_scattered(content: bytes | mmap) -> bool:
+def _may_have_external_data(content: bytes | mmap) -> bool:
     """
     Whether a model may have constants in other files, by their location (TensorProto.external_data).
 
@@ -319,7 +322,7 @@ def _is_scattered(content: bytes | mmap) -> bool:
             return True
 
 
-def processor_of(target: str, needs_host: bool = True) -> CpuTarget:
+def resolve_processor(target: str, needs_host: bool = True) -> CpuTarget:
     """The processor that `target` names; this one has to be of the kind if code for it `needs_host`."""
     features = set(host_features())
     if target == "cpu":
@@ -328,7 +331,7 @@ def processor_of(target: str, needs_host: bool = True) -> CpuTarget:
     if target not in cpu_names():
         names = ["cpu", *cpu_names()]
         raise UnknownNameError(
-            f"no target '{target}'{near(target, names) or '.'} There are {', '.join(names)}"
+            f"no target '{target}'{suggest(target, names) or '.'} There are {', '.join(names)}"
         )
     found = load_cpu(target)
     lacking = [feature for feature in found.features if feature not in features]
@@ -339,34 +342,34 @@ def processor_of(target: str, needs_host: bool = True) -> CpuTarget:
 
 def measured_tiles(target: str, tuning: bool) -> Mapping[str, Tile]:
     """Tiles that were measured on this processor, which are for the target `cpu` alone."""
-    return read_tiles(processor_of(target)) if tuning and target == "cpu" else {}
+    return read_tiles(resolve_processor(target)) if tuning and target == "cpu" else {}
 
 
-def prepared(module: ModuleOp, context: Context, passes: Passes) -> None:
+def prepare_for_lowering(module: ModuleOp, context: Context, passes: Passes) -> None:
     """Prepare a simplified module for the pipeline: dense constants, functions without kernels inlined."""
     make_dense(module, DisposablePool.of(context))
     require_sizes(module)
     write_out(module, context, lambda op: not has_kernel(op), passes)
 
 
-def _compiled(module: ModuleOp, making: Making, context: Context) -> Stored:
-    prepared(module, context, making.passes)
+def _compiled(module: ModuleOp, options: CompileOptions, context: Context) -> Stored:
+    prepare_for_lowering(module, context, options.passes)
     steering = steering_inputs(module)
-    processor, threads = making.processor, making.threads
-    making.attach(module)
-    program, steps, kernels = lowered(module, making, context)
-    if making.profile:
+    processor, threads = options.processor, options.threads
+    options.attach(module)
+    program, steps, kernels = lower_to_program(module, options, context)
+    if options.profile:
         steps = one_by_one(program, steps)
     text = ""
     if steps:
         with without_cycle_collection():
             text = llvm_text(llvm_module(kernels, steps, processor.vector_bytes, threads), steps, threads)
     if not any(isinstance(step, HostStep) for step in program.every_step()):
-        _let_go(module, *kernels)
-    return Stored(program, machine_code(text, making.level) if steps else b"", steering)
+        _release_constants(module, *kernels)
+    return Stored(program, machine_code(text, options.level) if steps else b"", steering)
 
 
-def _let_go(*ops: Operation) -> None:
+def _release_constants(*ops: Operation) -> None:
     """
     Drop the attributes of modules that have been compiled.
 
@@ -390,7 +393,7 @@ def load_native(folder: str | Path) -> Session:
             f"{folder}: code for a {saved.processor.split()[0]} processor and its features, which is not "
             "this one; compile the model here"
         )
-    loaded = _loaded(Stored(saved.program, saved.code, ()), saved.threads)
+    loaded = _load_executable(Stored(saved.program, saved.code, ()), saved.threads)
 
     def compile_for(shapes: Shapes, values: Values) -> Executable:
         return loaded
@@ -398,7 +401,7 @@ def load_native(folder: str | Path) -> Session:
     return Session(compile_for)
 
 
-def _loaded(stored: Stored, threads: int) -> Executable:
+def _load_executable(stored: Stored, threads: int) -> Executable:
     if not stored.code:
         return Executable(stored.program, {}, None, stored.steering, threads=threads)
     names = {step.function: step for step in stored.program.every_step() if isinstance(step, NativeStep)}
@@ -406,15 +409,19 @@ def _loaded(stored: Stored, threads: int) -> Executable:
     return Executable(stored.program, code.entries, code, stored.steering, stored.code, threads)
 
 
-def lowered(
-    module: ModuleOp, making: Making, context: Context, watch: Watcher = nobody
+def lower_to_program(
+    module: ModuleOp, options: CompileOptions, context: Context, on_stage: StageCallback = ignore_stage
 ) -> tuple[Program, Steps, Sequence[FuncOp]]:
-    """A module as a program, the functions of its native steps, and the kernels; `watch` sees the stages."""
+    """
+    Lower a simplified module: the program, the functions of its native steps, and the kernels.
+
+    `on_stage` is called after each stage.
+    """
     with without_cycle_collection():
-        for stage, step in making.pipeline.to_kernels():
+        for stage, step in options.pipeline.to_kernels():
             if step is not None:
                 step.apply(context, module)
-            watch(stage, module)
+            on_stage(stage, module)
     program, steps = read_program(module)
     kernels = [op for op in module.ops if isinstance(op, FuncOp) and not is_later(op)]
     return program, steps, kernels[1:]

@@ -18,8 +18,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
-from xonnc.compiler import Calibrate, CompilerBug, Front, read_model
-from xonnc.contexts import Watcher
+from xonnc.compiler import Calibrate, FrontendResult, InternalCompilerError, run_frontend
+from xonnc.contexts import StageCallback
 from xonnc.dialects.onnx.interface_names import argument_names
 from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.op import OnnxOp
@@ -104,7 +104,7 @@ class CompiledPackage:
 def compile_package(
     path: str | Path,
     target: str = "nv_full",
-    watch: Watcher | None = None,
+    on_stage: StageCallback | None = None,
     calibrate: Calibrate | None = None,
     images: Mapping[str, ImageInput] | None = None,
     strict: bool = False,
@@ -113,17 +113,17 @@ def compile_package(
     Compiles the model in a file for `target` as `compile_model` does; nodes that it does not take go to the
     CPU.
 
-    `watch` sees the module when it is imported and simplified, and the back end's stages of a model that
+    `on_stage` sees the module when it is imported and simplified, and the back end's stages of a model that
     goes to the DLA as a whole. `strict` is as for `compile_model`. Inputs named in `images` lie as pixels.
     Raises `XonncError` for a file that is no model or an unknown target, and if an image does not go to the
     DLA.
     """
-    front = read_model(path, watch, calibrate, images, strict)
+    front = run_frontend(path, on_stage, calibrate, images, strict)
     graph = graph_of(front.module)
-    names = names_of(graph)
-    placement = place(front.module, target, front.context, names, watch)
+    names = unique_value_names(graph)
+    placement = place(front.module, target, front.context, names, on_stage)
     check_images(placement)
-    return _packed(front, placement, target)
+    return _assemble(front, placement, target)
 
 
 def check_images(placement: Placement) -> None:
@@ -144,7 +144,7 @@ def check_images(placement: Placement) -> None:
         )
 
 
-def _packed(front: Front, placement: Placement, target: str) -> CompiledPackage:
+def _assemble(front: FrontendResult, placement: Placement, target: str) -> CompiledPackage:
     hardware = load_target(target)
     graph, names = placement.graph, placement.names
     steps: list[Step] = []
@@ -155,10 +155,12 @@ def _packed(front: Front, placement: Placement, target: str) -> CompiledPackage:
         grids: Mapping[str, Grid] = {}
         if placed.compiled is not None:
             if problems := check_loadable(placed.compiled.loadable, hardware):
-                raise CompilerBug(f"part {number} breaks a rule, of {len(problems)} found: {problems[0]}")
+                raise InternalCompilerError(
+                    f"part {number} breaks a rule, of {len(problems)} found: {problems[0]}"
+                )
             compiled.append(placed.compiled)
             grids = quantization_of(placed.compiled.loadable)
-        elif front.is_rounded:
+        elif front.is_quantized_here:
             for op in drop_roundings(placed.outlined.module):
                 on_cpu.pop(placed.outlined.nodes.get(op, -1), None)
         steps.append(_step(number, placed, names, grids))
@@ -221,7 +223,7 @@ def _operator(op: Operation) -> str:
     return op.name if identity is None else identity.op_type
 
 
-def names_of(graph: Graph) -> dict[SSAValue, str]:
+def unique_value_names(graph: Graph) -> dict[SSAValue, str]:
     """A name for each value, no two the same: the one it came with where it can be."""
     names = Names()
     block = graph.function.body.block

@@ -143,7 +143,7 @@ def simplify(
         )
 
 
-def respecialized(module: ModuleOp, input_shapes: Shapes, passes: Passes = DEFAULT_PASSES) -> ModuleOp:
+def specialize_shapes(module: ModuleOp, input_shapes: Shapes, passes: Passes = DEFAULT_PASSES) -> ModuleOp:
     """
     A copy of a simplified module, simplified for other shapes of its inputs; constants are shared.
 

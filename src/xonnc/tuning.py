@@ -34,11 +34,11 @@ from xonnc.lowering.krnl_to_llvm.llvm_ir_text import llvm_module, llvm_text
 from xonnc.lowering.native.read_program import KernelCall, calls_of
 from xonnc.lowering.onnx_to_krnl.tile_keys import key_of
 from xonnc.lowering.onnx_to_krnl.tiles import Tile, set_tiles, tiles_for
-from xonnc.native import Making, lowered, prepared, processor_of
+from xonnc.native import CompileOptions, lower_to_program, prepare_for_lowering, resolve_processor
 from xonnc.runtime.native.instance import aligned_empty
 from xonnc.runtime.native.jit import Code, machine_code
 from xonnc.runtime.native.tuned import keep_tiles
-from xonnc.simplifier import respecialized, simplify
+from xonnc.simplifier import simplify, specialize_shapes
 
 TileOp: TypeAlias = GemmOp | ConvOp | ByteConvOp
 
@@ -106,7 +106,7 @@ def tune(
     Measures tiles for the kernels of a model on this processor, for about so many seconds.
 
     Each kernel runs by itself on random numbers, with one tile after the other in rotation; the best of
-    several samples counts. What is faster than the computed tile has to be so in a second race to be kept.
+    several samples counts. A tile faster than the computed one has to win a second benchmark to be kept.
     Only kernels of static shape are measured: `input_shapes` say sizes of inputs that a model leaves open.
     Raises `XonncError` for a model without such kernels.
     """
@@ -115,13 +115,13 @@ def tune(
     if seconds <= 0:
         raise XonncError(f"seconds: {seconds:g}; it is above 0")
     end = time.monotonic() + seconds
-    making = Making(processor_of(target))
-    keep_tiles(making.processor, {})
+    options = CompileOptions(resolve_processor(target))
+    keep_tiles(options.processor, {})
     module = simplify(model, inline_functions=True, fold_overridable=True, declared="checked").module
     if input_shapes:
-        module = respecialized(module, input_shapes)
-    prepared(module, new_context(), making.passes)
-    kernels = _candidates(module, making)
+        module = specialize_shapes(module, input_shapes)
+    prepare_for_lowering(module, new_context(), options.passes)
+    kernels = _candidates(module, options)
     drop_attributes(module)
     if not kernels:
         raise XonncError(
@@ -133,11 +133,11 @@ def tune(
         left = end - time.monotonic()
         if left <= 0:
             break
-        found = _fastest(name, candidates, making, left / (len(kernels) - number))
+        found = _fastest(name, candidates, options, left / (len(kernels) - number))
         measured.append(found)
         kept = found.fastest if found.fastest != found.computed else None
-        file = keep_tiles(making.processor, {name: kept})
-    file = keep_tiles(making.processor, {})
+        file = keep_tiles(options.processor, {name: kept})
+    file = keep_tiles(options.processor, {})
     return Tuning(measured, list(kernels)[len(measured) :], file)
 
 
@@ -150,14 +150,14 @@ class _Kernel:
     nodes: Sequence[str]
 
 
-def _candidates(module: ModuleOp, making: Making) -> dict[str, dict[Tile, _Kernel]]:
+def _candidates(module: ModuleOp, options: CompileOptions) -> dict[str, dict[Tile, _Kernel]]:
     """For each kernel, that with each tile which is measured, the computed one first."""
-    first = _lowered(module, making, {})
-    wanted = {name: tiles_for(each.op, making.processor)[:MAX_CANDIDATES] for name, each in first.items()}
+    first = _lowered(module, options, {})
+    wanted = {name: tiles_for(each.op, options.processor)[:MAX_CANDIDATES] for name, each in first.items()}
     found = {name: {wanted[name][0]: kernel} for name, kernel in first.items()}
     for number in range(1, max(map(len, wanted.values()), default=0)):
         tiles = {name: each[number] for name, each in wanted.items() if number < len(each)}
-        for name, kernel in _lowered(module, making, tiles).items():
+        for name, kernel in _lowered(module, options, tiles).items():
             if name in tiles:
                 found[name][tiles[name]] = kernel
     # What takes longest first, in case time runs out.
@@ -174,12 +174,12 @@ def _work(kernel: _Kernel) -> int:
     return len(kernel.nodes) * weights * prod(int(size) for size in op.out.get_values())
 
 
-def _lowered(module: ModuleOp, making: Making, tiles: Mapping[str, Tile]) -> dict[str, _Kernel]:
+def _lowered(module: ModuleOp, options: CompileOptions, tiles: Mapping[str, Tile]) -> dict[str, _Kernel]:
     """The tiled kernels of static shape that a module becomes, by the names of `tile_keys.py`."""
     copy = module.clone()
-    making.attach(copy)
+    options.attach(copy)
     set_tiles(copy, tiles)
-    _, steps, functions = lowered(copy, making, new_context())
+    _, steps, functions = lower_to_program(copy, options, new_context())
     nodes: dict[str, list[str]] = {}
     for _, row in steps:
         for call in calls_of(row):
@@ -210,29 +210,31 @@ def _buffers(function: FuncOp) -> list[MemRefType]:
     return [type_ for type_ in function.function_type.inputs if is_buffer(type_)]
 
 
-def _fastest(name: str, candidates: Mapping[Tile, _Kernel], making: Making, seconds: float) -> TunedKernel:
-    """The fastest of some tiles, which is the first unless another wins a second race against it."""
+def _fastest(
+    name: str, candidates: Mapping[Tile, _Kernel], options: CompileOptions, seconds: float
+) -> TunedKernel:
+    """The fastest of some tiles, which is the first unless another wins a second benchmark against it."""
     computed, kernel = next(iter(candidates.items()))
     end = time.monotonic() + 0.6 * seconds
-    race = _Race(candidates, making)
-    race.run(end)
-    best = min(race.best, key=race.best.__getitem__)
-    if best != computed and race.best[best] <= (1 - MIN_GAIN) * race.best[computed]:
+    benchmark = _TileBenchmark(candidates, options)
+    benchmark.run(end)
+    best = min(benchmark.best, key=benchmark.best.__getitem__)
+    if best != computed and benchmark.best[best] <= (1 - MIN_GAIN) * benchmark.best[computed]:
         # The fastest of many is in part the luckiest: fresh samples tell.
-        final = _Race({tile: candidates[tile] for tile in (computed, best)}, making)
+        final = _TileBenchmark({tile: candidates[tile] for tile in (computed, best)}, options)
         final.run(end + 0.4 * seconds)
         if final.best[best] <= (1 - MIN_GAIN) * final.best[computed]:
             return TunedKernel(name, kernel.nodes, computed, best, final.best[computed], final.best[best])
-    before = race.best[computed]
+    before = benchmark.best[computed]
     return TunedKernel(name, kernel.nodes, computed, computed, before, before)
 
 
 @dataclass
-class _Race:
+class _TileBenchmark:
     """Kernels that do the same with other tiles, timed in rotation."""
 
     kernels: Mapping[Tile, _Kernel]
-    making: Making
+    options: CompileOptions
     best: dict[Tile, float] = field(default_factory=dict[Tile, float])
     """Seconds of one call, the least of all samples."""
 
@@ -245,8 +247,8 @@ class _Race:
             turns = kernel.op.turns if len(places) < len(types) else 0
             rows.append((f"run_{number}", [KernelCall(f"kernel_{number}", places, turns, 0)]))
         functions = [kernel.function for kernel in self.kernels.values()]
-        text = llvm_text(llvm_module(functions, rows, self.making.processor.vector_bytes))
-        self._code = Code(machine_code(text, self.making.level), dict.fromkeys(name for name, _ in rows))
+        text = llvm_text(llvm_module(functions, rows, self.options.processor.vector_bytes))
+        self._code = Code(machine_code(text, self.options.level), dict.fromkeys(name for name, _ in rows))
         # All kernels run on the same memory: how pages happen to lie in the caches is worth more than a tile.
         self._table, self._memory = _table(functions)
         self._counts = [0] * len(self.kernels)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import xonnc
-from xonnc.compiler import STAGES, CompilerBug, compile_model
+from xonnc.compiler import STAGES, InternalCompilerError, compile_model
 from xonnc.formats.nvdla.checks.problem import Problem
 
 
@@ -25,7 +25,7 @@ def test_a_model_compiles_and_runs(small_model: Callable[..., Path], tmp_path: P
 
 def test_every_stage_is_seen_in_order(small_model: Callable[..., Path]):
     seen: list[str] = []
-    compile_model(small_model("small.onnx"), watch=lambda stage, module: seen.append(stage))
+    compile_model(small_model("small.onnx"), on_stage=lambda stage, module: seen.append(stage))
     assert tuple(seen) == STAGES[:-1]
 
 
@@ -36,7 +36,7 @@ def test_what_our_own_checks_refuse_is_a_bug(
         return [Problem("task 0", "test", "something is off")]
 
     monkeypatch.setattr("xonnc.compiler.check_loadable", refuse)
-    with pytest.raises(CompilerBug, match="task 0: something is off"):
+    with pytest.raises(InternalCompilerError, match="task 0: something is off"):
         compile_model(small_model("small.onnx"))
 
 

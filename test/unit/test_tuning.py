@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xonnc import tuning
 from xonnc.artifacts import compile_artifact
 from xonnc.errors import XonncError
-from xonnc.native import compile_native, measured_tiles, processor_of
+from xonnc.native import compile_native, measured_tiles, resolve_processor
 from xonnc.runtime.native.tuned import keep_tiles, read_tiles
 from xonnc.tools.driver import main
 from xonnc.tuning import tune
@@ -69,7 +69,7 @@ def test_every_kernel_of_static_shape_is_measured(tmp_path: Path):
         assert kernel.before >= kernel.after > 0
         assert (kernel.gain >= tuning.MIN_GAIN) == (kernel.fastest != kernel.computed)
     kept = {kernel.name: kernel.fastest for kernel in found.kernels if kernel.gain}
-    assert read_tiles(processor_of("cpu")) == kept
+    assert read_tiles(resolve_processor("cpu")) == kept
 
 
 def test_a_kernel_for_which_no_time_is_left_is_told(tmp_path: Path):
@@ -79,10 +79,10 @@ def test_a_kernel_for_which_no_time_is_left_is_told(tmp_path: Path):
 
 
 def test_a_tile_that_is_no_longer_faster_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    keep_tiles(processor_of("cpu"), {GEMM: (2, 16)})
+    keep_tiles(resolve_processor("cpu"), {GEMM: (2, 16)})
     monkeypatch.setattr(tuning, "MIN_GAIN", 1.0)
     tune(model(tmp_path), seconds=30)
-    assert read_tiles(processor_of("cpu")) == {}
+    assert read_tiles(resolve_processor("cpu")) == {}
 
 
 def test_sizes_that_only_a_run_tells(tmp_path: Path):
@@ -123,25 +123,25 @@ def test_answers_are_the_same_with_measured_tiles(tmp_path: Path, tiles: dict[st
         "a": rng.standard_normal((40, 64)).astype(np.float32),
     }
     expected = compile_native(path, tuning=False).run(None, feeds)
-    keep_tiles(processor_of("cpu"), tiles)
+    keep_tiles(resolve_processor("cpu"), tiles)
     for got, want in zip(compile_native(path).run(None, feeds), expected, strict=True):
         np.testing.assert_allclose(np.asarray(got, np.float32), np.asarray(want), rtol=1e-4, atol=1e-4)
 
 
 def test_measured_tiles_are_in_the_code_of_cpu_alone(tmp_path: Path):
     path = model(tmp_path)
-    keep_tiles(processor_of("cpu"), {GEMM: (3, 16)})
+    keep_tiles(resolve_processor("cpu"), {GEMM: (3, 16)})
     assert measured_tiles("cpu", tuning=True) == {GEMM: (3, 16)}
     assert measured_tiles("cpu", tuning=False) == measured_tiles("portable", tuning=True) == {}
     texts: dict[str, str] = {}
     cases = ("tuned", "cpu", True), ("plain", "cpu", False), ("other", "portable", True)
     for name, target, is_tuned in cases:
 
-        def watch(stage: str, module: ModuleOp, name: str = name) -> None:
+        def on_stage(stage: str, module: ModuleOp, name: str = name) -> None:
             if stage == "krnl":
                 texts[name] = str(module)
 
-        compile_artifact(path, tmp_path / "m.ll", target, tuning=is_tuned, watch=watch)
+        compile_artifact(path, tmp_path / "m.ll", target, tuning=is_tuned, on_stage=on_stage)
     tile = "tile = array<i64: 3, 16>"
     assert [tile in texts[name] for name in ("tuned", "plain", "other")] == [True, False, False]
 
@@ -162,7 +162,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], cache: 
 
 def test_no_tuning_is_for_native_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     path = model(tmp_path)
-    keep_tiles(processor_of("cpu"), {GEMM: (3, 16)})
+    keep_tiles(resolve_processor("cpu"), {GEMM: (3, 16)})
     for option, is_tuned in (((), True), (("--no-tuning",), False)):
         out = tmp_path / "m.mlir"
         given = ["--target", "cpu", "--stop-after", "krnl", *option, "-o", str(out)]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
     from xonnc.compiler import Calibrate, Compilation
-    from xonnc.contexts import Watcher
+    from xonnc.contexts import StageCallback
     from xonnc.formats.nvdla.calibration import Ranges
     from xonnc.lowering.dla_to_loadable.report import CompileReport
     from xonnc.packages import CompiledPackage
@@ -138,7 +138,7 @@ def _run_loadable(args: argparse.Namespace, output: Path) -> int:
     try:
         with options.progress() as step:
             compilation = compile_model(
-                args.model, args.target, options.watch(step), options.calibrate(step), images, args.strict
+                args.model, args.target, options.on_stage(step), options.calibrate(step), images, args.strict
             )
     except RefusalError as refused:
         with options.progress() as step:
@@ -170,7 +170,7 @@ def _run_package(args: argparse.Namespace, output: Path | None) -> int:
         package = compile_package(
             args.model,
             args.target,
-            options.watch(step),
+            options.on_stage(step),
             options.calibrate(step),
             image_options.images(args),
             args.strict,
@@ -225,7 +225,7 @@ class _Options:
         """A bar for one compilation."""
         return progress(f"compiling {self._args.model.name}", self._args.quiet)
 
-    def watch(self, step: Step) -> Watcher:
+    def on_stage(self, step: Step) -> StageCallback:
         """Dumps what is asked for, and stops after the last stage wanted."""
         from xonnc.compiler import STAGES
 

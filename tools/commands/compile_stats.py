@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.ir import Attribute
 
-    from xonnc.contexts import Watcher
+    from xonnc.contexts import StageCallback
 
 MOST_SHOWN = 8
 """Nodes that a row lists; JSON has all."""
@@ -70,8 +70,8 @@ class Statistics:
     """How often each kernel is called."""
     _constants: set[Attribute] = field(default_factory=set["Attribute"])
 
-    def watching(self, watch: Watcher) -> Watcher:
-        """`watch`, after the statistics have seen a stage."""
+    def watching(self, on_stage: StageCallback) -> StageCallback:
+        """`on_stage`, after the statistics have seen a stage."""
 
         def seen(stage: str, module: ModuleOp) -> None:
             if stage == "simplified":
@@ -80,7 +80,7 @@ class Statistics:
                 self._see_groups(module)
             elif stage == "planned":
                 self._see_kernels(module)
-            watch(stage, module)
+            on_stage(stage, module)
 
         return seen
 

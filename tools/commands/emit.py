@@ -13,7 +13,7 @@ from xonnc.errors import RefusalError, XonncError
 from xonnc.formats.atomic_write import OutputFiles, atomic_writes
 from xonnc.tools.commands.stages import Stopped
 from xonnc.tools.files import ENDINGS, require_output
-from xonnc.tools.pass_flags import ALIASES, UsageError, near
+from xonnc.tools.pass_flags import ALIASES, UsageError, suggest_pass
 from xonnc.tools.peer_flags import Tool, peer_flags
 from xonnc.tools.signature_options import signature_of
 
@@ -106,7 +106,7 @@ def _compile(model: Path, base: Path, emitted: str, peer: PeerSettings) -> int:
             f"--{unused} is for --EmitONNXIR; with --{emitted} the model goes through 'xonnc simplify'"
         )
 
-    def watch(stage: str, module: ModuleOp) -> None:
+    def on_stage(stage: str, module: ModuleOp) -> None:
         if stage == TEXTS.get(emitted):
             if peer.on("printIR"):
                 _print(module, sys.stdout, peer, None)
@@ -118,7 +118,9 @@ def _compile(model: Path, base: Path, emitted: str, peer: PeerSettings) -> int:
     chosen_level = peer.chosen(peer_flags()["O3"].spellings)
     level = 2 if chosen_level is None else int(chosen_level[1:])
     try:
-        artifact = compile_artifact(model, output, target, level=level, signature=signature, watch=watch)
+        artifact = compile_artifact(
+            model, output, target, level=level, signature=signature, on_stage=on_stage
+        )
     except Stopped:
         return 0
     except RefusalError as refused:
@@ -207,7 +209,7 @@ def _passes(peer: PeerSettings) -> Iterator[ModulePass]:
     for when in ("before", "after"):
         for name in _heap_passes(peer, when):
             if name not in factories:
-                raise UsageError(f"no pass '{name}'{near(name, factories)}")
+                raise UsageError(f"no pass '{name}'{suggest_pass(name, factories)}")
     for spec in peer.for_passes(_specs(peer)):
         yield make_pass(spec, factories)
 

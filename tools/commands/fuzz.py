@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xonnc.errors import UnknownNameError, XonncError, near
+from xonnc.errors import UnknownNameError, XonncError, suggest
 from xonnc.tools.console import plural, progress, row
 
 if TYPE_CHECKING:
@@ -57,7 +57,8 @@ def run(args: argparse.Namespace) -> int:
     for level in args.level:
         if level not in ALL_LEVELS:
             raise UnknownNameError(
-                f"--level {level}: no such level{near(level, ALL_LEVELS)}; there are {', '.join(ALL_LEVELS)}"
+                f"--level {level}: no such level{suggest(level, ALL_LEVELS)}; "
+                f"there are {', '.join(ALL_LEVELS)}"
             )
     if args.save is not None:
         if not args.save.parent.is_dir():

@@ -122,7 +122,7 @@ def run(args: argparse.Namespace) -> int:
                 tuning=not args.no_tuning,
                 **pass_options.choice(args),
                 input_shapes=dict(args.input_shape) or None,
-                watch=statistics.watching(stages.watcher(args, STAGES, output, step)),
+                on_stage=statistics.watching(stages.watcher(args, STAGES, output, step)),
                 strict=args.strict,
             )
     except stages.Stopped:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Collection
 from dataclasses import asdict
 
-from xonnc.errors import XonncError, near
+from xonnc.errors import XonncError, suggest
 from xonnc.formats.nvdla.constants import Precision
 from xonnc.formats.nvdla.geometry import pdp_line_width
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import TABLES
@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     known = operators()
     for name in args.operator:
         if name not in known:
-            raise XonncError(f"no operator '{name}'{near(name, known)}")
+            raise XonncError(f"no operator '{name}'{suggest(name, known)}")
     wanted = args.operator or list(known)
     is_cpu = args.target in ("cpu", *cpu_names())
     target = load_target(args.target) if args.target and not is_cpu else None

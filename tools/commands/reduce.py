@@ -110,7 +110,7 @@ def _words(command: str) -> list[str]:
 
 @dataclass
 class _Watched:
-    """Whether candidates fail as the whole model does; somebody may watch."""
+    """Whether candidates fail as the whole model does; candidates may be reported."""
 
     check: Check
     path: Path

@@ -142,7 +142,7 @@ def _cost(args: argparse.Namespace, target: NvdlaTarget) -> tuple[Performance, l
     if calibration_of(args) is None:
         return compile_model(args.model, name).report.performance, None
     rounds = _Rounding(args)
-    cost = compile_model(args.model, name, rounds.watch, rounds.calibrate).report.performance
+    cost = compile_model(args.model, name, rounds.on_stage, rounds.calibrate).report.performance
     return cost, rounds.measured() if args.calibrate else None
 
 
@@ -176,7 +176,7 @@ class _Rounding:
             self._floats = export_proto(equalized(module, found))
         return found
 
-    def watch(self, stage: str, module: ModuleOp) -> None:
+    def on_stage(self, stage: str, module: ModuleOp) -> None:
         """Keeps the rounded model."""
         from xonnc.formats.onnx.exporter import export_proto
 

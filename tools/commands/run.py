@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from xonnc.errors import XonncError, near
+from xonnc.errors import XonncError, suggest
 from xonnc.formats.atomic_write import atomic_writes
 from xonnc.tools.commands.run_model import CompiledModel, LibraryModel, report_run
 from xonnc.tools.console import progress, row
@@ -148,7 +148,7 @@ def named_files(given: Sequence[str], names: Sequence[str], what: str) -> dict[s
                 raise XonncError(f"{what} '{name}' is given twice")
             found[name] = Path(file)
         elif equals and not Path(text).exists() and "/" not in name:
-            raise XonncError(f"{what} '{name}': no such name{near(name, names) or _known(names)}")
+            raise XonncError(f"{what} '{name}': no such name{suggest(name, names) or _known(names)}")
         else:
             nameless.append(text)
     left = [name for name in names if name not in found]

@@ -8,14 +8,14 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from xonnc.errors import UnknownNameError, near
+from xonnc.errors import UnknownNameError, suggest
 from xonnc.formats.atomic_write import atomic_write
 from xonnc.tools.files import stage_file
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-    from xonnc.contexts import Watcher
+    from xonnc.contexts import StageCallback
     from xonnc.tools.console import Step
 
 
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def prepare(args: argparse.Namespace, stages: Sequence[str]) -> bool:
     """Makes the folder of dumps; whether compiling stops early. Unknown stages are refused."""
     if args.stop_after and args.stop_after not in stages:
-        hint = near(args.stop_after, stages)
+        hint = suggest(args.stop_after, stages)
         raise UnknownNameError(
             f"--stop-after {args.stop_after}: no such stage{hint}; there are {', '.join(stages)}"
         )
@@ -46,10 +46,12 @@ def prepare(args: argparse.Namespace, stages: Sequence[str]) -> bool:
     return args.stop_after not in (None, stages[-1])
 
 
-def watcher(args: argparse.Namespace, stages: Sequence[str], output: Path | None, step: Step) -> Watcher:
+def watcher(
+    args: argparse.Namespace, stages: Sequence[str], output: Path | None, step: Step
+) -> StageCallback:
     """Dumps what is asked for; `Stopped` once the last stage wanted is written to the output."""
 
-    def watch(stage: str, module: ModuleOp) -> None:
+    def on_stage(stage: str, module: ModuleOp) -> None:
         step(stages.index(stage) + 1, len(stages), stage)
         if args.dump:
             write_ir(module, stage_file(args.dump, stages, stage), args.elide_larger)
@@ -58,7 +60,7 @@ def watcher(args: argparse.Namespace, stages: Sequence[str], output: Path | None
                 write_ir(module, output, args.elide_larger)
             raise Stopped
 
-    return watch
+    return on_stage
 
 
 def tell_stop(args: argparse.Namespace, output: Path | None) -> None:

@@ -29,9 +29,9 @@ def run(args: argparse.Namespace) -> int:
         print(f"{'':<{width}}  {_described(target)}")
     if not args.target:
         # LLVM is imported only where the processor at hand is asked for.
-        from xonnc.native import processor_of
+        from xonnc.native import resolve_processor
 
-        here = processor_of("cpu")
+        here = resolve_processor("cpu")
         print(f"{'cpu':<{width}}  the most able of these kinds of processor that this one is, {here.name}")
         print(f"{'':<{width}}  {described(here.core)}")
     return 0

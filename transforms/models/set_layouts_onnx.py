@@ -31,7 +31,7 @@ from xonnc.dialects.onnx.interface_names import argument_names, given_names
 from xonnc.dialects.onnx.locations import node_location
 from xonnc.dialects.onnx.ops.tensor import TransposeOp
 from xonnc.dialects.onnx.types import is_ranked
-from xonnc.errors import XonncError, near
+from xonnc.errors import XonncError, suggest
 from xonnc.formats.onnx.value_types import read_dim_params, write_dim_params
 from xonnc.rewriting.editing import insert_before, replace_uses, retype, retype_function
 from xonnc.rewriting.literals import encode
@@ -94,7 +94,7 @@ def set_layouts(module: ModuleOp, layouts: Layouts) -> None:
         if name not in inputs and name not in outputs:
             known = [*inputs, *outputs]
             raise XonncError(
-                f"layout {name}:{layout}: no input or output '{name}'{near(name, known)}; there are "
+                f"layout {name}:{layout}: no input or output '{name}'{suggest(name, known)}; there are "
                 f"{', '.join(known)}"
             )
         for place in (place for place, known in enumerate(inputs) if known == name):

@@ -23,7 +23,7 @@ from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import element_type, element_type_of, is_ranked, tensor_type, unranked
-from xonnc.errors import XonncError, near
+from xonnc.errors import XonncError, suggest
 from xonnc.formats.onnx.value_types import read_dim_params, write_dim_params
 from xonnc.rewriting.editing import retype
 from xonnc.rewriting.patterns import Array
@@ -75,7 +75,7 @@ def set_input_shapes(module: ModuleOp, shapes: Shapes) -> None:
     for name, shape in shapes.items():
         if name not in inputs:
             raise XonncError(
-                f"no input '{name}'{near(name, inputs)}; there are {', '.join(inputs) or 'none'}"
+                f"no input '{name}'{suggest(name, inputs)}; there are {', '.join(inputs) or 'none'}"
             )
         known = inputs[name].known
         if element_type(inputs[name].value.type) is None:

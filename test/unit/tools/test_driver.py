@@ -14,7 +14,7 @@ import pytest
 
 from xonnc.formats.nvdla.reader import read_loadable
 from xonnc.formats.nvdla.writer import write_loadable
-from xonnc.native import processor_of
+from xonnc.native import resolve_processor
 from xonnc.tools.commands.targets import described
 from xonnc.tools.driver import COMMANDS, main
 from xonnc.tools.opt import run_opt
@@ -354,7 +354,7 @@ def test_processors_are_targets_too(capsys: pytest.CaptureFixture[str]):
     text = capsys.readouterr().out
     assert "nv_small" in text
     assert "native code: 32 vectors of 64 bytes; core skylake-avx512: 128 bytes of multiply-adds" in text
-    assert text.splitlines()[-1].strip() == described(processor_of("cpu").core)
+    assert text.splitlines()[-1].strip() == described(resolve_processor("cpu").core)
     assert main(["targets", "aarch64", "nv_small", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
     assert [(each["kind"], each["name"]) for each in listed] == [("cpu", "aarch64"), ("nvdla", "nv_small")]

@@ -80,11 +80,11 @@ def test_stages_are_shown_in_order(
 ):
     seen: list[tuple[str, bool]] = []
 
-    def watch(stage: str, module: ModuleOp) -> None:
+    def on_stage(stage: str, module: ModuleOp) -> None:
         module.verify()
         seen.append((stage, "dla.surface" in str(module)))
 
-    compile_to_loadable(simplified(build("y = Relu(x)")), "nv_full", context, watch)
+    compile_to_loadable(simplified(build("y = Relu(x)")), "nv_full", context, on_stage)
     assert seen == [("dla", False), ("scheduled", False), ("allocated", True)]
 
 

@@ -36,10 +36,10 @@ def test_a_stage_read_back(
 ):
     texts: dict[str, str] = {}
 
-    def watch(name: str, module: ModuleOp) -> None:
+    def on_stage(name: str, module: ModuleOp) -> None:
         texts[name] = text_of(module)
 
-    compiled = compile_to_loadable(simplified(build(NETWORK, weights=WEIGHTS)), "nv_full", context, watch)
+    compiled = compile_to_loadable(simplified(build(NETWORK, weights=WEIGHTS)), "nv_full", context, on_stage)
     module = OnnxParser(context, texts[stage]).parse_module()
     names = [name for name, _ in STAGES]
     for _, passes in STAGES[names.index(stage) + 1 :]:

@@ -163,13 +163,13 @@ def test_stages_say_which_core_they_are_for(tmp_path: Path):
     core = load_core("generic")
     processor = replace(load_cpu("avx2"), core=replace(core, l1_bytes=1 << 16))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(artifacts, "processor_of", Mock(return_value=processor))
+        patch.setattr(artifacts, "resolve_processor", Mock(return_value=processor))
         texts: dict[str, str] = {}
 
-        def watch(stage: str, module: ModuleOp) -> None:
+        def on_stage(stage: str, module: ModuleOp) -> None:
             texts[stage] = str(module)
 
-        compile_artifact(made, tmp_path / "m.ll", watch=watch)
+        compile_artifact(made, tmp_path / "m.ll", on_stage=on_stage)
     assert "llvm.prefetch" not in texts["llvm"]
     for stage in STAGES:
         path = tmp_path / f"{stage}.mlir"
@@ -226,7 +226,7 @@ func.func @model(%x: tensor<*xf32>) -> tensor<*xf32> {
 def test_the_passes_of_a_file_are_those_of_the_pipeline(tmp_path: Path):
     seen: list[str] = []
     compile_artifact(
-        model("residual", tmp_path), tmp_path / "m.ll", watch=lambda stage, module: seen.append(stage)
+        model("residual", tmp_path), tmp_path / "m.ll", on_stage=lambda stage, module: seen.append(stage)
     )
     assert seen == [*STAGES, "llvm"]
 

@@ -16,7 +16,7 @@ from xonnc.lowering.llvm_to_c.expressions import c_type
 from xonnc.lowering.llvm_to_c.functions import c_function
 from xonnc.lowering.llvm_to_c.program import PRELUDE
 from xonnc.lowering.llvm_to_c.vectors import VectorFunctions
-from xonnc.native import processor_of
+from xonnc.native import resolve_processor
 
 COUNTS: dict[Attribute, range] = {f32: range(2, 18), f64: range(2, 10), i64: range(2, 8), i8: range(2, 70, 3)}
 
@@ -70,7 +70,7 @@ static int copies(void (*copy)(xonnc_bytes, xonnc_bytes), int bytes)
 """
 
 
-SIZES = [size for size in (16, 32, 64) if size <= processor_of("cpu").vector_bytes]
+SIZES = [size for size in (16, 32, 64) if size <= resolve_processor("cpu").vector_bytes]
 
 
 @pytest.mark.parametrize(

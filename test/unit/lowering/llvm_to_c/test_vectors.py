@@ -13,7 +13,7 @@ import onnx.parser
 import pytest
 from c_programs import outputs_of
 
-from xonnc.native import compile_native, processor_of
+from xonnc.native import compile_native, resolve_processor
 
 FLOATS = """
 <ir_version: 8, opset_import: ["" : 18]>
@@ -185,7 +185,7 @@ def inputs(model: onnx.ModelProto) -> list[npt.NDArray[np.float32]]:
 
 def widths() -> list[int]:
     """Bytes of the vectors that this processor has, and 0."""
-    most = processor_of("cpu").vector_bytes
+    most = resolve_processor("cpu").vector_bytes
     return [0, *(size for size in (16, 32, 64) if size <= most)]
 
 

@@ -14,7 +14,7 @@ from onnx import numpy_helper, parser
 from xdsl.dialects.builtin import ModuleOp
 
 from xonnc.calibration import calibrate_module
-from xonnc.compiler import read_model
+from xonnc.compiler import run_frontend
 from xonnc.formats.nvdla.calibration import Range, Ranges
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.lowering.onnx_to_dla.quantize_onnx import equalized
@@ -90,7 +90,7 @@ class Rounded:
         self.protos: dict[str, onnx.ModelProto] = {}
         self.ranges: Ranges = {}
         self._samples, self._tells = samples, tells_channels
-        self.protos["rounded"] = export_proto(read_model(path, None, self._calibrate).module)
+        self.protos["rounded"] = export_proto(run_frontend(path, None, self._calibrate).module)
 
     def _calibrate(self, module: ModuleOp) -> Ranges:
         found = calibrate_module(module, self._samples, "minmax")

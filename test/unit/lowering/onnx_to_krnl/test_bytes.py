@@ -16,7 +16,7 @@ from onnx import numpy_helper
 from onnx import parser as onnx_parser
 
 from xonnc.errors import XonncError
-from xonnc.native import compile_native, processor_of
+from xonnc.native import compile_native, resolve_processor
 
 Array = npt.NDArray[np.generic]
 Floats = npt.NDArray[np.float32]
@@ -34,7 +34,7 @@ class Evaluator(Protocol):
 def is_here(target: str) -> bool:
     """Whether this processor is of a kind."""
     try:
-        processor_of(target)
+        resolve_processor(target)
     except XonncError:
         return False
     return True

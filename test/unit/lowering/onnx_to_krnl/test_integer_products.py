@@ -12,7 +12,7 @@ from native_nodes import Node, check
 from onnx import numpy_helper
 
 from xonnc.errors import XonncError
-from xonnc.native import compile_native, processor_of
+from xonnc.native import compile_native, resolve_processor
 
 Array = npt.NDArray[np.generic]
 
@@ -22,7 +22,7 @@ RANDOM = np.random.default_rng(12)
 def is_here(target: str) -> bool:
     """Whether this processor is of a kind."""
     try:
-        processor_of(target)
+        resolve_processor(target)
     except XonncError:
         return False
     return True

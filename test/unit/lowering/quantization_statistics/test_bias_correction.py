@@ -14,7 +14,7 @@ from onnx import numpy_helper, parser
 from xdsl.dialects.builtin import ModuleOp
 
 from xonnc.calibration import calibrate_module
-from xonnc.compiler import read_model
+from xonnc.compiler import run_frontend
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.lowering.quantization_statistics.bias_correction import FEWEST_SAMPLES, drifts
@@ -64,7 +64,7 @@ def shift(path: Path, samples: list[Sample], *, measured: bool) -> float:
         return found if measured else {name: replace(one, drifts=()) for name, one in found.items()}
 
     rounded = path.with_name("rounded.onnx")
-    model = with_rounded_weights(export_proto(read_model(path, None, calibrate).module))
+    model = with_rounded_weights(export_proto(run_frontend(path, None, calibrate).module))
     # Of the last rounding only what comes before is looked at: it is fair.
     last = next(node for node in reversed(model.graph.node) if node.op_type == "Conv")
     del model.graph.output[:]
@@ -88,7 +88,7 @@ def test_few_samples_tell_nothing(path: Path):
         found.append((ranges, module.clone()))
         return ranges
 
-    read_model(path, None, calibrate)
+    run_frontend(path, None, calibrate)
     ((ranges, module),) = found
     assert not any(one.drifts for one in ranges.values())
     assert drifts(module, ranges, images(FEWEST_SAMPLES - 1)) == {}
@@ -107,5 +107,5 @@ def test_networks_without_sums_have_none(tmp_path: Path):
         found.append(calibrate_module(module, images(FEWEST_SAMPLES)))
         return found[0]
 
-    read_model(path, None, calibrate)
+    run_frontend(path, None, calibrate)
     assert not any(one.drifts for one in found[0].values())

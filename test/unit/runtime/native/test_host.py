@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from xonnc.native import Making, processor_of
+from xonnc.native import CompileOptions, resolve_processor
 from xonnc.runtime.native import host
 from xonnc.runtime.native.host import caches_of, host_core
 from xonnc.targets.cores import load_core
@@ -74,11 +74,11 @@ def core_on(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch):
 
 
 def test_code_of_one_core_is_not_taken_for_another():
-    target = processor_of("portable")
+    target = resolve_processor("portable")
     other = replace(target, core=replace(target.core, l2_bytes=1 << 21))
-    assert str(Making(target)) != str(Making(other))
+    assert str(CompileOptions(target)) != str(CompileOptions(other))
 
 
 def test_only_the_target_cpu_is_for_the_processor_at_hand():
-    assert processor_of("cpu").core == host_core(processor_of("cpu").core)
-    assert processor_of("portable").core == load_core("generic")
+    assert resolve_processor("cpu").core == host_core(resolve_processor("cpu").core)
+    assert resolve_processor("portable").core == load_core("generic")
