@@ -17,7 +17,7 @@ from xonnc.formats.onnx.opsets import identity_of_class
 from xonnc.formats.onnx.schemas import newest_opset
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import TABLES
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import LOWERINGS, MOVES, POINTS
-from xonnc.lowering.onnx_to_krnl.lowering import TAKES_OPEN
+from xonnc.lowering.onnx_to_krnl.lowering_builder import TAKES_OPEN
 from xonnc.runtime.native.string_steps import PREPARED, STEPS
 from xonnc.targets import NvdlaTarget, limits, load_target, target_names
 from xonnc.targets.cores import core_names, load_core

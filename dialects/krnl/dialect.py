@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from xdsl.ir import Dialect
 
-from xonnc.dialects.krnl.byte_tiles import ByteConvOp, StoredOp
+from xonnc.dialects.krnl.dynamic_shapes import PartOp, RequireOp, ShapedOp
 from xonnc.dialects.krnl.fusion import FusedOp
+from xonnc.dialects.krnl.int8_tiles import ByteConvOp, StoredOp
 from xonnc.dialects.krnl.layout import LayoutAttr, RelayoutOp
 from xonnc.dialects.krnl.loops import (
     BlockOp,
@@ -31,8 +32,7 @@ from xonnc.dialects.krnl.memory import (
     StoreOp,
     TransposeOp,
 )
-from xonnc.dialects.krnl.packings import Packings
-from xonnc.dialects.krnl.sizes import PartOp, RequireOp, ShapedOp
+from xonnc.dialects.krnl.prepacked_weights import Packings
 from xonnc.dialects.krnl.tiles import ConvOp, GemmOp
 from xonnc.dialects.krnl.types import LoopType
 

@@ -10,7 +10,7 @@ from xdsl.dialects import llvm
 from xdsl.dialects.builtin import I64, DenseArrayBase, i8, i16, i32
 from xdsl.ir import SSAValue
 
-from xonnc.dialects.krnl.byte_tiles import ByteConvOp
+from xonnc.dialects.krnl.int8_tiles import ByteConvOp
 from xonnc.dialects.krnl.memory import element_of, shape_of
 from xonnc.lowering.krnl_to_llvm.conv_tiles import Grid, Place, over_tiles
 from xonnc.lowering.krnl_to_llvm.llvm_builder import Emitter, lanes_of, vector_of

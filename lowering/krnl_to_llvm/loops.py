@@ -15,10 +15,10 @@ from xdsl.dialects import arith, llvm
 from xdsl.dialects.builtin import DYNAMIC_INDEX, IndexType, IntegerAttr, IntegerType, i1, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from xonnc.dialects.krnl.byte_tiles import ByteConvOp, StoredOp
+from xonnc.dialects.krnl.dynamic_shapes import PartOp, ShapedOp
+from xonnc.dialects.krnl.int8_tiles import ByteConvOp, StoredOp
 from xonnc.dialects.krnl.loops import DefineLoopsOp, IterateOp, YieldOp
 from xonnc.dialects.krnl.memory import CallOp, GlobalOp, LoadOp, StoreOp, TransposeOp, element_of, shape_of
-from xonnc.dialects.krnl.sizes import PartOp, ShapedOp
 from xonnc.dialects.krnl.tiles import ConvOp, GemmOp
 from xonnc.dialects.krnl.types import is_buffer, is_integer
 from xonnc.lowering.krnl_to_llvm import scalar_ops

@@ -15,8 +15,8 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, UnrealizedConversionC
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from xonnc.dialects.krnl.dynamic_shapes import ShapedOp
 from xonnc.dialects.krnl.memory import CallOp, GlobalOp, KeepOp, SeedOp
-from xonnc.dialects.krnl.sizes import ShapedOp
 from xonnc.dialects.krnl.types import is_buffer
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import NONE, element_type, numpy_dtype, static_shape

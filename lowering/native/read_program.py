@@ -25,8 +25,8 @@ from xdsl.traits import SymbolTable
 from xdsl.utils.hints import isa
 
 from xonnc.dialects.krnl.attributes import BLOCKS, OFFSETS, no_kernel, place_of
+from xonnc.dialects.krnl.dynamic_shapes import RequireOp, ShapedOp
 from xonnc.dialects.krnl.memory import CallOp, GlobalOp, KeepOp, LaterOp, SeedOp
-from xonnc.dialects.krnl.sizes import RequireOp, ShapedOp
 from xonnc.dialects.krnl.types import is_buffer
 from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.locations import node_name

@@ -11,8 +11,8 @@ from xdsl.ir import SSAValue
 from xonnc.dialects.onnx.ops import logical, nn, tensor
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.lowering.onnx_to_krnl.elementwise import logistic, where
+from xonnc.lowering.onnx_to_krnl.elementwise_fusion import Point, at_each_point, is_float
 from xonnc.lowering.onnx_to_krnl.error_function import error_function
-from xonnc.lowering.onnx_to_krnl.points import Point, at_each_point, is_float
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 
 Made = SSAValue | None

@@ -13,12 +13,12 @@ from xdsl.ir import Attribute, SSAValue
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.ops import reduction
-from xonnc.lowering.onnx_to_krnl.elements import is_unsigned_element, wide
-from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers, takes_open
+from xonnc.lowering.onnx_to_krnl.element_types import is_unsigned_element, wide
+from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, lowers, takes_open
 from xonnc.lowering.onnx_to_krnl.reductions import PRODUCT, SUM, Reduction
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
-from xonnc.lowering.onnx_to_krnl.sizes import Size, known, volume
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, known, volume
 
 
 def rows_of(shape: Sequence[Size], axis: int) -> list[Size]:

@@ -34,20 +34,20 @@ from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.ops.nn import AveragePoolOp, ConvOp, ConvTransposeOp, MaxPoolOp
 from xonnc.dialects.onnx.ops.tensor import ConcatOp
 from xonnc.dialects.onnx.types import is_ranked
-from xonnc.lowering.onnx_to_krnl.byte_chains import ByteLayouts, plan_bytes
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import (
     computing,
 )
 from xonnc.lowering.onnx_to_krnl.convolution import reads_rows
+from xonnc.lowering.onnx_to_krnl.elementwise_fusion import POINTS
 from xonnc.lowering.onnx_to_krnl.fuse_onnx import planned_functions
 from xonnc.lowering.onnx_to_krnl.fusion_groups import put_groups
 from xonnc.lowering.onnx_to_krnl.fusion_scope import Group, dissolve_groups
-from xonnc.lowering.onnx_to_krnl.layouts import Layouts, is_blocked, is_like, plan_layouts
-from xonnc.lowering.onnx_to_krnl.lowering import Lowering
-from xonnc.lowering.onnx_to_krnl.points import POINTS
+from xonnc.lowering.onnx_to_krnl.int8_fusion import ByteLayouts, plan_bytes
+from xonnc.lowering.onnx_to_krnl.layout_plan import Layouts, is_blocked, is_like, plan_layouts
+from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering
 from xonnc.lowering.onnx_to_krnl.reductions import keeps_blocks
 from xonnc.lowering.onnx_to_krnl.session_ops import CONTROL
-from xonnc.lowering.onnx_to_krnl.tiles import Tiles
+from xonnc.lowering.onnx_to_krnl.tile_selection import Tiles
 from xonnc.rewriting.editing import retype
 
 

@@ -10,8 +10,8 @@ from xdsl.ir import SSAValue
 from xonnc.dialects.krnl.layout import IN_PLACE, LayoutAttr, RelayoutOp, layout_of, with_layout
 from xonnc.dialects.onnx.ops.tensor import ConcatOp
 from xonnc.dialects.onnx.types import is_ranked
-from xonnc.lowering.onnx_to_krnl.byte_chains import VECTOR, ByteLayouts
-from xonnc.lowering.onnx_to_krnl.layouts import Halo, Layouts
+from xonnc.lowering.onnx_to_krnl.int8_fusion import VECTOR, ByteLayouts
+from xonnc.lowering.onnx_to_krnl.layout_plan import Halo, Layouts
 from xonnc.rewriting.editing import retype
 
 

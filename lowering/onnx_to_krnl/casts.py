@@ -10,7 +10,7 @@ from xonnc.dialects.krnl.math import DecodeOp
 from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops import tensor
 from xonnc.dialects.onnx.types import element_type
-from xonnc.lowering.onnx_to_krnl.elements import (
+from xonnc.lowering.onnx_to_krnl.element_types import (
     CODED,
     integer_range,
     is_nibble,
@@ -18,8 +18,8 @@ from xonnc.lowering.onnx_to_krnl.elements import (
     stored,
     wide,
 )
-from xonnc.lowering.onnx_to_krnl.lowering import Lowering, moves
-from xonnc.lowering.onnx_to_krnl.points import Point, at_each_point, is_float
+from xonnc.lowering.onnx_to_krnl.elementwise_fusion import Point, at_each_point, is_float
+from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, moves
 
 Made = SSAValue | None
 

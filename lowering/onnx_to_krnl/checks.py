@@ -16,10 +16,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.onnx.locations import describe
 from xonnc.formats.native.program import Check
-from xonnc.lowering.onnx_to_krnl.elements import stored
-from xonnc.lowering.onnx_to_krnl.kernel import INDEX, Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering import Lowering
-from xonnc.lowering.onnx_to_krnl.sizes import Size, is_known, least, volume
+from xonnc.lowering.onnx_to_krnl.element_types import stored
+from xonnc.lowering.onnx_to_krnl.kernel_builder import INDEX, Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_known, least, volume
 
 CHECK = "krnl.check"
 """The attribute of a buffer that is checked."""

@@ -37,20 +37,20 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from xonnc.dialects.krnl.dynamic_shapes import ShapedOp
 from xonnc.dialects.krnl.memory import CallOp, GlobalOp, element_of, shape_of
-from xonnc.dialects.krnl.sizes import ShapedOp
 from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.ops.builtin import NoValueOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.controlflow import IfOp, LoopOp, ScanOp
 from xonnc.dialects.onnx.types import NONE, element_type, static_shape
 from xonnc.lowering.onnx_to_krnl.checks import CHECK, failing
-from xonnc.lowering.onnx_to_krnl.copies import fill
-from xonnc.lowering.onnx_to_krnl.elements import is_held
-from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering import Lowering, moves
+from xonnc.lowering.onnx_to_krnl.element_types import is_held
+from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, moves
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
-from xonnc.lowering.onnx_to_krnl.sizes import are_known
+from xonnc.lowering.onnx_to_krnl.strided_copies import fill
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import are_known
 
 INSIDE = (
     CallOp,

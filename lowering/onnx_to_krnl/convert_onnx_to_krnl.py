@@ -27,7 +27,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from xonnc.dialects.krnl.attributes import set_no_kernel, without_kernel
-from xonnc.dialects.krnl.packings import Packings
+from xonnc.dialects.krnl.prepacked_weights import Packings
 from xonnc.dialects.onnx.elements import DisposablePool, drop_attributes
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp, YieldOp
@@ -37,55 +37,57 @@ from xonnc.dialects.onnx.types import NONE, is_ranked, static_shape
 from xonnc.lowering.onnx_to_krnl import (
     activations,
     along_axis,
-    boxes,
     casts,
+    channel_normalization,
+    col2im,
     control_flow,
-    deformable,
-    distinct,
-    draws,
+    conv_and_pooling,
+    data_movement,
+    deformable_convolution,
     einsum,
     elementwise,
-    features,
+    feature_preprocessing,
     fourier,
     generators,
-    grams,
     grid_sample,
     hyperbolic,
     indexing,
-    integer_products,
-    integers,
-    linear,
+    integer_arithmetic,
+    integer_matmul,
+    layer_normalization,
     linear_models,
-    movement,
-    normalization,
-    norms,
+    matmul,
+    non_max_suppression,
     optimizers,
     padding,
+    quantize_linear,
+    random_numbers,
     recurrent,
     reductions,
-    regions,
-    resizing,
-    scales,
+    resize,
+    roi_pooling,
     selection,
     sorting,
-    spreading,
-    support_vectors,
-    trees,
+    support_vector_machines,
+    tf_idf,
+    tree_ensembles,
+    unique,
     views,
-    windows,
 )
 from xonnc.lowering.onnx_to_krnl.assigned_layouts import AssignedLayouts, take_layouts
-from xonnc.lowering.onnx_to_krnl.biases import plan_biases
-from xonnc.lowering.onnx_to_krnl.blocks import unblocked
-from xonnc.lowering.onnx_to_krnl.byte_chains import plan_bytes
-from xonnc.lowering.onnx_to_krnl.byte_convolution import lower_byte_chain
-from xonnc.lowering.onnx_to_krnl.byte_images import bytes_in_rows, lower_head
-from xonnc.lowering.onnx_to_krnl.byte_points import lower_byte_points, lower_byte_pool
+from xonnc.lowering.onnx_to_krnl.bias_fusion import plan_biases
+from xonnc.lowering.onnx_to_krnl.channel_blocking import unblocked
 from xonnc.lowering.onnx_to_krnl.convolution import lower_chain
 from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_later
+from xonnc.lowering.onnx_to_krnl.dynamic_shapes import OpenSizes
+from xonnc.lowering.onnx_to_krnl.elementwise_fusion import POINTS, PointPlan, lower_points, plan_points
 from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope, dissolve_groups, sizes_told_twice
-from xonnc.lowering.onnx_to_krnl.layouts import plan_layouts
-from xonnc.lowering.onnx_to_krnl.lowering import (
+from xonnc.lowering.onnx_to_krnl.int8_convolution import lower_byte_chain
+from xonnc.lowering.onnx_to_krnl.int8_elementwise import lower_byte_points, lower_byte_pool
+from xonnc.lowering.onnx_to_krnl.int8_fusion import plan_bytes
+from xonnc.lowering.onnx_to_krnl.int8_layout import bytes_in_rows, lower_head
+from xonnc.lowering.onnx_to_krnl.layout_plan import plan_layouts
+from xonnc.lowering.onnx_to_krnl.lowering_builder import (
     FINDS,
     LOWERINGS,
     MOVES,
@@ -94,53 +96,51 @@ from xonnc.lowering.onnx_to_krnl.lowering import (
     TAKES_OPEN,
     Lowering,
 )
-from xonnc.lowering.onnx_to_krnl.open_sizes import OpenSizes
-from xonnc.lowering.onnx_to_krnl.points import POINTS, PointPlan, lower_points, plan_points
 from xonnc.lowering.onnx_to_krnl.session_ops import CONTROL, is_session_op
-from xonnc.lowering.onnx_to_krnl.sizes import are_known
-from xonnc.lowering.onnx_to_krnl.tiles import Tiles
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import are_known
+from xonnc.lowering.onnx_to_krnl.tile_selection import Tiles
 from xonnc.rewriting.editing import erase
 from xonnc.targets.cpu import require_threads
 
 THEMES = (
     activations,
     along_axis,
-    boxes,
     casts,
+    channel_normalization,
+    col2im,
     control_flow,
-    deformable,
-    distinct,
-    draws,
+    conv_and_pooling,
+    data_movement,
+    deformable_convolution,
     einsum,
     elementwise,
-    features,
+    feature_preprocessing,
     fourier,
     generators,
-    grams,
     grid_sample,
     hyperbolic,
     indexing,
-    integer_products,
-    integers,
-    linear,
+    integer_arithmetic,
+    integer_matmul,
+    layer_normalization,
     linear_models,
-    movement,
-    normalization,
-    norms,
+    matmul,
+    non_max_suppression,
     optimizers,
     padding,
+    quantize_linear,
+    random_numbers,
     recurrent,
     reductions,
-    regions,
-    resizing,
-    scales,
+    resize,
+    roi_pooling,
     selection,
     sorting,
-    spreading,
-    support_vectors,
-    trees,
+    support_vector_machines,
+    tf_idf,
+    tree_ensembles,
+    unique,
     views,
-    windows,
 )
 """The files whose functions are in the tables."""
 

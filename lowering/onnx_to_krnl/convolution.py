@@ -17,15 +17,15 @@ from xonnc.dialects.krnl.types import is_buffer
 from xonnc.dialects.onnx.ops.constant import constant_elements
 from xonnc.dialects.onnx.ops.nn import ConvTransposeOp
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.onnx_to_krnl.blocks import blocked, channel_numbers, result_in_blocks
-from xonnc.lowering.onnx_to_krnl.kernel import Kernel, OpenBuffer, buffer_type
-from xonnc.lowering.onnx_to_krnl.layouts import Blocked, Chain, Layouts
-from xonnc.lowering.onnx_to_krnl.lowering import Lowering
-from xonnc.lowering.onnx_to_krnl.phases import Phase
-from xonnc.lowering.onnx_to_krnl.points import Point
-from xonnc.lowering.onnx_to_krnl.sizes import Size, is_known
+from xonnc.lowering.onnx_to_krnl.channel_blocking import blocked, channel_numbers, result_in_blocks
+from xonnc.lowering.onnx_to_krnl.conv_and_pooling import with_pads
+from xonnc.lowering.onnx_to_krnl.elementwise_fusion import Point
+from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, OpenBuffer, buffer_type
+from xonnc.lowering.onnx_to_krnl.layout_plan import Blocked, Chain, Layouts
+from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering
+from xonnc.lowering.onnx_to_krnl.subpixel_convolution import Phase
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_known
 from xonnc.lowering.onnx_to_krnl.tile_keys import conv_key, conv_kind
-from xonnc.lowering.onnx_to_krnl.windows import with_pads
 from xonnc.rewriting.patterns import Array
 
 

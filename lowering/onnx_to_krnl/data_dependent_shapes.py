@@ -20,7 +20,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shape
-from xonnc.lowering.onnx_to_krnl.lowering import FINDS
+from xonnc.lowering.onnx_to_krnl.lowering_builder import FINDS
 from xonnc.lowering.onnx_to_krnl.session_ops import CONTROL, is_session_op
 
 LATER = "krnl.later"

@@ -7,11 +7,11 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.onnx.ops.math import EinsumOp
-from xonnc.lowering.onnx_to_krnl.elements import wide
-from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.element_types import wide
+from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
-from xonnc.lowering.onnx_to_krnl.scales import read_as
 
 ELLIPSIS = "..."
 

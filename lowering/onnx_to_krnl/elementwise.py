@@ -14,9 +14,9 @@ from xonnc.dialects.krnl.math import ErfOp as KrnlErfOp
 from xonnc.dialects.onnx.ops import logical, tensor
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.types import NONE, element_type
-from xonnc.lowering.onnx_to_krnl.elements import largest_finite
+from xonnc.lowering.onnx_to_krnl.element_types import largest_finite
+from xonnc.lowering.onnx_to_krnl.elementwise_fusion import Point, at_each_point, is_float, is_unsigned
 from xonnc.lowering.onnx_to_krnl.error_function import error_function
-from xonnc.lowering.onnx_to_krnl.points import Point, at_each_point, is_float, is_unsigned
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 
 Made = SSAValue | None

@@ -12,12 +12,12 @@ from xdsl.ir import Attribute, SSAValue
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.checks import check_numbers
-from xonnc.lowering.onnx_to_krnl.elements import wide
-from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.element_types import wide
+from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.matmul_accumulation import narrowed_result
+from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
-from xonnc.lowering.onnx_to_krnl.scales import read_as
-from xonnc.lowering.onnx_to_krnl.sums import narrowed_result
 
 
 @lowers(onnx.DFTOp, onnx.DFTV17Op)

@@ -32,13 +32,11 @@ from xdsl.ir import Block, Operation, Use
 from xdsl.passes import ModulePass
 
 from xonnc.dialects.krnl.fusion import FusedOp
-from xonnc.dialects.krnl.packings import Packings
+from xonnc.dialects.krnl.prepacked_weights import Packings
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
-from xonnc.lowering.onnx_to_krnl.biases import plan_biases
-from xonnc.lowering.onnx_to_krnl.byte_chains import ByteLayouts, plan_bytes
-from xonnc.lowering.onnx_to_krnl.byte_moves import leave_as_bytes
+from xonnc.lowering.onnx_to_krnl.bias_fusion import plan_biases
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import (
     computing,
     drop_constants,
@@ -46,16 +44,18 @@ from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import (
     in_rows,
 )
 from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_later
+from xonnc.lowering.onnx_to_krnl.dynamic_shapes import OpenSizes
+from xonnc.lowering.onnx_to_krnl.elementwise_fusion import POINTS, producers
 from xonnc.lowering.onnx_to_krnl.fusion_groups import put_groups
 from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope, Group, computing_sizes
-from xonnc.lowering.onnx_to_krnl.layouts import plan_layouts
-from xonnc.lowering.onnx_to_krnl.linear import following_relu
-from xonnc.lowering.onnx_to_krnl.lowering import Lowering
-from xonnc.lowering.onnx_to_krnl.open_sizes import OpenSizes
-from xonnc.lowering.onnx_to_krnl.points import POINTS, producers
+from xonnc.lowering.onnx_to_krnl.int8_fusion import ByteLayouts, plan_bytes
+from xonnc.lowering.onnx_to_krnl.layout_plan import plan_layouts
+from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering
+from xonnc.lowering.onnx_to_krnl.matmul import following_relu
+from xonnc.lowering.onnx_to_krnl.qdq_elimination import leave_as_bytes
 from xonnc.lowering.onnx_to_krnl.qdq_pairs import write_out_roundings
 from xonnc.lowering.onnx_to_krnl.session_ops import CONTROL
-from xonnc.lowering.onnx_to_krnl.tiles import Tiles
+from xonnc.lowering.onnx_to_krnl.tile_selection import Tiles
 from xonnc.rewriting.editing import operands_of
 
 

@@ -14,12 +14,12 @@ from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.ops import constant, generator, tensor
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.checks import declared
-from xonnc.lowering.onnx_to_krnl.copies import fill
-from xonnc.lowering.onnx_to_krnl.elements import is_unsigned_element, stored, wide
-from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers, moves, takes_open
-from xonnc.lowering.onnx_to_krnl.movement import as_stored
-from xonnc.lowering.onnx_to_krnl.sizes import Size, is_known, volume
+from xonnc.lowering.onnx_to_krnl.data_movement import as_stored
+from xonnc.lowering.onnx_to_krnl.element_types import is_unsigned_element, stored, wide
+from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, lowers, moves, takes_open
+from xonnc.lowering.onnx_to_krnl.strided_copies import fill
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_known, volume
 
 
 @moves(constant.ConstantOfShapeOp)

@@ -11,12 +11,12 @@ from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.onnx.ops import tensor
-from xonnc.lowering.onnx_to_krnl.elements import wide
-from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
-from xonnc.lowering.onnx_to_krnl.resizing import cubic_weight
+from xonnc.lowering.onnx_to_krnl.element_types import wide
+from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
+from xonnc.lowering.onnx_to_krnl.resize import cubic_weight
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
-from xonnc.lowering.onnx_to_krnl.scales import read_as
 
 MOST_TAPS = 64
 """Elements around a place that are written out one by one."""

@@ -7,10 +7,10 @@ from typing import TypeAlias
 
 from xdsl.ir import Attribute, SSAValue
 
-from xonnc.lowering.onnx_to_krnl.kernel import BufferType, Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.layouts import Images
-from xonnc.lowering.onnx_to_krnl.lowering import Lowering
-from xonnc.lowering.onnx_to_krnl.sizes import Size, known
+from xonnc.lowering.onnx_to_krnl.kernel_builder import BufferType, Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.layout_plan import Images
+from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, known
 
 Read: TypeAlias = Callable[[Kernel, SSAValue], SSAValue]
 """What becomes of an element."""

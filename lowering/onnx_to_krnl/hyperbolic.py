@@ -10,8 +10,8 @@ from xdsl.ir import SSAValue
 
 from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.lowering.onnx_to_krnl.activations import log_of_one_more, over, plus, times
-from xonnc.lowering.onnx_to_krnl.integers import chosen
-from xonnc.lowering.onnx_to_krnl.points import Point, at_each_point
+from xonnc.lowering.onnx_to_krnl.elementwise_fusion import Point, at_each_point
+from xonnc.lowering.onnx_to_krnl.integer_arithmetic import chosen
 
 Made = SSAValue | None
 

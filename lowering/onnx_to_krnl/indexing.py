@@ -13,12 +13,12 @@ from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops import tensor
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.checks import check_indices, check_numbers, index_in, turns_where
-from xonnc.lowering.onnx_to_krnl.copies import Side, copy, loop
-from xonnc.lowering.onnx_to_krnl.elements import is_computed, is_unsigned_element
-from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering import OPEN, Lowering, lowers, moves, takes_open
+from xonnc.lowering.onnx_to_krnl.element_types import is_computed, is_unsigned_element
+from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import OPEN, Lowering, lowers, moves, takes_open
 from xonnc.lowering.onnx_to_krnl.reductions import LARGEST, PRODUCT, SMALLEST, SUM, Reduction
-from xonnc.lowering.onnx_to_krnl.sizes import are_known, is_known, known, volume
+from xonnc.lowering.onnx_to_krnl.strided_copies import Side, copy, loop
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import are_known, is_known, known, volume
 
 WRITES = {"add": SUM, "max": LARGEST, "min": SMALLEST, "mul": PRODUCT}
 """How what is written is brought together with what is there."""

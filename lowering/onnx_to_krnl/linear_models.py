@@ -10,12 +10,12 @@ from xdsl.ir import Attribute, SSAValue
 
 from xonnc.dialects.onnx.attributes import numbers_of, texts_of, values_of
 from xonnc.dialects.onnx.ops.ml import LinearClassifierOp, LinearRegressorOp
-from xonnc.lowering.onnx_to_krnl.class_scores import highest, transform
-from xonnc.lowering.onnx_to_krnl.elements import wide
-from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.element_types import wide
+from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.post_transforms import highest, transform
+from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
-from xonnc.lowering.onnx_to_krnl.scales import read_as
 from xonnc.rewriting.patterns import Array
 
 

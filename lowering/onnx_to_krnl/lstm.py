@@ -13,12 +13,12 @@ from xdsl.ir import SSAValue
 from xonnc.dialects.krnl.types import is_buffer
 from xonnc.dialects.onnx.ops.rnn import LSTMOp
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.onnx_to_krnl.copies import Along, Side, copy, fill, loop, plain
-from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.linear import add_gemm, call_gemm, gemm_tile, pack_columns, prefetched
-from xonnc.lowering.onnx_to_krnl.lowering import Lowering
+from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering
+from xonnc.lowering.onnx_to_krnl.matmul import add_gemm, call_gemm, gemm_tile, pack_columns, prefetched
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
-from xonnc.lowering.onnx_to_krnl.sizes import Size, is_known, volume
+from xonnc.lowering.onnx_to_krnl.strided_copies import Along, Side, copy, fill, loop, plain
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_known, volume
 from xonnc.rewriting.patterns import Array
 
 MOST_STEPS = 512

@@ -9,10 +9,10 @@ from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import SSAValue
 
 from xonnc.dialects.onnx.ops import training
-from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
-from xonnc.lowering.onnx_to_krnl.scales import read_as
 
 Optimizer = training.AdagradOp | training.AdamOp | training.MomentumOp
 

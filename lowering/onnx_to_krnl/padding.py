@@ -12,11 +12,11 @@ from xdsl.ir import SSAValue
 from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.ops import tensor
 from xonnc.dialects.onnx.types import NONE, numpy_dtype
-from xonnc.lowering.onnx_to_krnl.copies import Along, Side, copy, fill, loop, plain
-from xonnc.lowering.onnx_to_krnl.kernel import INDEX, Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering import OPEN, Lowering, moves, takes_open
-from xonnc.lowering.onnx_to_krnl.movement import as_stored, integers_of
-from xonnc.lowering.onnx_to_krnl.sizes import Size, are_known, is_known, known, volume
+from xonnc.lowering.onnx_to_krnl.data_movement import as_stored, integers_of
+from xonnc.lowering.onnx_to_krnl.kernel_builder import INDEX, Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import OPEN, Lowering, moves, takes_open
+from xonnc.lowering.onnx_to_krnl.strided_copies import Along, Side, copy, fill, loop, plain
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_known, is_known, known, volume
 
 FedPad = tensor.PadOp | tensor.PadV11Op | tensor.PadV13Op | tensor.PadV18Op | tensor.PadV19Op
 Pad = FedPad | tensor.PadV2Op

@@ -9,11 +9,11 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, Region, SSAValue
 
+from xonnc.dialects.krnl.dynamic_shapes import ShapedOp
 from xonnc.dialects.krnl.loops import DefineLoopsOp, IterateOp
 from xonnc.dialects.krnl.memory import LoadOp, StoreOp, TransposeOp
-from xonnc.dialects.krnl.sizes import ShapedOp
-from xonnc.lowering.onnx_to_krnl.kernel import Kernel
-from xonnc.lowering.onnx_to_krnl.sizes import Size
+from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size
 
 SETTING = (arith.ConstantOp, arith.IndexCastOp, arith.SIToFPOp, DefineLoopsOp, ShapedOp)
 """Ops before a kernel's loops that compute no elements."""

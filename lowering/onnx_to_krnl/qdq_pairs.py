@@ -15,7 +15,7 @@ from xonnc.dialects.onnx.ops.constant import ConstantOp, constant_elements
 from xonnc.dialects.onnx.ops.math import ClipOp, DivOp, MulOp, RoundOp
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
 from xonnc.dialects.onnx.types import NONE, element_type
-from xonnc.lowering.onnx_to_krnl.elements import integer_range
+from xonnc.lowering.onnx_to_krnl.element_types import integer_range
 from xonnc.rewriting.patterns import Array
 
 

@@ -17,13 +17,13 @@ from xdsl.ir import Attribute, SSAValue
 from xonnc.dialects.onnx.ops import rnn
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.checks import check_numbers
-from xonnc.lowering.onnx_to_krnl.copies import Side, copy, fill, loop, plain
-from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering import OPEN, Lowering, lowers, takes_open
+from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import OPEN, Lowering, lowers, takes_open
 from xonnc.lowering.onnx_to_krnl.lstm import is_tiled, tiled_lstm
+from xonnc.lowering.onnx_to_krnl.matmul_accumulation import Factor, accumulate
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
-from xonnc.lowering.onnx_to_krnl.sizes import are_known
-from xonnc.lowering.onnx_to_krnl.sums import Factor, accumulate
+from xonnc.lowering.onnx_to_krnl.strided_copies import Side, copy, fill, loop, plain
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import are_known
 
 Recurrent = rnn.LSTMOp | rnn.GRUOp | rnn.RNNOp
 Activation = Callable[[Scalar], Scalar]

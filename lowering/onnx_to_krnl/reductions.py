@@ -18,14 +18,14 @@ from xonnc.dialects.onnx.ops import math as onnx
 from xonnc.dialects.onnx.ops import nn, reduction
 from xonnc.dialects.onnx.ops.constant import constant_elements
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.onnx_to_krnl.blocks import blocked
-from xonnc.lowering.onnx_to_krnl.elements import is_unsigned_element, stored, wide
-from xonnc.lowering.onnx_to_krnl.kernel import BufferType, Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.layouts import Blocked, Layouts
-from xonnc.lowering.onnx_to_krnl.lowering import TAKES_EMPTY, Lowering, lowers, takes_open
-from xonnc.lowering.onnx_to_krnl.norms import general_layer_normalization
+from xonnc.lowering.onnx_to_krnl.channel_blocking import blocked
+from xonnc.lowering.onnx_to_krnl.element_types import is_unsigned_element, stored, wide
+from xonnc.lowering.onnx_to_krnl.kernel_builder import BufferType, Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.layer_normalization import general_layer_normalization
+from xonnc.lowering.onnx_to_krnl.layout_plan import Blocked, Layouts
+from xonnc.lowering.onnx_to_krnl.lowering_builder import TAKES_EMPTY, Lowering, lowers, takes_open
 from xonnc.lowering.onnx_to_krnl.parallel_ranges import shares
-from xonnc.lowering.onnx_to_krnl.sizes import Size, is_known, volume
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_known, volume
 
 Map = Callable[[Kernel, SSAValue], SSAValue]
 

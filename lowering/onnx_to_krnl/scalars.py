@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.krnl.math import ErfOp
 from xonnc.dialects.krnl.types import is_integer
-from xonnc.lowering.onnx_to_krnl.kernel import Kernel
+from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel
 
 INDEX = IndexType()
 

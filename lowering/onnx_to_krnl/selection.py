@@ -1,4 +1,4 @@
-"""Operators that keep some elements: how many, only a run knows (`counts.py`)."""
+"""Operators that keep some elements: how many, only a run knows (`data_dependent_results.py`)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops import tensor
 from xonnc.lowering.onnx_to_krnl.along_axis import Rows
 from xonnc.lowering.onnx_to_krnl.checks import index_in
-from xonnc.lowering.onnx_to_krnl.counts import Found, tell
-from xonnc.lowering.onnx_to_krnl.kernel import Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering import FINDS, Lowering, lowers, moves
+from xonnc.lowering.onnx_to_krnl.data_dependent_results import Found, tell
+from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import FINDS, Lowering, lowers, moves
 from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
 
 

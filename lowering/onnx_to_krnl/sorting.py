@@ -14,9 +14,9 @@ from xonnc.dialects.krnl.types import is_integer
 from xonnc.dialects.onnx.ops import math
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.onnx_to_krnl.along_axis import Rows, is_before
-from xonnc.lowering.onnx_to_krnl.elements import is_nibble, is_unsigned_element, wide
-from xonnc.lowering.onnx_to_krnl.kernel import INDEX, Kernel, buffer_type
-from xonnc.lowering.onnx_to_krnl.lowering import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.element_types import is_nibble, is_unsigned_element, wide
+from xonnc.lowering.onnx_to_krnl.kernel_builder import INDEX, Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, lowers
 from xonnc.lowering.onnx_to_krnl.scalars import Scalar
 
 IsBefore: TypeAlias = Callable[[Scalar, Scalar], SSAValue]

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import DYNAMIC_INDEX, f64
 from xdsl.ir import Attribute
 
-from xonnc.dialects.krnl.byte_tiles import ByteConvOp
+from xonnc.dialects.krnl.int8_tiles import ByteConvOp
 from xonnc.dialects.krnl.memory import element_of, shape_of
 from xonnc.dialects.krnl.tiles import ConvOp, GemmOp
-from xonnc.lowering.onnx_to_krnl.sizes import Size, is_known
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_known
 
 
 def gemm_key(sizes: tuple[Size, Size, Size], element: Attribute) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.ir import Operation
 
 from xonnc.dialects.onnx.ops import nn, tensor
-from xonnc.lowering.onnx_to_krnl.lowering import Lowering, moves, takes_open
+from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, moves, takes_open
 
 VIEWS = (
     nn.FlattenOp,

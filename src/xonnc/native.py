@@ -43,7 +43,7 @@ from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import has_kernel
 from xonnc.lowering.onnx_to_krnl.data_dependent_shapes import is_later
 from xonnc.lowering.onnx_to_krnl.krnl_attach_core import attach_core
 from xonnc.lowering.onnx_to_krnl.shape_inputs import steering_inputs
-from xonnc.lowering.onnx_to_krnl.tiles import Tile, set_tiles
+from xonnc.lowering.onnx_to_krnl.tile_selection import Tile, set_tiles
 from xonnc.runtime.native.cache import Cache, key_of, open_cache
 from xonnc.runtime.native.host import host_core
 from xonnc.runtime.native.instance import Executable

@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, MemRefType, ModuleOp, StringAtt
 from xdsl.dialects.func import FuncOp
 
 from xonnc.contexts import new_context
-from xonnc.dialects.krnl.byte_tiles import ByteConvOp
+from xonnc.dialects.krnl.int8_tiles import ByteConvOp
 from xonnc.dialects.krnl.memory import shape_of
 from xonnc.dialects.krnl.tiles import ConvOp, GemmOp
 from xonnc.dialects.krnl.types import is_buffer, size_of
@@ -33,7 +33,7 @@ from xonnc.errors import XonncError
 from xonnc.lowering.krnl_to_llvm.llvm_ir_text import llvm_module, llvm_text
 from xonnc.lowering.native.read_program import KernelCall, calls_of
 from xonnc.lowering.onnx_to_krnl.tile_keys import key_of
-from xonnc.lowering.onnx_to_krnl.tiles import Tile, set_tiles, tiles_for
+from xonnc.lowering.onnx_to_krnl.tile_selection import Tile, set_tiles, tiles_for
 from xonnc.native import CompileOptions, lower_to_program, prepare_for_lowering, resolve_processor
 from xonnc.runtime.native.instance import aligned_empty
 from xonnc.runtime.native.jit import Code, machine_code

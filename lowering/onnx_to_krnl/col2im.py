@@ -1,0 +1,169 @@
+"""Operators whose elements spread over windows of the result: ConvTranspose, Col2Im, MaxUnpool."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import f32, f64
+from xdsl.ir import Attribute, SSAValue
+
+from xonnc.dialects.krnl.memory import element_of
+from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.ops import nn
+from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.onnx_to_krnl.element_types import wide
+from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.matmul_accumulation import Factor, accumulate
+from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
+from xonnc.lowering.onnx_to_krnl.scalars import Scalar
+from xonnc.lowering.onnx_to_krnl.strided_copies import fill
+from xonnc.transforms.shapes.convolution import transposed_pads
+
+
+@dataclass(frozen=True)
+class _Spread:
+    """Windows that an image is the sum of: their places are `counts`; `begins` are cut off before."""
+
+    kernel: Sequence[int]
+    strides: Sequence[int]
+    dilations: Sequence[int]
+    begins: Sequence[int]
+    counts: Sequence[int]
+    out: Sequence[int]
+
+    @property
+    def whole(self) -> list[int]:
+        """The image's sizes before it is cut."""
+        reached = [
+            (count - 1) * stride + (size - 1) * dilation + 1
+            for count, stride, size, dilation in zip(
+                self.counts, self.strides, self.kernel, self.dilations, strict=True
+            )
+        ]
+        return [
+            max(size, begin + wanted)
+            for size, begin, wanted in zip(reached, self.begins, self.out, strict=True)
+        ]
+
+
+@lowers(nn.ConvTransposeOp)
+def conv_transpose(op: nn.ConvTransposeOp, to: Lowering) -> str | None:
+    """Products of the turned weights with each pixel are windows, which are added up where they overlap."""
+    element = to.element(op.X)
+    kind = wide(element)
+    shape, out, weights = to.shape(op.X), to.shape(op.Y), to.shape(op.W)
+    spread = _spread(op, weights[2:], shape[2:], out[2:])
+    if kind not in (f32, f64) or min(spread.begins) < 0:
+        return "not of floats, or more than the windows reach"
+    groups, pixels = op.group.value.data, prod(shape[2:])
+    depth, rows = shape[1] // groups, weights[1] * prod(weights[2:])
+    places = [shape[0], groups, rows, pixels]
+    windows = to.allocate(places, kind)
+    fill(windows, prod(places), 0, to)
+    a = Factor(to.buffer(op.W), [1, groups, rows, depth], element, is_transposed=True)
+    b = Factor(to.buffer(op.X), [shape[0], groups, depth, pixels], element)
+    accumulate(windows, places[:2], (rows, pixels, depth), (a, b), kind, to)
+    bias = None if op.B.type == NONE else op.B
+    _add_up(op.Y, windows, (shape[0], out[1]), spread, kind, bias, to)
+    return None
+
+
+def _spread(
+    op: nn.ConvTransposeOp, kernel: Sequence[int], shape: Sequence[int], out: Sequence[int]
+) -> _Spread:
+    rank = len(kernel)
+    strides = values_of(op.strides) or (1,) * rank
+    dilations = values_of(op.dilations) or (1,) * rank
+    extra = values_of(op.output_padding) or (0,) * rank
+    begins = list((values_of(op.pads) or (0,) * (2 * rank))[:rank])
+    if op.auto_pad.data != "NOTSET" or op.output_shape is not None:
+        for axis, size in enumerate(out):
+            reach = (shape[axis] - 1) * strides[axis] + (kernel[axis] - 1) * dilations[axis] + 1
+            total = reach + extra[axis] - size
+            begins[axis], _ = transposed_pads(total, op.auto_pad.data == "SAME_UPPER")
+        if op.auto_pad.data == "VALID" and op.output_shape is None:
+            begins = [0] * rank
+    return _Spread(kernel, strides, dilations, begins, shape, out)
+
+
+@lowers(nn.Col2ImOp)
+def col2im(op: nn.Col2ImOp, to: Lowering) -> str | None:
+    """Columns, windows each, added up to images."""
+    out, element = to.shape(op.output), to.element(op.input)
+    block = to.constant(op.block_shape)
+    if block is None:
+        return "windows of unknown size"
+    rank = len(out) - 2
+    kernel = [int(size) for size in block.reshape(-1)]
+    strides = values_of(op.strides) or (1,) * rank
+    dilations = values_of(op.dilations) or (1,) * rank
+    pads = values_of(op.pads) or (0,) * (2 * rank)
+    counts = [
+        (size + pads[axis] + pads[rank + axis] - (kernel[axis] - 1) * dilations[axis] - 1) // strides[axis]
+        + 1
+        for axis, size in enumerate(out[2:])
+    ]
+    spread = _Spread(kernel, strides, dilations, pads[:rank], counts, out[2:])
+    if wide(element) not in (f32, f64) or prod(counts) != to.shape(op.input)[-1]:
+        return "not of floats, or another count of windows than the sizes make"
+    _add_up(op.output, to.buffer(op.input), (out[0], out[1]), spread, element, None, to)
+    return None
+
+
+def _add_up(
+    result: SSAValue,
+    windows: SSAValue,
+    images: tuple[int, int],
+    spread: _Spread,
+    element: Attribute,
+    bias: SSAValue | None,
+    to: Lowering,
+) -> None:
+    """Adds windows up in a whole image, and cuts the result out of it; `element` is that of the windows."""
+    rank, kind = len(spread.kernel), wide(element)
+    whole = to.allocate([*images, *spread.whole], kind)
+    fill(whole, prod([*images, *spread.whole]), 0, to)
+    sizes = [*images, *spread.kernel, *spread.counts]
+    kernel = Kernel([buffer_type([*images, *spread.whole], kind), buffer_type(sizes, element)])
+    out, source = kernel.buffers
+    with kernel.loops(sizes) as indices:
+        at = [
+            kernel.plus(
+                kernel.scaled(indices[2 + rank + axis], spread.strides[axis]),
+                kernel.scaled(indices[2 + axis], spread.dilations[axis]),
+            )
+            for axis in range(rank)
+        ]
+        place = [*indices[:2], *at]
+        term = read_as(kernel, source, indices, element, kind)
+        kernel.store((Scalar(kernel, kernel.load(out, place)) + term).value, out, place)
+    to.call("spread", kernel, [whole], [windows])
+    _cut(result, whole, images, spread, bias, to)
+
+
+def _cut(
+    result: SSAValue,
+    whole: SSAValue,
+    images: tuple[int, int],
+    spread: _Spread,
+    bias: SSAValue | None,
+    to: Lowering,
+) -> None:
+    element, kind = to.element(result), element_of(whole)
+    types = [buffer_type(to.shape(result), element), buffer_type([*images, *spread.whole], kind)]
+    buffers = [whole]
+    if bias is not None:
+        types.append(buffer_type(images[1:], element))
+        buffers.append(to.buffer(bias))
+    kernel = Kernel(types)
+    out, source, *added = kernel.buffers
+    with kernel.loops(to.shape(result)) as indices:
+        at = [kernel.scaled(index, 1, begin) for index, begin in zip(indices[2:], spread.begins, strict=True)]
+        total = Scalar(kernel, kernel.load(source, [*indices[:2], *at]))
+        if added:
+            total = total + read_as(kernel, added[0], [indices[1]], element, kind)
+        kernel.write(total.value, out, indices, element)
+    to.call("cut", kernel, [to.result(result)], buffers)

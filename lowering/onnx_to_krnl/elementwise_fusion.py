@@ -1,0 +1,359 @@
+"""
+One mechanism for all operators that compute each element from elements at the same place.
+
+Such an operator is a function of numbers. Those that follow one another become one kernel, and axes that no
+operand is broadcast along become one loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Operation, SSAValue
+
+from xonnc.dialects.krnl.types import is_integer
+from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp, ReluOp
+from xonnc.dialects.onnx.ops.nn import ConvOp
+from xonnc.dialects.onnx.types import NONE, element_type
+from xonnc.lowering.onnx_to_krnl.channel_blocking import blocked, channel_numbers, result_in_blocks
+from xonnc.lowering.onnx_to_krnl.element_types import is_nibble, is_unsigned_element, stored, wide
+from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope
+from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.layout_plan import is_blocked, is_like
+from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering
+from xonnc.lowering.onnx_to_krnl.parallel_ranges import shares
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_known, is_known, volume
+
+OpT = TypeVar("OpT", bound=Operation)
+
+MOST_IN_A_SHARE = 4096
+"""Elements of a share of a loop: enough that shares cost nothing."""
+
+LEAST_SHARES = 8
+"""Shares of a loop, so that threads have about the same to do."""
+
+MOST_OPS = 40
+"""Operators in one kernel: more use more registers than there are."""
+
+PointFunction: TypeAlias = Callable[[OpT, "Point"], "SSAValue | None"]
+"""What an op gives at a point, or `None` where this kind of it is not lowered."""
+
+POINTS: dict[type[Operation], PointFunction[Operation]] = {}
+"""The function of each kind of op."""
+
+
+def at_each_point(
+    *kinds: type[OpT],
+) -> Callable[[Callable[[OpT, Point], SSAValue | None]], Callable[[OpT, Point], SSAValue | None]]:
+    """Registers the function of numbers that one or more kinds of op are."""
+
+    def register(
+        function: Callable[[OpT, Point], SSAValue | None],
+    ) -> Callable[[OpT, Point], SSAValue | None]:
+        for kind in kinds:
+
+            def checked(op: Operation, at: Point, kind: type[OpT] = kind) -> SSAValue | None:
+                assert isinstance(op, kind)
+                return function(op, at)
+
+            checked.__doc__ = function.__doc__
+            POINTS[kind] = checked
+        return function
+
+    return register
+
+
+class _DeclinedError(Exception):
+    """An op is not lowered in this form."""
+
+
+class Point:
+    """One place in the result of a kernel, and the numbers there."""
+
+    def __init__(
+        self, kernel: Kernel, leaves: Mapping[SSAValue, tuple[SSAValue, Sequence[SSAValue]]]
+    ) -> None:
+        self.kernel = kernel
+        self.add = kernel.add
+        self._leaves = leaves
+        self._known: dict[SSAValue, SSAValue] = {}
+
+    def __call__(self, value: SSAValue) -> SSAValue:
+        """The number of an operand here; small floats are computed with in f32."""
+        if value not in self._known:
+            element = element_type(value.type)
+            assert element is not None
+            if value in self._leaves:
+                buffer, indices = self._leaves[value]
+                number = self.kernel.read(buffer, indices, element)
+            else:
+                owner = value.owner
+                assert isinstance(owner, Operation)
+                number = self.compute(owner)
+                # Casts give elements as they lie in a buffer, since they round.
+                if number.type != wide(element):
+                    number = self.kernel.widened(number, element)
+            self._known[value] = number
+        return self._known[value]
+
+    def let(self, value: SSAValue, number: SSAValue) -> None:
+        """Says what the number of a value here is."""
+        self._known[value] = number
+
+    def knows(self, value: SSAValue) -> bool:
+        """Whether the number of a value here was read or computed, or said."""
+        return value in self._known
+
+    def compute(self, op: Operation) -> SSAValue:
+        """What an op gives here."""
+        number = POINTS[type(op)](op, self)
+        if number is None:
+            raise _DeclinedError
+        return number
+
+    def number(self, value: float, like: SSAValue) -> SSAValue:
+        """A constant of the type that `like` has."""
+        return self.kernel.number(value, like.type)
+
+
+def is_unsigned(value: SSAValue) -> bool:
+    """Whether a tensor holds integers without sign."""
+    element = element_type(value.type)
+    return element is not None and is_unsigned_element(element)
+
+
+def is_float(number: SSAValue) -> bool:
+    """Whether a number is a float."""
+    return not is_integer(number.type)
+
+
+@dataclass(frozen=True)
+class PointPlan:
+    """A kernel for an op and those before it that only it reads, and what it reads itself."""
+
+    kernel: Kernel
+    leaves: Sequence[SSAValue]
+    fused: set[Operation]
+    is_blocked: bool = False
+    """Whether it computes images in blocks of channels."""
+
+
+def plan_points(op: Operation, to: Lowering) -> PointPlan | str:
+    """The kernel that computes an op, or why there is none; writes nothing."""
+    shape = to.sizes(op.results[0])
+    fused = producers(op, shape, to)
+    while True:
+        leaves = _leaves(fused)
+        if not all(map(to.is_native, leaves)):
+            return "an operand is dynamic or of a type that code does not compute with"
+        in_blocks = is_blocked(op.results[0], leaves, to.layouts)
+        make = _blocked_kernel if in_blocks else _kernel
+        try:
+            return PointPlan(make(op, shape, fused, leaves, to), leaves, fused, in_blocks)
+        except _DeclinedError:
+            if len(fused) == 1:
+                return "not in this form"
+            fused = {op}
+
+
+def lower_points(op: Operation, plan: PointPlan, to: Lowering) -> None:
+    """Calls the kernel of a plan."""
+    result = op.results[0]
+    if plan.is_blocked:
+        channels = to.sizes(result)[1]
+        assert is_known(channels)
+        buffers = [
+            blocked(leaf, to).buffer
+            if is_like(leaf, result, to.layouts)
+            else _of_channels(leaf, channels, to)
+            for leaf in plan.leaves
+        ]
+    else:
+        buffers = [to.buffer(leaf) for leaf in plan.leaves]
+    target = result_in_blocks(result, to).buffer if plan.is_blocked else to.result(result)
+    name = type(op).name.removeprefix("onnx.").lower()
+    full = f"{name}_fused" if len(plan.fused) > 1 else name
+    to.call(full, plan.kernel, [target], buffers)
+
+
+def _of_channels(value: SSAValue, channels: int, to: Lowering) -> SSAValue:
+    """A number for each channel in blocks, or one for all."""
+    array = to.constant(value)
+    assert array is not None
+    return to.packed(array.reshape(-1)) if array.size == 1 else channel_numbers(array, channels, to)
+
+
+def producers(op: Operation, shape: tuple[Size, ...], to: Lowering) -> set[Operation]:
+    """`op` and the ops before it that may be computed with it."""
+    fused = {op}
+    waiting = [op]
+    while waiting and len(fused) < MOST_OPS:
+        for value in waiting.pop().operands:
+            owner = value.owner
+            if (
+                isinstance(owner, Operation)
+                and type(owner) in POINTS
+                and owner.parent is op.parent
+                and owner not in fused
+                and to.is_native(value)
+                and to.sizes(value) == shape
+                and all(user in fused for user in to.scope.users(value))
+                and to.scope.may_join(owner, op)
+                and not ends_product(owner, to.scope)
+                and owner not in to.layouts.chained
+                and owner not in to.absorbed
+            ):
+                fused.add(owner)
+                waiting.append(owner)
+    return fused
+
+
+def ends_product(op: Operation, scope: FusionScope) -> bool:
+    """Whether an op is done to the sums of a product before they are stored."""
+    made = op.operands[0].owner if isinstance(op, ReluOp) else None
+    return isinstance(made, ConvOp | GemmOp | MatMulOp) and len(scope.users(op.operands[0])) == 1
+
+
+def _leaves(fused: set[Operation]) -> list[SSAValue]:
+    """What the ops read from outside, in a fixed order."""
+    found: dict[SSAValue, None] = {}
+    for op in sorted(fused, key=_order):
+        for value in op.operands:
+            if value.owner not in fused and value.type != NONE:
+                found[value] = None
+    return list(found)
+
+
+def _order(op: Operation) -> int:
+    assert op.parent is not None
+    return op.parent.get_operation_index(op)
+
+
+def _kernel(
+    op: Operation, shape: tuple[Size, ...], fused: set[Operation], leaves: Sequence[SSAValue], to: Lowering
+) -> Kernel:
+    shapes = [_broadcast_along(to.sizes(leaf), shape, to) for leaf in leaves]
+    groups = axis_groups(shape, shapes)
+    sizes = [volume(shape[axis] for axis in group) for group in groups]
+    split = _split(sizes)
+    result = to.element(op.results[0])
+    types = [buffer_type(split or sizes, result)]
+    kept: list[list[bool]] = []
+    for leaf, known in zip(leaves, shapes, strict=True):
+        own = (*(1,) * (len(shape) - len(known)), *known)
+        held = [volume(own[axis] for axis in group) for group in groups]
+        if split is not None:
+            held = [1, 1] if held == [1] else split
+        kept.append([size != 1 for size in held])
+        types.append(buffer_type(held, to.element(leaf)))
+    kernel = Kernel(types)
+    sizes = sizes if split is None else split
+    with kernel.loops(sizes) as indices:
+        zero = kernel.index(0)
+        places: dict[SSAValue, tuple[SSAValue, Sequence[SSAValue]]] = {}
+        for leaf, buffer, held in zip(leaves, kernel.buffers[1:], kept, strict=True):
+            own = [index if keeps else zero for index, keeps in zip(indices, held, strict=False)]
+            places[leaf] = buffer, own if sizes else []
+        number = Point(kernel, places).compute(op)
+        if number.type != stored(result) or is_nibble(result):
+            number = kernel.narrowed(number, result)
+        kernel.store(number, kernel.buffers[0], indices if sizes else [])
+    return kernel
+
+
+def _split(sizes: Sequence[Size]) -> list[Size] | None:
+    """The two loops that a single long one of known length becomes, so that it can be shared out."""
+    if len(sizes) != 1 or not isinstance(sizes[0], int) or sizes[0] < 2 * MOST_IN_A_SHARE:
+        return None
+    count, width = shares(sizes[0], min(MOST_IN_A_SHARE, sizes[0] // LEAST_SHARES))
+    return [count, width] if count > 1 else None
+
+
+def _broadcast_along(own: Sequence[Size], shape: Sequence[Size], to: Lowering) -> Sequence[Size]:
+    """The sizes of an operand that is broadcast along a result: each is the result's, or 1."""
+    if are_known((*own, *shape)):
+        return own
+    if len(own) > len(shape):
+        raise _DeclinedError
+    found: list[Size] = []
+    for size, whole in zip(own, shape[len(shape) - len(own) :], strict=True):
+        if size not in (1, whole) and not to.is_size_of(size, whole):
+            raise _DeclinedError
+        found.append(1 if size == 1 else whole)
+    return found
+
+
+def _blocked_kernel(
+    op: Operation, shape: tuple[Size, ...], fused: set[Operation], leaves: Sequence[SSAValue], to: Lowering
+) -> Kernel:
+    """The same for images in blocks, between their halos; operands are like the result or of channels."""
+    layouts, result = to.layouts, op.results[0]
+    values = [result, *leaves]
+    shapes = [_blocked_shape(value, result, to) for value in values]
+    images, blocks, _, _, lanes = layouts.shape(result)
+    halos = [layouts.halo(value) for value in values]
+    by_channel = any(len(each) == 2 for each in shapes)
+    is_tight = not any(map(any, halos))
+    # Where nothing lies between, pixels and channels are one loop, or rows and columns are.
+    sizes: list[Size] = [images, blocks, shape[2], shape[3] if by_channel else shape[3] * lanes]
+    if is_tight:
+        sizes[2:] = [shape[2] * sizes[3]]
+    sizes = [*sizes, lanes] if by_channel else sizes
+    kernel = Kernel([buffer_type(_merged(each, is_tight, by_channel), f32) for each in shapes])
+    with kernel.loops(sizes) as indices:
+        places: list[Sequence[SSAValue]] = []
+        for own, halo in zip(shapes, halos, strict=True):
+            if len(own) == 1:
+                places.append([kernel.index(0)])
+            elif len(own) == 2:
+                places.append([indices[1], indices[-1]])
+            elif is_tight:
+                places.append(indices)
+            else:
+                step = 1 if by_channel else lanes
+                row = kernel.scaled(indices[2], 1, halo.top)
+                column = kernel.scaled(indices[3], 1, halo.left * step)
+                places.append([*indices[:2], row, column, *indices[4:]])
+        read = dict(zip(leaves, zip(kernel.buffers[1:], places[1:], strict=True), strict=True))
+        kernel.store(Point(kernel, read).compute(op), kernel.buffers[0], places[0])
+    return kernel
+
+
+def _blocked_shape(value: SSAValue, result: SSAValue, to: Lowering) -> Sequence[Size]:
+    if is_like(value, result, to.layouts):
+        return to.layouts.shape(value)
+    array = to.constant(value)
+    assert array is not None
+    shape = to.layouts.shape(result)
+    return [1] if array.size == 1 else [shape[1], shape[4]]
+
+
+def _merged(shape: Sequence[Size], is_tight: bool, by_channel: bool) -> list[Size]:
+    """The shape of a buffer with the axes that are one loop as one."""
+    if len(shape) < 5:
+        return list(shape)
+    images, blocks, rows, columns, lanes = shape
+    inner = [columns, lanes] if by_channel else [columns * lanes]
+    if is_tight:
+        return [images, blocks, rows * inner[0], *inner[1:]]
+    return [images, blocks, rows, *inner]
+
+
+def axis_groups(shape: Sequence[Size], operands: Sequence[Sequence[Size]]) -> list[list[int]]:
+    """Neighbouring axes along which the same operands are broadcast, together; axes of size 1 left out."""
+    groups: list[list[int]] = []
+    before: tuple[bool, ...] | None = None
+    for axis, size in enumerate(shape):
+        if size == 1:
+            continue
+        back = axis - len(shape)
+        varies = tuple(len(operand) >= -back and operand[back] != 1 for operand in operands)
+        if varies == before:
+            groups[-1].append(axis)
+        else:
+            groups.append([axis])
+        before = varies
+    return groups

@@ -1,0 +1,276 @@
+"""Operators of ai.onnx.ml that bring features of any kind into numbers of one kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf, isnan, prod
+
+import numpy as np
+from xdsl.dialects.builtin import f32, f64, i1, i64
+from xdsl.ir import Attribute
+
+from xonnc.dialects.krnl.types import is_integer
+from xonnc.dialects.onnx.attributes import numbers_of, values_of
+from xonnc.dialects.onnx.elements import elements_array
+from xonnc.dialects.onnx.ops.ml import (
+    ArrayFeatureExtractorOp,
+    BinarizerOp,
+    FeatureVectorizerOp,
+    ImputerOp,
+    LabelEncoderOp,
+    NormalizerOp,
+    OneHotEncoderOp,
+    ScalerOp,
+)
+from xonnc.lowering.onnx_to_krnl.checks import check_indices, checked, index_in
+from xonnc.lowering.onnx_to_krnl.data_dependent_results import tell
+from xonnc.lowering.onnx_to_krnl.element_types import wide
+from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
+from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
+from xonnc.lowering.onnx_to_krnl.strided_copies import fill
+from xonnc.rewriting.patterns import Array
+
+
+@lowers(ArrayFeatureExtractorOp)
+def array_feature_extractor(op: ArrayFeatureExtractorOp, to: Lowering) -> str | None:
+    """The elements of each row where the indices say."""
+    shape, count, element = to.shape(op.X), prod(to.shape(op.Y)), to.element(op.X)
+    size = shape[-1]
+    rows = prod(shape[:-1])
+    check_indices(op, op.Y, [size], len(shape) - 1, to)
+    types = [buffer_type([rows, count], element), buffer_type([rows, size], element)]
+    kernel = Kernel([*types, buffer_type([count], i64)])
+    out, source, places = kernel.buffers
+    with kernel.loops([rows, count]) as (row, place):
+        at = index_in(kernel, kernel.load(places, [place]), size)
+        kernel.store(kernel.load(source, [row, at]), out, [row, place])
+    to.call("features", kernel, [to.result(op.Z)], [to.buffer(op.X), to.buffer(op.Y)])
+    return None
+
+
+@lowers(BinarizerOp)
+def binarizer(op: BinarizerOp, to: Lowering) -> str | None:
+    """1 above the threshold, else 0."""
+    count, element = prod(to.shape(op.X)), to.element(op.X)
+    kernel = Kernel([buffer_type([count], element)] * 2)
+    out, source = kernel.buffers
+    kind = _comparable(element)
+    with kernel.loops([count]) as (place,):
+        x = read_as(kernel, source, [place], element, kind)
+        made = (x > float(op.threshold.value.data)).to(wide(element))
+        kernel.write(made.value, out, [place], element)
+    to.call("binarizer", kernel, [to.result(op.Y)], [to.buffer(op.X)])
+    return None
+
+
+def _comparable(element: Attribute) -> Attribute:
+    """The floats that elements are compared with floats as: f32 as such, others as f64."""
+    return f32 if wide(element) == f32 else f64
+
+
+@lowers(ScalerOp)
+def scaler(op: ScalerOp, to: Lowering) -> str | None:
+    """`(X - offset) scale`, of each column its own or one for all."""
+    shape, element = to.shape(op.X), to.element(op.X)
+    columns = shape[-1] if shape else 1
+    numbers = [
+        np.full(1, plain, np.float32) if given is None else given
+        for given, plain in ((numbers_of(op.offset), 0), (numbers_of(op.scale), 1))
+    ]
+    if any(len(each) not in (1, columns) for each in numbers):
+        return "as many offsets and scales as there are columns, or one"
+    kind = _comparable(element)
+    held = [to.packed(each) for each in numbers]
+    rows = prod(shape) // max(columns, 1)
+    types = [buffer_type([rows, columns], each) for each in (to.element(op.Y), element)]
+    kernel = Kernel([*types, *[buffer_type([len(each)], f32) for each in numbers]])
+    out, source, *buffers = kernel.buffers
+    with kernel.loops([rows, columns]) as (row, column):
+        offset, scale = (
+            read_as(kernel, buffer, [column if len(each) > 1 else kernel.index(0)], f32, kind)
+            for buffer, each in zip(buffers, numbers, strict=True)
+        )
+        made = (read_as(kernel, source, [row, column], element, kind) - offset) * scale
+        kernel.write(made.to(wide(to.element(op.Y))).value, out, [row, column], to.element(op.Y))
+    to.call("scaler", kernel, [to.result(op.Y)], [to.buffer(op.X), *held])
+    return None
+
+
+@lowers(NormalizerOp)
+def normalizer(op: NormalizerOp, to: Lowering) -> str | None:
+    """Rows by the largest element of each, by the sum of sizes, or by the root of the sum of squares."""
+    shape, element, result = to.shape(op.X), to.element(op.X), to.element(op.Y)
+    rows, columns = (1, *shape)[-2:]
+    kind, norm = _comparable(element), op.norm.data
+    kernel = Kernel([buffer_type([rows, columns], result), buffer_type([rows, columns], element)])
+    out, source = kernel.buffers
+    with kernel.loops([rows]) as (row,):
+        start = kernel.number(-inf if norm == "MAX" else 0.0, kind)
+        with kernel.reducing([columns], [start]) as ((column,), held, results):
+            x, total = read_as(kernel, source, [row, column], element, kind), Scalar(kernel, held[0])
+            match norm:
+                case "MAX":
+                    total = (x > total).choose(x, total)
+                case "L1":
+                    total = total + x.abs()
+                case _:
+                    total = total + x * x
+            results.append(total.value)
+        size = Scalar(kernel, results[0])
+        size = size.sqrt() if norm == "L2" else size
+        # Rows of zeros stay as they are.
+        size = size.equals(0.0).choose(size.like(1.0), size)
+        with kernel.loops([columns]) as (column,):
+            x = read_as(kernel, source, [row, column], element, kind)
+            kernel.write((x / size).to(wide(result)).value, out, [row, column], result)
+    to.call("normalizer", kernel, [to.result(op.Y)], [to.buffer(op.X)])
+    return None
+
+
+@lowers(ImputerOp)
+def imputer(op: ImputerOp, to: Lowering) -> str | None:
+    """`X`, and other numbers in place of one; of each column its own or one for all."""
+    shape, element = to.shape(op.X), to.element(op.X)
+    is_real = not is_integer(element)
+    values = numbers_of(op.imputed_value_floats if is_real else op.imputed_value_int64s)
+    replaced = op.replaced_value_float.value.data if is_real else op.replaced_value_int64.value.data
+    columns = shape[-1] if shape else 1
+    if values is None or len(values) not in (1, columns):
+        return "as many numbers as there are columns, or one"
+    kind = wide(element)
+    rows = prod(shape) // max(columns, 1)
+    held = to.packed(values.astype(np.float64 if is_real else np.int64))
+    sizes = [buffer_type([rows, columns], element)] * 2
+    kernel = Kernel([*sizes, buffer_type([len(values)], f64 if is_real else i64)])
+    out, source, numbers = kernel.buffers
+    with kernel.loops([rows, columns]) as (row, column):
+        x = Scalar(kernel, kernel.read(source, [row, column], element))
+        other = Scalar(kernel, kernel.load(numbers, [column if len(values) > 1 else kernel.index(0)]))
+        is_other = x.differs(x) if is_real and isnan(replaced) else x.equals(replaced)
+        kernel.write(is_other.choose(other.to(kind), x).value, out, [row, column], element)
+    to.call("imputer", kernel, [to.result(op.Y)], [to.buffer(op.X), held])
+    return None
+
+
+@lowers(FeatureVectorizerOp)
+def feature_vectorizer(op: FeatureVectorizerOp, to: Lowering) -> str | None:
+    """The inputs beside each other, each cut or filled with 0 to its number of columns."""
+    shapes = [to.shape(value) for value in op.X]
+    matrices = [(shape[0], 1) if len(shape) == 1 else shape for shape in shapes]
+    widths = values_of(op.inputdimensions) or tuple(shape[1] for shape in matrices if len(shape) == 2)
+    rows, total = to.shape(op.Y)
+    if any(len(shape) != 2 for shape in matrices) or sum(widths) != total or len(widths) != len(matrices):
+        return "not matrices of the columns that the result has"
+    result = to.element(op.Y)
+    target = to.result(op.Y)
+    fill(target, rows * total, 0, to)
+    begin = 0
+    for value, shape, width in zip(op.X, matrices, widths, strict=True):
+        element = to.element(value)
+        kernel = Kernel([buffer_type([rows, total], result), buffer_type(shape, element)])
+        out, source = kernel.buffers
+        with kernel.loops([rows, min(width, shape[1])]) as (row, column):
+            x = read_as(kernel, source, [row, column], element, wide(result))
+            kernel.write(x.value, out, [row, kernel.scaled(column, 1, begin)], result)
+        if min(width, shape[1]):
+            to.call("vectorized", kernel, [target], [to.buffer(value)])
+        begin += width
+    return None
+
+
+@lowers(OneHotEncoderOp)
+def one_hot_encoder(op: OneHotEncoderOp, to: Lowering) -> str | None:
+    """1 at the place of the category that an element is, else 0."""
+    categories = values_of(op.cats_int64s) or ()
+    if not categories:
+        return "of strings"
+    count, size, element = prod(to.shape(op.X)), len(categories), to.element(op.X)
+    kind = i64 if is_integer(element) else f64
+    # What is there twice counts where it is last.
+    places = {category: place for place, category in enumerate(categories)}
+    only = [category if places[category] == place else None for place, category in enumerate(categories)]
+    first = next(category for category in only if category is not None)
+    held = to.packed(np.array([first if each is None else each for each in only], np.int64))
+    counted = to.packed(np.array([each is not None for each in only]))
+    cell = to.allocate([2], i64)
+    if not op.zeros.value.data:
+        cell = checked(op, 0, 0, "{} elements are of no category, and zeros is 0", to)
+    types = [buffer_type([count, size], to.element(op.Y)), buffer_type([2], i64)]
+    types += [buffer_type([count], element), buffer_type([size], i64), buffer_type([size], i1)]
+    kernel = Kernel(types)
+    out, lacking, source, known, counts = kernel.buffers
+    with kernel.reducing([count], [kernel.number(0, i64)]) as ((place,), missing, results):
+        x = read_as(kernel, source, [place], element, kind)
+        with kernel.reducing([size], [kernel.number(0, i64)]) as ((category,), found, sums):
+            same = x.equals(Scalar(kernel, kernel.load(known, [category])).to(kind))
+            same = same & Scalar(kernel, kernel.load(counts, [category]))
+            kernel.write(same.to(wide(to.element(op.Y))).value, out, [place, category], to.element(op.Y))
+            sums.append((Scalar(kernel, found[0]) + same.to(i64)).value)
+        none = Scalar(kernel, sums[0]).equals(0).to(i64)
+        results.append((Scalar(kernel, missing[0]) + none).value)
+    tell(kernel, results[0], lacking)
+    to.call("onehotencoder", kernel, [to.result(op.Y), cell], [to.buffer(op.X), held, counted])
+    return None
+
+
+@lowers(LabelEncoderOp)
+def label_encoder(op: LabelEncoderOp, to: Lowering) -> str | None:
+    """The value of the key that an element is, else a default; found by halves."""
+    count, element, result = prod(to.shape(op.X)), to.element(op.X), to.element(op.Y)
+    keys = _first([op.keys_tensor, op.keys_floats, op.keys_int64s])
+    values = _first([op.values_tensor, op.values_floats, op.values_int64s])
+    if keys is None or values is None or len(keys) != len(values) or op.keys_strings or op.values_strings:
+        return "of strings, or not as many keys as values"
+    kind = i64 if is_integer(element) else f64
+    # Of equal keys the last counts; the value of NaN is behind the others and the default.
+    pairs = {key: place for place, key in enumerate(keys.tolist())}
+    ordered = sorted(key for key in pairs if not isnan(key))
+    none = [place for place, key in enumerate(keys.tolist()) if isnan(key)][-1:]
+    if not ordered:
+        return "no key is a number"
+    size = len(ordered)
+    table = np.array(ordered, np.float64 if kind == f64 else np.int64)
+    default = np.array([_default(op)]).astype(values.dtype)
+    found = np.concatenate([values[[pairs[key] for key in ordered]], default, values[none]])
+    types = [buffer_type([count], result), buffer_type([count], element)]
+    kernel = Kernel([*types, buffer_type([size], kind), buffer_type([len(found)], result)])
+    out, source, held, made = kernel.buffers
+    with kernel.loops([count]) as (place,):
+        x = read_as(kernel, source, [place], element, kind)
+        ends = [kernel.number(0, i64), kernel.number(size, i64)]
+        with kernel.reducing([size.bit_length()], ends) as (_, carried, results):
+            low, high = (Scalar(kernel, each) for each in carried)
+            middle = (low + high) // 2
+            key = Scalar(kernel, kernel.load(held, [middle.at_most(size - 1).to(INDEX).value]))
+            is_open = low < high
+            is_above = is_open & (key < x)
+            results.append(is_above.choose(middle + 1, low).value)
+            results.append((is_open & ~is_above).choose(middle, high).value)
+        low = Scalar(kernel, results[0]).at_most(size - 1)
+        is_key = Scalar(kernel, kernel.load(held, [low.to(INDEX).value])).equals(x)
+        at = is_key.choose(low, size)
+        if none:
+            at = x.differs(x).choose(at.like(size + 1), at)
+        kernel.store(kernel.load(made, [at.to(INDEX).value]), out, [place])
+    buffers = [to.buffer(op.X), to.packed(table), to.packed(found)]
+    to.call("labelencoder", kernel, [to.result(op.Y)], buffers)
+    return None
+
+
+def _first(attributes: Sequence[Attribute | None]) -> Array | None:
+    """The numbers of the first attribute that is there."""
+    for attribute in attributes:
+        if attribute is not None:
+            held = elements_array(attribute)
+            numbers = numbers_of(attribute) if held is None else held
+            return None if numbers is None or numbers.dtype.kind not in "if" else numbers.reshape(-1)
+    return None
+
+
+def _default(op: LabelEncoderOp) -> float | int:
+    if op.default_tensor is not None:
+        held = elements_array(op.default_tensor)
+        return 0 if held is None else held.reshape(-1)[0].item()
+    return op.default_float.value.data if op.values_floats else op.default_int64.value.data

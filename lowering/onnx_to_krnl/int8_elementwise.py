@@ -1,0 +1,129 @@
+"""Bytes channel by channel: convolutions of each channel by itself, functions of numbers, and pools."""
+
+from __future__ import annotations
+
+from itertools import product as places_of
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import MemRefType, f32, i8, i32
+from xdsl.ir import Operation, SSAValue
+
+from xonnc.dialects.onnx.ops.constant import constant_elements
+from xonnc.lowering.onnx_to_krnl.int8_convolution import by_channel
+from xonnc.lowering.onnx_to_krnl.int8_epilogues import stored_for
+from xonnc.lowering.onnx_to_krnl.int8_fusion import ByteChain
+from xonnc.lowering.onnx_to_krnl.int8_layout import byte_image, inside, result_in_bytes
+from xonnc.lowering.onnx_to_krnl.int8_patterns import Product
+from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering
+from xonnc.lowering.onnx_to_krnl.scalars import Scalar
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import known
+from xonnc.lowering.onnx_to_krnl.window_geometry import Window
+
+
+def lower_byte_points(chain: ByteChain, to: Lowering) -> None:
+    """A kernel for a chain without a product, or whose product takes each channel by itself."""
+    product = chain.product
+    images = [byte_image(value, to) for value in chain.images]
+    source = None if product is None else byte_image(product.x, to)
+    target = result_in_bytes(chain.result, to)
+    depth = target.extents.channels
+    count, _, rows, columns = to.bytes.sizes_of(chain.result)
+    numbers = _numbers(chain, depth)
+    all_images = [target, *images] if source is None else [target, source, *images]
+    kernel = Kernel(
+        [buffer_type(image.extents, i8) for image in all_images] + [_type_of(array) for array in numbers]
+    )
+    buffers = kernel.buffers
+    held = list(buffers[len(all_images) :])
+    with kernel.loops([count, rows, columns, depth]) as (number, row, column, channel):
+        pixel = number, row, column
+        total: SSAValue | None = None
+        if product is not None and source is not None:
+            corner = source.start[0] - product.window.begins[0], source.start[1] - product.window.begins[1]
+            total = _sum(kernel, product, (buffers[1], held.pop(0), held.pop(0)), corner, (*pixel, channel))
+        read = [kernel.load(buffer, [channel]) for buffer in held]
+        for image, buffer in zip(images, buffers[len(all_images) - len(images) :], strict=False):
+            read.append(kernel.load(buffer, [*inside(kernel, image, pixel), channel]))
+        stored = stored_for(chain, kernel, total, read)
+        kernel.store(stored, buffers[0], [*inside(kernel, target, pixel), channel])
+    name = "bytepoints" if product is None else "bytedepthwise"
+    inputs = [image.buffer for image in all_images[1:]] + [to.packed(array) for array in numbers]
+    to.call(name, kernel, [target.buffer], inputs)
+
+
+def _numbers(chain: ByteChain, depth: int) -> list[npt.NDArray[np.generic]]:
+    """Starts, weights, scale and bias of the product, and what else has a number for each channel."""
+    found: list[npt.NDArray[np.generic]] = []
+    product = chain.product
+    if product is not None:
+        places = product.weights.reshape(product.weights.shape[0], -1).T.astype(np.int32)
+        padded = np.zeros((len(places), depth), np.int32)
+        padded[:, : places.shape[1]] = places
+        found += [by_channel(product.starts, depth), padded]
+        found += [by_channel(array, depth) for array in (product.scales, product.bias) if array is not None]
+    for value in chain.channels:
+        array = constant_elements(value)
+        assert array is not None
+        found.append(by_channel(array.reshape(-1), depth))
+    return found
+
+
+def _type_of(array: npt.NDArray[np.generic]) -> MemRefType:
+    return buffer_type(array.shape, i32 if array.dtype == np.int32 else f32)
+
+
+def _sum(
+    kernel: Kernel,
+    product: Product,
+    buffers: tuple[SSAValue, SSAValue, SSAValue],
+    corner: tuple[int, int],
+    place: tuple[SSAValue, SSAValue, SSAValue, SSAValue],
+) -> SSAValue:
+    """The products of one channel: of a window with its weights, written out one by one."""
+    source, starts, weights = buffers
+    number, row, column, channel = place
+    window = product.window
+    total = Scalar(kernel, kernel.load(starts, [channel]))
+    for step, at in enumerate(places_of(*(range(size) for size in window.kernel))):
+        pixel = [
+            kernel.scaled(index, stride, first + each * dilation)
+            for index, stride, first, each, dilation in zip(
+                (row, column), window.strides, corner, at, window.dilations, strict=True
+            )
+        ]
+        byte = kernel.add(arith.ExtUIOp(kernel.load(source, [number, *pixel, channel]), i32))
+        weight = Scalar(kernel, kernel.load(weights, [kernel.index(step), channel]))
+        total = total + Scalar(kernel, byte) * weight
+    return total.value
+
+
+def lower_byte_pool(op: Operation, window: Window, to: Lowering) -> None:
+    """The largest bytes of each window; those of the edge again where the window reaches beyond."""
+    value = op.operands[0]
+    source, target = byte_image(value, to), result_in_bytes(op.results[0], to)
+    limits = known(to.bytes.sizes_of(value)[2:])
+    images, _, rows, columns = to.bytes.sizes_of(op.results[0])
+    kernel = Kernel([buffer_type(image.extents, i8) for image in (target, source)])
+    with kernel.loops([images, rows, columns, target.extents.channels]) as (number, row, column, channel):
+        total: SSAValue | None = None
+        for place in places_of(*(range(size) for size in window.kernel)):
+            at = [number]
+            for axis, index in enumerate((row, column)):
+                offset = place[axis] * window.dilations[axis] - window.begins[axis] + source.start[axis]
+                here = Scalar(kernel, kernel.scaled(index, window.strides[axis], offset))
+                if window.begins[axis]:
+                    here = here.at_least(source.start[axis])
+                if window.ends[axis]:
+                    here = here.at_most(source.start[axis] + limits[axis] - 1)
+                at.append(here.value)
+            byte = kernel.load(kernel.buffers[1], [*at, channel])
+            total = byte if total is None else kernel.add(arith.MaxUIOp(total, byte))
+        assert total is not None
+        pixel = [
+            kernel.scaled(index, 1, first) for index, first in zip((row, column), target.start, strict=True)
+        ]
+        kernel.store(total, kernel.buffers[0], [number, *pixel, channel])
+    to.call("maxpool", kernel, [target.buffer], [source.buffer])

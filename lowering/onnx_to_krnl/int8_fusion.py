@@ -1,0 +1,360 @@
+"""
+Which parts of a model are computed in bytes: products of bytes with what is done to their sums, and pools.
+
+The bytes lie with all channels of a pixel side by side, those with a sign 128 above what they are, so that
+all are without sign. Sums are exact; what follows is computed in f32. So results differ by a step from those
+of the operators one by one where a number lies in the middle of two steps, and nowhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import NamedTuple, TypeAlias
+
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Operation, SSAValue
+
+from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.ops import math as onnx
+from xonnc.dialects.onnx.ops import nn
+from xonnc.dialects.onnx.ops.constant import constant_elements
+from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
+from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
+from xonnc.dialects.onnx.types import NONE, element_type
+from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope
+from xonnc.lowering.onnx_to_krnl.int8_patterns import (
+    READS,
+    Product,
+    bytes_behind,
+    image_shape,
+    is_bytes,
+    rounding_of,
+)
+from xonnc.lowering.onnx_to_krnl.layout_plan import Halo, Images
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, volume
+from xonnc.lowering.onnx_to_krnl.window_geometry import MOST_PLACES, Window, window_of
+
+FEW_CHANNELS = 8
+"""Images with no more are as narrow as products need; others have whole vectors of channels."""
+
+VECTOR = 16
+"""Channels of images are a multiple of so many: of what a vector of sums holds on any processor."""
+
+JOINED: tuple[type[Operation], ...] = (
+    onnx.AddOp,
+    onnx.ClipOp,
+    onnx.HardSigmoidOp,
+    onnx.HardSwishOp,
+    onnx.LeakyReluOp,
+    onnx.MulOp,
+    onnx.ReluOp,
+    onnx.SigmoidOp,
+    onnx.SubOp,
+    onnx.TanhOp,
+)
+"""Functions of numbers that are done to sums before they are stored."""
+
+
+Told: TypeAlias = Callable[[SSAValue], "tuple[Size, ...] | None"]
+
+
+@dataclass(frozen=True)
+class ByteChain:
+    """A product, if there is one, and what is done to its sums or to bytes, the last op last."""
+
+    product: Product | None
+    ops: Sequence[Operation]
+    """Behind the product."""
+    images: Sequence[SSAValue]
+    """Bytes that are read at the same place."""
+    channels: Sequence[SSAValue]
+    """Constants with a number for each channel."""
+
+    @property
+    def last(self) -> Operation:
+        """The op whose result is stored."""
+        if self.ops:
+            return self.ops[-1]
+        assert self.product is not None
+        return self.product.op
+
+    @property
+    def result(self) -> SSAValue:
+        """What is stored."""
+        return self.last.results[0]
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether channels are summed up."""
+        return self.product is not None and not self.product.is_depthwise
+
+
+class ByteShape(NamedTuple):
+    """`[N][H][W][C]`, of which a run may tell the number of images, or the columns of one of one row."""
+
+    images: Size
+    rows: int
+    columns: Size
+    channels: int
+
+
+@dataclass(frozen=True)
+class ByteImage(Images):
+    """A buffer `[N][H][W][C]`; channels behind the last are part of it."""
+
+    extents: ByteShape
+
+
+@dataclass
+class ByteLayouts:
+    """What was decided for a function."""
+
+    told: Told
+    """The sizes of a value, as far as they are known."""
+    scope: FusionScope
+    chains: dict[Operation, ByteChain] = field(default_factory=dict[Operation, ByteChain])
+    """Chains by their last op."""
+    heads: set[Operation] = field(default_factory=set[Operation])
+    """QuantizeLinear whose bytes chains read."""
+    pools: dict[Operation, Window] = field(default_factory=dict[Operation, Window])
+    absorbed: set[Operation] = field(default_factory=set[Operation])
+    """Ops whose work chains do."""
+    made: set[SSAValue] = field(default_factory=set[SSAValue])
+    """Results that lie as images."""
+    wide: set[SSAValue] = field(default_factory=set[SSAValue])
+    """Images that are read by vectors of channels."""
+    halos: dict[SSAValue, Halo] = field(default_factory=dict[SSAValue, Halo])
+    zeros: dict[SSAValue, int | SSAValue] = field(default_factory=dict[SSAValue, "int | SSAValue"])
+    """The byte in each halo, or the zero point that a run tells."""
+
+    @property
+    def planned(self) -> set[Operation]:
+        """All ops that chains do, or that give the bytes they read."""
+        return self.absorbed | self.heads | set(self.chains)
+
+    def halo(self, value: SSAValue) -> Halo:
+        """The halo of an image."""
+        return self.halos.get(value, Halo())
+
+    def sizes_of(self, value: SSAValue) -> tuple[Size, int, int, Size]:
+        """Images, channels, rows and columns; rows of a matrix are the columns of one image."""
+        shape, sizes = image_shape(value), self.told(value)
+        assert shape is not None
+        assert sizes is not None
+        if len(shape) == 4:
+            return sizes[0], *shape[1:]
+        return 1, shape[-1], 1, volume(sizes[:-1])
+
+    def multiple(self, value: SSAValue) -> int:
+        """What the channels of an image are filled up to a multiple of."""
+        is_narrow = self.sizes_of(value)[1] <= FEW_CHANNELS
+        return 4 if is_narrow and value not in self.made and value not in self.wide else VECTOR
+
+    def shape(self, value: SSAValue) -> ByteShape:
+        """The shape of the buffer of an image: `[N][H][W][C]` with the halo."""
+        images, channels, rows, columns = self.sizes_of(value)
+        halo, step = self.halo(value), self.multiple(value)
+        height, width = halo.top + rows + halo.bottom, halo.left + columns + halo.right
+        return ByteShape(images, height, width, -(-channels // step) * step)
+
+
+def plan_bytes(
+    ops: Sequence[Operation], told: Told, scope: FusionScope, images: Container[SSAValue] | None = None
+) -> ByteLayouts:
+    """
+    Decides on the ops of a function in order; `told` gives the sizes of a value if they are known.
+
+    Where it is known which results lie as `images`, only what gives those is computed in bytes.
+    """
+    layouts = ByteLayouts(told, scope)
+    claimed: set[Operation] = set()
+    for op in ops:
+        if any(value.type != NONE and told(value) is None for value in (*op.operands, *op.results)):
+            continue
+        if isinstance(op, nn.MaxPoolOp | MaxPoolSingleOutOp):
+            if images is None or op.results[0] in images:
+                _pool(op, layouts)
+        elif op not in claimed and (chain := _chain_of(op, claimed, layouts)) is not None:
+            if images is not None and chain.result not in images:
+                continue
+            claimed |= {chain.last, *chain.ops}
+            layouts.chains[chain.last] = chain
+            layouts.made.add(chain.result)
+            layouts.wide |= set(chain.images)
+            if chain.product is not None:
+                claimed.add(chain.product.op)
+                layouts.wide |= {chain.product.x} if chain.product.is_depthwise else set()
+    layouts.absorbed = claimed - set(layouts.chains)
+    # Real numbers that chains have as bytes, and known weights times others.
+    for op in reversed(ops):
+        users = [user for result in op.results for user in scope.users(result)]
+        if isinstance(op, DequantizeLinearOp | onnx.MulOp) and users and op not in claimed:
+            if (claimed | layouts.absorbed).issuperset(users):
+                layouts.absorbed.add(op)
+    for chain in layouts.chains.values():
+        read = chain.images if chain.product is None else (chain.product.x, *chain.images)
+        heads = [op for value in read if isinstance(op := value.owner, QuantizeLinearOp)]
+        layouts.heads |= {
+            op
+            for op in heads
+            if op not in claimed and rounding_of(op) is not None and (images is None or op.y in images)
+        }
+    return layouts
+
+
+def _chain_of(op: Operation, claimed: set[Operation], layouts: ByteLayouts) -> ByteChain | None:
+    """The chain that begins with a product, or ends with a QuantizeLinear."""
+    if isinstance(op, QuantizeLinearOp):
+        return _points(op, claimed, layouts)
+    product = READS[type(op)](op) if type(op) in READS else None
+    chain = None if product is None else _chain(product, claimed, layouts)
+    return chain if chain is not None and product is not None and _ask_halo(product, layouts) else None
+
+
+def _ask_halo(product: Product, layouts: ByteLayouts) -> bool:
+    """Sees that there are pads around what a product reads; whether it can be so."""
+    window = product.window
+    if not window.is_padded:
+        return True
+    zero = product.zero if product.moved is None else product.moved
+    if not _is_made_before(zero, product.x) or layouts.zeros.setdefault(product.x, zero) != zero:
+        return False
+    halo = Halo(*window.begins, *window.ends)
+    layouts.halos[product.x] = layouts.halo(product.x).around(halo)
+    return True
+
+
+def _is_made_before(zero: int | SSAValue, value: SSAValue) -> bool:
+    """Whether a zero point is known where the image of a value is made: behind the op that makes it."""
+    if isinstance(zero, int) or not isinstance(zero.owner, Operation):
+        return True
+    owner = value.owner
+    return (
+        isinstance(owner, Operation)
+        and owner.parent is zero.owner.parent
+        and zero.owner.is_before_in_block(owner)
+    )
+
+
+def _chain(product: Product, claimed: set[Operation], layouts: ByteLayouts) -> ByteChain | None:
+    """The chain from a product to the last QuantizeLinear behind it; None if there is none."""
+    if product.scales is None or product.rounding is not None:
+        return ByteChain(product, [], [], [])
+    told, scope = layouts.told, layouts.scope
+    value, ops, read = product.result, list[Operation](), _Read(told)
+    found: ByteChain | None = None
+    while True:
+        op = scope.only_user(value)
+        if op is None or op in claimed or op.parent is not product.op.parent:
+            return found
+        if not scope.may_join(op, product.op):
+            return found
+        if isinstance(op, QuantizeLinearOp):
+            rounding = rounding_of(op)
+            if rounding is None:
+                return found
+            ops.append(op)
+            found = ByteChain(product, list(ops), list(read.images), list(read.channels))
+            back = scope.only_user(op.y)
+            if not isinstance(back, DequantizeLinearOp) or rounding_of(back) != rounding:
+                return found
+            ops.append(back)
+            value = back.y
+            continue
+        if not read.take(op, {value}) or not _are_alike(op.results[0], value, told):
+            return found
+        ops.append(op)
+        value = op.results[0]
+
+
+def _are_alike(one: SSAValue, other: SSAValue, told: Told) -> bool:
+    """Whether two tensors have the same sizes, in every run, and elements."""
+    sizes = told(one)
+    return one.type == other.type and sizes is not None and sizes == told(other)
+
+
+@dataclass
+class _Read:
+    """What functions of numbers read besides each other's results."""
+
+    told: Told
+    images: dict[SSAValue, None] = field(default_factory=dict[SSAValue, None])
+    channels: dict[SSAValue, None] = field(default_factory=dict[SSAValue, None])
+
+    def take(self, op: Operation, known: Container[SSAValue]) -> bool:
+        """Takes what an op reads besides the known; whether it is such a function, and reads what it may."""
+        if not isinstance(op, JOINED):
+            return False
+        images, channels = list[SSAValue](), list[SSAValue]()
+        for operand in op.operands:
+            if operand in known or operand.type == NONE:
+                continue
+            array, behind = constant_elements(operand), bytes_behind(operand)
+            if array is not None and element_type(operand.type) == f32:
+                if array.size != 1 and not _is_of_channels(array.shape, op.results[0]):
+                    return False
+                channels += [operand] if array.size != 1 else []
+            elif behind is not None and _are_alike(operand, op.results[0], self.told):
+                images.append(behind[0])
+            else:
+                return False
+        self.images |= dict.fromkeys(images)
+        self.channels |= dict.fromkeys(channels)
+        return True
+
+
+def _is_of_channels(shape: Sequence[int], result: SSAValue) -> bool:
+    """Whether a constant has one number for each channel of a result."""
+    whole = image_shape(result)
+    if whole is None or len(shape) > len(whole):
+        return False
+    own = [1] * (len(whole) - len(shape)) + list(shape)
+    axis = 1 if len(whole) == 4 else len(whole) - 1
+    return own == [size if number == axis else 1 for number, size in enumerate(whole)]
+
+
+def _points(quantize: QuantizeLinearOp, claimed: set[Operation], layouts: ByteLayouts) -> ByteChain | None:
+    """The functions of bytes that lie as images already, whose result is rounded."""
+    block = quantize.parent
+    if rounding_of(quantize) is None or block is None or not is_bytes(quantize.y):
+        return None
+    found: dict[Operation, None] = {}
+    waiting: list[SSAValue] = [quantize.x]
+    while waiting:
+        op = waiting.pop().owner
+        if not isinstance(op, JOINED) or op in claimed or op in found or op.parent is not block:
+            continue
+        is_alike = _are_alike(op.results[0], quantize.x, layouts.told)
+        is_alone = layouts.scope.only_user(op.results[0]) in (quantize, *found)
+        if is_alike and is_alone and layouts.scope.may_join(op, quantize):
+            found[op] = None
+            waiting += op.operands
+    ops = sorted(found, key=block.get_operation_index)
+    read, known = _Read(layouts.told), {op.results[0] for op in ops}
+    if quantize.x not in known or not all(read.take(op, known) for op in ops):
+        return None
+    if not read.images or not layouts.made.issuperset(read.images):
+        return None
+    return ByteChain(None, [*ops, quantize], list(read.images), list(read.channels))
+
+
+def _pool(op: nn.MaxPoolOp | MaxPoolSingleOutOp, layouts: ByteLayouts) -> None:
+    value, result = op.operands[0], op.results[0]
+    if (
+        value not in layouts.made
+        or not is_bytes(value)
+        or (isinstance(op, nn.MaxPoolOp) and op.Indices.type != NONE)
+    ):
+        return
+    shape, out = image_shape(value), image_shape(result)
+    if shape is None or out is None or len(shape) != 4 or 0 in out:
+        return
+    window = window_of(op, values_of(op.kernel_shape) or (), shape[2:], out[2:])
+    # What lies beyond the edge is taken from the edge, which is in the window if it has no gaps.
+    has_gaps = window.is_padded and max(window.dilations) > 1
+    reaches = all(begin < size for begin, size in zip(window.begins, window.kernel, strict=True))
+    if prod(window.kernel) <= MOST_PLACES and not has_gaps and reaches:
+        layouts.pools[op] = window
+        layouts.made.add(result)

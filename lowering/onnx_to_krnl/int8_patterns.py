@@ -1,0 +1,449 @@
+"""Products of bytes with known weights: what each operator says of its factors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import DYNAMIC_INDEX, f32
+from xdsl.ir import Operation, SSAValue
+
+from xonnc.dialects.krnl.types import is_integer
+from xonnc.dialects.onnx.ops import math as onnx
+from xonnc.dialects.onnx.ops import nn
+from xonnc.dialects.onnx.ops.constant import constant_elements
+from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
+from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shape
+from xonnc.lowering.onnx_to_krnl.element_types import is_unsigned_element
+from xonnc.lowering.onnx_to_krnl.window_geometry import MOST_PLACES, Window, window_of
+from xonnc.rewriting.patterns import Array
+
+SIGN = 128
+"""What is added to bytes with sign, so that all bytes of images are without."""
+
+MOST = 2**31 - 1
+"""Sums that could leave 32 bits are not taken."""
+
+
+class Rounding(NamedTuple):
+    """How real numbers lie in bytes: as `real / scale + zero`, from 0 to 255."""
+
+    scale: float
+    zero: int
+
+
+@dataclass(frozen=True)
+class Product:
+    """A product or convolution of bytes with known weights: `(x * weights + starts) scales + bias`."""
+
+    op: Operation
+    result: SSAValue
+    x: SSAValue
+    zero: int
+    """The byte that stands for 0 in `x`, less what is `moved`."""
+    weights: npt.NDArray[np.int8]
+    """By channel of the result, channel of the input, row and column of the window."""
+    starts: npt.NDArray[np.int32]
+    window: Window
+    scales: npt.NDArray[np.float32] | None = None
+    """Without, the sums themselves are the result."""
+    bias: npt.NDArray[np.float32] | None = None
+    rounding: Rounding | None = None
+    """Of a result in bytes."""
+    is_depthwise: bool = False
+    """Whether each channel is by itself."""
+    moved: SSAValue | None = None
+    """The zero point of `x` where the run alone knows it; the starts are without it."""
+    offsets: npt.NDArray[np.int32] | None = None
+    """By channel of the result, what all weights are above `weights`, which hold 8 bits with sign."""
+
+    @property
+    def weight_sums(self) -> npt.NDArray[np.int32]:
+        """The sum of the weights of each channel of the result."""
+        by_row = self.weights.reshape(self.weights.shape[0], -1)
+        sums = by_row.sum(axis=1, dtype=np.int32)
+        return sums if self.offsets is None else sums + self.offsets * np.int32(by_row.shape[1])
+
+
+Read: TypeAlias = Callable[[Operation], Product | None]
+
+
+def rounding_of(op: QuantizeLinearOp | DequantizeLinearOp) -> Rounding | None:
+    """The one scale and zero point by which an op goes between f32 and bytes, if they are known."""
+    if isinstance(op, QuantizeLinearOp):
+        real, integer, scale, zero = op.x, op.y, op.y_scale, op.y_zero_point
+        is_plain = not op.precision.value.data
+    else:
+        real, integer, scale, zero = op.y, op.x, op.x_scale, op.x_zero_point
+        is_plain = True
+    if not is_plain or op.block_size.value.data or element_type(real.type) != f32:
+        return None
+    return _rounding(integer, scale, zero)
+
+
+def _rounding(integer: SSAValue, scale: SSAValue, zero: SSAValue) -> Rounding | None:
+    step, offset = constant_elements(scale), _zero(integer, zero)
+    if step is None or step.size != 1 or element_type(scale.type) != f32 or offset is None:
+        return None
+    return Rounding(float(step.reshape(-1)[0]), offset)
+
+
+def image_shape(value: SSAValue) -> tuple[int, ...] | None:
+    """
+    The shape of a tensor as an image; `None` if it has none of known sizes.
+
+    The number of images may be `DYNAMIC_INDEX`, and so may any axis of matrices but the last.
+    """
+    if not is_ranked(value.type):
+        return None
+    shape = value.type.get_shape()
+    fixed = shape[1:] if len(shape) == 4 else shape[-1:]
+    return None if DYNAMIC_INDEX in fixed else shape
+
+
+def is_bytes(value: SSAValue) -> bool:
+    """Whether a value is a tensor of integers of 8 bits with elements that can lie as an image."""
+    element, shape = element_type(value.type), image_shape(value)
+    is_byte = element is not None and is_integer(element) and element.width.data == 8
+    return is_byte and shape is not None and 0 not in shape
+
+
+def has_sign(value: SSAValue) -> bool:
+    """Whether bytes have a sign."""
+    element = element_type(value.type)
+    return element is not None and not is_unsigned_element(element)
+
+
+def _zero(value: SSAValue, zero: SSAValue) -> int | None:
+    """The one byte that stands for 0, if it is known."""
+    if not is_bytes(value):
+        return None
+    sign = SIGN if has_sign(value) else 0
+    if zero.type == NONE:
+        return sign
+    known = constant_elements(zero)
+    return None if known is None or known.size != 1 else int(known.reshape(-1)[0]) + sign
+
+
+def bytes_behind(value: SSAValue) -> tuple[SSAValue, Rounding] | None:
+    """The bytes that a DequantizeLinear reads, and how."""
+    op = value.owner
+    if not isinstance(op, DequantizeLinearOp):
+        return None
+    rounding = rounding_of(op)
+    return None if rounding is None else (op.x, rounding)
+
+
+class _Weights(NamedTuple):
+    """Known bytes, their zero point taken away, by row of the result, and what a step of each is worth."""
+
+    numbers: npt.NDArray[np.int16]
+    scales: npt.NDArray[np.float32]
+
+
+def _dequantized(value: SSAValue, axis: int) -> _Weights | None:
+    """The bytes behind a known tensor, with scales of an axis or one, perhaps times known numbers."""
+    op = value.owner
+    if isinstance(op, onnx.MulOp):
+        for factor, other in ((op.A, op.B), (op.B, op.A)):
+            numbers, found = constant_elements(factor), _dequantized(other, axis)
+            if numbers is not None and found is not None and _is_along(numbers, found.numbers.ndim, axis):
+                scales = (found.scales * numbers.reshape(-1)).astype(np.float32)
+                return _Weights(found.numbers, scales)
+        return None
+    if not isinstance(op, DequantizeLinearOp) or op.block_size.value.data or element_type(value.type) != f32:
+        return None
+    numbers = constant_elements(op.x)
+    if numbers is None or numbers.ndim < 2 or not is_bytes(op.x):
+        return None
+    if (op.axis.value.data - axis) % numbers.ndim and not _is_one(op.x_scale, op.x_zero_point):
+        return None
+    return _weights(numbers, op.x_scale, op.x_zero_point, axis)
+
+
+def _is_along(numbers: Array, rank: int, axis: int) -> bool:
+    """Whether a tensor that is multiplied has one number, or one for each place of an axis."""
+    if numbers.dtype != np.float32 or numbers.ndim > rank:
+        return False
+    shape = (1,) * (rank - numbers.ndim) + numbers.shape
+    return all(size == 1 for place, size in enumerate(shape) if place != axis)
+
+
+def _is_one(*values: SSAValue) -> bool:
+    known = [None if value.type == NONE else constant_elements(value) for value in values]
+    return all(
+        value.type == NONE or (array is not None and array.size == 1)
+        for value, array in zip(values, known, strict=True)
+    )
+
+
+def _weights(
+    numbers: Array, scale: SSAValue | None, zero: SSAValue, axis: int, takes_offsets: bool = False
+) -> _Weights | None:
+    """Without offsets, weights that their zero point takes beyond 8 bits with sign are not taken."""
+    count = numbers.shape[axis]
+    steps = np.ones(1, np.float32) if scale is None else constant_elements(scale)
+    offsets = np.zeros(1, np.int8) if zero.type == NONE else constant_elements(zero)
+    if steps is None or offsets is None or steps.dtype != np.float32:
+        return None
+    if steps.size not in (1, count) or offsets.size not in (1, count):
+        return None
+    shape = [1] * numbers.ndim
+    shape[axis] = -1
+    centred = numbers.astype(np.int16) - offsets.astype(np.int16).reshape(shape)
+    is_wide = centred.size and (centred.min() < -SIGN or centred.max() >= SIGN)
+    if centred.size == 0 or (is_wide and not takes_offsets):
+        return None
+    return _Weights(centred, np.broadcast_to(steps.astype(np.float32).reshape(-1), count))
+
+
+def _finished(
+    op: Operation,
+    values: tuple[SSAValue, SSAValue],
+    zero: int | None,
+    weights: npt.NDArray[np.int16],
+    window: Window,
+    starts: Array | None = None,
+) -> Product | None:
+    """
+    A product of `values`, the bytes and the result, without scales: the zero point of x goes into the starts.
+
+    None where a sum could leave 32 bits.
+    """
+    x, result = values
+    shape = image_shape(x)
+    if zero is None or shape is None or not is_bytes(x) or image_shape(result) is None:
+        return None
+    if len(shape) < 2:
+        return None
+    begin = -zero * weights.reshape(weights.shape[0], -1).sum(axis=1, dtype=np.int64)
+    if starts is not None:
+        begin = begin + starts.astype(np.int64).reshape(-1)
+    if _reach(weights, begin) > MOST:
+        return None
+    is_depthwise = shape[1] > 1 and len(shape) == 4 and weights.shape[1] == 1
+    kept, offsets = _in_bytes(weights)
+    return Product(
+        op,
+        result,
+        x,
+        zero,
+        kept,
+        begin.astype(np.int32),
+        window,
+        is_depthwise=is_depthwise,
+        offsets=offsets,
+    )
+
+
+def _in_bytes(weights: npt.NDArray[np.int16]) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int32] | None]:
+    """
+    Weights as 8 bits with sign, and what is added to all of a row of the result to give the weights.
+
+    A zero point moves 8 bits by as much as it likes, but never apart: the range of a row is at most 255.
+    """
+    by_row = weights.reshape(weights.shape[0], -1)
+    above, below = np.maximum(by_row.max(axis=1) - (SIGN - 1), 0), np.minimum(by_row.min(axis=1) + SIGN, 0)
+    offsets = (above + below).astype(np.int32)
+    kept = by_row - offsets[:, None]
+    return kept.astype(np.int8).reshape(weights.shape), offsets if offsets.any() else None
+
+
+def _reach(weights: npt.NDArray[np.int16], starts: Array | None = None) -> int:
+    """How large a sum can become."""
+    sums = np.abs(weights.reshape(weights.shape[0], -1)).sum(axis=1, dtype=np.int64) * 255
+    return int((sums if starts is None else sums + np.abs(starts.astype(np.int64))).max())
+
+
+def _bias(value: SSAValue, count: int) -> npt.NDArray[np.float32] | None:
+    """A known bias in f32, for each channel."""
+    found = constant_elements(value)
+    if found is None and isinstance(op := value.owner, DequantizeLinearOp):
+        numbers, scale = constant_elements(op.x), constant_elements(op.x_scale)
+        zero = None if op.x_zero_point.type == NONE else constant_elements(op.x_zero_point)
+        if numbers is None or scale is None or (zero is None and op.x_zero_point.type != NONE):
+            return None
+        if op.block_size.value.data or scale.dtype != np.float32 or numbers.ndim > 1:
+            return None
+        centred = numbers.astype(np.int64) - (0 if zero is None else zero.astype(np.int64))
+        found = centred.astype(np.float32) * scale
+    if found is None or found.dtype != np.float32 or found.size not in (1, count):
+        return None
+    return np.broadcast_to(found.reshape(-1), count).astype(np.float32)
+
+
+ONE = Window((1, 1), (1, 1), (1, 1), (0, 0), (0, 0), (1, 1))
+"""The window of a product of matrices."""
+
+
+def _scaled(
+    product: Product | None,
+    step: float,
+    scales: npt.NDArray[np.float32],
+    bias: SSAValue | None,
+    rounding: Rounding | None = None,
+) -> Product | None:
+    """A product with the scale of what it sums, and a bias in f32."""
+    if product is None or product.offsets is not None:
+        return None
+    added = None
+    if bias is not None and bias.type != NONE:
+        added = _bias(bias, len(scales))
+        if added is None:
+            return None
+    factors = (np.float32(step) * scales).astype(np.float32)
+    return replace(product, scales=factors, bias=added, rounding=rounding)
+
+
+def _conv_window(
+    op: nn.ConvOp | nn.ConvIntegerOp | nn.QLinearConvOp, x: SSAValue, y: SSAValue
+) -> Window | None:
+    shape, out = image_shape(x), image_shape(y)
+    weights = static_shape((op.W if isinstance(op, nn.ConvOp) else op.w).type)
+    if shape is None or out is None or weights is None:
+        return None
+    if not len(shape) == len(out) == len(weights) == 4 or 0 in (*shape, *out, *weights):
+        return None
+    if op.group.value.data != 1 and not op.group.value.data == shape[1] == out[1]:
+        return None
+    if op.group.value.data != 1 and (prod(weights[2:]) > MOST_PLACES or isinstance(op, nn.ConvIntegerOp)):
+        return None
+    return window_of(op, weights[2:], shape[2:], out[2:])
+
+
+def _conv(op: Operation) -> Product | None:
+    assert isinstance(op, nn.ConvOp)
+    behind, weights = bytes_behind(op.X), _dequantized(op.W, 0)
+    window = _conv_window(op, op.X, op.Y)
+    if behind is None or weights is None or window is None:
+        return None
+    x, rounding = behind
+    product = _finished(op, (x, op.Y), rounding.zero, weights.numbers, window)
+    return _scaled(product, rounding.scale, weights.scales, op.B)
+
+
+def _as_conv(weights: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:
+    return weights[:, :, None, None]
+
+
+def _gemm(op: Operation) -> Product | None:
+    assert isinstance(op, onnx.GemmOp)
+    is_transposed = bool(op.transB.value.data)
+    behind, weights = bytes_behind(op.A), _dequantized(op.B, 0 if is_transposed else 1)
+    if op.transA.value.data or op.alpha.value.data != 1.0 or op.beta.value.data != 1.0:
+        return None
+    bias = None if op.C.type == NONE else static_shape(op.C.type)
+    if behind is None or weights is None or (bias is not None and any(size > 1 for size in bias[:-1])):
+        return None
+    x, rounding = behind
+    matrix = weights.numbers if is_transposed else weights.numbers.T
+    product = _finished(op, (x, op.Y), rounding.zero, _as_conv(matrix), ONE)
+    return _scaled(product, rounding.scale, weights.scales, op.C)
+
+
+def _matmul(op: Operation) -> Product | None:
+    assert isinstance(op, onnx.MatMulOp)
+    behind, weights = bytes_behind(op.A), _dequantized(op.B, 1)
+    if behind is None or weights is None or weights.numbers.ndim != 2 or not _is_matrix(op.A):
+        return None
+    x, rounding = behind
+    product = _finished(op, (x, op.Y), rounding.zero, _as_conv(weights.numbers.T), ONE)
+    return _scaled(product, rounding.scale, weights.scales, None)
+
+
+def _is_matrix(value: SSAValue) -> bool:
+    """Whether the last axis alone is summed up, and images are told from matrices by their rank."""
+    shape = image_shape(value)
+    return shape is not None and len(shape) in (2, 3)
+
+
+def _conv_integer(op: Operation) -> Product | None:
+    assert isinstance(op, nn.ConvIntegerOp)
+    window, numbers = _conv_window(op, op.x, op.y), constant_elements(op.w)
+    weights = None if numbers is None else _weights(numbers, None, op.w_zero_point, 0, takes_offsets=True)
+    if window is None or weights is None:
+        return None
+    return _of_integers(op, (op.x, op.y, op.x_zero_point), weights.numbers, window)
+
+
+def _matmul_integer(op: Operation) -> Product | None:
+    assert isinstance(op, onnx.MatMulIntegerOp)
+    numbers = constant_elements(op.B)
+    if numbers is None or numbers.ndim != 2 or not _is_matrix(op.A):
+        return None
+    weights = _weights(numbers, None, op.b_zero_point, 1, takes_offsets=True)
+    if weights is None:
+        return None
+    return _of_integers(op, (op.A, op.Y, op.a_zero_point), _as_conv(weights.numbers.T), ONE)
+
+
+def _of_integers(
+    op: Operation,
+    values: tuple[SSAValue, SSAValue, SSAValue],
+    weights: npt.NDArray[np.int16],
+    window: Window,
+) -> Product | None:
+    """A product of `values`, the bytes, the sums and the zero point, which a run may tell."""
+    x, result, zero = values
+    shape = None if zero.type == NONE else static_shape(zero.type)
+    if shape is None or constant_elements(zero) is not None:
+        return _finished(op, (x, result), _zero(x, zero), weights, window)
+    if not is_bytes(x) or prod(shape) != 1:
+        return None
+    # Of DynamicQuantizeLinear, say.
+    product = _finished(op, (x, result), SIGN if has_sign(x) else 0, weights, window)
+    return None if product is None else replace(product, moved=zero)
+
+
+def _qlinear(
+    product: Product | None, scales: Sequence[SSAValue], weights: _Weights, zero: int | None
+) -> Product | None:
+    """The scale of the sums in steps of the result, computed as the reference does."""
+    steps = [constant_elements(scale) for scale in scales]
+    known = [step for step in steps if step is not None and step.size == 1 and step.dtype == np.float32]
+    if len(known) != 2 or zero is None:
+        return None
+    x, y = (np.float32(step.reshape(-1)[0]) for step in known)
+    factors = (x * weights.scales / y).astype(np.float32)
+    return _scaled(product, 1.0, factors, None, Rounding(1.0, zero))
+
+
+def _qlinear_conv(op: Operation) -> Product | None:
+    assert isinstance(op, nn.QLinearConvOp)
+    window, numbers = _conv_window(op, op.x, op.y), constant_elements(op.w)
+    weights = None if numbers is None else _weights(numbers, op.w_scale, op.w_zero_point, 0)
+    starts = None if op.B.type == NONE else constant_elements(op.B)
+    if window is None or weights is None or (starts is None and op.B.type != NONE):
+        return None
+    zero = _zero(op.x, op.x_zero_point)
+    product = _finished(op, (op.x, op.y), zero, weights.numbers, window, starts)
+    return _qlinear(product, (op.x_scale, op.y_scale), weights, _zero(op.y, op.y_zero_point))
+
+
+def _qlinear_matmul(op: Operation) -> Product | None:
+    assert isinstance(op, onnx.QLinearMatMulOp)
+    numbers = constant_elements(op.b)
+    if numbers is None or numbers.ndim != 2 or not _is_matrix(op.a) or not is_bytes(op.b):
+        return None
+    weights = _weights(numbers, op.b_scale, op.b_zero_point, 1)
+    if weights is None:
+        return None
+    zero = _zero(op.a, op.a_zero_point)
+    product = _finished(op, (op.a, op.y), zero, _as_conv(weights.numbers.T), ONE)
+    return _qlinear(product, (op.a_scale, op.y_scale), weights, _zero(op.y, op.y_zero_point))
+
+
+READS: dict[type[Operation], Read] = {
+    nn.ConvOp: _conv,
+    nn.ConvIntegerOp: _conv_integer,
+    nn.QLinearConvOp: _qlinear_conv,
+    onnx.GemmOp: _gemm,
+    onnx.MatMulOp: _matmul,
+    onnx.MatMulIntegerOp: _matmul_integer,
+    onnx.QLinearMatMulOp: _qlinear_matmul,
+}
+"""What each operator says, if its weights, scales and zero points are known."""

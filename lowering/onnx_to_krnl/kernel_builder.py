@@ -1,0 +1,277 @@
+"""Writes one kernel: a function of buffers, made of loops over them."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeAlias, overload
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    AnyFloat,
+    FloatAttr,
+    FunctionType,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    f16,
+    f32,
+    f64,
+    i64,
+)
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.transforms.dead_code_elimination import is_trivially_dead
+
+from xonnc.dialects.krnl.dynamic_shapes import PartOp, ShapedOp
+from xonnc.dialects.krnl.loops import DefineLoopsOp, IterateOp, YieldOp
+from xonnc.dialects.krnl.math import DecodeOp, EncodeOp, ToOddOp
+from xonnc.dialects.krnl.memory import LoadOp, StoreOp, element_of
+from xonnc.dialects.krnl.types import is_integer
+from xonnc.lowering.onnx_to_krnl.element_types import CODED, is_nibble, is_unsigned_element, stored
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Extent, Size, is_known, volume
+
+INDEX = IndexType()
+
+
+@dataclass(frozen=True)
+class OpenBuffer:
+    """A buffer of which only a run tells some sizes."""
+
+    shape: tuple[Size, ...]
+    element: Attribute
+    """As it lies in the buffer."""
+
+    @property
+    def type(self) -> MemRefType:
+        """The type of a buffer of this shape."""
+        return MemRefType(self.element, [size if is_known(size) else DYNAMIC_INDEX for size in self.shape])
+
+
+BufferType: TypeAlias = MemRefType | OpenBuffer
+
+
+@overload
+def buffer_type(shape: Sequence[int], element: Attribute) -> MemRefType: ...
+@overload
+def buffer_type(shape: Sequence[Size], element: Attribute) -> BufferType: ...
+def buffer_type(shape: Sequence[Size], element: Attribute) -> BufferType:
+    """A buffer for a tensor, its elements in rows."""
+    sizes = [size for size in shape if is_known(size)]
+    if len(sizes) == len(shape):
+        return MemRefType(stored(element), sizes)
+    return OpenBuffer(tuple(shape), stored(element))
+
+
+class Kernel:
+    """
+    A function of buffers, and the place in it where ops are added.
+
+    The buffers that are written come first.
+    """
+
+    def __init__(self, buffers: Sequence[BufferType]) -> None:
+        self.types: list[Attribute] = [
+            each if isinstance(each, MemRefType) else MemRefType(each.element, [DYNAMIC_INDEX])
+            for each in buffers
+        ]
+        self.entry = Block(arg_types=self.types)
+        self.block = self.entry
+        self._constants: dict[tuple[Attribute, str], SSAValue] = {}
+        self.extents: dict[Extent, SSAValue] = {}
+        """Sizes that only a run tells, and the arguments that are theirs."""
+        self.buffers: Sequence[SSAValue] = [
+            argument if isinstance(each, MemRefType) else self._shaped(argument, each)
+            for argument, each in zip(tuple(self.entry.args), buffers, strict=True)
+        ]
+        """The buffers, as values."""
+
+    def _shaped(self, argument: SSAValue, buffer: OpenBuffer) -> SSAValue:
+        sizes = [self.size(size) for size in buffer.shape if not is_known(size)]
+        return self.add(ShapedOp(operands=[argument, sizes], result_types=[buffer.type]))
+
+    def size(self, size: Size) -> SSAValue:
+        """A size as an index: a constant, or an argument."""
+        if is_known(size):
+            return self.index(size)
+        assert isinstance(size, Extent)
+        if size not in self.extents:
+            self.types.append(INDEX)
+            self.extents[size] = self.entry.insert_arg(INDEX, len(self.entry.args))
+        return self.extents[size]
+
+    def take_turns(self) -> Sequence[SSAValue]:
+        """Adds the range of iterations to the arguments: the first iteration, and the one behind the last."""
+        self.types += [INDEX, INDEX]
+        return [self.entry.insert_arg(INDEX, len(self.entry.args)) for _ in range(2)]
+
+    def add(self, op: Operation) -> SSAValue:
+        """Adds an op; its result."""
+        self.block.add_op(op)
+        return op.results[0]
+
+    def load(self, buffer: SSAValue, indices: Sequence[SSAValue]) -> SSAValue:
+        """One element."""
+        return self.add(LoadOp(buffer, indices))
+
+    def store(self, value: SSAValue, buffer: SSAValue, indices: Sequence[SSAValue]) -> None:
+        """Writes one element."""
+        self.block.add_op(StoreOp(value, buffer, indices))
+
+    def widened(self, value: SSAValue, element: Attribute) -> SSAValue:
+        """The number that an element as it lies in a buffer stands for."""
+        if element == f16:
+            return self.add(arith.ExtFOp(value, f32))
+        if element in CODED:
+            return self.add(DecodeOp(value, element))
+        if is_integer(element) and is_nibble(element):
+            rest = self.number(8 - element.width.data, value.type)
+            shift = arith.ShRUIOp if is_unsigned_element(element) else arith.ShRSIOp
+            return self.add(shift(self.add(arith.ShLIOp(value, rest)), rest))
+        return value
+
+    def narrowed(
+        self, number: SSAValue, element: Attribute, saturate: bool = True, round_mode: str = "up"
+    ) -> SSAValue:
+        """A number as an element that lies in a buffer."""
+        if element in CODED or element == f16:
+            if number.type == f64:
+                number = self.add(ToOddOp(number))
+            if element == f16:
+                return self.add(arith.TruncFOp(number, f16))
+            return self.add(EncodeOp(number, element, stored(element), saturate, round_mode))
+        if is_integer(element) and is_nibble(element):
+            mask = self.number((1 << element.width.data) - 1, number.type)
+            return self.add(arith.AndIOp(number, mask))
+        return number
+
+    def read(self, buffer: SSAValue, indices: Sequence[SSAValue], element: Attribute) -> SSAValue:
+        """The number that one element stands for."""
+        return self.widened(self.load(buffer, indices), element)
+
+    def write(
+        self, number: SSAValue, buffer: SSAValue, indices: Sequence[SSAValue], element: Attribute
+    ) -> None:
+        """Stores a number as an element."""
+        self.store(self.narrowed(number, element), buffer, indices)
+
+    def part(self, buffer: SSAValue, place: SSAValue, shape: Sequence[Size]) -> SSAValue:
+        """What lies at a place of the first axis of a buffer, whose other axes are of `shape`."""
+        type_ = buffer_type(shape, element_of(buffer))
+        made = type_.type if isinstance(type_, OpenBuffer) else type_
+        sizes = [self.size(size) for size in shape if not is_known(size)]
+        return self.add(PartOp(operands=[buffer, place, sizes], result_types=[made]))
+
+    def index(self, value: int) -> SSAValue:
+        """A constant index."""
+        return self._constant(IntegerAttr[IntegerType | IndexType](value, INDEX), INDEX)
+
+    def number(self, value: float, type_: Attribute) -> SSAValue:
+        """A constant of an element type."""
+        if isinstance(type_, AnyFloat):
+            return self._constant(FloatAttr[AnyFloat](float(value), type_), type_)
+        assert is_integer(type_)
+        return self._constant(IntegerAttr[IntegerType | IndexType](int(value), type_), type_)
+
+    def _constant(
+        self, value: IntegerAttr[IntegerType | IndexType] | FloatAttr[AnyFloat], type_: Attribute
+    ) -> SSAValue:
+        """Made once, at the start of the kernel."""
+        key = type_, str(value)
+        if key not in self._constants:
+            op = arith.ConstantOp(value, type_)
+            first = self.entry.first_op
+            if first is None:
+                self.entry.add_op(op)
+            else:
+                self.entry.insert_op_before(op, first)
+            self._constants[key] = op.result
+        return self._constants[key]
+
+    def plus(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        """The sum of two indices."""
+        return self.add(arith.AddiOp(a, b))
+
+    def scaled(self, a: SSAValue, factor: Size, offset: Size = 0) -> SSAValue:
+        """`factor a + offset`"""
+        if factor != 1:
+            a = self.add(arith.MuliOp(a, self.size(factor)))
+        return a if offset == 0 else self.plus(a, self.size(offset))
+
+    def count(self, sizes: Sequence[Size], type_: Attribute) -> SSAValue:
+        """How many elements there are, as a number of a type."""
+        total = volume(sizes)
+        if is_known(total):
+            return self.number(total, type_)
+        count = self.add(arith.IndexCastOp(self.size(total), i64))
+        if isinstance(type_, AnyFloat):
+            return self.add(arith.SIToFPOp(count, type_))
+        assert is_integer(type_)
+        return count if type_ == i64 else self.add(arith.TruncIOp(count, type_))
+
+    @contextmanager
+    def loops(self, sizes: Sequence[Size | SSAValue]) -> Generator[Sequence[SSAValue]]:
+        """Loops over all places of a shape; gives the indices. A size may be an index that the run knows."""
+        op, indices = self._begin(sizes, [])
+        outside, self.block = self.block, op.body.block
+        yield indices
+        self._end(op, [])
+        self.block = outside
+
+    @contextmanager
+    def when(self, condition: SSAValue) -> Generator[None]:
+        """What is added meanwhile is done where a truth value holds."""
+        turns = self.add(arith.IndexCastOp(self.add(arith.ExtUIOp(condition, i64)), INDEX))
+        with self.loops([turns]):
+            yield
+
+    @contextmanager
+    def reducing(
+        self, sizes: Sequence[Size | SSAValue], starts: Sequence[SSAValue]
+    ) -> Generator[tuple[Sequence[SSAValue], Sequence[SSAValue], list[SSAValue]]]:
+        """
+        Loops that carry values from iteration to iteration.
+
+        Gives the indices, the values taken over, and a list for what the next iteration gets; behind the
+        loops the list holds what they give.
+        """
+        op, indices = self._begin(sizes, starts)
+        outside, self.block = self.block, op.body.block
+        results: list[SSAValue] = []
+        yield indices, op.body.block.args[len(indices) :], results
+        self._end(op, results)
+        self.block = outside
+        results[:] = op.returned
+
+    def _begin(
+        self, sizes: Sequence[Size | SSAValue], starts: Sequence[SSAValue]
+    ) -> tuple[IterateOp, Sequence[SSAValue]]:
+        sizes = sizes or (1,)
+        ends = [self.size(size) if isinstance(size, Extent) else size for size in sizes]
+        loops = DefineLoopsOp(len(sizes))
+        self.block.add_op(loops)
+        body = Block(arg_types=[INDEX] * len(sizes) + [value.type for value in starts])
+        # The terminator of loops that carry values is set at their end.
+        body.add_op(YieldOp.create(operands=list(starts)))
+        op = IterateOp(loops.loops, [0] * len(sizes), ends, Region(body), starts)
+        end = body.last_op
+        assert end is not None
+        end.detach()
+        end.erase()
+        self.block.add_op(op)
+        return op, body.args[: len(sizes)]
+
+    def _end(self, op: IterateOp, results: Sequence[SSAValue]) -> None:
+        op.body.block.add_op(YieldOp.create(operands=list(results)))
+
+    def function(self, name: str) -> FuncOp:
+        """The finished kernel, without what nothing reads."""
+        for op in list(self.entry.walk(reverse=True)):
+            if is_trivially_dead(op):
+                op.detach()
+                op.erase()
+        self.entry.add_op(ReturnOp())
+        return FuncOp(name, FunctionType.from_lists(self.types, []), Region(self.entry), "private")

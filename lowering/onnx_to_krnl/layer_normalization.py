@@ -1,0 +1,152 @@
+"""Normalisation by what a row of elements is: layers, instances, lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from xdsl.dialects.builtin import f32, f64
+from xdsl.ir import Attribute, SSAValue
+
+from xonnc.dialects.onnx.ops import nn
+from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.onnx_to_krnl.element_types import wide
+from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, lowers, takes_open
+from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
+from xonnc.lowering.onnx_to_krnl.scalars import Scalar
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, volume
+
+
+def _sum(kernel: Kernel, size: Size, kind: Attribute, term: _Term) -> Scalar:
+    """The sum of a term over `size` places."""
+    with kernel.reducing([size], [kernel.number(0.0, kind)]) as (inner, held, results):
+        results.append((Scalar(kernel, held[0]) + term(inner[0])).value)
+    return Scalar(kernel, results[0])
+
+
+class _Term:
+    """The number at a place of a row, less a mean, squared if asked for."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        source: SSAValue,
+        place: Sequence[SSAValue],
+        elements: tuple[Attribute, Attribute],
+        mean: Scalar | None = None,
+    ) -> None:
+        self.kernel, self.source, self.place, self.elements, self.mean = kernel, source, place, elements, mean
+
+    def __call__(self, index: SSAValue) -> Scalar:
+        x = read_as(self.kernel, self.source, [*self.place, index], *self.elements)
+        if self.mean is None:
+            return x
+        x = x - self.mean
+        return x * x
+
+
+def general_layer_normalization(op: nn.LayerNormalizationOp, to: Lowering) -> str | None:
+    """`(x - mean) / sqrt(variance + epsilon) Scale + B`, with both as results where asked for."""
+    element, shape = to.element(op.X), to.sizes(op.X)
+    kind = wide(element)
+    axis = op.axis.value.data % len(shape)
+    sizes = [volume(shape[:axis]), volume(shape[axis:])]
+    factors = [value for value in (op.Scale, op.B) if value.type != NONE]
+    held_shapes = [_row_shape(to.sizes(value), shape, axis) for value in factors]
+    shapes = [each for each in held_shapes if each is not None]
+    if kind not in (f32, f64) or len(shapes) != len(factors):
+        return "not of floats, or a scale that is broadcast along some axes"
+    results = [value for value in (op.Y, op.Mean, op.InvStdDev) if value.type != NONE]
+    types = [buffer_type(sizes if value is op.Y else sizes[:1], to.element(value)) for value in results]
+    types.append(buffer_type(sizes, element))
+    types += [buffer_type(each, to.element(value)) for each, value in zip(shapes, factors, strict=True)]
+    kernel = Kernel(types)
+    out, *others = kernel.buffers[: len(results)]
+    source, *held = kernel.buffers[len(results) :]
+    count = Scalar(kernel, kernel.count(sizes[1:], kind))
+    with kernel.loops(sizes[:1]) as (row,):
+        mean = _sum(kernel, sizes[1], kind, _Term(kernel, source, [row], (element, kind))) / count
+        variance = _sum(kernel, sizes[1], kind, _Term(kernel, source, [row], (element, kind), mean)) / count
+        factor = 1.0 / (variance + op.epsilon.value.data).sqrt()
+        known = {op.Mean: mean, op.InvStdDev: factor}
+        for value, buffer in zip(results[1:], others, strict=True):
+            other = to.element(value)
+            kernel.write(known[value].to(wide(other)).value, buffer, [row], other)
+        with kernel.loops(sizes[1:]) as (index,):
+            x = (read_as(kernel, source, [row, index], element, kind) - mean) * factor
+            for number, (buffer, value, each) in enumerate(zip(held, factors, shapes, strict=True)):
+                place = [
+                    kernel.index(0) if size == 1 else at for at, size in zip([row, index], each, strict=True)
+                ]
+                y = read_as(kernel, buffer, place, to.element(value), kind)
+                x = x * y if number == 0 else x + y
+            kernel.write(x.value, out, [row, index], element)
+    made = [to.result(value) for value in results]
+    to.call("layernormalization", kernel, made, [to.buffer(value) for value in (op.X, *factors)])
+    return None
+
+
+def _row_shape(shape: Sequence[Size], whole: Sequence[Size], axis: int) -> list[Size] | None:
+    """A scale's shape as rows and columns of the normalised tensor; `None` where neither whole nor 1."""
+    own = [*(1,) * (len(whole) - len(shape)), *shape]
+    found: list[Size] = []
+    for wanted, held in ((whole[:axis], own[:axis]), (whole[axis:], own[axis:])):
+        if volume(held) not in (1, volume(wanted)):
+            return None
+        found.append(volume(held))
+    return found
+
+
+takes_open(nn.InstanceNormalizationOp)
+
+
+@lowers(nn.InstanceNormalizationOp)
+def instance_normalization(op: nn.InstanceNormalizationOp, to: Lowering) -> str | None:
+    """Each channel of each image by its own mean and deviation, `scale` and `B` of the channel."""
+    element, shape = to.element(op.input), to.sizes(op.input)
+    kind = wide(element)
+    if kind not in (f32, f64):
+        return "not of floats"
+    sizes = [shape[0], shape[1], volume(shape[2:])]
+    kernel = Kernel([buffer_type(sizes, element)] * 2 + [buffer_type([shape[1]], element)] * 2)
+    out, source, scale, bias = kernel.buffers
+    count = Scalar(kernel, kernel.count(sizes[2:], kind))
+    with kernel.loops(sizes[:2]) as place:
+        mean = _sum(kernel, sizes[2], kind, _Term(kernel, source, place, (element, kind))) / count
+        variance = _sum(kernel, sizes[2], kind, _Term(kernel, source, place, (element, kind), mean)) / count
+        factor = read_as(kernel, scale, place[1:], element, kind) / (variance + op.epsilon.value.data).sqrt()
+        offset = read_as(kernel, bias, place[1:], element, kind)
+        with kernel.loops(sizes[2:]) as (index,):
+            x = read_as(kernel, source, [*place, index], element, kind)
+            kernel.write(((x - mean) * factor + offset).value, out, [*place, index], element)
+    buffers = [to.buffer(value) for value in (op.input, op.scale, op.B)]
+    to.call("instancenormalization", kernel, [to.result(op.output)], buffers)
+    return None
+
+
+@lowers(nn.LpNormalizationOp)
+def lp_normalization(op: nn.LpNormalizationOp, to: Lowering) -> str | None:
+    """`x` by the sum of sizes, or the root of the sum of squares, along an axis; 0 where that is 0."""
+    element, shape = to.element(op.input), to.shape(op.input)
+    kind = wide(element)
+    if kind not in (f32, f64):
+        return "not of floats"
+    axis = op.axis.value.data % len(shape)
+    sizes = [prod(shape[:axis]), shape[axis], prod(shape[axis + 1 :])]
+    kernel = Kernel([buffer_type(sizes, element)] * 2)
+    out, source = kernel.buffers
+    with kernel.loops([sizes[0], sizes[2]]) as (before, after):
+        with kernel.reducing([sizes[1]], [kernel.number(0.0, kind)]) as (inner, held, results):
+            x = read_as(kernel, source, [before, inner[0], after], element, kind)
+            part = x.abs() if op.p.value.data == 1 else x * x
+            results.append((Scalar(kernel, held[0]) + part).value)
+        length = Scalar(kernel, results[0])
+        length = length if op.p.value.data == 1 else length.sqrt()
+        is_none = length.equals(0.0)
+        with kernel.loops([sizes[1]]) as (index,):
+            place = [before, index, after]
+            x = read_as(kernel, source, place, element, kind) / length
+            kernel.write(is_none.choose(0.0, x).value, out, place, element)
+    to.call("lpnormalization", kernel, [to.result(op.output)], [to.buffer(op.input)])
+    return None

@@ -1,0 +1,476 @@
+"""
+Which images lie in blocks of channels, with how wide a halo, and which are parts of a larger one.
+
+Convolutions compute with blocks of as many channels as a vector has lanes (spec/cpu-performance.md §4), so
+what they give lies in blocks, and what is done to images in blocks gives blocks again. Pads of a consumer
+become a halo of zeros around what it reads; what `Concat` joins is written where it belongs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import NamedTuple, TypeAlias
+
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Block, Operation, SSAValue
+
+from xonnc.dialects.krnl.memory import shape_of
+from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.ops import math as onnx
+from xonnc.dialects.onnx.ops import nn, tensor
+from xonnc.dialects.onnx.ops.constant import constant_elements
+from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
+from xonnc.dialects.onnx.types import NONE, element_type
+from xonnc.lowering.onnx_to_krnl.element_types import largest_finite
+from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope
+from xonnc.lowering.onnx_to_krnl.subpixel_convolution import Phase, padded_phases, transposed_phases
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_known
+from xonnc.lowering.onnx_to_krnl.window_geometry import MOST_PLACES, Window, window_of
+
+ImageSizes: TypeAlias = tuple[Size, int, int, int]
+"""Images, which only a run may tell, channels, rows and columns."""
+
+
+class Halo(NamedTuple):
+    """Rows and columns of zeros around images."""
+
+    top: int = 0
+    left: int = 0
+    bottom: int = 0
+    right: int = 0
+
+    def around(self, other: Halo) -> Halo:
+        """As wide as both on each side."""
+        return Halo(*map(max, self, other))
+
+
+@dataclass(frozen=True)
+class Images:
+    """A buffer of images with a halo."""
+
+    buffer: SSAValue
+    halo: Halo
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The buffer's shape."""
+        return shape_of(self.buffer)
+
+    @property
+    def start(self) -> tuple[int, int]:
+        """Row and column of the first pixel."""
+        return self.halo.top, self.halo.left
+
+
+@dataclass(frozen=True)
+class Blocked(Images):
+    """Images in blocks: a buffer `[N][C/L][H][W][L]`."""
+
+    sizes: ImageSizes
+    """Images, channels, rows and columns without the halo."""
+
+    @property
+    def blocks(self) -> tuple[Size, int, int, int, int]:
+        """The buffer's shape, in which only a run may tell how many images there are."""
+        _, blocks, rows, columns, lanes = self.shape
+        return self.sizes[0], blocks, rows, columns, lanes
+
+
+@dataclass
+class Chain:
+    """A convolution and what is done to its sums before they are stored, the last op last."""
+
+    conv: nn.ConvOp | nn.ConvTransposeOp
+    ops: list[Operation]
+    phases: Sequence[Phase]
+    window: Window | None = None
+    """Of a convolution that is not transposed."""
+    residual: SSAValue | None = None
+    """What is added."""
+    low: float | None = None
+    high: float | None = None
+    """Bounds of the results."""
+    epilogue: Sequence[Operation] = ()
+    """Functions of the results, the last op's being what is stored."""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether there are bounds or functions of the results, behind which nothing more can be done."""
+        return self.low is not None or self.high is not None or bool(self.epilogue)
+
+    @property
+    def takes_sum(self) -> bool:
+        """Whether something may be added: once, and not to rows that lie apart."""
+        return self.residual is None and self.window is not None
+
+    @property
+    def is_depthwise(self) -> bool:
+        """Whether each channel is by itself."""
+        return self.conv.group.value.data > 1
+
+    @property
+    def result(self) -> SSAValue:
+        """What is stored."""
+        return self.ops[-1].results[0]
+
+
+@dataclass
+class Layouts:
+    """What was decided for the values of a function."""
+
+    lanes: int
+    """Channels in a block."""
+    sizes_of: Callable[[SSAValue], tuple[Size, ...] | None]
+    """The sizes of a value, as far as they are known."""
+    scope: FusionScope
+    blocked: set[SSAValue] = field(default_factory=set[SSAValue])
+    chains: dict[Operation, Chain] = field(default_factory=dict[Operation, Chain])
+    """Chains by their last op."""
+    halos: dict[SSAValue, Halo] = field(default_factory=dict[SSAValue, Halo])
+    joined: dict[SSAValue, tuple[SSAValue, int]] = field(default_factory=dict[SSAValue, tuple[SSAValue, int]])
+    """Images that are a part of others: of which, from which block on."""
+
+    chained: set[Operation] = field(default_factory=set[Operation])
+    """All ops of chains."""
+    in_epilogues: set[Operation] = field(default_factory=set[Operation])
+    """Ops that are functions of the results of convolutions."""
+
+    def halo(self, value: SSAValue) -> Halo:
+        """The halo of a value."""
+        return self.halos.get(value, Halo())
+
+    def images_of(self, value: SSAValue) -> ImageSizes | None:
+        """The four sizes of images of f32 if none is 0; of images only a run may tell how many there are."""
+        sizes = self.sizes_of(value)
+        if sizes is None or len(sizes) != 4 or 0 in sizes or element_type(value.type) != f32:
+            return None
+        images, channels, rows, columns = sizes
+        if not (is_known(channels) and is_known(rows) and is_known(columns)):
+            return None
+        return images, channels, rows, columns
+
+    def shape(self, value: SSAValue) -> tuple[Size, int, int, int, int]:
+        """The shape of the buffer for images in blocks: `[N][C/L][H][W][L]` with the halo."""
+        sizes, halo = self.images_of(value), self.halo(value)
+        assert sizes is not None
+        images, channels, rows, columns = sizes
+        height, width = halo.top + rows + halo.bottom, halo.left + columns + halo.right
+        return images, -(-channels // self.lanes), height, width, self.lanes
+
+
+def plan_layouts(
+    ops: Sequence[Operation],
+    lanes: int,
+    points: Container[type[Operation]],
+    sizes_of: Callable[[SSAValue], tuple[Size, ...] | None],
+    scope: FusionScope,
+) -> Layouts:
+    """
+    Decides on the ops of a function in order.
+
+    `lanes` are numbers of f32 in a vector, `points` the kinds of op that are functions of numbers.
+    """
+    layouts = Layouts(lanes, sizes_of, scope)
+    ends: dict[SSAValue, Chain] = {}
+    for op in ops:
+        if op in layouts.in_epilogues:
+            continue
+        match op:
+            case nn.ConvOp():
+                _begin_chain(op, layouts, ends)
+            case nn.ConvTransposeOp():
+                _begin_transposed(op, layouts, ends)
+            case nn.MaxPoolOp() | MaxPoolSingleOutOp() | nn.AveragePoolOp():
+                _pool(op, layouts)
+            case tensor.ConcatOp():
+                _concat(op, layouts)
+            case _ if type(op) in points:
+                if not _extend_chain(op, layouts, ends) and not _add_epilogue(op, layouts, ends):
+                    _points(op, layouts)
+            case _:
+                pass
+    for chain in ends.values():
+        layouts.chains[chain.ops[-1]] = chain
+        layouts.chained |= set(chain.ops)
+        layouts.blocked.add(chain.result)
+    _even_out(layouts)
+    return layouts
+
+
+def _begin_chain(op: nn.ConvOp, layouts: Layouts, ends: dict[SSAValue, Chain]) -> None:
+    x, y = layouts.images_of(op.X), layouts.images_of(op.Y)
+    weights = constant_elements(op.W)
+    bias = None if op.B.type == NONE else constant_elements(op.B)
+    if x is None or y is None or weights is None or (bias is None and op.B.type != NONE):
+        return
+    groups = op.group.value.data
+    is_depthwise = groups == x[1] == y[1] and groups > 1
+    # Blocks that would be more padding than channels are not worth it.
+    if (groups > 1 and not is_depthwise) or 2 * y[1] < layouts.lanes:
+        return
+    window = window_of(op, weights.shape[2:], x[2:], y[2:])
+    if is_depthwise and max(window.kernel) > MOST_DEPTHWISE:
+        return
+    phases = padded_phases(window.kernel, window.strides, window.dilations, window.begins, x[2:], y[2:])
+    if max(window.dilations) == 1 or phases is None:
+        first = -window.begins[0], -window.begins[1]
+        rows, columns = (range(size) for size in window.kernel)
+        phases = [Phase(rows, columns, first, (0, 0), y[2:])]
+        if is_depthwise or x[1] >= layouts.lanes or op.X in layouts.blocked:
+            _ask_halo(op.X, window, layouts)
+    ends[op.Y] = Chain(op, [op], phases, window)
+    layouts.blocked.add(op.Y)
+
+
+def _begin_transposed(op: nn.ConvTransposeOp, layouts: Layouts, ends: dict[SSAValue, Chain]) -> None:
+    x, y = layouts.images_of(op.X), layouts.images_of(op.Y)
+    weights = constant_elements(op.W)
+    bias = None if op.B.type == NONE else constant_elements(op.B)
+    if x is None or y is None or weights is None or (bias is None and op.B.type != NONE):
+        return
+    is_plain = op.group.value.data == 1 and op.auto_pad.data == "NOTSET" and op.output_shape is None
+    if not is_plain or set(values_of(op.dilations) or (1,)) != {1} or 2 * y[1] < layouts.lanes:
+        return
+    strides, pads = values_of(op.strides) or (1, 1), values_of(op.pads) or (0,) * 4
+    if prod(strides) > MOST_PHASES:
+        return
+    phases = transposed_phases(weights.shape[2:], strides, pads[:2], y[2:])
+    for phase in phases:
+        layouts.halos[op.X] = layouts.halo(op.X).around(Halo(*phase.beyond(x[2:])))
+    ends[op.Y] = Chain(op, [op], phases)
+    layouts.blocked.add(op.Y)
+
+
+MOST_PHASES = 16
+"""Convolutions that a transposed one becomes at most."""
+
+
+MOST_DEPTHWISE = 7
+"""Rows or columns of a window whose places are written out one by one."""
+
+
+def _ask_halo(value: SSAValue, window: Window, layouts: Layouts) -> None:
+    layouts.halos[value] = layouts.halo(value).around(Halo(*window.begins, *window.ends))
+
+
+def _extend_chain(op: Operation, layouts: Layouts, ends: dict[SSAValue, Chain]) -> bool:
+    """Adds an op to the chain of a convolution that it alone reads."""
+    result = op.results[0]
+    if layouts.images_of(result) is None:
+        return False
+    for value in op.operands:
+        chain = ends.get(value)
+        if chain is None or chain.is_closed or len(layouts.scope.users(value)) != 1:
+            continue
+        if not layouts.scope.may_join(op, chain.conv):
+            continue
+        if layouts.sizes_of(value) != layouts.sizes_of(result) or op.parent is not chain.conv.parent:
+            continue
+        if isinstance(op, onnx.AddOp | onnx.SumOp) and len(op.operands) == 2 and chain.takes_sum:
+            other = op.operands[1] if op.operands[0] is value else op.operands[0]
+            if other not in layouts.blocked or layouts.sizes_of(other) != layouts.sizes_of(value):
+                continue
+            chain.residual = other
+        elif not _bound(op, value, chain):
+            continue
+        chain.ops.append(op)
+        del ends[value]
+        ends[result] = chain
+        layouts.blocked.discard(value)
+        layouts.blocked.add(result)
+        return True
+    return False
+
+
+EPILOGUES: tuple[type[Operation], ...] = (
+    onnx.AddOp,
+    onnx.ClipOp,
+    onnx.DivOp,
+    onnx.HardSigmoidOp,
+    onnx.HardSwishOp,
+    onnx.LeakyReluOp,
+    onnx.MulOp,
+    onnx.ReluOp,
+    onnx.SubOp,
+)
+"""
+Functions of numbers that are done to the results of a convolution while they are in registers.
+
+Those with exponentials are not among them: their constants compete with the sums for registers, which costs
+more than a pass of their own does (measured on AVX2, 1.1 to 1.3 times the time).
+"""
+
+MOST_IN_EPILOGUE = 6
+"""Operators of an epilogue: each is written out for every vector of a tile."""
+
+
+def _add_epilogue(op: Operation, layouts: Layouts, ends: dict[SSAValue, Chain]) -> bool:
+    """Adds what is computed from the results of a convolution alone, `op` first, to its chain."""
+    for value in op.operands:
+        chain = ends.get(value)
+        if chain is None or chain.is_closed or op.parent is not chain.conv.parent:
+            continue
+        if chain.is_depthwise:
+            # Few operations a sum, many sums: what is done to them takes as long in registers as in a pass.
+            continue
+        if not layouts.scope.may_join(op, chain.conv):
+            continue
+        chain.epilogue = _epilogue_of(value, chain.conv, layouts)
+        if op in chain.epilogue:
+            layouts.in_epilogues |= set(chain.epilogue)
+            chain.ops += chain.epilogue
+            del ends[value]
+            ends[chain.result] = chain
+            layouts.blocked.discard(value)
+            layouts.blocked.add(chain.result)
+            return True
+        chain.epilogue = ()
+    return False
+
+
+def _epilogue_of(value: SSAValue, conv: Operation, layouts: Layouts) -> Sequence[Operation]:
+    """The most operators that compute from `value` and numbers alone, and give one result to the others."""
+    found: list[Operation] = []
+    longest: list[Operation] = []
+    inside = [value]
+    while len(found) < MOST_IN_EPILOGUE:
+        users = dict.fromkeys(user for each in inside for user in layouts.scope.users(each))
+        fits = (op for op in users if op not in found and _is_epilogue(op, inside, layouts))
+        op = next((op for op in fits if layouts.scope.may_join(op, conv)), None)
+        if op is None:
+            break
+        found.append(op)
+        inside.append(op.results[0])
+        if all(user in found for each in inside[:-1] for user in layouts.scope.users(each)):
+            longest = list(found)
+    return longest
+
+
+def _block_of(value: SSAValue) -> Block | None:
+    return value.owner.parent if isinstance(value.owner, Operation) else value.owner
+
+
+def _is_epilogue(op: Operation, inside: Sequence[SSAValue], layouts: Layouts) -> bool:
+    """Whether an op is a function of values that are `inside` and of numbers, element by element."""
+    if not isinstance(op, EPILOGUES) or op.parent is not _block_of(inside[0]):
+        return False
+    if layouts.sizes_of(op.results[0]) != layouts.sizes_of(inside[0]):
+        return False
+    others = [each for each in op.operands if each not in inside and each.type != NONE]
+    constants = [constant_elements(each) for each in others]
+    return all(each is not None and each.size == 1 for each in constants)
+
+
+def _bound(op: Operation, value: SSAValue, chain: Chain) -> bool:
+    """Takes over the bounds of a Relu or Clip of a value."""
+    if isinstance(op, onnx.ReluOp):
+        chain.low = 0.0
+        return True
+    if not isinstance(op, onnx.ClipOp) or op.input is not value:
+        return False
+    bounds = [None if bound.type == NONE else constant_elements(bound) for bound in (op.min, op.max)]
+    wanted = [bound.type != NONE for bound in (op.min, op.max)]
+    if not any(wanted) or [bound is not None for bound in bounds] != wanted:
+        return False
+    limit = largest_finite(element_type(op.input.type))
+    low, high = (
+        default if bound is None else float(bound)
+        for bound, default in zip(bounds, (-limit, limit), strict=True)
+    )
+    if low > high:
+        return False
+    chain.low, chain.high = low, high
+    return True
+
+
+PoolOp = nn.MaxPoolOp | MaxPoolSingleOutOp | nn.AveragePoolOp
+
+
+def _pool(op: PoolOp, layouts: Layouts) -> None:
+    window = pool_window(op, layouts)
+    if window is None:
+        return
+    if isinstance(op, nn.AveragePoolOp):
+        _ask_halo(op.X, window, layouts)
+    layouts.blocked.add(op.results[0])
+
+
+def pool_window(op: PoolOp, layouts: Layouts) -> Window | None:
+    """The window of a pool of images in blocks, if it is taken there."""
+    value = op.operands[0]
+    x, y = layouts.images_of(value), layouts.images_of(op.results[0])
+    if x is None or y is None or value not in layouts.blocked:
+        return None
+    if isinstance(op, nn.MaxPoolOp) and op.Indices.type != NONE:
+        return None
+    window = window_of(op, values_of(op.kernel_shape) or (), x[2:], y[2:])
+    # What lies beyond the edge is taken from the edge, which is in the window if it has no gaps.
+    has_gaps = window.is_padded and max(window.dilations) > 1 and not isinstance(op, nn.AveragePoolOp)
+    reaches = all(begin < size for begin, size in zip(window.begins, window.kernel, strict=True))
+    return window if prod(window.kernel) <= MOST_PLACES and not has_gaps and reaches else None
+
+
+def _concat(op: tensor.ConcatOp, layouts: Layouts) -> None:
+    shape = layouts.images_of(op.concat_result)
+    if shape is None or op.axis.value.data % 4 != 1 or not all(map(layouts.blocked.__contains__, op.inputs)):
+        return
+    channels = [each[1] for each in map(layouts.images_of, op.inputs) if each is not None]
+    if len(channels) != len(op.inputs) or any(count % layouts.lanes for count in channels):
+        return
+    layouts.blocked.add(op.concat_result)
+    block = 0
+    for value, count in zip(op.inputs, channels, strict=True):
+        if shape[0] == 1 and value not in layouts.joined:
+            layouts.joined[value] = op.concat_result, block
+        block += count // layouts.lanes
+
+
+def _points(op: Operation, layouts: Layouts) -> None:
+    """Functions of numbers keep the layout of what they read."""
+    result = op.results[0]
+    if layouts.images_of(result) is None:
+        return
+    operands = [value for value in op.operands if value.type != NONE]
+    if _fit(result, operands, layouts) and any(
+        is_like(value, result, layouts) and value in layouts.blocked for value in operands
+    ):
+        layouts.blocked.add(result)
+
+
+def is_blocked(result: SSAValue, leaves: Sequence[SSAValue], layouts: Layouts) -> bool:
+    """Whether a function of numbers is computed in blocks."""
+    return result in layouts.blocked and _fit(result, leaves, layouts)
+
+
+def _fit(result: SSAValue, operands: Sequence[SSAValue], layouts: Layouts) -> bool:
+    return all(
+        is_like(value, result, layouts) or _is_of_channels(value, result, layouts) for value in operands
+    )
+
+
+def is_like(value: SSAValue, result: SSAValue, layouts: Layouts) -> bool:
+    """Whether a tensor has the sizes and elements of another."""
+    return value.type == result.type and layouts.sizes_of(value) == layouts.sizes_of(result)
+
+
+def _is_of_channels(value: SSAValue, result: SSAValue, layouts: Layouts) -> bool:
+    """Whether a constant of f32 has one number, or one for each channel of a result."""
+    array, shape = constant_elements(value), layouts.images_of(result)
+    if array is None or shape is None or element_type(value.type) != f32:
+        return False
+    return array.size == 1 or (array.size == shape[1] and array.shape[-3:] == (shape[1], 1, 1))
+
+
+def _even_out(layouts: Layouts) -> None:
+    """Parts of a larger image have its halo."""
+    has_changed = True
+    while has_changed:
+        has_changed = False
+        for part, (whole, _) in layouts.joined.items():
+            both = layouts.halo(part).around(layouts.halo(whole))
+            for value in (part, whole):
+                if layouts.halo(value) != both:
+                    layouts.halos[value] = both
+                    has_changed = True

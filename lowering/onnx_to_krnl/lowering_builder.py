@@ -1,0 +1,316 @@
+"""What functions that lower an operator are given, and the table of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Hashable, Sequence
+from contextlib import contextmanager
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+from xdsl.dialects import memref
+from xdsl.dialects.builtin import MemRefType, UnrealizedConversionCastOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xonnc.dialects.krnl.dynamic_shapes import ShapedOp
+from xonnc.dialects.krnl.memory import CallOp, GlobalOp
+from xonnc.dialects.krnl.prepacked_weights import Packings
+from xonnc.dialects.onnx.elements import DisposablePool, elements_array
+from xonnc.dialects.onnx.ops.constant import ConstantOp
+from xonnc.dialects.onnx.ops.math import AddOp
+from xonnc.dialects.onnx.types import element_type, element_type_of, static_shape
+from xonnc.lowering.onnx_to_krnl.dynamic_shapes import OpenSizes
+from xonnc.lowering.onnx_to_krnl.element_types import is_computed, is_held
+from xonnc.lowering.onnx_to_krnl.fusion_scope import FusionScope
+from xonnc.lowering.onnx_to_krnl.int8_fusion import ByteImage, ByteLayouts
+from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, OpenBuffer, buffer_type
+from xonnc.lowering.onnx_to_krnl.layout_plan import Blocked, Layouts
+from xonnc.lowering.onnx_to_krnl.parallel_ranges import take_range
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Extent, Size, are_known, known
+from xonnc.lowering.onnx_to_krnl.tile_selection import Tiles
+from xonnc.rewriting.patterns import Array
+
+OpT = TypeVar("OpT", bound=Operation)
+
+Lower: TypeAlias = Callable[[OpT, "Lowering"], str | None]
+"""Lowers an op; says why not where it cannot, and has done nothing then."""
+
+LOWERINGS: dict[type[Operation], Lower[Operation]] = {}
+"""The function that lowers each kind of op."""
+
+
+MOVES: set[type[Operation]] = set()
+"""Kinds of op whose lowerings move elements of any type, and compute with none."""
+
+TAKES_EMPTY: set[type[Operation]] = set()
+"""Kinds of op that compute from tensors without elements too."""
+
+FINDS: set[type[Operation]] = set()
+"""Kinds of op whose results may have as many elements as a run finds."""
+OPEN = "no kernel yet for sizes that only a run tells"
+"""Why an op in some form has no kernel."""
+
+TAKES_OPEN: set[type[Operation]] = set()
+"""Kinds of op whose kernels may have sizes that only a run tells."""
+
+
+def takes_open(*kinds: type[Operation]) -> None:
+    """Says that kernels of these kinds of op may have sizes that only a run tells."""
+    TAKES_OPEN.update(kinds)
+
+
+def moves(
+    *kinds: type[OpT],
+) -> Callable[[Callable[[OpT, Lowering], str | None]], Callable[[OpT, Lowering], str | None]]:
+    """Registers a function for kinds of op that move elements of any type."""
+    MOVES.update(kinds)
+    return lowers(*kinds)
+
+
+def lowers(
+    *kinds: type[OpT],
+) -> Callable[[Callable[[OpT, Lowering], str | None]], Callable[[OpT, Lowering], str | None]]:
+    """Registers a function for one or more kinds of op."""
+
+    def register(function: Callable[[OpT, Lowering], str | None]) -> Callable[[OpT, Lowering], str | None]:
+        for kind in kinds:
+
+            def checked(op: Operation, to: Lowering, kind: type[OpT] = kind) -> str | None:
+                assert isinstance(op, kind)
+                return function(op, to)
+
+            assert kind not in LOWERINGS, f"{kind.name} is lowered twice"
+            checked.__doc__ = function.__doc__
+            LOWERINGS[kind] = checked
+        return function
+
+    return register
+
+
+class Lowering:
+    """Writes kernels beside the model's function and calls of them into it."""
+
+    def __init__(
+        self,
+        tiles: Tiles,
+        pool: DisposablePool,
+        unblock: Callable[[SSAValue, Lowering], SSAValue],
+        packings: Packings,
+        scope: FusionScope,
+        is_checked: bool = True,
+        open_sizes: OpenSizes | None = None,
+        threads: int = 1,
+    ) -> None:
+        """
+        `unblock` brings images of blocks of channels, or of bytes, into rows; gives the buffer.
+
+        Tensors whose sizes only a run tells can be lowered if `open_sizes` are given.
+        """
+        self._unblock = unblock
+        self.open_sizes = open_sizes
+        self.threads = threads
+        """How many share out the iterations of kernels."""
+        self.target = tiles.target
+        self.tiles = tiles
+        self.is_checked = is_checked
+        """Whether a run ends where a number that only it knows is out of bounds (`checks.py`)."""
+        self.pool = pool
+        self._packings = packings
+        self.kernels: dict[str, FuncOp] = {}
+        self.absorbed: set[Operation] = set()
+        """Ops whose work another op's kernel does."""
+        self.scope = scope
+        """What may share a kernel."""
+        self.layouts = Layouts(self.target.vector_bytes // 4, self.told, scope)
+        self.biases: dict[Operation, tuple[AddOp, SSAValue]] = {}
+        """Sums that a product starts from, with the row that is added."""
+        self.blocks: dict[SSAValue, Blocked] = {}
+        """Buffers of images in blocks of channels."""
+        self.bytes = ByteLayouts(self.told, scope)
+        self.images: dict[SSAValue, ByteImage] = {}
+        """Buffers of images of bytes."""
+        self.filled: set[SSAValue] = set()
+        """Images that an op has written, or will have by the time that they are read, in blocks."""
+        self._names: dict[str, str] = {}
+        self._buffers: dict[SSAValue, SSAValue] = {}
+        self.made: set[SSAValue] = set()
+        """Results of ops that have kernels."""
+        self.kept: dict[SSAValue, SSAValue] = {}
+        """Results of sizes that a run finds, and the tensors that are cut to them."""
+        self._globals = 0
+        self._place: Operation | None = None
+
+    @contextmanager
+    def inside(self) -> Generator[None]:
+        """For a body: what is made in it is forgotten behind."""
+        known = dict(self._buffers)
+        yield
+        self._buffers = known
+
+    def begin(self, op: Operation) -> None:
+        """What is added from now on goes before `op`."""
+        self._place = op
+
+    @contextmanager
+    def behind(self, value: SSAValue, buffer: SSAValue) -> Generator[None]:
+        """What is added meanwhile goes behind what fills the buffer of a value."""
+        before = self._place
+        if isinstance(buffer.owner, UnrealizedConversionCastOp) and value not in self.made:
+            self._place = buffer.owner.next_op
+        elif isinstance(value.owner, Operation) and value in self.made:
+            self._place = value.owner
+        yield
+        self._place = before
+
+    def insert(self, op: Operation) -> SSAValue:
+        """Adds an op to the model's function; its result."""
+        assert self._place is not None
+        assert self._place.parent is not None
+        op.location = self._place.location
+        self._place.parent.insert_op_before(op, self._place)
+        return op.results[0] if op.results else SSAValue.get(op.operands[0])
+
+    def shape(self, value: SSAValue) -> tuple[int, ...]:
+        """The shape of a native tensor of known sizes."""
+        sizes = self.sizes(value)
+        assert are_known(sizes)
+        return tuple(known(sizes))
+
+    def is_native(self, value: SSAValue) -> bool:
+        """Whether a value is a tensor of known sizes, of elements that code can compute with."""
+        return is_computed(element_type(value.type)) and self.knows(value)
+
+    def is_movable(self, value: SSAValue) -> bool:
+        """Whether a value is a tensor of known sizes, of elements that code can move."""
+        return is_held(element_type(value.type)) and self.knows(value)
+
+    def knows(self, value: SSAValue) -> bool:
+        """Whether the sizes of a tensor are known, or what they are in terms of those of the inputs."""
+        return self.told(value) is not None
+
+    def sizes(self, value: SSAValue) -> tuple[Size, ...]:
+        """The shape of a native tensor, of which a run may tell sizes."""
+        sizes = self.told(value)
+        assert sizes is not None
+        return sizes
+
+    def told(self, value: SSAValue) -> tuple[Size, ...] | None:
+        """The sizes of a value; `None` if they are not known in terms of those of the inputs."""
+        known = static_shape(value.type)
+        return known if known is not None or self.open_sizes is None else self.open_sizes.of(value)
+
+    def is_size_of(self, size: Size, whole: Size) -> bool:
+        """Whether two sizes are the same in every run that does not fail; has it fail where they are not."""
+        return self.open_sizes is not None and self.open_sizes.is_cut(size, whole)
+
+    def element(self, value: SSAValue) -> Attribute:
+        """The element type of a native tensor."""
+        element = element_type(value.type)
+        assert element is not None
+        return element
+
+    def constant(self, value: SSAValue) -> Array | None:
+        """What a value is if it is a constant."""
+        owner = value.owner
+        if isinstance(owner, ConstantOp) and owner.value is not None:
+            return elements_array(owner.value)
+        return None
+
+    def buffer(self, value: SSAValue) -> SSAValue:
+        """The buffer that holds a tensor."""
+        if value not in self._buffers and value in self.filled:
+            self._buffers[value] = self._unblock(value, self)
+        if value not in self._buffers:
+            owner = value.owner
+            type_ = _type_of(self.sizes(value), self.element(value))
+            if isinstance(owner, ConstantOp) and owner.value is not None:
+                made = self._global(owner.value, type_)
+            else:
+                cast = UnrealizedConversionCastOp.get([value], [type_])
+                if isinstance(owner, Operation):
+                    assert owner.parent is not None
+                    owner.parent.insert_op_after(cast, owner)
+                else:
+                    self.insert(cast)
+                made = cast.results[0]
+            self._buffers[value] = made
+        return self._buffers[value]
+
+    def packed_once(self, source: Array, how: Hashable, make: Callable[[], Array]) -> SSAValue:
+        """What `make` makes of a constant, in a buffer; `how` tells it from what else is made of that."""
+        return self.packed(self._packings.packed(source, how, make))
+
+    def packed(self, array: Array) -> SSAValue:
+        """A constant of our own making, in a buffer."""
+        attribute = self.pool.create(np.ascontiguousarray(array))
+        return self._global(attribute, buffer_type(array.shape, element_type_of(array.dtype)))
+
+    def _global(self, value: Attribute, type_: MemRefType) -> SSAValue:
+        self._globals += 1
+        return self.insert(GlobalOp.of(f"constant_{self._globals}", value, type_))
+
+    def allocate(self, shape: Sequence[Size], element: Attribute) -> SSAValue:
+        """A new buffer."""
+        type_ = _type_of(shape, element)
+        sizes = [self.extent(size) for size in shape if isinstance(size, Extent)]
+        return self.insert(memref.AllocOp.get(type_.element_type, None, type_.get_shape(), sizes))
+
+    def extent(self, size: Extent) -> SSAValue:
+        """A size that a run tells, as the run computes it."""
+        assert self.open_sizes is not None
+        return self.open_sizes.of_size(size)
+
+    def result(self, value: SSAValue) -> SSAValue:
+        """A new buffer for a result of an op."""
+        made = self.allocate(self.sizes(value), self.element(value))
+        self._buffers[value] = made
+        self.made.add(value)
+        return made
+
+    def alias(self, value: SSAValue, source: SSAValue) -> None:
+        """Says that a result is what another value is, in another shape."""
+        sizes = self.sizes(value)
+        type_ = _type_of(sizes, self.element(value))
+        cast: Operation = UnrealizedConversionCastOp.get([self.buffer(source)], [type_])
+        if self.open_sizes is not None and isinstance(value.owner, Operation):
+            self.open_sizes.same_volume(self.sizes(source), sizes, value.owner)
+        if not are_known(sizes):
+            extents = [self.extent(size) for size in sizes if isinstance(size, Extent)]
+            cast = ShapedOp(operands=[self.buffer(source), extents], result_types=[type_])
+        self.insert(cast)
+        self._buffers[value] = cast.results[0]
+        self.made.add(value)
+
+    def call(
+        self,
+        name: str,
+        kernel: Kernel,
+        outputs: Sequence[SSAValue],
+        inputs: Sequence[SSAValue],
+        turns: Size | None = None,
+    ) -> None:
+        """Calls a kernel; equal kernels become one. `turns` are those of a kernel that has taken a range."""
+        if turns is None:
+            turns = take_range(kernel)
+        function = kernel.function("kernel")
+        text = str(function)
+        if text not in self._names:
+            self._names[text] = f"{name}_{len(self._names)}"
+            function = FuncOp(self._names[text], function.function_type, function.detach_region(0), "private")
+            self.kernels[self._names[text]] = function
+        sizes = [self.extent(extent) for extent in kernel.extents]
+        count = self.extent(turns) if isinstance(turns, Extent) else turns
+        if isinstance(count, SSAValue) and count not in sizes:
+            raise AssertionError("turns are a size that the kernel does not take")
+        self.insert(CallOp.of(self._names[text], outputs, inputs, count, sizes))
+
+    def holds(self, value: SSAValue) -> SSAValue | None:
+        """The buffer of a value, if a kernel or another op made one."""
+        if value in self.filled:
+            return self.buffer(value)
+        return self._buffers.get(value)
+
+
+def _type_of(shape: Sequence[Size], element: Attribute) -> MemRefType:
+    type_ = buffer_type(shape, element)
+    return type_.type if isinstance(type_, OpenBuffer) else type_

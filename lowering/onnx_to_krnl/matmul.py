@@ -1,0 +1,314 @@
+"""Products of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    IntegerAttr,
+    StringAttr,
+    UnitAttr,
+    f32,
+    f64,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xonnc.dialects.krnl.memory import element_of
+from xonnc.dialects.krnl.tiles import GemmOp, is_regular
+from xonnc.dialects.krnl.types import is_buffer, size_of
+from xonnc.dialects.onnx.ops import math as onnx
+from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.onnx_to_krnl.generic_matmul import general_gemm, general_matmul
+from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel
+from xonnc.lowering.onnx_to_krnl.lowering_builder import OPEN, Lowering, lowers, takes_open
+from xonnc.lowering.onnx_to_krnl.strided_copies import Along, Side, copy, loop, plain
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_known, is_known, known, volume
+from xonnc.lowering.onnx_to_krnl.tile_keys import gemm_key
+from xonnc.rewriting.patterns import Array
+
+MOST_STARTS = 64
+"""Products of one op whose matrices lie at no regular distance: each is code of its own."""
+
+
+takes_open(onnx.GemmOp, onnx.MatMulOp)
+
+
+@lowers(onnx.GemmOp)
+def gemm(op: onnx.GemmOp, to: Lowering) -> str | None:
+    """`alpha A B + beta C`: the factors go into a constant B."""
+    b, c = to.constant(op.B), None if op.C.type == NONE else to.constant(op.C)
+    (m, n), k = to.sizes(op.Y), to.sizes(op.A)[op.transA.value.data == 0]
+    is_row = c is not None and (c.size == 1 or c.size == c.shape[-1] == n)
+    is_plain = b is not None and not op.transA.value.data and to.element(op.A) in (f32, f64)
+    if b is None or not is_plain or not (op.C.type == NONE or is_row) or not is_known(n):
+        values = [value for value in op.operands if value.type != NONE]
+        is_open = not all(are_known(to.sizes(value)) for value in (op.Y, *values))
+        return OPEN if is_open else general_gemm(op, to)
+    matrix = b.T if op.transB.value.data else b
+    beta = op.beta.value.data
+    bias = None if c is None or not beta else np.broadcast_to(c.reshape(-1), n) * c.dtype.type(beta)
+    product(op.Y, to.buffer(op.A), (m, n, k), matrix, bias, to, op.alpha.value.data)
+    return None
+
+
+@lowers(onnx.MatMulOp)
+def matmul(op: onnx.MatMulOp, to: Lowering) -> str | None:
+    """Products of the last two axes, for each place on the others, which are broadcast."""
+    a, b = to.sizes(op.A), to.sizes(op.B)
+    if to.element(op.A) not in (f32, f64):
+        return general_matmul(op, to) if are_known((*a, *b)) else OPEN
+    rows = a if len(a) > 1 else (1, *a)
+    columns = b if len(b) > 1 else (*b, 1)
+    (m, k), n = rows[-2:], columns[-1]
+    constant = to.constant(op.B)
+    is_one = volume(columns[:-2]) == 1
+    if is_one and constant is not None and is_known(n) and is_known(k):
+        added = to.biases.get(op)
+        result, row = (op.Y, None) if added is None else (added[0].C, to.constant(added[1]))
+        bias = None if row is None else row.reshape(-1)
+        matrix = constant.reshape(k, n)
+        product(result, to.buffer(op.A), (volume(rows[:-1]), n, k), matrix, bias, to)
+        return None
+    if not (is_known(m) and is_known(n) and is_known(k) and are_known((*rows, *columns))):
+        return _open_products(op, rows, columns, to)
+    if is_one:
+        m, starts = prod(known(rows[:-1])), ([0], [0])
+    else:
+        starts = _starts(known(rows), known(columns))
+        if len(starts[0]) > MOST_STARTS and not all(map(is_regular, starts)):
+            return general_matmul(op, to)
+    plain_product(op.Y, [to.buffer(op.A), to.buffer(op.B)], (m, n, k), starts, to)
+    return None
+
+
+def _open_products(
+    op: onnx.MatMulOp, rows: Sequence[Size], columns: Sequence[Size], to: Lowering
+) -> str | None:
+    """Products of matrices that a run makes, of sizes or in a number that only a run tells."""
+    if op in to.biases:
+        return OPEN
+    count, m = volume(rows[:-2]), rows[-2]
+    k, n = columns[-2:]
+    if volume(columns[:-2]) == 1:
+        count, m = 1, volume(rows[:-1])
+    has_both = list(rows[:-2]) == list(columns[:-2])
+    if volume(rows[:-2]) == 1 and not has_both:
+        count = volume(columns[:-2])
+    elif volume(columns[:-2]) != 1 and not has_both:
+        return "matrices that are broadcast, in a number that only a run tells"
+    has = volume(rows[:-2]) != 1 and count != 1, volume(columns[:-2]) != 1
+    open_products(op.Y, [to.buffer(op.A), to.buffer(op.B)], (m, n, k), (count, has), to)
+    return None
+
+
+def open_products(
+    result: SSAValue,
+    buffers: Sequence[SSAValue],
+    sizes: tuple[Size, Size, Size],
+    batch: tuple[Size, tuple[bool, bool]],
+    to: Lowering,
+    properties: Mapping[str, Attribute] | None = None,
+) -> None:
+    """
+    Products of matrices of sizes, or in a number, that only a run tells; a third buffer is a bias.
+
+    `batch` is how many there are, and whether A, and B, has a matrix for each.
+    """
+    count, has = batch
+    _, n, k = sizes
+    a, b, *bias = buffers
+    tile = gemm_tile(to, to.element(result), sizes)
+    b = _pack(b, (count if has[1] else 1, k, n), tile[1], to)
+    held = {"packed": UnitAttr(), "open_batch": DenseArrayBase.from_list(i64, [int(each) for each in has])}
+    emit(result, [a, b, *bias], sizes, tile, {**(properties or {}), **held}, to, count)
+
+
+def _starts(a: Sequence[int], b: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Where the matrices of A and of B of each product begin."""
+    numbers = [np.arange(prod(shape[:-2])).reshape(shape[:-2]) for shape in (a, b)]
+    a_places, b_places = np.broadcast_arrays(*numbers)
+    return (
+        [int(place) * a[-1] * a[-2] for place in a_places.reshape(-1)],
+        [int(place) * b[-1] * b[-2] for place in b_places.reshape(-1)],
+    )
+
+
+def product(
+    result: SSAValue,
+    a: SSAValue,
+    sizes: tuple[Size, Size, Size],
+    matrix: Array,
+    bias: Array | None,
+    to: Lowering,
+    factor: float = 1.0,
+) -> None:
+    """`factor A B + bias` with a constant B, packed in panels as wide as a tile."""
+    tile = gemm_tile(to, to.element(result), sizes)
+    buffers = [a, pack_columns(matrix, tile[1], to, factor)]
+    if bias is not None:
+        buffers.append(to.packed(bias))
+    emit(result, buffers, sizes, tile, {"packed": UnitAttr()}, to)
+
+
+def pack_columns(matrix: Array, width: int, to: Lowering, factor: float = 1.0) -> SSAValue:
+    """A buffer of `packed_columns`."""
+    return to.packed_once(matrix, ("columns", width, factor), lambda: packed_columns(matrix, width, factor))
+
+
+def packed_columns(matrix: Array, width: int, factor: float = 1.0) -> Array:
+    """`factor` times a matrix in panels of `width` columns, zeros behind the last."""
+    k, n = matrix.shape
+    packed = np.empty((-(-n // width), k, width), matrix.dtype)
+    # Panel by panel, since matrices may be as large as memory allows once.
+    for number, panel in enumerate(packed):
+        columns = matrix[:, number * width : (number + 1) * width]
+        panel[:, : columns.shape[1]] = columns
+        panel[:, columns.shape[1] :] = 0
+    if factor != 1.0:
+        packed *= matrix.dtype.type(factor)
+    return packed.reshape(-1)
+
+
+def call_gemm(
+    output: SSAValue,
+    buffers: Sequence[SSAValue],
+    sizes: tuple[Size, Size, Size],
+    tile: tuple[int, int],
+    to: Lowering,
+    properties: Mapping[str, Attribute] | None = None,
+    count: Size = 1,
+) -> None:
+    """
+    One `krnl.gemm` in a kernel; `buffers` are A, B, packed unless `properties` are given, and a bias.
+
+    `count` is how many products an `open_batch` is of.
+    """
+    types = [buffer.type for buffer in (output, *buffers)]
+    kernel = Kernel([each for each in types if is_buffer(each)])
+    held = {"packed": UnitAttr()} if properties is None else properties
+    if "packed" in held:
+        held = {**held, **prefetched(to, element_of(output), sizes, tile)}
+    open_sizes = [kernel.size(size) for size in sizes if not is_known(size)]
+    if "open_batch" in held:
+        open_sizes.append(kernel.size(count))
+    product = add_gemm(kernel, kernel.buffers, sizes, tile, held, open_sizes, kernel.take_turns())
+    to.call("gemm", kernel, [output], buffers, count if "open_batch" in held else product.turns)
+
+
+def add_gemm(
+    kernel: Kernel,
+    buffers: Sequence[SSAValue],
+    sizes: tuple[Size, Size, Size],
+    tile: tuple[int, int],
+    properties: Mapping[str, Attribute],
+    open_sizes: Sequence[SSAValue],
+    turns: Sequence[SSAValue] = (),
+) -> GemmOp:
+    """A `krnl.gemm` of C, A, B and perhaps a bias: all of it, or a range of iterations."""
+    held = dict(properties)
+    for name, size in zip("mnk", sizes, strict=True):
+        held[name] = IntegerAttr(size if is_known(size) else DYNAMIC_INDEX, i64)
+    held["tile"] = DenseArrayBase.from_list(i64, list(tile))
+    c, a, b, *bias = buffers
+    product = GemmOp(operands=[c, a, b, bias, turns, open_sizes], properties=held)
+    kernel.block.add_op(product)
+    return product
+
+
+def plain_product(
+    result: SSAValue,
+    buffers: Sequence[SSAValue],
+    sizes: tuple[int, int, int],
+    starts: tuple[Sequence[int], Sequence[int]],
+    to: Lowering,
+    properties: dict[str, Attribute] | None = None,
+) -> None:
+    """
+    Products of matrices that a run makes, with a bias if there is a third buffer.
+
+    B is packed before where enough rows of A read it: rows of B that lie far apart fall on few lines of the
+    cache.
+    """
+    tile = gemm_tile(to, to.element(result), sizes)
+    a, b, *bias = buffers
+    held = dict(properties or {})
+    starts_b = starts[1]
+    if sizes[0] > tile[0]:
+        b, starts_b = _packed(b, sizes, starts_b, tile[1], to)
+        held["packed"] = UnitAttr()
+    held["batch_a"] = DenseArrayBase.from_list(i64, list(starts[0]))
+    held["batch_b"] = DenseArrayBase.from_list(i64, list(starts_b))
+    emit(result, [a, b, *bias], sizes, tile, held, to)
+
+
+def _packed(
+    b: SSAValue, sizes: tuple[int, int, int], starts: Sequence[int], width: int, to: Lowering
+) -> tuple[SSAValue, list[int]]:
+    """Matrices in panels, and where each product's begins."""
+    _, n, k = sizes
+    count = max(starts) // (n * k) + 1
+    panels = -(-n // width)
+    return _pack(b, (count, k, n), width, to), [start // (n * k) * panels * k * width for start in starts]
+
+
+def _pack(b: SSAValue, sizes: tuple[Size, Size, Size], width: int, to: Lowering) -> SSAValue:
+    """Matrices in panels of `width` columns, of which the last may be in part unset."""
+    count, k, n = sizes
+    panels = n // width
+    rest = n - panels * width
+    shape = [count, (n + width - 1) // width, k, width]
+    target = to.allocate(shape, element_of(b))
+    if panels != 0:
+        read = [loop(0), loop(2), Along(((1, width), (3, 1)))]
+        copy("pack", [count, panels, k, width], Side(target, shape, plain(4)), Side(b, list(sizes), read), to)
+    if rest != 0:
+        write = [loop(0), Along(offset=panels), loop(1), loop(2)]
+        read = [loop(0), loop(1), loop(2, offset=panels * width)]
+        copy("pack", [count, k, rest], Side(target, shape, write), Side(b, list(sizes), read), to)
+    return target
+
+
+def gemm_tile(to: Lowering, element: Attribute, sizes: tuple[Size, Size, Size]) -> tuple[int, int]:
+    """Rows and columns of the tile of a product."""
+    return to.tiles.gemm(gemm_key(sizes, element), size_of(element), sizes)
+
+
+def prefetched(
+    to: Lowering, element: Attribute, sizes: tuple[Size, Size, Size], tile: tuple[int, int]
+) -> dict[str, Attribute]:
+    """The property of a product with a packed B that says how far ahead that is prefetched, if it is."""
+    distance = to.tiles.prefetch(size_of(element), sizes, tile)
+    return {"prefetch": IntegerAttr(distance, i64)} if distance else {}
+
+
+def emit(
+    result: SSAValue,
+    buffers: Sequence[SSAValue],
+    sizes: tuple[Size, Size, Size],
+    tile: tuple[int, int],
+    properties: dict[str, Attribute],
+    to: Lowering,
+    count: Size = 1,
+) -> None:
+    """One `krnl.gemm` in a kernel, with the activation behind it."""
+    activation = following_relu(result, to)
+    held = dict(properties)
+    if activation is not None:
+        to.absorbed.add(activation)
+        held["activation"] = StringAttr("relu")
+        result = activation.results[0]
+    call_gemm(to.result(result), buffers, sizes, tile, to, held, count)
+
+
+def following_relu(result: SSAValue, to: Lowering) -> Operation | None:
+    """The Relu that alone reads a result."""
+    reader, made = to.scope.only_user(result), result.owner
+    if not isinstance(reader, onnx.ReluOp) or not isinstance(made, Operation):
+        return None
+    is_theirs = reader.parent is made.parent and to.scope.may_join(reader, made)
+    return reader if is_theirs and to.knows(reader.Y) else None

@@ -1,0 +1,91 @@
+"""Sums of products for matrices of any type, transposed or broadcast, that no tiles are made for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Attribute, SSAValue
+
+from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering
+from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
+from xonnc.lowering.onnx_to_krnl.scalars import Scalar
+
+STEP = 4
+"""Terms that are added to a sum each time it is read and written."""
+
+
+@dataclass(frozen=True)
+class Factor:
+    """
+    Matrices in a buffer.
+
+    `shape` has as many axes as the loops around, 1 where it is the same for all; the last two are the other
+    way round in the buffer if `is_transposed`.
+    """
+
+    buffer: SSAValue
+    shape: Sequence[int]
+    element: Attribute
+    is_transposed: bool = False
+
+    @property
+    def stored_shape(self) -> Sequence[int]:
+        """The shape of the buffer."""
+        *outer, rows, columns = self.shape
+        return [*outer, columns, rows] if self.is_transposed else self.shape
+
+    def read(self, kernel: Kernel, held: SSAValue, indices: Sequence[SSAValue], kind: Attribute) -> Scalar:
+        """One number as the type `kind`."""
+        places = [
+            kernel.index(0) if size == 1 else index for index, size in zip(indices, self.shape, strict=True)
+        ]
+        if self.is_transposed:
+            places[-2:] = reversed(places[-2:])
+        return read_as(kernel, held, places, self.element, kind)
+
+
+def accumulate(
+    sums: SSAValue,
+    batch: Sequence[int],
+    sizes: tuple[int, int, int],
+    factors: tuple[Factor, Factor],
+    kind: Attribute,
+    to: Lowering,
+) -> None:
+    """Adds `A B` to sums of the type `kind`, for each place of a batch; `sizes` are rows, columns, terms."""
+    m, n, k = sizes
+    a, b = factors
+    for first, count, step in ((0, k // STEP, STEP), (k // STEP * STEP, k % STEP, 1)):
+        if not count:
+            continue
+        kernel = Kernel(
+            [
+                buffer_type([*batch, m, n], kind),
+                buffer_type(a.stored_shape, a.element),
+                buffer_type(b.stored_shape, b.element),
+            ]
+        )
+        out, rows, columns = kernel.buffers
+        with kernel.loops([*batch, m, count, n]) as indices:
+            *outer, row, term, column = indices
+            place = [*outer, row, column]
+            total = Scalar(kernel, kernel.load(out, place))
+            for number in range(step):
+                at = kernel.scaled(term, step, first + number)
+                left = a.read(kernel, rows, [*outer, row, at], kind)
+                total = total + left * b.read(kernel, columns, [*outer, at, column], kind)
+            kernel.store(total.value, out, place)
+        to.call("sums", kernel, [sums], [a.buffer, b.buffer])
+
+
+def narrowed_result(
+    result: SSAValue, sums: SSAValue, sizes: Sequence[int], kind: Attribute, to: Lowering
+) -> None:
+    """Rounds sums to the element type of a result."""
+    element = to.element(result)
+    kernel = Kernel([buffer_type(sizes, element), buffer_type(sizes, kind)])
+    with kernel.loops(sizes) as indices:
+        kernel.write(kernel.load(kernel.buffers[1], indices), kernel.buffers[0], indices, element)
+    to.call("rounded", kernel, [to.result(result)], [sums])

@@ -1,0 +1,263 @@
+"""Boxes that overlap no better one too much: NonMaxSuppression."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import f32, i32, i64
+from xdsl.ir import SSAValue
+
+from xonnc.dialects.onnx.ops.object_detection import NonMaxSuppressionOp
+from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.onnx_to_krnl.along_axis import Rows
+from xonnc.lowering.onnx_to_krnl.data_dependent_results import Found, tell
+from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import FINDS, Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
+from xonnc.lowering.onnx_to_krnl.sorting import (
+    DIGITS,
+    LEAST_BY_DIGITS,
+    keys_of_rows,
+    passes,
+    sort_by_keys,
+    sort_places,
+)
+
+FINDS.add(NonMaxSuppressionOp)
+
+
+@lowers(NonMaxSuppressionOp)
+def non_max_suppression(op: NonMaxSuppressionOp, to: Lowering) -> str | None:
+    """The best boxes of each class in order, but for those that overlap one of them too much."""
+    batches, boxes, _ = to.shape(op.boxes)
+    classes = to.shape(op.scores)[1]
+    limit = 0 if op.max_output_boxes_per_class.type == NONE else boxes
+    constant = to.constant(op.max_output_boxes_per_class)
+    if constant is not None and constant.size:
+        limit = min(limit, max(int(constant.reshape(-1)[0]), 0))
+    rows = batches, classes
+    found = Found(op, [(op.selected_indices, 0)], batches * classes * limit, to)
+    chosen, counts = to.allocate([*rows, max(limit, 1)], i64), to.allocate(rows, i64)
+    thresholds = [op.max_output_boxes_per_class, op.iou_threshold, op.score_threshold]
+    given = [value for value in thresholds if value.type != NONE and to.shape(value) != (0,)]
+    room = -(-max(limit, 1) // LANES) * LANES
+    made = [
+        ([*rows, max(limit, 1)], i64),
+        (rows, i64),
+        ([2, *rows, boxes], i64),
+        ([*rows, DIGITS], i64),
+        ([*rows, len(_Box._fields), room], f32),
+    ]
+    read = [([batches, len(_Box._fields), boxes], f32), ([*rows, boxes], i32), ([*rows, boxes], f32)]
+    kernel = Kernel(
+        [
+            *(buffer_type(sizes, element) for sizes, element in (*made, *read)),
+            *(buffer_type([1], to.element(value)) for value in given),
+        ]
+    )
+    limits = dict(zip(given, kernel.buffers[len(made) + len(read) :], strict=True))
+    most, overlap, least = (limits.get(value) for value in thresholds)
+    selection = _Selection(
+        kernel,
+        kernel.buffers,
+        most,
+        overlap,
+        least,
+        boxes,
+        limit,
+    )
+    with kernel.loops(rows) as (batch, kind):
+        selection.choose(batch, kind)
+    scores = to.buffer(op.scores)
+    # Of equal scores the box that comes first is better.
+    keys = keys_of_rows(scores, Rows(batches * classes, boxes, 1), f32, True, to)
+    buffers = [chosen, counts, *(to.allocate(sizes, element) for sizes, element in made[2:])]
+    inputs = [_corners(op, to), keys, scores, *(to.buffer(value) for value in given)]
+    to.call("nonmaxsuppression", kernel, buffers, inputs)
+    _list(op, found, (chosen, counts), (*rows, max(limit, 1)), to)
+    return None
+
+
+LANES = 16
+"""Boxes that are compared at a time at least: as many as fill a vector of any processor."""
+
+
+class _Box(NamedTuple):
+    """Where a box begins and ends on both axes, and how much it covers."""
+
+    top: Scalar
+    left: Scalar
+    bottom: Scalar
+    right: Scalar
+    area: Scalar
+
+    def is_too_near(self, other: _Box, most: Scalar | float) -> Scalar:
+        """Whether two boxes share more of what they cover together than they may."""
+        height = self.bottom.at_most(other.bottom) - self.top.at_least(other.top)
+        width = self.right.at_most(other.right) - self.left.at_least(other.left)
+        overlap = height * width
+        union = self.area + other.area - overlap
+        is_real = (height > 0.0) & (width > 0.0) & (overlap > 0.0)
+        is_real = is_real & (self.area > 0.0) & (other.area > 0.0) & (union > 0.0)
+        return is_real & (overlap / union > most)
+
+
+def _corners(op: NonMaxSuppressionOp, to: Lowering) -> SSAValue:
+    """The numbers of boxes, those of one kind side by side: `f32[batches, 5, boxes]`."""
+    batches, boxes, _ = to.shape(op.boxes)
+    sizes = [batches, len(_Box._fields), boxes]
+    made = to.allocate(sizes, f32)
+    kernel = Kernel([buffer_type(sizes, f32), buffer_type([batches, boxes, 4], f32)])
+    out, source = kernel.buffers
+    with kernel.loops([batches, boxes]) as (batch, box):
+        first, second, third, fourth = (
+            Scalar(kernel, kernel.load(source, [batch, box, kernel.index(place)])) for place in range(4)
+        )
+        if op.center_point_box.value.data:
+            ends = [
+                (first - third / 2.0, first + third / 2.0),
+                (second - fourth / 2.0, second + fourth / 2.0),
+            ]
+        else:
+            ends = [
+                (first.at_most(third), first.at_least(third)),
+                (second.at_most(fourth), second.at_least(fourth)),
+            ]
+        (top, bottom), (left, right) = ends
+        area = (bottom - top) * (right - left)
+        for place, number in enumerate((top, left, bottom, right, area)):
+            kernel.store(number.value, out, [batch, kernel.index(place), box])
+    to.call("corners", kernel, [made], [to.buffer(op.boxes)])
+    return made
+
+
+def _list(
+    op: NonMaxSuppressionOp,
+    found: Found,
+    chosen: tuple[SSAValue, SSAValue],
+    sizes: tuple[int, int, int],
+    to: Lowering,
+) -> None:
+    """Writes batch, class and box of all that is chosen, as far as there is room."""
+    kernel = Kernel(
+        [
+            buffer_type([found.size, 3], i64),
+            buffer_type([2], i64),
+            buffer_type(sizes, i64),
+            buffer_type(sizes[:2], i64),
+        ]
+    )
+    out, cell, boxes, counts = kernel.buffers
+    with kernel.reducing(sizes[:2], [kernel.number(0, i64)]) as ((batch, kind), carried, results):
+        start = Scalar(kernel, carried[0])
+        count = Scalar(kernel, kernel.load(counts, [batch, kind]))
+        room = count.between(0, (start.like(found.size) - start).at_least(0))
+        with kernel.loops([room.to(INDEX).value]) as (index,):
+            box = Scalar(kernel, kernel.load(boxes, [batch, kind, index]))
+            place = (start + Scalar(kernel, index).to(i64)).to(INDEX).value
+            numbers = [Scalar(kernel, each).to(i64) for each in (batch, kind)]
+            for column, number in enumerate([*numbers, box]):
+                kernel.store(number.value, out, [place, kernel.index(column)])
+        results.append((start + count).value)
+    tell(kernel, results[0], cell)
+    made = found.result(op.selected_indices, [found.size, 3], 0)
+    to.call("listboxes", kernel, [made, found.cell], list(chosen))
+    found.cut()
+
+
+@dataclass(frozen=True)
+class _Selection:
+    """A kernel that chooses boxes: what it is given, and in which buffers."""
+
+    kernel: Kernel
+    buffers: Sequence[SSAValue]
+    limit: SSAValue | None
+    overlap: SSAValue | None
+    least: SSAValue | None
+    size: int
+    most: int
+
+    def choose(self, batch: SSAValue, kind: SSAValue) -> None:
+        """The boxes of one class, and how many."""
+        kernel = self.kernel
+        chosen, counts, held, digits, kept, corners, keys = self.buffers[:7]
+        candidates = self._candidates(batch, kind)
+        outer = [batch, kind]
+        if self.size >= LEAST_BY_DIGITS:
+            sort_by_keys(kernel, held, keys, digits, outer, candidates.value)
+            half = kernel.index(0)
+        else:
+
+            def is_sooner(a: Scalar, b: Scalar) -> SSAValue:
+                one, other = (Scalar(kernel, kernel.load(keys, [*outer, place.value])) for place in (a, b))
+                return (one < other).value
+
+            sort_places(kernel, held, outer, candidates.value, self.size, is_sooner)
+            half = kernel.index(passes(self.size) % 2)
+        self._clear(kept, outer)
+        zero = Scalar(kernel, kernel.number(0, i64))
+        room = zero.like(self.most)
+        if self.limit is not None:
+            room = room.at_most(Scalar(kernel, kernel.load(self.limit, [kernel.index(0)])))
+        # Once there is no room, none of the rest is looked at.
+        turns = (room > 0).choose(candidates.to(i64), zero).to(INDEX)
+        with kernel.reducing([turns.value], [zero.value]) as ((turn,), carried, results):
+            count = Scalar(kernel, carried[0])
+            has_room = count < room
+            number = kernel.load(held, [half, *outer, turn])
+            box = self._box(corners, [batch], Scalar(kernel, number).to(INDEX).value)
+            # Whole vectors: what is behind the last covers nothing, so nothing is too near to it.
+            compared = has_room.choose((count + (LANES - 1)) // LANES * LANES, zero).to(INDEX)
+            with kernel.reducing([compared.value], [kernel.number(0, i32)]) as ((other,), near, ends):
+                is_near = box.is_too_near(self._box(kept, outer, other), self._most_overlap())
+                ends.append(kernel.add(arith.MaxSIOp(near[0], is_near.to(i32).value)))
+            is_kept = has_room & Scalar(kernel, ends[0]).equals(0)
+            with kernel.when(is_kept.value):
+                slot = count.to(INDEX).value
+                kernel.store(number, chosen, [*outer, slot])
+                for place, each in enumerate(box):
+                    kernel.store(each.value, kept, [*outer, kernel.index(place), slot])
+            results.append((count + is_kept.to(i64)).value)
+        kernel.store(results[0], counts, outer)
+
+    def _clear(self, kept: SSAValue, outer: Sequence[SSAValue]) -> None:
+        """Has all boxes that are kept cover nothing, for which there is room and more."""
+        kernel = self.kernel
+        with kernel.loops([len(_Box._fields), -(-max(self.most, 1) // LANES) * LANES]) as (place, slot):
+            kernel.store(kernel.number(0.0, f32), kept, [*outer, place, slot])
+
+    def _box(self, buffer: SSAValue, outer: Sequence[SSAValue], box: SSAValue) -> _Box:
+        kernel = self.kernel
+        return _Box(
+            *(
+                Scalar(kernel, kernel.load(buffer, [*outer, kernel.index(place), box]))
+                for place in range(len(_Box._fields))
+            )
+        )
+
+    def _most_overlap(self) -> Scalar | float:
+        if self.overlap is None:
+            return 0.0
+        return Scalar(self.kernel, self.kernel.load(self.overlap, [self.kernel.index(0)]))
+
+    def _candidates(self, batch: SSAValue, kind: SSAValue) -> Scalar:
+        """Lists the boxes with a score above the least; how many there are, an index."""
+        kernel = self.kernel
+        held, scores = self.buffers[2], self.buffers[7]
+        if self.least is None:
+            with kernel.loops([self.size]) as (box,):
+                place = Scalar(kernel, box).to(i64).value
+                kernel.store(place, held, [kernel.index(0), batch, kind, box])
+            return Scalar(kernel, kernel.index(self.size))
+        least = Scalar(kernel, kernel.load(self.least, [kernel.index(0)]))
+        with kernel.reducing([self.size], [kernel.number(0, i64)]) as ((box,), carried, results):
+            count = Scalar(kernel, carried[0])
+            # What is not listed is overwritten by the next that is.
+            place = [kernel.index(0), batch, kind, count.to(INDEX).value]
+            kernel.store(Scalar(kernel, box).to(i64).value, held, place)
+            score = Scalar(kernel, kernel.load(scores, [batch, kind, box]))
+            results.append((count + (score > least).to(i64)).value)
+        return Scalar(kernel, results[0]).to(INDEX)

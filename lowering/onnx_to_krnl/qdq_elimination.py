@@ -1,0 +1,87 @@
+"""Operators that move bytes or pick the largest, where a model has them do so with real numbers."""
+
+from __future__ import annotations
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from xonnc.dialects.onnx.ops import nn, tensor
+from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
+from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
+from xonnc.dialects.onnx.types import NONE, element_type
+from xonnc.lowering.onnx_to_krnl.int8_patterns import bytes_behind, rounding_of
+
+FIRST: tuple[type[Operation], ...] = (
+    MaxPoolSingleOutOp,
+    nn.MaxPoolOp,
+    tensor.DepthToSpaceOp,
+    nn.FlattenOp,
+    tensor.ReshapeOp,
+    tensor.SliceOp,
+    tensor.SpaceToDepthOp,
+    tensor.SqueezeOp,
+    tensor.TransposeOp,
+    tensor.UnsqueezeOp,
+)
+"""Operators whose first operand is what they move."""
+
+
+def leave_as_bytes(block: Block) -> None:
+    """
+    `QuantizeLinear(move(DequantizeLinear(x)))` of one scale and zero point as `move(x)`, which gives the
+    same bytes.
+
+    So do the largest of windows, since an order of numbers is one of their bytes.
+    """
+    for op in list(block.ops):
+        if isinstance(op, QuantizeLinearOp):
+            _leave(op)
+
+
+def _leave(quantize: QuantizeLinearOp) -> None:
+    rounding, move = rounding_of(quantize), quantize.x.owner
+    if rounding is None or not isinstance(move, Operation):
+        return
+    if isinstance(move, DequantizeLinearOp):
+        operands: list[SSAValue] = [quantize.x]
+    elif isinstance(move, tensor.ConcatOp):
+        operands = list(move.inputs)
+    elif isinstance(move, FIRST) and not _has_places(move):
+        operands = [move.operands[0]]
+    else:
+        return
+    behind = [bytes_behind(operand) for operand in operands]
+    found = [each[0] for each in behind if each is not None and each[1] == rounding]
+    same = [each for each in found if element_type(each.type) == element_type(quantize.y.type)]
+    if len(same) != len(operands) or move.parent is not quantize.parent:
+        return
+    if isinstance(move, DequantizeLinearOp):
+        quantize.y.replace_all_uses_with(same[0])
+    else:
+        made = type(move).create(
+            operands=[*same, *move.operands[len(same) :]],
+            result_types=[quantize.y.type, *(result.type for result in move.results[1:])],
+            properties=dict(move.properties),
+        )
+        made.location = quantize.location
+        assert quantize.parent is not None
+        quantize.parent.insert_op_before(made, quantize)
+        quantize.y.replace_all_uses_with(made.results[0])
+    quantize.detach()
+    quantize.erase()
+    _drop(move)
+
+
+def _has_places(move: Operation) -> bool:
+    return isinstance(move, nn.MaxPoolOp) and move.Indices.type != NONE
+
+
+def _drop(op: Operation) -> None:
+    """Erases an op that nothing reads, and those before it that only it read."""
+    if any(result.uses.get_length() for result in op.results):
+        return
+    owners = [operand.owner for operand in op.operands]
+    op.detach()
+    op.erase()
+    for owner in owners:
+        if isinstance(owner, DequantizeLinearOp) and owner.parent is not None:
+            _drop(owner)

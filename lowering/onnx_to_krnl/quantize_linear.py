@@ -1,0 +1,181 @@
+"""Integers for real numbers and back: one scale for all, for each place of an axis, or for blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import f16, f32, f64, i32
+from xdsl.ir import Attribute, SSAValue
+
+from xonnc.dialects.krnl.types import is_integer
+from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
+from xonnc.dialects.onnx.types import ELEMENT_TYPES_BY_CODE, NONE
+from xonnc.lowering.onnx_to_krnl.element_types import CODED, integer_range, is_unsigned_element, stored
+from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, lowers, takes_open
+from xonnc.lowering.onnx_to_krnl.scalars import Number, Scalar
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, is_known, volume
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """Loops over all elements, and along which of them scales and zero points vary."""
+
+    sizes: Sequence[Size]
+    varies: Sequence[bool]
+
+    @property
+    def scales(self) -> list[Size]:
+        """The shape of scales in these loops."""
+        return [size if varies else 1 for size, varies in zip(self.sizes, self.varies, strict=True)]
+
+
+def _blocks(shape: Sequence[Size], scale: Sequence[Size], axis: int, block: int) -> _Blocks | None:
+    """
+    The loops for a tensor; `None` where blocks do not divide the axis, or scales may be fewer than it has.
+
+    Where only a run knows one of both sizes, code for any sizes would read past the scales.
+    """
+    if volume(scale) == 1:
+        return _Blocks([volume(shape)], [False])
+    axis %= len(shape)
+    before, size, after = volume(shape[:axis]), shape[axis], volume(shape[axis + 1 :])
+    found: list[tuple[Size, bool]]
+    if len(scale) == 1 and not block:
+        if scale[0] != size:
+            return None
+        found = [(before, False), (size, True), (after, False)]
+    elif not block or not is_known(size) or size % block or scale[axis] * block != size:
+        return None
+    else:
+        found = [(before, True), (size // block, True), (block, False), (after, True)]
+    kept = [(number, varies) for number, varies in found if number != 1] or [(1, False)]
+    return _Blocks([number for number, _ in kept], [varies for _, varies in kept])
+
+
+def read_as(
+    kernel: Kernel, buffer: SSAValue, indices: Sequence[SSAValue], element: Attribute, wanted: Attribute
+) -> Scalar:
+    """An element of a buffer as a number of the type `wanted`."""
+    number = Scalar(kernel, kernel.read(buffer, indices, element))
+    return number.to(wanted, is_unsigned_element(element))
+
+
+def saturated(number: Scalar, element: Attribute) -> SSAValue:
+    """A whole number, a float, as the nearest integer of a type; NaN as the least."""
+    low, high = integer_range(element)
+    kept = (number > low).choose(number, low)
+    return (kept < high).choose(kept, high).to(i32).to(stored(element)).value
+
+
+ROUNDING = 12582912.0
+"""1.5 · 2²³: the last bits of a small f32 added to it are the nearest integer, of two the even one."""
+ROUNDING_BITS = 0x4B400000
+
+
+def rounded_byte(steps: Scalar, low: Number, high: Number) -> tuple[Scalar, Scalar]:
+    """
+    An f32 as the nearest integer from `low` to `high`, halves to the even one; NaN is `low`.
+
+    Both bounds are integers, not beyond ±2²². Gives the integer as f32 and in 32 bits.
+    """
+    kept = (steps > low).choose(steps, low)
+    kept = (kept < high).choose(kept, high)
+    shifted = kept + ROUNDING
+    bits = Scalar(steps.kernel, steps.kernel.add(arith.BitcastOp(shifted.value, i32)))
+    return shifted - ROUNDING, bits - ROUNDING_BITS
+
+
+takes_open(QuantizeLinearOp, DequantizeLinearOp)
+
+
+MISFIT = "blocks that do not divide the axis, or scales of which only a run knows that they fit it"
+
+
+def _fits(zero: SSAValue, scale: SSAValue, to: Lowering) -> bool:
+    """Whether zero points are absent, or as many as scales."""
+    return zero.type == NONE or volume(to.sizes(zero)) == volume(to.sizes(scale))
+
+
+@lowers(QuantizeLinearOp)
+def quantize(op: QuantizeLinearOp, to: Lowering) -> str | None:
+    """`round(x / scale) + zero point`, halves to the even one, saturated."""
+    shape, scales = to.sizes(op.x), to.sizes(op.y_scale)
+    blocks = _blocks(shape, scales, op.axis.value.data, op.block_size.value.data)
+    if blocks is None or not _fits(op.y_zero_point, op.y_scale, to):
+        return MISFIT
+    elements = [to.element(value) for value in (op.y, op.x, op.y_scale)]
+    out_element, element, scale_element = elements
+    precision = ELEMENT_TYPES_BY_CODE.get(op.precision.value.data)
+    # As in numpy: halves are divided as halves, integers as doubles.
+    if precision is None:
+        precision = element if element == scale_element else f32
+    number = f64 if is_integer(element) or precision == f64 else f32
+    types = [buffer_type(blocks.sizes, element) for element in elements[:2]]
+    types.append(buffer_type(blocks.scales, scale_element))
+    buffers = [to.buffer(op.x), to.buffer(op.y_scale)]
+    has_zero = op.y_zero_point.type != NONE and is_integer(out_element)
+    if has_zero:
+        types.append(buffer_type(blocks.scales, out_element))
+        buffers.append(to.buffer(op.y_zero_point))
+    kernel = Kernel(types)
+    out, source, scale, *zero = kernel.buffers
+    with kernel.loops(blocks.sizes) as indices:
+        own = [
+            index if varies else kernel.index(0) for index, varies in zip(indices, blocks.varies, strict=True)
+        ]
+        x = read_as(kernel, source, indices, element, number)
+        x = x / read_as(kernel, scale, own, scale_element, number)
+        if precision == f16 or precision in CODED:
+            x = Scalar(kernel, kernel.widened(kernel.narrowed(x.to(f32).value, precision), precision))
+        if not is_integer(out_element):
+            saturate = bool(op.saturate.value.data)
+            kernel.store(kernel.narrowed(x.to(f32).value, out_element, saturate), out, indices)
+        elif out_element.width.data == 8 and x.type == f32:
+            low, high = integer_range(out_element)
+            offset = (
+                read_as(kernel, zero[0], own, out_element, i32)
+                if zero
+                else Scalar(kernel, kernel.number(0, i32))
+            )
+            centre = Scalar(kernel, kernel.add(arith.SIToFPOp(offset.value, f32)))
+            _, whole = rounded_byte(x, low - centre, high - centre)
+            kernel.write((whole + offset).to(stored(out_element)).value, out, indices, out_element)
+        else:
+            x = x.round()
+            if zero:
+                x = x + read_as(kernel, zero[0], own, out_element, x.type)
+            kernel.write(saturated(x, out_element), out, indices, out_element)
+    to.call("quantizelinear", kernel, [to.result(op.y)], buffers)
+    return None
+
+
+@lowers(DequantizeLinearOp)
+def dequantize(op: DequantizeLinearOp, to: Lowering) -> str | None:
+    """`(x - zero point) scale`"""
+    shape, scales = to.sizes(op.x), to.sizes(op.x_scale)
+    blocks = _blocks(shape, scales, op.axis.value.data, op.block_size.value.data)
+    if blocks is None or not _fits(op.x_zero_point, op.x_scale, to):
+        return MISFIT
+    out_element, element, scale_element = [to.element(value) for value in (op.y, op.x, op.x_scale)]
+    types = [buffer_type(blocks.sizes, out_element), buffer_type(blocks.sizes, element)]
+    types.append(buffer_type(blocks.scales, scale_element))
+    buffers = [to.buffer(op.x), to.buffer(op.x_scale)]
+    if op.x_zero_point.type != NONE and is_integer(element):
+        types.append(buffer_type(blocks.scales, element))
+        buffers.append(to.buffer(op.x_zero_point))
+    kernel = Kernel(types)
+    out, source, scale, *zero = kernel.buffers
+    with kernel.loops(blocks.sizes) as indices:
+        own = [
+            index if varies else kernel.index(0) for index, varies in zip(indices, blocks.varies, strict=True)
+        ]
+        x = read_as(kernel, source, indices, element, f32)
+        if zero:
+            x = x - read_as(kernel, zero[0], own, element, f32)
+        x = x * read_as(kernel, scale, own, scale_element, f32)
+        kernel.write(x.value, out, indices, out_element)
+    to.call("dequantizelinear", kernel, [to.result(op.y)], buffers)
+    return None

@@ -1,0 +1,307 @@
+"""
+Operators that draw random numbers: uniform, normal, of classes, for dropouts.
+
+All draw from a Mersenne Twister (MT19937) as numpy's `RandomState` does, so that a seed gives the uniform
+numbers of the reference evaluator. Without a seed the session gives another for each run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf, pi, prod
+from typing import TypeAlias
+
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, MemRefType, f32, f64, i1, i32, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from xonnc.dialects.krnl.memory import SeedOp
+from xonnc.dialects.onnx.ops.generator import (
+    BernoulliOp,
+    MultinomialOp,
+    RandomNormalLikeOp,
+    RandomNormalOp,
+    RandomUniformLikeOp,
+    RandomUniformOp,
+)
+from xonnc.dialects.onnx.ops.nn import DropoutOp, DropoutV1Op, DropoutV6Op, DropoutV7Op, DropoutV10Op
+from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.onnx_to_krnl.element_types import wide
+from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
+from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
+
+Dropouts: TypeAlias = DropoutOp | DropoutV10Op | DropoutV7Op | DropoutV6Op | DropoutV1Op
+
+WORDS, APART = 624, 397
+"""Numbers of 32 bits of the state, and how far apart those are that a new one is made of."""
+
+Use: TypeAlias = Callable[[list[Scalar], Scalar], None]
+"""Writes what becomes of uniform numbers, f64 from 0 to below 1, for one place, an index."""
+
+
+def _seed_of(seed: Attribute | None, to: Lowering) -> SSAValue:
+    """A buffer of one number of 64 bits, of which the lower 32 count."""
+    match seed:
+        case FloatAttr() | IntegerAttr():
+            number = int(seed.value.data) & 0xFFFFFFFF
+            return to.packed(np.array([number], np.int64))
+        case _:
+            return to.insert(SeedOp())
+
+
+def _signed(number: int) -> int:
+    return number - (1 << 32) if number >= 1 << 31 else number
+
+
+class _Twister:
+    """A Mersenne Twister in a kernel, its state in a buffer of 624 numbers of 32 bits."""
+
+    def __init__(self, kernel: Kernel, state: SSAValue, seed: SSAValue) -> None:
+        self.kernel, self.state = kernel, state
+        first = Scalar(kernel, kernel.load(seed, [kernel.index(0)])).to(i32)
+        with kernel.reducing([WORDS], [first.value]) as ((place,), held, results):
+            word = Scalar(kernel, held[0])
+            kernel.store(word.value, state, [place])
+            grown = self._xor(word, self._right(word, 30)) * 1812433253
+            results.append((grown + Scalar(kernel, place).to(i32) + 1).value)
+
+    def draw(self, count: int, each: int, use: Use) -> None:
+        """Has `each` uniform numbers used for `count` places."""
+        kernel = self.kernel
+        room = WORDS // (2 * each)
+        with kernel.loops([-(-count // room)]) as (block,):
+            self._twist()
+            begin = Scalar(kernel, block) * room
+            left = (begin.like(count) - begin).at_most(room)
+            with kernel.loops([left.value]) as (turn,):
+                words = [self._tempered(kernel.scaled(turn, 2 * each, number)) for number in range(2 * each)]
+                numbers = [self._uniform(*pair) for pair in zip(words[::2], words[1::2], strict=True)]
+                use(numbers, begin + Scalar(kernel, turn))
+
+    def _twist(self) -> None:
+        """Makes the next 624 words of the last."""
+        for first, count, moved in ((0, WORDS - APART, APART), (WORDS - APART, APART - 1, APART - WORDS)):
+            with self.kernel.loops([count]) as (turn,):
+                here, after, other = (self.kernel.scaled(turn, 1, first + step) for step in (0, 1, moved))
+                self._renew(here, after, other)
+        self._renew(*(self.kernel.index(place) for place in (WORDS - 1, 0, APART - 1)))
+
+    def _renew(self, here: SSAValue, after: SSAValue, other: SSAValue) -> None:
+        kernel = self.kernel
+        a, b, c = (Scalar(kernel, kernel.load(self.state, [place])) for place in (here, after, other))
+        mixed = (a & a.like(_signed(0x80000000))) | (b & b.like(0x7FFFFFFF))
+        odd = (b & b.like(1)) * _signed(0x9908B0DF)
+        kernel.store(self._xor(self._xor(c, self._right(mixed, 1)), odd).value, self.state, [here])
+
+    def _tempered(self, place: SSAValue) -> Scalar:
+        word = Scalar(self.kernel, self.kernel.load(self.state, [place]))
+        word = self._xor(word, self._right(word, 11))
+        word = self._xor(word, self._left(word, 7) & word.like(_signed(0x9D2C5680)))
+        word = self._xor(word, self._left(word, 15) & word.like(_signed(0xEFC60000)))
+        return self._xor(word, self._right(word, 18))
+
+    def _uniform(self, high: Scalar, low: Scalar) -> Scalar:
+        """27 bits of one word and 26 of another, as a number below 1."""
+        upper, lower = self._right(high, 5).to(f64), self._right(low, 6).to(f64)
+        return (upper * float(1 << 26) + lower) / float(1 << 53)
+
+    def _xor(self, a: Scalar, b: Scalar) -> Scalar:
+        return Scalar(self.kernel, self.kernel.add(arith.XOrIOp(a.value, b.value)))
+
+    def _right(self, word: Scalar, bits: int) -> Scalar:
+        return Scalar(self.kernel, self.kernel.add(arith.ShRUIOp(word.value, word.like(bits).value)))
+
+    def _left(self, word: Scalar, bits: int) -> Scalar:
+        return Scalar(self.kernel, self.kernel.add(arith.ShLIOp(word.value, word.like(bits).value)))
+
+
+@lowers(RandomUniformOp, RandomUniformLikeOp)
+def random_uniform(op: RandomUniformOp | RandomUniformLikeOp, to: Lowering) -> str | None:
+    """Numbers from `low` to below `high`; those of the reference if there is a seed."""
+    low, high = op.low.value.data, op.high.value.data
+
+    def made(numbers: list[Scalar], kind: Attribute) -> Scalar:
+        return numbers[0].to(kind) * (high - low) + low
+
+    return _filled(op, op.seed, 1, made, to)
+
+
+@lowers(RandomNormalOp, RandomNormalLikeOp)
+def random_normal(op: RandomNormalOp | RandomNormalLikeOp, to: Lowering) -> str | None:
+    """`mean + scale sqrt(-2 log(1 - u)) cos(2π v)` of uniform numbers u and v."""
+    mean, scale = op.mean.value.data, op.scale.value.data
+
+    def made(numbers: list[Scalar], kind: Attribute) -> Scalar:
+        u, v = numbers
+        normal = ((1.0 - u).log() * -2.0).sqrt() * (v * (2.0 * pi)).cos()
+        return (normal * scale + mean).to(kind)
+
+    return _filled(op, op.seed, 2, made, to)
+
+
+def _filled(
+    op: Operation,
+    seed: Attribute | None,
+    each: int,
+    made: Callable[[list[Scalar], Attribute], Scalar],
+    to: Lowering,
+) -> None:
+    """Fills the result of an op with what is made of so many uniform numbers each."""
+    (result,) = op.results
+    count, element = prod(to.shape(result)), to.element(result)
+    kernel = Kernel([buffer_type([count], element), buffer_type([WORDS], i32), buffer_type([1], i64)])
+    out, state, start = kernel.buffers
+
+    def use(numbers: list[Scalar], place: Scalar) -> None:
+        kernel.write(made(numbers, wide(element)).value, out, [place.value], element)
+
+    _Twister(kernel, state, start).draw(count, each, use)
+    to.call("random", kernel, [to.result(result), to.allocate([WORDS], i32)], [_seed_of(seed, to)])
+
+
+@lowers(BernoulliOp)
+def bernoulli(op: BernoulliOp, to: Lowering) -> str | None:
+    """1 as often as the input says, else 0; the reference's draws if there is a seed."""
+    count, element, held = prod(to.shape(op.input)), to.element(op.output), to.element(op.input)
+    types = [buffer_type([count], element), buffer_type([WORDS], i32)]
+    kernel = Kernel([*types, buffer_type([count], held), buffer_type([1], i64)])
+    out, state, shares, start = kernel.buffers
+
+    def use(numbers: list[Scalar], place: Scalar) -> None:
+        share = read_as(kernel, shares, [place.value], held, f64)
+        # As numpy draws from binomial distributions: by the less likely of both.
+        is_one = (share > 0.5).choose(numbers[0] <= share, numbers[0] > 1.0 - share)
+        kernel.write(is_one.to(wide(element)).value, out, [place.value], element)
+
+    _Twister(kernel, state, start).draw(count, 1, use)
+    made = [to.result(op.output), to.allocate([WORDS], i32)]
+    to.call("bernoulli", kernel, made, [to.buffer(op.input), _seed_of(op.seed, to)])
+    return None
+
+
+@lowers(MultinomialOp)
+def multinomial(op: MultinomialOp, to: Lowering) -> str | None:
+    """Classes, each as likely as `e^input` of it beside the others."""
+    (batch, classes), (_, count) = to.shape(op.input), to.shape(op.output)
+    element, kind = to.element(op.input), to.element(op.output)
+    kernel = Kernel(
+        [
+            buffer_type([batch, count], kind),
+            buffer_type([batch, classes], f64),
+            buffer_type([WORDS], i32),
+            buffer_type([batch, classes], element),
+            buffer_type([1], i64),
+        ]
+    )
+    out, sums, state, logits, start = kernel.buffers
+    with kernel.loops([batch]) as (row,):
+        with kernel.reducing([classes], [kernel.number(-inf, f64)]) as ((place,), held, tops):
+            x = read_as(kernel, logits, [row, place], element, f64)
+            tops.append(Scalar(kernel, held[0]).at_least(x).value)
+        with kernel.reducing([classes], [kernel.number(0.0, f64)]) as ((place,), held, totals):
+            x = read_as(kernel, logits, [row, place], element, f64)
+            total = Scalar(kernel, held[0]) + (x - Scalar(kernel, tops[0])).exp()
+            kernel.store(total.value, sums, [row, place])
+            totals.append(total.value)
+
+    def use(numbers: list[Scalar], place: Scalar) -> None:
+        number = place.to(i64)
+        row, column = (each.to(INDEX).value for each in (number // count, number % count))
+        top = kernel.load(sums, [row, kernel.index(classes - 1)])
+        share = numbers[0] * Scalar(kernel, top)
+        with kernel.reducing([classes - 1], [kernel.number(0, i64)]) as ((index,), held, results):
+            is_beyond = Scalar(kernel, kernel.load(sums, [row, index])) <= share
+            results.append((Scalar(kernel, held[0]) + is_beyond.to(i64)).value)
+        kernel.store(Scalar(kernel, results[0]).to(kind).value, out, [row, column])
+
+    _Twister(kernel, state, start).draw(batch * count, 1, use)
+    scratch = [to.allocate([batch, classes], f64), to.allocate([WORDS], i32)]
+    to.call(
+        "multinomial", kernel, [to.result(op.output), *scratch], [to.buffer(op.input), _seed_of(op.seed, to)]
+    )
+    return None
+
+
+@lowers(DropoutOp)
+def dropout(op: DropoutOp, to: Lowering) -> str | None:
+    """In training, 0 in place of a share of the elements and the others over the rest of it; else `data`."""
+    training = None if op.training_mode.type == NONE else to.buffer(op.training_mode)
+    if op.ratio.type == NONE:
+        ratio = _Ratio(to.packed(np.array(0.5, np.float32)), f32)
+    else:
+        ratio = _Ratio(to.buffer(op.ratio), to.element(op.ratio))
+    _drop(op, ratio, training, op.seed, to)
+    return None
+
+
+@lowers(DropoutV10Op, DropoutV7Op, DropoutV6Op, DropoutV1Op)
+def older_dropout(op: DropoutV10Op | DropoutV7Op | DropoutV6Op | DropoutV1Op, to: Lowering) -> str | None:
+    """As the newer one; until opset 6 in training unless `is_test`, later never."""
+    is_training = isinstance(op, DropoutV6Op | DropoutV1Op) and not op.is_test.value.data
+    ratio = _Ratio(to.packed(np.array(op.ratio.value.data, np.float32)), f32)
+    _drop(op, ratio, to.packed(np.array(True)) if is_training else None, None, to)
+    return None
+
+
+@dataclass(frozen=True)
+class _Ratio:
+    """The share of elements that are dropped: a buffer of one number."""
+
+    buffer: SSAValue
+    element: Attribute
+
+
+def _drop(
+    op: Dropouts, ratio: _Ratio, training: SSAValue | None, seed: Attribute | None, to: Lowering
+) -> None:
+    """A copy of the data or, where `training` holds, of what is not dropped, and which that is."""
+    count, element = prod(to.shape(op.data)), to.element(op.data)
+    kind = wide(element)
+    buffers = [to.buffer(op.data)]
+    outputs, made = [buffer_type([count], element)], [to.result(op.output)]
+    if op.mask.type != NONE:
+        outputs.append(buffer_type([count], to.element(op.mask)))
+        made.append(to.result(op.mask))
+    drawing: list[MemRefType] = []
+    if training is not None:
+        outputs.append(buffer_type([WORDS], i32))
+        made.append(to.allocate([WORDS], i32))
+        drawing = [buffer_type([1], i64), buffer_type([], ratio.element), buffer_type([], i1)]
+        buffers += [_seed_of(seed, to), ratio.buffer, training]
+    kernel = Kernel([*outputs, buffer_type([count], element), *drawing])
+    out, *masks = kernel.buffers[: len(outputs) - len(drawing[:1])]
+    source = kernel.buffers[len(outputs)]
+
+    def keep(place: SSAValue, x: Scalar, is_kept: Scalar) -> None:
+        kernel.write(x.value, out, [place], element)
+        for mask in masks:
+            held = to.element(op.mask)
+            kernel.write(is_kept.to(wide(held)).value, mask, [place], held)
+
+    def copy() -> None:
+        with kernel.loops([count]) as (place,):
+            x = Scalar(kernel, kernel.read(source, [place], element))
+            keep(place, x, Scalar(kernel, kernel.number(1, i1)))
+
+    if training is None:
+        copy()
+    else:
+        state, (start, held_ratio, held_training) = kernel.buffers[len(outputs) - 1], kernel.buffers[-3:]
+        is_training = Scalar(kernel, kernel.load(held_training, []))
+        with kernel.when(is_training.value):
+            share = read_as(kernel, held_ratio, [], ratio.element, f64)
+            scale = (1.0 / (1.0 - share)).to(kind)
+
+            def use(numbers: list[Scalar], place: Scalar) -> None:
+                is_kept = numbers[0] >= share
+                x = Scalar(kernel, kernel.read(source, [place.value], element))
+                keep(place.value, is_kept.choose(x * scale, 0.0), is_kept)
+
+            _Twister(kernel, state, start).draw(count, 1, use)
+        with kernel.when((~is_training).value):
+            copy()
+    to.call("dropout", kernel, made, buffers)

@@ -1,0 +1,463 @@
+"""
+Tensors of other sizes: Resize and Upsample, an axis at a time.
+
+A kernel makes tables for each axis, which tell for each place of the result the elements that it is made of
+and how much of each. Scales need not be known before a run; the sizes are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import floor, prod
+
+import numpy as np
+from xdsl.dialects.builtin import f32, f64, i64
+from xdsl.ir import Attribute, SSAValue
+
+from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.ops import tensor
+from xonnc.dialects.onnx.types import NONE
+from xonnc.lowering.onnx_to_krnl.element_types import wide
+from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import TAKES_EMPTY, Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
+from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
+
+MOST_TAPS = 4
+"""Elements of one axis that are written out one by one."""
+
+COORDINATES = (
+    "align_corners",
+    "asymmetric",
+    "half_pixel",
+    "half_pixel_symmetric",
+    "pytorch_half_pixel",
+    "tf_crop_and_resize",
+    "tf_half_pixel_for_nn",
+)
+
+Resize = tensor.ResizeOp | tensor.ResizeV18Op | tensor.ResizeV13Op | tensor.ResizeV11Op
+
+
+@dataclass(frozen=True)
+class _Sampling:
+    """How elements are found between others: attributes of Resize, and its inputs (`None` if absent)."""
+
+    mode: str
+    coordinates: str
+    nearest: str
+    cubic_a: float
+    exclude_outside: bool
+    extrapolation: float
+    antialias: bool
+    policy: str
+    axes: Sequence[int]
+    shape: Sequence[int]
+    """Of the source."""
+    roi: SSAValue | None
+    scales: SSAValue | None
+    sizes: SSAValue | None
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """One axis, and how it is numbered among those that scales are given for."""
+
+    axis: int
+    number: int
+    before: int
+    after: int
+
+    def taps(self, how: _Sampling) -> range:
+        """Elements from that left of a place on; more of them where many fall on one place."""
+        if how.mode == "nearest":
+            return range(1)
+        reach = 1 if how.mode == "linear" else 2
+        least = min(1.0, (self.after - 0.5) / self.before) if how.antialias else 1.0
+        start = floor(-reach / least) + 1
+        return range(start, 2 - start) if how.antialias else range(1 - reach, 1 + reach)
+
+
+@lowers(tensor.ResizeOp, tensor.ResizeV18Op, tensor.ResizeV13Op, tensor.ResizeV11Op)
+def resize(op: Resize, to: Lowering) -> str | None:
+    """Sampled at the places that `coordinate_transformation_mode` tells."""
+    rank = len(to.shape(op.X))
+    is_new = isinstance(op, tensor.ResizeOp | tensor.ResizeV18Op)
+    axes = (values_of(op.axes) if is_new else None) or tuple(range(rank))
+    how = _Sampling(
+        mode=op.mode.data,
+        coordinates=op.coordinate_transformation_mode.data,
+        nearest=op.nearest_mode.data,
+        cubic_a=op.cubic_coeff_a.value.data,
+        exclude_outside=bool(op.exclude_outside.value.data),
+        extrapolation=op.extrapolation_value.value.data,
+        antialias=is_new and bool(op.antialias.value.data),
+        policy=op.keep_aspect_ratio_policy.data if is_new else "stretch",
+        axes=[axis % rank for axis in axes],
+        shape=to.shape(op.X),
+        roi=_given(op.roi, to),
+        scales=_given(op.scales, to),
+        sizes=_given(op.sizes, to),
+    )
+    if how.coordinates not in COORDINATES:
+        return f"coordinates {how.coordinates}"
+    if (how.coordinates == "tf_crop_and_resize") and how.roi is None:
+        return "a crop without a region"
+    return _resample(op.X, op.Y, how, to)
+
+
+@lowers(tensor.UpsampleOp, tensor.ResizeV10Op)
+def upsample(op: tensor.UpsampleOp | tensor.ResizeV10Op, to: Lowering) -> str | None:
+    """
+    Sampled at `place / scale`.
+
+    The nearest element is that at or before the place, or (onnxruntime; ONNX does not say) that at or behind
+    it on an axis that becomes shorter; a tensor that keeps its shape stays as it is.
+    """
+    if to.shape(op.X) == to.shape(op.Y):
+        to.alias(op.Y, op.X)
+        return None
+    mode = "linear" if op.mode.data == "bilinear" else op.mode.data
+    how = _Sampling(
+        mode=mode,
+        coordinates="asymmetric",
+        nearest="simple",
+        cubic_a=-0.75,
+        exclude_outside=False,
+        extrapolation=0.0,
+        antialias=False,
+        policy="stretch",
+        axes=range(len(to.shape(op.X))),
+        shape=to.shape(op.X),
+        roi=None,
+        scales=_given(op.scales, to),
+        sizes=None,
+    )
+    return _resample(op.X, op.Y, how, to)
+
+
+TAKES_EMPTY.update((tensor.ResizeOp, tensor.ResizeV18Op, tensor.ResizeV13Op, tensor.ResizeV11Op))
+# A region or scales of no elements are as if they were left out.
+
+
+def _given(value: SSAValue, to: Lowering) -> SSAValue | None:
+    return None if value.type == NONE or prod(to.shape(value)) == 0 else value
+
+
+def _resample(source: SSAValue, result: SSAValue, how: _Sampling, to: Lowering) -> str | None:
+    element = to.element(source)
+    if how.mode != "nearest" and wide(element) not in (f32, f64):
+        return "integers between others"
+    axes: list[_Axis] = []
+    for number, axis in enumerate(how.axes):
+        each = _Axis(axis, number, to.shape(source)[axis], to.shape(result)[axis])
+        if each.before != each.after or not _is_kept(each, how, to):
+            axes.append(each)
+    if how.mode == "nearest":
+        tabled = [each for each in axes if _repeats(each, how, to) is None]
+        _pick(source, result, axes, {each: _table(each, how, to)[0] for each in tabled}, how, to)
+        return None
+    tables = [_table(each, how, to) for each in axes]
+    shape = list(to.shape(source))
+    held, kind = to.buffer(source), element
+    if not axes:
+        _pick(source, result, [], {}, how, to)
+    for each, (places, shares) in zip(axes, tables, strict=True):
+        is_last = each is axes[-1]
+        made = to.result(result) if is_last else to.allocate(_with(shape, each), wide(element))
+        _mix(
+            made, held, shape, each, (places, shares), (kind, element if is_last else wide(element)), how, to
+        )
+        held, kind, shape = made, wide(element), _with(shape, each)
+    return None
+
+
+def _with(shape: Sequence[int], each: _Axis) -> list[int]:
+    return [each.after if axis == each.axis else size for axis, size in enumerate(shape)]
+
+
+def _is_kept(each: _Axis, how: _Sampling, to: Lowering) -> bool:
+    """Whether an axis of the same size is surely the same."""
+    if how.coordinates == "tf_crop_and_resize":
+        return False
+    if how.scales is None:
+        return how.policy == "stretch"
+    known = to.constant(how.scales)
+    return known is not None and bool(np.asarray(known, np.float32).reshape(-1)[each.number] == 1)
+
+
+def _repeats(each: _Axis, how: _Sampling, to: Lowering) -> int | None:
+    """
+    How often each element of an axis comes one after the other in the nearest mode; `None` if not equally.
+
+    With r < n, place q n + r of a scale of n lies at q + r / n, or from the middles of elements at
+    q + (r + 1/2) / n - 1/2: less than a half from q.
+    """
+    count, rest = divmod(each.after, each.before)
+    if rest or how.policy != "stretch":
+        return None
+    scales = None if how.scales is None else to.constant(how.scales)
+    if how.scales is not None and (scales is None or scales.reshape(-1)[each.number] != count):
+        return None
+    match how.coordinates:
+        case "asymmetric":
+            return count if how.nearest in ("floor", "simple") else None
+        case "half_pixel" | "half_pixel_symmetric":
+            return count if how.nearest.startswith("round") else None
+        case "pytorch_half_pixel":
+            return count if how.nearest.startswith("round") and each.after > 1 else None
+        case "tf_half_pixel_for_nn":
+            return count if how.nearest == "floor" else None
+        case _:
+            return None
+
+
+def _table(each: _Axis, how: _Sampling, to: Lowering) -> tuple[SSAValue, SSAValue]:
+    """
+    For each place of the result, the elements' places and their shares.
+
+    What is beyond the ends is the element at the end; of a crop all shares are 0, and the place is -1.
+    """
+    taps = each.taps(how)
+    sizes = [each.after, len(taps)]
+    inputs = [value for value in (how.scales or how.sizes, how.roi) if value is not None]
+    types = [buffer_type(sizes, i64), buffer_type(sizes, f64)]
+    types += [buffer_type([prod(to.shape(value))], to.element(value)) for value in inputs]
+    kernel = Kernel(types)
+    places, shares, *held = kernel.buffers
+    # Coordinates of old operators, of which ONNX says nothing, are f32 as in onnxruntime: 7 / 0.7f is 10.
+    kind = f32 if (how.mode, how.nearest) == ("nearest", "simple") else f64
+    scale = _scale(kernel, held, each, how).to(kind)
+    roi: list[Scalar] = []
+    if how.coordinates == "tf_crop_and_resize" and how.roi is not None:
+        element, count = to.element(how.roi), len(how.axes)
+        numbers = each.number, each.number + count
+        roi = [read_as(kernel, held[-1], [kernel.index(number)], element, kind) for number in numbers]
+    with kernel.loops([each.after]) as (place,):
+        x = _coordinate(Scalar(kernel, place).to(kind), scale, roi, each, how)
+        outside = (x < 0.0) | (x > each.before - 1.0) if roi else None
+        if how.mode == "nearest":
+            found = _nearest(x, how.nearest, each).to(i64).between(0, each.before - 1)
+            if outside is not None:
+                found = outside.choose(-1, found)
+            kernel.store(found.value, places, [place, kernel.index(0)])
+        else:
+            left = x.ceil() - 1.0
+            first = left.to(i64)
+            weights = _weights(x - left, scale, taps, how)
+            if how.exclude_outside:
+                weights = _excluded(weights, first, taps, each.before)
+            found = [(first + step).between(0, each.before - 1) for step in taps]
+            if not how.antialias:
+                found, weights = _alone(found, weights)
+            for number, (source, weight) in enumerate(zip(found, weights, strict=True)):
+                at = [place, kernel.index(number)]
+                if outside is not None:
+                    weight = outside.choose(0.0, weight)
+                kernel.store(source.value, places, at)
+                kernel.store(weight.value, shares, at)
+    buffers = to.allocate(sizes, i64), to.allocate(sizes, f64)
+    to.call("places", kernel, buffers, [to.buffer(value) for value in inputs])
+    return buffers
+
+
+def _scale(kernel: Kernel, held: Sequence[SSAValue], each: _Axis, how: _Sampling) -> Scalar:
+    """The scale of an axis, as given or as the sizes make it."""
+    if how.scales is not None:
+        return read_as(kernel, held[0], [kernel.index(each.number)], f32, f64)
+    one = Scalar(kernel, kernel.number(1.0, f64))
+    if how.policy == "stretch" or how.sizes is None:
+        return one * (each.after / each.before)
+    scales = [
+        read_as(kernel, held[0], [kernel.index(number)], i64, f64) / how.shape[axis]
+        for number, axis in enumerate(how.axes)
+    ]
+    found = scales[0]
+    for scale in scales[1:]:
+        found = found.at_most(scale) if how.policy == "not_larger" else found.at_least(scale)
+    return found
+
+
+def _coordinate(place: Scalar, scale: Scalar, roi: Sequence[Scalar], each: _Axis, how: _Sampling) -> Scalar:
+    """Where a place of the result lies in the source."""
+    length = scale * each.before
+    last = each.before - 1.0
+    match how.coordinates:
+        case "align_corners":
+            return length.equals(1.0).choose(0.0, place * last / (length - 1.0))
+        case "asymmetric":
+            return place / scale
+        case "tf_crop_and_resize":
+            span = (roi[1] - roi[0]) * last
+            inside = length.equals(1.0).choose(span / 2.0, place * span / (length - 1.0))
+            return inside + roi[0] * last
+        case "tf_half_pixel_for_nn":
+            return (place + 0.5) / scale
+        case "pytorch_half_pixel":
+            return length.equals(1.0).choose(0.0, (place + 0.5) / scale - 0.5)
+        case "half_pixel_symmetric":
+            offset = (each.before / 2) * (1.0 - each.after / length)
+            return offset + (place + 0.5) / scale - 0.5
+        case _:
+            return (place + 0.5) / scale - 0.5
+
+
+def _nearest(x: Scalar, mode: str, each: _Axis) -> Scalar:
+    match mode:
+        case "simple":
+            return x.ceil() if each.after < each.before else x.floor()
+        case "round_prefer_floor":
+            return (x - 0.5).ceil()
+        case "round_prefer_ceil":
+            return (x + 0.5).floor()
+        case "ceil":
+            return x.ceil()
+        case _:
+            return x.floor()
+
+
+def _weights(ratio: Scalar, scale: Scalar, taps: range, how: _Sampling) -> list[Scalar]:
+    """How much each element counts, by its distance; `ratio` is that from the first on the left."""
+    factor = scale.at_most(1.0) if how.antialias else None
+    found: list[Scalar] = []
+    for step in taps:
+        distance = (step - ratio).abs()
+        distance = distance if factor is None else distance * factor
+        if how.mode == "linear":
+            found.append((1.0 - distance).at_least(0.0))
+        else:
+            found.append(cubic_weight(distance, how.cubic_a))
+    return found if factor is None else _normalised(found)
+
+
+def cubic_weight(distance: Scalar, a: float) -> Scalar:
+    """Keys' convolution: a cubic within 1, another within 2, 0 beyond."""
+    near = ((a + 2) * distance - (a + 3)) * distance * distance + 1.0
+    far = ((a * distance - 5 * a) * distance + 8 * a) * distance - 4 * a
+    return (distance <= 1.0).choose(near, (distance < 2.0).choose(far, 0.0))
+
+
+def _excluded(weights: Sequence[Scalar], first: Scalar, taps: range, size: int) -> list[Scalar]:
+    kept: list[Scalar] = []
+    for step, weight in zip(taps, weights, strict=True):
+        place = first + step
+        kept.append(((place >= 0) & (place < size)).choose(weight, 0.0))
+    return _normalised(kept)
+
+
+def _alone(places: Sequence[Scalar], weights: Sequence[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
+    """
+    Places and weights where an element of weight 1 is taken in equal parts, and no other is read.
+
+    Infinities and NaN beside it would make NaN of a weight of 0.
+    """
+    for only, weight in zip(list(places), list(weights), strict=True):
+        is_whole = weight.equals(1.0)
+        places = [is_whole.choose(only, each) for each in places]
+        weights = [is_whole.choose(1.0 / len(weights), each) for each in weights]
+    return list(places), list(weights)
+
+
+def _normalised(weights: Sequence[Scalar]) -> list[Scalar]:
+    total = weights[0]
+    for weight in weights[1:]:
+        total = total + weight
+    return [weight / total for weight in weights]
+
+
+def _pick(
+    source: SSAValue,
+    result: SSAValue,
+    axes: Sequence[_Axis],
+    tables: Mapping[_Axis, SSAValue],
+    how: _Sampling,
+    to: Lowering,
+) -> None:
+    """
+    Each element of the result is one of the source, or the value around a crop.
+
+    Axes without a table repeat their elements.
+    """
+    element, sizes = to.element(source), to.shape(result)
+    types = [buffer_type(sizes, element), buffer_type(to.shape(source), element)]
+    kernel = Kernel([*types, *(buffer_type([each.after], i64) for each in tables)])
+    out, read, *held = kernel.buffers
+    held_of = dict(zip(tables, held, strict=True))
+    with kernel.loops(sizes) as indices:
+        places = list(indices) if sizes else []
+        inside: Scalar | None = None
+        for each in axes:
+            if each not in held_of:
+                places[each.axis] = (Scalar(kernel, indices[each.axis]) // (each.after // each.before)).value
+                continue
+            place = Scalar(kernel, kernel.load(held_of[each], [indices[each.axis]])).to(INDEX)
+            if how.coordinates == "tf_crop_and_resize":
+                is_inside = place >= 0
+                inside = is_inside if inside is None else inside & is_inside
+                place = place.at_least(0)
+            places[each.axis] = place.value
+        number = Scalar(kernel, kernel.read(read, places, element))
+        if inside is not None:
+            number = inside.choose(number, how.extrapolation)
+        kernel.write(number.value, out, places if not sizes else indices, element)
+    to.call("resize", kernel, [to.result(result)], [to.buffer(source), *tables.values()])
+
+
+def _mix(
+    target: SSAValue,
+    source: SSAValue,
+    shape: Sequence[int],
+    each: _Axis,
+    tables: tuple[SSAValue, SSAValue],
+    elements: tuple[Attribute, Attribute],
+    how: _Sampling,
+    to: Lowering,
+) -> None:
+    """Each element along one axis is a sum of shares of others."""
+    count = len(each.taps(how))
+    before, after = prod(shape[: each.axis]), prod(shape[each.axis + 1 :])
+    kind = wide(elements[0])
+    kernel = Kernel(
+        [
+            buffer_type([before, each.after, after], elements[1]),
+            buffer_type([before, each.before, after], elements[0]),
+            buffer_type([each.after, count], i64),
+            buffer_type([each.after, count], f64),
+        ]
+    )
+    out, read, places, shares = kernel.buffers
+    with kernel.loops([before, each.after]) as (outer, row):
+
+        def share(at: SSAValue, number: SSAValue) -> tuple[SSAValue, Scalar]:
+            place = Scalar(kernel, kernel.load(places, [row, number])).to(INDEX)
+            return place.value, Scalar(kernel, kernel.load(shares, [row, number])).to(kind)
+
+        def write(total: Scalar, at: SSAValue) -> None:
+            if how.coordinates == "tf_crop_and_resize":
+                missing = 1.0 - known
+                total = total + missing * how.extrapolation
+            kernel.write(total.value, out, [outer, row, at], elements[1])
+
+        numbers = [kernel.index(number) for number in range(count)]
+        if count <= MOST_TAPS:
+            found = [share(outer, number) for number in numbers]
+            known = found[0][1]
+            for _, weight in found[1:]:
+                known = known + weight
+            with kernel.loops([after]) as (column,):
+                total = Scalar(kernel, kernel.number(0.0, kind))
+                for place, weight in found:
+                    x = Scalar(kernel, kernel.read(read, [outer, place, column], elements[0]))
+                    total = total + weight * x
+                write(total, column)
+        else:
+            known = Scalar(kernel, kernel.number(1.0, kind))
+            with kernel.loops([after]) as (column,):
+                start = kernel.number(0.0, kind)
+                with kernel.reducing([count], [start]) as (inner, held, results):
+                    place, weight = share(outer, inner[0])
+                    x = Scalar(kernel, kernel.read(read, [outer, place, column], elements[0]))
+                    results.append((Scalar(kernel, held[0]) + weight * x).value)
+                write(Scalar(kernel, results[0]), column)
+    to.call("resize", kernel, [target], [source, *tables])

@@ -1,0 +1,325 @@
+"""Regions of interest of images brought to one size: RoiAlign, MaxRoiPool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+
+from xdsl.dialects.builtin import i64
+from xdsl.ir import Attribute, SSAValue
+
+from xonnc.dialects.onnx.attributes import values_of
+from xonnc.dialects.onnx.ops.nn import MaxRoiPoolOp
+from xonnc.dialects.onnx.ops.object_detection import RoiAlignOp, RoiAlignV10Op
+from xonnc.lowering.onnx_to_krnl.checks import check_indices, checked, index_in, turns_where
+from xonnc.lowering.onnx_to_krnl.data_dependent_results import tell
+from xonnc.lowering.onnx_to_krnl.element_types import wide
+from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import OPEN, Lowering, lowers, takes_open
+from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
+from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
+from xonnc.lowering.onnx_to_krnl.strided_copies import Side, copy, loop, plain
+from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Size, are_known, known
+
+MOST_IMAGES, LEAST_SAMPLES = 4, 64
+"""Samples that a cell may have along an axis: so many images of them, and for small ones so many."""
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """A region along one axis: where it begins, how large its cells are, and how many samples each has."""
+
+    start: Scalar
+    size: Scalar
+    samples: Scalar
+
+    def place(self, cell: SSAValue, sample: SSAValue) -> Scalar:
+        """Where a sample of a cell is."""
+        kind = self.size.type
+        number, part, share = (
+            Scalar(self.size.kernel, each).to(kind) for each in (cell, sample, self.samples.value)
+        )
+        return self.start + number * self.size + (part + 0.5) * self.size / share
+
+
+@dataclass(frozen=True)
+class _Regions:
+    """How regions lie in images; a row of them holds x1, y1, x2, y2."""
+
+    count: Size
+    element: Attribute
+    number: Attribute
+    scale: float
+    cells: tuple[int, int]
+    samples: int
+    """Of each cell along an axis; 0 is one a pixel."""
+    is_half_pixel: bool
+    most: int
+    """Samples of a cell along an axis."""
+
+    def along(self, kernel: Kernel, held: SSAValue, roi: SSAValue, axis: int) -> _Cells:
+        """The cells of a region along y (0) or x (1); of too many samples one more than the most is told."""
+        start, end = (
+            read_as(kernel, held, [roi, kernel.index(place)], self.element, self.number) * self.scale
+            - (0.5 if self.is_half_pixel else 0.0)
+            for place in (1 - axis, 3 - axis)
+        )
+        length = end - start
+        if not self.is_half_pixel:
+            length = (length > 1.0).choose(length, 1.0)
+        size = length / float(self.cells[axis])
+        samples = Scalar(kernel, kernel.index(self.samples))
+        if self.samples <= 0:
+            samples = size.ceil().between(0.0, self.most + 1.0).to(INDEX)
+        return _Cells(start, size, samples)
+
+
+takes_open(RoiAlignOp, RoiAlignV10Op)
+
+
+@lowers(RoiAlignOp, RoiAlignV10Op)
+def roi_align(op: RoiAlignOp | RoiAlignV10Op, to: Lowering) -> str | None:
+    """The mean, or the largest, of samples between the pixels of each cell of a region."""
+    shape, element = to.sizes(op.X), to.element(op.X)
+    count, *out = to.sizes(op.Y)
+    if not are_known(shape[1:]) or not are_known(out):
+        return OPEN
+    channels, rows, columns = known(out)
+    regions = _Regions(
+        count,
+        to.element(op.rois),
+        wide(element),
+        float(op.spatial_scale.value.data),
+        (rows, columns),
+        op.sampling_ratio.value.data,
+        isinstance(op, RoiAlignOp) and op.coordinate_transformation_mode.data == "half_pixel",
+        max(LEAST_SAMPLES, MOST_IMAGES * max(known(shape[2:]))),
+    )
+    operands = op.X, op.rois, op.batch_indices
+    buffers = [to.buffer(value) for value in operands]
+    check_indices(op, op.batch_indices, [shape[0]], 0, to)
+    if regions.samples <= 0 and to.is_checked:
+        _check_samples(op, regions, buffers[1], to)
+    pixels = _channels_last(op.X, to)
+    last = [count, rows, columns, channels]
+    made = to.allocate(last, wide(element))
+    types = [buffer_type(last, wide(element)), buffer_type(_last_of(shape), element)]
+    types += [buffer_type(to.sizes(value), to.element(value)) for value in operands[1:]]
+    kernel = Kernel(types)
+    target, source, held, images = kernel.buffers
+    with kernel.loops([turns_where(count, shape[0])]) as (roi,):
+        image = index_in(kernel, kernel.load(images, [roi]), shape[0])
+        cells = [regions.along(kernel, held, roi, axis) for axis in range(2)]
+        # The run fails then; until it does, nothing is done for so many.
+        fits = (cells[0].samples <= regions.most) & (cells[1].samples <= regions.most)
+        cells = [replace(each, samples=fits.choose(each.samples, 0)) for each in cells]
+        with kernel.loops([rows, columns]) as (row, column):
+            cell = _Cell(kernel, (target, [roi, row, column]), (source, element, image), known(shape))
+            cell.pool(cells[0], cells[1], (row, column), op.mode.data == "max")
+    to.call("roialign", kernel, [made], [pixels, *buffers[1:]])
+    _channels_first(op.Y, made, to)
+    return None
+
+
+def _last_of(shape: Sequence[Size]) -> list[Size]:
+    """A shape of images with the channels last."""
+    return [shape[0], *shape[2:], shape[1]]
+
+
+def _channels_last(value: SSAValue, to: Lowering) -> SSAValue:
+    """Images with all channels of a pixel side by side, which are computed with in vectors."""
+    shape = to.sizes(value)
+    sizes = _last_of(shape)
+    made = to.allocate(sizes, to.element(value))
+    source = Side(to.buffer(value), shape, [loop(0), loop(3), loop(1), loop(2)])
+    copy("channelslast", sizes, Side(made, sizes, plain(4)), source, to)
+    return made
+
+
+def _channels_first(result: SSAValue, made: SSAValue, to: Lowering) -> None:
+    """Writes a result from numbers with the channels last."""
+    shape, element = to.sizes(result), to.element(result)
+    sizes = _last_of(shape)
+    if element != wide(element):
+        narrow = to.allocate(sizes, element)
+        kernel = Kernel([buffer_type(sizes, element), buffer_type(sizes, wide(element))])
+        with kernel.loops(sizes) as indices:
+            kernel.write(kernel.load(kernel.buffers[1], indices), kernel.buffers[0], indices, element)
+        to.call("rounded", kernel, [narrow], [made])
+        made = narrow
+    target = Side(to.result(result), shape, [loop(0), loop(3), loop(1), loop(2)])
+    copy("channelsfirst", sizes, target, Side(made, sizes, plain(4)), to)
+
+
+def _check_samples(op: RoiAlignOp | RoiAlignV10Op, regions: _Regions, rois: SSAValue, to: Lowering) -> None:
+    """Has a run fail if a region is so large that its cells have too many samples."""
+    message = f"a region has {{}} samples a cell along an axis; at most {regions.most} are taken"
+    cell = checked(op, 0, regions.most, message, to)
+    kernel = Kernel([buffer_type([2], i64), buffer_type([regions.count, 4], regions.element)])
+    out, held = kernel.buffers
+    with kernel.reducing([regions.count], [kernel.number(0, i64)]) as ((roi,), carried, results):
+        most = Scalar(kernel, carried[0])
+        for axis in range(2):
+            most = most.at_least(regions.along(kernel, held, roi, axis).samples.to(i64))
+        results.append(most.value)
+    tell(kernel, results[0], out)
+    to.call("samples", kernel, [cell], [rois])
+
+
+@dataclass(frozen=True)
+class _Tap:
+    """The pixels on both sides of a place on an axis, how much of each there is, and whether it is inside."""
+
+    pixels: tuple[Scalar, Scalar]
+    shares: tuple[Scalar, Scalar]
+    is_inside: Scalar
+
+
+def _tap(place: Scalar, size: int) -> _Tap:
+    is_inside = (place >= -1.0) & (place <= float(size))
+    place = place.at_least(0.0).at_most(float(size - 1))
+    low = place.to(INDEX).between(0, size - 1)
+    share = place - low.to(place.type)
+    return _Tap((low, (low + 1).at_most(size - 1)), (1.0 - share, share), is_inside)
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """All channels of one cell of a region: where they are written, and the image that they are of."""
+
+    kernel: Kernel
+    target: tuple[SSAValue, Sequence[SSAValue]]
+    """A buffer with the channels last, and the indices but the last."""
+    source: tuple[SSAValue, Attribute, SSAValue]
+    """A buffer of images with the channels last, their elements, and the number of the image."""
+    shape: Sequence[int]
+    """Of images, the channels second."""
+
+    @property
+    def channels(self) -> int:
+        """How many channels there are."""
+        return self.shape[-3]
+
+    def fill(self, number: Scalar) -> None:
+        """Sets all channels to a number."""
+        buffer, at = self.target
+        with self.kernel.loops([self.channels]) as (channel,):
+            self.kernel.store(number.value, buffer, [*at, channel])
+
+    def change(self, change: Callable[[Scalar, SSAValue], Scalar]) -> None:
+        """Makes of each channel what `change` does, given what it is and its number."""
+        buffer, at = self.target
+        with self.kernel.loops([self.channels]) as (channel,):
+            total = Scalar(self.kernel, self.kernel.load(buffer, [*at, channel]))
+            self.kernel.store(change(total, channel).value, buffer, [*at, channel])
+
+    def pixel(self, row: SSAValue, column: SSAValue, channel: SSAValue) -> Scalar:
+        """A pixel of the image."""
+        buffer, element, image = self.source
+        return Scalar(self.kernel, self.kernel.read(buffer, [image, row, column, channel], element))
+
+    def pool(self, rows: _Cells, columns: _Cells, cell: tuple[SSAValue, SSAValue], is_max: bool) -> None:
+        """Writes what the samples of a cell are together."""
+        kernel, number = self.kernel, rows.size.type
+        self.fill(Scalar(kernel, kernel.number(-inf if is_max else 0.0, number)))
+        with kernel.loops([rows.samples.value]) as (y,):
+            row = _tap(rows.place(cell[0], y), self.shape[-2])
+            with kernel.loops([columns.samples.value]) as (x,):
+                column = _tap(columns.place(cell[1], x), self.shape[-1])
+                is_inside = row.is_inside & column.is_inside
+                shares = [height * width for height in row.shares for width in column.shares]
+                places = [(one.value, other.value) for one in row.pixels for other in column.pixels]
+
+                def take(total: Scalar, channel: SSAValue) -> Scalar:
+                    parts = [
+                        self.pixel(*place, channel) * share
+                        for place, share in zip(places, shares, strict=True)
+                    ]
+                    if is_max:
+                        largest = parts[0].at_least(parts[1]).at_least(parts[2].at_least(parts[3]))
+                        return total.at_least(is_inside.choose(largest, 0.0))
+                    return total + is_inside.choose(parts[0] + parts[1] + parts[2] + parts[3], 0.0)
+
+                self.change(take)
+        count = rows.samples * columns.samples
+        divisor = count.at_least(1).to(number)
+        if is_max:
+            self.change(lambda total, _: (count > 0).choose(total, 0.0))
+        else:
+            self.change(lambda total, _: total / divisor)
+
+
+@lowers(MaxRoiPoolOp)
+def max_roi_pool(op: MaxRoiPoolOp, to: Lowering) -> str | None:
+    """The largest pixel of each cell of a region, its corners rounded to pixels; 0 where there is none."""
+    shape, out = to.shape(op.X), to.shape(op.Y)
+    element, kind = to.element(op.X), to.element(op.rois)
+    number = wide(element)
+    scale, cells = float(op.spatial_scale.value.data), values_of(op.pooled_shape) or ()
+    images = to.allocate([out[0]], i64)
+    _check_images(op, images, shape[0], to)
+    last = [out[0], *out[2:], out[1]]
+    made = to.allocate(last, number)
+    kernel = Kernel(
+        [
+            buffer_type(last, number),
+            buffer_type(_last_of(shape), element),
+            buffer_type([out[0], 5], kind),
+            buffer_type([out[0]], i64),
+        ]
+    )
+    target, source, rois, numbers = kernel.buffers
+    with kernel.loops([out[0]]) as (roi,):
+        image = index_in(kernel, kernel.load(numbers, [roi]), shape[0], wraps=False)
+        corners = [
+            _rounded(read_as(kernel, rois, [roi, kernel.index(place)], kind, number) * scale)
+            for place in range(1, 5)
+        ]
+        with kernel.loops(out[2:]) as (row, column):
+            spans: list[tuple[Scalar, Scalar]] = []
+            for axis, place in enumerate((row, column)):
+                start, end = corners[1 - axis], corners[3 - axis]
+                size = (end - start + 1).at_least(1).to(number) / float(cells[axis])
+                at = Scalar(kernel, place).to(number)
+                first = (at * size).floor().to(i64) + start
+                behind = ((at + 1.0) * size).ceil().to(i64) + start
+                spans.append((first.between(0, shape[2 + axis]), behind.between(0, shape[2 + axis])))
+            counts = [(behind - first).at_least(0).to(INDEX) for first, behind in spans]
+            cell = _Cell(kernel, (target, [roi, row, column]), (source, element, image), shape)
+            has_pixels = (counts[0] > 0) & (counts[1] > 0)
+            nothing = Scalar(kernel, kernel.number(0.0, number))
+            cell.fill(has_pixels.choose(nothing.like(-inf), nothing))
+            with kernel.loops([count.value for count in counts]) as steps:
+                pixel = [
+                    (first.to(INDEX) + Scalar(kernel, step)).value
+                    for (first, _), step in zip(spans, steps, strict=True)
+                ]
+                y, x = pixel
+                cell.change(lambda total, channel: total.at_least(cell.pixel(y, x, channel)))
+    to.call("maxroipool", kernel, [made], [_channels_last(op.X, to), to.buffer(op.rois), images])
+    _channels_first(op.Y, made, to)
+    return None
+
+
+def _rounded(number: Scalar) -> Scalar:
+    """The nearest integer, of two the one farther from 0."""
+    is_below = number < 0.0
+    return is_below.choose((number - 0.5).ceil(), (number + 0.5).floor()).to(i64)
+
+
+def _check_images(op: MaxRoiPoolOp, images: SSAValue, count: int, to: Lowering) -> None:
+    """The images that regions are of, their first numbers; a run fails if there is no such image."""
+    (rows, _), kind = to.shape(op.rois), to.element(op.rois)
+    cell = checked(op, 0, count - 1, f"a region is of image {{}}, of {count} images", to)
+    kernel = Kernel([buffer_type([rows], i64), buffer_type([2], i64), buffer_type([rows, 5], kind)])
+    out, ends, rois = kernel.buffers
+    zero = kernel.number(0, i64)
+    with kernel.reducing([rows], [zero, zero]) as ((roi,), held, results):
+        image = read_as(kernel, rois, [roi, kernel.index(0)], kind, wide(kind)).to(i64)
+        kernel.store(image.value, out, [roi])
+        results.append(Scalar(kernel, held[0]).at_most(image).value)
+        results.append(Scalar(kernel, held[1]).at_least(image).value)
+    for place, value in enumerate(results):
+        kernel.store(value, ends, [kernel.index(place)])
+    to.call("images", kernel, [images, cell], [to.buffer(op.rois)])

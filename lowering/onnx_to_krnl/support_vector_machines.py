@@ -1,0 +1,412 @@
+"""Support vector machines of ai.onnx.ml: classifications and regressions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+from xdsl.dialects.builtin import f32, f64, i1, i64
+from xdsl.ir import Attribute, SSAValue
+
+from xonnc.dialects.krnl.memory import element_of
+from xonnc.dialects.onnx.attributes import numbers_of, values_of
+from xonnc.dialects.onnx.ops.ml import SVMClassifierOp, SVMRegressorOp
+from xonnc.lowering.onnx_to_krnl.element_types import wide
+from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.linear_models import Linear, linear, linear_scores
+from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.post_transforms import highest, transform
+from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
+from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
+from xonnc.rewriting.patterns import Array
+
+
+@dataclass(frozen=True)
+class _Similarity:
+    """The kernel function of a support vector machine."""
+
+    name: str
+    gamma: float
+    offset: float
+    degree: int
+
+    def of(
+        self, kernel: Kernel, plan: Linear, source: SSAValue, matrix: SSAValue, at: Sequence[SSAValue]
+    ) -> Scalar:
+        """What the row and the support vector `at` have in common."""
+        row, vector = at
+        zero = kernel.number(0.0, plan.kind)
+        with kernel.reducing([plan.columns], [zero]) as ((column,), carried, results):
+            x = read_as(kernel, source, [row, column], plan.element, plan.kind)
+            y = Scalar(kernel, kernel.load(matrix, [vector, column]))
+            term = (x - y) * (x - y) if self.name == "RBF" else x * y
+            results.append((Scalar(kernel, carried[0]) + term).value)
+        near = Scalar(kernel, results[0])
+        match self.name:
+            case "RBF":
+                return (near * -self.gamma).exp()
+            case "POLY":
+                return _power(near * self.gamma + self.offset, self.degree)
+            case "SIGMOID":
+                return (near * self.gamma + self.offset).tanh()
+            case _:
+                return near
+
+
+def _similarity(name: str, parameters: Array | None) -> _Similarity:
+    if parameters is None or len(parameters) < 3:
+        return _Similarity(name, 0.0, 0.0, 0)
+    gamma, offset, degree = parameters[:3]
+    return _Similarity(name, float(gamma), float(offset), int(degree))
+
+
+def _power(x: Scalar, exponent: int) -> Scalar:
+    made = x.like(1.0)
+    for _ in range(exponent):
+        made = made * x
+    return made
+
+
+@lowers(SVMRegressorOp)
+def svm_regressor(op: SVMRegressorOp, to: Lowering) -> str | None:
+    """What each support vector has in common with the features, added up; of one class the sign of that."""
+    count = op.n_supports.value.data
+    vectors, coefficients, rho, parameters = (
+        numbers_of(each) for each in (op.support_vectors, op.coefficients, op.rho, op.kernel_params)
+    )
+    name = op.kernel_type.data if count else "LINEAR"
+    plan = linear(op.X, vectors if count else coefficients, None, to)
+    if plan is None or coefficients is None or rho is None or not rho.size:
+        return "vectors that are not as long as rows of features"
+    shares = coefficients if count else np.ones(1)
+    if plan.count != len(shares) or to.shape(op.Y) != (plan.rows, 1):
+        return "as many coefficients as support vectors"
+    similarity = _similarity(name, parameters)
+    kind, columns = plan.kind, plan.columns
+    dtype = plan.coefficients.dtype
+    kernel = Kernel(
+        [
+            buffer_type([plan.rows, 1], to.element(op.Y)),
+            buffer_type([plan.rows, 1], kind),
+            buffer_type([plan.rows, columns], plan.element),
+            buffer_type([plan.count, columns], kind),
+            buffer_type([plan.count], kind),
+        ]
+    )
+    out, sums, source, matrix, weights = kernel.buffers
+    zero = kernel.number(0.0, kind)
+    with kernel.loops([plan.rows]) as (row,):
+        with kernel.reducing([plan.count], [zero]) as ((vector,), total, totals):
+            near = similarity.of(kernel, plan, source, matrix, [row, vector])
+            share = Scalar(kernel, kernel.load(weights, [vector]))
+            totals.append((Scalar(kernel, total[0]) + near * share).value)
+        made = Scalar(kernel, totals[0]) + float(rho[0])
+        if op.one_class.value.data:
+            made = (made > 0.0).choose(made.like(1.0), -1.0)
+        at = [row, kernel.index(0)]
+        kernel.store(made.value, sums, at)
+        transform(kernel, sums, row, 1, op.post_transform.data)
+        made = Scalar(kernel, kernel.load(sums, at)).to(wide(to.element(op.Y)))
+        kernel.write(made.value, out, at, to.element(op.Y))
+    scratch = to.allocate([plan.rows, 1], kind)
+    tables = [to.packed(plan.coefficients), to.packed(shares.astype(dtype))]
+    to.call("supportvectors", kernel, [to.result(op.Y), scratch], [to.buffer(op.X), *tables])
+    return None
+
+
+@dataclass(frozen=True)
+class _Machine:
+    """Support vectors of several classes, class by class, and their coefficients."""
+
+    plan: Linear
+    """Rows of features, and the support vectors in the place of coefficients."""
+    similarity: _Similarity
+    classes: int
+    begins: Sequence[int]
+    """The first support vector of each class, and behind the last."""
+    shares: Array
+    """[classes - 1, support vectors]: as libsvm has them."""
+    rho: Array
+    """[pairs of classes]"""
+    sigmoids: Array | None
+    """[2, pairs]: slopes and offsets of the probabilities of pairs, if there are any."""
+
+    @property
+    def pairs(self) -> Sequence[tuple[int, int]]:
+        """All pairs of classes, the lower one first."""
+        return [(i, j) for i in range(self.classes) for j in range(i + 1, self.classes)]
+
+
+@lowers(SVMClassifierOp)
+def svm_classifier(op: SVMClassifierOp, to: Lowering) -> str | None:
+    """The class that wins most pairs; scores of pairs, or probabilities of classes as in libsvm."""
+    labels = values_of(op.classlabels_ints)
+    if labels is None or len(labels) < 2:
+        return "classes that are called by strings, or one alone"
+    counts = values_of(op.vectors_per_class) or ()
+    if not sum(counts):
+        return _linear_classifier(op, labels, to)
+    machine = _machine(op, len(labels), counts, to)
+    if isinstance(machine, str):
+        return machine
+    after, rows = op.post_transform.data, machine.plan.rows
+    count = len(machine.pairs)
+    has_one = machine.sigmoids is None and count == 1
+    wanted = 2 if has_one else count if machine.sigmoids is None else len(labels)
+    if to.shape(op.Z) != (rows, wanted):
+        return f"scores of shape {list(to.shape(op.Z))}, not {[rows, wanted]}"
+    if has_one and after == "PROBIT":
+        return "PROBIT of one score for two classes"
+    scores, votes = to.allocate([rows, count], machine.plan.kind), to.allocate([rows, len(labels)], i64)
+    _decide(machine, op.X, scores, votes, to)
+    if machine.sigmoids is not None:
+        scores = _probabilities(machine, scores, to)
+    elif has_one:
+        scores = _both(scores, rows, machine.plan, to)
+    _name(votes, len(labels), i64, op, labels, to)
+    _write(scores, (rows, wanted), machine.plan, after, op, to)
+    return None
+
+
+def _machine(op: SVMClassifierOp, classes: int, counts: Sequence[int], to: Lowering) -> _Machine | str:
+    vectors, shares, rho, parameters, slopes, offsets = (
+        numbers_of(each)
+        for each in (op.support_vectors, op.coefficients, op.rho, op.kernel_params, op.prob_a, op.prob_b)
+    )
+    plan = linear(op.X, vectors, None, to)
+    pairs = classes * (classes - 1) // 2
+    if plan is None or plan.count != sum(counts) or len(counts) != classes or min(counts) < 0:
+        return "support vectors that are not as long as rows of features, or not as many as the classes have"
+    if shares is None or shares.size != (classes - 1) * plan.count:
+        return "as many coefficients as support vectors, for each class but one"
+    if rho is None or rho.size != pairs:
+        return "as many values of rho as pairs of classes"
+    sigmoids = None
+    if slopes is not None and slopes.size:
+        if offsets is None or slopes.size != pairs or offsets.size != pairs:
+            return "as many values of prob_a and prob_b as pairs of classes"
+        sigmoids = np.stack([slopes, offsets]).astype(np.float64)
+    dtype = plan.coefficients.dtype
+    begins = [0, *accumulate(counts)]
+    similarity = _similarity(op.kernel_type.data, parameters)
+    matrix = shares.reshape(classes - 1, plan.count).astype(dtype)
+    return _Machine(plan, similarity, classes, begins, matrix, rho.astype(dtype), sigmoids)
+
+
+def _decide(machine: _Machine, x: SSAValue, scores: SSAValue, votes: SSAValue, to: Lowering) -> None:
+    """
+    The score of each pair of classes, and how many pairs each class wins.
+
+    The score of classes i < j is the sum over the vectors of i of `shares[j - 1]`, and over those of j of
+    `shares[i]`, times what they have in common with the row, and rho; above 0 the first class wins.
+    """
+    plan, kind, count = machine.plan, machine.plan.kind, len(machine.pairs)
+    near = to.allocate([plan.rows, plan.count], kind)
+    kernel = Kernel(
+        [
+            buffer_type([plan.rows, plan.count], kind),
+            buffer_type([plan.rows, plan.columns], plan.element),
+            buffer_type([plan.count, plan.columns], kind),
+        ]
+    )
+    out, source, matrix = kernel.buffers
+    with kernel.loops([plan.rows, plan.count]) as (row, vector):
+        made = machine.similarity.of(kernel, plan, source, matrix, [row, vector])
+        kernel.store(made.value, out, [row, vector])
+    to.call("similarities", kernel, [near], [to.buffer(x), to.packed(plan.coefficients)])
+    kernel = Kernel(
+        [
+            buffer_type([plan.rows, count], kind),
+            buffer_type([plan.rows, machine.classes], i64),
+            buffer_type([plan.rows, plan.count], kind),
+            buffer_type([machine.classes - 1, plan.count], kind),
+            buffer_type([count], kind),
+            buffer_type([count, 2], i64),
+            buffer_type([machine.classes + 1], i64),
+        ]
+    )
+    out, won, source, shares, rho, pairs, begins = kernel.buffers
+    with kernel.loops([plan.rows]) as (row,):
+        with kernel.loops([machine.classes]) as (place,):
+            kernel.store(kernel.number(0, i64), won, [row, place])
+        with kernel.loops([count]) as (pair,):
+            first, second = (
+                Scalar(kernel, kernel.load(pairs, [pair, kernel.index(place)])).to(INDEX) for place in (0, 1)
+            )
+            total = Scalar(kernel, kernel.load(rho, [pair]))
+            for own, line in ((first, second - 1), (second, first)):
+                begin, end = (
+                    Scalar(kernel, kernel.load(begins, [place.value])).to(INDEX) for place in (own, own + 1)
+                )
+                with kernel.reducing([(end - begin).value], [total.value]) as ((turn,), held, results):
+                    vector = (begin + Scalar(kernel, turn)).value
+                    share = Scalar(kernel, kernel.load(shares, [line.value, vector]))
+                    term = share * Scalar(kernel, kernel.load(source, [row, vector]))
+                    results.append((Scalar(kernel, held[0]) + term).value)
+                total = Scalar(kernel, results[0])
+            kernel.store(total.value, out, [row, pair])
+            winner = (total > 0.0).choose(first.to(i64), second.to(i64)).to(INDEX).value
+            count_ = Scalar(kernel, kernel.load(won, [row, winner])) + 1
+            kernel.store(count_.value, won, [row, winner])
+    tables = [
+        machine.shares,
+        machine.rho,
+        np.array(machine.pairs, np.int64),
+        np.array(machine.begins, np.int64),
+    ]
+    to.call("decisions", kernel, [scores, votes], [near, *map(to.packed, tables)])
+
+
+MOST_ROUNDS = 100
+"""How often probabilities are made more exact at least before they are taken as they are."""
+
+NEARLY_NONE = 1e-7
+"""Probabilities of pairs are kept so far from 0 and 1."""
+
+
+def _probabilities(machine: _Machine, scores: SSAValue, to: Lowering) -> SSAValue:
+    """
+    Probabilities of classes from those of pairs, in f64 as libsvm has them.
+
+    Those of pairs are `r[i, j] = 1 / (1 + e^(a score + b))`. Those of classes minimise
+    `Σ (r[j, i] p[i] - r[i, j] p[j])²`, by the iteration of Wu, Lin and Weng, "Probability estimates for
+    multi-class classification by pairwise coupling" (JMLR 5, 2004), algorithm 2: with
+    `Q[t, t] = Σ r[j, t]²` and `Q[t, j] = -r[j, t] r[t, j]`, until `max |Q p - p'Q p|` is below `0.005 / k`.
+    """
+    assert machine.sigmoids is not None
+    plan, k, count = machine.plan, machine.classes, len(machine.pairs)
+    chances, squares, current, made = (
+        to.allocate(shape, f64)
+        for shape in ([plan.rows, k, k], [plan.rows, k, k], [plan.rows, k], [plan.rows, k])
+    )
+    kernel = Kernel(
+        [
+            *(buffer_type([plan.rows, k, k], f64) for _ in range(2)),
+            *(buffer_type([plan.rows, k], f64) for _ in range(2)),
+            buffer_type([plan.rows, count], plan.kind),
+            buffer_type([2, count], f64),
+            buffer_type([count, 2], i64),
+        ]
+    )
+    r, q, qp, p, source, sigmoids, pairs = kernel.buffers
+    with kernel.loops([plan.rows]) as (row,):
+        with kernel.loops([count]) as (pair,):
+            slope, offset = (
+                Scalar(kernel, kernel.load(sigmoids, [kernel.index(place), pair])) for place in (0, 1)
+            )
+            score = Scalar(kernel, kernel.load(source, [row, pair])).to(f64)
+            chance = (1.0 / (1.0 + (score * slope + offset).exp())).between(NEARLY_NONE, 1 - NEARLY_NONE)
+            first, second = (
+                Scalar(kernel, kernel.load(pairs, [pair, kernel.index(place)])).to(INDEX).value
+                for place in (0, 1)
+            )
+            kernel.store(chance.value, r, [row, first, second])
+            kernel.store((1.0 - chance).value, r, [row, second, first])
+        _couple(kernel, row, (r, q, qp, p), k)
+    tables = [machine.sigmoids, np.array(machine.pairs, np.int64)]
+    outputs = [chances, squares, current, made]
+    to.call("probabilities", kernel, outputs, [scores, *map(to.packed, tables)])
+    return made
+
+
+def _couple(
+    kernel: Kernel, row: SSAValue, buffers: tuple[SSAValue, SSAValue, SSAValue, SSAValue], k: int
+) -> None:
+    """The iteration, for one row."""
+    r, q, qp, p = buffers
+
+    def load(buffer: SSAValue, *at: SSAValue) -> Scalar:
+        return Scalar(kernel, kernel.load(buffer, [row, *at]))
+
+    zero = kernel.number(0.0, f64)
+    with kernel.loops([k]) as (t,):
+        kernel.store(kernel.number(1 / k, f64), p, [row, t])
+        with kernel.reducing([k], [zero]) as ((j,), held, sums):
+            is_self = Scalar(kernel, j).equals(Scalar(kernel, t))
+            # Nothing is written on the diagonal of the chances.
+            back = is_self.choose(Scalar(kernel, zero), load(r, j, t))
+            kernel.store((-back * is_self.choose(Scalar(kernel, zero), load(r, t, j))).value, q, [row, t, j])
+            sums.append((Scalar(kernel, held[0]) + back * back).value)
+        kernel.store(sums[0], q, [row, t, t])
+    with kernel.reducing([max(MOST_ROUNDS, k)], [kernel.number(1, i1)]) as (_, held, goes):
+        # Once it is exact enough, nothing changes.
+        turns = Scalar(kernel, held[0]).to(i64).to(INDEX).value
+        with kernel.reducing([turns, k], [zero]) as ((_, t), carried, totals):
+            with kernel.reducing([k], [zero]) as ((j,), part, sums):
+                sums.append((Scalar(kernel, part[0]) + load(q, t, j) * load(p, j)).value)
+            kernel.store(sums[0], qp, [row, t])
+            totals.append((Scalar(kernel, carried[0]) + Scalar(kernel, sums[0]) * load(p, t)).value)
+        total = Scalar(kernel, totals[0])
+        with kernel.reducing([turns, k], [zero]) as ((_, t), carried, errors):
+            error = (load(qp, t) - total).abs()
+            errors.append(Scalar(kernel, carried[0]).at_least(error).value)
+        is_far = ~(Scalar(kernel, errors[0]) < 0.005 / k) & Scalar(kernel, held[0])
+        steps = is_far.to(i64).to(INDEX).value
+        with kernel.reducing([steps, k], [total.value]) as ((_, t), carried, norms):
+            norm = Scalar(kernel, carried[0])
+            own = load(q, t, t)
+            step = (norm - load(qp, t)) / own
+            kernel.store((load(p, t) + step).value, p, [row, t])
+            scale = step + 1.0
+            norms.append(((norm + step * (step * own + load(qp, t) * 2.0)) / scale / scale).value)
+            with kernel.loops([k]) as (j,):
+                kernel.store(((load(qp, j) + step * load(q, t, j)) / scale).value, qp, [row, j])
+                kernel.store((load(p, j) / scale).value, p, [row, j])
+        goes.append(is_far.value)
+
+
+def _both(scores: SSAValue, rows: int, plan: Linear, to: Lowering) -> SSAValue:
+    """Of two classes the score of the first, turned over, and the score."""
+    made = to.allocate([rows, 2], plan.kind)
+    kernel = Kernel([buffer_type([rows, 2], plan.kind), buffer_type([rows, 1], plan.kind)])
+    out, source = kernel.buffers
+    with kernel.loops([rows]) as (row,):
+        score = Scalar(kernel, kernel.load(source, [row, kernel.index(0)]))
+        kernel.store((-score).value, out, [row, kernel.index(0)])
+        kernel.store(score.value, out, [row, kernel.index(1)])
+    to.call("scores", kernel, [made], [scores])
+    return made
+
+
+def _name(
+    scores: SSAValue, count: int, kind: Attribute, op: SVMClassifierOp, labels: Sequence[int], to: Lowering
+) -> None:
+    """The label of the highest score or number of votes of each row, of equal ones the first."""
+    rows = to.shape(op.Y)[0]
+    kernel = Kernel([buffer_type([rows], i64), buffer_type([rows, count], kind), buffer_type([count], i64)])
+    out, source, names = kernel.buffers
+    with kernel.loops([rows]) as (row,):
+        kernel.store(kernel.load(names, [highest(kernel, source, row, count)]), out, [row])
+    to.call("labels", kernel, [to.result(op.Y)], [scores, to.packed(np.array(labels, np.int64))])
+
+
+def _write(
+    scores: SSAValue, shape: tuple[int, int], plan: Linear, after: str, op: SVMClassifierOp, to: Lowering
+) -> None:
+    """What `post_transform` makes of all scores of a row."""
+    rows, count = shape
+    kind = element_of(scores)
+    kernel = Kernel([buffer_type([rows, count], f32), buffer_type([rows, count], kind)])
+    out, source = kernel.buffers
+    with kernel.loops([rows]) as (row,):
+        transform(kernel, source, row, count, after)
+        with kernel.loops([count]) as (column,):
+            kernel.store(Scalar(kernel, kernel.load(source, [row, column])).to(f32).value, out, [row, column])
+    to.call("scores", kernel, [to.result(op.Z), scores], [])
+
+
+def _linear_classifier(op: SVMClassifierOp, labels: Sequence[int], to: Lowering) -> str | None:
+    """Without support vectors: one product a class, and the first value of rho."""
+    rho = numbers_of(op.rho)
+    if rho is None or not rho.size:
+        return "no value of rho"
+    plan = linear(op.X, numbers_of(op.coefficients), rho[:1], to)
+    if plan is None or plan.count != len(labels) or to.shape(op.Z) != (plan.rows, plan.count):
+        return "coefficients that are not as many as there are features and classes"
+    scores = to.allocate([plan.rows, plan.count], plan.kind)
+    linear_scores(plan, op.X, scores, to)
+    _name(scores, plan.count, plan.kind, op, labels, to)
+    _write(scores, (plan.rows, plan.count), plan, op.post_transform.data, op, to)
+    return None

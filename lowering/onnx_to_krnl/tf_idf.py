@@ -1,0 +1,152 @@
+"""How often rows of numbers are found in others: TfIdfVectorizer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.dialects.builtin import f32, i1, i64
+from xdsl.ir import Attribute, SSAValue
+
+from xonnc.dialects.onnx.attributes import numbers_of, values_of
+from xonnc.dialects.onnx.ops.nn import TfIdfVectorizerOp
+from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
+from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
+from xonnc.lowering.onnx_to_krnl.strided_copies import fill
+
+Integers = npt.NDArray[np.int64]
+
+
+@lowers(TfIdfVectorizerOp)
+def tf_idf_vectorizer(op: TfIdfVectorizerOp, to: Lowering) -> str | None:
+    """How often each n-gram of numbers is in a row, by halves of the pool; or whether; times a weight."""
+    shape = to.shape(op.X)
+    rows, columns = (1, *shape)[-2:] if shape else (1, 1)
+    targets = values_of(op.ngram_indexes) or ()
+    size = max(targets, default=-1) + 1
+    weights = numbers_of(op.weights)
+    if op.pool_int64s is None or prod(to.shape(op.Y)) != rows * size or min(targets, default=-1) < 0:
+        return "of strings, or of places that the result has not"
+    if weights is not None and len(weights) not in (0, size):
+        return "not as many weights as the result has places"
+    grams = _grams(op, targets)
+    if grams is None:
+        return "n-grams that are not as many as their places"
+    counts = to.allocate([rows, size], i64)
+    fill(counts, rows * size, 0, to)
+    least, most = op.min_gram_length.value.data, op.max_gram_length.value.data
+    for apart in range(1, op.max_skip_count.value.data + 2):
+        # How far apart they are says nothing of single numbers, which are counted once.
+        for length in range(max(least, min(apart, 2)), most + 1):
+            reach = (length - 1) * apart
+            if length in grams and reach < columns:
+                sizes = rows, columns, size
+                _count(op.X, counts, grams[length], apart, sizes, to)
+    _weigh(op, counts, (rows, size), weights, to)
+    return None
+
+
+def _grams(op: TfIdfVectorizerOp, targets: Sequence[int]) -> dict[int, tuple[Integers, Integers]] | None:
+    """By length, the n-grams in order, and the place in the result of each; of equal ones the last counts."""
+    pool = np.array(values_of(op.pool_int64s) or (), np.int64)
+    begins = [*(values_of(op.ngram_counts) or ()), len(pool)]
+    found: dict[int, tuple[Integers, Integers]] = {}
+    known = 0
+    for length, (begin, end) in enumerate(pairwise(begins), 1):
+        count = max(end - begin, 0) // length
+        table = pool[begin : begin + count * length].reshape(count, length)
+        places = np.array(targets[known : known + count], np.int64)
+        known += count
+        if len(places) != count:
+            return None
+        if count:
+            own, last = np.unique(table[::-1], axis=0, return_index=True)
+            found[length] = own, places[::-1][last]
+    return found
+
+
+def _count(
+    x: SSAValue,
+    counts: SSAValue,
+    grams: tuple[Integers, Integers],
+    apart: int,
+    sizes: tuple[int, int, int],
+    to: Lowering,
+) -> None:
+    """Counts n-grams of one length, the numbers of a row so far apart."""
+    table, places = grams
+    rows, columns, size = sizes
+    known, length = table.shape
+    element = to.element(x)
+    kernel = Kernel(
+        [
+            buffer_type([rows, size], i64),
+            buffer_type([rows, columns], element),
+            buffer_type([known, length], i64),
+            buffer_type([known], i64),
+        ]
+    )
+    out, source, held, targets = kernel.buffers
+    with kernel.loops([rows]) as (row,), kernel.loops([columns - (length - 1) * apart]) as (first,):
+        numbers = [
+            read_as(kernel, source, [row, kernel.scaled(first, 1, place * apart)], element, i64)
+            for place in range(length)
+        ]
+        ends = [kernel.number(0, i64), kernel.number(known, i64)]
+        with kernel.reducing([known.bit_length()], ends) as (_, carried, results):
+            low, high = (Scalar(kernel, each) for each in carried)
+            middle = (low + high) // 2
+            is_less, _ = _compared(kernel, held, middle.at_most(known - 1), numbers)
+            is_open = low < high
+            results.append((is_open & is_less).choose(middle + 1, low).value)
+            results.append((is_open & ~is_less).choose(middle, high).value)
+        place = Scalar(kernel, results[0]).at_most(known - 1)
+        _, is_same = _compared(kernel, held, place, numbers)
+        target = Scalar(kernel, kernel.load(targets, [place.to(INDEX).value])).to(INDEX).value
+        total = Scalar(kernel, kernel.load(out, [row, target])) + is_same.to(i64)
+        kernel.store(total.value, out, [row, target])
+    to.call("grams", kernel, [counts], [to.buffer(x), to.packed(table), to.packed(places)])
+
+
+def _compared(
+    kernel: Kernel, table: SSAValue, place: Scalar, numbers: Sequence[Scalar]
+) -> tuple[Scalar, Scalar]:
+    """Whether a row of a table comes before numbers, and whether it is the same."""
+    is_less, is_same = (Scalar(kernel, kernel.number(number, i1)) for number in (0, 1))
+    for column, number in enumerate(numbers):
+        key = Scalar(kernel, kernel.load(table, [place.to(INDEX).value, kernel.index(column)]))
+        is_less = is_less | (is_same & (key < number))
+        is_same = is_same & key.equals(number)
+    return is_less, is_same
+
+
+def _weigh(
+    op: TfIdfVectorizerOp,
+    counts: SSAValue,
+    sizes: tuple[int, int],
+    weights: npt.NDArray[np.float32] | Integers | None,
+    to: Lowering,
+) -> None:
+    mode = op.mode.data
+    is_weighed = mode != "TF" and weights is not None and len(weights) > 0
+    types: list[Attribute] = [f32, i64]
+    kernel = Kernel(
+        [
+            *[buffer_type(sizes, each) for each in types],
+            *[buffer_type(sizes[1:], f32)] * is_weighed,
+        ]
+    )
+    out, source, *held = kernel.buffers
+    with kernel.loops(sizes) as (row, column):
+        count = Scalar(kernel, kernel.load(source, [row, column]))
+        made = (count > 0).to(f32) if mode == "IDF" else count.to(f32)
+        for each in held:
+            made = made * Scalar(kernel, kernel.load(each, [column]))
+        kernel.store(made.value, out, [row, column])
+    tables = [to.packed(weights.astype(np.float32))] if is_weighed and weights is not None else []
+    to.call("weighed", kernel, [to.result(op.Y)], [counts, *tables])

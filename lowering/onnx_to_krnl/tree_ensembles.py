@@ -1,0 +1,372 @@
+"""Ensembles of decision trees of ai.onnx.ml."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import f16, f32, f64, i1, i32, i64
+from xdsl.ir import Attribute, SSAValue
+
+from xonnc.dialects.onnx.attributes import numbers_of, texts_of, values_of
+from xonnc.dialects.onnx.elements import elements_array
+from xonnc.dialects.onnx.ops.ml import TreeEnsembleClassifierOp, TreeEnsembleOp, TreeEnsembleRegressorOp
+from xonnc.lowering.onnx_to_krnl.element_types import wide
+from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.post_transforms import highest, transform
+from xonnc.lowering.onnx_to_krnl.quantize_linear import read_as
+from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
+from xonnc.lowering.onnx_to_krnl.tree_tables import LEAF, Forest, NoForestError, forest, older_forest
+from xonnc.rewriting.patterns import Array
+
+ORDERS = {
+    "BRANCH_LEQ": "ole",
+    "BRANCH_LT": "olt",
+    "BRANCH_GTE": "oge",
+    "BRANCH_GT": "ogt",
+    "BRANCH_EQ": "oeq",
+    "BRANCH_NEQ": "one",
+}
+"""How a node's comparison is called by arith; NaN has its own rule."""
+
+AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
+"""As TreeEnsemble counts them."""
+
+TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What is computed of trees: `count` scores a row, from `base` on."""
+
+    trees: Forest
+    rows: int
+    columns: int
+    element: Attribute
+    kind: Attribute
+    """What features are compared as, and votes added up."""
+    count: int
+    how: str
+    base: Array
+    differs_if_none: bool
+    """Whether NaN differs from all numbers, as in numpy; else only `missing` counts."""
+
+
+@lowers(TreeEnsembleOp)
+def tree_ensemble(op: TreeEnsembleOp, to: Lowering) -> str | None:
+    """What the leaves say to which trees lead, together for each target."""
+    count = 1 if op.n_targets is None else op.n_targets.value.data
+    how, after = op.aggregate_function.value.data, op.post_transform.value.data
+    if not 0 <= how < len(AGGREGATES) or not 0 <= after < len(TRANSFORMS):
+        return "an aggregate or transform of no meaning"
+    try:
+        trees = forest(op)
+    except NoForestError as error:
+        return str(error)
+    plan = _plan(op.X, trees, count, AGGREGATES[how], np.zeros(0), to, differs_if_none=True)
+    return _regressed(plan, op.X, op.Y, TRANSFORMS[after], to)
+
+
+@lowers(TreeEnsembleRegressorOp)
+def tree_ensemble_regressor(op: TreeEnsembleRegressorOp, to: Lowering) -> str | None:
+    """What the leaves say to which trees lead, together for each target."""
+    count = 1 if op.n_targets is None else op.n_targets.value.data
+    base = _base(op)
+    try:
+        trees = older_forest(op)
+    except NoForestError as error:
+        return str(error)
+    plan = _plan(op.X, trees, count, op.aggregate_function.data, base, to)
+    return _regressed(plan, op.X, op.Y, op.post_transform.data, to)
+
+
+def _base(op: TreeEnsembleRegressorOp | TreeEnsembleClassifierOp) -> Array:
+    held = None if op.base_values_as_tensor is None else elements_array(op.base_values_as_tensor)
+    found = numbers_of(op.base_values) if held is None else held
+    return np.zeros(0) if found is None else found.reshape(-1)
+
+
+def _plan(
+    x: SSAValue,
+    trees: Forest,
+    count: int,
+    how: str,
+    base: Array,
+    to: Lowering,
+    differs_if_none: bool = False,
+) -> _Plan:
+    shape, element = to.shape(x), to.element(x)
+    rows, columns = (1, *shape)[-2:] if shape else (1, 1)
+    kind = f32 if wide(element) == f32 else f64
+    return _Plan(trees, rows, columns, element, kind, count, how, base, differs_if_none)
+
+
+def _misfit(plan: _Plan, x: SSAValue, scores: Sequence[int], to: Lowering) -> str | None:
+    """Why trees do not fit what they are given or give; `None` if they do."""
+    trees = plan.trees
+    if len(to.shape(x)) not in (1, 2) or tuple(scores) != (plan.rows, plan.count):
+        return "not rows of features, or scores of another shape"
+    if trees.features.min() < 0 or trees.features.max() >= plan.columns:
+        return f"trees ask for feature {trees.features.max()} of {plan.columns}"
+    targets = trees.votes.targets
+    if targets.size and (targets.min() < 0 or targets.max() >= plan.count):
+        return f"leaves vote for target {targets.max()} of {plan.count}"
+    return None if len(plan.base) in (0, 1, plan.count) else "as many base values as there are scores, or one"
+
+
+def _regressed(plan: _Plan, x: SSAValue, result: SSAValue, after: str, to: Lowering) -> str | None:
+    reason = _misfit(plan, x, to.shape(result), to)
+    if reason is not None:
+        return reason
+    element = to.element(result)
+    sums = to.allocate([plan.rows, plan.count], plan.kind)
+    _vote(plan, x, sums, to)
+    kernel = Kernel([buffer_type([plan.rows, plan.count], each) for each in (element, plan.kind)])
+    out, scores = kernel.buffers
+    with kernel.loops([plan.rows]) as (row,):
+        transform(kernel, scores, row, plan.count, after)
+        with kernel.loops([plan.count]) as (column,):
+            score = Scalar(kernel, kernel.load(scores, [row, column]))
+            kernel.write(score.to(wide(element)).value, out, [row, column], element)
+    to.call("scores", kernel, [to.result(result), sums], [])
+    return None
+
+
+@lowers(TreeEnsembleClassifierOp)
+def tree_ensemble_classifier(op: TreeEnsembleClassifierOp, to: Lowering) -> str | None:
+    """The class that leaves say most for, and all scores; of one class also those against it."""
+    labels = values_of(op.classlabels_int64s)
+    if labels is None or texts_of(op.classlabels_strings):
+        return "classes that are called by strings"
+    try:
+        trees = older_forest(op)
+    except NoForestError as error:
+        return str(error)
+    targets = trees.votes.targets
+    is_binary = len(np.unique(targets)) == 1 and len(labels) <= 2
+    if (len(labels) == 1 and labels != (1,)) or (is_binary and targets[0] != 0) or not labels:
+        return "one class that is not the first, or is not called 1"
+    plan = _plan(op.X, trees, max(2, len(labels)), "SUM", _base(op), to)
+    if wide(plan.element) != f64:
+        plan = replace(plan, kind=f32)
+    reason = _misfit(plan, op.X, to.shape(op.Z), to)
+    if reason is not None:
+        return reason
+    sums = to.allocate([plan.rows, plan.count], plan.kind)
+    _vote(plan, op.X, sums, to)
+    named = to.packed(np.array((0, 1) if len(labels) == 1 else labels, np.int64))
+    sizes = [plan.rows, plan.count]
+    kernel = Kernel(
+        [
+            buffer_type([plan.rows], i64),
+            buffer_type(sizes, to.element(op.Z)),
+            buffer_type(sizes, plan.kind),
+            buffer_type([plan.count], i64),
+        ]
+    )
+    label, out, scores, names = kernel.buffers
+    after = op.post_transform.data
+    with kernel.loops([plan.rows]) as (row,):
+        if is_binary:
+            score = Scalar(kernel, kernel.load(scores, [row, kernel.index(0)]))
+            against = 1.0 - score if after in ("NONE", "PROBIT") else -score
+            for column, value in enumerate((against, score)):
+                kernel.store(value.value, scores, [row, kernel.index(column)])
+        transform(kernel, scores, row, plan.count, after)
+        kernel.store(kernel.load(names, [highest(kernel, scores, row, plan.count)]), label, [row])
+        with kernel.loops([plan.count]) as (column,):
+            made = Scalar(kernel, kernel.load(scores, [row, column])).to(f32)
+            kernel.store(made.value, out, [row, column])
+    to.call("classes", kernel, [to.result(op.Y), to.result(op.Z), sums], [named])
+    return None
+
+
+IN_FLIGHT = 8
+"""Trees that a row is led through at a time: each step waits for loads, which those of other trees fill."""
+
+MAX_CARRIED = 8
+"""Targets whose sums are carried in registers from tree to tree."""
+
+
+def _vote(plan: _Plan, x: SSAValue, sums: SSAValue, to: Lowering) -> None:
+    """Leads each row through all trees, and brings together what the leaves say."""
+    trees, kind = plan.trees, plan.kind
+    votes = trees.votes
+    number = np.float32 if kind == f32 else np.float64
+    dense = _dense_weights(plan)
+    tables: dict[str, tuple[Array, Attribute]] = {
+        "features": (trees.features.astype(np.int32), i32),
+        "numbers": (trees.numbers.astype(number), kind),
+        "ways": (trees.ways.astype(np.int32), i32),
+        "roots": (trees.roots, i64),
+        # Of the deepest tree of those in flight; the walks of others stay at their leaves.
+        "depths": (np.maximum.reduceat(trees.depths, np.arange(0, len(trees.depths), IN_FLIGHT)), i64),
+        "modes": (
+            np.array([list(ORDERS).index(mode) if mode != LEAF else 0 for mode in trees.modes], np.int32),
+            i32,
+        ),
+        "missing": (trees.missing, i1),
+    }
+    if dense is None:
+        tables["begins"] = votes.begins, i64
+        tables["targets"] = votes.targets, i64
+        tables["weights"] = votes.weights.astype(number), kind
+    else:
+        tables["weights"] = dense.astype(number), kind
+    types = [buffer_type(table.shape, element) for table, element in tables.values()]
+    kernel = Kernel(
+        [
+            buffer_type([plan.rows, plan.count], kind),
+            buffer_type([plan.rows, plan.columns], plan.element),
+            *types,
+        ]
+    )
+    out, source, *held = kernel.buffers
+    walk = _Walk(kernel, plan, source, dict(zip(tables, held, strict=True)))
+    groups, rest = divmod(len(trees.roots), IN_FLIGHT)
+    with kernel.loops([plan.rows]) as (row,):
+        if dense is None:
+            _start(kernel, plan, out, row)
+            with kernel.loops([groups]) as (group,):
+                for leaf in walk.leaves(row, group, IN_FLIGHT):
+                    _add_votes(walk, out, row, leaf)
+            for leaf in walk.leaves(row, kernel.index(groups), rest):
+                _add_votes(walk, out, row, leaf)
+        else:
+            zeros = [kernel.number(0.0, kind)] * plan.count
+            with kernel.reducing([groups], zeros) as ((group,), totals, results):
+                results += _summed(walk, totals, walk.leaves(row, group, IN_FLIGHT))
+            totals = _summed(walk, results, walk.leaves(row, kernel.index(groups), rest))
+            for column, total in enumerate(totals):
+                kernel.store(total, out, [row, kernel.index(column)])
+        _end(kernel, plan, out, row)
+    to.call("trees", kernel, [sums], [to.buffer(x), *(to.packed(table) for table, _ in tables.values())])
+
+
+def _dense_weights(plan: _Plan) -> Array | None:
+    """
+    The weight of each node for each target, [nodes, targets], 0 where it says nothing.
+
+    `None` for many targets, and where it is not the same to add a zero, or to add in the order of targets.
+    """
+    votes = plan.trees.votes
+    if plan.count > MAX_CARRIED or plan.how not in ("SUM", "AVERAGE"):
+        return None
+    nodes = np.repeat(np.arange(len(votes.begins) - 1), np.diff(votes.begins))
+    if len(np.unique(nodes * plan.count + votes.targets)) != len(nodes):
+        return None
+    weights = np.zeros((len(votes.begins) - 1, plan.count))
+    weights[nodes, votes.targets] = votes.weights
+    return weights
+
+
+def _summed(walk: _Walk, totals: Sequence[SSAValue], leaves: Sequence[Scalar]) -> Sequence[SSAValue]:
+    """The sum for each target with the weights of leaves, in their order."""
+    kernel = walk.kernel
+    for leaf in leaves:
+        weights = [
+            Scalar(kernel, kernel.load(walk.tables["weights"], [leaf.value, kernel.index(column)]))
+            for column in range(len(totals))
+        ]
+        totals = [
+            (Scalar(kernel, total) + weight).value for total, weight in zip(totals, weights, strict=True)
+        ]
+    return totals
+
+
+def _add_votes(walk: _Walk, out: SSAValue, row: SSAValue, leaf: Scalar) -> None:
+    """Brings together what a leaf says with what is in a row of `out`."""
+    kernel = walk.kernel
+    begin, end = (
+        Scalar(kernel, kernel.load(walk.tables["begins"], [place.value])) for place in (leaf, leaf + 1)
+    )
+    with kernel.loops([(end - begin).to(INDEX).value]) as (vote,):
+        place = (begin.to(INDEX) + Scalar(kernel, vote)).value
+        weight = Scalar(kernel, kernel.load(walk.tables["weights"], [place]))
+        target = Scalar(kernel, kernel.load(walk.tables["targets"], [place])).to(INDEX).value
+        total = Scalar(kernel, kernel.load(out, [row, target]))
+        kernel.store(_together(total, weight, walk.plan.how).value, out, [row, target])
+
+
+def _together(total: Scalar, weight: Scalar, how: str) -> Scalar:
+    match how:
+        case "MIN":
+            return total.at_most(weight)
+        case "MAX":
+            return total.at_least(weight)
+        case _:
+            return total + weight
+
+
+def _start(kernel: Kernel, plan: _Plan, out: SSAValue, row: SSAValue) -> None:
+    """Where no leaf says anything, extremes are the farthest numbers, as in the reference."""
+    dtype = np.float16 if plan.element == f16 else np.float32 if plan.kind == f32 else np.float64
+    most = float(np.finfo(dtype).max)
+    first = {"MIN": most, "MAX": -most}.get(plan.how, 0.0)
+    with kernel.loops([plan.count]) as (column,):
+        kernel.store(kernel.number(first, plan.kind), out, [row, column])
+
+
+def _end(kernel: Kernel, plan: _Plan, out: SSAValue, row: SSAValue) -> None:
+    """Means, and what is there without trees."""
+    base = plan.base
+    for column in range(plan.count):
+        own = float(base[column if len(base) > 1 else 0]) if len(base) else 0.0
+        at = [row, kernel.index(column)]
+        score = Scalar(kernel, kernel.load(out, at))
+        if plan.how == "AVERAGE":
+            score = score / float(len(plan.trees.roots))
+        kernel.store((score + own).value, out, at)
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """Leads rows of `source` from roots to leaves, by tables of nodes."""
+
+    kernel: Kernel
+    plan: _Plan
+    source: SSAValue
+    tables: dict[str, SSAValue]
+
+    def leaves(self, row: SSAValue, group: SSAValue, count: int) -> Sequence[Scalar]:
+        """The leaves, as indices, of the first `count` trees of a group of those in flight."""
+        kernel = self.kernel
+        if not count:
+            return []
+        first = Scalar(kernel, kernel.scaled(group, IN_FLIGHT))
+        roots = [
+            Scalar(kernel, kernel.load(self.tables["roots"], [(first + number).value])).to(INDEX).value
+            for number in range(count)
+        ]
+        depth = Scalar(kernel, kernel.load(self.tables["depths"], [group])).to(INDEX)
+        with kernel.reducing([depth.value], roots) as (_, nodes, results):
+            results += [self._next(row, node).value for node in nodes]
+        return [Scalar(kernel, leaf) for leaf in results]
+
+    def _next(self, row: SSAValue, node: SSAValue) -> Scalar:
+        """Where a row goes from a node, an index; leaves lead to themselves."""
+        kernel = self.kernel
+        feature = Scalar(kernel, kernel.load(self.tables["features"], [node])).to(INDEX)
+        x = read_as(kernel, self.source, [row, feature.value], self.plan.element, self.plan.kind)
+        way = self._holds(x, node).to(i64).to(INDEX)
+        return Scalar(kernel, kernel.load(self.tables["ways"], [node, way.value])).to(INDEX)
+
+    def _holds(self, x: Scalar, node: SSAValue) -> Scalar:
+        kernel, trees = self.kernel, self.plan.trees
+        number = Scalar(kernel, kernel.load(self.tables["numbers"], [node]))
+        modes = sorted(set(trees.modes) - {LEAF}, key=list(ORDERS).index) or ["BRANCH_LEQ"]
+        holds = self._compared(x, number, modes[0])
+        for mode in modes[1:]:
+            own = Scalar(kernel, kernel.load(self.tables["modes"], [node]))
+            holds = own.equals(list(ORDERS).index(mode)).choose(self._compared(x, number, mode), holds)
+        if trees.missing.any():
+            counts = Scalar(kernel, kernel.load(self.tables["missing"], [node]))
+            holds = holds | (counts & x.differs(x))
+        return holds
+
+    def _compared(self, x: Scalar, number: Scalar, mode: str) -> Scalar:
+        order = "une" if mode == "BRANCH_NEQ" and self.plan.differs_if_none else ORDERS[mode]
+        return Scalar(self.kernel, self.kernel.add(arith.CmpfOp(x.value, number.value, order)))

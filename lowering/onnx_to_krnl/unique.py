@@ -1,0 +1,163 @@
+"""What is there at least once: Unique."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import i1, i64
+from xdsl.ir import Attribute, SSAValue
+
+from xonnc.dialects.krnl.types import is_integer
+from xonnc.dialects.onnx.ops.tensor import UniqueOp
+from xonnc.lowering.onnx_to_krnl.along_axis import Rows
+from xonnc.lowering.onnx_to_krnl.data_dependent_results import Found, tell
+from xonnc.lowering.onnx_to_krnl.element_types import is_unsigned_element
+from xonnc.lowering.onnx_to_krnl.kernel_builder import Kernel, buffer_type
+from xonnc.lowering.onnx_to_krnl.lowering_builder import FINDS, Lowering, lowers
+from xonnc.lowering.onnx_to_krnl.scalars import INDEX, Scalar
+from xonnc.lowering.onnx_to_krnl.sorting import passes, sort_places
+
+FINDS.add(UniqueOp)
+
+
+@dataclass(frozen=True)
+class _Slices:
+    """Slices of a buffer along an axis, which are ordered by their elements from the first on."""
+
+    kernel: Kernel
+    source: SSAValue
+    rows: Rows
+    element: Attribute
+
+    def order(self, a: Scalar, b: Scalar) -> Scalar:
+        """Below 0 if slice a comes before slice b, above if it comes after; 0 if they are the same."""
+        kernel, sizes = self.kernel, [self.rows.before, self.rows.after]
+        with kernel.reducing(sizes, [kernel.number(0, i64)]) as ((before, after), held, results):
+            numbers = [
+                kernel.read(self.source, [before, place.value, after], self.element) for place in (a, b)
+            ]
+            is_less = Scalar(kernel, self._is_less(numbers[0], numbers[1])).to(i64)
+            is_more = Scalar(kernel, self._is_less(numbers[1], numbers[0])).to(i64)
+            order = Scalar(kernel, held[0])
+            results.append(order.equals(0).choose(is_more - is_less, order).value)
+        return Scalar(kernel, results[0])
+
+    def _is_less(self, a: SSAValue, b: SSAValue) -> SSAValue:
+        """What is no number comes last, and is the same as another."""
+        kernel = self.kernel
+        if is_integer(a.type):
+            is_unsigned = is_unsigned_element(self.element) or a.type == i1
+            return kernel.add(arith.CmpiOp(a, b, "ult" if is_unsigned else "slt"))
+        is_less = kernel.add(arith.CmpfOp(a, b, "olt"))
+        is_number = kernel.add(arith.CmpfOp(a, a, "ord"))
+        is_none = kernel.add(arith.CmpfOp(b, b, "uno"))
+        return kernel.add(arith.OrIOp(is_less, kernel.add(arith.AndIOp(is_number, is_none))))
+
+
+@lowers(UniqueOp)
+def unique(op: UniqueOp, to: Lowering) -> str | None:
+    """Each element or slice once, in order or as they come first, with where it is first and how often."""
+    shape, element = to.shape(op.X), to.element(op.X)
+    axis = 0 if op.axis is None else op.axis.value.data % len(shape)
+    rows = Rows(1, prod(shape), 1) if op.axis is None else Rows.of(shape, axis)
+    results = (op.Y, axis), (op.indices, 0), (op.counts, 0)
+    found = Found(op, results, rows.size, to)
+    # As many as there are slices, which the model may not say.
+    mapped = Found(op, [(op.inverse_indices, 0)], rows.size, to)
+    groups, firsts = _grouped(to.buffer(op.X), rows, element, found, to)
+    if not op.sorted.value.data:
+        _number_anew(groups, firsts, rows.size, to)
+    sizes = [found.size] if op.axis is None else [*shape[:axis], found.size, *shape[axis + 1 :]]
+    made = [
+        found.result(op.Y, sizes, axis),
+        found.result(op.indices, [found.size], 0),
+        mapped.result(op.inverse_indices, [rows.size], 0),
+        found.result(op.counts, [found.size], 0),
+        mapped.cell,
+    ]
+    kernel = Kernel(
+        [
+            buffer_type([rows.before, found.size, rows.after], element),
+            buffer_type([found.size], i64),
+            buffer_type([rows.size], i64),
+            buffer_type([found.size], i64),
+            buffer_type([2], i64),
+            buffer_type(rows.sizes, element),
+            buffer_type([rows.size], i64),
+            buffer_type([rows.size], i64),
+        ]
+    )
+    out, indices, inverse, counts, cell, source, held, first = kernel.buffers
+    tell(kernel, kernel.number(rows.size, i64), cell)
+    zero = kernel.number(0, i64)
+    with kernel.loops([found.size]) as (slot,):
+        kernel.store(zero, counts, [slot])
+    with kernel.loops([rows.size]) as (place,):
+        group = Scalar(kernel, kernel.load(held, [place]))
+        kernel.store(group.value, inverse, [place])
+        # Where the model says fewer than there are, the run fails; nothing is written behind the end.
+        slot = group.at_most(found.size - 1).to(INDEX).value
+        kernel.store((Scalar(kernel, kernel.load(counts, [slot])) + 1).value, counts, [slot])
+        number = Scalar(kernel, place).to(i64)
+        with kernel.when(Scalar(kernel, kernel.load(first, [place])).differs(0).value):
+            kernel.store(number.value, indices, [slot])
+            with kernel.loops([rows.before, rows.after]) as (before, after):
+                value = kernel.load(source, [before, place, after])
+                kernel.store(value, out, [before, slot, after])
+    to.call("unique", kernel, made, [to.buffer(op.X), groups, firsts])
+    found.cut()
+    mapped.cut()
+    return None
+
+
+def _grouped(
+    source: SSAValue, rows: Rows, element: Attribute, found: Found, to: Lowering
+) -> tuple[SSAValue, SSAValue]:
+    """For each slice the number of its group, in order of the groups, and whether it is the first of that."""
+    size = rows.size
+    places, groups, firsts = (to.allocate(sizes, i64) for sizes in ([2, size], [size], [size]))
+    kernel = Kernel(
+        [
+            buffer_type([2, size], i64),
+            buffer_type([size], i64),
+            buffer_type([size], i64),
+            buffer_type([2], i64),
+            buffer_type(rows.sizes, element),
+        ]
+    )
+    held, group_of, is_first, cell, read = kernel.buffers
+    slices = _Slices(kernel, read, rows, element)
+    with kernel.loops([size]) as (index,):
+        kernel.store(Scalar(kernel, index).to(i64).value, held, [kernel.index(0), index])
+    sort_places(kernel, held, [], kernel.index(size), size, lambda a, b: (slices.order(a, b) < 0).value)
+    half = kernel.index(passes(size) % 2)
+    with kernel.reducing([size], [kernel.number(0, i64)]) as ((turn,), carried, results):
+        index = Scalar(kernel, turn)
+        place = Scalar(kernel, kernel.load(held, [half, turn])).to(INDEX)
+        before = Scalar(kernel, kernel.load(held, [half, (index - 1).at_least(0).value])).to(INDEX)
+        is_new = (index.equals(0) | slices.order(before, place).differs(0)).to(i64)
+        count = Scalar(kernel, carried[0]) + is_new
+        kernel.store((count - 1).value, group_of, [place.value])
+        kernel.store(is_new.value, is_first, [place.value])
+        results.append(count.value)
+    tell(kernel, results[0], cell)
+    to.call("groups", kernel, [places, groups, firsts, found.cell], [source])
+    return groups, firsts
+
+
+def _number_anew(groups: SSAValue, firsts: SSAValue, size: int, to: Lowering) -> None:
+    """Numbers groups in the order in which their first slices come."""
+    numbers = to.allocate([size], i64)
+    kernel = Kernel([buffer_type([size], i64)] * 3)
+    group_of, anew, is_first = kernel.buffers
+    with kernel.reducing([size], [kernel.number(0, i64)]) as ((place,), carried, results):
+        count = Scalar(kernel, carried[0])
+        group = Scalar(kernel, kernel.load(group_of, [place])).to(INDEX).value
+        first = Scalar(kernel, kernel.load(is_first, [place]))
+        with kernel.when(first.differs(0).value):
+            kernel.store(count.value, anew, [group])
+        kernel.store(kernel.load(anew, [group]), group_of, [place])
+        results.append((count + first).value)
+    to.call("renumbered", kernel, [groups, numbers], [firsts])

@@ -1,0 +1,90 @@
+"""Programs of one model for several shapes share what was found out and laid out once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from types import ModuleType
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import onnx
+import onnx.parser
+import pytest
+from onnx import numpy_helper
+
+from xonnc import native
+from xonnc.dialects.krnl.prepacked_weights import Packings
+from xonnc.lowering.onnx_to_krnl import convolution, matmul
+from xonnc.native import compile_native
+
+
+class Reference(Protocol):
+    """The reference evaluator, which has no types."""
+
+    def run(self, output_names: None, feed_inputs: Mapping[str, object]) -> Sequence[object]: ...
+
+
+RANDOM = np.random.default_rng(3)
+
+MODEL = """
+<ir_version: 8, opset_import: ["" : 17]>
+m (float[n,3,9,9] x) => (float[n,7] y) {
+  c = Conv<pads=[1,1,1,1]>(x, w)
+  r = Relu(c)
+  f = Flatten(r)
+  y = MatMul(f, v)
+}
+"""
+
+
+def floats(*shape: int) -> npt.NDArray[np.float32]:
+    return RANDOM.normal(size=shape).astype(np.float32)
+
+
+def model() -> onnx.ModelProto:
+    made = onnx.parser.parse_model(MODEL)
+    for name, array in (("w", floats(20, 3, 3, 3)), ("v", floats(1620, 7))):
+        made.graph.initializer.append(numpy_helper.from_array(array, name))
+    return made
+
+
+def test_programs_for_other_shapes_share_constants_and_what_was_simplified(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counts: Counter[str] = Counter()
+
+    def count(module: ModuleType, name: str) -> None:
+        real: Callable[..., object] = vars(module)[name]
+
+        def counted(*given: object, **named: object) -> object:
+            counts[name] += 1
+            return real(*given, **named)
+
+        monkeypatch.setattr(module, name, counted)
+
+    count(native, "simplify")
+    count(matmul, "packed_columns")
+    count(convolution, "conv_weights")
+    made = model()
+    session = compile_native(made)
+    reference: Reference = import_module("onnx.reference").ReferenceEvaluator(made)
+    for images in (20, 33, 40):
+        x = floats(images, 3, 9, 9)
+        (given,) = session.run(None, {"x": x})
+        assert isinstance(given, np.ndarray)
+        wanted = np.asarray(reference.run(None, {"x": x})[0], np.float32)
+        np.testing.assert_allclose(np.asarray(given, np.float32), wanted, 1e-3, 1e-3)
+        assert session.host_calls() == []
+    assert counts == {"simplify": 1, "packed_columns": 1, "conv_weights": 1}
+
+
+def test_what_is_made_of_other_parts_or_in_other_ways_is_another() -> None:
+    packings, numbers = Packings(), floats(4, 4)
+    first = packings.packed(numbers, "twice", lambda: numbers * 2)
+    assert packings.packed(numbers, "twice", lambda: numbers * 3) is first
+    assert packings.packed(numbers.T, "twice", lambda: numbers * 3) is not first
+    assert packings.packed(numbers[1:], "twice", lambda: numbers * 3) is not first
+    assert packings.packed(numbers, "thrice", lambda: numbers * 3) is not first
