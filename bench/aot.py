@@ -24,8 +24,8 @@ import numpy.typing as npt
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from bench.latency.feeds import feeds_for
 from bench.models import NETWORKS, path_of, size_of
-from bench.racing.feeds import feeds_for
 from xonnc.artifacts import compile_artifact
 from xonnc.native import compile_native
 

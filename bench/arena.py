@@ -29,9 +29,9 @@ from rich.table import Table
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from bench.latency.feeds import feeds_for
 from bench.models import path_of
-from bench.racing.feeds import feeds_for
-from bench.simplifying.memory import MEGABYTE, begin_peak, peak
+from bench.simplification.memory import MEGABYTE, begin_peak, peak
 
 NETWORKS = (
     *("mnist_cnn", "resnet18", "resnet50", "mobilenet_v2", "unet", "resnet18_qdq", "bert_tiny", "vit_small"),

@@ -22,12 +22,12 @@ from pathlib import Path
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from bench.latency.measure import Row, load, measure, rows_of
+from bench.latency.page import heading, replace_section
+from bench.latency.peers import ANCHOR, OURS, PEERS
+from bench.latency.ratios import AGAIN, FIRST, GEOMETRIC_MEAN, LARGEST, geometric_mean, most_memory
+from bench.latency.tables import compile_table, latency_table, line, loads, memory_table, paces_of, reasons
 from bench.models import NETWORKS, path_of
-from bench.racing.figures import AGAIN, FIRST, GEOMETRIC_MEAN, LARGEST, geometric_mean, most_memory
-from bench.racing.page import heading, replace_section
-from bench.racing.peers import ANCHOR, OURS, PEERS
-from bench.racing.race import Row, load, measure, rows_of
-from bench.racing.tables import compile_table, latency_table, line, loads, memory_table, paces_of, reasons
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -19,10 +19,10 @@ from pathlib import Path
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from bench.folds.cases import backend_cases
-from bench.folds.judging import Verdict, judge
-from bench.folds.page import page
-from bench.folds.tally import Tally
+from bench.constant_folding.cases import backend_cases
+from bench.constant_folding.page import page
+from bench.constant_folding.summary import Tally
+from bench.constant_folding.verdicts import Verdict, judge
 from xonnc.formats.atomic_write import atomic_write
 
 LEAST = 0.97

@@ -3,9 +3,8 @@ Kernels of native code against onnxruntime's: products, convolutions, chains and
 
     python bench/kernels.py [--threads 1] [--rounds 5] [--match conv] [--page docs/native-performance.md]
 
-The last column is the share of the machine's peak: how long the processor takes for as many products and
-sums, or to move as many bytes, whichever is longer (`bench/racing/peak.py` measures both), over how long we
-take.
+The last column is the fraction of the roofline bound that is reached: the larger of FLOPs over peak FLOP/s
+and bytes over peak bandwidth, both as `bench/latency/roofline.py` measures them, over the measured time.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ from onnx import numpy_helper, parser
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from bench.racing.figures import geometric_mean
-from bench.racing.page import heading, replace_section
-from bench.racing.peak import bytes_a_second, products_a_second
-from bench.racing.peers import ANCHOR, OURS
-from bench.racing.race import Row, measure
-from bench.racing.tables import loads
+from bench.latency.measure import Row, measure
+from bench.latency.page import heading, replace_section
+from bench.latency.peers import ANCHOR, OURS
+from bench.latency.ratios import geometric_mean
+from bench.latency.roofline import bytes_a_second, products_a_second
+from bench.latency.tables import loads
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ LEVELS = ("simplify", "native")
 
 EXTREMES = (0.0, 1.0, -1.0, 0.5, -2.5, 1e-3, 100.0, -100.0)
 
-GENERATOR = Path(__file__).parent / "smithing" / "generate.py"
+GENERATOR = Path(__file__).parent / "nnsmith_models" / "generate.py"
 
 
 def interpreter(folder: Path) -> Path:

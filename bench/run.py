@@ -10,13 +10,13 @@ FOLDER = Path(__file__).parent
 
 BENCHMARKS = {
     "importer": "importing against onnx.load: time and memory",
-    "constants": "what folding costs in memory, under onnx-opt and xdsl-opt",
-    "rules": "cost of a rewrite per op as models grow",
+    "folding_memory": "what folding costs in memory, under onnx-opt and xdsl-opt",
+    "rewrite_driver": "cost of a rewrite per op as models grow",
     "folding": "how many of the onnx package's node tests fold",
     "shapes": "inferred shapes against those of the onnx package",
     "simplify": "simplifying models against its peers: time, memory and nodes left",
     "nvdla_vectors": "the simulator on the golden vectors",
-    "networks": "whole networks on nv_full against onnxruntime",
+    "nvdla_light": "whole networks on nv_full against onnxruntime",
     "nvdla_cycles": "ResNet-50 by the cycle model beside the published figures",
     "nvdla_memory": "activation memory of twelve networks against its lower bound",
     "nvdla_sweep": "random layers and networks against exact integers",
@@ -26,7 +26,7 @@ BENCHMARKS = {
     "cpu": "native code against onnxruntime: latency, compile time and memory",
     "arena": "memory of a run beside the weights: native code against onnxruntime",
     "aot": "models as libraries and C source, run from C: sizes, and outputs as in Python",
-    "mutations": "damaged files of every format end with clean errors",
+    "corrupted_files": "damaged files of every format end with clean errors",
     "backend": "the onnx package's node tests in native code",
 }
 

@@ -1,11 +1,13 @@
 """
-Inferred shapes against those of the onnx package: `python bench/shapes.py [--only TEXT] [--write FILE]`.
+Compare inferred shapes with those of the onnx package: `python bench/shapes.py [--only TEXT] [--write FILE]`.
 
-Takes all models of `onnx.backend.test` (operators written out by their functions too) and those of
-`bench/models.py`, without what they say of values inside, and infers all shapes from their inputs. Exits 1
-if something is less precise than `onnx.shape_inference` in its strict mode with data propagation, different
-from it without a reason that is known (`bench/shaping/reasons.py`), or against what a model gave when it ran;
-or if a size is neither known nor named in a model of the benchmarks whose batch and length are dynamic.
+Takes all models of `onnx.backend.test`, operators expanded by their function bodies included, and those of
+`bench/models.py`. Removes their `value_info` and output shapes and infers all shapes from the inputs.
+
+Exits 1 if a shape is less precise than that of `onnx.shape_inference` with `strict_mode` and `data_prop`, if
+it differs without an entry in `bench/shape_inference/known_differences.py`, if it contradicts an output of
+the test data, or if a model with dynamic batch and sequence length has a dimension that is neither static nor
+symbolic.
 """
 
 from __future__ import annotations
@@ -20,9 +22,9 @@ from pathlib import Path
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from bench.shaping.cases import backend_cases, bench_cases, dynamic_cases
-from bench.shaping.judging import Verdict, judge, nameless
-from bench.shaping.page import page, unexplained
+from bench.shape_inference.cases import backend_cases, bench_cases, dynamic_cases
+from bench.shape_inference.comparison import Verdict, judge, nameless
+from bench.shape_inference.page import page, unexplained
 from xonnc.formats.atomic_write import atomic_write
 
 

@@ -23,10 +23,10 @@ if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench.models import CHAIN_LENGTHS, LARGEST, MODELS, NETWORKS, path_of, size_of
-from bench.simplifying.figures import Cell, Figures, verdicts
-from bench.simplifying.report import as_json, from_json, tables
-from bench.simplifying.sample import disagreement, run_sample
-from bench.simplifying.tools import BASELINE, OURS, TOOLS
+from bench.simplification.results import Cell, Figures, verdicts
+from bench.simplification.sample import disagreement, run_sample
+from bench.simplification.tables import as_json, from_json, tables
+from bench.simplification.tools import BASELINE, OURS, TOOLS
 
 CHAINS = [f"chain_{count}" for count in CHAIN_LENGTHS]
 DEFAULTS = [*NETWORKS, LARGEST, *CHAINS]

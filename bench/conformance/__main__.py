@@ -23,8 +23,8 @@ from typing import Any
 from bench.conformance.environment import ROOT, generate, python_of, temporary
 from bench.conformance.generate import FAILURE, FAMILIES, INPUTS
 from bench.conformance.measure import DONE
+from bench.conformance.model_specs import Recipe
 from bench.conformance.page import page, problems, summary
-from bench.conformance.recipes import Recipe
 
 Figures = dict[str, Any]
 

@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from bench.conformance.recipes import Recipe, write_feeds
+from bench.conformance.model_specs import Recipe, write_feeds
 
 MODEL = "model.onnx"
 INPUTS = "inputs.npz"
@@ -24,7 +24,7 @@ FAILURE = "failure.txt"
 
 
 def _by_hand() -> list[Recipe]:
-    from bench.conformance.by_hand import RECIPES
+    from bench.conformance.handwritten import RECIPES
 
     return RECIPES
 
@@ -54,7 +54,7 @@ def _transformers() -> list[Recipe]:
 
 
 def _classic() -> list[Recipe]:
-    from bench.conformance.classic import recipes
+    from bench.conformance.classical_ml import recipes
 
     return recipes()
 
@@ -66,7 +66,7 @@ def _quantized() -> list[Recipe]:
 
 
 def _shipped() -> list[Recipe]:
-    from bench.conformance.shipped import RECIPES
+    from bench.conformance.pretrained import RECIPES
 
     return RECIPES
 

@@ -27,7 +27,7 @@ import onnx
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from bench.conformance.recipes import Array, Feeds, is_list, read_feeds
+from bench.conformance.model_specs import Array, Feeds, is_list, read_feeds
 
 Figures = dict[str, Any]
 

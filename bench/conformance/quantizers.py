@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import onnx
 
-from bench.conformance import by_hand
-from bench.conformance.recipes import Array, Feeds, Recipe
+from bench.conformance import handwritten
+from bench.conformance.model_specs import Array, Feeds, Recipe
 
 SOURCE = "onnxruntime.quantization"
 
@@ -20,24 +20,26 @@ def recipes() -> list[Recipe]:
     """All models of this file."""
     made: list[Recipe] = []
     for network in ("residual", "depthwise"):
-        make = by_hand.float_network(network)
+        make = handwritten.float_network(network)
         for kind, options in STATIC.items():
             made.append(Recipe(f"ort_{network}_{kind}", SOURCE, _static(make, options), True))
         made.append(Recipe(f"ort_{network}_dynamic", SOURCE, _dynamic(make)))
     for network in ("perceptron", "recurrent", "attention"):
-        make = by_hand.float_network(network)
+        make = handwritten.float_network(network)
         made.append(Recipe(f"ort_{network}_dynamic", SOURCE, _dynamic(make)))
         made.append(Recipe(f"ort_{network}_qdq", SOURCE, _static(make, STATIC["qdq"])))
     for network in ("perceptron", "attention"):
-        made.append(Recipe(f"ort_{network}_4bit", SOURCE, _four_bits(by_hand.float_network(network), False)))
         made.append(
-            Recipe(f"ort_{network}_4bit_qdq", SOURCE, _four_bits(by_hand.float_network(network), True))
+            Recipe(f"ort_{network}_4bit", SOURCE, _four_bits(handwritten.float_network(network), False))
+        )
+        made.append(
+            Recipe(f"ort_{network}_4bit_qdq", SOURCE, _four_bits(handwritten.float_network(network), True))
         )
     for network in ("residual", "attention"):
-        make = by_hand.float_network(network)
+        make = handwritten.float_network(network)
         made.append(Recipe(f"ort_{network}_float16", "onnxruntime.transformers", _halves(make)))
     for level in ("BASIC", "EXTENDED"):
-        make = by_hand.float_network("attention")
+        make = handwritten.float_network("attention")
         made.append(
             Recipe(f"ort_attention_{level.lower()}", "onnxruntime, optimised model", _saved(make, level))
         )

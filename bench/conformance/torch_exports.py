@@ -11,7 +11,7 @@ from typing import Any
 
 import onnx
 
-from bench.conformance.recipes import Feeds, Recipe, is_list
+from bench.conformance.model_specs import Feeds, Recipe, is_list
 
 TORCHSCRIPT = "torch, TorchScript exporter"
 DYNAMO = "torch, new exporter"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from bench.conformance.recipes import Feeds, Recipe
+from bench.conformance.model_specs import Feeds, Recipe
 from bench.conformance.torch_exports import (
     DYNAMO,
     TORCHSCRIPT,

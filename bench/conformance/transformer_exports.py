@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from bench.conformance.recipes import Feeds, Recipe
+from bench.conformance.model_specs import Feeds, Recipe
 from bench.conformance.torch_exports import (
     DYNAMO,
     TORCHSCRIPT,

@@ -12,11 +12,11 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from bench.conformance.__main__ import Results, Stage
-from bench.conformance.by_hand import STYLES, float_network
 from bench.conformance.generate import INPUTS, MODEL, generate
+from bench.conformance.handwritten import STYLES, float_network
 from bench.conformance.measure import Expected, differences, onnxruntime
+from bench.conformance.model_specs import Recipe, read_feeds, write_feeds
 from bench.conformance.page import page, problems
-from bench.conformance.recipes import Recipe, read_feeds, write_feeds
 from xonnc.contexts import new_context
 from xonnc.formats.onnx.exporter import export_model
 from xonnc.formats.onnx.importer import import_model

@@ -15,15 +15,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 from bench.cpu import conclude, section
 from bench.kernels import CASES, Found, model_of, table
 from bench.kernels import line as line_of_kernel
-from bench.racing.feeds import feeds_for, write_feeds
-from bench.racing.figures import pace
-from bench.racing.page import heading, replace_section
-from bench.racing.peak import bytes_a_second, products_a_second
-from bench.racing.peers import ANCHOR, OURS, Peer
-from bench.racing.race import Row, rows_of
-from bench.racing.runs import Run, Task
-from bench.racing.tables import line
-from bench.racing.worker import Failed, Ready, Worker, reason
+from bench.latency.feeds import feeds_for, write_feeds
+from bench.latency.measure import Row, rows_of
+from bench.latency.page import heading, replace_section
+from bench.latency.peers import ANCHOR, OURS, Peer
+from bench.latency.ratios import pace
+from bench.latency.roofline import bytes_a_second, products_a_second
+from bench.latency.tables import line
+from bench.latency.task import Run, Task
+from bench.latency.worker import Failed, Ready, Worker, reason
 from bench.zoo.convolutional import mnist_cnn
 
 

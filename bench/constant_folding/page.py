@@ -1,0 +1,91 @@
+"""The page that tells what folds and what does not: `docs/folding.md`."""
+
+from __future__ import annotations
+
+from bench.constant_folding.summary import Tally
+from bench.constant_folding.verdicts import RULES, Verdict
+from xonnc.rewriting.patterns import Native
+from xonnc.transforms.rules.constprop_evaluation import KEPT, MOST_WORK, evaluated
+from xonnc.transforms.rules.constprop_loops import MOST_TURNS
+from xonnc.transforms.rules.limits import GROWTH, MOST_BYTES, MOST_PRODUCTS, MOST_WHOLE_PRODUCTS
+from xonnc.transforms.rules.reference_faults import FAULTS
+
+TEXT = """# What folds
+
+Written by `python bench/folding.py --write docs/folding.md`.
+
+`constprop-onnx` computes every deterministic operator whose inputs are constants. Common ones have numpy
+functions of ours; the rest goes to the reference evaluator of the `onnx` package, one op at a time. A result
+that is a sequence or an optional becomes a `SequenceConstruct` or `Optional` of constants, which folds on
+with what reads it.
+
+Never folded are operators that draw random numbers (Dropout in training among them), {kept}, and
+operators of other makers. What the reference fails on stays, and so does what it gives another type or shape
+than the result has.
+
+## Limits
+
+* A result takes at most {mib} MiB, or {growth} times the bytes of its operands.
+* Products of matrices sum at most {products:,} products, of integers {whole:,}.
+* The reference goes through at most {work:,} elements (terms, for windows and products), of operands and
+  results that take at most {mib} MiB together.
+* A Loop or Scan takes at most {turns} turns; `--constprop-onnx='loop-bound=1000'` allows more.
+* `--onnx-const-prop-expansion-bound=N`: what broadcasts, expands or multiplies makes at most N times the
+  bytes of its operands.
+
+## Known to be wrong in the reference, and left alone
+
+| operator | what |
+|---|---|
+{wrong}
+
+## Node tests of the `onnx` package with constants for inputs
+
+{figures}
+
+| left | why |
+|---|---|
+{rows}
+
+## Operators with numpy functions of ours
+
+{own}.
+
+## Operators by the reference
+
+{reference}.
+"""
+
+
+def page(tally: Tally) -> str:
+    """The page, in Markdown."""
+    by_reference = [
+        rule.root.template.name
+        for rule in RULES.values()
+        if isinstance(rule.result, Native) and rule.result.call is evaluated
+    ]
+    own = {rule.root.template.name for rule in RULES.values()} - set(by_reference)
+    left: dict[str, list[str]] = {}
+    for verdict in tally.left:
+        left.setdefault(_reason(verdict), []).append(f"`{verdict.case.name}`")
+    return TEXT.format(
+        kept=" and ".join(sorted(KEPT, reverse=True)),
+        wrong="\n".join(f"| {name} | {fault.what} |" for name, fault in FAULTS.items()),
+        mib=MOST_BYTES >> 20,
+        growth=GROWTH,
+        products=MOST_PRODUCTS,
+        whole=MOST_WHOLE_PRODUCTS,
+        work=MOST_WORK,
+        turns=MOST_TURNS,
+        figures="\n".join(f"* {line}" for line in tally.lines()),
+        rows="\n".join(f"| {', '.join(names)} | {reason} |" for reason, names in left.items()),
+        own=", ".join(sorted(own)),
+        reference=", ".join(sorted(by_reference)),
+    )
+
+
+def _reason(verdict: Verdict) -> str:
+    for name in KEPT:
+        if verdict.reason.startswith(f"{name} stays"):
+            return f"{name} is never folded"
+    return verdict.reason.replace("|", "/")

@@ -1,0 +1,67 @@
+"""Verdicts counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from bench.constant_folding.verdicts import Verdict
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What became of all cases."""
+
+    verdicts: Sequence[Verdict]
+
+    @cached_property
+    def deterministic(self) -> list[Verdict]:
+        """All but those that draw random numbers."""
+        return [verdict for verdict in self.verdicts if not verdict.case.is_random]
+
+    @cached_property
+    def left(self) -> list[Verdict]:
+        """Deterministic cases that do not fold to what is expected."""
+        return [verdict for verdict in self.deterministic if not verdict.folded]
+
+    @property
+    def wrong(self) -> list[Verdict]:
+        """Cases that fold to something else, or raise an error."""
+        return [verdict for verdict in self.left if verdict.wrong]
+
+    @property
+    def quantising(self) -> list[Verdict]:
+        """Cases that are left because they quantise."""
+        return [verdict for verdict in self.left if verdict.case.quantises]
+
+    @property
+    def random_folded(self) -> list[Verdict]:
+        """Cases that fold although they draw random numbers."""
+        return [verdict for verdict in self.verdicts if verdict.case.is_random and verdict.folded]
+
+    @property
+    def folded(self) -> int:
+        """Deterministic cases that fold."""
+        return len(self.deterministic) - len(self.left)
+
+    @property
+    def as_sequences(self) -> int:
+        """Cases that fold to sequences or optionals of constants."""
+        return sum(verdict.folded and not verdict.as_tensors for verdict in self.deterministic)
+
+    @property
+    def share(self) -> float:
+        """The share of the deterministic cases that fold."""
+        return self.folded / max(1, len(self.deterministic))
+
+    def lines(self) -> list[str]:
+        """The figures, a sentence each."""
+        others = len(self.deterministic) - len(self.quantising)
+        return [
+            f"{len(self.verdicts)} cases, {len(self.deterministic)} of them deterministic.",
+            f"{self.folded} of these fold to the expected constants: {100 * self.share:.1f} %.",
+            f"Without the {len(self.quantising)} that quantise, which is never folded: "
+            f"{100 * self.folded / max(1, others):.1f} %.",
+            f"{self.as_sequences} of the folded are sequences or optionals of constants.",
+        ]

@@ -1,0 +1,132 @@
+"""Whether what constant propagation leaves of a model is its outputs, as constants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+
+from bench.constant_folding.cases import Case, Held
+from xonnc.contexts import new_context
+from xonnc.dialects.onnx.ops.builtin import ReturnOp
+from xonnc.errors import XonncError
+from xonnc.formats.onnx.importer import import_proto
+from xonnc.passes import run_pass
+from xonnc.rewriting.rules import RuleSet
+from xonnc.rewriting.statistics import watching
+from xonnc.transforms.constprop_onnx import ConstProp
+from xonnc.transforms.evaluation import Known, known
+
+PASSES = ("shape-inference-onnx", "constprop-onnx")
+"""What a user would type; twice, for shapes that follow from what was folded."""
+
+ROUNDS = 2
+
+RULES: RuleSet = ConstProp().rules()
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a case."""
+
+    case: Case
+    folded: bool
+    """Whether every output is a constant, or a sequence or optional of them, and equal to the expected."""
+    as_tensors: bool
+    """Whether all outputs are tensors."""
+    reason: str
+    """Why it did not fold, or how it is wrong."""
+    wrong: bool = False
+    """Whether it folded to something else than expected, or a pass raised an error."""
+
+
+def judge(case: Case) -> Verdict:
+    """Folds a case."""
+    as_tensors = all(isinstance(held, np.ndarray) for held in case.expected)
+    refusals: dict[str, str] = {}
+
+    def tell(rule: str, op: Operation, refusal: str) -> None:
+        if refusal:
+            refusals[op.name.removeprefix("onnx.")] = refusal
+
+    try:
+        with watching(RULES, tell):
+            module = folded(case, new_context())
+    except XonncError as error:
+        return Verdict(case, False, as_tensors, f"error: {error}", wrong=True)
+    found = outputs(module)
+    left = [name for name in remaining(module) if name not in ("Constant", "NoValue")]
+    if None in found:
+        names = list(dict.fromkeys(left))
+        first = next((name for name in names if name in refusals), names[0] if names else "")
+        return Verdict(case, False, as_tensors, f"{', '.join(names)} stays: {refusals.get(first, 'no rule')}")
+    for value, expected in zip(found, case.expected, strict=True):
+        assert value is not None
+        problem = difference(value.held, expected, case)
+        if problem is not None:
+            return Verdict(case, False, as_tensors, problem, wrong=True)
+    return Verdict(case, True, as_tensors, "")
+
+
+def folded(case: Case, context: Context) -> ModuleOp:
+    """The model after the passes."""
+    module = import_proto(case.model, context)
+    for _ in range(ROUNDS):
+        for name in PASSES:
+            run_pass(name, context, module)
+    module.verify()
+    return module
+
+
+def outputs(module: ModuleOp) -> list[Known | None]:
+    """What the outputs are, as far as they are constants."""
+    end = next(op for op in module.walk() if isinstance(op, ReturnOp))
+    return [known(operand) for operand in end.operands]
+
+
+def remaining(module: ModuleOp) -> list[str]:
+    """The ops of the model."""
+    function = next(op for op in module.ops if isinstance(op, FuncOp))
+    return [op.name.removeprefix("onnx.") for op in function.body.block.ops if not isinstance(op, ReturnOp)]
+
+
+def difference(found: Held, expected: Held, case: Case) -> str | None:
+    """How a result differs from the expected, by the tolerance of the backend's own tests."""
+    if isinstance(found, tuple) and isinstance(expected, tuple):
+        if len(found) != len(expected):
+            return f"{len(found)} tensors in place of {len(expected)}"
+        each = (difference(one, other, case) for one, other in zip(found, expected, strict=True))
+        return next((problem for problem in each if problem is not None), None)
+    if found is None or expected is None:
+        return None if found is expected else "an empty optional in place of a full one, or the other way"
+    if isinstance(found, tuple) or isinstance(expected, tuple):
+        return "a sequence in place of a tensor, or the other way"
+    if found.dtype != expected.dtype or found.shape != expected.shape:
+        return f"{found.dtype}{list(found.shape)} in place of {expected.dtype}{list(expected.shape)}"
+    return _elements(found, expected, case)
+
+
+def _elements(found: npt.NDArray[Any], expected: npt.NDArray[Any], case: Case) -> str | None:
+    if found.dtype == np.object_ or found.dtype.kind in "iub":
+        same = _words(found) == _words(expected)
+    elif found.dtype.kind == "c":
+        same = bool(np.allclose(found, expected, case.rtol, case.atol, equal_nan=True))
+    else:
+        wide = found.astype(np.float64), expected.astype(np.float64)
+        same = bool(np.allclose(*wide, case.rtol, case.atol, equal_nan=True))
+    return None if same else f"{_some(found)} in place of {_some(expected)}"
+
+
+def _words(array: npt.NDArray[Any]) -> Sequence[object]:
+    return [each.decode() if isinstance(each, bytes) else each for each in array.reshape(-1).tolist()]
+
+
+def _some(array: npt.NDArray[Any]) -> str:
+    return str(array.reshape(-1)[:4].tolist())

@@ -1,0 +1,136 @@
+"""
+Damaged files of every format that the tools read: each ends with a clean error, in 10 s and 2 GB.
+
+    python bench/corrupted_files.py [--count 1000] [--format onnx] [--seed 0] [--state FILE] [--save DIR]
+
+`--count` is for each format. With `--state` a run that was stopped goes on where it was. Commands run inside
+worker processes, whose memory is limited; a worker that dies or hangs is a fault of the case it was at.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+if __package__ in (None, ""):
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from bench.corruption.corpus import FORMATS
+from bench.corruption.worker import case_of, format_of
+
+BATCH = 400
+"""Cases of one worker: what it holds on to is freed with it."""
+PATIENCE = 120
+"""Seconds without a line after which a worker hangs, in code that no signal reaches."""
+
+
+def main() -> int:
+    """The exit code is 1 if there is a fault."""
+    parser = argparse.ArgumentParser(description="damaged files of every format")
+    parser.add_argument("--count", type=int, default=1000, help="cases of each format (default: %(default)s)")
+    parser.add_argument("--format", action="append", choices=[form.name for form in FORMATS], default=[])
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--state", type=Path, help="file that holds how far a run is")
+    parser.add_argument("--save", type=Path, help="folder for the files of faults, the first of each kind")
+    args = parser.parse_args()
+    state: dict[str, Progress] = {}
+    if args.state and args.state.exists():
+        state = {name: Progress(*each) for name, each in json.loads(args.state.read_text()).items()}
+    for form in FORMATS:
+        if args.format and form.name not in args.format:
+            continue
+        _run(form.name, args, state)
+    total = sum(each.done for each in state.values())
+    faults = sum(len(each.faults) for each in state.values())
+    print(f"{total} cases, {faults} faults")
+    return 1 if faults else 0
+
+
+class Progress(NamedTuple):
+    """How far the run of one format is: cases done, and the faults, each with its number."""
+
+    done: int = 0
+    faults: tuple[str, ...] = ()
+
+
+def _run(name: str, args: argparse.Namespace, state: dict[str, Progress]) -> None:
+    """All cases of one format that are left."""
+    begun, first = time.perf_counter(), state.setdefault(name, Progress()).done
+    while state[name].done < args.count:
+        known = state[name]
+        done, found = _batch(name, known.done, min(known.done + BATCH, args.count), args.seed)
+        for number, fault in found:
+            _save(args.save, name, number, args.seed, fault)
+        state[name] = Progress(done, (*known.faults, *(f"{number} {fault}" for number, fault in found)))
+        if args.state:
+            args.state.write_text(json.dumps(state, indent=1))
+    done, faults = state[name]
+    seconds = time.perf_counter() - begun
+    print(f"{name}: {done} cases, {len(faults)} faults, {seconds:.0f} s for {done - first}", flush=True)
+    kinds = Counter(fault.partition(" | ")[2] for fault in faults)
+    for kind, count in kinds.most_common():
+        example = next(fault for fault in faults if fault.endswith(kind))
+        print(f"  {count} x {kind} (case {example.partition(' | ')[0]})")
+
+
+def _batch(name: str, begin: int, end: int, seed: int) -> tuple[int, list[tuple[int, str]]]:
+    """Cases from `begin` on in one process: how many are done then, and the faults."""
+    with TemporaryDirectory(prefix="corrupted-") as folder:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "bench.corruption.worker", name, str(begin), str(end), str(seed), folder],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            cwd=Path(__file__).resolve().parent.parent,
+        )
+        assert process.stdout is not None
+        current, found = begin, list[tuple[int, str]]()
+        hangs = False
+        while True:
+            if not select.select([process.stdout], [], [], PATIENCE)[0]:
+                hangs = True
+                process.kill()
+                break
+            line = process.stdout.readline()
+            if not line or line == "done\n":
+                break
+            kind, _, rest = line.rstrip("\n").partition(" ")
+            if kind == "case":
+                current = int(rest)
+            else:
+                found.append((current, rest))
+        code = process.wait()
+    if code == 0:
+        return end, found
+    _, command = case_of(format_of(name), current, seed)
+    what = f"hangs for {PATIENCE} s" if hangs else f"dies of {_signal(code)}"
+    return current + 1, [*found, (current, f"{' '.join(command)} | {what}")]
+
+
+def _signal(code: int) -> str:
+    return signal.Signals(-code).name if code < 0 else f"exit code {code}"
+
+
+def _save(folder: Path | None, name: str, number: int, seed: int, fault: str) -> None:
+    """Keeps the files of a fault, and a line about it."""
+    if folder is None:
+        return
+    place = folder / f"{name}-{number}"
+    place.mkdir(parents=True, exist_ok=True)
+    files, _ = case_of(format_of(name), number, seed)
+    for file, content in files.items():
+        (place / file).write_bytes(content)
+    (place / "fault.txt").write_text(fault + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

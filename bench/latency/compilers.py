@@ -1,0 +1,146 @@
+"""Peers that compile, and torch: IREE and TVM at their defaults, untuned; torch one operator at a time."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+from io import BytesIO
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import onnx
+
+from bench.latency.task import Array, Feeds, Run, Task
+
+LEAST_OPSET = 17
+"""What importers of IREE and torch are made for; older models are converted, as `iree-import-onnx` offers."""
+
+IREE_FLAGS = (
+    "--iree-hal-target-device=local",
+    "--iree-hal-local-target-device-backends=llvm-cpu",
+    "--iree-llvmcpu-target-cpu=host",
+    "--iree-opt-level=O3",
+    "--iree-opt-data-tiling",
+    # U-Net and transformers of the zoo do not compile with it (spec/cpu-performance.md §2).
+    "--iree-llvmcpu-fail-on-out-of-bounds-stack-allocation=false",
+)
+
+
+def open_iree(task: Task) -> Run:
+    """Compiles to a module that is mapped from a file."""
+    runtime: Any = import_module("iree.runtime")
+    path = task.kept("module.vmfb")
+    if not path.exists():
+        _compile_with_iree(task.path, path)
+    if task.threads > 1:
+        runtime.flags.parse_flags(f"--task_topology_group_count={task.threads}")
+    config = runtime.Config("local-task" if task.threads > 1 else "local-sync")
+    context = runtime.SystemContext(config=config)
+    module = runtime.VmModule.mmap(config.vm_instance, str(path))
+    context.add_vm_module(module)
+    names = [name for name in module.function_names if name != "__init" and not name.endswith("$async")]
+    function = context.modules[module.name][names[0]]
+
+    def run(feeds: Feeds) -> list[Array]:
+        return [each.to_host() for each in _all(function(*feeds.values()))]
+
+    return run
+
+
+def _compile_with_iree(model: Path, path: Path) -> None:
+    api: Any = import_module("iree.compiler.api")
+    importer: Any = import_module("iree.compiler.extras.onnx_importer")
+    session = api.Session()
+    session.set_flags(*IREE_FLAGS)
+    info = importer.ModelInfo(_recent(model))
+    module = info.create_module(context=session.context).operation
+    importer.NodeImporter.define_function(info.main_graph, module).import_all()
+    # A module handed over as it is ends the process in IREE 3.13.
+    buffer = BytesIO()
+    module.write_bytecode(buffer)
+    invocation = session.invocation()
+    source = api.Source.wrap_buffer(session, buffer.getvalue())
+    if not invocation.parse_source(source) or not invocation.execute():
+        raise RuntimeError("IREE does not compile it")
+    output = api.Output.open_file(str(path))
+    invocation.output_vm_bytecode(output)
+    output.keep()
+    output.close()
+
+
+def open_tvm(task: Task) -> Run:
+    """Compiles to a shared library for the shapes of the feeds, by the default pipeline, untuned."""
+    os.environ["TVM_NUM_THREADS"] = str(task.threads)
+    tvm: Any = import_module("tvm")
+    relax: Any = import_module("tvm.relax")
+    path = task.kept("library.so")
+    if not path.exists():
+        _compile_with_tvm(tvm, task, path)
+    machine = relax.VirtualMachine(tvm.runtime.load_module(str(path)), tvm.cpu())
+    main = machine["main"]
+
+    def run(feeds: Feeds) -> list[Array]:
+        found = main(*(tvm.runtime.tensor(array) for array in feeds.values()))
+        return [each.numpy() for each in _all(found)]
+
+    return run
+
+
+def _compile_with_tvm(tvm: Any, task: Task, path: Path) -> None:
+    frontend: Any = import_module("tvm.relax.frontend.onnx")
+    shapes = {name: list(array.shape) for name, array in task.feeds.items()}
+    module = frontend.from_onnx(_load(task.path), shape_dict=shapes)
+    processor = tvm.get_global_func("target.llvm_get_system_cpu")()
+    target = tvm.target.Target({"kind": "llvm", "mcpu": processor, "num-cores": task.threads})
+    tvm.compile(module, target).export_library(str(path))
+
+
+def open_torch(task: Task) -> Run:
+    """Runs a module of `onnx2torch`, each operator when it comes to it."""
+    torch: Any = import_module("torch")
+    torch.set_num_threads(task.threads)
+    convert: Any = import_module("onnx2torch").convert
+    module = convert(_recent(task.path)).eval()
+
+    def run(feeds: Feeds) -> list[Array]:
+        with torch.inference_mode():
+            found = module(*(torch.from_numpy(array) for array in feeds.values()))
+        return [each.numpy() for each in _all(found)]
+
+    return run
+
+
+def do_without_torchvision() -> None:
+    """
+    Puts an empty package in its place if it is not installed.
+
+    onnx2torch needs it for NonMaxSuppression and RoiAlign alone, which no model here has; that of PyPI does
+    not go with a torch that is for processors only.
+    """
+    if find_spec("torchvision") is None:
+        package, operators = ModuleType("torchvision"), ModuleType("torchvision.ops")
+        vars(operators)["roi_align"] = None
+        vars(package)["ops"] = operators
+        sys.modules |= {"torchvision": package, "torchvision.ops": operators}
+
+
+def _all(found: Any) -> list[Any]:
+    """Results, of which peers give a single one as it is; arrays have a shape."""
+    return [found] if hasattr(found, "shape") else list(found)
+
+
+def _recent(path: Path) -> onnx.ModelProto:
+    """The model with its shapes, of an opset that importers know."""
+    model = _load(path)
+    version = next(each.version for each in model.opset_import if each.domain in ("", "ai.onnx"))
+    if version < LEAST_OPSET:
+        converter: Any = import_module("onnx.version_converter")
+        model = converter.convert_version(model, LEAST_OPSET)
+    return onnx.shape_inference.infer_shapes(model, data_prop=True)
+
+
+def _load(path: Path) -> onnx.ModelProto:
+    return vars(onnx)["load"](str(path))

@@ -1,0 +1,99 @@
+"""The ways to run a model: xonnc's native code and its peers, each from a task to a function of feeds."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from bench.latency.compilers import do_without_torchvision, open_iree, open_torch, open_tvm
+from bench.latency.task import Array, Feeds, Run, Task
+
+OURS = "xonnc"
+ANCHOR = "onnxruntime"
+"""What all others are measured against, at its own defaults."""
+
+
+@dataclass(frozen=True)
+class Peer:
+    """One way to run a model; `open` compiles it."""
+
+    name: str
+    packages: Sequence[str]
+    """What is imported before the clock starts."""
+    open: Callable[[Task], Run]
+    keeps: bool = False
+    """Whether it keeps what it compiled, and takes that the second time."""
+    before: Callable[[], None] | None = None
+    """What has to be done before its packages are imported."""
+
+    def is_there(self) -> bool:
+        """Whether its packages are installed."""
+        try:
+            return all(find_spec(package) is not None for package in self.packages)
+        except ModuleNotFoundError:  # the package that one is in
+            return False
+
+    def bring(self) -> None:
+        """Imports its packages."""
+        if self.before is not None:
+            self.before()
+        for package in self.packages:
+            import_module(package)
+
+
+def _open_xonnc(task: Task) -> Run:
+    from xonnc.native import compile_native
+
+    os.environ["XONNC_CACHE"] = str(task.folder)
+    session = compile_native(task.path, threads=task.threads)
+
+    def run(feeds: Feeds) -> Sequence[Array]:
+        return [np.asarray(output) for output in session.run(None, feeds)]
+
+    return run
+
+
+def _open_onnxruntime(task: Task) -> Run:
+    # By name, because peers ship no types.
+    ort: Any = import_module("onnxruntime")
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = task.threads
+    options.log_severity_level = 4
+    session = ort.InferenceSession(str(task.path), options, providers=["CPUExecutionProvider"])
+    return lambda feeds: session.run(None, dict(feeds))
+
+
+def _open_openvino(task: Task) -> Run:
+    openvino: Any = import_module("openvino")
+    settings = {
+        "INFERENCE_NUM_THREADS": task.threads,
+        "PERFORMANCE_HINT": "LATENCY",
+        "INFERENCE_PRECISION_HINT": "f32",
+    }
+    compiled = openvino.Core().compile_model(str(task.path), "CPU", settings)
+    request = compiled.create_infer_request()
+
+    def run(feeds: Feeds) -> Sequence[Array]:
+        request.infer(dict(feeds), share_inputs=True)
+        return [request.get_output_tensor(place).data for place in range(len(compiled.outputs))]
+
+    return run
+
+
+PEERS = {
+    peer.name: peer
+    for peer in (
+        Peer(OURS, ["xonnc.native"], _open_xonnc, keeps=True),
+        Peer(ANCHOR, ["onnxruntime"], _open_onnxruntime),
+        Peer("openvino", ["openvino"], _open_openvino),
+        Peer("iree", ["iree.compiler.api", "iree.runtime"], open_iree, keeps=True),
+        Peer("tvm", ["tvm", "tvm.relax", "tvm.relax.frontend.onnx"], open_tvm, keeps=True),
+        Peer("torch", ["torch", "onnx2torch"], open_torch, before=do_without_torchvision),
+    )
+}

@@ -1,0 +1,159 @@
+"""
+One peer with one model, in a process of its own that runs on command.
+
+On its standard input a number asks for so many runs (the answer: seconds of each), a path for the outputs of
+the first run in a file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
+from threading import Timer
+
+import numpy as np
+
+if __package__ in (None, ""):
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from bench.latency.peers import PEERS
+from bench.latency.task import Task
+from bench.simplification.memory import begin_peak, peak
+
+PATIENCE = 300.0
+"""Seconds that a peer has for a model until its first answer."""
+
+
+@dataclass(frozen=True)
+class Ready:
+    """What it took to the first answer: seconds, and megabytes beyond what the process held before."""
+
+    seconds: float
+    peak: float
+
+
+class Failed(Exception):
+    """A peer ended before its time; the message says why."""
+
+
+def reason(lines: Sequence[str]) -> str:
+    """The last line that names an error, behind which others may warn of what it left; else the last."""
+    errors = [line for line in lines if re.match(r"[\w.]*(Error|Exception|Implemented)\b", line)]
+    return (errors or lines)[-1]
+
+
+class Worker:
+    """
+    A peer's process; `ready` is what compiling took.
+
+    What the peer keeps is in `folder`. Raises `Failed` if it does not answer, within `patience` seconds.
+    """
+
+    def __init__(
+        self, peer: str, path: Path, feeds: Path, threads: int, folder: Path, patience: float = PATIENCE
+    ) -> None:
+        # A file, because a pipe that nobody reads would stop a peer that has much to say.
+        self._errors = TemporaryFile("w+", errors="replace")
+        self._process = subprocess.Popen(
+            [sys.executable, __file__, peer, str(path), str(feeds), str(threads), str(folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+            errors="replace",
+        )
+        self._is_late = False
+        timer = Timer(patience, self._give_up)
+        timer.start()
+        try:
+            self.ready = Ready(**json.loads(self._answer()))
+        except Failed as failure:
+            raise Failed(f"no answer within {patience:.0f} s") if self._is_late else failure from None
+        finally:
+            timer.cancel()
+
+    def run(self, count: int) -> list[float]:
+        """Runs so many times; the seconds of each."""
+        return json.loads(self._ask(str(count)))
+
+    def outputs(self, path: Path) -> list[np.ndarray[tuple[int, ...], np.dtype[np.generic]]]:
+        """What the model gives."""
+        self._ask(str(path))
+        with np.load(path) as held:
+            return [held[name] for name in held.files]
+
+    def end(self) -> None:
+        """Ends the process."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+        self._errors.close()
+
+    def _give_up(self) -> None:
+        self._is_late = True
+        self._process.kill()
+
+    def _ask(self, command: str) -> str:
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{command}\n")
+        self._process.stdin.flush()
+        return self._answer()
+
+    def _answer(self) -> str:
+        assert self._process.stdout is not None
+        # What peers print themselves does not begin with the word.
+        for line in self._process.stdout:
+            if line.startswith("answer "):
+                return line.removeprefix("answer ")
+        ended = self._process.wait()
+        self._errors.seek(0)
+        lines = self._errors.read().strip().splitlines() or [f"it ended with {ended} and no message"]
+        raise Failed(reason(lines)[:200])
+
+
+def main() -> int:
+    """Compiles, then obeys."""
+    peer, path, feeds_path, threads, folder = sys.argv[1:]
+    if threads == "1" and hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    opened = PEERS[peer]
+    opened.bring()
+    with np.load(feeds_path) as held:
+        feeds = {name: held[name] for name in held.files}
+    before = begin_peak()
+    begun = time.perf_counter()
+    run = opened.open(Task(Path(path), int(threads), feeds, Path(folder)))
+    # Models with open sizes are compiled when they are known.
+    first = run(feeds)
+    seconds = time.perf_counter() - begun
+    _answer(json.dumps({"seconds": seconds, "peak": peak() - before}))
+    outputs = [np.array(output) for output in first]
+    for line in sys.stdin:
+        command = line.strip()
+        if not command.isdigit():
+            np.savez(command, *outputs)
+            _answer("done")
+            continue
+        turn: list[float] = []
+        for _ in range(int(command)):
+            begun = time.perf_counter()
+            run(feeds)
+            turn.append(time.perf_counter() - begun)
+        _answer(json.dumps(turn))
+    return 0
+
+
+def _answer(text: str) -> None:
+    print(f"answer {text}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

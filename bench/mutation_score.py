@@ -1,0 +1,216 @@
+"""
+Mutation score: flips seeded operators and conditions of the product and runs the tests that reach them.
+
+    python bench/mutation_score.py --work DIR [--count 200] [--seed 0] [--jobs 2] [--only GLOB] [--json FILE]
+
+The tests run once under coverage, which tells the tests of each line (kept in DIR while the commit stays the
+same). A mutant then faces these, the nearest to its file first, and the lit files of its folder. It is killed
+if one of them fails. Mutants that survive are listed: each is a guard, limit or choice that no test holds, or
+one that changes nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+from queue import SimpleQueue
+
+if __package__ in (None, ""):
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from bench.mutation_testing.checkout import TEST_SECONDS, Checkout
+from bench.mutation_testing.coverage_map import CoverageMap
+from bench.mutation_testing.mutants import Mutant, mutants
+
+ROOT = Path(__file__).resolve().parent.parent
+
+PRODUCT = ("dialects", "formats", "lowering", "rewriting", "runtime", "src", "targets", "tools", "transforms")
+
+PYTEST = ("-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", f"--timeout={TEST_SECONDS}")
+
+MOST_LEFT_OUT = 40
+"""Tests that may fail in a copy of the tree without any mutant."""
+
+FIRST_TESTS, TESTS_AT_ONCE = 40, 400
+"""Tests of the first process for a mutant and of the later ones: most mutants die in the first."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What became of a mutant."""
+
+    mutant: Mutant
+    killed_by: str
+    """`tests`, `lit`, `time` (a test that never ends), or nothing if it survives."""
+    tests: int
+    """Tests that run its line."""
+    seconds: float
+
+
+def main() -> int:
+    """Prints the survivors and the score; exit 1 if the tests fail without any mutant."""
+    parser = argparse.ArgumentParser(description="mutation score of the product's tests")
+    parser.add_argument("--work", type=Path, required=True, help="folder for checkouts and coverage")
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--only", default="*", help="glob of the paths to mutate")
+    parser.add_argument("--budget", type=float, default=300, help="seconds of tests for one mutant")
+    parser.add_argument("--json", type=Path, help="also write all trials to a file")
+    options = parser.parse_args()
+
+    chosen = drawn(options.count, options.seed, options.only)
+    options.work.mkdir(parents=True, exist_ok=True)
+    coverage = _coverage(options.work, options.jobs)
+    if coverage is None:
+        return 1
+    trials = _trials(chosen, coverage, options.work, options.jobs, options.budget)
+    done: list[Trial] = []
+    for trial in trials:
+        done.append(trial)
+        print(
+            f"{len(done):4} {trial.killed_by or 'SURVIVED':8} {trial.seconds:5.0f} s  {trial.mutant}",
+            flush=True,
+        )
+    _print_score(done)
+    if options.json:
+        options.json.write_text(json.dumps([asdict(trial) for trial in done], indent=1) + "\n")
+    return 0
+
+
+def drawn(count: int, seed: int, only: str = "*") -> list[Mutant]:
+    """A seeded sample of the mutants of the product's files."""
+    names = subprocess.run(
+        ["git", "ls-files", "-z", *PRODUCT], cwd=ROOT, check=True, capture_output=True, text=True
+    ).stdout.split("\0")
+    paths = [
+        name
+        for name in names
+        if name.endswith(".py") and fnmatch(name, only) and not (ROOT / name).is_symlink()
+    ]
+    found = [mutant for path in paths for mutant in mutants(path, (ROOT / path).read_text())]
+    return random.Random(seed).sample(found, min(count, len(found)))
+
+
+def _coverage(work: Path, jobs: int) -> CoverageMap | None:
+    """
+    The tests of each line, by a run of all tests unless this commit has had one.
+
+    Tests that fail in a copy (they look for git, or for more memory than mutants may have) kill no mutants;
+    `None` if many do.
+    """
+    commit = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+    folder = work / "coverage"
+    database, told, log = folder / "coverage.db", folder / "commit", folder / "log"
+    if told.exists() and told.read_text() == commit.stdout:
+        return CoverageMap(database, folder / ROOT.name, failed_tests(log.read_text()))
+    print("running all tests under coverage …", flush=True)
+    checkout = Checkout(ROOT, folder)
+    settings = folder / "coverage.ini"
+    settings.write_text(f"[run]\ndata_file = {database}\nsource = {checkout.root}\n")
+    log.unlink(missing_ok=True)
+    database.unlink(missing_ok=True)
+    arguments = ["--cov", f"--cov-config={settings}", "--cov-context=test", "--cov-report=", "-n", str(jobs)]
+    exit_code = checkout.run(
+        "-m", "pytest", "-q", "-rfE", "-p", "no:cacheprovider", *arguments, seconds=7200, log=log
+    )
+    failed = failed_tests(log.read_text()) if log.exists() else set[str]()
+    if exit_code not in (0, 1) or len(failed) > MOST_LEFT_OUT:
+        print(f"the tests fail without a mutant: see {log}", file=sys.stderr)
+        return None
+    if failed:
+        print(f"{len(failed)} tests fail without a mutant and are left out: see {log}", flush=True)
+    told.write_text(commit.stdout)
+    return CoverageMap(database, checkout.root, failed)
+
+
+def failed_tests(log: str) -> set[str]:
+    """The node ids that pytest's summary says have failed."""
+    return set(re.findall(r"^(?:FAILED|ERROR) (\S+)", log, re.MULTILINE))
+
+
+def _trials(
+    chosen: Sequence[Mutant], coverage: CoverageMap, work: Path, jobs: int, budget: float
+) -> Iterator[Trial]:
+    checkouts: SimpleQueue[Checkout] = SimpleQueue()
+    for job in range(jobs):
+        checkouts.put(Checkout(ROOT, work / f"job{job}"))
+
+    def tried(mutant: Mutant, tests: Sequence[str]) -> Trial:
+        checkout = checkouts.get()
+        path = checkout.root / mutant.path
+        source = path.read_text()
+        start = time.monotonic()
+        try:
+            path.write_text(mutant.applied(source))
+            killed_by = _killer(mutant, tests, checkout, start + budget)
+        finally:
+            path.write_text(source)
+            checkouts.put(checkout)
+        return Trial(mutant, killed_by, len(tests), time.monotonic() - start)
+
+    # The database is read by this thread alone: a connection of SQLite belongs to its thread.
+    reached = [coverage.tests(mutant.path, mutant.line) for mutant in chosen]
+    with ThreadPoolExecutor(jobs) as pool:
+        yield from pool.map(tried, chosen, reached)
+
+
+def _killer(mutant: Mutant, tests: Sequence[str], checkout: Checkout, deadline: float) -> str:
+    """What notices a mutant: its tests in growing portions, then the lit files of its folder."""
+    log = checkout.root.parent / "log"
+    log.unlink(missing_ok=True)
+    portions = [tests[:FIRST_TESTS]]
+    portions += [tests[at : at + TESTS_AT_ONCE] for at in range(FIRST_TESTS, len(tests), TESTS_AT_ONCE)]
+    listed = checkout.root.parent / "tests"
+    for portion in filter(None, portions):
+        if time.monotonic() > deadline:
+            return ""
+        listed.write_text("\n".join(portion) + "\n")
+        exit_code = checkout.run(*PYTEST, f"@{listed}", seconds=10 * TEST_SECONDS, log=log)
+        if exit_code is None:
+            return "time"
+        if exit_code not in (0, 5):
+            return "tests"
+    lit = _lit_folder(mutant.path, checkout.root)
+    lit_run = "import sys; from lit.main import main; sys.argv[0] = 'lit'; main()"
+    if lit and checkout.run("-c", lit_run, "-q", str(lit), seconds=10 * TEST_SECONDS, log=log) != 0:
+        return "lit"
+    return ""
+
+
+def _lit_folder(path: str, root: Path) -> Path | None:
+    """The folder of lit files that mirrors a file's, or the nearest above it."""
+    folder = root / "test" / "lit" / Path(path).parent
+    while not folder.is_dir():
+        folder = folder.parent
+    return None if folder == root / "test" / "lit" else folder
+
+
+def _print_score(trials: Sequence[Trial]) -> None:
+    survivors = [trial for trial in trials if not trial.killed_by]
+    print("\nsurvivors:")
+    for trial in survivors:
+        print(f"  {trial.mutant} ({trial.tests} tests run it)")
+    folders = Counter(trial.mutant.path.split("/")[0] for trial in trials)
+    lost = Counter(trial.mutant.path.split("/")[0] for trial in survivors)
+    for folder, total in sorted(folders.items()):
+        print(f"{folder:12} {total - lost[folder]:4} of {total:4} killed")
+    print(f"{'all':12} {len(trials) - len(survivors):4} of {len(trials):4} killed", end=" ")
+    print(f"({100 * (len(trials) - len(survivors)) / max(len(trials), 1):.1f} %)")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

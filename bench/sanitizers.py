@@ -1,0 +1,254 @@
+"""
+Random models as C source under the sanitizers of addresses and undefined behaviour: no report, right outputs.
+
+    python bench/sanitizers.py [--count 100] [--seed 0] [--flag=-march=native]
+    python bench/sanitizers.py --invalid [--count 1000]
+
+Models that need the reference evaluator cannot be C source and are passed over; `--count` counts the others.
+Models with open sizes are tried for those that they are fed, and for all.
+
+With `--invalid`, one thing is changed about the node tests of the onnx package and random models
+(`fuzzing/invalid.py`): each is refused before code is made, or its code ends cleanly. Nothing may raise what
+is no `XonncError`, and no code may read or write out of place.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import count as count_from
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TypeGuard
+
+import numpy as np
+import numpy.typing as npt
+from onnx import TensorProto
+from onnx.numpy_helper import to_array
+
+if __package__ in (None, ""):
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from bench.backend import Case, cases
+from xonnc.artifacts import compile_artifact
+from xonnc.errors import RefusalError, XonncError
+from xonnc.formats.native.program import Held
+from xonnc.fuzzing.agreement import differing
+from xonnc.fuzzing.generate import Sample, sample
+from xonnc.fuzzing.invalid import Mutant, mutants
+from xonnc.model_check import check_model
+from xonnc.native import compile_native
+from xonnc.runtime.native.session import Session, Shapes, check_feeds
+
+Array = npt.NDArray[np.generic]
+
+OPTIONS = ("-O1", "-g", "-std=c11", "-Wall", "-Wextra", "-Werror", "-fsanitize=address,undefined")
+
+REFUSED, ENDED, RAN, FAILED = "refused", "ended by their code with an error", "ran", "failed"
+CLEAN = (REFUSED, ENDED, RAN)
+
+MAIN = """
+#include <stdio.h>
+#include <stdlib.h>
+#include "model.h"
+
+int main(void)
+{
+    model_model *m;
+    int32_t code;
+    void *data[64];
+    int number;
+    if ((code = model_create(&m, NULL))) return puts(model_message(code)), 1;
+    for (number = 0; number < model_input_count(); number++) {
+        uint64_t bytes = model_input_element_bytes(number);
+        int64_t shape[16] = {0};
+        const int32_t rank = model_input_rank(number);
+        int axis;
+        if (fread(shape, 8, (size_t)rank, stdin) != (size_t)rank) return 2;
+        if ((code = model_set_shape(m, number, shape, rank))) return puts(model_message(code)), 1;
+        for (axis = 0; axis < rank; axis++) bytes *= (uint64_t)shape[axis];
+        data[number] = malloc(bytes ? bytes : 1);
+        if (fread(data[number], 1, bytes, stdin) != bytes) return 2;
+        if ((code = model_set_input(m, number, data[number], bytes))) return puts(model_message(code)), 1;
+    }
+    if ((code = model_run(m))) return puts(model_message(code)), 1;
+    for (number = 0; number < model_output_count(); number++)
+        fwrite(model_get_output(m, number), 1, model_get_output_bytes(m, number), stdout);
+    for (number = 0; number < model_input_count(); number++) free(data[number]);
+    model_destroy(m);
+    return 0;
+}
+"""
+
+
+def main() -> int:
+    """The exit code is 1 if a model fails."""
+    parser = argparse.ArgumentParser(description="random models as C source under sanitizers")
+    parser.add_argument("--count", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--flag", action="append", default=[], help="what the C compiler is told too")
+    parser.add_argument("--invalid", action="store_true", help="try changed models, most of them invalid")
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    if arguments.invalid:
+        return _invalid(arguments.count, arguments.seed, arguments.flag)
+    seed, clean, passed, failed = arguments.seed, 0, 0, 0
+    while clean + failed < arguments.count:
+        said = _tried(sample(seed), arguments.flag)
+        if said is None:
+            passed += 1
+        elif said:
+            failed += 1
+            print(f"seed {seed}: {said}", flush=True)
+        else:
+            clean += 1
+        seed += 1
+    print(f"{clean} models clean, {failed} failed; {passed} passed over, which need the reference evaluator")
+    return 1 if failed else 0
+
+
+def _invalid(count: int, seed: int, flags: Sequence[str]) -> int:
+    """Tries changed models; the exit code is 1 if one fails."""
+    verdicts: Counter[str] = Counter()
+    for number, (name, mutant) in enumerate(islice(_mutants(seed), count)):
+        try:
+            verdict = outcome_of(mutant, flags)
+        except XonncError:
+            verdict = REFUSED
+        except Exception as error:  # Whatever it is, it is what is looked for.
+            verdict = f"{type(error).__name__}: {error}"
+        if verdict not in CLEAN:
+            print(f"{number} {name}: {mutant.change}: {verdict}", flush=True)
+        verdicts[verdict if verdict in CLEAN else FAILED] += 1
+    print(", ".join(f"{verdicts[each]} {each}" for each in (*CLEAN, FAILED)))
+    return 1 if verdicts[FAILED] else 0
+
+
+def _mutants(seed: int) -> Iterator[tuple[str, Mutant]]:
+    """Changed node tests and random models in turn, without end."""
+    tests = [(case.name, case.model, feeds) for case in cases("node") if case.model and (feeds := _fed(case))]
+    for turn in count_from(seed):
+        generator = np.random.default_rng((seed, turn))
+        name, model, feeds = tests[int(generator.integers(len(tests)))]
+        if turn % 4 == 0:
+            drawn = sample(turn)
+            name, model, feeds = f"seed {turn}", drawn.model, drawn.feeds[0]
+        for mutant in mutants(model, feeds, 1, turn):
+            yield name, mutant
+
+
+def _fed(case: Case) -> dict[str, Array] | None:
+    """The inputs of a case, if all of them are tensors."""
+    assert case.model is not None
+    names = [info.name for info in case.model.graph.input]
+    given = case.data_sets[0][0] if case.data_sets else ()
+    feeds: dict[str, Array] = {}
+    for name, value in zip(names, given, strict=False):
+        array = to_array(value) if isinstance(value, TensorProto) else value
+        if not _is_array(array) or array.dtype.hasobject:
+            return None
+        feeds[name] = array
+    return feeds
+
+
+def _is_array(value: object) -> TypeGuard[Array]:
+    return isinstance(value, np.ndarray)
+
+
+def outcome_of(mutant: Mutant, flags: Sequence[str]) -> str:
+    """How a changed model went."""
+    if check_model(mutant.model):
+        return REFUSED
+    session = compile_native(mutant.model, cache=False)
+    shapes = {port: array.shape for port, array in mutant.feeds.items()}
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        try:
+            compile_artifact(mutant.model, folder / "model.c", input_shapes=shapes)
+        except XonncError:
+            # What has no code of its own is run by the session.
+            session.run(None, mutant.feeds)
+            return RAN
+        # Inputs that do not fit what the model was changed to end here: the program reads what fits.
+        data = _as_bytes(check_feeds(session.inputs, mutant.feeds))
+        (folder / "main.c").write_text(MAIN)
+        command = ["cc", *OPTIONS, *flags, "main.c", "model.c", "-lm", "-o", "main"]
+        made = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        if made.returncode:
+            return made.stderr[:500]
+        # The program leaves its memory to the system where a run fails.
+        told = os.environ | {"ASAN_OPTIONS": "detect_leaks=0"}
+        done = subprocess.run(["./main"], cwd=folder, input=data, capture_output=True, check=False, env=told)
+        report = done.stderr.decode(errors="replace")
+        if report or done.returncode not in (0, 1):
+            return f"exit {done.returncode}: {report[:800]}"
+        return ENDED if done.returncode else RAN
+
+
+def _tried(drawn: Sample, flags: Sequence[str]) -> str | None:
+    """What is wrong, empty for nothing; `None` if the model is passed over."""
+    shapes = {port: array.shape for port, array in drawn.feeds[0].items()}
+    said = _tried_for(drawn, shapes, flags)
+    inputs = compile_native(drawn.model, cache=False).inputs if said == "" else ()
+    if any(None in (port.shape or ()) for port in inputs):
+        # One file for all sizes, if every operator has code for that.
+        said = _tried_for(drawn, None, flags) or ""
+    return said
+
+
+def _tried_for(drawn: Sample, shapes: Shapes | None, flags: Sequence[str]) -> str | None:
+    feeds = drawn.feeds[0]
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        try:
+            session = compile_native(drawn.model, cache=False)
+            if session.steering:
+                return None
+            compile_artifact(drawn.model, folder / "model.c", input_shapes=shapes)
+            wanted = session.run(None, feeds)
+        except RefusalError:
+            return None
+        except XonncError as error:
+            return None if "reference evaluator" in str(error) else str(error)
+        (folder / "main.c").write_text(MAIN)
+        command = ["cc", *OPTIONS, *flags, "main.c", "model.c", "-lm", "-o", "main"]
+        made = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        if made.returncode:
+            return made.stderr[:500]
+        data = _as_bytes([feeds[port.name] for port in session.inputs])
+        return _compared(folder, session, data, [np.asarray(each) for each in wanted])
+
+
+def _as_bytes(fed: Sequence[Held]) -> bytes:
+    """Inputs as the program reads them: the sizes of each, even those that it knows, and the elements."""
+    data = b""
+    for held in fed:
+        array = np.asarray(held)
+        data += np.array(array.shape, np.int64).tobytes() + np.ascontiguousarray(array).tobytes()
+    return data
+
+
+def _compared(folder: Path, session: Session, data: bytes, wanted: list[np.ndarray]) -> str:
+    done = subprocess.run(["./main"], cwd=folder, input=data, capture_output=True, check=False)
+    report = done.stderr.decode(errors="replace")
+    if done.returncode or report:
+        return f"exit {done.returncode}: {done.stdout[:200]!r} {report[:800]}"
+    start = 0
+    for port, array in zip(session.outputs, wanted, strict=True):
+        found = np.frombuffer(done.stdout, array.dtype, array.size, start).reshape(array.shape)
+        start += array.nbytes
+        wrong = differing(array, found)
+        if wrong.any():
+            place = tuple(np.argwhere(wrong)[0])
+            return f"{port.name}{[int(each) for each in place]} is {found[place]}, not {array[place]}"
+    return ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,24 @@
+"""Why shapes differ from those of the onnx package where they do."""
+
+from __future__ import annotations
+
+from bench.shape_inference.comparison import Finding
+
+REASONS = {
+    "test_loop13_seq": "the onnx package takes the elements of a sequence to be scalars, as the empty one"
+    " that goes in says; the loop puts longer and longer vectors into it",
+    "test_sequence_map_identity_1_sequence_1_tensor": "a name in the type of a sequence's elements: every"
+    " element may have a size of its own",
+    "test_sequence_map_add_1_sequence_1_tensor": "a name in the type of a sequence's elements: every element"
+    " may have a size of its own",
+}
+"""By the name of the case."""
+
+
+def reason(case: str, finding: Finding) -> str | None:
+    """Why a finding is right; `None` if it is not known to be."""
+    if finding.kind in ("wrong", "error"):
+        return None
+    if finding.theirs_is_wrong:
+        return "the onnx package contradicts what the model gives when it runs"
+    return REASONS.get(case)

@@ -1,0 +1,139 @@
+"""
+One tool on one model, in a process that does nothing else: `run_sample` starts it, `main` is it.
+
+Modules are imported and a model of one node is simplified before the clock starts. Memory is what the process
+holds at its peak beyond what it held when the clock started.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+if __package__ in (None, ""):
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from bench.simplification.memory import begin_peak, peak
+from bench.simplification.tools import TOOLS
+
+CHECK = "check"
+
+
+@dataclass(frozen=True)
+class Sample:
+    """What one run took: seconds and megabytes; `start` is from the start of the process to the clock's."""
+
+    seconds: float
+    start: float
+    peak: float
+    operators: dict[str, int]
+    """How many nodes of each operator are left, if that was asked."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why there is no sample."""
+
+    reason: str
+
+
+def run_sample(tool: str, path: Path, limit: float, written: Path | None = None) -> Sample | Failure:
+    """
+    Runs `tool` on the model at `path` for `limit` seconds at most.
+
+    With `written`, nodes are counted and the model goes to that file.
+    """
+    found = _run([tool, str(path), str(time.time()), *([str(written)] if written else [])], limit)
+    return found if isinstance(found, Failure) else Sample(**json.loads(found))
+
+
+def disagreement(original: Path, other: Path, count: int, limit: float) -> str:
+    """How the outputs of two models differ on `count` inputs; empty if they agree."""
+    found = _run([CHECK, str(original), str(other), str(count)], limit)
+    return found.reason if isinstance(found, Failure) else str(json.loads(found))
+
+
+def _run(arguments: Sequence[str], limit: float) -> str | Failure:
+    with tempfile.TemporaryDirectory() as folder:
+        # A file, because peers print to the standard output.
+        report = Path(folder, "report")
+        try:
+            done = subprocess.run(
+                [sys.executable, __file__, str(report), *arguments],
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=limit,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            return Failure(f"over {limit:.0f} s")
+        if done.returncode or not report.exists():
+            lines = done.stderr.strip().splitlines() or ["no message"]
+            return Failure(f"exit {done.returncode}: {lines[-1][-300:]}")
+        return report.read_text()
+
+
+def main() -> int:
+    """Measures what the command line says and writes it to the report."""
+    report, task, path, *rest = sys.argv[1:]
+    if task == CHECK:
+        text = json.dumps(_check(Path(path), Path(rest[0]), int(rest[1])))
+    else:
+        text = json.dumps(asdict(_measure(task, Path(path), float(rest[0]), rest[1:])))
+    Path(report).write_text(text)
+    return 0
+
+
+def _measure(name: str, path: Path, started: float, written: Sequence[str]) -> Sample:
+    _pin()
+    simplify = TOOLS[name].prepare()
+    with tempfile.TemporaryDirectory() as folder:
+        first = Path(folder, "first.onnx")
+        first.write_bytes(_first_model())
+        simplify(first)
+    start = time.time() - started
+    before = begin_peak()
+    begun = time.perf_counter()
+    simplified = simplify(path)
+    seconds = time.perf_counter() - begun
+    largest = peak() - before
+    operators = dict(simplified.operators()) if written else {}
+    for file in written:
+        simplified.write(Path(file))
+    return Sample(seconds, start, largest, operators)
+
+
+def _first_model() -> bytes:
+    """A model that costs nothing: whoever reads it has loaded his modules and schemas."""
+    import onnx.parser
+
+    text = '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) { y = Relu (x) }'
+    return onnx.parser.parse_model(text).SerializeToString()
+
+
+def _pin() -> None:
+    """Keeps the process on one core where the system can."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+
+def _check(original: Path, other: Path, count: int) -> str:
+    from xonnc.tools.equivalence import compare_models
+
+    wrong = [each for each in compare_models(original, other, count) if not each.passed]
+    return "; ".join(
+        f"{each.output}: {each.mismatch or f'{each.largest_error:.1e} of {each.allowed_error:.1e}'}"
+        for each in wrong
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,115 @@
+"""Mutants: which there are, that each is one change of the text, and in which order tests face them."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+from coverage import CoverageData
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+
+from bench.mutation_score import drawn, failed_tests
+from bench.mutation_testing.checkout import Checkout
+from bench.mutation_testing.coverage_map import CoverageMap, by_distance, mirror
+from bench.mutation_testing.mutants import mutants
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("a < b", ["(a <= b)"]),
+        ("a == b", ["(a != b)"]),
+        ("a < b < c", ["(a <= b < c)", "(a < b <= c)"]),
+        ("a and b", ["(a or b)"]),
+        ("not a", ["(a)"]),
+        ("a + 1", ["(a - 1)"]),
+        ("a // 2", ["(a * 2)"]),
+        ("True", ["(False)"]),
+        ("x if a else y", ["(not a)"]),
+        ("x if a is None else y", ["(a is not None)"]),
+        ("f(a)", []),
+        ("a | b", []),
+        ("'a' + b", []),
+        ("f'{a + b}'", []),
+    ],
+)
+def test_of_an_expression(source: str, expected: list[str]):
+    assert sorted(mutant.after for mutant in mutants("a.py", source)) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["x: int = y", "def f(a: tuple[int, 1 + 2]) -> 1 + 2: ...", "if TYPE_CHECKING:\n    pass\n"],
+)
+def test_what_nothing_runs_is_left_alone(source: str):
+    assert mutants("a.py", source) == []
+
+
+def test_only_the_expression_changes():
+    source = "é = 'ü'; x = (ä +\n     b)  # a sum\ny = x\n"
+    (mutant,) = mutants("a.py", source)
+    assert mutant.applied(source) == "é = 'ü'; x = ((ä - b))  # a sum\ny = x\n"
+    assert str(mutant) == "a.py:1: ä + b -> (ä - b)"
+
+
+def test_sample_is_seeded_and_each_mutant_is_valid_python():
+    sample = drawn(20, 3)
+    assert sample == drawn(20, 3) != drawn(20, 4)
+    root = Path(__file__).resolve().parents[3]
+    for mutant in sample:
+        ast.parse(mutant.applied((root / mutant.path).read_text()))
+
+
+def test_sample_of_one_folder():
+    assert {mutant.path.split("/")[0] for mutant in drawn(10, 0, "targets/*")} == {"targets"}
+
+
+def test_nearest_tests_come_first():
+    tests = {
+        "test/unit/tools/test_opt.py::test_a",
+        "test/unit/lowering/dla_to_loadable/test_sweep.py::test_b",
+        "test/unit/lowering/dla/test_memory.py::test_c",
+        "test/unit/lowering/dla/test_other.py::test_d",
+    }
+    assert [test[-1] for test in by_distance("lowering/dla/memory.py", tests)] == ["c", "d", "b", "a"]
+
+
+def test_mirror_of_a_file():
+    assert mirror("lowering/dla/packing.py") == "test/unit/lowering/dla/test_packing.py"
+    assert mirror("src/xonnc/native.py") == "test/unit/test_native.py"
+
+
+def test_checkout_has_the_packages_that_tests_import(tmp_path: Path):
+    checkout = Checkout(Path(__file__).resolve().parents[3], tmp_path)
+    log = tmp_path / "log"
+    program = "import xonnc.dialects as package; print(package.__path__[0])"
+    assert checkout.run("-c", program, seconds=60, log=log) == 0, log.read_text()
+    assert log.read_text().startswith(str(checkout.root))
+
+
+def test_lines_that_run_at_import_face_the_tests_of_their_file(tmp_path: Path):
+    source = tmp_path / "a.py"
+    data = CoverageData(str(tmp_path / "coverage.db"))
+    for context, lines in (("", [1, 2]), ("test_a.py::test_of_three|run", [3])):
+        data.set_context(context)
+        data.add_lines({str(source): lines})
+    data.write()
+    found = CoverageMap(tmp_path / "coverage.db", tmp_path)
+    assert found.tests("a.py", 3) == ["test_a.py::test_of_three"]
+    assert found.tests("a.py", 1) == ["test_a.py::test_of_three"]
+    assert found.tests("a.py", 4) == []
+
+
+def test_tests_that_fail_without_a_mutant_are_left_out(tmp_path: Path):
+    data = CoverageData(str(tmp_path / "coverage.db"))
+    for test in ("a.py::one[x-1]", "a.py::two"):
+        data.set_context(f"{test}|run")
+        data.add_lines({str(tmp_path / "m.py"): [1]})
+    data.write()
+    log = "FAILED a.py::one[x-1] - AssertionError\nERROR b.py::three\nnothing FAILED here\n"
+    failed = failed_tests(log)
+    assert failed == {"a.py::one[x-1]", "b.py::three"}
+    assert CoverageMap(tmp_path / "coverage.db", tmp_path, failed).tests("m.py", 1) == ["a.py::two"]
