@@ -18,9 +18,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.locations import derived
+from xonnc.rewriting.fused_locations import carried, merged
 from xonnc.rewriting.literals import encode
 from xonnc.rewriting.matcher import Match, Matcher, Slot, property_name, reader_of
-from xonnc.rewriting.naming import carried, merged
 from xonnc.rewriting.patterns import (
     Absent,
     AttrName,

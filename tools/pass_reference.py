@@ -8,7 +8,7 @@ from dataclasses import fields
 from xdsl.passes import ModulePass
 
 from xonnc.passes import PASSES, pass_class
-from xonnc.transforms.levels import DEFAULT_LEVEL, LEVELED_PASSES, LEVELS, LeveledPass
+from xonnc.transforms.optimization_levels import DEFAULT_LEVEL, LEVELED_PASSES, LEVELS, LeveledPass
 
 
 def passes() -> Mapping[str, type[ModulePass]]:
@@ -45,8 +45,9 @@ def optimization_levels_page() -> str:
     lines = [
         "# Optimization levels",
         "",
-        "Written by `python -m xonnc.tools.reference` from `transforms/levels.py`. `xonnc passes --levels`",
-        "prints the table. `xonnc compile -O1` and `xonnc simplify -O1` choose a level, as does `level=1` of",
+        "Written by `python -m xonnc.tools.reference` from `transforms/optimization_levels.py`.",
+        "`xonnc passes --levels` prints the table. `xonnc compile -O1` and `xonnc simplify -O1` choose",
+        "a level, as does `level=1` of "
         f"`xonnc.compile`, `xonnc.compile_artifact` and `xonnc.simplify`; the default is {DEFAULT_LEVEL}.",
         "",
         "* **O0**: only what a correct result needs: shapes, kernels, code. Each kernel is one operator.",

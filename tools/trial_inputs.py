@@ -32,10 +32,10 @@ from xonnc.errors import XonncError
 from xonnc.formats.onnx.importer import import_model
 from xonnc.runtime.reference import Port
 from xonnc.transforms.dims.analysis import DimAnalysis
-from xonnc.transforms.dims.forms import ONE, Form
+from xonnc.transforms.dims.expressions import ONE, Form
 from xonnc.transforms.shape_inference_onnx import infer_shapes
 from xonnc.transforms.shapes.elementwise import BROADCASTING, COMPARING
-from xonnc.transforms.shapes.site import Site, constant_array
+from xonnc.transforms.shapes.inference_context import Site, constant_array
 
 Array: TypeAlias = npt.NDArray[Any]
 Feeds: TypeAlias = Mapping[str, Array]

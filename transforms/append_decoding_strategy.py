@@ -17,7 +17,7 @@ from xonnc.dialects.onnx.ops.builtin import EntryPointOp
 from xonnc.errors import XonncError
 from xonnc.rewriting.onnx import ArgMax, Slice, Squeeze
 from xonnc.transforms.rules.conditions import rank
-from xonnc.transforms.rules.decompose_writing import Writer
+from xonnc.transforms.rules.op_builder import Writer
 
 GREEDY = "greedy"
 

@@ -17,12 +17,12 @@ from xonnc.transforms.rules import (
     canonicalize_extra,
     canonicalize_identity,
     canonicalize_loops,
+    canonicalize_matmul,
     canonicalize_movement,
     canonicalize_normalization,
-    canonicalize_products,
-    canonicalize_recurrence,
+    canonicalize_rnn,
     canonicalize_scalars,
-    canonicalize_sizes,
+    canonicalize_shape_ops,
 )
 
 
@@ -52,10 +52,10 @@ def all_rules() -> RuleSet:
         | canonicalize_identity.RULES
         | canonicalize_movement.RULES
         | canonicalize_scalars.RULES
-        | canonicalize_sizes.RULES
-        | canonicalize_products.RULES
+        | canonicalize_shape_ops.RULES
+        | canonicalize_matmul.RULES
         | canonicalize_normalization.RULES
-        | canonicalize_recurrence.RULES
+        | canonicalize_rnn.RULES
         | canonicalize_loops.RULES
         | canonicalize_extra.RULES
     )

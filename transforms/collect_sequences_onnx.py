@@ -29,7 +29,7 @@ from xonnc.dialects.onnx.ops.sequence import ConcatFromSequenceOp, SequenceEmpty
 from xonnc.dialects.onnx.types import NONE, element_type, static_shape, tensor_type
 from xonnc.rewriting.editing import erase
 from xonnc.rewriting.onnx import Reshape, Transpose
-from xonnc.transforms.rules.decompose_writing import Writer
+from xonnc.transforms.rules.op_builder import Writer
 from xonnc.transforms.shape_inference_onnx import infer
 
 

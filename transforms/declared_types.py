@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from xonnc.errors import InvalidModelError
-from xonnc.transforms.shapes.site import ShapeError
+from xonnc.transforms.shapes.inference_context import ShapeError
 
 Made = TypeVar("Made")
 

@@ -35,7 +35,7 @@ from xonnc.dialects.onnx.types import (
 from xonnc.errors import XonncError
 from xonnc.rewriting.onnx import Optional, SequenceConstruct, SequenceEmpty
 from xonnc.rewriting.patterns import Array, MatchFailure, Part
-from xonnc.transforms.onnx_package import evaluator
+from xonnc.transforms.onnx_package_hooks import evaluator
 
 Held: TypeAlias = "Array | tuple[Array, ...] | None"
 """What a value is when a model runs: a tensor, a sequence of tensors, or nothing."""

@@ -12,22 +12,18 @@ from xonnc.rewriting.driver import apply_rules
 from xonnc.transforms.rules import (
     fuse_elementwise,
     fuse_linear,
+    fuse_matmul,
     fuse_movement,
     fuse_pooling,
-    fuse_products,
-    fuse_recurrence,
+    fuse_rnn,
 )
 
 FUSIONS = (
-    fuse_linear.RULES
-    | fuse_movement.RULES
-    | fuse_elementwise.RULES
-    | fuse_pooling.RULES
-    | fuse_recurrence.RULES
+    fuse_linear.RULES | fuse_movement.RULES | fuse_elementwise.RULES | fuse_pooling.RULES | fuse_rnn.RULES
 )
 """Rules that no other pass has."""
 
-LAST = fuse_products.RULES
+LAST = fuse_matmul.RULES
 """Rules for when no other one fits any more."""
 
 

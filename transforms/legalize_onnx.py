@@ -21,26 +21,26 @@ from xdsl.passes import ModulePass
 from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.rules import RuleSet
-from xonnc.transforms.batch_norms import write_out_batch_norms
 from xonnc.transforms.collect_sequences_onnx import collect_sequences
-from xonnc.transforms.equal_ops import erase_dead
+from xonnc.transforms.cse import erase_dead
+from xonnc.transforms.decompose_batch_norms import write_out_batch_norms
 from xonnc.transforms.rules import (
-    native_fourier,
-    native_labels,
-    native_pools,
-    native_training,
-    native_versions,
+    legalize_early_opsets,
+    legalize_fourier,
+    legalize_pooling,
+    legalize_string_labels,
+    legalize_training,
 )
 from xonnc.transforms.shape_inference_onnx import infer_shapes
-from xonnc.transforms.wide_floats import widen
+from xonnc.transforms.type_promotion import widen
 
 RULES = RuleSet(
     {
-        **native_fourier.RULES,
-        **native_labels.RULES,
-        **native_pools.RULES,
-        **native_training.RULES,
-        **native_versions.RULES,
+        **legalize_fourier.RULES,
+        **legalize_string_labels.RULES,
+        **legalize_pooling.RULES,
+        **legalize_training.RULES,
+        **legalize_early_opsets.RULES,
     }
 )
 """The legalisation patterns."""

@@ -15,7 +15,7 @@ from xdsl.passes import ModulePass
 from xonnc.dialects.onnx.elements import DisposableElementsAttr, elements_array
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.rewriting.patterns import Array
-from xonnc.transforms.equal_ops import erase_dead, merge_equal
+from xonnc.transforms.cse import erase_dead, merge_equal
 
 SAMPLES = 8
 """Elements along each of two axes of a constant that are looked at before all of them are."""

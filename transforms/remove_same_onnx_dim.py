@@ -14,7 +14,7 @@ from xdsl.traits import IsolatedFromAbove
 from xonnc.dialects.onnx.ops.builtin import DimOp
 from xonnc.rewriting.editing import erase, replace_uses
 from xonnc.transforms.dims.analysis import DimAnalysis
-from xonnc.transforms.dims.forms import Form
+from xonnc.transforms.dims.expressions import Form
 
 Seen = ChainMap[Form, SSAValue]
 """The first `onnx.Dim` for each size; a scope sees those of the scopes around it."""

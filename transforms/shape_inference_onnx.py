@@ -20,27 +20,34 @@ from xonnc.errors import InvalidModelError, XonncError
 from xonnc.rewriting.editing import operands_of, retype, retype_function
 from xonnc.rewriting.remarks import warn
 from xonnc.rewriting.verification import broken_rule, node_message, unknown_attribute
-from xonnc.transforms.dims.control import enter_body
+from xonnc.transforms.dims.control_flow import enter_body
+from xonnc.transforms.dims.dim_context import Partly
 from xonnc.transforms.dims.functions import enter_function, leave_function, name_results
-from xonnc.transforms.dims.knowledge import Knowledge, holds_integers, is_static
-from xonnc.transforms.dims.node import Partly
+from xonnc.transforms.dims.shape_analysis import Knowledge, holds_integers, is_static
 from xonnc.transforms.invalid_branches import drop_branch, drops_invalid_branches, drops_of_shapes
-from xonnc.transforms.onnx_package import inference
+from xonnc.transforms.onnx_package_hooks import inference
 from xonnc.transforms.shapes import (
     attention,
-    control,
+    control_flow,
     convolution,
     elementwise,
-    features,
+    ml_operators,
     movement,
     reduction,
     resampling,
 )
 from xonnc.transforms.shapes.bodies import infer_body
-from xonnc.transforms.shapes.control import union
-from xonnc.transforms.shapes.site import SHAPE_FUNCTIONS, UNKNOWN, Integers, ShapeError, Site, Types
+from xonnc.transforms.shapes.control_flow import union
+from xonnc.transforms.shapes.inference_context import (
+    SHAPE_FUNCTIONS,
+    UNKNOWN,
+    Integers,
+    ShapeError,
+    Site,
+    Types,
+)
 
-THEMES = (attention, control, convolution, elementwise, features, movement, reduction, resampling)
+THEMES = (attention, control_flow, convolution, elementwise, ml_operators, movement, reduction, resampling)
 """The modules whose functions are in `SHAPE_FUNCTIONS`."""
 
 WITH_BODY = frozenset(("Loop", "Scan", "ScanV8", "SequenceMap"))

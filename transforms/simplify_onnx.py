@@ -16,21 +16,21 @@ from xonnc.rewriting.plans import more_ops
 from xonnc.rewriting.rules import RuleSet
 from xonnc.transforms.canonicalize_onnx import Canonicalize, all_rules
 from xonnc.transforms.constprop_onnx import ConstProp
+from xonnc.transforms.fold_shape_computations import settle_shapes
 from xonnc.transforms.fuse_channels_onnx import FuseChannels
 from xonnc.transforms.fuse_operators_onnx import FUSIONS, LAST, FuseOperators
-from xonnc.transforms.levels import DEFAULT_LEVEL, DEFAULT_PASSES, Passes, passes_of
 from xonnc.transforms.model_opsets import Opsets, opsets_of, within
 from xonnc.transforms.move_transposes_onnx import MoveTransposes
+from xonnc.transforms.optimization_levels import DEFAULT_LEVEL, DEFAULT_PASSES, Passes, passes_of
 from xonnc.transforms.recompose_onnx import Recompose, standard_rules
 from xonnc.transforms.rules import (
     canonicalize_convolution,
-    canonicalize_recurrence,
+    canonicalize_rnn,
     decompose_elementwise,
     fuse_channels,
     move_transposes,
 )
 from xonnc.transforms.rules.canonicalize_convolution import holds_floats
-from xonnc.transforms.settled_shapes import settle_shapes
 from xonnc.transforms.shape_inference_onnx import Settled, Wrong, learn_shapes, refuse_wrong
 
 KEPT = (
@@ -44,7 +44,7 @@ KEPT = (
     "SwapCastSlicePattern",
     "RewriteBatchNormInferenceModeConvPattern1",
     "RewriteBatchNormInferenceModeConvPattern2",
-    *canonicalize_recurrence.LAYOUTS,
+    *canonicalize_rnn.LAYOUTS,
 )
 """
 Rules left out: what they replace means more to hardware and needs no newer opset (pools, normalisations,

@@ -25,8 +25,8 @@ from xonnc.lowering.onnx_to_krnl.fuse_onnx import FuseOnnx
 from xonnc.lowering.onnx_to_krnl.outline_data_dependent_onnx import OutlineDataDependent
 from xonnc.targets.cpu import require_threads
 from xonnc.transforms.legalize_onnx import Legalize
-from xonnc.transforms.levels import DEFAULT_LEVEL, Passes, passes_of
 from xonnc.transforms.onnx_cse_with_node_name import OnnxCseWithNodeName, merge
+from xonnc.transforms.optimization_levels import DEFAULT_LEVEL, Passes, passes_of
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import is_ranked
 from xonnc.lowering.onnx_to_krnl.symbolic_sizes import Extent, Size, size_of_form, volume
 from xonnc.transforms.dims.analysis import DimAnalysis
-from xonnc.transforms.dims.forms import Extreme, Floor, Form
+from xonnc.transforms.dims.expressions import Extreme, Floor, Form
 from xonnc.transforms.dims.naming import Parameter
 
 INDEX = IndexType()

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias, TypeGuard, overload
 
-from xonnc.transforms.dims.forms import ONE, ZERO, Form, Symbols
+from xonnc.transforms.dims.expressions import ONE, ZERO, Form, Symbols
 
 
 @dataclass(frozen=True)

@@ -45,9 +45,9 @@ from xonnc.runtime.native.linker import link
 from xonnc.simplifier import simplify, specialize_shapes
 from xonnc.targets.cpu import CpuTarget
 from xonnc.transforms.constprop_onnx import ConstProp
-from xonnc.transforms.levels import DEFAULT_LEVEL
 from xonnc.transforms.models.set_layouts_onnx import Layouts
 from xonnc.transforms.models.signatures import Signature
+from xonnc.transforms.optimization_levels import DEFAULT_LEVEL
 
 SUFFIXES = (".so", ".o", ".ll", ".c")
 

@@ -54,15 +54,15 @@ from xonnc.simplifier import simplify, specialize_shapes
 from xonnc.targets.cpu import CpuTarget, best_cpu, cpu_names, load_cpu
 from xonnc.transforms.declared_types import with_claims
 from xonnc.transforms.dense_constants_onnx import make_dense
-from xonnc.transforms.levels import (
+from xonnc.transforms.models.set_layouts_onnx import Layouts, with_moving
+from xonnc.transforms.models.signatures import set_input_values
+from xonnc.transforms.models.standard_functions import write_out
+from xonnc.transforms.optimization_levels import (
     DEFAULT_LEVEL,
     Passes,
     passes_of,
     spelled,
 )
-from xonnc.transforms.models.set_layouts_onnx import Layouts, with_moving
-from xonnc.transforms.models.signatures import set_input_values
-from xonnc.transforms.models.standard_functions import write_out
 from xonnc.transforms.shape_inference_onnx import correct_shapes
 from xonnc.transforms.simplify_onnx import Simplification
 
@@ -148,11 +148,11 @@ def compile_native(
     `profile`, each kernel is a step, which `Session.profile` tells the time of. `unsafe` leaves out the
     checks of indices and counts: a run goes on where one is out of range, what it gives then is not defined.
     The passes are those of an optimization `level`, 0 to 3, and those to `enable_pass`, without those to
-    `disable_pass` (`xonnc.transforms.levels`); LLVM makes code at the same level: 3 takes twice as long to
-    compile and seldom gains speed, since vectors and tiles are made before. With `tuning`, code for
-    `cpu` has the tiles that `xonnc tune` measured. `layouts` are those that inputs and outputs get, by their
-    names: `{"x": "NHWC"}`, or `NCHW:NHWC` with the one that the model has. Raises `XonncError` for a file
-    that is no model.
+    `disable_pass` (`xonnc.transforms.optimization_levels`); LLVM makes code at the same level: 3 takes twice
+    as long to compile and seldom gains speed, since vectors and tiles are made before. With `tuning`, code
+    for `cpu` has the tiles that `xonnc tune` measured. `layouts` are those that inputs and outputs get, by
+    their names: `{"x": "NHWC"}`, or `NCHW:NHWC` with the one that the model has. Raises `XonncError` for a
+    file that is no model.
     """
     processor = resolve_processor(target)
     if not 1 <= threads <= MAX_THREADS:

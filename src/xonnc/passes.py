@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from xdsl.passes import ModulePass
 
     from xonnc.transforms.evaluation import Program
-    from xonnc.transforms.shapes.site import Integers
+    from xonnc.transforms.shapes.inference_context import Integers
 
 DIALECTS: Mapping[str, str] = {
     "dla": "dialects.dla:get_dla",
@@ -108,7 +108,7 @@ def run_pass(name: str, context: Context, module: ModuleOp) -> None:
 
 def use_onnx_package() -> None:
     """Let passes evaluate and infer with the onnx package what xonnc has no functions for."""
-    from xonnc.transforms.onnx_package import use_evaluator, use_inference
+    from xonnc.transforms.onnx_package_hooks import use_evaluator, use_inference
 
     use_evaluator(_evaluate)
     use_inference(_infer)

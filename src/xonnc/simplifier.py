@@ -34,18 +34,18 @@ from xonnc.formats.onnx.load import LoadedModel, load
 from xonnc.formats.onnx.save import ExternalData
 from xonnc.formats.onnx.scope import IS_NODE
 from xonnc.formats.onnx.summaries import ModelSummary, summary
+from xonnc.transforms.cse import erase_dead
 from xonnc.transforms.declared_types import with_claims
 from xonnc.transforms.dims.analysis import DimAnalysis
 from xonnc.transforms.dims.functions import dim_names
-from xonnc.transforms.equal_ops import erase_dead
 from xonnc.transforms.invalid_branches import allow_invalid_branches
-from xonnc.transforms.levels import DEFAULT_LEVEL, DEFAULT_PASSES, Passes, passes_of
 from xonnc.transforms.models.model_functions import simplify_functions
 from xonnc.transforms.models.set_layouts_onnx import Layouts, set_layouts, with_moving
 from xonnc.transforms.models.signatures import Shapes, Signature, set_input_shapes, set_signature
 from xonnc.transforms.onnx_cse_with_node_name import OnnxCseWithNodeName, merge
+from xonnc.transforms.optimization_levels import DEFAULT_LEVEL, DEFAULT_PASSES, Passes, passes_of
 from xonnc.transforms.shape_inference_onnx import correct_shapes, forget_all_declared, forget_declared
-from xonnc.transforms.shapes.site import ShapeError
+from xonnc.transforms.shapes.inference_context import ShapeError
 from xonnc.transforms.simplify_onnx import Simplification
 
 
@@ -118,10 +118,10 @@ def simplify(
     `strict` an error; with `declared` "checked", those of results whose shape an operand holds are forgotten,
     and the others are for a run to check; with "ignored", all are forgotten. The passes are those of an
     optimization `level`, 0 to 3, and those to `enable_pass`, without those to `disable_pass`
-    (`xonnc.transforms.levels`). `layouts` are those that inputs and outputs get, by their names: `NHWC`, or
-    `NCHW:NHWC` with the one that the model has; `input_shapes` are for these. With `drops_branches`, a branch
-    without valid shapes is an error of the run that takes it, which ONNX has no operator for. Raises
-    `XonncError` for a file that is no model, or a model that contradicts itself.
+    (`xonnc.transforms.optimization_levels`). `layouts` are those that inputs and outputs get, by their
+    names: `NHWC`, or `NCHW:NHWC` with the one that the model has; `input_shapes` are for these. With
+    `drops_branches`, a branch without valid shapes is an error of the run that takes it, which ONNX has no
+    operator for. Raises `XonncError` for a file that is no model, or a model that contradicts itself.
     """
     passes = passes_of(level, with_moving(enable_pass, layouts or {}), disable_pass)
     with without_cycle_collection():

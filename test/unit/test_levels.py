@@ -17,7 +17,7 @@ from xonnc import compile as compile_session
 from xonnc.errors import RefusalError, UnknownNameError, XonncError
 from xonnc.formats.native.program import Held
 from xonnc.tools.driver import main
-from xonnc.transforms.levels import LEVELED_PASSES, LEVELS, NAMES
+from xonnc.transforms.optimization_levels import LEVELED_PASSES, LEVELS, NAMES
 
 Array = npt.NDArray[np.generic]
 

@@ -146,8 +146,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _passes(args: argparse.Namespace) -> str:
-    from xonnc.transforms.levels import passes_of, spelled
     from xonnc.transforms.models.set_layouts_onnx import with_moving
+    from xonnc.transforms.optimization_levels import passes_of, spelled
 
     choice = pass_options.choice(args)
     enabled = with_moving(choice["enable_pass"], choice["layouts"])

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypedDict
 
 from xonnc.errors import XonncError
-from xonnc.transforms.levels import DEFAULT_LEVEL, LEVELS, require_optional, require_pass
+from xonnc.transforms.optimization_levels import DEFAULT_LEVEL, LEVELS, require_optional, require_pass
 
 OWN_FLAGS = tuple(f"O{level}" for level in LEVELS)
 """Options that onnx-mlir has too, spelled in the same way."""

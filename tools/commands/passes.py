@@ -6,7 +6,7 @@ import argparse
 import json
 
 from xonnc.tools.pass_reference import levels, options, passes, summary
-from xonnc.transforms.levels import LEVELS, passes_of
+from xonnc.transforms.optimization_levels import LEVELS, passes_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -15,11 +15,11 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.types import is_ranked
-from xonnc.transforms.dims.control import enter_body
-from xonnc.transforms.dims.forms import Form
+from xonnc.transforms.dims.control_flow import enter_body
+from xonnc.transforms.dims.expressions import Form
 from xonnc.transforms.dims.functions import enter_function, leave_function, names_of, returned
-from xonnc.transforms.dims.knowledge import Knowledge
-from xonnc.transforms.shapes.site import UNKNOWN, Site
+from xonnc.transforms.dims.shape_analysis import Knowledge
+from xonnc.transforms.shapes.inference_context import UNKNOWN, Site
 
 MOST_WALKS = 4
 """Walks through a function; every one after the first must have had a new fact to begin with."""

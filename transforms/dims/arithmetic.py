@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from xonnc.transforms.dims.forms import ONE, ZERO, Form, Symbols
-from xonnc.transforms.dims.node import Element, Elements, Node, elements_of, integer
+from xonnc.transforms.dims.dim_context import Element, Elements, Node, elements_of, integer
+from xonnc.transforms.dims.expressions import ONE, ZERO, Form, Symbols
 
 Compute: TypeAlias = "Callable[[Element, Element], Element | None]"
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xonnc.transforms.dims.forms import ONE, Form
-from xonnc.transforms.dims.node import Forms, Node, Partly, sizes_of
+from xonnc.transforms.dims.dim_context import Forms, Node, Partly, sizes_of
+from xonnc.transforms.dims.expressions import ONE, Form
 from xonnc.transforms.shapes.reduction import OLD_REDUCTIONS, REDUCTIONS
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xonnc.transforms.dims.forms import ONE
-from xonnc.transforms.dims.node import Node, Partly, sizes_of
+from xonnc.transforms.dims.dim_context import Node, Partly, sizes_of
+from xonnc.transforms.dims.expressions import ONE
 from xonnc.transforms.shapes.elementwise import BROADCASTING, COMPARING, SAME_TYPE
 
 BY_CHANNEL = ("BatchNormalization", "BatchNormalizationInferenceMode", "InstanceNormalization")

@@ -12,10 +12,10 @@ from xdsl.traits import IsTerminator
 from xdsl.utils.hints import isa
 
 from xonnc.dialects.onnx.types import is_ranked
-from xonnc.transforms.dims.forms import Form
-from xonnc.transforms.dims.knowledge import Knowledge
+from xonnc.transforms.dims.expressions import Form
 from xonnc.transforms.dims.naming import Parameter, named
-from xonnc.transforms.shapes.site import UNKNOWN
+from xonnc.transforms.dims.shape_analysis import Knowledge
+from xonnc.transforms.shapes.inference_context import UNKNOWN
 
 DIM_PARAMS = "onnx.dim_params"
 """The attribute of arguments and results that names their dimensions: `0:batch,1:seq`."""

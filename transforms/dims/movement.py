@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xonnc.transforms.dims.forms import ONE, ZERO, Form, Symbols
-from xonnc.transforms.dims.node import Element, Elements, Forms, Node, Partly, sizes_of
-from xonnc.transforms.shapes.site import axis_slice
+from xonnc.transforms.dims.dim_context import Element, Elements, Forms, Node, Partly, sizes_of
+from xonnc.transforms.dims.expressions import ONE, ZERO, Form, Symbols
+from xonnc.transforms.shapes.inference_context import axis_slice
 
 
 @sizes_of("Transpose")

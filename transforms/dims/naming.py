@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
-from xonnc.transforms.dims.forms import Broadcast, Extreme, Floor, Form, Symbols
+from xonnc.transforms.dims.expressions import Broadcast, Extreme, Floor, Form, Symbols
 
 LONGEST = 200
 """A longer name helps nobody."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xonnc.transforms.dims.forms import ONE, Form
-from xonnc.transforms.dims.node import Forms, Node, Partly, sizes_of
+from xonnc.transforms.dims.dim_context import Forms, Node, Partly, sizes_of
+from xonnc.transforms.dims.expressions import ONE, Form
 from xonnc.transforms.shapes.convolution import steps
-from xonnc.transforms.shapes.site import UNKNOWN, Shape
+from xonnc.transforms.shapes.inference_context import UNKNOWN, Shape
 
 
 @sizes_of("Conv", "ConvInteger", "QLinearConv")

@@ -27,9 +27,9 @@ from xonnc.formats.onnx.exporter import export_proto
 from xonnc.formats.onnx.function_nodes import has_body, written_out
 from xonnc.formats.onnx.importer import import_proto
 from xonnc.formats.onnx.opsets import OP_TYPE, identity_of
-from xonnc.transforms.flex_attention import write_out_flex_attention
-from xonnc.transforms.levels import DEFAULT_PASSES, Passes
+from xonnc.transforms.decompose_flex_attention import write_out_flex_attention
 from xonnc.transforms.model_opsets import opsets_of
+from xonnc.transforms.optimization_levels import DEFAULT_PASSES, Passes
 from xonnc.transforms.recompose_onnx import Recompose
 from xonnc.transforms.simplify_onnx import Simplification
 

@@ -15,7 +15,7 @@ from xonnc.rewriting.matcher import constant_of
 from xonnc.rewriting.onnx import ONNX, Loop
 from xonnc.rewriting.patterns import Constant, Edit, MatchFailure, Outcome, const, rest, value
 from xonnc.rewriting.rules import rule, rules
-from xonnc.transforms.rules.decompose_writing import Writer
+from xonnc.transforms.rules.op_builder import Writer
 
 
 def made_by(operand: SSAValue, name: str) -> Operation | None:

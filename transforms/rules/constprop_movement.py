@@ -42,8 +42,8 @@ from xonnc.rewriting.patterns import (
 )
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.limits import too_large
+from xonnc.transforms.shapes.inference_context import axis_slice
 from xonnc.transforms.shapes.movement import equal_parts
-from xonnc.transforms.shapes.site import axis_slice
 
 c = const.c
 

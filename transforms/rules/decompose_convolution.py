@@ -34,7 +34,7 @@ from xonnc.rewriting.patterns import Edit, MatchFailure, Outcome, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.numerics import is_float
 from xonnc.transforms.rules.conditions import is_absent, rank
-from xonnc.transforms.rules.decompose_writing import Writer
+from xonnc.transforms.rules.op_builder import Writer
 from xonnc.transforms.shapes.convolution import transposed_pads
 
 x, w, b = value.x, value.w, value.b

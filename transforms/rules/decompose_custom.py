@@ -13,7 +13,7 @@ from xonnc.rewriting.onnx import Custom, MatMul, Mul, Transpose
 from xonnc.rewriting.patterns import Edit, MatchFailure, Outcome, attr, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.conditions import rank
-from xonnc.transforms.rules.decompose_writing import Writer
+from xonnc.transforms.rules.op_builder import Writer
 
 
 def said(root: Operation, name: str) -> Decoded:

@@ -24,7 +24,7 @@ from xonnc.rewriting.onnx import (
 )
 from xonnc.rewriting.patterns import Edit, MatchFailure, Outcome, Template, attr, rest
 from xonnc.rewriting.rules import rule, rules
-from xonnc.transforms.rules.decompose_writing import Writer
+from xonnc.transforms.rules.op_builder import Writer
 
 ELLIPSIS = "..."
 DIGITS = "0123456789"

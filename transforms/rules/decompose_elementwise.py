@@ -40,7 +40,7 @@ from xonnc.rewriting.patterns import (
 )
 from xonnc.rewriting.rules import Condition, Rule, rule, rules
 from xonnc.transforms.rules.conditions import rank
-from xonnc.transforms.rules.decompose_writing import Writer
+from xonnc.transforms.rules.op_builder import Writer
 
 x = value.x
 

@@ -32,7 +32,7 @@ from xonnc.rewriting.onnx import (
 from xonnc.rewriting.patterns import Edit, MatchFailure, Outcome, attr, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.conditions import is_absent
-from xonnc.transforms.rules.decompose_writing import Writer
+from xonnc.transforms.rules.op_builder import Writer
 
 
 @dataclass(frozen=True)

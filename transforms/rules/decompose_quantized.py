@@ -39,7 +39,7 @@ from xonnc.rewriting.onnx import (
 )
 from xonnc.rewriting.patterns import Edit, Literal, MatchFailure, Outcome, attr, one_use, rest, value
 from xonnc.rewriting.rules import rule, rules
-from xonnc.transforms.rules.decompose_writing import Writer
+from xonnc.transforms.rules.op_builder import Writer
 
 x, w, b = value.x, value.w, value.b
 x_scale, w_scale, y_scale = value.x_scale, value.w_scale, value.y_scale

@@ -28,7 +28,7 @@ from xonnc.rewriting.onnx import (
 from xonnc.rewriting.patterns import Constant, Edit, MatchFailure, Outcome, attr, const, rest, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.conditions import result_is_static
-from xonnc.transforms.rules.decompose_writing import Writer
+from xonnc.transforms.rules.op_builder import Writer
 
 
 @rule(SequenceConstruct(rest.parts))

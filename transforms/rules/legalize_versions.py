@@ -32,7 +32,7 @@ from xonnc.rewriting.onnx import (
 )
 from xonnc.rewriting.patterns import MatchFailure, Outcome, Template, absent, attr, value
 from xonnc.rewriting.rules import Rule, RuleSet, rule, rules
-from xonnc.transforms.rules import decompose_versions, native_versions
+from xonnc.transforms.rules import decompose_versions, legalize_early_opsets
 from xonnc.transforms.rules.decompose_versions import forwarded, like_data, listed, reductions
 
 x, scales = value.x, value.scales
@@ -90,7 +90,7 @@ def of_matrix(old: Template, new: Template) -> Rule:
     return along
 
 
-RULES = RuleSet({**native_versions.RULES}) | rules(
+RULES = RuleSet({**legalize_early_opsets.RULES}) | rules(
     ClipV11=decompose_versions.RULES["ClipV11"],
     ClipV12=decompose_versions.RULES["ClipV12"],
     HardmaxV11=of_matrix(HardmaxV11, Hardmax),

@@ -15,7 +15,7 @@ from xonnc.rewriting.onnx import Gelu, Mul
 from xonnc.rewriting.patterns import MatchFailure, Outcome, value
 from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.numerics import is_float
-from xonnc.transforms.rules.recompose_reading import either_way, exact_type, holds, made_by
+from xonnc.transforms.rules.recompose_matchers import either_way, exact_type, holds, made_by
 
 Argument = Callable[[SSAValue, SSAValue], bool]
 """Whether a value, what an Erf or Tanh is taken of, is its argument in the Gelu of the second value."""

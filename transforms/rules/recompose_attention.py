@@ -18,8 +18,8 @@ from xonnc.rewriting.onnx import Attention, MatMul, Transpose
 from xonnc.rewriting.patterns import Edit, MatchFailure, Outcome, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.conditions import is_scalar
-from xonnc.transforms.rules.decompose_writing import Writer
-from xonnc.transforms.rules.recompose_reading import broadcasts_into, either_way, made_by, number_in
+from xonnc.transforms.rules.op_builder import Writer
+from xonnc.transforms.rules.recompose_matchers import broadcasts_into, either_way, made_by, number_in
 
 RANK = 4
 """Batch, heads, places and features."""

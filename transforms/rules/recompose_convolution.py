@@ -16,7 +16,7 @@ from xonnc.rewriting.onnx import Concat, Conv, Split
 from xonnc.rewriting.patterns import Edit, MatchFailure, Outcome, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.conditions import is_absent
-from xonnc.transforms.rules.decompose_writing import Writer
+from xonnc.transforms.rules.op_builder import Writer
 
 ALIKE = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
 """What the convolutions have in common."""

@@ -21,8 +21,8 @@ from xonnc.rewriting.patterns import Edit, MatchFailure, Outcome, value
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.numerics import is_float
 from xonnc.transforms.rules.conditions import rank
-from xonnc.transforms.rules.decompose_writing import Writer
-from xonnc.transforms.rules.recompose_reading import (
+from xonnc.transforms.rules.op_builder import Writer
+from xonnc.transforms.rules.recompose_matchers import (
     alike,
     broadcasts_into,
     either_way,

@@ -19,7 +19,7 @@ from xonnc.rewriting.patterns import Constant, MatchFailure, Outcome, Part, attr
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.rules.conditions import rank
 from xonnc.transforms.rules.constprop_movement import normalised, whole
-from xonnc.transforms.shapes.site import UNKNOWN, axis_slice, constant_array
+from xonnc.transforms.shapes.inference_context import UNKNOWN, axis_slice, constant_array
 
 x = value.x
 

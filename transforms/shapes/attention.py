@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xonnc.transforms.shapes.site import Site, Types, infers
+from xonnc.transforms.shapes.inference_context import Site, Types, infers
 
 
 @infers("FlexAttention")

@@ -9,8 +9,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from xonnc.dialects.onnx.types import element_type, is_ranked, tensor_type, unranked
 from xonnc.rewriting.editing import retype
-from xonnc.transforms.shapes.control import argument_types, carried_count, union, yielded
-from xonnc.transforms.shapes.site import UNKNOWN, Site
+from xonnc.transforms.shapes.control_flow import argument_types, carried_count, union, yielded
+from xonnc.transforms.shapes.inference_context import UNKNOWN, Site
 
 MOST_TURNS = 4
 """How often a body is inferred: what still changes then has no known rank, after which nothing can change."""

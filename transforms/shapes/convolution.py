@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import i32, i64
 
-from xonnc.transforms.shapes.site import UNKNOWN, Shape, Site, Types, infers, shown, typed
+from xonnc.transforms.shapes.inference_context import UNKNOWN, Shape, Site, Types, infers, shown, typed
 
 
 @infers("Conv", "ConvInteger", "QLinearConv")

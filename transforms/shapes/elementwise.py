@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute
 
 from xonnc.dialects.onnx.types import OptType, SeqType
-from xonnc.transforms.shapes.site import Site, Types, any_shape, broadcast, infers, typed
+from xonnc.transforms.shapes.inference_context import Site, Types, any_shape, broadcast, infers, typed
 
 SAME_TYPE = (
     "Abs Acos Acosh Asin Asinh Atan Atanh BatchNormalizationInferenceMode BitwiseNot Ceil Celu Clip Cos Cosh"

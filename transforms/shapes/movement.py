@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, f32, i64
 
 from xonnc.dialects.onnx.elements import type_of_elements
 from xonnc.rewriting.patterns import elements_type
-from xonnc.transforms.shapes.site import (
+from xonnc.transforms.shapes.inference_context import (
     UNKNOWN,
     Shape,
     Site,

@@ -5,7 +5,17 @@ from __future__ import annotations
 from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Attribute
 
-from xonnc.transforms.shapes.site import UNKNOWN, Shape, Site, Types, broadcast, infers, product, shown, typed
+from xonnc.transforms.shapes.inference_context import (
+    UNKNOWN,
+    Shape,
+    Site,
+    Types,
+    broadcast,
+    infers,
+    product,
+    shown,
+    typed,
+)
 
 REDUCTIONS = "L1 L2 LogSum LogSumExp Max Mean Min Prod Sum SumSquare"
 OLD_REDUCTIONS = (

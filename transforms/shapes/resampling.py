@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import floor
 
-from xonnc.transforms.shapes.site import UNKNOWN, Site, Types, infers
+from xonnc.transforms.shapes.inference_context import UNKNOWN, Site, Types, infers
 
 
 @infers("Upsample", "UpsampleV7")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import canonicalize_arithmetic_generators as arithmetic
 import canonicalize_layer_generators as layers
 import canonicalize_moving_generators as moving
-import canonicalize_sizes_generators as sizes
+import canonicalize_shape_ops_generators as sizes
 import text_generators
 from rule_comparison import SAME, Closeness
 from rule_draws import Generator

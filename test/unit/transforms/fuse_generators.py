@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import fuse_elementwise_generators as elementwise
 import fuse_linear_generators as linear
+import fuse_matmul_generators as products
 import fuse_movement_generators as movement
 import fuse_pooling_generators as pooling
-import fuse_products_generators as products
-import fuse_recurrence_generators as recurrence
+import fuse_rnn_generators as recurrence
 from rule_comparison import SAME, Closeness
 from rule_draws import Generator
 from rule_values import Kind

@@ -23,7 +23,7 @@ from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.patterns import Array
 from xonnc.rewriting.rules import RuleSet
 from xonnc.transforms.canonicalize_onnx import all_rules
-from xonnc.transforms.onnx_package import use_inference
+from xonnc.transforms.onnx_package_hooks import use_inference
 from xonnc.transforms.shape_inference_onnx import infer_shapes
 
 use_inference(infer_results)

@@ -23,7 +23,7 @@ from xonnc.rewriting.patterns import Array
 from xonnc.rewriting.remarks import Remark, listening
 from xonnc.transforms.onnx_hybrid_transform import OnnxHybridTransform
 from xonnc.transforms.onnx_op_transform import OnnxOpTransform
-from xonnc.transforms.onnx_package import use_inference
+from xonnc.transforms.onnx_package_hooks import use_inference
 
 use_inference(infer_results)
 

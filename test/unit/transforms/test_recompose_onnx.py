@@ -20,7 +20,7 @@ from xonnc.formats.onnx.importer import import_proto
 from xonnc.formats.onnx.infer import infer_results
 from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.patterns import Array
-from xonnc.transforms.onnx_package import use_inference
+from xonnc.transforms.onnx_package_hooks import use_inference
 from xonnc.transforms.recompose_onnx import all_rules, every_rule, standard_rules
 from xonnc.transforms.shape_inference_onnx import infer_shapes
 

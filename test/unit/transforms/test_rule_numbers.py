@@ -12,7 +12,7 @@ from rule_sweep import Sweep
 from rule_tables import CASES, TABLES, Table
 
 from xonnc.formats.onnx.infer import infer_results
-from xonnc.transforms.onnx_package import use_inference
+from xonnc.transforms.onnx_package_hooks import use_inference
 
 use_inference(infer_results)
 

@@ -24,9 +24,9 @@ from xonnc.formats.onnx.importer import import_proto
 from xonnc.formats.onnx.infer import infer_results
 from xonnc.rewriting.editing import retype
 from xonnc.rewriting.onnx import op_class
-from xonnc.transforms.onnx_package import use_inference
+from xonnc.transforms.onnx_package_hooks import use_inference
 from xonnc.transforms.shape_inference_onnx import Settled, infer_shapes, learn_shapes, merge
-from xonnc.transforms.shapes.site import SHAPE_FUNCTIONS, ShapeError, Site, Types
+from xonnc.transforms.shapes.inference_context import SHAPE_FUNCTIONS, ShapeError, Site, Types
 
 use_inference(infer_results)
 

@@ -23,7 +23,7 @@ from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.patterns import Array
 from xonnc.rewriting.rules import RuleSet
 from xonnc.rewriting.statistics import collecting
-from xonnc.transforms.onnx_package import use_inference
+from xonnc.transforms.onnx_package_hooks import use_inference
 from xonnc.transforms.remove_same_onnx_dim import RemoveSameOnnxDim
 from xonnc.transforms.rules.shape_related_sizes import RULES
 from xonnc.transforms.shape_inference_onnx import infer_shapes

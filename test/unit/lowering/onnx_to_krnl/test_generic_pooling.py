@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from xonnc.errors import XonncError
 from xonnc.native import compile_native
-from xonnc.transforms.rules.native_pools import is_cheaper_by_axis
+from xonnc.transforms.rules.legalize_pooling import is_cheaper_by_axis
 
 RANDOM = np.random.default_rng(16)
 

@@ -12,7 +12,7 @@ from native_nodes import Node, check
 
 from xonnc.dialects.onnx.registry import op_classes
 from xonnc.native import compile_native
-from xonnc.transforms.rules.native_versions import RULES
+from xonnc.transforms.rules.legalize_early_opsets import RULES
 
 Array = npt.NDArray[np.generic]
 

@@ -28,8 +28,8 @@ from xonnc.formats.onnx.importer import import_proto
 from xonnc.formats.onnx.infer import infer_results
 from xonnc.rewriting.patterns import Array
 from xonnc.transforms.dims.analysis import DimAnalysis
-from xonnc.transforms.dims.node import ELEMENTS, SIZES
-from xonnc.transforms.onnx_package import use_inference
+from xonnc.transforms.dims.dim_context import ELEMENTS, SIZES
+from xonnc.transforms.onnx_package_hooks import use_inference
 from xonnc.transforms.shape_inference_onnx import infer_shapes
 
 use_inference(infer_results)

@@ -8,12 +8,20 @@ from xdsl.dialects.builtin import i1, i32, i64
 from xdsl.ir import Operation, SSAValue
 
 from xonnc.dialects.onnx.types import element_type, is_ranked
-from xonnc.transforms.dims import arithmetic, contents, contraction, control, elementwise, movement, windows
-from xonnc.transforms.dims.forms import Form, Symbols, number
-from xonnc.transforms.dims.node import ELEMENTS, SIZES, Element, Elements, Forms, Node, Partly
-from xonnc.transforms.shapes.site import UNKNOWN, Shape
+from xonnc.transforms.dims import (
+    arithmetic,
+    contraction,
+    control_flow,
+    element_values,
+    elementwise,
+    movement,
+    windows,
+)
+from xonnc.transforms.dims.dim_context import ELEMENTS, SIZES, Element, Elements, Forms, Node, Partly
+from xonnc.transforms.dims.expressions import Form, Symbols, number
+from xonnc.transforms.shapes.inference_context import UNKNOWN, Shape
 
-THEMES = (arithmetic, contents, contraction, control, elementwise, movement, windows)
+THEMES = (arithmetic, element_values, contraction, control_flow, elementwise, movement, windows)
 """The modules whose rules are in `SIZES` and `ELEMENTS`."""
 
 INTEGERS = (i1, i32, i64)
@@ -68,7 +76,7 @@ class Knowledge:
         if known is not None:
             return tuple(Element(self.symbols.resolve(form), is_size) for form, is_size in known)
         count = self._count(value)
-        if count is None or count > contents.MOST_ELEMENTS:
+        if count is None or count > element_values.MOST_ELEMENTS:
             return None
         return tuple(
             Element(self.symbols.symbol(("element", value, place)), is_size=False) for place in range(count)

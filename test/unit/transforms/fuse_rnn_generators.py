@@ -12,13 +12,13 @@ from rule_instances import Example, Given
 from rule_values import Kind
 
 from xonnc.rewriting.patterns import const, value
-from xonnc.transforms.rules import canonicalize_recurrence
+from xonnc.transforms.rules import canonicalize_rnn
 
 
 def with_zeros(name: str) -> Generator:
     """A network that begins with zeros; of two states, one may be another."""
     make = recurrent(name, False)
-    template, last = canonicalize_recurrence.NETWORKS[name]
+    template, last = canonicalize_rnn.NETWORKS[name]
     _, states = NETWORKS[name]
 
     def made(draw: Draw) -> Example:
@@ -35,7 +35,7 @@ def with_zeros(name: str) -> Generator:
             is_zero = state == zero or draw.flag()
             values[state] = np.zeros(shape, np.float32) if is_zero else shape
             patterns[place] = getattr(const, state) if is_zero else last[place]
-        pattern = template(*canonicalize_recurrence.FIRST, value.lengths, *patterns)
+        pattern = template(*canonicalize_rnn.FIRST, value.lengths, *patterns)
         return replace(example, values=values, pattern=pattern)
 
     return made

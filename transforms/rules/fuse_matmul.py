@@ -25,7 +25,7 @@ from xonnc.rewriting.patterns import Constant, Edit, MatchFailure, Outcome, Temp
 from xonnc.rewriting.rules import rule, rules
 from xonnc.transforms.model_opsets import form
 from xonnc.transforms.rules.conditions import rank
-from xonnc.transforms.rules.decompose_writing import Writer
+from xonnc.transforms.rules.op_builder import Writer
 
 x, w, b = value.x, const.w, const.b
 

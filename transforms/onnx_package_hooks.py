@@ -14,7 +14,7 @@ from xdsl.ir import Attribute, Operation
 
 if TYPE_CHECKING:
     from xonnc.transforms.evaluation import Program
-    from xonnc.transforms.shapes.site import Integers
+    from xonnc.transforms.shapes.inference_context import Integers
 
 Evaluator: TypeAlias = "Callable[[ModuleOp], Program]"
 """Makes a program of a module with one function; may raise `XonncError`."""

@@ -3,8 +3,8 @@ Fourier transforms as matrix products and convolutions, which run at the process
 
 A transform of length N is a product with the matrix `e^(∓2πi k n / N)`. Up to `DIRECT` that is faster than
 the few operations of a fast transform; longer ones are two rounds of shorter ones (the factorisation of
-Cooley and Tukey, as in Bailey's "four-step" transform). Like `native_versions`, these rules are for native
-code alone: an exported model keeps its DFT and STFT.
+Cooley and Tukey, as in Bailey's "four-step" transform). Like `legalize_early_opsets`, these rules
+are for native code alone: an exported model keeps its DFT and STFT.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from xonnc.rewriting.onnx import (
 )
 from xonnc.rewriting.patterns import Constant, Edit, MatchFailure, Outcome, attr, const, maybe, value
 from xonnc.rewriting.rules import rule, rules
-from xonnc.transforms.rules.decompose_writing import Writer
+from xonnc.transforms.rules.op_builder import Writer
 
 DIRECT = 1024
 """The longest transform that is one product: its matrix takes 8 MB in float32, and N² multiplications."""

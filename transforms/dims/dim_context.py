@@ -9,8 +9,8 @@ from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from xdsl.ir import Operation, SSAValue
 
-from xonnc.transforms.dims.forms import Form, Symbols
-from xonnc.transforms.shapes.site import Shape, Site
+from xonnc.transforms.dims.expressions import Form, Symbols
+from xonnc.transforms.shapes.inference_context import Shape, Site
 
 Forms: TypeAlias = tuple[Form, ...]
 """The sizes of a tensor."""

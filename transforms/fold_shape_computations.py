@@ -22,12 +22,12 @@ from xonnc.dialects.onnx.ops.tensor.shape import ReshapeOp
 from xonnc.dialects.onnx.types import element_type, is_ranked, static_shape
 from xonnc.rewriting.editing import replace_uses
 from xonnc.rewriting.literals import decode, encode
-from xonnc.transforms.dims.forms import Form
-from xonnc.transforms.dims.knowledge import Knowledge
-from xonnc.transforms.dims.node import Elements
-from xonnc.transforms.rules.decompose_writing import Writer
+from xonnc.transforms.dims.dim_context import Elements
+from xonnc.transforms.dims.expressions import Form
+from xonnc.transforms.dims.shape_analysis import Knowledge
+from xonnc.transforms.rules.op_builder import Writer
 from xonnc.transforms.shape_inference_onnx import infer
-from xonnc.transforms.shapes.site import UNKNOWN
+from xonnc.transforms.shapes.inference_context import UNKNOWN
 
 COPIED, FOUND = 0, -1
 """What the shape operand of a Reshape says of a size of the data, and of the one size that is left."""

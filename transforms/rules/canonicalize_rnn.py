@@ -15,7 +15,7 @@ from xonnc.rewriting.onnx import GRU, LSTM, RNN, Transpose
 from xonnc.rewriting.patterns import Constant, Edit, MatchFailure, Outcome, Pattern, Template, const, value
 from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.rules.conditions import is_absent
-from xonnc.transforms.rules.decompose_writing import Writer
+from xonnc.transforms.rules.op_builder import Writer
 
 FIRST = (value.x, value.w, value.r, value.b)
 """Data, weights and biases."""

@@ -8,7 +8,7 @@ import pytest
 
 from xonnc.errors import UnknownNameError, XonncError
 from xonnc.passes import PASSES
-from xonnc.transforms.levels import (
+from xonnc.transforms.optimization_levels import (
     DEFAULT_PASSES,
     LEVELED_PASSES,
     LEVELS,

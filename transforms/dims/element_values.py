@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import i1, i64
 
 from xonnc.dialects.onnx.elements import elements_array
-from xonnc.transforms.dims.forms import Form
-from xonnc.transforms.dims.node import Element, Elements, Node, elements_of, integer
+from xonnc.transforms.dims.dim_context import Element, Elements, Node, elements_of, integer
+from xonnc.transforms.dims.expressions import Form
+from xonnc.transforms.shapes.inference_context import axis_slice, constant_array, shape_slice
 from xonnc.transforms.shapes.movement import equal_parts
-from xonnc.transforms.shapes.site import axis_slice, constant_array, shape_slice
 
 MOST_ELEMENTS = 64
 """Larger tensors are data, not shapes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from xonnc.transforms.dims.forms import MOST_TERMS, ONE, ZERO, Form, Symbols
+from xonnc.transforms.dims.expressions import MOST_TERMS, ONE, ZERO, Form, Symbols
 
 
 def test_polynomials_multiply_and_divide() -> None:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from xdsl.ir import Block, SSAValue
 
 from xonnc.dialects.onnx.types import is_ranked
-from xonnc.transforms.dims.forms import ONE, Form
-from xonnc.transforms.dims.node import Facts, Node, Partly, sizes_of
-from xonnc.transforms.shapes.control import Bodies, scan_bodies
-from xonnc.transforms.shapes.site import Site
+from xonnc.transforms.dims.dim_context import Facts, Node, Partly, sizes_of
+from xonnc.transforms.dims.expressions import ONE, Form
+from xonnc.transforms.shapes.control_flow import Bodies, scan_bodies
+from xonnc.transforms.shapes.inference_context import Site
 
 
 def yielded(block: Block) -> Sequence[SSAValue]:

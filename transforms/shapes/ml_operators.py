@@ -7,7 +7,7 @@ from math import prod
 from xdsl.dialects.builtin import StringAttr, f32, i64
 from xdsl.ir import Attribute
 
-from xonnc.transforms.shapes.site import UNKNOWN, Shape, Site, Types, infers, shown, typed
+from xonnc.transforms.shapes.inference_context import UNKNOWN, Shape, Site, Types, infers, shown, typed
 
 
 @infers("Imputer", "Normalizer", "Scaler")

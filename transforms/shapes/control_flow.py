@@ -20,7 +20,7 @@ from xonnc.dialects.onnx.types import (
     tensor_type,
     unranked,
 )
-from xonnc.transforms.shapes.site import UNKNOWN, Site, Types, constant_array, infers
+from xonnc.transforms.shapes.inference_context import UNKNOWN, Site, Types, constant_array, infers
 
 
 def yielded(op: Operation, region: int) -> list[Attribute]:

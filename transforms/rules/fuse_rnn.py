@@ -15,7 +15,7 @@ from xonnc.rewriting.matcher import constant_of
 from xonnc.rewriting.onnx import ONNX
 from xonnc.rewriting.patterns import Array, MatchFailure, Outcome, Pattern, Template, value
 from xonnc.rewriting.rules import Rule, rule, rules
-from xonnc.transforms.rules.canonicalize_recurrence import FIRST, NETWORKS, STATES
+from xonnc.transforms.rules.canonicalize_rnn import FIRST, NETWORKS, STATES
 from xonnc.transforms.rules.conditions import is_absent
 
 MOVING = frozenset(

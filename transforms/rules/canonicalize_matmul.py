@@ -25,7 +25,7 @@ from xonnc.rewriting.patterns import (
 from xonnc.rewriting.rules import Rule, rule, rules
 from xonnc.transforms.numerics import is_float
 from xonnc.transforms.rules.conditions import is_absent, rank
-from xonnc.transforms.rules.decompose_writing import Writer
+from xonnc.transforms.rules.op_builder import Writer
 
 a, b, c = value.a, value.b, const.c
 
