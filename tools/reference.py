@@ -15,7 +15,7 @@ from xonnc.formats.nvdla.geometry import pdp_line_width
 from xonnc.formats.onnx.function_nodes import has_body
 from xonnc.formats.onnx.opsets import identity_of_class
 from xonnc.formats.onnx.schemas import newest_opset
-from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import TABLES
+from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import LOWERINGS_BY_PRECISION
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import LOWERINGS, MOVES, POINTS
 from xonnc.lowering.onnx_to_krnl.lowering_builder import TAKES_OPEN
 from xonnc.runtime.native.string_steps import PREPARED, STEPS
@@ -66,7 +66,7 @@ def operators() -> Mapping[str, tuple[str, ...]]:
 def dla_operators(precision: str) -> Mapping[str, str]:
     """How the DLA runs each ONNX operator it takes in `fp16` or `int8`, in alphabetical order."""
     found: dict[str, str] = {}
-    for op, function in TABLES[precision].items():
+    for op, function in LOWERINGS_BY_PRECISION[precision].items():
         if identity := identity_of_class(op):
             found[identity.op_type] = " ".join((function.__doc__ or "").split())
     return dict(sorted(found.items()))

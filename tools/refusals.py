@@ -16,6 +16,15 @@ from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import WAY_OUT
 
 FOLDER = Path(onnx_to_dla.__file__).parent
 
+THEMES = {
+    "dequantized": "requantization of int8 results",
+    "dla_builder": "any operator",
+    "quantized": "quantized models, operator by operator",
+    "quantized_builder": "any operator of a quantized model",
+    "windows": "convolution and pooling windows",
+}
+"""Titles of files of the lowering that are named after no operator."""
+
 
 @dataclass(frozen=True)
 class Refusal:
@@ -30,7 +39,7 @@ def refusals() -> list[Refusal]:
     """All refusals by theme, each once, in the order of the source."""
     found: dict[Refusal, None] = {}
     for path in sorted(FOLDER.glob("*.py")):
-        theme = path.stem.replace("_", " ")
+        theme = THEMES.get(path.stem, path.stem.replace("_", " "))
         for text in _texts(ast.parse(path.read_text(encoding="utf-8"))):
             rule, _, way_out = text.partition("; ")
             found[Refusal(theme, rule, way_out or WAY_OUT.removeprefix("; "))] = None

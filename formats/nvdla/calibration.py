@@ -19,7 +19,7 @@ from typing import Any
 from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_write
 from xonnc.formats.input_files import note_input
-from xonnc.formats.nvdla.quantization import LARGEST
+from xonnc.formats.nvdla.quantization import INT8_MAX
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def _range(path: Path, name: str, entry: Any) -> Range:
         found = ", ".join(f"{count} {key}" for key, count in counts.items())
         raise XonncError(f"{path}: '{name}': {found}; there is one for each channel")
     if least == largest == 0:
-        least, largest = (-LARGEST - offset) * scale + 0.0, (LARGEST - offset) * scale
+        least, largest = (-INT8_MAX - offset) * scale + 0.0, (INT8_MAX - offset) * scale
     found = Range(least, largest, means, lows, highs, drifts)
     for key, numbers in (("means", means), ("drifts", drifts)):
         if not all(isfinite(number) for number in numbers):
@@ -109,7 +109,7 @@ def write_calibration(path: Path, ranges: Ranges) -> None:
     """Writes ranges through a temporary file; `scale` is that of symmetric integers."""
     table = {
         name: {
-            "scale": found.magnitude / LARGEST,
+            "scale": found.magnitude / INT8_MAX,
             "min": found.least,
             "max": found.largest,
             "offset": 0,

@@ -21,54 +21,57 @@ from xonnc.formats.nvdla.constants import Interface
 from xonnc.formats.nvdla.loadable import Blob, Loadable
 
 BLOB_NAME = "xonnc-quantization"
-LEAST, LARGEST = -128, 127
+INT8_MIN, INT8_MAX = -128, 127
 
 
 @dataclass(frozen=True)
-class Grid:
-    """What stored 8-bit integers stand for: `scale * (stored - zero)`."""
+class QuantizationParameters:
+    """Affine quantization of a tensor to int8: `real = scale * (stored - zero_point)`."""
 
     scale: float
-    zero: int = 0
+    zero_point: int = 0
 
-    def place(self, number: float) -> float:
-        """Where a number lies, not rounded."""
-        return number / self.scale + self.zero
+    def unrounded(self, value: float) -> float:
+        """Return `value / scale + zero_point` before rounding and saturation."""
+        return value / self.scale + self.zero_point
 
-    def stored(self, numbers: npt.NDArray[Any]) -> npt.NDArray[np.int8]:
-        """The nearest integers, half to even as ONNX rounds; what lies outside becomes the nearest end."""
-        places = np.nan_to_num(np.rint(numbers.astype(np.float32) / np.float32(self.scale)))
-        return np.clip(places + self.zero, LEAST, LARGEST).astype(np.int8)
+    def quantize(self, values: npt.NDArray[Any]) -> npt.NDArray[np.int8]:
+        """Quantize as QuantizeLinear does: round half to even, saturate to [-128, 127]. NaN gives 0."""
+        rounded = np.nan_to_num(np.rint(values.astype(np.float32) / np.float32(self.scale)))
+        return np.clip(rounded + self.zero_point, INT8_MIN, INT8_MAX).astype(np.int8)
 
-    def numbers(self, stored: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
-        """What stored integers stand for."""
-        return (stored.astype(np.float32) - np.float32(self.zero)) * np.float32(self.scale)
+    def dequantize(self, stored: npt.NDArray[Any]) -> npt.NDArray[np.float32]:
+        """Return the real values of stored integers, as DequantizeLinear does."""
+        return (stored.astype(np.float32) - np.float32(self.zero_point)) * np.float32(self.scale)
 
 
-Grids = Mapping[str, Grid]
+QuantizationByName = Mapping[str, QuantizationParameters]
 """By the name of the input or output."""
 
 
-def quantization_blob(grids: Grids) -> Blob:
+def quantization_blob(qparams_by_name: QuantizationByName) -> Blob:
     """The blob that says them."""
-    table = {name: {"scale": grid.scale, "zero_point": grid.zero} for name, grid in grids.items()}
+    table = {
+        name: {"scale": qparams.scale, "zero_point": qparams.zero_point}
+        for name, qparams in qparams_by_name.items()
+    }
     return Blob(name=BLOB_NAME, data=json.dumps(table).encode(), interface=Interface.NONE)
 
 
-def quantization_of(loadable: Loadable) -> Grids:
+def quantization_of(loadable: Loadable) -> QuantizationByName:
     """What a loadable says; empty for one of other compilers. `XonncError` if the blob is damaged."""
     blob = loadable.by_name.get(BLOB_NAME)
     if blob is None:
         return {}
     try:
         table = json.loads(bytes(blob.data))
-        return {name: _grid(entry) for name, entry in table.items()}
+        return {name: _qparams(entry) for name, entry in table.items()}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise XonncError(f"blob '{BLOB_NAME}' is damaged: {error}") from None
 
 
-def _grid(entry: Mapping[str, Any]) -> Grid:
+def _qparams(entry: Mapping[str, Any]) -> QuantizationParameters:
     scale, zero_point = float(entry["scale"]), int(entry["zero_point"])
     if not (isfinite(scale) and scale > 0):
         raise ValueError(f"scale {scale:g}; scales are above 0")
-    return Grid(scale, zero_point)
+    return QuantizationParameters(scale, zero_point)

@@ -14,7 +14,7 @@ from math import isfinite
 from typing import Any, Literal, TypeAlias, TypeGuard
 
 from xonnc.errors import XonncError
-from xonnc.formats.nvdla.quantization import Grid
+from xonnc.formats.nvdla.quantization import QuantizationParameters
 
 FORMAT = "xonnc-package"
 VERSION = 1
@@ -55,7 +55,7 @@ class Step:
     sha256: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    grids: Mapping[str, Grid]
+    grids: Mapping[str, QuantizationParameters]
     """What the integers are that a part on the DLA takes and gives, by value."""
 
 
@@ -121,7 +121,7 @@ def write_manifest(manifest: Manifest) -> bytes:
                 "inputs": list(step.inputs),
                 "outputs": list(step.outputs),
                 "grids": {
-                    name: {"scale": grid.scale, "zero_point": grid.zero}
+                    name: {"scale": grid.scale, "zero_point": grid.zero_point}
                     for name, grid in sorted(step.grids.items())
                 },
             }
@@ -189,11 +189,11 @@ def _step(table: Any, where: str) -> Step:
     )
 
 
-def _grid(table: Any, where: str) -> Grid:
+def _grid(table: Any, where: str) -> QuantizationParameters:
     scale, zero = _entry(table, "scale", float, where), _entry(table, "zero_point", int, where)
     if not (isfinite(scale) and scale > 0):
         raise XonncError(f"{where}: scale {scale:g}; scales are above 0")
-    return Grid(scale, zero)
+    return QuantizationParameters(scale, zero)
 
 
 def _names(table: Any, key: str, where: str) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from xonnc.dialects.dla.engines import ConvOp, PdpOp, SdpOp
 from xonnc.dialects.dla.types import FlowType, tensor_of
 from xonnc.dialects.onnx.locations import joined as joined_locations
 from xonnc.lowering.dla.conv_plans import plan_of
-from xonnc.lowering.onnx_to_dla.lowering import Operand
+from xonnc.lowering.onnx_to_dla.dla_builder import Operand
 from xonnc.targets import NvdlaTarget, load_target
 
 STAGES = 3

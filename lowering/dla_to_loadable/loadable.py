@@ -40,7 +40,7 @@ from xonnc.lowering.dla_planning.precision import precision_of
 from xonnc.lowering.dla_planning.surface_sizes import format_of
 from xonnc.lowering.dla_to_loadable.tasks import DlaTaskWriter, TaskBlobs, emulator_task
 from xonnc.lowering.onnx_to_dla.image_inputs import images_of
-from xonnc.lowering.onnx_to_dla.quantization_attributes import grids_of
+from xonnc.lowering.onnx_to_dla.quantization_attributes import qparams_by_name
 from xonnc.targets import NvdlaTarget
 
 PAGE = 4096
@@ -72,10 +72,10 @@ def loadable_of(module: ModuleOp, target: NvdlaTarget) -> Loadable:
         _add_memory(file, op, function, target)
     for index, group in enumerate(tasks(function)):
         _add_task(file, index, group, target)
-    grids = grids_of(function.arg_attrs, _names(function.arg_attrs, len(block.args), "input"))
-    grids |= grids_of(function.res_attrs, _names(function.res_attrs, len(_results(block)), "output"))
-    if grids:
-        file.blobs.append(quantization_blob(grids))
+    qparams = qparams_by_name(function.arg_attrs, _names(function.arg_attrs, len(block.args), "input"))
+    qparams |= qparams_by_name(function.res_attrs, _names(function.res_attrs, len(_results(block)), "output"))
+    if qparams:
+        file.blobs.append(quantization_blob(qparams))
     if images := images_of(function):
         names = _names(function.arg_attrs, len(block.args), "input")
         pixels = {names[index]: Normalization(one.mean, one.std) for index, one in images.items()}

@@ -22,7 +22,7 @@ from xonnc.lowering.dla.layers import Chain
 from xonnc.lowering.dla.networks import memory_of, network
 from xonnc.lowering.dla_planning.precision import precision_of
 from xonnc.lowering.dla_to_loadable.loadable import tasks
-from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import NODES
+from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import NODES_ATTRIBUTE
 from xonnc.targets import NvdlaTarget
 
 
@@ -114,7 +114,7 @@ def _place_bytes(value: SSAValue, target: NvdlaTarget) -> int:
 
 
 def _nodes_by_engine(function: FuncOp) -> dict[str, int]:
-    nodes = function.attributes.get(NODES)
+    nodes = function.attributes.get(NODES_ATTRIBUTE)
     if not isinstance(nodes, DictionaryAttr):
         return {}
     return {name: count.value.data for name, count in nodes.data.items() if isinstance(count, IntegerAttr)}

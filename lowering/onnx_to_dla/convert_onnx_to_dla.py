@@ -1,5 +1,5 @@
 """
-`convert-onnx-to-dla`: every operator of a network becomes operations of the DLA's engines on tensors.
+`convert-onnx-builder-dla`: every operator of a network becomes operations of the DLA's engines on tensors.
 
 All operators that the target cannot take are collected and reported together.
 """
@@ -29,16 +29,15 @@ from xonnc.dialects.onnx.types import static_shape
 from xonnc.errors import RefusalError
 from xonnc.formats.onnx.opsets import identity_of
 from xonnc.lowering.onnx_to_dla import (
-    blocks,
     convolution,
+    depth_to_space,
     elementwise,
-    functions,
     normalization,
     pooling,
     quantized,
     quantized_arithmetic,
     quantized_convolution,
-    quantized_functions,
+    quantized_lookup,
     quantized_reduction,
     quantized_resizing,
     quantized_selection,
@@ -47,38 +46,39 @@ from xonnc.lowering.onnx_to_dla import (
     resizing,
     selection,
     tensor,
+    unary_functions,
     upsampling,
 )
-from xonnc.lowering.onnx_to_dla.image_inputs import images_of, settle_images
-from xonnc.lowering.onnx_to_dla.integers import QUANTIZED, Integers
-from xonnc.lowering.onnx_to_dla.lowering import (
+from xonnc.lowering.onnx_to_dla.dla_builder import (
     LOWERINGS,
-    Lowering,
-    NotThere,
-    Refused,
+    DlaBuilder,
+    MissingOperand,
+    UnsupportedOperator,
     cube_shape,
 )
-from xonnc.lowering.onnx_to_dla.quantization_attributes import set_grids
+from xonnc.lowering.onnx_to_dla.image_inputs import images_of, set_normalizations
+from xonnc.lowering.onnx_to_dla.quantization_attributes import set_qparams
+from xonnc.lowering.onnx_to_dla.quantized_builder import QUANTIZED, QuantizedDlaBuilder
 from xonnc.targets import NvdlaTarget, load_target
 from xonnc.targets.limits import DIMENSION, lacks_precision
 
-NODES = "dla.nodes"
+NODES_ATTRIBUTE = "dla.nodes"
 """The function's attribute that says how many of the model's nodes each engine does."""
 
 WAY_OUT = "; in a package (-o model.xpkg) it runs on the CPU"
 """What can be done about a refused node where its rule says nothing better."""
 
-THEMES = (
-    blocks,
+LOWERING_MODULES = (
+    depth_to_space,
     convolution,
     elementwise,
-    functions,
+    unary_functions,
     normalization,
     pooling,
     quantized,
     quantized_arithmetic,
     quantized_convolution,
-    quantized_functions,
+    quantized_lookup,
     quantized_reduction,
     quantized_resizing,
     quantized_selection,
@@ -91,12 +91,15 @@ THEMES = (
 )
 """Importing a theme registers its operators."""
 
-TABLES: Mapping[str, Mapping[type[OnnxOp], Callable[..., object]]] = {"fp16": LOWERINGS, "int8": QUANTIZED}
+LOWERINGS_BY_PRECISION: Mapping[str, Mapping[type[OnnxOp], Callable[..., object]]] = {
+    "fp16": LOWERINGS,
+    "int8": QUANTIZED,
+}
 """The function for each operator that the DLA takes, by precision."""
 
 
 @dataclass(frozen=True)
-class Placement:
+class NodePlacement:
     """
     What became of one node, the operation `op`: the engine of its first operation (`view`: it needs none of
     its own), or why the target cannot take it. Neither is known where it reads what a refused node would
@@ -124,7 +127,7 @@ class ConvertOnnxToDla(ModulePass):
 
 
 @dataclass(frozen=True)
-class AtBorder:
+class AtBoundary:
     """An operator that is refused for what it takes from outside of the function, or gives to it."""
 
     op: Operation
@@ -140,7 +143,7 @@ class Refusal:
     """
 
     reason: str
-    about: Operation | BlockArgument | AtBorder | None = None
+    about: Operation | BlockArgument | AtBoundary | None = None
 
 
 def convert(module: ModuleOp, target: NvdlaTarget, pool: DisposablePool) -> dict[Operation, str]:
@@ -149,69 +152,71 @@ def convert(module: ModuleOp, target: NvdlaTarget, pool: DisposablePool) -> dict
 
     `RefusalError` lists all that `target` cannot take; the module is then half lowered and of no use.
     """
-    placements, refusals = place(module, target, pool)
+    placements, refusals = lower_network(module, target, pool)
     if refusals:
         raise RefusalError([one.reason for one in refusals], [one.about for one in refusals])
     return {one.op: one.engine for one in placements}
 
 
-def place(
+def lower_network(
     module: ModuleOp, target: NvdlaTarget, pool: DisposablePool
-) -> tuple[list[Placement], list[Refusal]]:
+) -> tuple[list[NodePlacement], list[Refusal]]:
     """
     Lowers the network in `module` as far as `target` can take it: what became of each node, and the refusals.
 
     With refusals the module is half lowered and of no use.
     """
-    placements: list[Placement] = []
+    placements: list[NodePlacement] = []
     refusals: list[Refusal] = []
     for function in [op for op in module.walk() if isinstance(op, FuncOp)]:
         is_quantized = any(isinstance(op, DequantizeLinearOp | QuantizeLinearOp) for op in function.walk())
-        to = Integers(target, pool) if is_quantized else Lowering(target, pool)
-        needed = to.precision.name.lower()
+        builder = QuantizedDlaBuilder(target, pool) if is_quantized else DlaBuilder(target, pool)
+        needed = builder.precision.name.lower()
         if (lack := lacks_precision(target, needed)) is not None:
-            rounded = ": round it by --calibrate or --calib" if needed == "fp16" else ""
-            refusals.append(Refusal(f"{lack}; the model needs {needed}{rounded}"))
-        refusals += _convert_function(function, to, placements)
+            quantized = ": round it by --calibrate or --calib" if needed == "fp16" else ""
+            refusals.append(Refusal(f"{lack}; the model needs {needed}{quantized}"))
+        refusals += _convert_function(function, builder, placements)
     if not refusals:
         for op in [op for op in module.walk() if isinstance(op, EntryPointOp)]:
             Rewriter.erase_op(op)
     return placements, refusals
 
 
-def _convert_function(function: FuncOp, to: Lowering, placements: list[Placement]) -> list[Refusal]:
+def _convert_function(
+    function: FuncOp, builder: DlaBuilder, placements: list[NodePlacement]
+) -> list[Refusal]:
     refusals: list[Refusal] = []
     engines: Counter[str] = Counter()
     ops = [op for op in function.body.block.ops if isinstance(op, OnnxOp)]
     if ops:
-        to.start(ops[0])
-    refusals += _convert_inputs(function, to)
+        builder.start(ops[0])
+    refusals += _convert_inputs(function, builder)
     for op in ops:
-        to.start(op)
+        builder.start(op)
         if isinstance(op, ConstantOp | NoValueOp):
             continue
         if isinstance(op, ReturnOp):
-            refusals += _convert_return(op, to, bool(refusals))
+            refusals += _convert_return(op, builder, bool(refusals))
             continue
         reason: str | None = None
         engine = ""
         try:
-            to.lower(op)
-        except Refused as refused:
-            is_behind = bool(refusals) and isinstance(refused, NotThere)
+            builder.lower(op)
+        except UnsupportedOperator as refused:
+            is_behind = bool(refusals) and isinstance(refused, MissingOperand)
             if not is_behind:
                 reason = str(refused)
-                border = refused.border
-                about = op if border is None else AtBorder(op, border)
+                boundary = refused.boundary
+                about = op if boundary is None else AtBoundary(op, boundary)
                 refusals.append(Refusal(refusal_of(op, reason), about))
             for result in op.results:
-                to.poison(result)
+                builder.define_placeholder(result)
         else:
-            engine = to.engine
+            engine = builder.engine
             engines[engine] += 1
         placements.append(_placement(op, engine, reason))
     if not refusals:
-        function.attributes[NODES] = DictionaryAttr(
+        function.attributes[NODES_ATTRIBUTE] = DictionaryAttr(
             {engine: IntegerAttr(count, i64) for engine, count in sorted(engines.items())}
         )
         for op in reversed(ops):
@@ -219,9 +224,11 @@ def _convert_function(function: FuncOp, to: Lowering, placements: list[Placement
             Rewriter.erase_op(op)
         _erase_unread(function)
         function.update_function_type()
-        set_grids(function, to.grids)
+        set_qparams(function, builder.qparams_by_value)
         arguments = enumerate(function.body.block.args)
-        settle_images(function, {index: to.pixels[one] for index, one in arguments if one in to.pixels})
+        set_normalizations(
+            function, {index: builder.pixels[one] for index, one in arguments if one in builder.pixels}
+        )
     return refusals
 
 
@@ -236,11 +243,11 @@ def _erase_unread(function: FuncOp) -> None:
             Rewriter.erase_op(op)
 
 
-def _placement(op: OnnxOp, engine: str, reason: str | None) -> Placement:
+def _placement(op: OnnxOp, engine: str, reason: str | None) -> NodePlacement:
     readers = (use.operation for use in op.results[0].uses) if op.results else ()
     names = tuple(describe(reader) for reader in readers if not isinstance(reader, ReturnOp))
     way_out = "" if reason is None or ";" in reason else WAY_OUT
-    return Placement(
+    return NodePlacement(
         op, describe(op), _operator(op), engine, None if reason is None else reason + way_out, names
     )
 
@@ -270,7 +277,7 @@ def title_of(op: Operation) -> str:
     return f"{describe(op)} ({name or op.name})"
 
 
-def _convert_inputs(function: FuncOp, to: Lowering) -> list[Refusal]:
+def _convert_inputs(function: FuncOp, builder: DlaBuilder) -> list[Refusal]:
     refusals: list[Refusal] = []
     images = images_of(function)
     for index, argument in enumerate(function.body.block.args):
@@ -287,26 +294,26 @@ def _convert_inputs(function: FuncOp, to: Lowering) -> list[Refusal]:
             refusals.append(Refusal(f"input {index}: {broken}", argument))
             continue
         if index in images:
-            refusal = to.admit_image(argument, shape, images[index])
+            refusal = builder.add_image_input(argument, shape, images[index])
         else:
-            refusal = to.admit(argument, shape, cube)
+            refusal = builder.add_input(argument, shape, cube)
         if refusal is not None:
             refusals.append(Refusal(f"input {index}: {refusal}", argument))
     return refusals
 
 
-def _convert_return(op: ReturnOp, to: Lowering, is_refused: bool) -> list[Refusal]:
+def _convert_return(op: ReturnOp, builder: DlaBuilder, is_refused: bool) -> list[Refusal]:
     """The end of the function; after a refusal, outputs that the DLA does not have say nothing."""
     refusals: list[Refusal] = []
-    returned: list[SSAValue] = []
+    output: list[SSAValue] = []
     for value in op.operands:
         try:
-            returned.append(to.returned(value))
-        except Refused as refused:
-            if not is_refused or not isinstance(refused, NotThere):
+            output.append(builder.output(value))
+        except UnsupportedOperator as refused:
+            if not is_refused or not isinstance(refused, MissingOperand):
                 maker = value.owner if isinstance(value.owner, Operation) else None
-                about = None if maker is None else AtBorder(maker, value)
+                about = None if maker is None else AtBoundary(maker, value)
                 refusals.append(Refusal(refusal_of(maker or op, str(refused)), about))
     if not refusals:
-        to.add(FuncReturnOp(*returned))
+        builder.add(FuncReturnOp(*output))
     return refusals

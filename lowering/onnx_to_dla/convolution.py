@@ -18,15 +18,15 @@ from xonnc.lowering.dla_planning.feasibility import conv_limits
 from xonnc.lowering.dla_planning.groups import merged_groups
 from xonnc.lowering.dla_planning.parts import Part, convolution_parts
 from xonnc.lowering.dla_planning.shapes import Window
-from xonnc.lowering.onnx_to_dla.lowering import (
+from xonnc.lowering.onnx_to_dla.dla_builder import (
     Array,
     Cube,
-    Lowering,
+    DlaBuilder,
+    ImageValue,
     Operand,
-    Picture,
     lowers,
 )
-from xonnc.lowering.onnx_to_dla.pictures import check_window, flattened, undilated, window_over
+from xonnc.lowering.onnx_to_dla.image_convolution import check_window, flattened, undilated, window_over
 from xonnc.lowering.onnx_to_dla.windows import counts, exact, window_of
 
 PER_CHANNEL_SUM = Stage(type=StageFunction.ALU, mode=OperandMode.PER_KERNEL)
@@ -34,117 +34,123 @@ PER_POINT_SUM = Stage(type=StageFunction.ALU, mode=OperandMode.PER_POINT)
 
 
 @lowers(ConvOp)
-def conv(op: ConvOp, to: Lowering) -> Cube:
+def conv(op: ConvOp, builder: DlaBuilder) -> Cube:
     """
     A convolution and its bias; with groups, one for every few groups that fill whole atoms. The images of a
     batch are groups as well.
     """
-    weights = to.weights(op.W, "the kernels")
-    bias = None if op.B.type == NONE else to.weights(op.B, "the bias")
-    if (picture := to.picture(op.X)) is not None:
-        return pictured(op, picture, weights, bias, to)
-    found = to.unscaled(op.X)
+    weights = builder.weights(op.W, "the kernels")
+    bias = None if op.B.type == NONE else builder.weights(op.B, "the bias")
+    if (image_value := builder.image_value(op.X)) is not None:
+        return image_convolution(op, image_value, weights, bias, builder)
+    found = builder.unscaled_cube(op.X)
     if weights.ndim not in (3, 4):
-        to.refuse(f"a convolution over {weights.ndim - 2} dimensions (the core takes 1 or 2)")
-    window = window_of(op, weights.shape[2:], found.cube, to)
+        builder.refuse(f"a convolution over {weights.ndim - 2} dimensions (the core takes 1 or 2)")
+    window = window_of(op, weights.shape[2:], found.cube, builder)
     if weights.ndim == 3:
         weights = weights[:, :, np.newaxis, :]
-    shape = to.result_shape(op)
-    batch = batch_of(found.shape, to)
+    shape = builder.result_shape(op)
+    batch = batch_of(found.shape, builder)
     groups, weights = op.group.value.data * batch, tiled(weights, batch)
     bias = None if bias is None else tiled(bias, batch)
     if groups == 1 and window == Window((1, 1)):
-        to.check_image(found)
-        return Cube(convolution(found.value, weights, bias, window, to, found.factors), shape)
-    source = to.image(op.X)
-    return Cube(grouped(source, weights, bias, window, groups, to), shape)
+        builder.check_spatial(found)
+        return Cube(convolution(found.value, weights, bias, window, builder, found.factors), shape)
+    source = builder.spatial_cube(op.X)
+    return Cube(grouped(source, weights, bias, window, groups, builder), shape)
 
 
-def pictured(op: ConvOp, picture: Picture, weights: Array, bias: Array | None, to: Lowering) -> Cube:
+def image_convolution(
+    op: ConvOp, image_value: ImageValue, weights: Array, bias: Array | None, builder: DlaBuilder
+) -> Cube:
     """A convolution over pixels of halves and its bias."""
-    window = window_over(op, picture, weights.shape[2:], to)
-    check_window(picture, weights.shape[0], window, to)
+    window = window_over(op, image_value, weights.shape[2:], builder)
+    check_window(image_value, weights.shape[0], window, builder)
     rows, columns = values_of(op.dilations) or (1, 1)
     whole = undilated(dense(weights, op.group.value.data), (rows, columns))
-    kernels = to.kernels(flattened(whole, cube_of(picture.value.type).channels))
-    stages: list[Operand] = [] if bias is None else [(PER_CHANNEL_SUM, to.per_kernel(bias))]
-    return Cube(to.sdp(to.conv(picture.value, kernels, window), stages), to.result_shape(op))
+    kernels = builder.kernels(flattened(whole, cube_of(image_value.value.type).channels))
+    stages: list[Operand] = [] if bias is None else [(PER_CHANNEL_SUM, builder.per_kernel(bias))]
+    return Cube(
+        builder.sdp(builder.conv(image_value.value, kernels, window), stages), builder.result_shape(op)
+    )
 
 
 @lowers(GemmOp)
-def gemm(op: GemmOp, to: Lowering) -> Cube:
+def gemm(op: GemmOp, builder: DlaBuilder) -> Cube:
     """`alpha A B + beta C` with constant B and C: a convolution whose kernel covers the whole cube of A."""
-    matrix = to.weights(op.B, "B")
+    matrix = builder.weights(op.B, "B")
     matrix = matrix if op.transB.value.data else matrix.T
     alpha, beta = op.alpha.value.data, op.beta.value.data
-    bias = None if op.C.type == NONE else to.weights(op.C, "C")
-    shape = to.result_shape(op)
+    bias = None if op.C.type == NONE else builder.weights(op.C, "C")
+    shape = builder.result_shape(op)
     if bias is not None:
         bias = np.broadcast_to(bias if beta == 1.0 else bias * np.float32(beta), shape).reshape(-1)
     matrix = matrix if alpha == 1.0 else matrix * np.float32(alpha)
     if op.transA.value.data:
-        found = to.cube(op.A)
-        weights = across_rows(matrix, found, to)
-        return Cube(convolution(found.value, weights, bias, Window((1, 1)), to), shape)
-    return product(op.A, matrix, bias, shape, to)
+        found = builder.cube(op.A)
+        weights = across_rows(matrix, found, builder)
+        return Cube(convolution(found.value, weights, bias, Window((1, 1)), builder), shape)
+    return product(op.A, matrix, bias, shape, builder)
 
 
 @lowers(MatMulOp)
-def matmul(op: MatMulOp, to: Lowering) -> Cube:
+def matmul(op: MatMulOp, builder: DlaBuilder) -> Cube:
     """Rows times a constant matrix; of several, each is a group of a convolution."""
-    matrix = to.constant(op.B)
+    matrix = builder.constant(op.B)
     if matrix is None:
-        to.refuse(
+        builder.refuse(
             "a second factor that is computed (the core reads weights in an order in which no engine writes)"
         )
     if matrix.ndim > 2:
-        to.refuse(f"a second factor of rank {matrix.ndim} (the core takes one matrix)")
+        builder.refuse(f"a second factor of rank {matrix.ndim} (the core takes one matrix)")
     columns = matrix.reshape(matrix.shape[0], -1)
-    return product(op.A, columns.T, None, to.result_shape(op), to)
+    return product(op.A, columns.T, None, builder.result_shape(op), builder)
 
 
 def product(
-    factor: SSAValue, matrix: Array, bias: Array | None, shape: tuple[int, ...], to: Lowering
+    factor: SSAValue, matrix: Array, bias: Array | None, shape: tuple[int, ...], builder: DlaBuilder
 ) -> Cube:
     """`matrix` (`NxK`) times rows of K numbers: a row's channels have its elements in order already."""
-    found = to.cube(factor)
-    rows = rows_of(found, matrix.shape[1], to)
+    found = builder.cube(factor)
+    rows = rows_of(found, matrix.shape[1], builder)
     weights = matrix.reshape(matrix.shape[0], found.cube.channels // rows, *found.cube[1:])
     window = Window((found.cube.height, found.cube.width))
-    value = grouped(found.value, tiled(weights, rows), bias, window, rows, to)
+    value = grouped(found.value, tiled(weights, rows), bias, window, rows, builder)
     return Cube(value, shape)
 
 
-MOST_GROUPS = 32
+MAX_GROUPS = 32
 """Images of a batch or rows of a matrix that one node may have: each is a convolution by itself."""
 
 
-def batch_of(shape: Sequence[int], to: Lowering) -> int:
+def batch_of(shape: Sequence[int], builder: DlaBuilder) -> int:
     """The images of a batch, which are as many groups of one convolution."""
-    if shape[0] > MOST_GROUPS:
-        to.refuse(f"a batch of {shape[0]} (up to {MOST_GROUPS}, as groups); make it smaller")
+    if shape[0] > MAX_GROUPS:
+        builder.refuse(f"a batch of {shape[0]} (up to {MAX_GROUPS}, as groups); make it smaller")
     return shape[0]
 
 
-def rows_of(found: Cube, count: int, to: Lowering) -> int:
+def rows_of(found: Cube, count: int, builder: DlaBuilder) -> int:
     """How many rows of `count` numbers a cube is, each with channels of its own."""
     rows, rest = divmod(found.cube.elements, count)
     if rest or found.cube.channels % rows:
-        to.refuse(
+        builder.refuse(
             f"a product of {list(found.shape)} by a matrix with {count} rows (it lies as {list(found.cube)}, "
             "where each row of the product needs channels of its own)"
         )
-    if rows > MOST_GROUPS:
-        to.refuse(f"a product of {rows} rows by a matrix (up to {MOST_GROUPS}, as groups); make it smaller")
+    if rows > MAX_GROUPS:
+        builder.refuse(
+            f"a product of {rows} rows by a matrix (up to {MAX_GROUPS}, as groups); make it smaller"
+        )
     return rows
 
 
-def across_rows(matrix: Array, found: Cube, to: Lowering) -> Array:
+def across_rows(matrix: Array, found: Cube, builder: DlaBuilder) -> Array:
     """Kernels that multiply the transpose of what lies in one position by a matrix (`NxK`)."""
     columns, rest = divmod(found.cube.channels, matrix.shape[1])
-    if rest or found.cube.positions != 1 or columns > MOST_GROUPS:
-        to.refuse(
-            f"transA = 1 on {list(found.shape)} (the core takes up to {MOST_GROUPS} columns that lie in one "
+    if rest or found.cube.positions != 1 or columns > MAX_GROUPS:
+        builder.refuse(
+            f"transA = 1 on {list(found.shape)} (the core takes up to {MAX_GROUPS} columns that lie in one "
             "position); transpose it before"
         )
     spread = np.zeros((columns, matrix.shape[0], matrix.shape[1], columns), matrix.dtype)
@@ -162,7 +168,7 @@ def convolution(
     weights: Array,
     bias: Array | None,
     window: Window,
-    to: Lowering,
+    builder: DlaBuilder,
     factors: Array | None = None,
 ) -> SSAValue:
     """
@@ -173,34 +179,38 @@ def convolution(
     """
     cube = cube_of(source.type)
     if weights.shape[1] != cube.channels:
-        to.refuse(f"kernels for {weights.shape[1]} channels on an input of {cube.channels}")
-    counts(window, cube, to)
+        builder.refuse(f"kernels for {weights.shape[1]} channels on an input of {cube.channels}")
+    counts(window, cube, builder)
     window = exact(window, cube)
-    parts = convolution_parts(to.target, to.precision, cube, weights.shape[0], window)
+    parts = convolution_parts(builder.target, builder.precision, cube, weights.shape[0], window)
     if parts is None:
-        to.check(conv_limits(cube, weights.shape[0], window))
-        to.refuse(
+        builder.check(conv_limits(cube, weights.shape[0], window))
+        builder.refuse(
             f"a {weights.shape[2]}x{weights.shape[3]} kernel on rows of {cube.width} does not fit the "
-            f"convolution buffer even in parts of {to.target.atomic_c} channels; use a smaller kernel"
+            f"convolution buffer even in parts of {builder.target.atomic_c} channels; use a smaller kernel"
         )
     value: SSAValue | None = None
     for part in parts:
-        accumulator = to.conv(region(source, part, to), to.kernels(_taps(weights, part)), part.window)
+        accumulator = builder.conv(
+            region(source, part, builder), builder.kernels(_taps(weights, part)), part.window
+        )
         stages: list[Operand] = [] if value is None else [(PER_POINT_SUM, value)]
         if factors is not None and part is parts[-1]:
-            stages.append(to.position_factors(factors, weights.shape[0]))
+            stages.append(builder.position_factors(factors, weights.shape[0]))
         if bias is not None and part is parts[-1]:
-            stages.append((PER_CHANNEL_SUM, to.per_kernel(bias)))
-        value = to.sdp(accumulator, stages)
+            stages.append((PER_CHANNEL_SUM, builder.per_kernel(bias)))
+        value = builder.sdp(accumulator, stages)
     assert value is not None, "a convolution has parts"
     return value
 
 
-def region(source: SSAValue, part: Part, to: Lowering) -> SSAValue:
+def region(source: SSAValue, part: Part, builder: DlaBuilder) -> SSAValue:
     """The part of a cube that a part of a convolution reads, where it lies."""
     if part.shape == cube_of(source.type):
         return source
-    return to(SliceOp(source, (part.begin, part.rows.first, part.columns.first), to.cube_type(part.shape)))
+    return builder(
+        SliceOp(source, (part.begin, part.rows.first, part.columns.first), builder.cube_type(part.shape))
+    )
 
 
 def _taps(weights: Array, part: Part) -> Array:
@@ -208,33 +218,33 @@ def _taps(weights: Array, part: Part) -> Array:
     return weights[:, part.begin : part.end, rows.begin : rows.end, columns.begin : columns.end]
 
 
-def channels_of(source: SSAValue, begin: int, end: int, to: Lowering) -> SSAValue:
+def channels_of(source: SSAValue, begin: int, end: int, builder: DlaBuilder) -> SSAValue:
     """Channels `begin` to `end` of a cube, where they lie."""
     cube = cube_of(source.type)
-    return to(SliceOp(source, (begin, 0, 0), to.cube_type(cube._replace(channels=end - begin))))
+    return builder(SliceOp(source, (begin, 0, 0), builder.cube_type(cube._replace(channels=end - begin))))
 
 
 def grouped(
-    source: SSAValue, weights: Array, bias: Array | None, window: Window, groups: int, to: Lowering
+    source: SSAValue, weights: Array, bias: Array | None, window: Window, groups: int, builder: DlaBuilder
 ) -> SSAValue:
     """A convolution of groups, one for every few groups that fill whole atoms."""
     if groups == 1:
-        return convolution(source, weights, bias, window, to)
+        return convolution(source, weights, bias, window, builder)
     inputs, outputs = cube_of(source.type).channels, weights.shape[0]
     if inputs % groups or outputs % groups:
-        to.refuse(f"{groups} groups do not divide {inputs} and {outputs} channels")
-    merged = merged_groups(to.target, to.precision, cube_of(source.type), outputs, window, groups)
+        builder.refuse(f"{groups} groups do not divide {inputs} and {outputs} channels")
+    merged = merged_groups(builder.target, builder.precision, cube_of(source.type), outputs, window, groups)
     if merged == groups:
-        return convolution(source, dense(weights, groups), bias, window, to)
+        return convolution(source, dense(weights, groups), bias, window, builder)
     step_in, step_out = merged * inputs // groups, merged * outputs // groups
     parts: list[SSAValue] = []
     for index in range(groups // merged):
         rows = slice(index * step_out, (index + 1) * step_out)
-        part = channels_of(source, index * step_in, (index + 1) * step_in, to)
+        part = channels_of(source, index * step_in, (index + 1) * step_in, builder)
         bias_part = None if bias is None else bias[rows]
-        parts.append(convolution(part, dense(weights[rows], merged), bias_part, window, to))
+        parts.append(convolution(part, dense(weights[rows], merged), bias_part, window, builder))
     cube = cube_of(parts[0].type)
-    return to(ConcatOp(parts, 1, to.cube_type(cube._replace(channels=outputs))))
+    return builder(ConcatOp(parts, 1, builder.cube_type(cube._replace(channels=outputs))))
 
 
 def dense(weights: Array, groups: int) -> Array:

@@ -39,287 +39,294 @@ from xonnc.dialects.onnx.ops.math import (
 from xonnc.dialects.onnx.ops.nn import InstanceNormalizationOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.dla_planning.precision import LARGEST_FP16
-from xonnc.lowering.onnx_to_dla.lowering import Array, Cube, Lowering, Operand, cube_shape, lowers
+from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder, Operand, cube_shape, lowers
 from xonnc.lowering.onnx_to_dla.pooling import cascade
 from xonnc.targets.limits import lacks_emulator
 
 SUM = Stage(type=StageFunction.ALU, alu=AluFunction.SUM)
-LEAST = Stage(type=StageFunction.ALU, alu=AluFunction.MIN)
-GREATEST = Stage(type=StageFunction.ALU, alu=AluFunction.MAX)
+MINIMUM = Stage(type=StageFunction.ALU, alu=AluFunction.MIN)
+MAXIMUM = Stage(type=StageFunction.ALU, alu=AluFunction.MAX)
 PRODUCT = Stage(type=StageFunction.MUL)
 RELU: Operand = (Stage(act=Activation.RELU), None)
 
 
-def number(stage: Stage, value: float) -> Operand:
+def scalar_operand(stage: Stage, value: float) -> Operand:
     """`stage` with one number for all elements."""
     field = "mul_operand" if stage.type is StageFunction.MUL else "alu_operand"
     return replace(stage, mode=OperandMode.PER_LAYER, **{field: value}), None
 
 
 @lowers(AddOp)
-def add(op: AddOp, to: Lowering) -> Cube:
+def add(op: AddOp, builder: DlaBuilder) -> Cube:
     """`A + B`."""
-    return binary(op.A, op.B, SUM, to.result_shape(op), to)
+    return binary(op.A, op.B, SUM, builder.result_shape(op), builder)
 
 
 @lowers(MulOp)
-def mul(op: MulOp, to: Lowering) -> Cube:
+def mul(op: MulOp, builder: DlaBuilder) -> Cube:
     """`A B`."""
-    return binary(op.A, op.B, PRODUCT, to.result_shape(op), to)
+    return binary(op.A, op.B, PRODUCT, builder.result_shape(op), builder)
 
 
 @lowers(SumOp)
-def sum_(op: SumOp, to: Lowering) -> Cube:
+def sum_(op: SumOp, builder: DlaBuilder) -> Cube:
     """All inputs added up, in order."""
-    return fold(op.data_0, SUM, to.result_shape(op), to)
+    return fold(op.data_0, SUM, builder.result_shape(op), builder)
 
 
 @lowers(MaxOp)
-def max_(op: MaxOp, to: Lowering) -> Cube:
+def max_(op: MaxOp, builder: DlaBuilder) -> Cube:
     """The greatest of all inputs."""
-    return fold(op.data_0, GREATEST, to.result_shape(op), to)
+    return fold(op.data_0, MAXIMUM, builder.result_shape(op), builder)
 
 
 @lowers(MinOp)
-def min_(op: MinOp, to: Lowering) -> Cube:
+def min_(op: MinOp, builder: DlaBuilder) -> Cube:
     """The least of all inputs."""
-    return fold(op.data_0, LEAST, to.result_shape(op), to)
+    return fold(op.data_0, MINIMUM, builder.result_shape(op), builder)
 
 
 @lowers(SubOp)
-def sub(op: SubOp, to: Lowering) -> Cube:
+def sub(op: SubOp, builder: DlaBuilder) -> Cube:
     """`A - B = A + (-B)`; the SDP's ALU cannot subtract, its multiplier can negate."""
-    shape = to.result_shape(op)
-    subtrahend = to.constant(op.B)
+    shape = builder.result_shape(op)
+    subtrahend = builder.constant(op.B)
     if subtrahend is not None:
-        return with_constant(to.cube(op.A), -subtrahend, SUM, shape, to)
-    negated = to.cube(op.B)
-    negated = Cube(to.sdp(negated.value, [number(PRODUCT, -1.0)]), negated.shape)
-    minuend = to.constant(op.A)
+        return combine_constant(builder.cube(op.A), -subtrahend, SUM, shape, builder)
+    negated = builder.cube(op.B)
+    negated = Cube(builder.sdp(negated.value, [scalar_operand(PRODUCT, -1.0)]), negated.shape)
+    minuend = builder.constant(op.A)
     if minuend is not None:
-        return with_constant(negated, minuend, SUM, shape, to)
-    return of_cubes(negated, to.cube(op.A), SUM, shape, to)
+        return combine_constant(negated, minuend, SUM, shape, builder)
+    return combine_cubes(negated, builder.cube(op.A), SUM, shape, builder)
 
 
 @lowers(MeanOp)
-def mean(op: MeanOp, to: Lowering) -> Cube:
+def mean(op: MeanOp, builder: DlaBuilder) -> Cube:
     """All inputs added up, in order, divided by their number."""
-    total = fold(op.data_0, SUM, to.result_shape(op), to)
-    return Cube(to.sdp(total.value, [number(PRODUCT, 1 / len(op.data_0))]), total.shape)
+    total = fold(op.data_0, SUM, builder.result_shape(op), builder)
+    return Cube(builder.sdp(total.value, [scalar_operand(PRODUCT, 1 / len(op.data_0))]), total.shape)
 
 
 @lowers(AbsOp)
-def abs_(op: AbsOp, to: Lowering) -> Cube:
+def abs_(op: AbsOp, builder: DlaBuilder) -> Cube:
     """`X` where positive, else `-X`: the multiplier lets positive numbers pass."""
-    stage, _ = number(PRODUCT, -1.0)
-    return unary(op.X, [(replace(stage, act=Activation.PRELU), None)], to)
+    stage, _ = scalar_operand(PRODUCT, -1.0)
+    return unary(op.X, [(replace(stage, act=Activation.PRELU), None)], builder)
 
 
 @lowers(SqrtOp)
-def sqrt(op: SqrtOp, to: Lowering) -> Cube:
+def sqrt(op: SqrtOp, builder: DlaBuilder) -> Cube:
     """`X^0.5`, a task of the CPU emulator."""
-    return emulated(op.X, 0.5, to)
+    return emulated(op.X, 0.5, builder)
 
 
 @lowers(ReciprocalOp)
-def reciprocal(op: ReciprocalOp, to: Lowering) -> Cube:
+def reciprocal(op: ReciprocalOp, builder: DlaBuilder) -> Cube:
     """`X^-1`, a task of the CPU emulator."""
-    return emulated(op.X, -1.0, to)
+    return emulated(op.X, -1.0, builder)
 
 
 @lowers(PowOp)
-def power(op: PowOp, to: Lowering) -> Cube:
+def power(op: PowOp, builder: DlaBuilder) -> Cube:
     """`X X` for the power of 2, any other constant one as a task of the CPU emulator."""
-    exponent = to.weights(op.Y, "the exponent")
+    exponent = builder.weights(op.Y, "the exponent")
     if exponent.size != 1:
-        to.refuse(f"{exponent.size} exponents (the CPU emulator takes one for all)")
-    if to.cube(op.X).shape != to.result_shape(op):
-        to.refuse(f"{list(to.cube(op.X).shape)} is broadcast to {list(to.result_shape(op))}; expand it first")
+        builder.refuse(f"{exponent.size} exponents (the CPU emulator takes one for all)")
+    shape, result = builder.cube(op.X).shape, builder.result_shape(op)
+    if shape != result:
+        builder.refuse(f"{list(shape)} is broadcast to {list(result)}; expand it first")
     factor = float(exponent.reshape(()))
     if factor == 2.0:
-        source = to.cube(op.X)
-        return Cube(squared(source.value, to), source.shape)
-    return emulated(op.X, factor, to)
+        source = builder.cube(op.X)
+        return Cube(squared(source.value, builder), source.shape)
+    return emulated(op.X, factor, builder)
 
 
-def squared(value: SSAValue, to: Lowering) -> SSAValue:
+def squared(value: SSAValue, builder: DlaBuilder) -> SSAValue:
     """Each element times itself."""
-    return to.sdp(value, [(replace(PRODUCT, mode=OperandMode.PER_POINT), value)])
+    return builder.sdp(value, [(replace(PRODUCT, mode=OperandMode.PER_POINT), value)])
 
 
-def emulated(value: SSAValue, exponent: float, to: Lowering) -> Cube:
+def emulated(value: SSAValue, exponent: float, builder: DlaBuilder) -> Cube:
     """Each element to a power, on the CPU emulator."""
-    to.check(lacks_emulator(to.target))
-    source = to.cube(value)
-    return Cube(to(PowerOp(source.value, source.value.type, power=exponent)), source.shape)
+    builder.check(lacks_emulator(builder.target))
+    source = builder.cube(value)
+    return Cube(builder(PowerOp(source.value, source.value.type, power=exponent)), source.shape)
 
 
 @lowers(InstanceNormalizationOp)
-def instance_normalization(op: InstanceNormalizationOp, to: Lowering) -> Cube:
+def instance_normalization(op: InstanceNormalizationOp, builder: DlaBuilder) -> Cube:
     """
     `scale (X - mean) / sqrt(variance + epsilon) + B` over each channel: poolings, and the power from the CPU
     emulator.
     """
-    to.check(lacks_emulator(to.target))
-    source, shape = to.image(op.input), to.result_shape(op)
+    builder.check(lacks_emulator(builder.target))
+    source, shape = builder.spatial_cube(op.input), builder.result_shape(op)
     if len(shape) > 4:
-        to.refuse(f"a normalisation over {len(shape) - 2} dimensions (images have 2)")
+        builder.refuse(f"a normalisation over {len(shape) - 2} dimensions (images have 2)")
     cube = cube_of(source.type)
     scale, shift = (
-        np.tile(to.weights(operand, what), cube.channels // operand_size(operand, to)).astype(np.float32)
+        np.tile(builder.weights(operand, what), cube.channels // operand_size(operand, builder)).astype(
+            np.float32
+        )
         for operand, what in ((op.scale, "scale"), (op.B, "B"))
     )
     per_kernel = replace(SUM, mode=OperandMode.PER_KERNEL)
-    centred = to.sdp(source, [(per_kernel, means(source, -1.0, to))])
-    variance = means(squared(centred, to), 1.0, to)
+    centred = builder.sdp(source, [(per_kernel, means(source, -1.0, builder))])
+    variance = means(squared(centred, builder), 1.0, builder)
     epsilon = op.epsilon.value.data
-    factor = to(PowerOp(variance, variance.type, power=-0.5, shift=epsilon))
+    factor = builder(PowerOp(variance, variance.type, power=-0.5, shift=epsilon))
     stages: list[Operand] = [(replace(PRODUCT, mode=OperandMode.PER_KERNEL), factor)]
-    normalised = to.sdp(centred, stages)
+    normalised = builder.sdp(centred, stages)
     scaled: list[Operand] = [
-        (replace(PRODUCT, mode=OperandMode.PER_KERNEL), to.per_kernel(scale)),
-        (per_kernel, to.per_kernel(shift)),
+        (replace(PRODUCT, mode=OperandMode.PER_KERNEL), builder.per_kernel(scale)),
+        (per_kernel, builder.per_kernel(shift)),
     ]
-    return Cube(to.sdp(normalised, scaled), shape)
+    return Cube(builder.sdp(normalised, scaled), shape)
 
 
-def operand_size(value: SSAValue, to: Lowering) -> int:
+def operand_size(value: SSAValue, builder: DlaBuilder) -> int:
     """How many numbers a constant has."""
-    return to.weights(value, "a constant").size
+    return builder.weights(value, "a constant").size
 
 
-def means(value: SSAValue, factor: float, to: Lowering) -> SSAValue:
+def means(value: SSAValue, factor: float, builder: DlaBuilder) -> SSAValue:
     """`factor` times the mean of each channel."""
-    pooled, correction = cascade(value, PoolMode.AVERAGE, to)
-    return to.sdp(pooled, [number(PRODUCT, factor * correction)])
+    pooled, correction = cascade(value, PoolMode.AVERAGE, builder)
+    return builder.sdp(pooled, [scalar_operand(PRODUCT, factor * correction)])
 
 
 @lowers(DivOp)
-def div(op: DivOp, to: Lowering) -> Cube:
+def div(op: DivOp, builder: DlaBuilder) -> Cube:
     """`A / B = A (1 / B)`; the CPU emulator makes `1 / B` of a computed B."""
-    if to.constant(op.B) is None:
-        inverse = emulated(op.B, -1.0, to)
-        shape, dividend = to.result_shape(op), to.constant(op.A)
+    if builder.constant(op.B) is None:
+        inverse = emulated(op.B, -1.0, builder)
+        shape, dividend = builder.result_shape(op), builder.constant(op.A)
         if dividend is not None:
-            return with_constant(inverse, dividend, PRODUCT, shape, to)
-        return of_cubes(to.cube(op.A), inverse, PRODUCT, shape, to)
-    divisor = to.weights(op.B, "the divisor").astype(np.float32, copy=False)
+            return combine_constant(inverse, dividend, PRODUCT, shape, builder)
+        return combine_cubes(builder.cube(op.A), inverse, PRODUCT, shape, builder)
+    divisor = builder.weights(op.B, "the divisor").astype(np.float32, copy=False)
     if not np.all(divisor):
-        to.refuse("a divisor that is zero")
-    return with_constant(to.cube(op.A), 1.0 / divisor, PRODUCT, to.result_shape(op), to)
+        builder.refuse("a divisor that is zero")
+    return combine_constant(builder.cube(op.A), 1.0 / divisor, PRODUCT, builder.result_shape(op), builder)
 
 
 @lowers(NegOp)
-def neg(op: NegOp, to: Lowering) -> Cube:
+def neg(op: NegOp, builder: DlaBuilder) -> Cube:
     """`-X`."""
-    return unary(op.X, [number(PRODUCT, -1.0)], to)
+    return unary(op.X, [scalar_operand(PRODUCT, -1.0)], builder)
 
 
 @lowers(ReluOp)
-def relu(op: ReluOp, to: Lowering) -> Cube:
+def relu(op: ReluOp, builder: DlaBuilder) -> Cube:
     """`max(X, 0)`."""
-    return unary(op.X, [RELU], to)
+    return unary(op.X, [RELU], builder)
 
 
 @lowers(LeakyReluOp)
-def leaky_relu(op: LeakyReluOp, to: Lowering) -> Cube:
+def leaky_relu(op: LeakyReluOp, builder: DlaBuilder) -> Cube:
     """`X` where positive, else `alpha X`: the multiplier lets positive numbers pass."""
-    stage, _ = number(PRODUCT, op.alpha.value.data)
-    return unary(op.X, [(replace(stage, act=Activation.PRELU), None)], to)
+    stage, _ = scalar_operand(PRODUCT, op.alpha.value.data)
+    return unary(op.X, [(replace(stage, act=Activation.PRELU), None)], builder)
 
 
 @lowers(PReluOp)
-def prelu(op: PReluOp, to: Lowering) -> Cube:
+def prelu(op: PReluOp, builder: DlaBuilder) -> Cube:
     """`X` where positive, else `slope X`, one slope for all or for each channel."""
-    return with_constant(
-        to.cube(op.X),
-        to.weights(op.slope, "the slope"),
+    return combine_constant(
+        builder.cube(op.X),
+        builder.weights(op.slope, "the slope"),
         replace(PRODUCT, act=Activation.PRELU),
-        to.result_shape(op),
-        to,
+        builder.result_shape(op),
+        builder,
     )
 
 
 @lowers(ClipOp, ClipV11Op, ClipV12Op)
-def clip(op: ClipOp | ClipV11Op | ClipV12Op, to: Lowering) -> Cube:
+def clip(op: ClipOp | ClipV11Op | ClipV12Op, builder: DlaBuilder) -> Cube:
     """`min(max(X, low), high)`; a low of zero is a ReLU."""
-    low = None if op.min.type == NONE else float(to.weights(op.min, "the lower bound").reshape(()))
-    high = None if op.max.type == NONE else float(to.weights(op.max, "the upper bound").reshape(()))
-    return unary(op.input, bounds(low, high), to)
+    low = None if op.min.type == NONE else float(builder.weights(op.min, "the lower bound").reshape(()))
+    high = None if op.max.type == NONE else float(builder.weights(op.max, "the upper bound").reshape(()))
+    return unary(op.input, bounds(low, high), builder)
 
 
 @lowers(ClipV6Op)
-def clip_6(op: ClipV6Op, to: Lowering) -> Cube:
+def clip_6(op: ClipV6Op, builder: DlaBuilder) -> Cube:
     """`min(max(X, low), high)`, the bounds being properties as they were before opset 11."""
-    return unary(op.input, bounds(op.min.value.data, op.max.value.data), to)
+    return unary(op.input, bounds(op.min.value.data, op.max.value.data), builder)
 
 
 @lowers(HardSigmoidOp)
-def hard_sigmoid(op: HardSigmoidOp, to: Lowering) -> Cube:
+def hard_sigmoid(op: HardSigmoidOp, builder: DlaBuilder) -> Cube:
     """`min(max(alpha X + beta, 0), 1)`."""
-    scaled, shifted = number(PRODUCT, op.alpha.value.data), number(SUM, op.beta.value.data)
-    return unary(op.X, [scaled, (replace(shifted[0], act=Activation.RELU), None), number(LEAST, 1.0)], to)
+    scaled, shifted = scalar_operand(PRODUCT, op.alpha.value.data), scalar_operand(SUM, op.beta.value.data)
+    return unary(
+        op.X,
+        [scaled, (replace(shifted[0], act=Activation.RELU), None), scalar_operand(MINIMUM, 1.0)],
+        builder,
+    )
 
 
 @lowers(BatchNormalizationInferenceModeOp)
-def batch_normalization(op: BatchNormalizationInferenceModeOp, to: Lowering) -> Cube:
+def batch_normalization(op: BatchNormalizationInferenceModeOp, builder: DlaBuilder) -> Cube:
     """`m X + (B - m mean)` with `m = scale / sqrt(var + epsilon)`, where no convolution has taken it in."""
-    source = to.image(op.X)
+    source = builder.spatial_cube(op.X)
     scale, shift, mean, variance = (
-        to.weights(operand, what).astype(np.float32, copy=False)
+        builder.weights(operand, what).astype(np.float32, copy=False)
         for operand, what in ((op.scale, "scale"), (op.B, "B"), (op.mean, "mean"), (op.var, "var"))
     )
     factor = scale / np.sqrt(variance + np.float32(op.epsilon.value.data))
-    shape = to.result_shape(op)
+    shape = builder.result_shape(op)
 
     def per_channel(numbers: Array) -> SSAValue:
         spread = np.broadcast_to(numbers.reshape(-1, *(1,) * (len(shape) - 2)), shape)
-        return to.per_kernel(spread.reshape(cube_of(source.type))[:, 0, 0])
+        return builder.per_kernel(spread.reshape(cube_of(source.type))[:, 0, 0])
 
     stages: list[Operand] = [
         (replace(PRODUCT, mode=OperandMode.PER_KERNEL), per_channel(factor)),
         (replace(SUM, mode=OperandMode.PER_KERNEL), per_channel(shift - factor * mean)),
     ]
-    return Cube(to.sdp(source, stages), shape)
+    return Cube(builder.sdp(source, stages), shape)
 
 
 def bounds(low: float | None, high: float | None) -> list[Operand]:
     """Stages that clip; FP16 reaches to 65504, and a bound beyond it is none."""
     stages: list[Operand] = []
     if low is not None and low > -LARGEST_FP16:
-        stages.append(RELU if low == 0.0 else number(GREATEST, low))
+        stages.append(RELU if low == 0.0 else scalar_operand(MAXIMUM, low))
     if high is not None and high < LARGEST_FP16:
-        stages.append(number(LEAST, high))
+        stages.append(scalar_operand(MINIMUM, high))
     return stages
 
 
-def unary(value: SSAValue, stages: Sequence[Operand], to: Lowering) -> Cube:
+def unary(value: SSAValue, stages: Sequence[Operand], builder: DlaBuilder) -> Cube:
     """`stages` on every element of `value`."""
-    source = to.cube(value)
-    return Cube(to.sdp(source.value, stages), source.shape)
+    source = builder.cube(value)
+    return Cube(builder.sdp(source.value, stages), source.shape)
 
 
-def fold(values: Sequence[SSAValue], stage: Stage, shape: tuple[int, ...], to: Lowering) -> Cube:
+def fold(values: Sequence[SSAValue], stage: Stage, shape: tuple[int, ...], builder: DlaBuilder) -> Cube:
     """A binary stage over two or more operands from the left."""
-    computed = [value for value in values if to.constant(value) is None]
-    constants = [array for value in values if (array := to.constant(value)) is not None]
+    computed = [value for value in values if builder.constant(value) is None]
+    constants = [array for value in values if (array := builder.constant(value)) is not None]
     if not computed:
-        to.refuse("all operands are constants; run constprop-onnx first")
-    result = to.cube(computed[0])
+        builder.refuse("all operands are constants; run constprop-onnx first")
+    result = builder.cube(computed[0])
     for value in computed[1:]:
-        result = of_cubes(result, to.cube(value), stage, shape, to)
-    return reduce(lambda cube, array: with_constant(cube, array, stage, shape, to), constants, result)
+        result = combine_cubes(result, builder.cube(value), stage, shape, builder)
+    return reduce(lambda cube, array: combine_constant(cube, array, stage, shape, builder), constants, result)
 
 
-def binary(a: SSAValue, b: SSAValue, stage: Stage, shape: tuple[int, ...], to: Lowering) -> Cube:
+def binary(a: SSAValue, b: SSAValue, stage: Stage, shape: tuple[int, ...], builder: DlaBuilder) -> Cube:
     """A commutative stage on two operands of which one may be constant."""
-    return fold((a, b), stage, shape, to)
+    return fold((a, b), stage, shape, builder)
 
 
-def of_cubes(a: Cube, b: Cube, stage: Stage, shape: tuple[int, ...], to: Lowering) -> Cube:
+def combine_cubes(a: Cube, b: Cube, stage: Stage, shape: tuple[int, ...], builder: DlaBuilder) -> Cube:
     """`stage` on two computed cubes; one may have a single position, its channels then meet all positions."""
     if shape not in (a.shape, b.shape):
-        to.refuse(f"{list(a.shape)} and {list(b.shape)} are both broadcast; expand one of them first")
+        builder.refuse(f"{list(a.shape)} and {list(b.shape)} are both broadcast; expand one of them first")
     if a.shape != shape:
         a, b = b, a
     if a.cube == b.cube and b.shape == shape:
@@ -327,22 +334,24 @@ def of_cubes(a: Cube, b: Cube, stage: Stage, shape: tuple[int, ...], to: Lowerin
     elif b.cube == cube_shape(aligned(b.shape, len(shape))) == CubeShape(a.cube.channels, 1, 1):
         mode = OperandMode.PER_KERNEL
     else:
-        to.refuse(f"{list(b.shape)} broadcast to {list(shape)} (the SDP spreads one position over all)")
-    return Cube(to.sdp(a.value, [(replace(stage, mode=mode), b.value)]), shape)
+        builder.refuse(f"{list(b.shape)} broadcast to {list(shape)} (the SDP spreads one position over all)")
+    return Cube(builder.sdp(a.value, [(replace(stage, mode=mode), b.value)]), shape)
 
 
-def with_constant(a: Cube, array: Array, stage: Stage, shape: tuple[int, ...], to: Lowering) -> Cube:
+def combine_constant(
+    a: Cube, array: Array, stage: Stage, shape: tuple[int, ...], builder: DlaBuilder
+) -> Cube:
     """`stage` with a constant: one number, one for each channel, or one for each element."""
     if a.shape != shape:
-        to.refuse(f"{list(a.shape)} is broadcast to {list(shape)}; expand it first")
+        builder.refuse(f"{list(a.shape)} is broadcast to {list(shape)}; expand it first")
     if array.size == 1:
-        return Cube(to.sdp(a.value, [number(stage, float(array.reshape(())))]), shape)
+        return Cube(builder.sdp(a.value, [scalar_operand(stage, float(array.reshape(())))]), shape)
     spread = np.broadcast_to(array, shape).reshape(a.cube)
     if _is_per_channel(array, a):
-        operand = to.per_kernel(spread[:, 0, 0])
-        return Cube(to.sdp(a.value, [(replace(stage, mode=OperandMode.PER_KERNEL), operand)]), shape)
-    operand = to.constant_cube(spread[np.newaxis])
-    return Cube(to.sdp(a.value, [(replace(stage, mode=OperandMode.PER_POINT), operand)]), shape)
+        operand = builder.per_kernel(spread[:, 0, 0])
+        return Cube(builder.sdp(a.value, [(replace(stage, mode=OperandMode.PER_KERNEL), operand)]), shape)
+    operand = builder.constant_cube(spread[np.newaxis])
+    return Cube(builder.sdp(a.value, [(replace(stage, mode=OperandMode.PER_POINT), operand)]), shape)
 
 
 def _is_per_channel(array: Array, a: Cube) -> bool:

@@ -37,26 +37,26 @@ from xonnc.dialects.onnx.ops.tensor import IdentityOp, ReshapeOp, TransposeOp
 from xonnc.dialects.onnx.types import NONE, element_type, element_type_of, static_shape, tensor_type
 from xonnc.formats.nvdla.calibration import Range
 from xonnc.formats.nvdla.geometry import LARGEST_POOL
-from xonnc.formats.nvdla.quantization import LARGEST
+from xonnc.formats.nvdla.quantization import INT8_MAX
 from xonnc.lowering.onnx_to_dla.value_ranges import ValueRanges
 
 Array = npt.NDArray[Any]
-Sum = ConvOp | GemmOp
-Mean = AveragePoolOp | GlobalAveragePoolOp
+LinearOp = ConvOp | GemmOp
+SpatialMean = AveragePoolOp | GlobalAveragePoolOp
 
-UNSIGNED_STEPS = 255
+UINT8_MAX = 255
 
-SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
+EXPONENTS = (0.0, 0.25, 0.5, 0.75, 1.0)
 """How far channels become equal: 0 not at all, 1 wholly."""
 
-FARTHEST = 64.0
+MAX_RATIO = 64.0
 """The largest factor between two channels: multipliers of the SDP share a shift, and keep 9 of 15 bits."""
 
-PEAK = 6.0
+PEAK_TO_RMS = 6.0
 """How many times the root of the mean of a channel's squares its greatest number is, about."""
 
 
-SPARE = 0.35
+MEAN_MARGIN = 0.35
 """
 What is left free on either side of the means of images, in parts of how far they spread: one number for each
 sample, of which a few dozen reach two deviations where others will reach three and a half.
@@ -70,7 +70,7 @@ def equalize(function: FuncOp, ranges: ValueRanges, pool: DisposablePool) -> Non
     `ranges` become those of the scaled values; what they do not tell the channels of stays as it is.
     """
     for op in list(function.body.block.ops):
-        path = _path_behind(op) if isinstance(op, Sum | Mean) else None
+        path = _path_from(op) if isinstance(op, LinearOp | SpatialMean) else None
         if path is not None:
             _equalize(path, ranges, pool)
 
@@ -79,81 +79,87 @@ def equalize(function: FuncOp, ranges: ValueRanges, pool: DisposablePool) -> Non
 class _Path:
     """From a sum to those that read what it makes: the values on the way, and where channels go."""
 
-    maker: Sum | Mean
+    producer: LinearOp | SpatialMean
     values: tuple[SSAValue, ...]
-    orders: tuple[Array, ...]
+    channel_maps: tuple[Array, ...]
     """For each value and each of its places along axis 1, the maker's channel there; empty for a mixture."""
-    readers: tuple[Sum, ...]
+    consumers: tuple[LinearOp, ...]
 
     @property
-    def may_move(self) -> bool:
+    def may_shift(self) -> bool:
         """Whether channels may have numbers added: no ReLU bends them, no zeros are put around them."""
         bends = any(isinstance(value.owner, ReluOp) for value in self.values)
-        return not bends and not any(isinstance(reader, ConvOp) and _pads(reader) for reader in self.readers)
+        return not bends and not any(
+            isinstance(consumer, ConvOp) and _pads(consumer) for consumer in self.consumers
+        )
 
 
 @dataclass(frozen=True)
 class _Change:
     """Each channel of the maker less a number, then times a factor."""
 
-    middles: Array
+    centers: Array
     factors: Array
-    spare: float
+    margin: float
     """What is left free on either side of a channel, in parts of how far it spreads."""
 
-    def of(self, found: Range, order: Array) -> Range:
+    def of(self, found: Range, channel_map: Array) -> Range:
         """A range after the change; as it is where it does not tell channels."""
-        if not order.size or len(found.lows) != order.size:
+        if not channel_map.size or len(found.lows) != channel_map.size:
             return found
-        middles, factors = self.middles[order], self.factors[order]
+        centers, factors = self.centers[channel_map], self.factors[channel_map]
         means, lows, highs = (
-            (np.array(numbers) - middles) * factors if numbers else np.zeros(0)
-            for numbers in (found.means, found.lows, found.highs)
+            (np.array(values) - centers) * factors if values else np.zeros(0)
+            for values in (found.means, found.lows, found.highs)
         )
-        least, largest = _ends(found, self.spare)
+        least, largest = _ends(found, self.margin)
         return replace(
             found,
-            least=float(((least - middles) * factors).min()),
-            largest=float(((largest - middles) * factors).max()),
+            least=float(((least - centers) * factors).min()),
+            largest=float(((largest - centers) * factors).max()),
             means=tuple(means.tolist()),
             lows=tuple(lows.tolist()),
             highs=tuple(highs.tolist()),
         )
 
 
-def _ends(found: Range, spare: float) -> tuple[Array, Array]:
+def _ends(found: Range, margin: float) -> tuple[Array, Array]:
     """Between what channels lie, as far as the range of all does not cut it off, and what is left free."""
     least, largest = (np.clip(each, found.least, found.largest) for each in (found.lows, found.highs))
-    free = spare * (largest - least)
+    free = margin * (largest - least)
     return least - free, largest + free
 
 
-def _path_behind(maker: Sum | Mean) -> _Path | None:
+def _path_from(producer: LinearOp | SpatialMean) -> _Path | None:
     """The path from a sum or mean, if sums alone read what it makes."""
-    shape = static_shape(maker.results[0].type)
-    if shape is None or len(shape) < 2 or shape[0] != 1 or not _makes(maker):
+    shape = static_shape(producer.results[0].type)
+    if shape is None or len(shape) < 2 or shape[0] != 1 or not _scales_outputs(producer):
         return None
-    value: SSAValue = maker.results[0]
+    value: SSAValue = producer.results[0]
     spread = np.arange(shape[1], dtype=np.int32).reshape(1, -1, *(1,) * (len(shape) - 2))
     channels: Array = np.broadcast_to(spread, shape)
-    values, orders = [value], [_order(channels)]
+    values, channel_maps = [value], [_order(channels)]
     while True:
         users = [use.operation for use in value.uses]
-        if all(isinstance(user, Sum) for user in users):
+        if all(isinstance(user, LinearOp) for user in users):
             break
-        moved = _behind(users[0], value, channels) if len(users) == 1 else None
+        moved = _channels_after(users[0], value, channels) if len(users) == 1 else None
         if moved is None:
             return None
         value, channels = users[0].results[0], moved
         values.append(value)
-        orders.append(_order(channels))
-    readers = tuple(user for user in users if isinstance(user, Sum))
-    if not readers or not orders[-1].size or not all(_reads(reader, value) for reader in readers):
+        channel_maps.append(_order(channels))
+    consumers = tuple(user for user in users if isinstance(user, LinearOp))
+    if (
+        not consumers
+        or not channel_maps[-1].size
+        or not all(_is_consumer(consumer, value) for consumer in consumers)
+    ):
         return None
-    return _Path(maker, tuple(values), tuple(orders), readers)
+    return _Path(producer, tuple(values), tuple(channel_maps), consumers)
 
 
-def _behind(user: Operation, value: SSAValue, channels: Array) -> Array | None:
+def _channels_after(user: Operation, value: SSAValue, channels: Array) -> Array | None:
     """Where the maker's channels are behind an op that keeps factors of channels; `None` for any other op."""
     shape = static_shape(user.results[0].type) if user.results and user.operands[0] == value else None
     if shape is None:
@@ -162,9 +168,9 @@ def _behind(user: Operation, value: SSAValue, channels: Array) -> Array | None:
         case ReluOp() | IdentityOp():
             return channels
         case MaxPoolSingleOutOp():
-            order = _order(channels)
-            first = order.reshape(1, -1, *(1,) * (len(shape) - 2))
-            return np.broadcast_to(first, shape) if order.size else None
+            channel_map = _order(channels)
+            first = channel_map.reshape(1, -1, *(1,) * (len(shape) - 2))
+            return np.broadcast_to(first, shape) if channel_map.size else None
         case ReshapeOp() | FlattenOp():
             return channels.reshape(shape)
         case TransposeOp() if user.perm is not None:
@@ -181,14 +187,14 @@ def _order(channels: Array) -> Array:
     return rows[:, 0].copy() if np.all(rows == rows[:, :1]) else np.zeros(0, np.int32)
 
 
-def _makes(op: Sum | Mean) -> bool:
+def _scales_outputs(op: LinearOp | SpatialMean) -> bool:
     """Whether what an op makes can be scaled in it."""
-    if isinstance(op, Mean):
+    if isinstance(op, SpatialMean):
         return _window(op) is not None
     return _is_plain(op)
 
 
-def _window(op: Mean) -> tuple[int, int] | None:
+def _window(op: SpatialMean) -> tuple[int, int] | None:
     """Rows and columns of a mean over a whole image that the engines add up exactly; `None` for others."""
     shape = static_shape(op.X.type)
     if shape is None or len(shape) != 4 or element_type(op.X.type) != f32:
@@ -201,7 +207,7 @@ def _window(op: Mean) -> tuple[int, int] | None:
     return window if max(window) <= LARGEST_POOL and window != (1, 1) else None
 
 
-def _is_plain(op: Sum) -> bool:
+def _is_plain(op: LinearOp) -> bool:
     """Whether an op is a sum of products with constants of 32 bits, and a constant bias."""
     weights, bias = _numbers(op.operands[1]), _numbers(op.operands[2])
     if weights is None or weights.dtype != np.float32 or (bias is None and op.operands[2].type != NONE):
@@ -213,8 +219,8 @@ def _is_plain(op: Sum) -> bool:
     return op.alpha.value.data == op.beta.value.data == 1.0 and not op.transA.value.data
 
 
-def _reads(reader: Sum, value: SSAValue) -> bool:
-    return _is_plain(reader) and reader.operands[0] == value and value not in reader.operands[1:]
+def _is_consumer(consumer: LinearOp, value: SSAValue) -> bool:
+    return _is_plain(consumer) and consumer.operands[0] == value and value not in consumer.operands[1:]
 
 
 def _pads(op: ConvOp) -> bool:
@@ -223,30 +229,30 @@ def _pads(op: ConvOp) -> bool:
 
 def _equalize(path: _Path, ranges: ValueRanges, pool: DisposablePool) -> None:
     # What is rounded is the last value that is computed: moves stay on its grid.
-    computed = (Sum, Mean, ReluOp)
+    computed = (LinearOp, SpatialMean, ReluOp)
     place = max(index for index, value in enumerate(path.values) if isinstance(value.owner, computed))
-    found, order = ranges.of(path.values[place]), path.orders[place]
-    if found is None or not order.size or len(found.lows) != order.size:
+    found, channel_map = ranges.of(path.values[place]), path.channel_maps[place]
+    if found is None or not channel_map.size or len(found.lows) != channel_map.size:
         return
-    spare = SPARE if isinstance(path.maker, Mean) else 0.0
-    least, largest = np.full(path.orders[0].size, inf), np.full(path.orders[0].size, -inf)
-    ends = _ends(found, spare)
-    np.minimum.at(least, order, ends[0])
-    np.maximum.at(largest, order, ends[1])
-    middles = (least + largest) / 2 if path.may_move else np.zeros(least.size)
-    peaks = np.maximum(np.abs(least - middles), np.abs(largest - middles))
+    margin = MEAN_MARGIN if isinstance(path.producer, SpatialMean) else 0.0
+    least, largest = np.full(path.channel_maps[0].size, inf), np.full(path.channel_maps[0].size, -inf)
+    ends = _ends(found, margin)
+    np.minimum.at(least, channel_map, ends[0])
+    np.maximum.at(largest, channel_map, ends[1])
+    centers = (least + largest) / 2 if path.may_shift else np.zeros(least.size)
+    peaks = np.maximum(np.abs(least - centers), np.abs(largest - centers))
     if not peaks.any():
         return
-    peaks = np.maximum(peaks, peaks.max() / FARTHEST)
-    steps = UNSIGNED_STEPS if np.all(least >= middles) else LARGEST
-    choices = [_Change(middles, (peaks / peaks.max()) ** -share, spare) for share in SHARES]
+    peaks = np.maximum(peaks, peaks.max() / MAX_RATIO)
+    steps = UINT8_MAX if np.all(least >= centers) else INT8_MAX
+    choices = [_Change(centers, (peaks / peaks.max()) ** -exponent, margin) for exponent in EXPONENTS]
     best = min(choices, key=lambda one: _noise(path, peaks, one.factors, steps))
-    if np.all(best.factors == 1.0) and not middles.any():
+    if np.all(best.factors == 1.0) and not centers.any():
         return
     made = _change(path, best, pool)
-    for value, order in zip((made, *path.values[1:]), path.orders, strict=True):
+    for value, channel_map in zip((made, *path.values[1:]), path.channel_maps, strict=True):
         if (known := ranges.of(value)) is not None:
-            ranges.set(value, best.of(known, order))
+            ranges.set(value, best.of(known, channel_map))
 
 
 def _noise(path: _Path, peaks: Array, factors: Array, steps: int) -> float:
@@ -254,18 +260,19 @@ def _noise(path: _Path, peaks: Array, factors: Array, steps: int) -> float:
     What rounding the channels, each up to a peak, and the kernels that read them adds to these kernels'
     results, in parts of the results' own power, if channels are larger by the factors.
     """
-    order = path.orders[-1]
-    greatest = (peaks * factors)[order]
+    channel_map = path.channel_maps[-1]
+    greatest = (peaks * factors)[channel_map]
     total, count = 0.0, 0
-    for reader in path.readers:
-        weights = _kernels(reader)
+    for consumer in path.consumers:
+        weights = _kernels(consumer)
         heights, scales, reach = (
-            one.reshape(weights.shape[0], 1, -1, 1) for one in (peaks[order], factors[order], greatest)
+            one.reshape(weights.shape[0], 1, -1, 1)
+            for one in (peaks[channel_map], factors[channel_map], greatest)
         )
         scaled = weights / scales
-        signal = np.square(weights * heights).sum(axis=(2, 3)) / PEAK**2
-        step = np.abs(scaled).max(axis=(2, 3)) / LARGEST
-        by_kernels = np.square(step) * np.square(reach).sum(axis=(2, 3)) * weights.shape[3] / PEAK**2
+        signal = np.square(weights * heights).sum(axis=(2, 3)) / PEAK_TO_RMS**2
+        step = np.abs(scaled).max(axis=(2, 3)) / INT8_MAX
+        by_kernels = np.square(step) * np.square(reach).sum(axis=(2, 3)) * weights.shape[3] / PEAK_TO_RMS**2
         by_channels = (greatest.max() / steps) ** 2 * np.square(scaled).sum(axis=(2, 3))
         there = signal > 0
         total += float(((by_kernels + by_channels)[there] / signal[there]).sum())
@@ -275,23 +282,23 @@ def _noise(path: _Path, peaks: Array, factors: Array, steps: int) -> float:
 
 def _change(path: _Path, change: _Change, pool: DisposablePool) -> SSAValue:
     """Changes the maker, and the readers so that they give what they gave; the value now made."""
-    order = path.orders[-1]
-    for reader in path.readers:
-        kernels = _kernels(reader)
+    channel_map = path.channel_maps[-1]
+    for consumer in path.consumers:
+        kernels = _kernels(consumer)
         along = (kernels.shape[0], 1, -1, 1)
-        if change.middles.any():
-            added = (kernels * change.middles[order].reshape(along)).sum(axis=(2, 3)).reshape(-1)
-            _replace(reader, 2, _bias(reader) + added, pool)
-        _set_kernels(reader, kernels / change.factors[order].reshape(along), pool)
-    maker = path.maker if isinstance(path.maker, Sum) else _as_sum(path.maker, pool)
-    if change.middles.any() or maker.operands[2].type != NONE:
-        _replace(maker, 2, (_bias(maker) - change.middles) * change.factors, pool)
-    kernels = _kernels(maker)
-    _set_kernels(maker, kernels * change.factors.reshape(kernels.shape[0], -1, 1, 1), pool)
-    return maker.Y
+        if change.centers.any():
+            added = (kernels * change.centers[channel_map].reshape(along)).sum(axis=(2, 3)).reshape(-1)
+            _replace(consumer, 2, _bias(consumer) + added, pool)
+        _set_kernels(consumer, kernels / change.factors[channel_map].reshape(along), pool)
+    producer = path.producer if isinstance(path.producer, LinearOp) else _as_sum(path.producer, pool)
+    if change.centers.any() or producer.operands[2].type != NONE:
+        _replace(producer, 2, (_bias(producer) - change.centers) * change.factors, pool)
+    kernels = _kernels(producer)
+    _set_kernels(producer, kernels * change.factors.reshape(kernels.shape[0], -1, 1, 1), pool)
+    return producer.Y
 
 
-def _as_sum(mean: Mean, pool: DisposablePool) -> ConvOp:
+def _as_sum(mean: SpatialMean, pool: DisposablePool) -> ConvOp:
     """A mean of a whole image as the convolution that it is, in its place."""
     window, shape = _window(mean), static_shape(mean.X.type)
     assert window is not None, "means that are made paths of have one"
@@ -309,38 +316,38 @@ def _as_sum(mean: Mean, pool: DisposablePool) -> ConvOp:
     return conv
 
 
-def _output_axis(op: Sum) -> int:
+def _output_axis(op: LinearOp) -> int:
     return 0 if isinstance(op, ConvOp) or op.transB.value.data else 1
 
 
-def _kernels(op: Sum) -> Array:
+def _kernels(op: LinearOp) -> Array:
     """Weights as groups, kernels of a group, channels that they read, taps."""
     groups = op.group.value.data if isinstance(op, ConvOp) else 1
     rows = np.moveaxis(_weights(op), _output_axis(op), 0).astype(np.float64)
     return rows.reshape(groups, rows.shape[0] // groups, rows.shape[1], -1)
 
 
-def _set_kernels(op: Sum, kernels: Array, pool: DisposablePool) -> None:
+def _set_kernels(op: LinearOp, kernels: Array, pool: DisposablePool) -> None:
     weights, axis = _weights(op), _output_axis(op)
     rows = kernels.reshape(np.moveaxis(weights, axis, 0).shape)
     _replace(op, 1, np.moveaxis(rows, 0, axis), pool)
 
 
-def _bias(op: Sum) -> Array:
+def _bias(op: LinearOp) -> Array:
     found = _numbers(op.operands[2])
     if found is None:
         found = np.zeros(_weights(op).shape[_output_axis(op)], np.float32)
     return found.reshape(-1)
 
 
-def _replace(op: Operation, place: int, numbers: Array, pool: DisposablePool) -> None:
-    constant = _constant(numbers, op, pool)
+def _replace(op: Operation, place: int, values: Array, pool: DisposablePool) -> None:
+    constant = _constant(values, op, pool)
     Builder(InsertPoint.before(op)).insert(constant)
     op.operands[place] = constant.output
 
 
-def _constant(numbers: Array, beside: Operation, pool: DisposablePool) -> ConstantOp:
-    array = np.ascontiguousarray(numbers, np.float32)
+def _constant(values: Array, beside: Operation, pool: DisposablePool) -> ConstantOp:
+    array = np.ascontiguousarray(values, np.float32)
     return ConstantOp.create(
         properties={"value": pool.create(array)},
         result_types=[tensor_type(array.shape, element_type_of(array.dtype))],
@@ -348,7 +355,7 @@ def _constant(numbers: Array, beside: Operation, pool: DisposablePool) -> Consta
     )
 
 
-def _weights(op: Sum) -> Array:
+def _weights(op: LinearOp) -> Array:
     found = _numbers(op.operands[1])
     assert found is not None, "paths are between sums with constant weights"
     return found

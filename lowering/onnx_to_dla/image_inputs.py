@@ -17,7 +17,7 @@ from xonnc.formats.nvdla.constants import PixelFormat, Precision
 from xonnc.formats.nvdla.normalization import Normalization
 from xonnc.formats.nvdla.pixels import FLOAT_PIXELS, PIXELS
 
-IMAGE = "dla.image"
+IMAGE_ATTRIBUTE = "dla.image"
 """The attribute of an argument: `{format = "A8B8G8R8", mean = [0.0 : f64], std = [1.0 : f64]}`."""
 
 INTEGER_FORMATS = tuple(
@@ -103,7 +103,7 @@ def set_images(module: ModuleOp, images: Mapping[str, ImageInput]) -> None:
     given += [DictionaryAttr({})] * (len(names) - len(given))
     function.arg_attrs = ArrayAttr(
         [
-            DictionaryAttr({**entry.data, IMAGE: _written(left[name])}) if name in left else entry
+            DictionaryAttr({**entry.data, IMAGE_ATTRIBUTE: _encode(left[name])}) if name in left else entry
             for name, entry in zip(names, given, strict=True)
         ]
     )
@@ -112,23 +112,27 @@ def set_images(module: ModuleOp, images: Mapping[str, ImageInput]) -> None:
 def images_of(function: FuncOp) -> dict[int, ImageInput]:
     """The inputs that are images, by their positions."""
     given = list(function.arg_attrs) if isa(function.arg_attrs, ArrayAttr[DictionaryAttr]) else []
-    found = {index: entry.data[IMAGE] for index, entry in enumerate(given) if IMAGE in entry.data}
-    return {index: _read(attribute) for index, attribute in found.items()}
+    found = {
+        index: entry.data[IMAGE_ATTRIBUTE]
+        for index, entry in enumerate(given)
+        if IMAGE_ATTRIBUTE in entry.data
+    }
+    return {index: _decode(attribute) for index, attribute in found.items()}
 
 
-def settle_images(function: FuncOp, normalizations: Mapping[int, Normalization]) -> None:
+def set_normalizations(function: FuncOp, normalizations: Mapping[int, Normalization]) -> None:
     """Writes for each channel of an image what its pixels stand for."""
     if not normalizations or not isa(function.arg_attrs, ArrayAttr[DictionaryAttr]):
         return
     images = images_of(function)
     entries = list(function.arg_attrs)
     for index, one in normalizations.items():
-        settled = replace(images[index], mean=one.mean, std=one.std)
-        entries[index] = DictionaryAttr({**entries[index].data, IMAGE: _written(settled)})
+        image = replace(images[index], mean=one.mean, std=one.std)
+        entries[index] = DictionaryAttr({**entries[index].data, IMAGE_ATTRIBUTE: _encode(image)})
     function.arg_attrs = ArrayAttr(entries)
 
 
-def _written(image: ImageInput) -> DictionaryAttr:
+def _encode(image: ImageInput) -> DictionaryAttr:
     return DictionaryAttr(
         {
             "format": StringAttr(image.format),
@@ -138,7 +142,7 @@ def _written(image: ImageInput) -> DictionaryAttr:
     )
 
 
-def _read(attribute: Attribute) -> ImageInput:
+def _decode(attribute: Attribute) -> ImageInput:
     if isinstance(attribute, DictionaryAttr):
         name, mean, std = (attribute.data.get(key) for key in ("format", "mean", "std"))
         if (
@@ -148,4 +152,4 @@ def _read(attribute: Attribute) -> ImageInput:
         ):
             numbers = (tuple(number.value.data for number in array) for array in (mean, std))
             return ImageInput(name.data, *numbers)
-    raise XonncError(f"{IMAGE}: {attribute}; it has a format, means and deviations")
+    raise XonncError(f"{IMAGE_ATTRIBUTE}: {attribute}; it has a format, means and deviations")

@@ -7,26 +7,28 @@ from xonnc.dialects.dla.engines import CdpOp
 from xonnc.dialects.onnx.ops.nn import LRNOp
 from xonnc.formats.nvdla.geometry import LRN_SIZES
 from xonnc.lowering.dla_planning.lookup import normalization_lut
-from xonnc.lowering.onnx_to_dla.lowering import Cube, Lowering, lowers
+from xonnc.lowering.onnx_to_dla.dla_builder import Cube, DlaBuilder, lowers
 
 
 @lowers(LRNOp)
-def lrn(op: LRNOp, to: Lowering) -> Cube:
+def lrn(op: LRNOp, builder: DlaBuilder) -> Cube:
     """`X (bias + alpha / size * sum of squares)^-beta`, the power from the lookup table."""
-    scale, bias = check_lrn(op, to)
-    source, size = to.image(op.X), op.size.value.data
+    scale, bias = check_lrn(op, builder)
+    source, size = builder.spatial_cube(op.X), op.size.value.data
     lut = LutAttr(normalization_lut(scale, bias, op.beta.value.data))
-    return Cube(to(CdpOp(source, source.type, local_size=size, lut=lut)), to.result_shape(op))
+    return Cube(builder(CdpOp(source, source.type, local_size=size, lut=lut)), builder.result_shape(op))
 
 
-def check_lrn(op: LRNOp, to: Lowering) -> tuple[float, float]:
+def check_lrn(op: LRNOp, builder: DlaBuilder) -> tuple[float, float]:
     """What the sum of squares is multiplied by, and what is added; gives up if the CDP cannot."""
-    size, shape = op.size.value.data, to.result_shape(op)
+    size, shape = op.size.value.data, builder.result_shape(op)
     if len(shape) > 4 or shape[:1] != (1,):
-        to.refuse(f"{list(shape)} (the CDP normalises across the channels of one image); cut the batch")
+        builder.refuse(f"{list(shape)} (the CDP normalises across the channels of one image); cut the batch")
     scale, bias = op.alpha.value.data / size, op.bias.value.data
     if size not in LRN_SIZES:
-        to.refuse(f"size {size} (the CDP takes {', '.join(map(str, LRN_SIZES))})")
+        builder.refuse(f"size {size} (the CDP takes {', '.join(map(str, LRN_SIZES))})")
     if scale <= 0 or bias <= 0:
-        to.refuse(f"alpha {op.alpha.value.data:g} and bias {bias:g} (the lookup table takes numbers above 0)")
+        builder.refuse(
+            f"alpha {op.alpha.value.data:g} and bias {bias:g} (the lookup table takes numbers above 0)"
+        )
     return scale, bias

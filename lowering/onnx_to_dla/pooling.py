@@ -21,49 +21,49 @@ from xonnc.dialects.onnx.ops.nn import AveragePoolOp, GlobalAveragePoolOp, Globa
 from xonnc.formats.nvdla.geometry import LARGEST_POOL
 from xonnc.lowering.dla_planning.feasibility import pool_limits, pool_splits
 from xonnc.lowering.dla_planning.shapes import Window
-from xonnc.lowering.onnx_to_dla.lowering import Array, Cube, Lowering, lowers
+from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder, lowers
 from xonnc.lowering.onnx_to_dla.windows import WindowOp, counts, exact, window_of
 
 
 @lowers(MaxPoolSingleOutOp)
-def max_pool(op: MaxPoolSingleOutOp, to: Lowering) -> Cube:
+def max_pool(op: MaxPoolSingleOutOp, builder: DlaBuilder) -> Cube:
     """The greatest element of each window; the PDP never lets padding win."""
-    source = to.image(op.X)
-    _, window = pool_windows(op, cube_of(source.type), to)
-    return Cube(pool(source, PoolMode.MAX, window, to), to.result_shape(op))
+    source = builder.spatial_cube(op.X)
+    _, window = pool_windows(op, cube_of(source.type), builder)
+    return Cube(pool(source, PoolMode.MAX, window, builder), builder.result_shape(op))
 
 
 @lowers(AveragePoolOp)
-def average_pool(op: AveragePoolOp, to: Lowering) -> Cube:
+def average_pool(op: AveragePoolOp, builder: DlaBuilder) -> Cube:
     """
     The mean of each window. The PDP divides by the whole window; where ONNX divides by `n` elements, the SDP
     multiplies by `kernel / n` afterwards, or behind the 1x1 convolution that follows.
     """
-    source = to.image(op.X)
-    pooled, correction = averages(op, source, to)
-    return Cube(pooled, to.result_shape(op), None if np.all(correction == 1.0) else correction)
+    source = builder.spatial_cube(op.X)
+    pooled, correction = averages(op, source, builder)
+    return Cube(pooled, builder.result_shape(op), None if np.all(correction == 1.0) else correction)
 
 
 @lowers(GlobalAveragePoolOp)
-def global_average_pool(op: GlobalAveragePoolOp, to: Lowering) -> Cube:
+def global_average_pool(op: GlobalAveragePoolOp, builder: DlaBuilder) -> Cube:
     """The mean of each channel."""
-    check_planar(op, to)
-    pooled, factor = cascade(to.image(op.X), PoolMode.AVERAGE, to)
-    return Cube(to.scaled(pooled, np.full((1, 1), factor, np.float32)), to.result_shape(op))
+    check_planar(op, builder)
+    pooled, factor = cascade(builder.spatial_cube(op.X), PoolMode.AVERAGE, builder)
+    return Cube(builder.scaled(pooled, np.full((1, 1), factor, np.float32)), builder.result_shape(op))
 
 
 @lowers(GlobalMaxPoolOp)
-def global_max_pool(op: GlobalMaxPoolOp, to: Lowering) -> Cube:
+def global_max_pool(op: GlobalMaxPoolOp, builder: DlaBuilder) -> Cube:
     """The greatest element of each channel."""
-    check_planar(op, to)
-    return Cube(cascade(to.image(op.X), PoolMode.MAX, to)[0], to.result_shape(op))
+    check_planar(op, builder)
+    return Cube(cascade(builder.spatial_cube(op.X), PoolMode.MAX, builder)[0], builder.result_shape(op))
 
 
-def check_planar(op: GlobalAveragePoolOp | GlobalMaxPoolOp, to: Lowering) -> None:
+def check_planar(op: GlobalAveragePoolOp | GlobalMaxPoolOp, builder: DlaBuilder) -> None:
     """Gives up images with more dimensions than rows and columns."""
-    rank = len(to.result_shape(op))
+    rank = len(builder.result_shape(op))
     if rank > 4:
-        to.refuse(f"a pooling over {rank - 2} dimensions (images have 2)")
+        builder.refuse(f"a pooling over {rank - 2} dimensions (images have 2)")
 
 
 class PoolOp(WindowOp, Protocol):
@@ -75,43 +75,43 @@ class PoolOp(WindowOp, Protocol):
     def ceil_mode(self) -> IntegerAttr[IntegerType]: ...
 
 
-def pool_windows(op: PoolOp, cube: CubeShape, to: Lowering) -> tuple[Window, Window]:
+def pool_windows(op: PoolOp, cube: CubeShape, builder: DlaBuilder) -> tuple[Window, Window]:
     """The window as the model has it, and with the pads for a last, partial one."""
-    window = window_of(op, values_of(op.kernel_shape) or (), cube, to)
+    window = window_of(op, values_of(op.kernel_shape) or (), cube, builder)
     if window.dilations != (1, 1):
-        to.refuse(f"dilations {list(window.dilations)} (the PDP takes 1)")
+        builder.refuse(f"dilations {list(window.dilations)} (the PDP takes 1)")
     return window, _stretched(window, cube, op.ceil_mode.value.data == 1)
 
 
-def averages(op: AveragePoolOp, source: SSAValue, to: Lowering) -> tuple[SSAValue, Array]:
+def averages(op: AveragePoolOp, source: SSAValue, builder: DlaBuilder) -> tuple[SSAValue, Array]:
     """Means over whole windows, zeros around the image; the factors that make ONNX's means of them."""
     cube = cube_of(source.type)
-    window, stretched = pool_windows(op, cube, to)
+    window, stretched = pool_windows(op, cube, builder)
     if stretched.kernel == cube[1:] and not any(stretched.pads):
-        value, factor = cascade(source, PoolMode.AVERAGE, to)
+        value, factor = cascade(source, PoolMode.AVERAGE, builder)
         return value, np.full((1, 1), factor, np.float32)
-    pooled = pool(source, PoolMode.AVERAGE, stretched, to)
+    pooled = pool(source, PoolMode.AVERAGE, stretched, builder)
     counts = _counts(window, cube, cube_of(pooled.type), op.count_include_pad.value.data == 1)
     return pooled, np.float32(prod(window.kernel)) / counts
 
 
-def pool(source: SSAValue, mode: PoolMode, window: Window, to: Lowering) -> SSAValue:
+def pool(source: SSAValue, mode: PoolMode, window: Window, builder: DlaBuilder) -> SSAValue:
     """
     One layer of the PDP, its columns in as few pieces as its line buffer takes.
 
     Its source is only what the windows reach: the PDP does not get rid of rows that are left over, and hangs
     (spec/nvdla.md §9.2).
     """
-    rows, columns = counts(window, cube_of(source.type), to)
+    rows, columns = counts(window, cube_of(source.type), builder)
     window = exact(window, cube_of(source.type))
-    source = _reached(source, window, (rows, columns), to)
+    source = _reached(source, window, (rows, columns), builder)
     cube = cube_of(source.type)
-    to.check(pool_limits(cube, window))
-    splits = pool_splits(to.target, to.precision, cube, window)
+    builder.check(pool_limits(cube, window))
+    splits = pool_splits(builder.target, builder.precision, cube, window)
     if splits is None:
-        to.refuse(f"{columns} columns of pooled output exceed the PDP's line buffer even in pieces")
-    result = to.cube_type(CubeShape(cube.channels, rows, columns))
-    return to(
+        builder.refuse(f"{columns} columns of pooled output exceed the PDP's line buffer even in pieces")
+    result = builder.cube_type(CubeShape(cube.channels, rows, columns))
+    return builder(
         PdpOp(
             source,
             result,
@@ -124,7 +124,7 @@ def pool(source: SSAValue, mode: PoolMode, window: Window, to: Lowering) -> SSAV
     )
 
 
-def _reached(source: SSAValue, window: Window, counts: tuple[int, int], to: Lowering) -> SSAValue:
+def _reached(source: SSAValue, window: Window, counts: tuple[int, int], builder: DlaBuilder) -> SSAValue:
     """The rows and columns of `source` up to those that the last windows reach."""
     cube = cube_of(source.type)
     sizes = [
@@ -134,11 +134,11 @@ def _reached(source: SSAValue, window: Window, counts: tuple[int, int], to: Lowe
         )
     ]
     part = CubeShape(cube.channels, sizes[0], sizes[1])
-    return source if part == cube else to(SliceOp(source, (0, 0, 0), to.cube_type(part)))
+    return source if part == cube else builder(SliceOp(source, (0, 0, 0), builder.cube_type(part)))
 
 
 def cascade(
-    source: SSAValue, mode: PoolMode, to: Lowering, over_rows: bool = True, over_columns: bool = True
+    source: SSAValue, mode: PoolMode, builder: DlaBuilder, over_rows: bool = True, over_columns: bool = True
 ) -> tuple[SSAValue, float]:
     """
     Pooling over all rows, all columns or both: each layer takes up to 8x8 positions, zeros fill up the last
@@ -154,7 +154,7 @@ def cascade(
     for height, width in zip(rows, columns, strict=True):
         here = cube_of(value.type)
         pads = (0, 0, -here.height % height, -here.width % width)
-        value = pool(value, mode, Window((height, width), (height, width), pads=pads), to)
+        value = pool(value, mode, Window((height, width), (height, width), pads=pads), builder)
     return value, prod(rows) * prod(columns) / prod(sizes) if mode is PoolMode.AVERAGE else 1.0
 
 

@@ -8,49 +8,55 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FloatAttr, IntegerA
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
-from xonnc.formats.nvdla.quantization import Grid
+from xonnc.formats.nvdla.quantization import QuantizationParameters
 
-GRID = "dla.grid"
+QPARAMS_ATTRIBUTE = "dla.grid"
 """The attribute of an argument or result: `{scale = 0.5 : f64, zero = -3 : i64}`."""
 
 Attributes = ArrayAttr[DictionaryAttr]
 
 
-def set_grids(function: FuncOp, grids: Mapping[SSAValue, Grid]) -> None:
+def set_qparams(function: FuncOp, qparams_by_value: Mapping[SSAValue, QuantizationParameters]) -> None:
     """Writes the grids of arguments and returned values."""
     block = function.body.block
     last = block.last_op
     assert last is not None
-    function.arg_attrs = _with_grids(function.arg_attrs, block.args, grids)
-    function.res_attrs = _with_grids(function.res_attrs, last.operands, grids)
+    function.arg_attrs = _with_qparams(function.arg_attrs, block.args, qparams_by_value)
+    function.res_attrs = _with_qparams(function.res_attrs, last.operands, qparams_by_value)
 
 
-def _with_grids(
-    attributes: Attributes | None, values: Sequence[SSAValue], grids: Mapping[SSAValue, Grid]
+def _with_qparams(
+    attributes: Attributes | None,
+    values: Sequence[SSAValue],
+    qparams_by_value: Mapping[SSAValue, QuantizationParameters],
 ) -> Attributes | None:
-    if not any(value in grids for value in values):
+    if not any(value in qparams_by_value for value in values):
         return attributes
     given = list(attributes) if attributes is not None else [DictionaryAttr({})] * len(values)
     return ArrayAttr(
         [
-            DictionaryAttr({**entry.data, GRID: _written(grids[value])}) if value in grids else entry
+            DictionaryAttr({**entry.data, QPARAMS_ATTRIBUTE: _encode(qparams_by_value[value])})
+            if value in qparams_by_value
+            else entry
             for entry, value in zip(given, values, strict=True)
         ]
     )
 
 
-def _written(grid: Grid) -> DictionaryAttr:
-    return DictionaryAttr({"scale": FloatAttr(grid.scale, f64), "zero": IntegerAttr(grid.zero, i64)})
+def _encode(qparams: QuantizationParameters) -> DictionaryAttr:
+    return DictionaryAttr(
+        {"scale": FloatAttr(qparams.scale, f64), "zero": IntegerAttr(qparams.zero_point, i64)}
+    )
 
 
-def grids_of(attributes: Attributes | None, names: Sequence[str]) -> dict[str, Grid]:
+def qparams_by_name(attributes: Attributes | None, names: Sequence[str]) -> dict[str, QuantizationParameters]:
     """The grids of arguments or results by their names."""
-    found: dict[str, Grid] = {}
+    found: dict[str, QuantizationParameters] = {}
     for entry, name in zip(attributes or (), names, strict=False):
-        grid = entry.data.get(GRID)
-        if not isinstance(grid, DictionaryAttr):
+        qparams = entry.data.get(QPARAMS_ATTRIBUTE)
+        if not isinstance(qparams, DictionaryAttr):
             continue
-        scale, zero = grid.data.get("scale"), grid.data.get("zero")
+        scale, zero = qparams.data.get("scale"), qparams.data.get("zero")
         if isinstance(scale, FloatAttr) and isinstance(zero, IntegerAttr):
-            found[name] = Grid(scale.value.data, zero.value.data)
+            found[name] = QuantizationParameters(scale.value.data, zero.value.data)
     return found

@@ -81,18 +81,18 @@ from xonnc.dialects.onnx.ops.tensor import (
 from xonnc.dialects.onnx.types import NONE, element_type, element_type_of, is_ranked, tensor_type
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.calibration import Range, Ranges, read_calibration
-from xonnc.formats.nvdla.quantization import LARGEST
+from xonnc.formats.nvdla.quantization import INT8_MAX
+from xonnc.lowering.onnx_to_dla.dla_builder import FLOATS, Array
 from xonnc.lowering.onnx_to_dla.equalization import equalize
-from xonnc.lowering.onnx_to_dla.integers import nearest_kernels
-from xonnc.lowering.onnx_to_dla.lowering import FLOATS, Array
-from xonnc.lowering.onnx_to_dla.softmax_inputs import are_scores
-from xonnc.lowering.onnx_to_dla.tabled_regions import tabled_regions
+from xonnc.lowering.onnx_to_dla.lookup_regions import lookup_regions
+from xonnc.lowering.onnx_to_dla.quantized_builder import quantize_kernels
+from xonnc.lowering.onnx_to_dla.softmax_logits import are_logits
 from xonnc.lowering.onnx_to_dla.value_ranges import ValueRanges
 
-BOUNDS = (ClipOp, ReluOp)
+CLAMPS = (ClipOp, ReluOp)
 """Ops that are part of the rounding behind them."""
 
-MOVING = (
+PASS_THROUGH = (
     DepthToSpaceOp,
     ExpandOp,
     FlattenOp,
@@ -124,7 +124,7 @@ MOVING = (
 )
 """Ops whose results are some of their operand's numbers: they stay on its grid."""
 
-UNSIGNED_STEPS = 255
+UINT8_MAX = 255
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ def quantize(module: ModuleOp, ranges: Ranges, pool: DisposablePool) -> None:
     for function in [op for op in module.walk() if isinstance(op, FuncOp)]:
         known = ValueRanges(function, ranges)
         equalize(function, known, pool)
-        missing += _Rounding(function, known, pool).run()
+        missing += _PairInsertion(function, known, pool).run()
     if missing:
         raise XonncError(
             f"no range in the calibration table for {', '.join(missing[:8])}"
@@ -202,7 +202,7 @@ def name_values(module: ModuleOp) -> None:
 
 
 @dataclass(frozen=True)
-class Pair:
+class QdqPair:
     """How a value is rounded; `centre` is taken away first."""
 
     scale: float
@@ -210,14 +210,14 @@ class Pair:
     centre: float = 0.0
 
 
-class _Rounding:
+class _PairInsertion:
     """The pairs of one function."""
 
     def __init__(self, function: FuncOp, ranges: ValueRanges, pool: DisposablePool):
         self._block: Block = function.body.block
         self._ranges = ranges
         self._pool = pool
-        self._pairs: dict[SSAValue | None, Pair] = {}
+        self._pairs: dict[SSAValue | None, QdqPair] = {}
         """By the value behind the pair."""
         self._unknown: set[SSAValue | None] = set()
         self._missing: list[str] = []
@@ -225,14 +225,14 @@ class _Rounding:
     def run(self) -> list[str]:
         """Puts in the pairs; the names of values without a range."""
         values = [value for value in self._values() if element_type(value.type) in FLOATS]
-        later = self._rounded_later(values)
-        regions = tabled_regions(self._block)
+        later = self._quantized_by_reader(values)
+        regions = lookup_regions(self._block)
         later -= {region.root for region in regions}
         later |= {value for region in regions for value in region.inner}
         biases = [(op, bias) for op in self._block.ops if (bias := self._corrected_bias(op)) is not None]
         for value in values:
             if value not in later:
-                self._round(value)
+                self._insert_pair(value)
         for op, bias in biases:
             constant = self._constant(bias, derived(op.location))
             Builder(InsertPoint.before(op)).insert(constant)
@@ -258,7 +258,7 @@ class _Rounding:
         made = self._ranges.of(op.results[0])
         if made is not None and len(made.drifts) == bias.size:
             return (bias - np.array(made.drifts)).astype(np.float32)
-        change = nearest_kernels(rows).numbers - rows
+        change = quantize_kernels(rows).numbers - rows
         taps = change.reshape(groups, rows.shape[0] // groups, rows.shape[1], -1).sum(axis=3)
         means = np.array(found.means).reshape(groups, rows.shape[1], 1)
         return (bias - (taps @ means).reshape(-1)).astype(np.float32)
@@ -270,7 +270,7 @@ class _Rounding:
             if isinstance(op, OnnxOp) and not isinstance(op, ConstantOp | NoValueOp | ReturnOp):
                 yield from op.results
 
-    def _rounded_later(self, values: Sequence[SSAValue]) -> set[SSAValue]:
+    def _quantized_by_reader(self, values: Sequence[SSAValue]) -> set[SSAValue]:
         """
         Values whose one reader takes them before they are rounded: bounds, concatenations, and of a sum's
         operands the one that is computed last.
@@ -282,14 +282,14 @@ class _Rounding:
                 continue
             use = next(iter(value.uses))
             reader = use.operation
-            if isinstance(reader, ConcatOp) or (isinstance(reader, BOUNDS) and use.index == 0):
+            if isinstance(reader, ConcatOp) or (isinstance(reader, CLAMPS) and use.index == 0):
                 later.add(value)
             elif isinstance(reader, AddOp | SumOp) and _takes(reader, value.op) and reader not in sums:
                 sums.add(reader)
                 later.add(value)
         return later
 
-    def _round(self, value: SSAValue) -> None:
+    def _insert_pair(self, value: SSAValue) -> None:
         pair = self._pair(value)
         if pair is None:
             self._unknown.add(value)
@@ -316,13 +316,15 @@ class _Rounding:
             op = AddOp.create(operands=operands, result_types=[value.type], location=location)
             added.append(op)
             shifted = op.C
-        grid = (constant(pair.scale, np.float32), constant(0, dtype))
+        qparams = (constant(pair.scale, np.float32), constant(0, dtype))
         stored = tensor_type(value.type.get_shape(), element_type_of(np.dtype(dtype)))
-        rounded = QuantizeLinearOp.create(operands=[shifted, *grid], result_types=[stored], location=location)
-        read = DequantizeLinearOp.create(
-            operands=[rounded.y, *grid], result_types=[value.type], location=location
+        quantized = QuantizeLinearOp.create(
+            operands=[shifted, *qparams], result_types=[stored], location=location
         )
-        Builder(where).insert([*added, rounded, read])
+        read = DequantizeLinearOp.create(
+            operands=[quantized.y, *qparams], result_types=[value.type], location=location
+        )
+        Builder(where).insert([*added, quantized, read])
         for use in readers:
             use.operation.operands[use.index] = read.y
         self._pairs[read.y] = pair
@@ -334,18 +336,18 @@ class _Rounding:
             location=location,
         )
 
-    def _pair(self, value: SSAValue) -> Pair | None:
+    def _pair(self, value: SSAValue) -> QdqPair | None:
         if isinstance(value, OpResult):
             if (source := _source(value.op)) in self._pairs:
                 return self._pairs[source]
         found = self._ranges.of(value)
         if isinstance(value, OpResult) and isinstance(value.op, SoftmaxOp | SoftmaxV11Op):
             # The emulator's integers are not shifted: shares use the positive ones.
-            return Pair(min(found.largest if found else 1.0, 1.0) / LARGEST, False)
-        if found is not None and element_type(value.type) == f32 and are_scores(value):
+            return QdqPair(min(found.largest if found else 1.0, 1.0) / INT8_MAX, False)
+        if found is not None and element_type(value.type) == f32 and are_logits(value):
             # What is added to all of a softmax's numbers changes nothing: their middle becomes the zero.
             reach = (found.largest - found.least) / 2
-            return Pair((reach or 1.0) / LARGEST, False, (found.largest + found.least) / 2)
+            return QdqPair((reach or 1.0) / INT8_MAX, False, (found.largest + found.least) / 2)
         return None if found is None else _nearest(found, _meets_padding(value) or _multiplies(value))
 
 
@@ -368,21 +370,21 @@ def _takes(total: Operation, op: Operation) -> bool:
 
 def _source(op: Operation) -> SSAValue | None:
     """The value whose numbers an op passes on."""
-    return op.operands[0] if isinstance(op, MOVING) else None
+    return op.operands[0] if isinstance(op, PASS_THROUGH) else None
 
 
-def _nearest(found: Range, is_symmetric: bool) -> Pair:
+def _nearest(found: Range, is_symmetric: bool) -> QdqPair:
     """The pair that covers a range: positive numbers use all steps where zero may lie at the end."""
     if found.least >= 0 and not is_symmetric:
-        return Pair((found.largest or 1.0) / UNSIGNED_STEPS, True)
-    return Pair((found.magnitude or 1.0) / LARGEST, False)
+        return QdqPair((found.largest or 1.0) / UINT8_MAX, True)
+    return QdqPair((found.magnitude or 1.0) / INT8_MAX, False)
 
 
 def _meets_padding(value: SSAValue) -> bool:
     """Whether numbers reach an average that pads, on the grid they have: its padding is the integer 0."""
     readers = [use.operation for use in value.uses]
     return any(_pads(op) for op in readers if isinstance(op, AveragePoolOp)) or any(
-        _meets_padding(op.results[0]) for op in readers if isinstance(op, MOVING)
+        _meets_padding(op.results[0]) for op in readers if isinstance(op, PASS_THROUGH)
     )
 
 
@@ -390,7 +392,7 @@ def _multiplies(value: SSAValue) -> bool:
     """Whether numbers reach a product, whose factors have no zero but 0."""
     readers = [use.operation for use in value.uses]
     return any(isinstance(op, MulOp) for op in readers) or any(
-        _multiplies(op.results[0]) for op in readers if isinstance(op, MOVING)
+        _multiplies(op.results[0]) for op in readers if isinstance(op, PASS_THROUGH)
     )
 
 

@@ -9,10 +9,10 @@ from xonnc.dialects.dla.attributes import Converter, PoolMode
 from xonnc.dialects.dla.types import cube_of
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.lowering.dla_planning.shapes import Window
-from xonnc.lowering.onnx_to_dla.integers import Integers, Kernels, lowers
+from xonnc.lowering.onnx_to_dla.dequantized import Affine, Dequantized
 from xonnc.lowering.onnx_to_dla.pooling import cascade
+from xonnc.lowering.onnx_to_dla.quantized_builder import QuantizedDlaBuilder, QuantizedKernels, lowers
 from xonnc.lowering.onnx_to_dla.quantized_convolution import convolution
-from xonnc.lowering.onnx_to_dla.reals import Affine, Reals
 from xonnc.lowering.onnx_to_dla.reduction import (
     EXTREMES,
     MEANS,
@@ -23,40 +23,42 @@ from xonnc.lowering.onnx_to_dla.reduction import (
 )
 from xonnc.lowering.onnx_to_dla.selection import Indices, one_hot
 
-MOST_KERNEL_BYTES = 1 << 16
+MAX_KERNEL_BYTES = 1 << 16
 """Kernels of ones that add up exactly; instead of larger ones the PDP makes means, which it rounds."""
 
 
 @lowers(*MEANS, *SUMS)
-def total(op: OnnxOp, to: Integers) -> Reals:
+def total(op: OnnxOp, builder: QuantizedDlaBuilder) -> Dequantized:
     """The mean or sum over dimensions: a convolution with ones, or poolings for many rows and columns."""
-    source, here = to.stored_row(op.operands[0])
-    shape, cube = to.result_shape(op), cube_of(source.value.type)
-    found = reduction_of(op, here, cube, to)
+    source, here = builder.stored_row(op.operands[0])
+    shape, cube = builder.result_shape(op), cube_of(source.value.type)
+    found = reduction_of(op, here, cube, builder)
     count, window = found.count(cube), found.window(cube)
     factor = 1 / count if isinstance(op, MEANS) else 1.0
-    if found.outputs * cube.channels * window[0] * window[1] <= MOST_KERNEL_BYTES and max(window) <= 32:
-        kernels = Kernels(summing(found, cube, np.int8), np.array([factor]))
-        return convolution(source, kernels, None, Window(window), shape, to)
+    if found.outputs * cube.channels * window[0] * window[1] <= MAX_KERNEL_BYTES and max(window) <= 32:
+        kernels = QuantizedKernels(summing(found, cube, np.int8), np.array([factor]))
+        return convolution(source, kernels, None, Window(window), shape, builder)
     if found.outputs < cube.channels:
-        to.refuse(
+        builder.refuse(
             f"{list(here)} to {list(shape)}: a sum over channels as well (the PDP adds up rows and columns)"
         )
-    pooled, correction = cascade(source.value, PoolMode.AVERAGE, to, found.rows, found.columns)
-    made = to.mean(source, pooled, np.full((1, 1), correction), shape).times(np.array([factor * count]))
+    pooled, correction = cascade(source.value, PoolMode.AVERAGE, builder, found.rows, found.columns)
+    made = builder.mean(source, pooled, np.full((1, 1), correction), shape).times(np.array([factor * count]))
     assert made is not None, "a mean has no steps"
     return made
 
 
 @lowers(*EXTREMES)
-def extreme(op: OnnxOp, to: Integers) -> Reals:
+def extreme(op: OnnxOp, builder: QuantizedDlaBuilder) -> Dequantized:
     """The greatest or least over dimensions: poolings for rows and columns; channels are compared."""
-    source, here = to.stored_row(op.operands[0])
-    found = reduction_of(op, here, cube_of(source.value.type), to)
+    source, here = builder.stored_row(op.operands[0])
+    found = reduction_of(op, here, cube_of(source.value.type), builder)
 
     def pick(value: SSAValue, places: Indices) -> SSAValue:
-        sums = to.conv(value, to.kernels(one_hot(places, cube_of(value.type).channels)), Window((1, 1)))
-        return to.requantized(sums, [], Converter())
+        sums = builder.conv(
+            value, builder.kernels(one_hot(places, cube_of(value.type).channels)), Window((1, 1))
+        )
+        return builder.requantized(sums, [], Converter())
 
-    value = extremes(source.value, found, EXTREMES[type(op)], pick, to)
-    return Affine.of(value, cube_of(value.type), to.result_shape(op), source.grid)
+    value = extremes(source.value, found, EXTREMES[type(op)], pick, builder)
+    return Affine.of(value, cube_of(value.type), builder.result_shape(op), source.qparams)

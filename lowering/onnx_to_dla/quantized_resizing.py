@@ -7,49 +7,54 @@ from xdsl.ir import SSAValue
 
 from xonnc.dialects.dla.types import cube_of
 from xonnc.dialects.onnx.ops.tensor import ResizeOp, ResizeV13Op, ResizeV18Op
-from xonnc.formats.nvdla.quantization import LARGEST
+from xonnc.formats.nvdla.quantization import INT8_MAX
 from xonnc.lowering.dla_planning.shapes import Window
-from xonnc.lowering.onnx_to_dla.integers import Integers, Kernels, Stored, lowers
-from xonnc.lowering.onnx_to_dla.lowering import cube_shape
+from xonnc.lowering.onnx_to_dla.dequantized import Concatenated, Dequantized, QuantizedCube
+from xonnc.lowering.onnx_to_dla.dla_builder import cube_shape
+from xonnc.lowering.onnx_to_dla.quantized_builder import (
+    QuantizedDlaBuilder,
+    QuantizedKernels,
+    StoredIntegers,
+    lowers,
+)
 from xonnc.lowering.onnx_to_dla.quantized_convolution import grouped
-from xonnc.lowering.onnx_to_dla.reals import Joined, Reals, Sum
 from xonnc.lowering.onnx_to_dla.resizing import AnyResize, factors, interpolation
-from xonnc.lowering.onnx_to_dla.upsampling import interleaved, repeated
+from xonnc.lowering.onnx_to_dla.upsampling import interleave, repeat
 
 
 @lowers(ResizeOp, ResizeV18Op, ResizeV13Op)
-def resize(op: AnyResize, to: Integers) -> Reals | Stored:
+def resize(op: AnyResize, builder: QuantizedDlaBuilder) -> Dequantized | StoredIntegers:
     """The nearest neighbours, which are copies that take turns, or lines between pixels."""
-    cube = cube_shape(to.found(op.X).shape)
+    cube = cube_shape(builder.lowered(op.X).shape)
     assert cube is not None, "the source has elements"
-    factors(op, cube, to)
+    factors(op, cube, builder)
     if op.mode.data != "nearest" and cube.positions > 1:
-        return _interpolated(op, to)
+        return _interpolated(op, builder)
 
     def move(value: SSAValue) -> SSAValue:
-        return repeated(value, factors(op, cube_of(value.type), to), to)
+        return repeat(value, factors(op, cube_of(value.type), builder), builder)
 
-    return to.moved(op.X, to.result_shape(op), move)
+    return builder.moved(op.X, builder.result_shape(op), move)
 
 
-def _interpolated(op: AnyResize, to: Integers) -> Reals:
+def _interpolated(op: AnyResize, builder: QuantizedDlaBuilder) -> Dequantized:
     """Sums of neighbours times integers: each phase is a convolution of every channel, rounded once."""
-    source, shape = to.stored_image(op.X), to.result_shape(op)
+    source, shape = builder.stored_spatial(op.X), builder.result_shape(op)
     cube = cube_of(source.value.type)
-    plan = interpolation(op, cube, factors(op, cube, to), to)
-    extended = plan.extended(source.value, to)
-    parts: list[Reals] = []
+    plan = interpolation(op, cube, factors(op, cube, builder), builder)
+    extended = plan.extended(source.value, builder)
+    parts: list[Dequantized] = []
     for row in plan.rows:
         for column in plan.columns:
             kernel = plan.kernel(row, column)
-            held = kernel.astype(np.int8 if kernel.max() <= LARGEST else np.int16)
-            kernels = Kernels(np.repeat(held, cube.channels, axis=0), np.array([1 / plan.unit]))
-            seen = Sum(plan.seen(extended, row, column, to), source.grid)
+            held = kernel.astype(np.int8 if kernel.max() <= INT8_MAX else np.int16)
+            kernels = QuantizedKernels(np.repeat(held, cube.channels, axis=0), np.array([1 / plan.unit]))
+            seen = QuantizedCube(plan.seen(extended, row, column, builder), source.qparams)
             window = Window((len(row.weights), len(column.weights)))
-            parts.append(grouped(seen, kernels, None, window, cube.channels, shape, to))
+            parts.append(grouped(seen, kernels, None, window, cube.channels, shape, builder))
 
     def join(values: list[SSAValue]) -> SSAValue:
         count = len(plan.columns)
-        return interleaved([values[begin : begin + count] for begin in range(0, len(values), count)], to)
+        return interleave([values[begin : begin + count] for begin in range(0, len(values), count)], builder)
 
-    return Joined(tuple(parts), shape, join)
+    return Concatenated(tuple(parts), shape, join)

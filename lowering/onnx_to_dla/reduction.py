@@ -18,7 +18,7 @@ from xonnc.dialects.onnx.ops import reduction
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.dla_planning.shapes import Window
 from xonnc.lowering.onnx_to_dla.convolution import convolution
-from xonnc.lowering.onnx_to_dla.lowering import Array, Cube, Lowering, lowers
+from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder, lowers
 from xonnc.lowering.onnx_to_dla.pooling import cascade
 from xonnc.lowering.onnx_to_dla.selection import Indices, Pick, one_hot
 
@@ -36,7 +36,7 @@ EXTREMES: Mapping[type[OnnxOp], tuple[PoolMode, AluFunction]] = {
 }
 """How the PDP and the SDP pick the greatest or the least."""
 
-MOST_CHANNELS = 32
+MAX_CHANNELS = 32
 """Channels of which the greatest is found by comparing one after another."""
 
 
@@ -68,24 +68,24 @@ class Reduction:
         return cube.height if self.rows else 1, cube.width if self.columns else 1
 
 
-def axes_of(op: OnnxOp, rank: int, to: Lowering) -> list[int]:
+def axes_of(op: OnnxOp, rank: int, builder: DlaBuilder) -> list[int]:
     """The dimensions that `op` reduces."""
     given: Any = op.properties.get("axes")
     axes = None if given is None else list(values_of(given) or ())
     if given is None and len(op.operands) > 1 and op.operands[1].type != NONE:
-        axes = [int(axis) for axis in to.weights(op.operands[1], "axes").reshape(-1)]
+        axes = [int(axis) for axis in builder.weights(op.operands[1], "axes").reshape(-1)]
     if axes:
         return sorted(axis % rank for axis in axes)
     empty: Any = op.properties.get("noop_with_empty_axes")
     return [] if empty is not None and empty.value.data else list(range(rank))
 
 
-def reduction_of(op: OnnxOp, shape: tuple[int, ...], cube: CubeShape, to: Lowering) -> Reduction:
+def reduction_of(op: OnnxOp, shape: tuple[int, ...], cube: CubeShape, builder: DlaBuilder) -> Reduction:
     """
     How `op` reduces a tensor of `shape` that lies as `cube`; gives up if it mixes channels with some of the
     rows or columns.
     """
-    kept = [1 if axis in axes_of(op, len(shape), to) else size for axis, size in enumerate(shape)]
+    kept = [1 if axis in axes_of(op, len(shape), builder) else size for axis, size in enumerate(shape)]
     results = np.arange(prod(kept), dtype=np.int64).reshape(kept)
     here = np.broadcast_to(results, shape).reshape(cube)
     rows = bool(cube.height > 1 and np.all(here == here[:, :1]))
@@ -96,7 +96,7 @@ def reduction_of(op: OnnxOp, shape: tuple[int, ...], cube: CubeShape, to: Loweri
     x = np.zeros(cube.width, np.int64) if columns else np.arange(cube.width)
     places = y[:, np.newaxis] * (1 if columns else cube.width) + x
     if np.any(here != found.channels[:, np.newaxis, np.newaxis] * positions + places):
-        to.refuse(f"a reduction of {list(shape)} to {kept} that mixes channels with rows or columns")
+        builder.refuse(f"a reduction of {list(shape)} to {kept} that mixes channels with rows or columns")
     return found
 
 
@@ -108,52 +108,52 @@ def summing(found: Reduction, cube: CubeShape, dtype: Any) -> Array:
 
 
 @lowers(*MEANS, *SUMS)
-def total(op: OnnxOp, to: Lowering) -> Cube:
+def total(op: OnnxOp, builder: DlaBuilder) -> Cube:
     """The mean or sum over dimensions: poolings for rows and columns, a 1x1 convolution for channels."""
-    source, shape = to.cube(op.operands[0]), to.result_shape(op)
-    found = reduction_of(op, source.shape, source.cube, to)
+    source, shape = builder.cube(op.operands[0]), builder.result_shape(op)
+    found = reduction_of(op, source.shape, source.cube, builder)
     value, factor = source.value, 1.0
     if found.rows or found.columns:
-        value, factor = cascade(value, PoolMode.AVERAGE, to, found.rows, found.columns)
+        value, factor = cascade(value, PoolMode.AVERAGE, builder, found.rows, found.columns)
     rows, columns = found.window(source.cube)
     per_channel = source.cube.channels // found.outputs
     # A pooling has made means of rows and columns already.
     factor *= 1 / per_channel if isinstance(op, MEANS) else rows * columns
     if per_channel == 1:
-        return Cube(to.scaled(value, np.full((1, 1), factor, np.float32)), shape)
+        return Cube(builder.scaled(value, np.full((1, 1), factor, np.float32)), shape)
     flat = Reduction(found.channels, False, False)
     weights = summing(flat, cube_of(value.type), np.float32) * np.float32(factor)
-    return Cube(convolution(value, weights, None, Window((1, 1)), to), shape)
+    return Cube(convolution(value, weights, None, Window((1, 1)), builder), shape)
 
 
 @lowers(*EXTREMES)
-def extreme(op: OnnxOp, to: Lowering) -> Cube:
+def extreme(op: OnnxOp, builder: DlaBuilder) -> Cube:
     """The greatest or least over dimensions: poolings for rows and columns; channels are compared."""
-    source = to.cube(op.operands[0])
+    source = builder.cube(op.operands[0])
 
     def pick(value: SSAValue, places: Indices) -> SSAValue:
         weights = one_hot(places, cube_of(value.type).channels).astype(np.float16)
-        return convolution(value, weights, None, Window((1, 1)), to)
+        return convolution(value, weights, None, Window((1, 1)), builder)
 
-    found = reduction_of(op, source.shape, source.cube, to)
-    return Cube(extremes(source.value, found, EXTREMES[type(op)], pick, to), to.result_shape(op))
+    found = reduction_of(op, source.shape, source.cube, builder)
+    return Cube(extremes(source.value, found, EXTREMES[type(op)], pick, builder), builder.result_shape(op))
 
 
 def extremes(
-    value: SSAValue, found: Reduction, modes: tuple[PoolMode, AluFunction], pick: Pick, to: Lowering
+    value: SSAValue, found: Reduction, modes: tuple[PoolMode, AluFunction], pick: Pick, builder: DlaBuilder
 ) -> SSAValue:
     """The greatest or least of what becomes one."""
     if found.rows or found.columns:
-        value = cascade(value, modes[0], to, found.rows, found.columns)[0]
+        value = cascade(value, modes[0], builder, found.rows, found.columns)[0]
     members = found.members
     if members.shape[1] == 1:
         return value
-    if members.shape[1] > MOST_CHANNELS:
-        to.refuse(
-            f"the extreme of {members.shape[1]} channels (up to {MOST_CHANNELS}, compared one after another)"
+    if members.shape[1] > MAX_CHANNELS:
+        builder.refuse(
+            f"the extreme of {members.shape[1]} channels (up to {MAX_CHANNELS}, compared one after another)"
         )
     result, *others = (pick(value, places) for places in members.T)
     for other in others:
         stage = Stage(StageFunction.ALU, modes[1], mode=OperandMode.PER_POINT)
-        result = to.sdp(result, [(stage, other)])
+        result = builder.sdp(result, [(stage, other)])
     return result

@@ -27,7 +27,7 @@ from xonnc.dialects.onnx.types import NONE, static_shape
 from xonnc.formats.nvdla.geometry import LARGEST_POOL, channels_per_atom
 from xonnc.lowering.dla_planning.shapes import Window
 from xonnc.lowering.onnx_to_dla.convolution import convolution
-from xonnc.lowering.onnx_to_dla.lowering import Cube, Lowering, cube_shape, lowers
+from xonnc.lowering.onnx_to_dla.dla_builder import Cube, DlaBuilder, cube_shape, lowers
 from xonnc.lowering.onnx_to_dla.pooling import pool
 
 Indices = npt.NDArray[np.int64]
@@ -35,13 +35,13 @@ Indices = npt.NDArray[np.int64]
 FILL = -1
 """The index of padding."""
 
-MOST_PIECES = 64
+MAX_SLICES = 64
 """Slices that one dimension of a result may be made of."""
 
 Fill = Callable[[CubeShape], SSAValue]
 """Makes a cube of padding."""
 
-MOST_ELEMENTS = 1 << 25
+MAX_ELEMENTS = 1 << 25
 """Of a tensor whose places are computed with, 8 bytes each."""
 
 Pick = Callable[[SSAValue, Indices], SSAValue]
@@ -56,11 +56,11 @@ class Selection:
     fill: float = 0.0
 
 
-def slice_(op: tensor.SliceOp, source: Indices, to: Lowering) -> Selection:
+def slice_(op: tensor.SliceOp, source: Indices, builder: DlaBuilder) -> Selection:
     """`starts`, `ends`, `axes` and `steps` as in numpy."""
-    starts, ends = _integers(op.starts, "starts", to), _integers(op.ends, "ends", to)
-    axes = range(len(starts)) if op.axes.type == NONE else _integers(op.axes, "axes", to)
-    steps = [1] * len(starts) if op.steps.type == NONE else _integers(op.steps, "steps", to)
+    starts, ends = _integers(op.starts, "starts", builder), _integers(op.ends, "ends", builder)
+    axes = range(len(starts)) if op.axes.type == NONE else _integers(op.axes, "axes", builder)
+    steps = [1] * len(starts) if op.steps.type == NONE else _integers(op.steps, "steps", builder)
     cuts = [slice(None)] * source.ndim
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
         size = source.shape[axis]
@@ -70,65 +70,67 @@ def slice_(op: tensor.SliceOp, source: Indices, to: Lowering) -> Selection:
     return Selection([source[tuple(cuts)]])
 
 
-def split(op: tensor.SplitOp | tensor.SplitV13Op, source: Indices, to: Lowering) -> Selection:
+def split(op: tensor.SplitOp | tensor.SplitV13Op, source: Indices, builder: DlaBuilder) -> Selection:
     """Parts along `axis`, of the results' sizes."""
-    return _split(op, op.axis.value.data, source, to)
+    return _split(op, op.axis.value.data, source, builder)
 
 
-def split_11(op: tensor.SplitV11Op, source: Indices, to: Lowering) -> Selection:
+def split_11(op: tensor.SplitV11Op, source: Indices, builder: DlaBuilder) -> Selection:
     """Parts along `axis`, of the results' sizes."""
-    return _split(op, op.axis.value.data, source, to)
+    return _split(op, op.axis.value.data, source, builder)
 
 
-def _split(op: OnnxOp, axis: int, source: Indices, to: Lowering) -> Selection:
+def _split(op: OnnxOp, axis: int, source: Indices, builder: DlaBuilder) -> Selection:
     shapes = [static_shape(result.type) for result in op.results]
     sizes = [shape[axis] for shape in shapes if shape is not None]
     if len(sizes) != len(shapes) or sum(sizes) != source.shape[axis]:
-        to.refuse("parts whose sizes are not known; run shape-inference-onnx or fix the input shapes")
+        builder.refuse("parts whose sizes are not known; run shape-inference-onnx or fix the input shapes")
     return Selection(np.split(source, np.cumsum(sizes)[:-1], axis))
 
 
-def gather(op: tensor.GatherOp, source: Indices, to: Lowering) -> Selection:
+def gather(op: tensor.GatherOp, source: Indices, builder: DlaBuilder) -> Selection:
     """The places `indices` along `axis`."""
-    indices = to.weights(op.indices, "indices")
+    indices = builder.weights(op.indices, "indices")
     axis = op.axis.value.data
     size = source.shape[axis]
     if np.any(indices < -size) or np.any(indices >= size):
-        to.refuse(f"an index beyond the {size} of axis {axis}")
+        builder.refuse(f"an index beyond the {size} of axis {axis}")
     return Selection([np.take(source, indices, axis)])
 
 
-def tile(op: tensor.TileOp, source: Indices, to: Lowering) -> Selection:
+def tile(op: tensor.TileOp, source: Indices, builder: DlaBuilder) -> Selection:
     """The tensor several times in each dimension."""
-    return Selection([np.tile(source, _integers(op.repeats, "repeats", to))])
+    return Selection([np.tile(source, _integers(op.repeats, "repeats", builder))])
 
 
-def expand(op: ExpandOp, source: Indices, to: Lowering) -> Selection:
+def expand(op: ExpandOp, source: Indices, builder: DlaBuilder) -> Selection:
     """Dimensions of 1 repeated."""
-    shape = to.result_shape(op)
+    shape = builder.result_shape(op)
     kept = shape[len(shape) - source.ndim :]
     if len(shape) < source.ndim or any(n not in (1, m) for n, m in zip(source.shape, kept, strict=True)):
         # Bodies of loops may declare shapes that turn out to be others once they are written out.
-        to.refuse(f"a tensor {list(source.shape)} that is said to be {list(shape)} when expanded")
+        builder.refuse(f"a tensor {list(source.shape)} that is said to be {list(shape)} when expanded")
     return Selection([np.broadcast_to(source, shape)])
 
 
 MODES = {"constant": "constant", "reflect": "reflect", "edge": "edge", "wrap": "wrap"}
 
 
-def pad(op: tensor.PadOp | tensor.PadV18Op | tensor.PadV19Op, source: Indices, to: Lowering) -> Selection:
+def pad(
+    op: tensor.PadOp | tensor.PadV18Op | tensor.PadV19Op, source: Indices, builder: DlaBuilder
+) -> Selection:
     """A constant, or copies of what is near, around the tensor; negative pads cut."""
-    axes = range(source.ndim) if op.axes.type == NONE else _integers(op.axes, "axes", to)
-    return _pad(op, axes, source, to)
+    axes = range(source.ndim) if op.axes.type == NONE else _integers(op.axes, "axes", builder)
+    return _pad(op, axes, source, builder)
 
 
-def pad_13(op: tensor.PadV13Op | tensor.PadV11Op, source: Indices, to: Lowering) -> Selection:
+def pad_13(op: tensor.PadV13Op | tensor.PadV11Op, source: Indices, builder: DlaBuilder) -> Selection:
     """A constant, or copies of what is near, around the tensor; negative pads cut."""
-    return _pad(op, range(source.ndim), source, to)
+    return _pad(op, range(source.ndim), source, builder)
 
 
-def _pad(op: Any, axes: Sequence[int], source: Indices, to: Lowering) -> Selection:
-    pads = _integers(op.pads, "pads", to)
+def _pad(op: Any, axes: Sequence[int], source: Indices, builder: DlaBuilder) -> Selection:
+    pads = _integers(op.pads, "pads", builder)
     widths = np.zeros((source.ndim, 2), np.int64)
     for place, axis in enumerate(axes):
         widths[axis] = pads[place], pads[place + len(axes)]
@@ -138,19 +140,19 @@ def _pad(op: Any, axes: Sequence[int], source: Indices, to: Lowering) -> Selecti
     )
     inner, outer = source[cuts], np.maximum(widths, 0)
     if min(inner.shape) < 1:
-        to.refuse("pads that leave nothing")
+        builder.refuse("pads that leave nothing")
     if op.mode.data == "constant":
-        value = None if op.constant_value.type == NONE else to.weights(op.constant_value, "the padding")
+        value = None if op.constant_value.type == NONE else builder.weights(op.constant_value, "the padding")
         number = 0.0 if value is None else float(value.reshape(()))
         return Selection([np.pad(inner, outer, constant_values=FILL)], number)
     return Selection([np.pad(inner, outer, mode=op.mode.data)])
 
 
-def _integers(value: SSAValue, what: str, to: Lowering) -> list[int]:
-    return [int(each) for each in to.weights(value, what).reshape(-1)]
+def _integers(value: SSAValue, what: str, builder: DlaBuilder) -> list[int]:
+    return [int(each) for each in builder.weights(value, what).reshape(-1)]
 
 
-SELECTIONS: Mapping[type[OnnxOp], Callable[[Any, Indices, Lowering], Selection]] = {
+SELECTIONS: Mapping[type[OnnxOp], Callable[[Any, Indices, DlaBuilder], Selection]] = {
     ExpandOp: expand,
     tensor.GatherOp: gather,
     tensor.PadOp: pad,
@@ -167,21 +169,21 @@ SELECTIONS: Mapping[type[OnnxOp], Callable[[Any, Indices, Lowering], Selection]]
 """What each operator picks from the elements of its first operand."""
 
 
-def selection_of(op: OnnxOp, shape: tuple[int, ...], to: Lowering) -> Selection:
+def selection_of(op: OnnxOp, shape: tuple[int, ...], builder: DlaBuilder) -> Selection:
     """What `op` picks from a tensor of `shape`; gives up if something comes out empty."""
     results = [static_shape(result.type) for result in op.results]
     largest = max(map(prod, (shape, *(each for each in results if each is not None))))
-    if largest > MOST_ELEMENTS:
-        to.refuse(f"a tensor of {largest} elements (up to {MOST_ELEMENTS}); make it smaller")
+    if largest > MAX_ELEMENTS:
+        builder.refuse(f"a tensor of {largest} elements (up to {MAX_ELEMENTS}); make it smaller")
     source = np.arange(prod(shape), dtype=np.int64).reshape(shape)
-    found = SELECTIONS[type(op)](op, source, to)
+    found = SELECTIONS[type(op)](op, source, builder)
     if any(part.size == 0 for part in found.results):
-        to.refuse("a result without elements")
+        builder.refuse("a result without elements")
     return found
 
 
 @dataclass(frozen=True)
-class Picked:
+class SelectedAxes:
     """Channels, rows and columns of a result, by where in the source they are; `FILL` where in none."""
 
     channels: Indices
@@ -189,7 +191,7 @@ class Picked:
     columns: Indices
 
     @staticmethod
-    def of(indices: Indices, source: CubeShape, to: Lowering) -> Picked:
+    def of(indices: Indices, source: CubeShape, builder: DlaBuilder) -> SelectedAxes:
         """Index arrays of a cube taken apart; gives up if channels, rows and columns mix."""
         result = cube_shape(indices.shape)
         assert result is not None, "the result has elements"
@@ -202,7 +204,7 @@ class Picked:
             others = tuple(other for other in range(3) if other != axis)
             found = np.where(is_fill, FILL, place).max(axis=others)
             if np.any(~is_fill & (place != np.expand_dims(found, others))):
-                to.refuse(
+                builder.refuse(
                     f"elements of {list(source)} to {list(result)} that mix channels, rows and columns (the "
                     "engines pick each by itself)"
                 )
@@ -211,34 +213,34 @@ class Picked:
         inside = np.zeros(result, np.bool_)
         inside[whole] = True
         if np.any(inside == is_fill):
-            to.refuse("padding that is no frame around what is picked")
-        return Picked(picked[0], picked[1], picked[2])
+            builder.refuse("padding that is no frame around what is picked")
+        return SelectedAxes(picked[0], picked[1], picked[2])
 
 
-def selected(source: SSAValue, indices: Indices, pick: Pick, fill: Fill, to: Lowering) -> SSAValue:
+def selected(source: SSAValue, indices: Indices, pick: Pick, fill: Fill, builder: DlaBuilder) -> SSAValue:
     """The cube of a result, where it is if it is a part of the source."""
     cube = cube_of(source.type)
-    picked = Picked.of(indices, cube, to)
-    value = _along(source, 2, picked.rows, fill, to)
-    value = _along(value, 3, picked.columns, fill, to)
-    return _channels(value, picked.channels, pick, to)
+    picked = SelectedAxes.of(indices, cube, builder)
+    value = _along(source, 2, picked.rows, fill, builder)
+    value = _along(value, 3, picked.columns, fill, builder)
+    return _channels(value, picked.channels, pick, builder)
 
 
-def _along(source: SSAValue, axis: int, places: Indices, fill: Fill, to: Lowering) -> SSAValue:
+def _along(source: SSAValue, axis: int, places: Indices, fill: Fill, builder: DlaBuilder) -> SSAValue:
     """Rows (axis 2) or columns (axis 3) of a cube."""
     cube = cube_of(source.type)
     if np.array_equal(places, np.arange(cube[axis - 1])):
         return source
-    pieces = _runs(places)
-    if len(pieces) > MOST_PIECES:
-        to.refuse(f"{len(pieces)} pieces of {'rows' if axis == 2 else 'columns'} (up to {MOST_PIECES})")
-    values = [_piece(source, axis, piece, fill, to) for piece in pieces]
+    pieces = _index_runs(places)
+    if len(pieces) > MAX_SLICES:
+        builder.refuse(f"{len(pieces)} pieces of {'rows' if axis == 2 else 'columns'} (up to {MAX_SLICES})")
+    values = [_piece(source, axis, piece, fill, builder) for piece in pieces]
     if len(values) == 1:
         return values[0]
-    return to(ConcatOp(values, axis, to.cube_type(_sized(cube, axis, places.size))))
+    return builder(ConcatOp(values, axis, builder.cube_type(_sized(cube, axis, places.size))))
 
 
-def _piece(source: SSAValue, axis: int, piece: Run, fill: Fill, to: Lowering) -> SSAValue:
+def _piece(source: SSAValue, axis: int, piece: IndexRun, fill: Fill, builder: DlaBuilder) -> SSAValue:
     cube = cube_of(source.type)
     if piece.first == FILL:
         return fill(_sized(cube, axis, piece.count))
@@ -246,11 +248,11 @@ def _piece(source: SSAValue, axis: int, piece: Run, fill: Fill, to: Lowering) ->
     begin = (0, piece.first, 0) if axis == 2 else (0, 0, piece.first)
     part = source
     if size != cube[axis - 1]:
-        part = to(SliceOp(source, begin, to.cube_type(_sized(cube, axis, size))))
+        part = builder(SliceOp(source, begin, builder.cube_type(_sized(cube, axis, size))))
     if piece.step == 1:
         return part
     strides = (piece.step, 1) if axis == 2 else (1, piece.step)
-    return pool(part, PoolMode.MAX, Window((1, 1), strides), to)
+    return pool(part, PoolMode.MAX, Window((1, 1), strides), builder)
 
 
 def _sized(cube: CubeShape, axis: int, size: int) -> CubeShape:
@@ -258,7 +260,7 @@ def _sized(cube: CubeShape, axis: int, size: int) -> CubeShape:
 
 
 @dataclass(frozen=True)
-class Run:
+class IndexRun:
     """Places from `first` on at equal steps; `FILL` for padding."""
 
     first: int
@@ -266,9 +268,9 @@ class Run:
     step: int = 1
 
 
-def _runs(places: Indices) -> list[Run]:
+def _index_runs(places: Indices) -> list[IndexRun]:
     """As few runs as one finds from the left, with steps that the PDP takes."""
-    found: list[Run] = []
+    found: list[IndexRun] = []
     rest = places.tolist()
     while rest:
         step = rest[1] - rest[0] if len(rest) > 1 else 1
@@ -281,28 +283,28 @@ def _runs(places: Indices) -> list[Run]:
             count += 1
         if step > 1 and count == 2:
             step = count = 1
-        found.append(Run(rest[0], count, max(step, 1)))
+        found.append(IndexRun(rest[0], count, max(step, 1)))
         rest = rest[count:]
     return found
 
 
-def _channels(source: SSAValue, places: Indices, pick: Pick, to: Lowering) -> SSAValue:
+def _channels(source: SSAValue, places: Indices, pick: Pick, builder: DlaBuilder) -> SSAValue:
     cube = cube_of(source.type)
     if np.array_equal(places, np.arange(cube.channels)):
         return source
-    runs = _runs(places)
-    lanes = channels_per_atom(to.target, to.precision)
+    runs = _index_runs(places)
+    lanes = channels_per_atom(builder.target, builder.precision)
     aligned = all(run.first >= 0 and run.step == 1 and run.first % lanes == 0 for run in runs)
     whole = all(run.count % lanes == 0 for run in runs[:-1])
-    if len(runs) > MOST_PIECES or not aligned or not whole:
+    if len(runs) > MAX_SLICES or not aligned or not whole:
         return pick(source, places)
     parts = [
-        to(SliceOp(source, (run.first, 0, 0), to.cube_type(cube._replace(channels=run.count))))
+        builder(SliceOp(source, (run.first, 0, 0), builder.cube_type(cube._replace(channels=run.count))))
         for run in runs
     ]
     if len(parts) == 1:
         return parts[0]
-    return to(ConcatOp(parts, 1, to.cube_type(cube._replace(channels=places.size))))
+    return builder(ConcatOp(parts, 1, builder.cube_type(cube._replace(channels=places.size))))
 
 
 def one_hot(places: Indices, channels: int) -> npt.NDArray[np.int8]:
@@ -314,23 +316,24 @@ def one_hot(places: Indices, channels: int) -> npt.NDArray[np.int8]:
 
 
 @lowers(*SELECTIONS)
-def select(op: OnnxOp, to: Lowering) -> list[Cube]:
+def select(op: OnnxOp, builder: DlaBuilder) -> list[Cube]:
     """
     Elements picked: rows and columns are slices side by side, every n-th ones a pooling of single positions,
     channels a slice or a 1x1 convolution with ones.
     """
-    source = to.cube(op.operands[0])
-    selection = selection_of(op, source.shape, to)
+    source = builder.cube(op.operands[0])
+    selection = selection_of(op, source.shape, builder)
 
     def fill(cube: CubeShape) -> SSAValue:
         numbers = np.full((1, *cube), selection.fill, np.float32)
-        return to.sdp(to.constant_cube(numbers), [])
+        return builder.sdp(builder.constant_cube(numbers), [])
 
     def pick(value: SSAValue, places: Indices) -> SSAValue:
         weights = one_hot(places, cube_of(value.type).channels).astype(np.float16)
         bias = np.where(places == FILL, np.float32(selection.fill), np.float32(0))
-        return convolution(value, weights, bias if np.any(bias) else None, Window((1, 1)), to)
+        return convolution(value, weights, bias if np.any(bias) else None, Window((1, 1)), builder)
 
     return [
-        Cube(selected(source.value, indices, pick, fill, to), indices.shape) for indices in selection.results
+        Cube(selected(source.value, indices, pick, fill, builder), indices.shape)
+        for indices in selection.results
     ]

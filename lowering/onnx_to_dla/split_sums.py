@@ -16,7 +16,7 @@ from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.math import AddOp, MeanOp, MulOp, SumOp
 from xonnc.dialects.onnx.types import element_type, numpy_dtype, static_shape, tensor_type
 
-MOST_ADDED = 2
+MAX_ADDENDS = 2
 """Tensors that one pass of the SDP adds up."""
 
 
@@ -28,7 +28,7 @@ def split_sums(module: ModuleOp, pool: DisposablePool) -> None:
     """
     for op in [op for op in module.walk() if isinstance(op, SumOp | MeanOp)]:
         operands = list(op.data_0)
-        if len(operands) > MOST_ADDED and all(static_shape(value.type) is not None for value in operands):
+        if len(operands) > MAX_ADDENDS and all(static_shape(value.type) is not None for value in operands):
             _split(op, operands, pool)
 
 

@@ -41,8 +41,8 @@ class ValueRanges:
 def _interface_names(function: FuncOp) -> dict[SSAValue, str]:
     """What arguments and returned values are called, whatever the ops that make them call them."""
     end = function.body.block.last_op
-    returned = end.operands if isinstance(end, ReturnOp) else ()
-    names = zip(returned, given_names(function.res_attrs, len(returned)), strict=True)
+    output = end.operands if isinstance(end, ReturnOp) else ()
+    names = zip(output, given_names(function.res_attrs, len(output)), strict=True)
     found: dict[SSAValue, str] = {}
     for value, name in names:
         if name:

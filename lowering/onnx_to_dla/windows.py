@@ -9,14 +9,14 @@ from xonnc.dialects.dla.types import CubeShape
 from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.windows import WindowOp
 from xonnc.lowering.dla_planning.shapes import Window
-from xonnc.lowering.onnx_to_dla.lowering import Lowering
+from xonnc.lowering.onnx_to_dla.dla_builder import DlaBuilder
 
 
-def window_of(op: WindowOp, kernel: Sequence[int], source: CubeShape, to: Lowering) -> Window:
+def window_of(op: WindowOp, kernel: Sequence[int], source: CubeShape, builder: DlaBuilder) -> Window:
     """The window of `op`; one over a single dimension gets a height of 1."""
     rank = len(kernel)
     if rank not in (1, 2):
-        to.refuse(f"a window over {rank} dimensions (the core takes 1 or 2)")
+        builder.refuse(f"a window over {rank} dimensions (the core takes 1 or 2)")
     strides = _pair(values_of(op.strides) or (1,) * rank)
     dilations = _pair(values_of(op.dilations) or (1,) * rank)
     pads = values_of(op.pads) or (0,) * (2 * rank)
@@ -28,7 +28,7 @@ def window_of(op: WindowOp, kernel: Sequence[int], source: CubeShape, to: Loweri
     if auto_pad == "VALID":
         return replace(window, pads=(0, 0, 0, 0))
     if auto_pad not in ("SAME_UPPER", "SAME_LOWER"):
-        to.refuse(f"auto_pad {auto_pad} (ONNX has NOTSET, VALID, SAME_UPPER, SAME_LOWER); give pads")
+        builder.refuse(f"auto_pad {auto_pad} (ONNX has NOTSET, VALID, SAME_UPPER, SAME_LOWER); give pads")
     return _same(window, (source.height, source.width), auto_pad == "SAME_LOWER")
 
 
@@ -48,12 +48,12 @@ def _same(window: Window, sizes: tuple[int, int], lower: bool) -> Window:
     return replace(window, pads=(begins[0], begins[1], ends[0], ends[1]))
 
 
-def counts(window: Window, source: CubeShape, to: Lowering) -> tuple[int, int]:
+def counts(window: Window, source: CubeShape, builder: DlaBuilder) -> tuple[int, int]:
     """Rows and columns of the result, at least one of each."""
     rows, columns = window.counts(source)
     if min(rows, columns) < 1:
         kernel = "x".join(map(str, window.kernel))
-        to.refuse(f"the kernel {kernel} is larger than the padded input; nothing comes out")
+        builder.refuse(f"the kernel {kernel} is larger than the padded input; nothing comes out")
     return rows, columns
 
 

@@ -12,7 +12,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint
 
 from xonnc.dialects.onnx.ops.builtin import EntryPointOp, ReturnOp
-from xonnc.lowering.onnx_to_dla.image_inputs import IMAGE
+from xonnc.lowering.onnx_to_dla.image_inputs import IMAGE_ATTRIBUTE
 from xonnc.lowering.placement.graph import Graph
 
 MAIN = "main_graph"
@@ -124,10 +124,10 @@ def _with_images(
         if (
             isinstance(value, BlockArgument)
             and value.index < len(given)
-            and IMAGE in given.data[value.index].data
+            and IMAGE_ATTRIBUTE in given.data[value.index].data
         ):
-            image = given.data[value.index].data[IMAGE]
-            entries[place] = DictionaryAttr({**entries[place].data, IMAGE: image})
+            image = given.data[value.index].data[IMAGE_ATTRIBUTE]
+            entries[place] = DictionaryAttr({**entries[place].data, IMAGE_ATTRIBUTE: image})
     return ArrayAttr(entries)
 
 

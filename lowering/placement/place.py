@@ -18,10 +18,15 @@ from xonnc.dialects.onnx.locations import describe, node_name
 from xonnc.dialects.onnx.types import NONE, static_shape
 from xonnc.errors import RefusalError, XonncError
 from xonnc.lowering.dla_to_loadable.stages import CompiledLoadable, StageCallback, compile_to_loadable
-from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import TABLES, AtBorder, refusal_of, rule_of
-from xonnc.lowering.onnx_to_dla.functions import FUNCTIONS
+from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import (
+    LOWERINGS_BY_PRECISION,
+    AtBoundary,
+    refusal_of,
+    rule_of,
+)
 from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized
 from xonnc.lowering.onnx_to_dla.selection import SELECTIONS
+from xonnc.lowering.onnx_to_dla.unary_functions import INT8_FUNCTIONS
 from xonnc.lowering.placement.assignment import nodes_on_dla
 from xonnc.lowering.placement.graph import Graph, graph_of
 from xonnc.lowering.placement.outline import Outlined, Part, outline, part_of
@@ -32,7 +37,7 @@ from xonnc.targets import NvdlaTarget, load_target
 WORTH_A_CROSSING = frozenset(("CONV", "PDP", "CDP"))
 """Engines whose work is worth taking tensors to the DLA and back; other nodes follow their neighbours."""
 
-CHEAP = frozenset((*SELECTIONS, *FUNCTIONS))
+CHEAP = frozenset((*SELECTIONS, *INT8_FUNCTIONS))
 """
 Operators that follow their neighbours whatever the engine: those that only pick elements, and elementwise
 functions, for which the CDP is no more than a lookup table.
@@ -196,7 +201,7 @@ class _Placing:
 
 def impossible(op: Operation, target: NvdlaTarget) -> str | None:
     """Why no part for `target` can have `op` in it, whatever is around it; `None` if one may."""
-    tables = [table for precision, table in TABLES.items() if precision in target.precisions]
+    tables = [table for precision, table in LOWERINGS_BY_PRECISION.items() if precision in target.precisions]
     if not any(type(op) in table for table in tables):
         return "the DLA has no such operator"
     for value in (*op.operands, *op.results):
@@ -217,14 +222,14 @@ def _blamed(error: RefusalError, outlined: Outlined) -> dict[int, str]:
 
 def _border(about: object, outlined: Outlined) -> SSAValue | None:
     """The input or output of its module that a refusal is about."""
-    if isinstance(about, AtBorder):
+    if isinstance(about, AtBoundary):
         return about.value
     return next((value for value in outlined.readers if value is about), None)
 
 
 def _concerned(about: object) -> object:
     """The operation or input that a refusal is about."""
-    return about.op if isinstance(about, AtBorder) else about
+    return about.op if isinstance(about, AtBoundary) else about
 
 
 def _blamed_late(error: XonncError, outlined: Outlined) -> dict[int, str]:

@@ -22,7 +22,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 from xonnc.errors import XonncError
-from xonnc.lowering.onnx_to_dla.integers import nearest_kernels
+from xonnc.lowering.onnx_to_dla.quantized_builder import quantize_kernels
 from xonnc.runtime.reference import Reference
 
 Array = npt.NDArray[Any]
@@ -224,6 +224,6 @@ def with_rounded_weights(quantized: onnx.ModelProto) -> onnx.ModelProto:
         )
         if numbers.dtype.kind != "f" or numbers.ndim < 2:
             continue
-        rounded = np.moveaxis(nearest_kernels(np.moveaxis(numbers, axis, 0)).numbers, 0, axis)
+        rounded = np.moveaxis(quantize_kernels(np.moveaxis(numbers, axis, 0)).numbers, 0, axis)
         held[node.input[1]].CopyFrom(numpy_helper.from_array(rounded.astype(numbers.dtype), node.input[1]))
     return own

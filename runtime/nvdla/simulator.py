@@ -12,7 +12,7 @@ from xonnc.errors import XonncError
 from xonnc.formats.nvdla.constants import MemoryDomain, MemoryFlags
 from xonnc.formats.nvdla.loadable import Loadable, MemoryEntry, TensorDesc
 from xonnc.formats.nvdla.normalization import normalizations_of
-from xonnc.formats.nvdla.quantization import Grid, quantization_of
+from xonnc.formats.nvdla.quantization import QuantizationParameters, quantization_of
 from xonnc.formats.nvdla.tasks import Address, DlaTask, EmuTask, decode_tasks
 from xonnc.runtime.nvdla import emu
 from xonnc.runtime.nvdla.arrays import U8, AnyArray
@@ -66,12 +66,12 @@ class Output:
     name: str
     tensor: AnyArray
     raw: bytes
-    grid: Grid | None = None
+    grid: QuantizationParameters | None = None
 
     @property
     def numbers(self) -> AnyArray:
         """What the elements stand for: dequantised where the loadable says how, else as they are."""
-        return self.tensor if self.grid is None else self.grid.numbers(self.tensor)
+        return self.tensor if self.grid is None else self.grid.dequantize(self.tensor)
 
 
 class Simulator:

@@ -10,7 +10,7 @@ from xonnc.errors import XonncError
 from xonnc.formats.nvdla.constants import DataCategory, DataType, PixelFormat
 from xonnc.formats.nvdla.loadable import TensorDesc
 from xonnc.formats.nvdla.normalization import Normalization
-from xonnc.formats.nvdla.quantization import Grid
+from xonnc.formats.nvdla.quantization import QuantizationParameters
 from xonnc.runtime.nvdla.arrays import I64, U8, AnyArray
 from xonnc.runtime.nvdla.cube import CubeLayout, atoms
 from xonnc.runtime.nvdla.memory import MemoryObject, Place
@@ -37,7 +37,7 @@ class BoundTensor:
     surf_stride: int
     offset: int
     size: int
-    grid: Grid | None = None
+    grid: QuantizationParameters | None = None
     """What the elements stand for, where they are integers and the loadable says."""
     pixels: Normalization | None = None
     """What the pixels stand for, where they are an image and the loadable says."""
@@ -97,7 +97,7 @@ class BoundTensor:
         if self.pixels is not None and self.dtype == np.int8 and values.dtype.kind == "f":
             return self.pixels.pixels(values)
         if self.grid is not None and values.dtype != self.dtype and values.dtype.kind in "fiu":
-            values = self.grid.stored(values)
+            values = self.grid.quantize(values)
         if self.dtype == np.float16:
             if values.dtype.kind not in "fiu":
                 raise XonncError(f"input {self.name}: {values.dtype} values; it takes numbers")

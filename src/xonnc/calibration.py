@@ -29,7 +29,7 @@ from xonnc.formats.input_files import note_input
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized, name_values
-from xonnc.lowering.onnx_to_dla.softmax_inputs import scores_of
+from xonnc.lowering.onnx_to_dla.softmax_logits import logits_of
 from xonnc.lowering.quantization_statistics.bias_correction import drifts
 from xonnc.runtime.calibration import DEFAULT_METHOD, calibrate
 
@@ -70,7 +70,7 @@ def calibrate_module(
 def _scores(module: ModuleOp) -> dict[str, float]:
     """The names of values that a softmax alone reads, and how far below the greatest one they count."""
     found: dict[str, float] = {}
-    for value, depth in scores_of(module):
+    for value, depth in logits_of(module):
         if isinstance(value, OpResult) and (names := output_names(value.op)):
             found[names[0]] = depth
     return found

@@ -29,7 +29,7 @@ from xonnc.formats.onnx.opsets import identity_of
 from xonnc.lowering.dla.networks import network
 from xonnc.lowering.dla_to_loadable.loadable import tasks
 from xonnc.lowering.dla_to_loadable.stages import stages_after_converting
-from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import Placement, place
+from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import NodePlacement, lower_network
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput, set_images
 from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized, quantize
 from xonnc.lowering.onnx_to_dla.split_sums import split_sums
@@ -119,7 +119,7 @@ def explain_model(
     """
     hardware = load_target(target)
     read = _read(path, calibrate, images)
-    placements, refusals = place(read.module, hardware, DisposablePool.of(read.context))
+    placements, refusals = lower_network(read.module, hardware, DisposablePool.of(read.context))
     layers = [] if refusals else _layers(read.module, target, read.context)
     explain = _Explainer(_by_node(placements), read.merged, [names for names, _ in layers])
     return Explanation(
@@ -174,21 +174,21 @@ def explain_package(
     )
 
 
-def _placements(placed: Partition) -> list[Placement]:
+def _placements(placed: Partition) -> list[NodePlacement]:
     """What became of each node of a network in parts."""
     on_cpu = placed.on_cpu
     engines: dict[int, str] = {}
     for one in placed.parts:
         if one.compiled is not None:
             engines |= {node: one.compiled.engines.get(op, "view") for op, node in one.outlined.nodes.items()}
-    found: list[Placement] = []
+    found: list[NodePlacement] = []
     for node, op in enumerate(placed.graph.nodes):
         identity = identity_of(op) if isinstance(op, OnnxOp) else None
         uses = [use.operation for use in op.results[0].uses] if op.results else []
         readers = tuple(describe(reader) for reader in uses if not isinstance(reader, ReturnOp))
         operator = op.name if identity is None else identity.op_type
         engine = engines.get(node, CPU)
-        found.append(Placement(op, describe(op), operator, engine, on_cpu.get(node), readers))
+        found.append(NodePlacement(op, describe(op), operator, engine, on_cpu.get(node), readers))
     return found
 
 
@@ -280,9 +280,9 @@ def _names(ops: Sequence[Operation]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for op in ops for name in node_names(op)))
 
 
-def _by_node(placements: Sequence[Placement]) -> dict[str, Placement]:
+def _by_node(placements: Sequence[NodePlacement]) -> dict[str, NodePlacement]:
     """What became of each node; of several operations of one node what was refused or an engine does."""
-    found: dict[str, Placement] = {}
+    found: dict[str, NodePlacement] = {}
     for placement in placements:
         known = found.get(placement.node)
         if known is None or (known.reason is None and (placement.reason or known.engine == "view")):
@@ -308,7 +308,7 @@ def _own_engine(node: NodeExplanation, others: Sequence[NodeExplanation]) -> str
     return "SDP" if node.engine == "CONV" and behind else node.engine
 
 
-def _engine(placement: Placement) -> str:
+def _engine(placement: NodePlacement) -> str:
     return placement.engine or (UNDECIDED if placement.reason is None else "refused")
 
 
@@ -316,7 +316,7 @@ def _engine(placement: Placement) -> str:
 class _Explainer:
     """Says of a node what is known of it after everything has been placed."""
 
-    placements: Mapping[str, Placement]
+    placements: Mapping[str, NodePlacement]
     merged: Mapping[str, str]
     layers: Sequence[tuple[str, ...]]
 
@@ -355,7 +355,7 @@ class _Explainer:
     def _layers_of(self, node: str) -> tuple[int, ...]:
         return tuple(index for index, names in enumerate(self.layers) if node in names)
 
-    def _executing_node(self, placement: Placement) -> str | None:
+    def _executing_node(self, placement: NodePlacement) -> str | None:
         """The next node with a layer of its own: it does what was put off until it."""
         seen: set[str] = set()
         waiting = list(placement.readers)

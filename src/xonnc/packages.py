@@ -27,7 +27,7 @@ from xonnc.dialects.onnx.types import StringType, element_type, is_ranked, is_te
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.checks.check import check_loadable
 from xonnc.formats.nvdla.loadable import Loadable
-from xonnc.formats.nvdla.quantization import Grid, quantization_of
+from xonnc.formats.nvdla.quantization import QuantizationParameters, quantization_of
 from xonnc.formats.nvdla.writer import write_to
 from xonnc.formats.onnx.exporter import export_module
 from xonnc.formats.onnx.names import Names
@@ -152,7 +152,7 @@ def _assemble(front: FrontendResult, placement: Placement, target: str) -> Compi
     compiled: list[CompiledLoadable] = []
     on_cpu = placement.on_cpu
     for number, placed in enumerate(placement.parts):
-        grids: Mapping[str, Grid] = {}
+        grids: Mapping[str, QuantizationParameters] = {}
         if placed.compiled is not None:
             if problems := check_loadable(placed.compiled.loadable, hardware):
                 raise InternalCompilerError(
@@ -193,7 +193,12 @@ def _assemble(front: FrontendResult, placement: Placement, target: str) -> Compi
     )
 
 
-def _step(number: int, placed: PlacedPart, names: Mapping[SSAValue, str], grids: Mapping[str, Grid]) -> Step:
+def _step(
+    number: int,
+    placed: PlacedPart,
+    names: Mapping[SSAValue, str],
+    grids: Mapping[str, QuantizationParameters],
+) -> Step:
     suffix = "nvdla" if placed.part.is_dla else "onnx"
     return Step(
         kind="dla" if placed.part.is_dla else "cpu",

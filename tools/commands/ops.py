@@ -10,7 +10,7 @@ from dataclasses import asdict
 from xonnc.errors import XonncError, suggest
 from xonnc.formats.nvdla.constants import Precision
 from xonnc.formats.nvdla.geometry import pdp_line_width
-from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import TABLES
+from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import LOWERINGS_BY_PRECISION
 from xonnc.lowering.onnx_to_dla.image_inputs import FORMATS, ImageInput
 from xonnc.targets import NvdlaTarget, limits, load_target
 from xonnc.targets.cpu import cpu_names
@@ -51,7 +51,11 @@ def run(args: argparse.Namespace) -> int:
 
 def _as_json(target: NvdlaTarget, wanted: Collection[str]) -> dict[str, object]:
     """How a target runs operators, by precision, and all of its limits."""
-    tables = {precision: dla_operators(precision) for precision in target.precisions if precision in TABLES}
+    tables = {
+        precision: dla_operators(precision)
+        for precision in target.precisions
+        if precision in LOWERINGS_BY_PRECISION
+    }
     names = sorted({name for table in tables.values() for name in table if name in wanted})
     precisions = [each for each in Precision if each.name.lower() in target.precisions]
     return {
@@ -94,7 +98,11 @@ def _natively() -> dict[str, str]:
 
 def _on(target: NvdlaTarget) -> dict[str, str]:
     """How a target runs each operator, by the precisions in which it does."""
-    tables = {precision: dla_operators(precision) for precision in target.precisions if precision in TABLES}
+    tables = {
+        precision: dla_operators(precision)
+        for precision in target.precisions
+        if precision in LOWERINGS_BY_PRECISION
+    }
     names = sorted({name for table in tables.values() for name in table})
     return {
         name: " ".join(f"{precision}: {table[name]}" for precision, table in tables.items() if name in table)

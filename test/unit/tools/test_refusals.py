@@ -16,7 +16,9 @@ from xonnc.tools.refusals import FOLDER, Refusal, refusals
         Refusal("convolution", "a batch of … (up to …, as groups)", "make it smaller"),
         Refusal("pooling", "dilations … (the PDP takes 1)", WAY_OUT.removeprefix("; ")),
         Refusal(
-            "lowering", "the result's shape is not known", "run shape-inference-onnx or fix the input shapes"
+            "any operator",
+            "the result's shape is not known",
+            "run shape-inference-onnx or fix the input shapes",
         ),
     ],
 )

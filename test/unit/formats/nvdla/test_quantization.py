@@ -7,9 +7,14 @@ import pytest
 
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.loadable import Blob, Loadable
-from xonnc.formats.nvdla.quantization import BLOB_NAME, Grid, quantization_blob, quantization_of
+from xonnc.formats.nvdla.quantization import (
+    BLOB_NAME,
+    QuantizationParameters,
+    quantization_blob,
+    quantization_of,
+)
 
-GRIDS = {"x": Grid(0.5, -3), "y": Grid(1.0, 0)}
+GRIDS = {"x": QuantizationParameters(0.5, -3), "y": QuantizationParameters(1.0, 0)}
 
 
 def test_the_blob_says_the_grids():
@@ -36,7 +41,7 @@ def test_a_damaged_blob(text: bytes, message: str):
 
 
 def test_numbers_become_the_nearest_integers():
-    grid = Grid(0.5, 1)
+    grid = QuantizationParameters(0.5, 1)
     numbers = np.array([0.0, 0.25, 0.75, -0.26, 1e9, -1e9, np.nan, np.inf])
-    assert grid.stored(numbers).tolist() == [1, 1, 3, 0, 127, -128, 1, 127]
-    assert grid.numbers(np.array([1, 3, -128], np.int8)).tolist() == [0.0, 1.0, -64.5]
+    assert grid.quantize(numbers).tolist() == [1, 1, 3, 0, 127, -128, 1, 127]
+    assert grid.dequantize(np.array([1, 3, -128], np.int8)).tolist() == [0.0, 1.0, -64.5]

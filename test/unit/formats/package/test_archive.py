@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from xonnc.errors import XonncError
-from xonnc.formats.nvdla.quantization import Grid
+from xonnc.formats.nvdla.quantization import QuantizationParameters
 from xonnc.formats.package.archive import LARGEST_MANIFEST, MANIFEST, read_package, write_package
 from xonnc.formats.package.manifest import Manifest, Port, Step, Tensor, read_manifest, write_manifest
 
@@ -23,7 +23,15 @@ Change = Callable[[dict[str, Any]], object]
 def steps(*contents: bytes) -> tuple[Step, ...]:
     digests = [hashlib.sha256(content).hexdigest() for content in contents]
     return (
-        Step("dla", "parts/0.nvdla", len(contents[0]), digests[0], ("x",), ("m",), {"m": Grid(0.5, -3)}),
+        Step(
+            "dla",
+            "parts/0.nvdla",
+            len(contents[0]),
+            digests[0],
+            ("x",),
+            ("m",),
+            {"m": QuantizationParameters(0.5, -3)},
+        ),
         Step("cpu", "parts/1.onnx", len(contents[1]), digests[1], ("m",), ("y",), {}),
     )
 

@@ -13,9 +13,9 @@ from xonnc.lowering.dla_planning.lookup import (
     integer_normalization_lut,
     normalization_lut,
 )
-from xonnc.lowering.onnx_to_dla.functions import (
+from xonnc.lowering.onnx_to_dla.unary_functions import (
     ERF,
-    LARGEST_ERROR,
+    MAX_ERROR,
     exponential,
     gelu,
     hard_swish,
@@ -51,7 +51,7 @@ def test_the_error_of_a_normalization(scale: float, bias: float, beta: float):
 @pytest.mark.parametrize("function", [ERF, exponential, gelu, hard_swish, sigmoid, softplus, np.tanh])
 def test_the_error_of_a_function(function: Function):
     lut, error = function_lut(function)
-    assert error < LARGEST_ERROR / 2
+    assert error < MAX_ERROR / 2
     points = np.linspace(lut.lo_start, lut.lo_end, 3001)
     values = entries(lut.linear_only_table)
     read = np.interp(points, lut.lo_start + np.arange(257) * 2.0**lut.linear_only_offset, values)

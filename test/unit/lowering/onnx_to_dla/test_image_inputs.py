@@ -32,12 +32,12 @@ from xonnc.explanation import explain_model
 from xonnc.formats.nvdla.calibration import Range, Ranges
 from xonnc.formats.nvdla.constants import DataCategory, DataFormat, PixelFormat
 from xonnc.formats.nvdla.normalization import Normalization, normalization_blob
-from xonnc.formats.nvdla.quantization import Grid
+from xonnc.formats.nvdla.quantization import QuantizationParameters
 from xonnc.formats.nvdla.reader import parse_loadable
 from xonnc.formats.nvdla.writer import to_bytes
 from xonnc.lowering.dla_planning.surface_sizes import pixel_bytes
-from xonnc.lowering.onnx_to_dla.image_inputs import FORMATS, IMAGE, ImageInput, images_of
-from xonnc.lowering.onnx_to_dla.pixel_readings import PIXELS, exact_reading, nearest_reading
+from xonnc.lowering.onnx_to_dla.image_inputs import FORMATS, IMAGE_ATTRIBUTE, ImageInput, images_of
+from xonnc.lowering.onnx_to_dla.pixel_conversion import PIXELS, exact_conversion, nearest_conversion
 from xonnc.packages import compile_package
 from xonnc.runtime.nvdla.simulator import Simulator
 from xonnc.runtime.package import load_package
@@ -301,11 +301,11 @@ def test_halves(channels: int, tmp_path: Path):
 
 
 READINGS = {
-    "unit": ((0.0,), (255.0,), Grid(1 / 255, -128)),
-    "bytes": ((0.0,), (1.0,), Grid(1.0, -128)),
-    "signed": ((128.0,), (128.0,), Grid(1 / 128, 0)),
-    "coarse": ((0.0,), (255.0,), Grid(2 / 255, 0)),
-    "halved": ((0.0, 0.0, 0.0), (255.0, 255.0, 255.0), Grid(1 / 127, 0)),
+    "unit": ((0.0,), (255.0,), QuantizationParameters(1 / 255, -128)),
+    "bytes": ((0.0,), (1.0,), QuantizationParameters(1.0, -128)),
+    "signed": ((128.0,), (128.0,), QuantizationParameters(1 / 128, 0)),
+    "coarse": ((0.0,), (255.0,), QuantizationParameters(2 / 255, 0)),
+    "halved": ((0.0, 0.0, 0.0), (255.0, 255.0, 255.0), QuantizationParameters(1 / 127, 0)),
 }
 
 
@@ -313,17 +313,17 @@ READINGS = {
 def test_readings_that_are_the_model_s(name: str):
     mean, std, grid = READINGS[name]
     pixels = Normalization(mean, std)
-    reading = exact_reading(pixels, grid)
-    if reading is None:
+    conversion = exact_conversion(pixels, grid)
+    if conversion is None:
         assert name in ("coarse", "halved")
         return
     for channel in range(pixels.channels):
         numbers = ((PIXELS - mean[channel]) / std[channel]).astype(np.float32)
-        assert np.array_equal(reading.integers(channel), grid.stored(numbers))
+        assert np.array_equal(conversion.integers(channel), grid.quantize(numbers))
 
 
 def test_no_reading_has_two_factors():
-    assert exact_reading(Normalization(*IMAGENET), Grid(0.02, 0)) is None
+    assert exact_conversion(Normalization(*IMAGENET), QuantizationParameters(0.02, 0)) is None
 
 
 @pytest.mark.parametrize(
@@ -331,19 +331,21 @@ def test_no_reading_has_two_factors():
 )
 @pytest.mark.parametrize("is_padded", [True, False])
 def test_readings_keep_all_pixels_and_the_mean(mean: tuple[float, ...], is_padded: bool):
-    reading = nearest_reading(Normalization(mean, (1.0,) * len(mean)), is_padded=is_padded)
-    assert reading is not None
-    assert -128 <= reading.pad <= 127
+    conversion = nearest_conversion(Normalization(mean, (1.0,) * len(mean)), is_padded=is_padded)
+    assert conversion is not None
+    assert -128 <= conversion.pad <= 127
     for channel, middle in enumerate(mean):
-        integers = reading.integers(channel)
-        exact = (PIXELS - reading.offsets[channel]) * reading.factor
+        integers = conversion.integers(channel)
+        exact = (PIXELS - conversion.offsets[channel]) * conversion.factor
         assert np.abs(integers - exact).max() <= 0.5 + 1e-9
         if is_padded:
-            assert abs(reading.pad - (round(middle) - reading.offsets[channel]) * reading.factor) <= 0.5
+            assert (
+                abs(conversion.pad - (round(middle) - conversion.offsets[channel]) * conversion.factor) <= 0.5
+            )
 
 
 def test_means_far_from_all_pixels():
-    assert nearest_reading(Normalization((1e6,), (1.0,)), is_padded=True) is None
+    assert nearest_conversion(Normalization((1e6,), (1.0,)), is_padded=True) is None
 
 
 def broken(folder: Path, nodes: Sequence[onnx.NodeProto], shape: Sequence[int] = (1, 3, 8, 8)) -> Path:
@@ -464,7 +466,7 @@ def test_what_stands_before_the_convolution(
 
 def test_attributes_that_say_no_image():
     function = FuncOp("main_graph", ([f32], []))
-    function.arg_attrs = ArrayAttr([DictionaryAttr({IMAGE: StringAttr("R8")})])
+    function.arg_attrs = ArrayAttr([DictionaryAttr({IMAGE_ATTRIBUTE: StringAttr("R8")})])
     with pytest.raises(XonncError, match="it has a format, means and deviations"):
         images_of(function)
     image = ImageType(StringAttr("R99"), tensor_type((1, 1, 8, 8), f16))

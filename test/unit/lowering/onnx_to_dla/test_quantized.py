@@ -338,8 +338,8 @@ def test_sums_of_stored_cubes_are_rounded_once(target: str, zero: int, compiled:
     (output,) = simulator.run(integers)
     assert output.grid is not None
     grids = [port.grid for port in simulator.inputs if port.grid is not None]
-    numbers = [grid.numbers(each).astype(np.float64) for grid, each in zip(grids, integers, strict=True)]
-    exact = np.clip(sum(numbers) / output.grid.scale + output.grid.zero, -128, 127)
+    numbers = [grid.dequantize(each).astype(np.float64) for grid, each in zip(grids, integers, strict=True)]
+    exact = np.clip(sum(numbers) / output.grid.scale + output.grid.zero_point, -128, 127)
     assert np.abs(output.tensor - exact).max() < 0.51
 
 
@@ -356,7 +356,7 @@ def test_means_in_finer_steps_are_rounded_once(op: str, target: str, compiled: A
     (output,) = simulator.run([integers])
     assert output.grid is not None
     exact = (integers.astype(np.float64) + 9).mean(axis=(2, 3)) * 0.1
-    places = np.clip(exact / output.grid.scale + output.grid.zero, -128, 127)
+    places = np.clip(exact / output.grid.scale + output.grid.zero_point, -128, 127)
     assert np.abs(output.tensor.reshape(places.shape) - places).max() < 0.51
 
 
@@ -449,8 +449,8 @@ def test_integers_go_in_and_out(compiled: Any):
     simulator = Simulator(compiled(model, "nv_small"), load_target("nv_small"))
     (port,) = simulator.inputs
     assert port.grid is not None
-    assert port.grid.zero == -5
+    assert port.grid.zero_point == -5
     numbers = np.random.default_rng(1).standard_normal(port.shape).astype(np.float32)
-    (from_numbers,), (from_integers,) = simulator.run([numbers]), simulator.run([port.grid.stored(numbers)])
+    (from_numbers,), (from_integers,) = simulator.run([numbers]), simulator.run([port.grid.quantize(numbers)])
     assert from_numbers.tensor.dtype == np.int8
     assert np.array_equal(from_numbers.tensor, from_integers.tensor)

@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from xonnc.dialects.dla.attributes import Converter
 from xonnc.formats.nvdla.normalization import LARGEST_PIXEL, Normalization
-from xonnc.formats.nvdla.quantization import LARGEST, LEAST, Grid
-from xonnc.lowering.onnx_to_dla.lowering import Array
+from xonnc.formats.nvdla.quantization import INT8_MAX, INT8_MIN, QuantizationParameters
+from xonnc.lowering.onnx_to_dla.dla_builder import Array
 
 PIXELS = np.arange(LARGEST_PIXEL + 1)
 """All that a pixel of 8 bits can be."""
@@ -25,14 +25,14 @@ PIXELS = np.arange(LARGEST_PIXEL + 1)
 FACTOR_BITS = 14
 """Factors near 1 keep so many bits behind the point: those of the converter are 16-bit numbers."""
 
-LEAST_FACTOR = 1 / 4
+MIN_FACTOR = 1 / 4
 """Fewer steps than a quarter of the pixels' would be left where a mean lies far from them all."""
 
-MIDDLE = 128
+UINT8_MIDDLE = 128
 
 
 @dataclass(frozen=True)
-class Reading:
+class PixelConversion:
     """
     Integers `(pixel - offset) scale / 2^truncate`, rounded half away from zero and limited to 8 bits.
 
@@ -64,35 +64,40 @@ class Reading:
         products = (PIXELS - self.offsets[channel]) * self.scale
         half = (1 << self.truncate) >> 1
         shifted = np.sign(products) * ((np.abs(products) + half) >> self.truncate)
-        return np.clip(shifted, LEAST, LARGEST)
+        return np.clip(shifted, INT8_MIN, INT8_MAX)
 
 
-def exact_reading(pixels: Normalization, grid: Grid) -> Reading | None:
-    """The reading that makes of every pixel the integer that `grid` has for it; `None` if there is none."""
+def exact_conversion(pixels: Normalization, qparams: QuantizationParameters) -> PixelConversion | None:
+    """Return the conversion that gives exactly the integers of the QuantizeLinear, or `None`."""
     every = np.broadcast_to(PIXELS.reshape(-1, 1, 1, 1), (len(PIXELS), pixels.channels, 1, 1))
-    wanted = grid.stored(pixels.numbers(every)).reshape(len(PIXELS), pixels.channels).T
-    factor = 1 / (pixels.std[0] * grid.scale)
+    wanted = qparams.quantize(pixels.numbers(every)).reshape(len(PIXELS), pixels.channels).T
+    factor = 1 / (pixels.std[0] * qparams.scale)
     for truncate in range(FACTOR_BITS + 1):
         scale = round(factor * 2**truncate)
         if not 1 <= scale <= np.iinfo(np.int16).max:
             continue
         offsets = [
-            _offset(pixels, grid, channel, scale, truncate, table) for channel, table in enumerate(wanted)
+            _offset(pixels, qparams, channel, scale, truncate, table) for channel, table in enumerate(wanted)
         ]
         found = tuple(offset for offset in offsets if offset is not None)
         if len(found) == len(offsets):
-            return Reading(found, scale, truncate, grid.zero)
+            return PixelConversion(found, scale, truncate, qparams.zero_point)
     return None
 
 
 def _offset(
-    pixels: Normalization, grid: Grid, channel: int, scale: int, truncate: int, wanted: Array
+    pixels: Normalization,
+    qparams: QuantizationParameters,
+    channel: int,
+    scale: int,
+    truncate: int,
+    wanted: Array,
 ) -> int | None:
     """The offset by which one channel becomes what is wanted."""
-    exact = pixels.mean[channel] - grid.zero * pixels.std[channel] * grid.scale
+    exact = pixels.mean[channel] - qparams.zero_point * pixels.std[channel] * qparams.scale
     for offset in {floor(exact), ceil(exact)}:
-        reading = Reading((offset,), scale, truncate, grid.zero)
-        if _is_offset(offset) and np.array_equal(reading.integers(0), wanted):
+        conversion = PixelConversion((offset,), scale, truncate, qparams.zero_point)
+        if _is_offset(offset) and np.array_equal(conversion.integers(0), wanted):
             return offset
     return None
 
@@ -102,24 +107,24 @@ def _is_offset(offset: int) -> bool:
     return bounds.min <= offset <= bounds.max
 
 
-def nearest_reading(pixels: Normalization, *, is_padded: bool) -> Reading | None:
+def nearest_conversion(pixels: Normalization, *, is_padded: bool) -> PixelConversion | None:
     """
     The reading that keeps most of each pixel; `None` where means lie too far from all pixels.
 
     Around the image every channel holds its own mean, by the same integer: pixels that are not padded all
     lie around the middle instead, where nothing is lost.
     """
-    means = [round(mean) if is_padded else MIDDLE for mean in pixels.mean]
+    means = [round(mean) if is_padded else UINT8_MIDDLE for mean in pixels.mean]
     moved = round((LARGEST_PIXEL - max(means) - min(means)) / 2 + 0.5)
     offsets = tuple(mean + moved for mean in means)
     if not all(map(_is_offset, offsets)):
         return None
     most, least = max(LARGEST_PIXEL - min(offsets), -moved), max(*offsets, moved)
-    factor = min(1.0, LARGEST / max(most, 1), -LEAST / max(least, 1))
-    if factor < LEAST_FACTOR:
+    factor = min(1.0, INT8_MAX / max(most, 1), -INT8_MIN / max(least, 1))
+    if factor < MIN_FACTOR:
         return None
     scale = floor(factor * 2**FACTOR_BITS)
     truncate = FACTOR_BITS
     while scale % 2 == 0 and truncate:
         scale, truncate = scale // 2, truncate - 1
-    return Reading(offsets, scale, truncate, round(-moved * scale * 2.0**-truncate))
+    return PixelConversion(offsets, scale, truncate, round(-moved * scale * 2.0**-truncate))

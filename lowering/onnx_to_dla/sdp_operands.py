@@ -11,22 +11,22 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 
-LARGEST = 32767
+MAX_OPERAND = 32767
 """The largest operand of 16 bits that is used: its negative is one too."""
 
-MOST_SHIFT = 31
+MAX_SHIFT = 31
 """Shifts beyond the 31 bits of a number leave nothing."""
 
 
 @dataclass(frozen=True)
-class Scaled:
+class FixedPoint:
     """Numbers as `operands * 2^-shift` (factors) or `operands * 2^shift` (sums): 16 bits each, one shift."""
 
     operands: Array
     shift: int
 
 
-def nearest_factors(factors: Array) -> Scaled | None:
+def fixed_point_factors(factors: Array) -> FixedPoint | None:
     """
     `factors` as 16-bit operands whose products are shifted right, each to the nearest.
 
@@ -36,16 +36,16 @@ def nearest_factors(factors: Array) -> Scaled | None:
     if not isfinite(largest):
         return None
     if largest == 0.0:
-        return Scaled(np.zeros(factors.shape, np.int16), 0)
-    shift = min(15 - frexp(largest)[1], MOST_SHIFT)
-    if shift < MOST_SHIFT and round(largest * 2.0**shift) > LARGEST:
+        return FixedPoint(np.zeros(factors.shape, np.int16), 0)
+    shift = min(15 - frexp(largest)[1], MAX_SHIFT)
+    if shift < MAX_SHIFT and round(largest * 2.0**shift) > MAX_OPERAND:
         shift -= 1
     if shift < 0:
         return None
-    return Scaled(np.rint(factors * 2.0**shift).astype(np.int16), shift)
+    return FixedPoint(np.rint(factors * 2.0**shift).astype(np.int16), shift)
 
 
-def nearest_sums(sums: Array) -> Scaled | None:
+def fixed_point_addends(sums: Array) -> FixedPoint | None:
     """
     `sums`, in units of what they are added to, as 16-bit operands that are shifted left, each to the nearest.
 
@@ -55,8 +55,8 @@ def nearest_sums(sums: Array) -> Scaled | None:
     if not isfinite(largest):
         return None
     shift = max(frexp(largest)[1] - 15, 0)
-    if round(largest * 2.0**-shift) > LARGEST:
+    if round(largest * 2.0**-shift) > MAX_OPERAND:
         shift += 1
-    if shift > MOST_SHIFT:
+    if shift > MAX_SHIFT:
         return None
-    return Scaled(np.rint(sums * 2.0**-shift).astype(np.int16), shift)
+    return FixedPoint(np.rint(sums * 2.0**-shift).astype(np.int16), shift)

@@ -11,16 +11,16 @@ from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.lowering.dla_planning.feasibility import conv_limits, kernels_at_once
 from xonnc.lowering.dla_planning.shapes import Window
 from xonnc.lowering.dla_planning.surface_sizes import pixel_bytes
-from xonnc.lowering.onnx_to_dla.lowering import Array, Lowering, Picture
+from xonnc.lowering.onnx_to_dla.dla_builder import Array, DlaBuilder, ImageValue
 from xonnc.lowering.onnx_to_dla.windows import counts, exact, window_of
 
 
-def window_over(op: ConvOp, picture: Picture, kernel: tuple[int, ...], to: Lowering) -> Window:
+def window_over(op: ConvOp, image_value: ImageValue, kernel: tuple[int, ...], builder: DlaBuilder) -> Window:
     """The window of a convolution over pixels; instead of dilations `undilated` kernels have zeros."""
-    shape = cube_of(picture.value.type)
-    found = window_of(op, kernel, shape, to)
-    counts(found, shape, to)
-    image = image_of(picture.value.type)
+    shape = cube_of(image_value.value.type)
+    found = window_of(op, kernel, shape, builder)
+    counts(found, shape, builder)
+    image = image_of(image_value.value.type)
     assert image is not None, "pictures are images"
     found = replace(found, kernel=found.reach, dilations=(1, 1), pixel_bytes=pixel_bytes(image))
     return exact(found, shape)
@@ -47,13 +47,13 @@ def flattened(weights: Array, channels: int) -> Array:
     return padded.transpose(0, 3, 1, 2).reshape(kernels, columns * channels, rows, 1)
 
 
-def check_window(picture: Picture, kernels: int, window: Window, to: Lowering) -> CubeShape:
+def check_window(image_value: ImageValue, kernels: int, window: Window, builder: DlaBuilder) -> CubeShape:
     """What comes out of a convolution over pixels; gives up if the core cannot do it."""
-    cube = cube_of(picture.value.type)
-    to.check(conv_limits(cube, kernels, window))
-    if kernels_at_once(to.target, to.precision, cube, kernels, window) is None:
-        to.refuse(
+    cube = cube_of(image_value.value.type)
+    builder.check(conv_limits(cube, kernels, window))
+    if kernels_at_once(builder.target, builder.precision, cube, kernels, window) is None:
+        builder.refuse(
             f"a {window.kernel[0]}x{window.kernel[1]} kernel over {cube.width} pixels does not fit the "
-            f"convolution buffer of {to.target.cbuf_bytes} bytes; take the input as a feature cube"
+            f"convolution buffer of {builder.target.cbuf_bytes} bytes; take the input as a feature cube"
         )
     return CubeShape(kernels, *window.counts(cube))

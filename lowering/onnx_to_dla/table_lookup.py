@@ -30,34 +30,34 @@ from xonnc.dialects.onnx.ops.math import (
     SubOp,
     SumOp,
 )
-from xonnc.formats.nvdla.quantization import LARGEST, LEAST, Grid
+from xonnc.formats.nvdla.quantization import INT8_MAX, INT8_MIN, QuantizationParameters
 from xonnc.lowering.dla_planning.lookup import Function, integer_function_lut
-from xonnc.lowering.onnx_to_dla.functions import FUNCTIONS, tabulated
-from xonnc.lowering.onnx_to_dla.lowering import Array, Lowering
-from xonnc.lowering.onnx_to_dla.reals import Sum
+from xonnc.lowering.onnx_to_dla.dequantized import QuantizedCube
+from xonnc.lowering.onnx_to_dla.dla_builder import Array, DlaBuilder
+from xonnc.lowering.onnx_to_dla.unary_functions import INT8_FUNCTIONS, lookup
 
-Arithmetic: TypeAlias = Callable[[Sequence[Array | None]], Array]
+ElementwiseFunction: TypeAlias = Callable[[Sequence[Array | None]], Array]
 """Numbers of the operands to those of the result; `None` for an operand that is left out."""
 
 
 @dataclass(frozen=True)
-class Tabled:
+class TableLookup:
     """A function of stored integers: each of the 256 has its result on the grid that follows."""
 
-    source: Sum
+    source: QuantizedCube
     shape: tuple[int, ...]
     function: Function
 
-    def then(self, function: Callable[[Array], Array]) -> Tabled:
+    def then(self, function: Callable[[Array], Array]) -> TableLookup:
         """With one more function behind."""
-        return Tabled(self.source, self.shape, lambda x: function(self.function(x)))
+        return TableLookup(self.source, self.shape, lambda x: function(self.function(x)))
 
-    def rounded(self, grid: Grid, to: Lowering) -> SSAValue:
+    def quantized(self, qparams: QuantizationParameters, builder: DlaBuilder) -> SSAValue:
         """One pass of the CDP."""
-        numbers = self.source.grid.numbers(np.arange(LEAST, LARGEST + 1)).astype(np.float64)
+        numbers = self.source.qparams.dequantize(np.arange(INT8_MIN, INT8_MAX + 1)).astype(np.float64)
         with np.errstate(all="ignore"):
             results = np.clip(np.nan_to_num(self.function(numbers)), -1e30, 1e30)
-        return tabulated(self.source.value, LutAttr(integer_function_lut(grid.stored(results))), to)
+        return lookup(self.source.value, LutAttr(integer_function_lut(qparams.quantize(results))), builder)
 
 
 def raised(numbers: Array, exponent: Array | float) -> Array:
@@ -66,7 +66,7 @@ def raised(numbers: Array, exponent: Array | float) -> Array:
         return np.nan_to_num(numbers**exponent, posinf=1e30, neginf=-1e30)
 
 
-def _folded(function: Callable[[Array, Array], Array]) -> Arithmetic:
+def _folded(function: Callable[[Array, Array], Array]) -> ElementwiseFunction:
     return lambda operands: reduce(function, [each for each in operands if each is not None])
 
 
@@ -90,7 +90,7 @@ def _relu(operands: Sequence[Array | None]) -> Array:
     return np.maximum(numbers, 0.0)
 
 
-ARITHMETIC: Mapping[type[OnnxOp], Arithmetic] = {
+ELEMENTWISE_FUNCTIONS: Mapping[type[OnnxOp], ElementwiseFunction] = {
     AddOp: _folded(np.add),
     ClipOp: _clipped,
     DivOp: _folded(np.divide),
@@ -104,18 +104,18 @@ ARITHMETIC: Mapping[type[OnnxOp], Arithmetic] = {
 }
 """Elementwise operators of one or several tensors, beside the functions of one."""
 
-JOINS = (DivOp, MulOp, PowOp)
+BINARY_TABLE_OPS = (DivOp, MulOp, PowOp)
 """Of two functions of the same integers: what an engine cannot do with numbers that are not rounded."""
 
 
 def is_elementwise(op: OnnxOp) -> bool:
     """Whether every element of the result is a function of those of the operands at its place."""
-    return type(op) in ARITHMETIC or type(op) in FUNCTIONS
+    return type(op) in ELEMENTWISE_FUNCTIONS or type(op) in INT8_FUNCTIONS
 
 
-def arithmetic_of(op: OnnxOp) -> Arithmetic | None:
+def elementwise_function(op: OnnxOp) -> ElementwiseFunction | None:
     """What an elementwise operator computes; `None` for all others."""
-    if type(op) in FUNCTIONS:
-        function: Callable[[Any], Array] = FUNCTIONS[type(op)](op)
+    if type(op) in INT8_FUNCTIONS:
+        function: Callable[[Any], Array] = INT8_FUNCTIONS[type(op)](op)
         return lambda operands: function(operands[0])
-    return ARITHMETIC.get(type(op))
+    return ELEMENTWISE_FUNCTIONS.get(type(op))

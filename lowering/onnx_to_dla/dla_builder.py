@@ -45,7 +45,7 @@ from xonnc.dialects.onnx.ops.constant import ConstantOp as OnnxConstantOp
 from xonnc.dialects.onnx.types import element_type, static_shape, tensor_type
 from xonnc.formats.nvdla.constants import Precision
 from xonnc.formats.nvdla.normalization import Normalization
-from xonnc.formats.nvdla.quantization import Grid
+from xonnc.formats.nvdla.quantization import QuantizationParameters
 from xonnc.lowering.dla_planning.shapes import Window
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput
 from xonnc.targets import NvdlaTarget
@@ -70,19 +70,19 @@ FLOATS = (f16, bf16, f32, f64)
 """Element types of inputs that cubes stand for."""
 
 
-class Refused(Exception):
+class UnsupportedOperator(Exception):
     """
     The operator at hand cannot be lowered; the message says the rule, the value found and a way out.
 
-    `border` is the input of the function that is to blame, if one is.
+    `boundary` is the input of the function that is to blame, if one is.
     """
 
-    def __init__(self, rule: str, border: SSAValue | None = None):
-        self.border = border
+    def __init__(self, rule: str, boundary: SSAValue | None = None):
+        self.boundary = boundary
         super().__init__(rule)
 
 
-class NotThere(Refused):
+class MissingOperand(UnsupportedOperator):
     """An operand of the operator at hand was itself refused, which says why."""
 
 
@@ -109,11 +109,11 @@ class Cube:
 
 
 @dataclass(frozen=True)
-class Picture:
+class ImageValue:
     """
     An input that lies as an image, `value`, and what its pixels stand for.
 
-    Of bytes `offset` is by how much they exceed signed ones, and no floats are read. `grid` is that of the
+    Of bytes `offset` is by how much they exceed signed ones, and no floats are read. `qparams` is that of the
     QuantizeLinear behind the input; `is_real` once a DequantizeLinear has read that.
     """
 
@@ -121,14 +121,14 @@ class Picture:
     shape: tuple[int, ...]
     pixels: Normalization
     offset: int | None = None
-    grid: Grid | None = None
+    qparams: QuantizationParameters | None = None
     is_real: bool = False
 
 
 CHANNELS_OF_PIXELS = {1: (1,), 4: (3, 4)}
 """Channels of the model's inputs, by those that a pixel format delivers: a fourth may be left out."""
 
-MIDDLE_OF_BYTES = 128
+UINT8_OFFSET = 128
 
 
 def cube_shape(shape: Sequence[int]) -> CubeShape | None:
@@ -146,20 +146,20 @@ def cube_shape(shape: Sequence[int]) -> CubeShape | None:
     return CubeShape(prod(shape) // (height * shape[-1]), height, shape[-1])
 
 
-class Lowering:
+class DlaBuilder:
     """Builds the engines' operations for one operator after another, in front of it."""
 
     def __init__(self, target: NvdlaTarget, pool: DisposablePool, precision: Precision = Precision.FP16):
         """`precision` is what the engines compute in."""
         self.target = target
         self.precision = precision
-        self.grids: dict[SSAValue, Grid] = {}
+        self.qparams_by_value: dict[SSAValue, QuantizationParameters] = {}
         """What the integers of inputs and outputs stand for, where they are integers."""
         self.pixels: dict[SSAValue, Normalization] = {}
         """What the pixels of inputs stand for, where they are images."""
         self._pool = pool
         self._cubes: dict[SSAValue, Cube] = {}
-        self._pictures: dict[SSAValue, Picture] = {}
+        self._image_values: dict[SSAValue, ImageValue] = {}
         self._at: Operation | None = None
         self._added: set[Operation] = set()
 
@@ -203,7 +203,7 @@ class Lowering:
         if self._at is not None and isinstance(value.owner, Operation) and value.owner in self._added:
             value.owner.location = self._at.location
 
-    def admit(self, argument: SSAValue, shape: tuple[int, ...], cube: CubeShape) -> str | None:
+    def add_input(self, argument: SSAValue, shape: tuple[int, ...], cube: CubeShape) -> str | None:
         """Takes an input of the network; the reason if it cannot."""
         if element_type(argument.type) not in FLOATS:
             return (
@@ -214,7 +214,7 @@ class Lowering:
         self.define(placed, Cube(placed, shape))
         return None
 
-    def admit_image(self, argument: SSAValue, shape: tuple[int, ...], image: ImageInput) -> str | None:
+    def add_image_input(self, argument: SSAValue, shape: tuple[int, ...], image: ImageInput) -> str | None:
         """Takes an input that lies as an image; the reason if it cannot."""
         if len(shape) != 4 or shape[0] != 1 or shape[1] not in CHANNELS_OF_PIXELS[image.channels]:
             channels = " or ".join(map(str, CHANNELS_OF_PIXELS[image.channels]))
@@ -229,17 +229,19 @@ class Lowering:
                 f"{len(image.mean)} means and {len(image.std)} deviations for {shape[1]} channels; give one "
                 "or one for each"
             )
-        if (refusal := self.refused_image(argument, image, pixels)) is not None:
+        if (refusal := self.image_refusal(argument, image, pixels)) is not None:
             return refusal
         is_bytes = element_type(argument.type) not in FLOATS
         cube = CubeShape(image.channels, shape[2], shape[3])
         held = ImageType(StringAttr(image.format), self.cube_type(cube))
         placed = Rewriter.replace_value_with_new_type(argument, held)
         self.pixels[placed] = pixels
-        self._pictures[placed] = Picture(placed, shape, pixels, offset=MIDDLE_OF_BYTES if is_bytes else None)
+        self._image_values[placed] = ImageValue(
+            placed, shape, pixels, offset=UINT8_OFFSET if is_bytes else None
+        )
         return None
 
-    def refused_image(self, argument: SSAValue, image: ImageInput, pixels: Normalization) -> str | None:
+    def image_refusal(self, argument: SSAValue, image: ImageInput, pixels: Normalization) -> str | None:
         """Why an input of this type cannot be an image; halves pass as they are."""
         if element_type(argument.type) not in FLOATS:
             return f"{argument.type} as {image.format}, which holds halves; feed floats"
@@ -250,17 +252,17 @@ class Lowering:
             )
         return None
 
-    def picture(self, value: SSAValue) -> Picture | None:
+    def image_value(self, value: SSAValue) -> ImageValue | None:
         """The image that the model's `value` is; `None` for all else."""
-        return self._pictures.get(value)
+        return self._image_values.get(value)
 
-    def define_picture(self, value: SSAValue, picture: Picture) -> None:
+    def define_image(self, value: SSAValue, image_value: ImageValue) -> None:
         """The model's `value` is a picture, rounded perhaps."""
-        self._pictures[value] = picture
+        self._image_values[value] = image_value
 
-    def refuse_picture(self, value: SSAValue) -> None:
+    def refuse_image(self, value: SSAValue) -> None:
         """Gives up the operator at hand if it reads an image."""
-        if value in self._pictures:
+        if value in self._image_values:
             self.refuse(
                 "an image format is read by convolutions alone; take the input as a feature cube, or put the "
                 "convolution first"
@@ -276,7 +278,7 @@ class Lowering:
             self.finish(cube.value)
             self.define(result, cube)
 
-    def returned(self, value: SSAValue) -> SSAValue:
+    def output(self, value: SSAValue) -> SSAValue:
         """The cube of an output."""
         return self.cube(value).value
 
@@ -286,7 +288,7 @@ class Lowering:
 
     def cube(self, value: SSAValue) -> Cube:
         """What the model's `value` has become; a constant becomes a cube in memory."""
-        self.refuse_picture(value)
+        self.refuse_image(value)
         if value in self._cubes:
             found = self._cubes[value]
             if found.factors is not None:
@@ -295,24 +297,24 @@ class Lowering:
             return found
         array = self.constant(value)
         if array is None:
-            raise NotThere("an operand that the DLA does not have")
+            raise MissingOperand("an operand that the DLA does not have")
         shape = cube_shape(array.shape)
         if shape is None:
             self.refuse(f"a constant of shape {list(array.shape)} has no elements")
         constant = self.constant_cube(array.reshape(1, *shape))
         return Cube(self.sdp(constant, []), array.shape)
 
-    def unscaled(self, value: SSAValue) -> Cube:
+    def unscaled_cube(self, value: SSAValue) -> Cube:
         """Like `cube`, but factors may still have to be multiplied in."""
         return self._cubes[value] if value in self._cubes else self.cube(value)
 
-    def image(self, value: SSAValue) -> SSAValue:
+    def spatial_cube(self, value: SSAValue) -> SSAValue:
         """The cube of `value` for an operator that looks at rows and columns."""
         found = self.cube(value)
-        self.check_image(found)
+        self.check_spatial(found)
         return found.value
 
-    def check_image(self, found: Cube) -> None:
+    def check_spatial(self, found: Cube) -> None:
         """Gives up if the rows and columns in memory are not those of the model's tensor."""
         if found.cube != cube_shape(found.shape):
             self.refuse(
@@ -340,9 +342,9 @@ class Lowering:
             self.refuse("the result's shape is not known; run shape-inference-onnx or fix the input shapes")
         return shape
 
-    def refuse(self, rule: str, border: SSAValue | None = None) -> NoReturn:
-        """Gives up the operator at hand, for an input of the function where there is a `border`."""
-        raise Refused(rule, border)
+    def refuse(self, rule: str, boundary: SSAValue | None = None) -> NoReturn:
+        """Gives up the operator at hand, for an input of the function where there is a `boundary`."""
+        raise UnsupportedOperator(rule, boundary)
 
     def check(self, broken: str | None) -> None:
         """Gives up the operator at hand if a constraint of the target says so."""
@@ -413,7 +415,7 @@ class Lowering:
         operand = self.constant_cube(np.broadcast_to(factors, (1, channels, *factors.shape)))
         return Stage(type=StageFunction.MUL, mode=OperandMode.PER_POINT), operand
 
-    def poison(self, value: SSAValue) -> None:
+    def define_placeholder(self, value: SSAValue) -> None:
         """Stands in for the result of a refused operator, so that what follows is still looked at."""
         shape = static_shape(value.type)
         cube = None if shape is None else cube_shape(shape)
@@ -434,7 +436,7 @@ class Lowering:
         return tensor_type((1, *cube), f16 if self.precision is Precision.FP16 else i8)
 
 
-LoweringFunction: TypeAlias = Callable[[Any, Lowering], Cube | Sequence[Cube]]
+LoweringFunction: TypeAlias = Callable[[Any, DlaBuilder], Cube | Sequence[Cube]]
 FunctionT = TypeVar("FunctionT", bound=LoweringFunction)
 
 LOWERINGS: dict[type[OnnxOp], LoweringFunction] = {}

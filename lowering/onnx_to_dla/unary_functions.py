@@ -53,7 +53,7 @@ from xonnc.dialects.onnx.ops.math import (
 )
 from xonnc.dialects.onnx.ops.nn import ShrinkOp
 from xonnc.lowering.dla_planning.lookup import Function, function_lut
-from xonnc.lowering.onnx_to_dla.lowering import Array, Cube, Lowering, lowers
+from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder, lowers
 
 ERF = np.vectorize(erf, otypes=[np.float64])
 
@@ -153,7 +153,7 @@ def shrunk(x: Array, bias: float, limit: float) -> Array:
     return np.where(np.abs(x) > limit, x - np.sign(x) * bias, 0.0)
 
 
-SMOOTH: Mapping[type[OnnxOp], Callable[[Any], Function]] = {
+FP16_FUNCTIONS: Mapping[type[OnnxOp], Callable[[Any], Function]] = {
     CeluOp: lambda op: partial(elu, alpha=op.alpha.value.data, width=op.alpha.value.data),
     EluOp: lambda op: partial(elu, alpha=op.alpha.value.data),
     ErfOp: lambda op: ERF,
@@ -169,8 +169,8 @@ SMOOTH: Mapping[type[OnnxOp], Callable[[Any], Function]] = {
 }
 """Functions that run out into straight lines on both sides: what they compute, by the operator."""
 
-FUNCTIONS: Mapping[type[OnnxOp], Callable[[Any], Function]] = {
-    **SMOOTH,
+INT8_FUNCTIONS: Mapping[type[OnnxOp], Callable[[Any], Function]] = {
+    **FP16_FUNCTIONS,
     AbsOp: lambda op: np.abs,
     AcosOp: lambda op: partial_function(np.arccos),
     AcoshOp: lambda op: partial_function(np.arccosh),
@@ -199,20 +199,20 @@ FUNCTIONS: Mapping[type[OnnxOp], Callable[[Any], Function]] = {
 }
 """Functions of integers: with an entry for each of them any function is exact."""
 
-LARGEST_ERROR = 2.0**-9
+MAX_ERROR = 2.0**-9
 """Of a table in FP16, relative to the result or to 1 if that is more."""
 
 
-@lowers(*SMOOTH)
-def function(op: OnnxOp, to: Lowering) -> Cube:
+@lowers(*FP16_FUNCTIONS)
+def function(op: OnnxOp, builder: DlaBuilder) -> Cube:
     """The function from the lookup table, its steps chosen for the least error, which is below 1/512."""
-    source = to.cube(op.operands[0])
-    lut, error = function_lut(SMOOTH[type(op)](op))
-    if error > LARGEST_ERROR:
-        to.refuse(f"no form of the lookup table comes nearer than {error:.2g}")
-    return Cube(tabulated(source.value, LutAttr(lut), to), source.shape)
+    source = builder.cube(op.operands[0])
+    lut, error = function_lut(FP16_FUNCTIONS[type(op)](op))
+    if error > MAX_ERROR:
+        builder.refuse(f"no form of the lookup table comes nearer than {error:.2g}")
+    return Cube(lookup(source.value, LutAttr(lut), builder), source.shape)
 
 
-def tabulated(source: SSAValue, lut: LutAttr, to: Lowering) -> SSAValue:
+def lookup(source: SSAValue, lut: LutAttr, builder: DlaBuilder) -> SSAValue:
     """A pass of the CDP that looks up every element."""
-    return to(CdpOp(source, source.type, lut=lut, is_function=True))
+    return builder(CdpOp(source, source.type, lut=lut, is_function=True))

@@ -24,18 +24,18 @@ from xonnc.dialects.dla.attributes import (
     StageFunction,
 )
 from xonnc.dialects.dla.types import CubeShape, cube_of
-from xonnc.formats.nvdla.quantization import LARGEST, LEAST, Grid
-from xonnc.lowering.onnx_to_dla.lowering import Array, Lowering, Operand
-from xonnc.lowering.onnx_to_dla.multipliers import Scaled, nearest_factors, nearest_sums
+from xonnc.formats.nvdla.quantization import INT8_MAX, INT8_MIN, QuantizationParameters
+from xonnc.lowering.onnx_to_dla.dla_builder import Array, DlaBuilder, Operand
+from xonnc.lowering.onnx_to_dla.sdp_operands import FixedPoint, fixed_point_addends, fixed_point_factors
 
 NEGLIGIBLE = 2.0**-6
 """A part of a grid's step that rounding hides."""
 
-SPARE_BITS = 8
+GUARD_BITS = 8
 """How much finer than the result's grid sums are formed, at most."""
 
 
-class Reals(Protocol):
+class Dequantized(Protocol):
     """Real numbers in a shape of the model."""
 
     @property
@@ -43,28 +43,28 @@ class Reals(Protocol):
         """The shape of the model's tensor."""
         ...
 
-    def rounded(self, grid: Grid, to: Lowering) -> SSAValue:
+    def quantized(self, qparams: QuantizationParameters, builder: DlaBuilder) -> SSAValue:
         """A cube of 8-bit integers on a grid."""
         ...
 
 
 @dataclass(frozen=True)
-class Bound:
+class ClampBound:
     """Numbers below (or above) `number` become it."""
 
     number: float
-    is_least: bool
+    is_minimum: bool
 
 
 @dataclass(frozen=True)
-class Sum:
+class QuantizedCube:
     """A cube of stored integers is added."""
 
     value: SSAValue
-    grid: Grid
+    qparams: QuantizationParameters
 
 
-Step: TypeAlias = Bound | Sum
+AffineStep: TypeAlias = ClampBound | QuantizedCube
 
 
 @dataclass(frozen=True)
@@ -83,18 +83,29 @@ class Affine:
     bias: Array
     is_fine: bool = True
     """Whether one of the source is far less than one of any result, as in sums of a convolution."""
-    steps: tuple[Step, ...] = ()
-    stored: Sum | None = None
+    steps: tuple[AffineStep, ...] = ()
+    stored: QuantizedCube | None = None
     spread: Array | None = None
     """Integers of 8 bits, one for each row and column, that multiply the source first."""
 
     @staticmethod
-    def of(value: SSAValue, cube: CubeShape, shape: tuple[int, ...], grid: Grid) -> Affine:
+    def of(
+        value: SSAValue, cube: CubeShape, shape: tuple[int, ...], qparams: QuantizationParameters
+    ) -> Affine:
         """Stored integers as real numbers."""
-        scale = np.array([grid.scale])
-        return Affine(lambda: value, cube, shape, scale, -grid.zero * scale, False, (), Sum(value, grid))
+        scale = np.array([qparams.scale])
+        return Affine(
+            lambda: value,
+            cube,
+            shape,
+            scale,
+            -qparams.zero_point * scale,
+            False,
+            (),
+            QuantizedCube(value, qparams),
+        )
 
-    def then(self, step: Step) -> Affine:
+    def then(self, step: AffineStep) -> Affine:
         """One more step."""
         return replace(self, steps=(*self.steps, step), stored=None)
 
@@ -108,37 +119,44 @@ class Affine:
         """With one number or one for each channel added; `None` after other steps."""
         return None if self.steps else replace(self, bias=self.bias + number, stored=None)
 
-    def rounded(self, grid: Grid, to: Lowering) -> SSAValue:
+    def quantized(self, qparams: QuantizationParameters, builder: DlaBuilder) -> SSAValue:
         """One pass of the SDP, or none where the numbers lie on the grid already."""
-        if self.stored is not None and self.stored.grid == grid:
+        if self.stored is not None and self.stored.qparams == qparams:
             return self.stored.value
-        before, added, after = self._split(grid, to)
+        before, added, after = self._split(qparams, builder)
         if added is not None:
-            unit = self._unit(added, grid)
+            unit = self._unit(added, qparams)
         else:
-            unit = grid.scale if self._sums_exactly else grid.scale * 2.0**-SPARE_BITS
-        stages = [self._first(unit, added, before, to)]
+            unit = qparams.scale if self._sums_exactly else qparams.scale * 2.0**-GUARD_BITS
+        stages = [self._first(unit, added, before, builder)]
         if self.spread is not None:
             cube = np.broadcast_to(self.spread, (1, *self.cube)).astype(np.int8)
-            stages.insert(0, (Stage(StageFunction.MUL, mode=OperandMode.PER_POINT), to.constant_cube(cube)))
-            if added is not None or unit != grid.scale:
-                to.refuse("a sum behind windows of several sizes; put a QuantizeLinear between them")
-        if added is None and unit != grid.scale:
-            stages.append(_per_channel(StageFunction.ALU, self.bias / unit, self.cube, to))
+            stages.insert(
+                0, (Stage(StageFunction.MUL, mode=OperandMode.PER_POINT), builder.constant_cube(cube))
+            )
+            if added is not None or unit != qparams.scale:
+                builder.refuse("a sum behind windows of several sizes; put a QuantizeLinear between them")
+        if added is None and unit != qparams.scale:
+            stages.append(_per_channel(StageFunction.ALU, self.bias / unit, self.cube, builder))
         if added is not None:
-            shift = round(log2(added.grid.scale / unit))
+            shift = round(log2(added.qparams.scale / unit))
             summed = Stage(StageFunction.ALU, mode=OperandMode.PER_POINT, shift_value=shift)
             stages.append((summed, added.value))
-        while after and (bounded := _bounded(stages, after[0], unit)) is not None:
-            stages, after = bounded, after[1:]
+        while after and (clamped := _bounded(stages, after[0], unit)) is not None:
+            stages, after = clamped, after[1:]
         rest = self._rest(added)
-        return limited(to.requantized(self.make(), stages, converter(unit, grid, to, rest)), after, grid, to)
+        return clamp(
+            builder.requantized(self.make(), stages, converter(unit, qparams, builder, rest)),
+            after,
+            qparams,
+            builder,
+        )
 
-    def _own_bias(self, added: Sum | None) -> Array:
+    def _own_bias(self, added: QuantizedCube | None) -> Array:
         """The bias, and what the zero of an added cube takes away."""
-        return self.bias if added is None else self.bias - added.grid.zero * added.grid.scale
+        return self.bias if added is None else self.bias - added.qparams.zero_point * added.qparams.scale
 
-    def _rest(self, added: Sum | None) -> float:
+    def _rest(self, added: QuantizedCube | None) -> float:
         """What a sum of two stored cubes cannot add in whole steps of the first: the converter adds it."""
         if added is None or self.is_fine or self.bias.size > 1 or self.scale.size > 1:
             return 0.0
@@ -154,148 +172,162 @@ class Affine:
         units = self.bias / self.scale
         return self.is_fine or bool(np.all(np.abs(units - np.rint(units)) < NEGLIGIBLE))
 
-    def _split(self, grid: Grid, to: Lowering) -> tuple[list[Bound], Sum | None, list[Bound]]:
+    def _split(
+        self, qparams: QuantizationParameters, builder: DlaBuilder
+    ) -> tuple[list[ClampBound], QuantizedCube | None, list[ClampBound]]:
         """The bounds before the sum, the sum, the bounds behind it; those that the grid has anyway go."""
-        sums = [place for place, step in enumerate(self.steps) if isinstance(step, Sum)]
+        sums = [place for place, step in enumerate(self.steps) if isinstance(step, QuantizedCube)]
         if len(sums) > 1:
-            to.refuse("two sums without a QuantizeLinear between them; quantise the first")
+            builder.refuse("two sums without a QuantizeLinear between them; quantise the first")
         place = sums[0] if sums else len(self.steps)
-        before = [step for step in self.steps[:place] if isinstance(step, Bound)]
-        after = [step for step in self.steps[place:] if isinstance(step, Bound)]
+        before = [step for step in self.steps[:place] if isinstance(step, ClampBound)]
+        after = [step for step in self.steps[place:] if isinstance(step, ClampBound)]
         added = self.steps[place] if sums else None
-        assert not isinstance(added, Bound)
+        assert not isinstance(added, ClampBound)
         if added is None:
             before, after = [], before
-        return before, added, [bound for bound in after if _matters(bound, grid)]
+        return before, added, [bound for bound in after if _matters(bound, qparams)]
 
-    def _unit(self, added: Sum, grid: Grid) -> float:
+    def _unit(self, added: QuantizedCube, qparams: QuantizationParameters) -> float:
         """What one stands for where the sum is formed: the added cube's unit, halved until it is fine."""
-        ratio = added.grid.scale / grid.scale
-        shift = min(max(floor(log2(ratio)) + SPARE_BITS, 0), 22)
-        return added.grid.scale * 2.0**-shift
+        ratio = added.qparams.scale / qparams.scale
+        shift = min(max(floor(log2(ratio)) + GUARD_BITS, 0), 22)
+        return added.qparams.scale * 2.0**-shift
 
-    def _first(self, unit: float, added: Sum | None, before: list[Bound], to: Lowering) -> Operand:
+    def _first(
+        self, unit: float, added: QuantizedCube | None, before: list[ClampBound], builder: DlaBuilder
+    ) -> Operand:
         """X1: factor and, unless X2 adds it, bias of each channel; a ReLU where one comes before a sum."""
         if added is not None and not np.all(self.scale):
-            to.refuse("a factor of zero before a sum; put a QuantizeLinear in between")
+            builder.refuse("a factor of zero before a sum; put a QuantizeLinear in between")
         bias = self._own_bias(added) - self._rest(added)
         is_rectified = bool(before)
-        if is_rectified and (before != [Bound(0.0, True)] or (added is not None and added.grid.zero)):
-            to.refuse("a bound before a sum that is no ReLU of symmetric numbers; quantise in between")
+        if is_rectified and (
+            before != [ClampBound(0.0, True)] or (added is not None and added.qparams.zero_point)
+        ):
+            builder.refuse("a bound before a sum that is no ReLU of symmetric numbers; quantise in between")
         act = Activation.RELU if is_rectified else Activation.NONE
         if added is None and not self._sums_exactly:
-            return _per_channel(StageFunction.MUL, self.scale / unit, self.cube, to)
-        factors, sums = _factors(self.scale / unit, to), nearest_sums(bias / self.scale)
+            return _per_channel(StageFunction.MUL, self.scale / unit, self.cube, builder)
+        factors, sums = _factors(self.scale / unit, builder), fixed_point_addends(bias / self.scale)
         if sums is None:
-            to.refuse(f"a bias of {np.abs(bias).max():g} at a scale of {self.scale.min():g} exceeds 47 bits")
+            builder.refuse(
+                f"a bias of {np.abs(bias).max():g} at a scale of {self.scale.min():g} exceeds 47 bits"
+            )
         stage = Stage(StageFunction.BOTH, act=act, shift_value=sums.shift, truncate=factors.shift)
         if factors.operands.size == sums.operands.size == 1:
             alu, mul = int(sums.operands[0]), int(factors.operands[0])
             return replace(stage, alu_operand=alu, mul_operand=mul), None
         channels = (self.cube.channels,)
         pairs = [np.broadcast_to(each, channels) for each in (sums.operands, factors.operands)]
-        return replace(stage, mode=OperandMode.PER_KERNEL), to.per_kernel(np.stack(pairs, axis=1))
+        return replace(stage, mode=OperandMode.PER_KERNEL), builder.per_kernel(np.stack(pairs, axis=1))
 
 
-def _per_channel(function: StageFunction, numbers: Array, cube: CubeShape, to: Lowering) -> Operand:
+def _per_channel(function: StageFunction, numbers: Array, cube: CubeShape, builder: DlaBuilder) -> Operand:
     """A stage that adds or multiplies by one number, or by one for each channel."""
     if function is StageFunction.ALU:
-        found = nearest_sums(numbers)
+        found = fixed_point_addends(numbers)
         if found is None:
-            to.refuse(f"a sum of {np.abs(numbers).max():g} steps of the result exceeds 47 bits")
+            builder.refuse(f"a sum of {np.abs(numbers).max():g} steps of the result exceeds 47 bits")
         stage = Stage(function, shift_value=found.shift)
     else:
-        found = _factors(numbers, to)
+        found = _factors(numbers, builder)
         stage = Stage(function, truncate=found.shift)
     if numbers.size > 1:
-        operand = to.per_kernel(np.broadcast_to(found.operands, (cube.channels,)))
+        operand = builder.per_kernel(np.broadcast_to(found.operands, (cube.channels,)))
         return replace(stage, mode=OperandMode.PER_KERNEL), operand
     number = int(found.operands.reshape(()))
     field = "alu_operand" if function is StageFunction.ALU else "mul_operand"
     return replace(stage, **{field: number}), None
 
 
-def _factors(factors: Array, to: Lowering) -> Scaled:
+def _factors(factors: Array, builder: DlaBuilder) -> FixedPoint:
     """Factors as the SDP's operands."""
-    found = nearest_factors(factors)
+    found = fixed_point_factors(factors)
     if found is None:
-        to.refuse(f"a factor of {np.abs(factors).max():g} between two scales (the SDP's are below 32768)")
+        builder.refuse(
+            f"a factor of {np.abs(factors).max():g} between two scales (the SDP's are below 32768)"
+        )
     return found
 
 
-def _matters(bound: Bound, grid: Grid) -> bool:
+def _matters(bound: ClampBound, qparams: QuantizationParameters) -> bool:
     """Whether numbers on the grid can lie beyond a bound."""
-    place = grid.place(bound.number)
-    return place > LEAST + 0.5 if bound.is_least else place < LARGEST - 0.5
+    place = qparams.unrounded(bound.number)
+    return place > INT8_MIN + 0.5 if bound.is_minimum else place < INT8_MAX - 0.5
 
 
-def limited(value: SSAValue, bounds: Sequence[Bound], grid: Grid, to: Lowering) -> SSAValue:
+def clamp(
+    value: SSAValue, bounds: Sequence[ClampBound], qparams: QuantizationParameters, builder: DlaBuilder
+) -> SSAValue:
     """Integers on a grid within bounds: a pass of its own, where the one before has no stage left."""
     for begin in range(0, len(bounds), 2):
         stages: list[Operand] = []
         for bound in bounds[begin : begin + 2]:
-            function = AluFunction.MAX if bound.is_least else AluFunction.MIN
-            number = int(grid.stored(np.array(bound.number)))
+            function = AluFunction.MAX if bound.is_minimum else AluFunction.MIN
+            number = int(qparams.quantize(np.array(bound.number)))
             stages.append((Stage(StageFunction.ALU, function, alu_operand=number), None))
-        value = to.requantized(value, stages, Converter())
+        value = builder.requantized(value, stages, Converter())
     return value
 
 
 @dataclass(frozen=True)
-class Limited:
+class Clamped:
     """Numbers within bounds, whatever makes them: they are limited on the grid."""
 
-    source: Reals
-    bounds: tuple[Bound, ...]
+    source: Dequantized
+    bounds: tuple[ClampBound, ...]
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of the model's tensor."""
         return self.source.shape
 
-    def rounded(self, grid: Grid, to: Lowering) -> SSAValue:
+    def quantized(self, qparams: QuantizationParameters, builder: DlaBuilder) -> SSAValue:
         """The source on the grid, and one more pass where a bound matters there."""
-        bounds = [bound for bound in self.bounds if _matters(bound, grid)]
-        return limited(self.source.rounded(grid, to), bounds, grid, to)
+        bounds = [bound for bound in self.bounds if _matters(bound, qparams)]
+        return clamp(self.source.quantized(qparams, builder), bounds, qparams, builder)
 
 
-def _bounded(stages: list[Operand], bound: Bound, unit: float) -> list[Operand] | None:
+def _bounded(stages: list[Operand], bound: ClampBound, unit: float) -> list[Operand] | None:
     """The stages with a bound behind them; `None` if there is no room for it."""
     (last, operand), rest = stages[-1], stages[:-1]
-    if bound == Bound(0.0, True) and last.act is Activation.NONE:
+    if bound == ClampBound(0.0, True) and last.act is Activation.NONE:
         return [*rest, (replace(last, act=Activation.RELU), operand)]
-    limit = nearest_sums(np.array([bound.number / unit]))
+    limit = fixed_point_addends(np.array([bound.number / unit]))
     if limit is None or len(stages) == 2:
         return None
-    function = AluFunction.MAX if bound.is_least else AluFunction.MIN
+    function = AluFunction.MAX if bound.is_minimum else AluFunction.MIN
     number = int(limit.operands[0])
     return [*stages, (Stage(StageFunction.ALU, function, alu_operand=number, shift_value=limit.shift), None)]
 
 
-def converter(unit: float, grid: Grid, to: Lowering, rest: float = 0.0) -> Converter:
+def converter(
+    unit: float, qparams: QuantizationParameters, builder: DlaBuilder, rest: float = 0.0
+) -> Converter:
     """From `unit` to the grid, `rest` added."""
-    factor = _factors(np.array([unit / grid.scale]), to)
-    if unit == grid.scale:
-        return Converter(offset=-grid.zero)
-    offset = -round((grid.zero * grid.scale + rest) / unit)
+    factor = _factors(np.array([unit / qparams.scale]), builder)
+    if unit == qparams.scale:
+        return Converter(offset=-qparams.zero_point)
+    offset = -round((qparams.zero_point * qparams.scale + rest) / unit)
     return Converter(scale=int(factor.operands[0]), truncate=factor.shift, offset=offset)
 
 
 @dataclass(frozen=True)
-class Joined:
+class Concatenated:
     """Parts side by side along an axis of the cube."""
 
-    parts: tuple[Reals, ...]
+    parts: tuple[Dequantized, ...]
     shape: tuple[int, ...]
     join: Callable[[list[SSAValue]], SSAValue]
-    beside: Callable[[Sum], tuple[Sum, ...]] | None = None
+    beside: Callable[[QuantizedCube], tuple[QuantizedCube, ...]] | None = None
     """What of a stored cube lies at the place of each part, where the parts are groups of channels."""
 
-    def over(self, step: Callable[[Reals], Reals]) -> Joined:
+    def over(self, step: Callable[[Dequantized], Dequantized]) -> Concatenated:
         """With a step on each part."""
         return replace(self, parts=tuple(step(part) for part in self.parts))
 
-    def plus(self, added: Sum) -> Joined | None:
+    def plus(self, added: QuantizedCube) -> Concatenated | None:
         """With a stored cube added; `None` where no pass can take it in."""
         parts = [part for part in self.parts if isinstance(part, Affine)]
         if self.beside is None or len(parts) < len(self.parts):
@@ -306,23 +338,23 @@ class Joined:
         sums = self.beside(added)
         return replace(self, parts=tuple(part.then(one) for part, one in zip(parts, sums, strict=True)))
 
-    def rounded(self, grid: Grid, to: Lowering) -> SSAValue:
+    def quantized(self, qparams: QuantizationParameters, builder: DlaBuilder) -> SSAValue:
         """The parts on one grid, joined."""
-        return self.join([part.rounded(grid, to) for part in self.parts])
+        return self.join([part.quantized(qparams, builder) for part in self.parts])
 
 
 @dataclass(frozen=True)
 class Moved:
     """Numbers that an engine picks or orders without computing: rounding first gives the same."""
 
-    source: Reals
+    source: Dequantized
     shape: tuple[int, ...]
     move: Callable[[SSAValue], SSAValue]
 
-    def over(self, step: Callable[[Reals], Reals]) -> Moved:
+    def over(self, step: Callable[[Dequantized], Dequantized]) -> Moved:
         """With a step on what is moved."""
         return replace(self, source=step(self.source))
 
-    def rounded(self, grid: Grid, to: Lowering) -> SSAValue:
+    def quantized(self, qparams: QuantizationParameters, builder: DlaBuilder) -> SSAValue:
         """The source on the grid, moved."""
-        return self.move(self.source.rounded(grid, to))
+        return self.move(self.source.quantized(qparams, builder))

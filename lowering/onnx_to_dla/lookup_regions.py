@@ -20,25 +20,25 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import NONE, static_shape
-from xonnc.lowering.onnx_to_dla.functions import FUNCTIONS
-from xonnc.lowering.onnx_to_dla.tabled import JOINS, is_elementwise
+from xonnc.lowering.onnx_to_dla.table_lookup import BINARY_TABLE_OPS, is_elementwise
+from xonnc.lowering.onnx_to_dla.unary_functions import INT8_FUNCTIONS
 
 
 @dataclass(frozen=True)
-class TabledRegion:
+class LookupRegion:
     """A function of `root`: what is computed on the way to its one result."""
 
     root: SSAValue
     inner: frozenset[SSAValue]
 
 
-def tabled_regions(block: Block) -> list[TabledRegion]:
+def lookup_regions(block: Block) -> list[LookupRegion]:
     """The regions of `block`, the largest ones: what ends first is part of what ends later."""
     parents: dict[SSAValue, tuple[SSAValue, ...]] = {
         op.results[0]: found for op in block.ops if (found := _computed(op)) is not None
     }
     places = {op: place for place, op in enumerate(block.ops)}
-    regions: list[TabledRegion] = []
+    regions: list[LookupRegion] = []
     taken: set[SSAValue] = set()
     for value, operands in reversed(parents.items()):
         if len(operands) < 2 or value in taken:
@@ -69,7 +69,7 @@ def _is_number(value: SSAValue) -> bool:
 
 def _region(
     value: SSAValue, parents: Mapping[SSAValue, Sequence[SSAValue]], places: Mapping[Operation, int]
-) -> TabledRegion | None:
+) -> LookupRegion | None:
     """The region that ends in `value`, from the nearest value that all paths to it come from."""
     ancestors = sorted(_ancestors(value, parents), key=lambda each: _place(each, places), reverse=True)
     for root in ancestors:
@@ -79,7 +79,7 @@ def _region(
             is_closed = all(use.operation in operations for each in inner for use in each.uses)
             if not is_closed or not any(_needs_table(op, parents) for op in operations):
                 return None
-            return TabledRegion(root, frozenset(inner | _behind(value, parents)))
+            return LookupRegion(root, frozenset(inner | _behind(value, parents)))
     return None
 
 
@@ -119,7 +119,9 @@ def _needs_table(op: Operation | Block, parents: Mapping[SSAValue, Sequence[SSAV
     """Whether one pass of the SDP does not compute an operator on numbers that are not rounded."""
     if not isinstance(op, Operation):
         return False
-    return type(op) in FUNCTIONS or (isinstance(op, JOINS) and len(parents[op.results[0]]) > 1)
+    return type(op) in INT8_FUNCTIONS or (
+        isinstance(op, BINARY_TABLE_OPS) and len(parents[op.results[0]]) > 1
+    )
 
 
 def _behind(value: SSAValue, parents: Mapping[SSAValue, Sequence[SSAValue]]) -> set[SSAValue]:

@@ -22,21 +22,21 @@ from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLin
 from xonnc.dialects.onnx.types import NONE, element_type, element_type_of, static_shape
 from xonnc.formats.nvdla.constants import Precision
 from xonnc.formats.nvdla.normalization import Normalization
-from xonnc.formats.nvdla.quantization import LARGEST, LEAST, Grid
-from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput
-from xonnc.lowering.onnx_to_dla.lowering import (
+from xonnc.formats.nvdla.quantization import INT8_MAX, INT8_MIN, QuantizationParameters
+from xonnc.lowering.onnx_to_dla.dequantized import Affine, Dequantized, Moved, QuantizedCube
+from xonnc.lowering.onnx_to_dla.dla_builder import (
     FLOATS,
-    MIDDLE_OF_BYTES,
+    UINT8_OFFSET,
     Array,
     Cube,
-    Lowering,
-    NotThere,
-    Picture,
-    Refused,
+    DlaBuilder,
+    ImageValue,
+    MissingOperand,
+    UnsupportedOperator,
     cube_shape,
 )
-from xonnc.lowering.onnx_to_dla.reals import Affine, Moved, Reals, Sum
-from xonnc.lowering.onnx_to_dla.tabled import JOINS, Tabled, arithmetic_of
+from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput
+from xonnc.lowering.onnx_to_dla.table_lookup import BINARY_TABLE_OPS, TableLookup, elementwise_function
 from xonnc.targets import NvdlaTarget
 
 OFFSETS: dict[Attribute | None, int] = {i8: 0, element_type_of(np.dtype(np.uint8)): 128}
@@ -44,7 +44,7 @@ OFFSETS: dict[Attribute | None, int] = {i8: 0, element_type_of(np.dtype(np.uint8
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredIntegers:
     """8-bit integers of the model as a cube: each is `offset` more than what is stored."""
 
     value: SSAValue
@@ -53,7 +53,7 @@ class Stored:
 
 
 @dataclass(frozen=True)
-class Kernels:
+class QuantizedKernels:
     """
     Weights as integers, outputs first, and the scale of each output, or one for all.
 
@@ -69,16 +69,18 @@ class Kernels:
         return self.array * _along(self.scales, 0, self.array.ndim)
 
 
-def nearest_kernels(rows: Array) -> Kernels:
+def quantize_kernels(rows: Array) -> QuantizedKernels:
     """Weights rounded to 8 bits, each output's largest to 127."""
     rows = rows.astype(np.float64)
     largest = np.abs(rows).max(axis=tuple(range(1, rows.ndim)))
-    scales = np.where(largest > 0, largest, 1.0) / LARGEST
+    scales = np.where(largest > 0, largest, 1.0) / INT8_MAX
     stored = np.rint(rows / _along(scales, 0, rows.ndim))
-    return Kernels(stored.astype(np.int8), scales)
+    return QuantizedKernels(stored.astype(np.int8), scales)
 
 
-QuantizedLowering: TypeAlias = "Callable[[Any, Integers], Reals | Stored | list[Reals | Stored]]"
+QuantizedLowering: TypeAlias = (
+    "Callable[[Any, QuantizedDlaBuilder], Dequantized | StoredIntegers | list[Dequantized | StoredIntegers]]"
+)
 
 QUANTIZED: dict[type[OnnxOp], QuantizedLowering] = {}
 """The function for each operator that the DLA takes in integers."""
@@ -96,27 +98,27 @@ def lowers(*op_types: type[OnnxOp]) -> Callable[[FunctionT], FunctionT]:
     return register
 
 
-class Integers(Lowering):
+class QuantizedDlaBuilder(DlaBuilder):
     """Builds the engines' operations of a quantised network."""
 
     def __init__(self, target: NvdlaTarget, pool: DisposablePool):
         super().__init__(target, pool, Precision.INT8)
         self.input_shapes: dict[SSAValue, tuple[int, ...]] = {}
         """The model's shapes of inputs that are real numbers, by the argument."""
-        self._held: dict[SSAValue, Reals | Stored] = {}
-        self._functions: dict[SSAValue, Tabled] = {}
+        self._values: dict[SSAValue, Dequantized | StoredIntegers] = {}
+        self._functions: dict[SSAValue, TableLookup] = {}
         """Results of elementwise operators as functions of the stored integers that they come from."""
-        self._rounded: dict[tuple[SSAValue, Grid], SSAValue] = {}
+        self._quantized: dict[tuple[SSAValue, QuantizationParameters], SSAValue] = {}
 
-    def admit(self, argument: SSAValue, shape: tuple[int, ...], cube: CubeShape) -> str | None:
+    def add_input(self, argument: SSAValue, shape: tuple[int, ...], cube: CubeShape) -> str | None:
         """Takes an input; its first QuantizeLinear says what the integers of real numbers mean."""
         element = element_type(argument.type)
         if element not in FLOATS and element not in OFFSETS:
             return f"{argument.type} (the engines store 8-bit integers); feed floats, int8 or uint8"
         placed = Rewriter.replace_value_with_new_type(argument, self.cube_type(cube))
         if element in OFFSETS:
-            self.grids[placed] = Grid(1.0, -OFFSETS[element])
-            self._held[placed] = Stored(placed, shape, OFFSETS[element])
+            self.qparams_by_value[placed] = QuantizationParameters(1.0, -OFFSETS[element])
+            self._values[placed] = StoredIntegers(placed, shape, OFFSETS[element])
         else:
             self.input_shapes[placed] = shape
         return None
@@ -126,32 +128,32 @@ class Integers(Lowering):
         if all(self.real_constant(result) is not None for result in op.results):
             return
         if isinstance(op, QuantizeLinearOp | DequantizeLinearOp):
-            if (picture := self.picture(op.x)) is not None:
-                self.define_picture(op.y, self._rounded_picture(op, picture))
+            if (image_value := self.image_value(op.x)) is not None:
+                self.define_image(op.y, self._quantized_image(op, image_value))
                 return
         table = self._table(op)
-        if table is not None and self._is_table(op):
-            self._held[op.results[0]] = table
+        if table is not None and self._needs_table_lookup(op):
+            self._values[op.results[0]] = table
             return
         try:
             lowering = QUANTIZED.get(type(op))
             if lowering is None:
                 self.refuse("the DLA has no such operator in integers")
             made = lowering(op, self)
-        except Refused:
+        except UnsupportedOperator:
             if table is None:
                 raise
             made = table
-        self._held.update(zip(op.results, made if isinstance(made, list) else [made], strict=False))
+        self._values.update(zip(op.results, made if isinstance(made, list) else [made], strict=False))
 
-    def _table(self, op: OnnxOp) -> Tabled | None:
+    def _table(self, op: OnnxOp) -> TableLookup | None:
         """An elementwise operator as a function of the stored integers behind all of its operands."""
-        arithmetic = arithmetic_of(op)
+        arithmetic = elementwise_function(op)
         if arithmetic is None:
             return None
         shape = self.result_shape(op)
         parts: list[Callable[[Array], Array | None]] = []
-        sources: list[Tabled] = []
+        sources: list[TableLookup] = []
         for operand in op.operands:
             constant = self.real_constant(operand)
             if (found := self._function(operand)) is not None and found.shape == shape:
@@ -165,78 +167,83 @@ class Integers(Lowering):
                 return None
         if not sources or any(other.source != sources[0].source for other in sources):
             return None
-        made = Tabled(sources[0].source, shape, lambda x: arithmetic([part(x) for part in parts]))
+        made = TableLookup(sources[0].source, shape, lambda x: arithmetic([part(x) for part in parts]))
         self._functions[op.results[0]] = made
         return made
 
-    def _function(self, value: SSAValue) -> Tabled | None:
+    def _function(self, value: SSAValue) -> TableLookup | None:
         """The function of stored integers that `value` is: what they mean, or what was made of that."""
-        held = self._held.get(value)
+        held = self._values.get(value)
         if isinstance(held, Affine) and held.stored is not None:
-            return Tabled(held.stored, held.shape, lambda x: x)
+            return TableLookup(held.stored, held.shape, lambda x: x)
         return self._functions.get(value)
 
-    def _is_table(self, op: OnnxOp) -> bool:
+    def _needs_table_lookup(self, op: OnnxOp) -> bool:
         """
         Whether no engine but a table computes an operator: one on what is from a table already, or a product
         of two operands of which one is not stored as it is.
         """
-        held = [self._held[value] for value in op.operands if value in self._held]
-        if any(isinstance(each, Tabled) for each in held):
+        held = [self._values[value] for value in op.operands if value in self._values]
+        if any(isinstance(each, TableLookup) for each in held):
             return True
         is_stored = [isinstance(each, Affine) and each.stored is not None for each in held]
-        return isinstance(op, JOINS) and len(held) > 1 and not all(is_stored)
+        return isinstance(op, BINARY_TABLE_OPS) and len(held) > 1 and not all(is_stored)
 
-    def refused_image(self, argument: SSAValue, image: ImageInput, pixels: Normalization) -> str | None:
+    def image_refusal(self, argument: SSAValue, image: ImageInput, pixels: Normalization) -> str | None:
         """Why an input of this type cannot be an image: its pixels are bytes."""
         element = element_type(argument.type)
         if element in FLOATS:
             return None
-        if OFFSETS.get(element) != MIDDLE_OF_BYTES:
+        if OFFSETS.get(element) != UINT8_OFFSET:
             return f"{argument.type} as {image.format}, which holds bytes; feed floats or uint8"
         if not pixels.is_identity:
             return f"{argument.type} with a mean or deviation (its own scale says them); leave them out"
         return None
 
-    def _rounded_picture(self, op: QuantizeLinearOp | DequantizeLinearOp, picture: Picture) -> Picture:
+    def _quantized_image(
+        self, op: QuantizeLinearOp | DequantizeLinearOp, image_value: ImageValue
+    ) -> ImageValue:
         """An image behind the roundings of a model: what is known of its integers."""
         if isinstance(op, QuantizeLinearOp):
-            grid, offset = self.grid(op.y_scale, op.y_zero_point, self.offset_of(op.y)), self.offset_of(op.y)
+            qparams, offset = (
+                self.qparams(op.y_scale, op.y_zero_point, self.offset_of(op.y)),
+                self.offset_of(op.y),
+            )
         else:
-            offset = self.offset_of(op.x) if picture.offset is None else picture.offset
-            grid = self.grid(op.x_scale, op.x_zero_point, offset)
-        if picture.grid is None and isinstance(op, DequantizeLinearOp):
+            offset = self.offset_of(op.x) if image_value.offset is None else image_value.offset
+            qparams = self.qparams(op.x_scale, op.x_zero_point, offset)
+        if image_value.qparams is None and isinstance(op, DequantizeLinearOp):
             # Bytes of the model: they mean what their scale and zero point say.
-            mean, std = float(grid.zero + offset), 1 / grid.scale
-            count = picture.pixels.channels
+            mean, std = float(qparams.zero_point + offset), 1 / qparams.scale
+            count = image_value.pixels.channels
             pixels = Normalization((mean,) * count, (std,) * count)
-            return replace(picture, pixels=pixels, grid=grid, is_real=True)
-        if picture.grid not in (None, grid) or picture.is_real:
+            return replace(image_value, pixels=pixels, qparams=qparams, is_real=True)
+        if image_value.qparams not in (None, qparams) or image_value.is_real:
             self.refuse("an image that is rounded twice; leave out one of the roundings")
-        return replace(picture, grid=grid, is_real=isinstance(op, DequantizeLinearOp))
+        return replace(image_value, qparams=qparams, is_real=isinstance(op, DequantizeLinearOp))
 
-    def returned(self, value: SSAValue) -> SSAValue:
-        """The integers of an output; what they mean is in `grids`."""
-        found = self.found(value)
+    def output(self, value: SSAValue) -> SSAValue:
+        """The integers of an output; what they mean is in `qparams_by_value`."""
+        found = self.lowered(value)
         match found:
-            case Stored(value=cube, offset=offset):
-                return self._on_grid(cube, Grid(1.0, -offset))
-            case Affine(stored=Sum(value=cube, grid=grid)):
-                return self._on_grid(cube, grid)
+            case StoredIntegers(value=cube, offset=offset):
+                return self._on_grid(cube, QuantizationParameters(1.0, -offset))
+            case Affine(stored=QuantizedCube(value=cube, qparams=qparams)):
+                return self._on_grid(cube, qparams)
             case _:
                 self.refuse(
                     "an output that no QuantizeLinear rounds; put a pair of Quantize- and "
                     "DequantizeLinear behind it"
                 )
 
-    def _on_grid(self, cube: SSAValue, grid: Grid) -> SSAValue:
+    def _on_grid(self, cube: SSAValue, qparams: QuantizationParameters) -> SSAValue:
         """An output; a copy where the same integers are an input or output on another grid already."""
-        if self.grids.get(cube, grid) != grid:
+        if self.qparams_by_value.get(cube, qparams) != qparams:
             cube = self.requantized(cube, [], Converter())
-        self.grids[cube] = grid
+        self.qparams_by_value[cube] = qparams
         return cube
 
-    def poison(self, value: SSAValue) -> None:
+    def define_placeholder(self, value: SSAValue) -> None:
         """
         Stands in for the integers of a refused operator, or of one on its results, so that what follows is
         still looked at. Real numbers have no grid yet: up to the next QuantizeLinear readers find nothing.
@@ -245,40 +252,40 @@ class Integers(Lowering):
         cube = None if shape is None else cube_shape(shape)
         if shape is not None and cube is not None and element in OFFSETS:
             stand_in = UnrealizedConversionCastOp.get([], [self.cube_type(cube)])
-            self._held[value] = Stored(self(stand_in), shape, OFFSETS[element])
+            self._values[value] = StoredIntegers(self(stand_in), shape, OFFSETS[element])
 
-    def stored(self, value: SSAValue) -> Stored:
+    def stored(self, value: SSAValue) -> StoredIntegers:
         """The integers that the model's `value` is."""
-        found = self.found(value)
-        if not isinstance(found, Stored):
+        found = self.lowered(value)
+        if not isinstance(found, StoredIntegers):
             self.refuse("an operand of real numbers where integers are needed")
         return found
 
-    def reals(self, value: SSAValue) -> Reals:
+    def dequantized(self, value: SSAValue) -> Dequantized:
         """The real numbers that the model's `value` is."""
-        found = self.found(value)
-        if isinstance(found, Stored):
+        found = self.lowered(value)
+        if isinstance(found, StoredIntegers):
             self.refuse("integers as operand; put a DequantizeLinear in front")
         return found
 
-    def found(self, value: SSAValue) -> Reals | Stored:
+    def lowered(self, value: SSAValue) -> Dequantized | StoredIntegers:
         """What the model's `value` is."""
-        self.refuse_picture(value)
-        if value in self._held:
-            return self._held[value]
+        self.refuse_image(value)
+        if value in self._values:
+            return self._values[value]
         if value in self.input_shapes:
             self.refuse("an input of real numbers that no QuantizeLinear reads first; quantise it", value)
         if self.real_constant(value) is not None:
             self.refuse("a constant where a computed value is needed; run constprop-onnx first")
-        raise NotThere("an operand that the DLA does not have")
+        raise MissingOperand("an operand that the DLA does not have")
 
     def shape(self, value: SSAValue) -> tuple[int, ...]:
         """The model's shape of a computed value."""
-        return self.found(value).shape
+        return self.lowered(value).shape
 
     def affine(self, value: SSAValue) -> Affine:
         """Real numbers that one pass of the SDP makes."""
-        found = self.reals(value)
+        found = self.dequantized(value)
         if not isinstance(found, Affine):
             self.refuse(
                 "an operand that no QuantizeLinear rounds first; put a pair of Quantize- and "
@@ -286,7 +293,7 @@ class Integers(Lowering):
             )
         return found
 
-    def stored_row(self, value: SSAValue) -> tuple[Sum, tuple[int, ...]]:
+    def stored_row(self, value: SSAValue) -> tuple[QuantizedCube, tuple[int, ...]]:
         """Integers, what they mean and their shape, for an engine that reads them from memory."""
         found = self.affine(value)
         if found.stored is None:
@@ -296,64 +303,64 @@ class Integers(Lowering):
             )
         return found.stored, found.shape
 
-    def stored_image(self, value: SSAValue) -> Sum:
+    def stored_spatial(self, value: SSAValue) -> QuantizedCube:
         """Integers whose rows and columns in memory are those of the model."""
         found, shape = self.stored_row(value)
-        self.check_image(Cube(found.value, shape))
+        self.check_spatial(Cube(found.value, shape))
         return found
 
-    def rounded(self, value: SSAValue, grid: Grid) -> SSAValue:
+    def quantized(self, value: SSAValue, qparams: QuantizationParameters) -> SSAValue:
         """The real numbers `value` on a grid, made once for each."""
-        key = value, grid
-        if key not in self._rounded:
-            self._rounded[key] = self.reals(value).rounded(grid, self)
-        return self._rounded[key]
+        key = value, qparams
+        if key not in self._quantized:
+            self._quantized[key] = self.dequantized(value).quantized(qparams, self)
+        return self._quantized[key]
 
-    def input_on(self, value: SSAValue, grid: Grid) -> SSAValue | None:
-        """An input of the network as integers on `grid`, which its first reader decides; else `None`."""
-        if not isinstance(value, BlockArgument) or value in self._held:
+    def input_on(self, value: SSAValue, qparams: QuantizationParameters) -> SSAValue | None:
+        """An input of the network as integers on `qparams`, which its first reader decides; else `None`."""
+        if not isinstance(value, BlockArgument) or value in self._values:
             return None
-        self.refuse_picture(value)
+        self.refuse_image(value)
         if value not in self.input_shapes:
-            raise NotThere("an input that the DLA does not take")
-        self.grids[value] = grid
+            raise MissingOperand("an input that the DLA does not take")
+        self.qparams_by_value[value] = qparams
         shape = cube_of(value.type)
-        self._held[value] = Affine.of(value, shape, self.input_shapes[value], grid)
+        self._values[value] = Affine.of(value, shape, self.input_shapes[value], qparams)
         return value
 
     def moved(
         self, value: SSAValue, shape: tuple[int, ...], move: Callable[[SSAValue], SSAValue]
-    ) -> Reals | Stored:
+    ) -> Dequantized | StoredIntegers:
         """`value` through an engine that picks among rows and columns: integers in the model's order too."""
-        source = self.found(value)
+        source = self.lowered(value)
 
         def checked(found: SSAValue) -> SSAValue:
-            self.check_image(Cube(found, source.shape))
+            self.check_spatial(Cube(found, source.shape))
             return move(found)
 
-        if isinstance(source, Stored):
-            return Stored(checked(source.value), shape, source.offset)
+        if isinstance(source, StoredIntegers):
+            return StoredIntegers(checked(source.value), shape, source.offset)
         return Moved(source, shape, checked)
 
-    def mean(self, source: Sum, pooled: SSAValue, factors: Array, shape: tuple[int, ...]) -> Affine:
+    def mean(self, source: QuantizedCube, pooled: SSAValue, factors: Array, shape: tuple[int, ...]) -> Affine:
         """Means of stored integers: what the engine gives times a factor for each row and column."""
-        scale, largest = np.array([source.grid.scale]), float(factors.max())
-        bias = np.array([-source.grid.zero * source.grid.scale])
+        scale, largest = np.array([source.qparams.scale]), float(factors.max())
+        bias = np.array([-source.qparams.zero_point * source.qparams.scale])
         found = Affine(lambda: pooled, cube_of(pooled.type), shape, scale * largest, bias, False)
         if np.all(factors == largest):
             return found
-        shift = floor(log2(LARGEST / largest))
+        shift = floor(log2(INT8_MAX / largest))
         spread = np.rint(factors * 2.0**shift)
         return replace(found, scale=scale * 2.0**-shift, is_fine=True, spread=spread)
 
-    def reshaped(self, value: SSAValue, shape: tuple[int, ...]) -> Reals | Stored:
+    def reshaped(self, value: SSAValue, shape: tuple[int, ...]) -> Dequantized | StoredIntegers:
         """The same elements in the same order under another shape."""
-        match self.found(value):
-            case Stored(value=cube, offset=offset):
-                return Stored(self._recounted(cube, shape), shape, offset)
-            case Affine(stored=Sum(value=cube, grid=grid)):
+        match self.lowered(value):
+            case StoredIntegers(value=cube, offset=offset):
+                return StoredIntegers(self._recounted(cube, shape), shape, offset)
+            case Affine(stored=QuantizedCube(value=cube, qparams=qparams)):
                 recounted = self._recounted(cube, shape)
-                return Affine.of(recounted, cube_of(recounted.type), shape, grid)
+                return Affine.of(recounted, cube_of(recounted.type), shape, qparams)
             case found:
                 return Moved(found, shape, lambda cube: self._recounted(cube, shape))
 
@@ -364,7 +371,7 @@ class Integers(Lowering):
             return value
         return self(ReshapeOp(value, self.cube_type(cube)))
 
-    def grid(self, scale: SSAValue, zero: SSAValue, offset: int) -> Grid:
+    def qparams(self, scale: SSAValue, zero: SSAValue, offset: int) -> QuantizationParameters:
         """What integers mean whose scale and zero point are constants, one for the tensor."""
         factor, point = self.constant(scale), None if zero.type == NONE else self.constant(zero)
         if factor is None or (point is None and zero.type != NONE):
@@ -374,7 +381,7 @@ class Integers(Lowering):
         number = float(factor.reshape(()))
         if not 0 < number < np.inf:
             self.refuse(f"a scale of {number:g}; scales are above 0")
-        return Grid(number, (0 if point is None else int(point.reshape(()))) - offset)
+        return QuantizationParameters(number, (0 if point is None else int(point.reshape(()))) - offset)
 
     def offset_of(self, value: SSAValue) -> int:
         """By how much the model's integers exceed those that are stored."""
@@ -409,8 +416,8 @@ class Integers(Lowering):
             return None
         offset = self.offset_of(op.y)
         places = np.rint(numbers / _along(scale, axis, numbers.ndim)) + _along(zero, axis, numbers.ndim)
-        limited = np.clip(places, offset + LEAST, offset + LARGEST)
-        return limited.astype(np.uint8 if offset else np.int8)
+        clamp = np.clip(places, offset + INT8_MIN, offset + INT8_MAX)
+        return clamp.astype(np.uint8 if offset else np.int8)
 
     def _dequantized(self, op: DequantizeLinearOp, integers: Array) -> Array:
         scale, zero = self._scales(op), self._zeros(op)
@@ -430,22 +437,22 @@ class Integers(Lowering):
             self.refuse("a zero point that is computed; static quantisation has constants")
         return zero.astype(np.int64)
 
-    def kernels_of(self, value: SSAValue, outputs: int, what: str) -> Kernels:
+    def integer_kernels(self, value: SSAValue, outputs: int, what: str) -> QuantizedKernels:
         """
         Constant weights as integers, axis `outputs` brought to the front.
 
         As the model has them where scales belong to the outputs; any others are rounded anew, each output's
         largest weight to 127.
         """
-        as_given = self._given_kernels(value, outputs)
+        as_given = self._stored_kernels(value, outputs)
         if as_given is not None:
             return as_given
         numbers = self.real_constant(value)
         if numbers is None:
             self.refuse(f"{what} must be constant, found a computed value")
-        return nearest_kernels(np.moveaxis(numbers, outputs, 0))
+        return quantize_kernels(np.moveaxis(numbers, outputs, 0))
 
-    def _given_kernels(self, value: SSAValue, outputs: int) -> Kernels | None:
+    def _stored_kernels(self, value: SSAValue, outputs: int) -> QuantizedKernels | None:
         if not isinstance(value, OpResult) or not isinstance(value.op, DequantizeLinearOp):
             return None
         op = value.op
@@ -456,9 +463,9 @@ class Integers(Lowering):
         if scales.size > 1 and axis != outputs:
             return None
         centred = integers.astype(np.int64) - _along(self._zeros(op), axis, integers.ndim)
-        is_wide = centred.min(initial=0) < LEAST or centred.max(initial=0) > LARGEST
+        is_wide = centred.min(initial=0) < INT8_MIN or centred.max(initial=0) > INT8_MAX
         held = np.moveaxis(centred, outputs, 0).astype(np.int16 if is_wide else np.int8)
-        return Kernels(held, scales.reshape(-1).astype(np.float64))
+        return QuantizedKernels(held, scales.reshape(-1).astype(np.float64))
 
     def per_channel(self, constant: Array, source: Affine, shape: tuple[int, ...]) -> Array:
         """A constant operand as one number, or one for each channel."""

@@ -23,18 +23,18 @@ from xonnc.dialects.onnx.ops.tensor import (
 )
 from xonnc.dialects.onnx.types import static_shape
 
-MAKERS = (AveragePoolOp, ConvOp, GemmOp, GlobalAveragePoolOp, MatMulOp)
+LOGIT_PRODUCERS = (AveragePoolOp, ConvOp, GemmOp, GlobalAveragePoolOp, MatMulOp)
 """Ops that take a constant sum in without a rounding."""
 
 VIEWS = (FlattenOp, IdentityOp, ReshapeOp, SqueezeOp, SqueezeV11Op, UnsqueezeOp, UnsqueezeV11Op)
 
-LOST = 5.0
+LOGIT_MARGIN = 5.0
 """Scores so far below those whose shares add up to the greatest one are e^-5 of it: less than a step."""
 
 
-def are_scores(value: SSAValue) -> bool:
+def are_logits(value: SSAValue) -> bool:
     """Whether `value` is one row of numbers that a sum makes and nothing but a softmax reads."""
-    return isinstance(value, OpResult) and isinstance(value.op, MAKERS) and _only_for_softmax(value)
+    return isinstance(value, OpResult) and isinstance(value.op, LOGIT_PRODUCERS) and _only_for_softmax(value)
 
 
 def _only_for_softmax(value: SSAValue) -> bool:
@@ -49,10 +49,10 @@ def _only_for_softmax(value: SSAValue) -> bool:
     return isinstance(reader, VIEWS) and use.index == 0 and _only_for_softmax(reader.results[0])
 
 
-def scores_of(module: ModuleOp) -> Iterator[tuple[SSAValue, float]]:
+def logits_of(module: ModuleOp) -> Iterator[tuple[SSAValue, float]]:
     """The scores in `module`, and how far below the greatest one they still count."""
     for op in module.walk():
         for result in op.results:
-            shape = static_shape(result.type) if isinstance(op, MAKERS) else None
-            if shape is not None and are_scores(result):
-                yield result, LOST + log(prod(shape))
+            shape = static_shape(result.type) if isinstance(op, LOGIT_PRODUCERS) else None
+            if shape is not None and are_logits(result):
+                yield result, LOGIT_MARGIN + log(prod(shape))

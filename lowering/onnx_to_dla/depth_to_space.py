@@ -1,0 +1,103 @@
+"""Channels that become squares of pixels, and the other way, in FP16 and in integers."""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from xonnc.dialects.dla.attributes import Converter
+from xonnc.dialects.dla.types import cube_of
+from xonnc.dialects.onnx.ops.tensor import DepthToSpaceOp, SpaceToDepthOp
+from xonnc.lowering.dla_planning.shapes import Window
+from xonnc.lowering.onnx_to_dla import quantized_builder
+from xonnc.lowering.onnx_to_dla.convolution import channels_of, convolution
+from xonnc.lowering.onnx_to_dla.dequantized import Dequantized
+from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder, lowers
+from xonnc.lowering.onnx_to_dla.quantized_builder import QuantizedDlaBuilder, StoredIntegers
+from xonnc.lowering.onnx_to_dla.selection import one_hot
+from xonnc.lowering.onnx_to_dla.upsampling import interleave
+
+
+@lowers(DepthToSpaceOp)
+def depth_to_space(op: DepthToSpaceOp, builder: DlaBuilder) -> Cube:
+    """Blocks of channels take turns as rows and columns."""
+    image = ordered(op, builder.spatial_cube(op.input), builder)
+    return Cube(squares(image, op.blocksize.value.data, builder), builder.result_shape(op))
+
+
+@quantized_builder.lowers(DepthToSpaceOp)
+def depth_to_space_of_integers(
+    op: DepthToSpaceOp, builder: QuantizedDlaBuilder
+) -> Dequantized | StoredIntegers:
+    """Blocks of channels take turns as rows and columns."""
+    check_one(op, builder)
+    return builder.moved(
+        op.input,
+        builder.result_shape(op),
+        lambda value: squares(ordered(op, value, builder), op.blocksize.value.data, builder),
+    )
+
+
+def check_one(op: DepthToSpaceOp | SpaceToDepthOp, builder: DlaBuilder) -> None:
+    """Gives up a batch of images, whose channels would have to change places."""
+    if (batch := builder.result_shape(op)[:1]) != (1,):
+        builder.refuse(f"a batch of {batch[0]} (blocks of channels belong to one image); cut the batch")
+
+
+def ordered(op: DepthToSpaceOp, image: SSAValue, builder: DlaBuilder) -> SSAValue:
+    """The image with the channels of each place in the squares together, as `mode` DCR has them."""
+    check_one(op, builder)
+    if op.mode.data == "DCR":
+        return image
+    channels, size = cube_of(image.type).channels, op.blocksize.value.data
+    places = np.arange(channels).reshape(-1, size * size).T.reshape(-1)
+    return convolved(image, one_hot(places, channels), Window((1, 1)), builder)
+
+
+def squares(image: SSAValue, size: int, builder: DlaBuilder) -> SSAValue:
+    """Channels in blocks as squares of `size` by `size` pixels."""
+    step = cube_of(image.type).channels // (size * size)
+    made = [
+        [
+            channels_of(image, (row * size + column) * step, (row * size + column + 1) * step, builder)
+            for column in range(size)
+        ]
+        for row in range(size)
+    ]
+    return interleave(made, builder)
+
+
+def convolved(image: SSAValue, weights: Array, window: Window, builder: DlaBuilder) -> SSAValue:
+    """A convolution whose kernels are ones and zeros: it moves numbers."""
+    if isinstance(builder, QuantizedDlaBuilder):
+        return builder.requantized(builder.conv(image, builder.kernels(weights), window), [], Converter())
+    return convolution(image, weights.astype(np.float16), None, window, builder)
+
+
+@lowers(SpaceToDepthOp)
+def space_to_depth(op: SpaceToDepthOp, builder: DlaBuilder) -> Cube:
+    """A convolution with ones: each pixel of a square has a channel."""
+    check_one(op, builder)
+    return Cube(depths(op, builder.spatial_cube(op.input), builder), builder.result_shape(op))
+
+
+@quantized_builder.lowers(SpaceToDepthOp)
+def space_to_depth_of_integers(
+    op: SpaceToDepthOp, builder: QuantizedDlaBuilder
+) -> Dequantized | StoredIntegers:
+    """A convolution with ones: each pixel of a square has a channel."""
+    check_one(op, builder)
+    return builder.moved(op.input, builder.result_shape(op), lambda value: depths(op, value, builder))
+
+
+def depths(op: SpaceToDepthOp, image: SSAValue, builder: DlaBuilder) -> SSAValue:
+    """Squares of pixels as blocks of channels, in the order that `mode` says."""
+    channels, size = cube_of(image.type).channels, op.blocksize.value.data
+    weights = np.zeros((size, size, channels, channels, size, size), np.int8)
+    for row in range(size):
+        for column in range(size):
+            weights[row, column, :, :, row, column] = np.eye(channels, dtype=np.int8)
+    if op.mode.data == "CRD":
+        weights = np.ascontiguousarray(weights.transpose(2, 0, 1, 3, 4, 5))
+    kernels = weights.reshape(-1, channels, size, size)
+    return convolved(image, kernels, Window((size, size), (size, size)), builder)

@@ -1,0 +1,77 @@
+"""Normalisation across channels and functions of one number in integers, by lookup tables of the CDP."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+
+from xonnc.dialects.dla.attributes import Converter, ConverterAttr, LutAttr
+from xonnc.dialects.dla.engines import CdpOp
+from xonnc.dialects.onnx.op import OnnxOp
+from xonnc.dialects.onnx.ops.nn import LRNOp
+from xonnc.formats.nvdla.quantization import INT8_MAX, INT8_MIN, QuantizationParameters
+from xonnc.lowering.dla_planning.lookup import integer_normalization_lut
+from xonnc.lowering.onnx_to_dla.dequantized import Dequantized, QuantizedCube
+from xonnc.lowering.onnx_to_dla.dla_builder import DlaBuilder
+from xonnc.lowering.onnx_to_dla.normalization import check_lrn
+from xonnc.lowering.onnx_to_dla.quantized_builder import QuantizedDlaBuilder, lowers
+from xonnc.lowering.onnx_to_dla.table_lookup import TableLookup
+from xonnc.lowering.onnx_to_dla.unary_functions import INT8_FUNCTIONS
+
+
+@dataclass(frozen=True)
+class LrnLookup:
+    """`x (bias + scale * sum of squares)^-beta` of stored integers, the sum over `size` channels."""
+
+    source: QuantizedCube
+    shape: tuple[int, ...]
+    size: int
+    scale: float
+    bias: float
+    beta: float
+
+    def quantized(self, qparams: QuantizationParameters, builder: DlaBuilder) -> SSAValue:
+        """One pass of the CDP: integers without their zero in, the product shifted to the grid out."""
+        here = self.source.qparams
+        widest = max(abs(INT8_MIN - here.zero_point), abs(INT8_MAX - here.zero_point))
+        found = integer_normalization_lut(
+            self.scale * here.scale**2,
+            self.bias,
+            self.beta,
+            here.scale / qparams.scale,
+            self.size * widest**2,
+        )
+        made = CdpOp(
+            self.source.value,
+            self.source.value.type,
+            local_size=self.size,
+            lut=LutAttr(found.lut),
+            in_cvt=ConverterAttr(Converter(offset=here.zero_point)),
+            out_cvt=ConverterAttr(Converter(truncate=found.shift, offset=-qparams.zero_point << found.shift)),
+        )
+        return builder(made)
+
+
+@lowers(LRNOp)
+def lrn(op: LRNOp, builder: QuantizedDlaBuilder) -> Dequantized:
+    """
+    `X (bias + alpha / size * sum of squares)^-beta`, the power from the lookup table in 16 bits, its steps
+    chosen for the least error.
+    """
+    scale, bias = check_lrn(op, builder)
+    return LrnLookup(
+        builder.stored_spatial(op.X),
+        builder.result_shape(op),
+        op.size.value.data,
+        scale,
+        bias,
+        op.beta.value.data,
+    )
+
+
+@lowers(*INT8_FUNCTIONS)
+def function(op: OnnxOp, builder: QuantizedDlaBuilder) -> Dequantized:
+    """The function from the lookup table, an entry for each integer: exact."""
+    source, shape = builder.stored_row(op.operands[0])
+    return TableLookup(source, shape, INT8_FUNCTIONS[type(op)](op))
