@@ -4,10 +4,10 @@ Native code against onnxruntime and other peers: latency, compile time and memor
     python bench/cpu.py [--models resnet50 lstm …] [--threads 1] [--rounds 7] [--json FILE]
     python bench/cpu.py --read FILE … --page docs/native-performance.md      what was measured before
 
-The method is that of spec/cpu-performance.md §7: each peer in a process of its own, at its defaults; outputs
-are compared first; turns alternate, ABBA; what counts are ratios of neighbouring turns. Peers that are not
-installed are left out (`pip install '.[peers]'`; torch for processors only is
-`pip install torch --index-url https://download.pytorch.org/whl/cpu` and `pip install --no-deps onnx2torch`).
+The method is that of docs/internals/cpu-kernels.md §7: each peer in a process of its own, at its defaults;
+outputs are compared first; turns alternate, ABBA; what counts are ratios of neighbouring turns. Peers that
+are not installed are left out (`pip install '.[peers]'`; torch for processors only is `pip install torch
+--index-url https://download.pytorch.org/whl/cpu` and `pip install --no-deps onnx2torch`).
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ NETWORKS: dict[str, Writer] = {
     "unet": _written(convolutional.unet),
     "lstm": _written(recurrent.lstm),
 } | {f"light_{name}": _light(name) for name in light_names()}
-"""The networks of spec/cpu-performance.md §1."""
+"""The networks of docs/internals/cpu-kernels.md §1."""
 
 LARGEST = "external_3gb"
 

@@ -32,7 +32,10 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "nvdla-performance.md"
 
 @dataclass(frozen=True)
 class Case:
-    """A configuration and what was published for it (spec/nvdla.md §8.2): GB/s and inferences a second."""
+    """
+    A configuration and what was published for it (docs/internals/nvdla-hardware.md §8.2): GB/s and inferences
+    a second.
+    """
 
     target: str
     precision: str
@@ -180,13 +183,14 @@ In INT8 the mean behind the last convolution is formed by convolutions with ones
 atom or a few: their sums are exact, where the PDP would round to steps of its source, several times as coarse
 as those of the mean.
 
-The published inferences a second (NVDLA primer) come from a spreadsheet with other assumptions
-(spec/nvdla.md §8.1). In its favour: 3x3 convolutions are divided by 2.25 as if all were winograd, the
-weights of the last layer are shared by 16 images, nothing waits for pipelines or for memory to answer.
-Against it: kernels are rounded up to 128, and where neither data nor weights fit the buffer one of them is
-read again and again, where our plans cut along the height. The first weighs more with many multipliers,
-the second with few and a small buffer. Ours follows the sequencers: stripes of positions, weights loaded a
-cell a cycle, whole atoms, rows read twice at cuts, latency before each layer. No figure was published for
+The published inferences a second ([NVDLA primer](https://nvdla.org/primer.html)) come from a spreadsheet
+with other assumptions ([§8.1](internals/nvdla-hardware.md#s8.1)). In its favour: it divides 3×3
+convolutions by 2.25, as if all were Winograd, and lets 16 images share the weights of the last layer. It
+counts no pipeline fill and no memory latency. Against it: it rounds kernels up to 128, and where neither
+data nor weights fit the buffer it reads one of them repeatedly, where the plans here split along the
+height. The first effect weighs more with many multipliers, the second with few multipliers and a small
+buffer. The estimate here follows the sequencers: stripes of positions, one cell of weights loaded per
+cycle, whole atoms, rows read twice at splits, latency before each layer. No figure was published for
 FP16.
 """
 

@@ -7,7 +7,7 @@ Simplifying models, against the tools that do it: time, peak memory and nodes le
 Each sample is a process of its own, on one core. Tools take turns, in reversed order every other round. The
 models that xonnc makes are first compared with the original in onnxruntime, on inputs that include negative,
 large and zero ones. Tools that are not installed are left out. Exits 1 if something that was asked does not
-hold (issue 3, item 5; spec/cpu-performance.md §2).
+hold (issue 3, item 5; docs/internals/cpu-kernels.md §2).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 Structural rules as textual PDL, which xDSL's own `apply-pdl` runs.
 
 PDL as xDSL implements it has no native rewrites and no operand ranges, so only rules made of patterns,
-without functions, conditions and variadic parts can be said in it (design/xdsl.md §2).
+without functions, conditions and variadic parts can be said in it (docs/internals/onnx-rules.md §10.2).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@ Turns the result of a rule into ops.
 
 First everything is computed (`Builder.plan`): native functions run, arrays are at hand, and a refusal
 leaves the IR as it was. Only then are ops made, depth first and left to right, each child before its
-parent (spec/onnx-rules-fold… §0.1).
+parent (docs/internals/onnx-rules.md §1.1).
 """
 
 from __future__ import annotations

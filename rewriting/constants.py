@@ -1,4 +1,7 @@
-"""Hoists the constants of a function to its top and merges equal ones, as MLIR does (spec §0.3)."""
+"""
+Hoists the constants of a function to its top and merges equal ones, as MLIR does
+(docs/internals/onnx-rules.md §1.3).
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@ Applies rules until none fits any more.
 
 A worklist of ops; rules are found by the class of the op, best first; ops without readers go at once and
 take their attributes with them. Each sweep begins with hoisting and merging the constants, as MLIR's
-greedy driver does (spec/onnx-rules-fold… §0.3), and another follows while something changed.
+greedy driver does (docs/internals/onnx-rules.md §1.3), and another follows while something changed.
 """
 
 from __future__ import annotations

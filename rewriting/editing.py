@@ -2,8 +2,8 @@
 Edits of the IR that cost the same however often a value is read.
 
 xDSL rebuilds a user's operand tuple for every operand replaced, which is quadratic for an op that reads
-many values, and keeps erased ops alive in reference cycles, their attributes with them (design/xdsl.md §0
-points 4 and 9).
+many values, and keeps erased ops alive in reference cycles, their attributes with them
+(docs/internals/onnx-rules.md §10.3).
 """
 
 from __future__ import annotations

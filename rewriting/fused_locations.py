@@ -1,4 +1,4 @@
-"""Locations of ops that rules make, so that ONNX node names survive (spec/onnx-rules-fold… §0.1)."""
+"""Locations of ops that rules make, so that ONNX node names survive (docs/internals/onnx-rules.md §1.1)."""
 
 from __future__ import annotations
 

@@ -43,7 +43,10 @@ def op_class(name: str) -> type[Operation] | None:
 
 
 def broadcast_type(left: Attribute, right: Attribute, element: Attribute) -> AnyTensor:
-    """The type of an elementwise result as op builders know it: ranked only if fully static (spec §0.2)."""
+    """
+    The type of an elementwise result as op builders know it: ranked only if fully static
+    (docs/internals/onnx-rules.md §1.2).
+    """
     if element_type(left) == element_type(right):
         shapes = static_shape(left), static_shape(right)
         if shapes[0] is not None and shapes[1] is not None:
@@ -57,7 +60,9 @@ def broadcast_type(left: Attribute, right: Attribute, element: Attribute) -> Any
 def result_types(
     op: type[Operation], operands: Sequence[SSAValue], properties: Mapping[str, Attribute]
 ) -> Sequence[Attribute]:
-    """The result types of an op inside a result (spec/onnx-rules-fold… §0.2), refined by shape inference."""
+    """
+    The result types of an op inside a result (docs/internals/onnx-rules.md §1.2), refined by shape inference.
+    """
     name = op.name.removeprefix("onnx.")
     first = operands[0].type if operands else NONE
     element = element_type(first)

@@ -59,7 +59,7 @@ class Rule:
     result: Part | Native | tuple[Part | Native, ...]
     where: tuple[Condition, ...] = ()
     benefit: int = 0
-    """How early it is tried: ops in the pattern plus what was added (spec/onnx-rules-fold… §0.1)."""
+    """How early it is tried: ops in the pattern plus what was added (docs/internals/onnx-rules.md §1.1)."""
     doc: str = ""
     name: str = ""
     guards: tuple[Condition, ...] = field(default=())
@@ -164,7 +164,10 @@ class RuleSet(Mapping[str, Rule]):
         return RuleSet({**self.rules, **other})
 
     def alphabetical(self) -> RuleSet:
-        """The same rules in the order of their names, as the peer's const-prop tries them (spec §0.1)."""
+        """
+        The same rules in the order of their names, as the peer's const-prop tries them
+        (docs/internals/onnx-rules.md §1.1).
+        """
         return RuleSet(dict(sorted(self.rules.items())))
 
     def without(self, names: Sequence[str]) -> RuleSet:

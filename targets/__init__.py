@@ -22,7 +22,10 @@ DEFAULT_TARGET = "nv_full"
 
 @dataclass(frozen=True, kw_only=True)
 class NvdlaTarget:
-    """One configuration of NVDLA (spec/nvdla.md §3.1, §8.4); sizes in elements unless they say bytes."""
+    """
+    One configuration of NVDLA (docs/internals/nvdla-hardware.md §3.1, §8.4); sizes in elements unless they
+    say bytes.
+    """
 
     name: str
     description: str
@@ -120,7 +123,7 @@ ATOMICS = (4, 8, 16, 32, 64, 128)
 
 
 def _contradictions(target: NvdlaTarget) -> Iterator[str]:
-    """What cannot be built (spec/nvdla.md §3.1, §3.7)."""
+    """What cannot be built (docs/internals/nvdla-hardware.md §3.1, §3.7)."""
     atom, entry = target.memory_atom_bytes, target.cbuf_entry_bytes
     if atom not in (8, 16, 32, 64):
         yield f"memory_atom_bytes = {atom}; it is 8, 16, 32 or 64"

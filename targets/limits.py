@@ -17,7 +17,8 @@ from xonnc.targets import NvdlaTarget
 @dataclass(frozen=True)
 class Limit:
     """
-    The values a register field takes, the same on every configuration (spec/nvdla.md §2.4).
+    The values a register field takes, the same on every configuration (docs/internals/nvdla-hardware.md
+    §2.4).
 
     `way_out` is what can be done about a model that asks for more.
     """

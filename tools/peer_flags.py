@@ -1,5 +1,6 @@
 """
-onnx-mlir's command-line options, each with what it does here or what comes nearest (spec/onnx-front.md §2.5).
+onnx-mlir's command-line options, each with what it does here or what comes nearest
+(docs/internals/onnx-rules.md §8.3).
 
 One table: what the tools accept, the message for a flag that none takes, and the page `docs/peer-flags.md`
 are made from it.

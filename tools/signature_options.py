@@ -1,4 +1,4 @@
-"""`--shapeInformation` and `--dimParams` as onnx-mlir spells them (spec/onnx-rules-passes… §6.2)."""
+"""`--shapeInformation` and `--dimParams` as onnx-mlir spells them (docs/internals/onnx-rules.md §8.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`append-decoding-strategy`: a language model that says the next token (spec/onnx-rules-passes… §2.8)."""
+"""
+`append-decoding-strategy`: a language model that says the next token (docs/internals/onnx-rules.md §6.8).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`canonicalize-onnx`: one form for what can be written in several ways (spec/onnx-rules-fold… §2)."""
+"""`canonicalize-onnx`: one form for what can be written in several ways (docs/internals/onnx-rules.md §3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`constprop-onnx`: what can be computed from constants alone is computed (spec/onnx-rules-fold… §1)."""
+"""
+`constprop-onnx`: what can be computed from constants alone is computed (docs/internals/onnx-rules.md §2).
+"""
 
 from __future__ import annotations
 

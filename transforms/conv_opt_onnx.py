@@ -1,4 +1,4 @@
-"""`conv-opt-onnx`: convolutions as a processor likes them (spec/onnx-rules-passes… §2.2)."""
+"""`conv-opt-onnx`: convolutions as a processor likes them (docs/internals/onnx-rules.md §6.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`decompose-onnx`: operators by simpler and newer ones (spec/onnx-rules-passes… §1)."""
+"""`decompose-onnx`: operators by simpler and newer ones (docs/internals/onnx-rules.md §5)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 What is computed from sizes is computed once, and not at all where it is known.
 
 Reshapes copy sizes of their data by 0 instead of reading them from a Shape, values that hold the same sizes
-become one, and what holds numbers a constant (spec/graph-passes.md §1.3, nos. 16, 17, 35, 36).
+become one, and what holds numbers a constant (docs/internals/onnx-rules.md §9.1, nos. 16, 17, 35, 36).
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""`instrument-onnx-runtime-signature`: nodes tell what goes in and out (spec/onnx-rules-passes… §2.8)."""
+"""
+`instrument-onnx-runtime-signature`: nodes tell what goes in and out (docs/internals/onnx-rules.md §6.8).
+"""
 
 from __future__ import annotations
 

@@ -191,7 +191,7 @@ def largest(dtype: np.dtype[np.generic]) -> float:
 
 def cast(to: np.dtype[np.generic], saturate: bool, nearest: bool) -> Function:
     """
-    ONNX Cast to `to`: spec/onnx-rules-fold… §1.6.
+    ONNX Cast to `to`: docs/internals/onnx-rules.md §2.6.
 
     Float to integer truncates (rounds to nearest even if `nearest`), NaN gives 0 and what does not fit the
     nearest limit; anything not zero is true; 8-bit floats saturate if asked to.

@@ -1,4 +1,6 @@
-"""`onnx-dim-analysis`: which dimensions are equal, written into the module (spec/onnx-rules-passes… §2.6)."""
+"""
+`onnx-dim-analysis`: which dimensions are equal, written into the module (docs/internals/onnx-rules.md §6.6).
+"""
 
 from __future__ import annotations
 

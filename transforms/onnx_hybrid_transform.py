@@ -1,4 +1,4 @@
-"""`onnx-hybrid-transform`: all rules in one run (spec/onnx-rules-passes… §2.3)."""
+"""`onnx-hybrid-transform`: all rules in one run (docs/internals/onnx-rules.md §6.3)."""
 
 from __future__ import annotations
 

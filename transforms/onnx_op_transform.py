@@ -1,4 +1,6 @@
-"""`onnx-op-transform`: the passes of the ONNX level, until nothing changes (spec/onnx-rules-passes… §2.4)."""
+"""
+`onnx-op-transform`: the passes of the ONNX level, until nothing changes (docs/internals/onnx-rules.md §6.4).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`recompose-onnx`: operators of ONNX for what they were written as (spec/onnx-rules-passes… §2.1)."""
+"""`recompose-onnx`: operators of ONNX for what they were written as (docs/internals/onnx-rules.md §6.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`remove-same-onnx-dim`: a size is asked for once (spec/onnx-rules-passes… §2.7)."""
+"""`remove-same-onnx-dim`: a size is asked for once (docs/internals/onnx-rules.md §6.7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`set-onnx-node-name`: every node has a name that no other has (spec/onnx-rules-passes… §2.8)."""
+"""`set-onnx-node-name`: every node has a name that no other has (docs/internals/onnx-rules.md §6.8)."""
 
 from __future__ import annotations
 

@@ -479,7 +479,7 @@ def _with_sizes(type_: Attribute, sizes: Partly) -> Attribute | None:
 
 def merge(site: Site, known: Attribute, inferred: Attribute) -> Attribute:
     """
-    Both types in one: every size that either knows (spec/onnx-rules-fold… §0.5).
+    Both types in one: every size that either knows (docs/internals/onnx-rules.md §1.5).
 
     A rank of 0 and of 1 are taken for each other, the inferred one wins. `ShapeError` on a contradiction.
     """

@@ -176,7 +176,7 @@ def rules_within(opsets: Opsets | None, passes: Passes) -> RuleSet:
     if FuseOperators.name in passes:
         table |= FUSIONS
     if Canonicalize.name in passes:
-        # No runtime has a Gemm of integers (spec/graph-passes.md §1.3, no. 27).
+        # No runtime has a Gemm of integers (docs/internals/onnx-rules.md §9.1, no. 27).
         canonical = all_rules().without(KEPT).guarded(["MulAddToGemmOptPattern"], holds_floats)
         fusing = [name for name in canonical if name in fusing_rules() and fusing_rules()[name] not in passes]
         table |= canonical.without(fusing).guarded(MEETING, parts_are_read_once)

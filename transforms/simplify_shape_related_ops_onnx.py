@@ -1,4 +1,4 @@
-"""`simplify-shape-related-ops-onnx`: from shapes to the sizes needed (spec/onnx-rules-passes… §2.5)."""
+"""`simplify-shape-related-ops-onnx`: from shapes to the sizes needed (docs/internals/onnx-rules.md §6.5)."""
 
 from __future__ import annotations
 

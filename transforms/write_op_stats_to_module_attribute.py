@@ -11,7 +11,7 @@ from xdsl.passes import ModulePass
 from xonnc.transforms.op_counts import op_counts
 
 OP_STATS = "onnx-mlir.op_stats"
-"""The attribute of the module; spec/onnx-front.md §2.4 has the pass, but not the name."""
+"""The attribute of the module; docs/internals/onnx-rules.md §8.2 has the pass, but not the name."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ IREE_FLAGS = (
     "--iree-llvmcpu-target-cpu=host",
     "--iree-opt-level=O3",
     "--iree-opt-data-tiling",
-    # U-Net and transformers of the zoo do not compile with it (spec/cpu-performance.md §2).
+    # U-Net and transformers of the zoo do not compile with it (docs/internals/cpu-kernels.md §2).
     "--iree-llvmcpu-fail-on-out-of-bounds-stack-allocation=false",
 )
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import onnx
 
 DYNAMIC = {"batch": 1, "sequence": 64}
-"""What the dynamic sizes are (spec/cpu-performance.md §3); 1 for others."""
+"""What the dynamic sizes are (docs/internals/cpu-kernels.md §3); 1 for others."""
 
 WORDS = 1000
 """Integers are numbers of words below this; in masks all words count."""

@@ -32,7 +32,9 @@ SLOW = 1.0
 
 
 NO_NETWORKS = ("chain5k",)
-"""Models that no mean is of: they stress one thing a hundred times as much (spec/cpu-performance.md §3)."""
+"""
+Models that no mean is of: they stress one thing a hundred times as much (docs/internals/cpu-kernels.md §3).
+"""
 
 
 @dataclass

@@ -1,4 +1,7 @@
-"""What the engines are told beside their operands, by the hardware's names (spec/nvdla.md §2.2, §2.3)."""
+"""
+What the engines are told beside their operands, by the hardware's names (docs/internals/nvdla-hardware.md
+§2.2, §2.3).
+"""
 
 from __future__ import annotations
 
@@ -80,7 +83,7 @@ class ConstantLayout(StrEnum):
 
 
 class MemoryRole(StrEnum):
-    """What a memory object is for (spec/nvdla.md §1.3)."""
+    """What a memory object is for (docs/internals/nvdla-hardware.md §1.3)."""
 
     INPUT = "input"
     OUTPUT = "output"
@@ -95,8 +98,8 @@ class Stage:
 
     X1 and X2 compute `act((x ALU a) * m)`, Y computes `act((x * m) ALU a)` and has no ReLU. `alu_operand` and
     `mul_operand` are the numbers of `per_layer`; `shift_value` (left, on the ALU's operand) and `truncate`
-    (right, on the product) are for integers only (spec/nvdla.md §4.2). From factors in memory Y takes
-    `mul_offset` away first.
+    (right, on the product) are for integers only (docs/internals/nvdla-hardware.md §4.2). From factors in
+    memory Y takes `mul_offset` away first.
     """
 
     type: StageFunction = StageFunction.NONE
@@ -132,7 +135,7 @@ class StageAttr(Data[Stage]):
 @dataclass(frozen=True)
 class BankPlan:
     """
-    How a convolution shares the convolution buffer (spec/nvdla.md §3.7).
+    How a convolution shares the convolution buffer (docs/internals/nvdla-hardware.md §3.7).
 
     `data_banks` and `weight_banks` are counts. `weight_reuse`: the weights are there since the convolution
     before;
@@ -164,7 +167,9 @@ class BankPlanAttr(Data[BankPlan]):
 
 @dataclass(frozen=True)
 class Converter:
-    """`dla_cvt_param`: `(x - offset) * scale >> truncate`, for integers (spec/nvdla.md §4.2)."""
+    """
+    `dla_cvt_param`: `(x - offset) * scale >> truncate`, for integers (docs/internals/nvdla-hardware.md §4.2).
+    """
 
     scale: int = 1
     truncate: int = 0
@@ -188,7 +193,7 @@ class ConverterAttr(Data[Converter]):
 @dataclass(frozen=True)
 class Lut:
     """
-    A lookup table of the SDP or CDP by the descriptor's names (spec/nvdla.md §3.6, §4.3).
+    A lookup table of the SDP or CDP by the descriptor's names (docs/internals/nvdla-hardware.md §3.6, §4.3).
 
     Entries are what the engine holds: FP16 bits as signed numbers, or integers. Linear tables step by
     `2^offset`; `*_underflow` and `*_overflow` are the slopes outside.

@@ -80,14 +80,17 @@ def values_of(array: IntegerArray, names: Sequence[str], what: str, least: int) 
 
 
 def window_count(size: int, kernel: int, stride: int, dilation: int, before: int, after: int) -> int:
-    """How many windows fit into one padded dimension (spec/nvdla.md §3.7); 0 or less: none."""
+    """
+    How many windows fit into one padded dimension (docs/internals/nvdla-hardware.md §3.7); 0 or less: none.
+    """
     return (size + before + after - (dilation * (kernel - 1) + 1)) // stride + 1
 
 
 @irdl_op_definition
 class ConvOp(IRDLOperation):
     """
-    A direct convolution, its sums left in the accumulator for the SDP (spec/nvdla.md §4.1).
+    A direct convolution, its sums left in the accumulator for the SDP (docs/internals/nvdla-hardware.md
+    §4.1).
 
     1. `source` is `1xCxHxW`, `weights` are `KxCxRxS`, the accumulator is `1xKxH'xW'`.
     2. `H' = (H + top + bottom - (dilation (R - 1) + 1)) div stride + 1`, `W'` likewise.
@@ -95,7 +98,7 @@ class ConvOp(IRDLOperation):
     4. Of an image (`!dla.image`) of C channels `weights` are `K x CS x R x 1`: a kernel's columns are folded
        into its channels, those of the first column first; there is no dilation along the columns.
     5. `means` are one number for each channel of an image, in place of the offset of `in_cvt`, which converts
-       integers as they are read (spec/nvdla.md §3.3).
+       integers as they are read (docs/internals/nvdla-hardware.md §3.3).
 
     ```mlir
     %a = "dla.conv"(%x, %w) <{dilations = array<i64: 1, 1>, pads = array<i64: 1, 1, 1, 1>,
@@ -310,8 +313,8 @@ class SdpOp(IRDLOperation):
 @irdl_op_definition
 class PdpOp(IRDLOperation):
     """
-    The planar data processor: pooling (spec/nvdla.md §4.5). `average` divides by the whole window, padding
-    included.
+    The planar data processor: pooling (docs/internals/nvdla-hardware.md §4.5). `average` divides by the whole
+    window, padding included.
 
     1. `source` and `result` have the same channels.
     2. `H' = (H + top + bottom - kernel) div stride + 1`, `W'` likewise; pads are below the kernel.
@@ -398,7 +401,7 @@ class PdpOp(IRDLOperation):
 class CdpOp(IRDLOperation):
     """
     The cross-channel data processor: `x * lut(sum of squares over local_size channels)`, or `lut(x)` alone if
-    `is_function` (spec/nvdla.md §4.4).
+    `is_function` (docs/internals/nvdla-hardware.md §4.4).
 
     `in_cvt` and `out_cvt` rescale integers in front and behind.
 
@@ -452,13 +455,14 @@ class CdpOp(IRDLOperation):
             raise VerifyException(f"local_size is odd, found {size}")
         converts = self.in_cvt is not None or self.out_cvt is not None
         if converts and tensor_of(self.source.type).element_type == f16:
-            raise VerifyException("fp16 has no converters (spec/nvdla.md §4.4)")
+            raise VerifyException("fp16 has no converters (docs/internals/nvdla-hardware.md §4.4)")
 
 
 @irdl_op_definition
 class SoftmaxOp(IRDLOperation):
     """
-    Softmax over the channels, on the CPU emulator as a task of its own (spec/nvdla.md §2.5).
+    Softmax over the channels, on the CPU emulator as a task of its own (docs/internals/nvdla-hardware.md
+    §2.5).
 
     1. `source` and `result` are `1xCx1x1`: the emulator reads C consecutive elements.
 
@@ -500,8 +504,8 @@ class SoftmaxOp(IRDLOperation):
 @irdl_op_definition
 class PowerOp(IRDLOperation):
     """
-    `(shift + scale x) ^ power` for every element, on the CPU emulator as a task of its own (spec/nvdla.md
-    §2.5).
+    `(shift + scale x) ^ power` for every element, on the CPU emulator as a task of its own
+    (docs/internals/nvdla-hardware.md §2.5).
 
     1. `source` and `result` have one shape.
 

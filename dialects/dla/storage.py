@@ -102,7 +102,8 @@ class ConstantOp(IRDLOperation):
 @irdl_op_definition
 class MemoryOp(IRDLOperation):
     """
-    A memory object of the loadable: `size` bytes named `sym_name`, for what `role` says (spec/nvdla.md §1.3).
+    A memory object of the loadable: `size` bytes named `sym_name`, for what `role` says
+    (docs/internals/nvdla-hardware.md §1.3).
 
     ```mlir
     "dla.memory"() <{lower_bound = 3072 : i64, peak = 4096 : i64, role = "activations", size = 4096 : i64,

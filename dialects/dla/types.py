@@ -74,8 +74,8 @@ class FlowType(ParametrizedAttribute, TypeAttribute):
 @irdl_attr_definition
 class ImageType(ParametrizedAttribute, TypeAttribute):
     """
-    Rows of pixels, which convolutions alone read: `!dla.image<A8B8G8R8, tensor<1x4x16x16xi8>>` (spec/nvdla.md
-    §3.3).
+    Rows of pixels, which convolutions alone read: `!dla.image<A8B8G8R8, tensor<1x4x16x16xi8>>`
+    (docs/internals/nvdla-hardware.md §3.3).
 
     The format is called as the hardware calls it. The tensor has the channels that the format delivers, and
     elements of the type in which the engines compute.
@@ -101,7 +101,8 @@ class ImageType(ParametrizedAttribute, TypeAttribute):
 @irdl_attr_definition
 class SurfaceType(ParametrizedAttribute, TypeAttribute):
     """
-    A feature cube or an image at its place in memory (spec/nvdla.md §3.2); offset and strides are bytes.
+    A feature cube or an image at its place in memory (docs/internals/nvdla-hardware.md §3.2); offset and
+    strides are bytes.
 
     `!dla.surface<tensor<1x64x56x56xf16>, "activations" at 4096, line 1792, surface 100352>`
     """

@@ -44,7 +44,7 @@ ACTIVATIONS = ("none", "relu")
 @irdl_op_definition
 class GemmOp(IRDLOperation):
     """
-    `C = activation(A B + bias)`, in tiles that stay in vector registers (spec/cpu-performance.md §4).
+    `C = activation(A B + bias)`, in tiles that stay in vector registers (docs/internals/cpu-kernels.md §4).
 
     `A` is `M×K`, its rows `K` apart; `B` is `[N/NR][K][NR]` where `packed`, else `K×N`; `C` is `M×N`. `tile`
     is `[MR, NR]`. The bias is one number for each column, or each row with `bias_of_rows`. There are as
@@ -139,7 +139,7 @@ class GemmOp(IRDLOperation):
 class ConvOp(IRDLOperation):
     """
     A convolution of images in blocks of channels, in tiles that stay in vector registers
-    (spec/cpu-performance.md §4): `y = epilogue(x * w + bias + residual)`.
+    (docs/internals/cpu-kernels.md §4): `y = epilogue(x * w + bias + residual)`.
 
     `y` and `residual` are `[N][C/L][H][W][L]` with `L` channels side by side; `x` is that or, for a few
     channels, `[N][C][H][W]`. Images have halos: `start` is where in `x` the first window begins, `out_start`

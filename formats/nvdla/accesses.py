@@ -1,4 +1,7 @@
-"""Which bytes each operation reads and writes, from its descriptors (spec/nvdla.md §3.2 to §3.5, §4.6)."""
+"""
+Which bytes each operation reads and writes, from its descriptors (docs/internals/nvdla-hardware.md §3.2 to
+§3.5, §4.6).
+"""
 
 from __future__ import annotations
 

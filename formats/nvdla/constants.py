@@ -1,4 +1,4 @@
-"""The numbers of NVDLA loadables and descriptors by name (spec/nvdla.md §1.1, §2.2)."""
+"""The numbers of NVDLA loadables and descriptors by name (docs/internals/nvdla-hardware.md §1.1, §2.2)."""
 
 from __future__ import annotations
 

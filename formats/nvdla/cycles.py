@@ -1,5 +1,5 @@
 """
-How long the engines work, in cycles of the core's clock (spec/nvdla.md §8.3, §8.4).
+How long the engines work, in cycles of the core's clock (docs/internals/nvdla-hardware.md §8.3, §8.4).
 
 From what the sequencers do, not from measurements: see `docs/nvdla-performance.md` for what it says of whole
 networks beside the published figures.

@@ -1,5 +1,5 @@
 """
-Sizes that the hardware derives from shapes (spec/nvdla.md §3.2 to §3.8).
+Sizes that the hardware derives from shapes (docs/internals/nvdla-hardware.md §3.2 to §3.8).
 
 Pure functions of a target; the compiler computes with them and the checks compare with them.
 """

@@ -1,4 +1,7 @@
-"""How the operations of a task hang together: queues, fused pairs and chains (spec/nvdla.md §5)."""
+"""
+How the operations of a task hang together: queues, fused pairs and chains (docs/internals/nvdla-hardware.md
+§5).
+"""
 
 from __future__ import annotations
 

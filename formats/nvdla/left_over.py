@@ -1,5 +1,6 @@
 """
-Rows and columns that the windows of a pooling leave over, and what the PDP does then (spec/nvdla.md §9.2).
+Rows and columns that the windows of a pooling leave over, and what the PDP does then
+(docs/internals/nvdla-hardware.md §9.2).
 
 The engine takes its whole source, but windows may end before that does. The rest stays in its pipeline:
 

@@ -1,4 +1,7 @@
-"""What an NVDLA loadable holds, as plain data (spec/nvdla.md §1.1); `container` reads and writes it."""
+"""
+What an NVDLA loadable holds, as plain data (docs/internals/nvdla-hardware.md §1.1); `container` reads and
+writes it.
+"""
 
 from __future__ import annotations
 

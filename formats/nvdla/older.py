@@ -1,5 +1,6 @@
 """
-Loadables for firmware interface 0.11, whose data cubes have no offset (spec/nvdla.md §1.7).
+Loadables for firmware interface 0.11, whose data cubes have no offset (docs/internals/nvdla-hardware.md
+§1.7).
 
 A place inside a memory object needs an address of its own there. New addresses go behind the others of a
 task, so that all other indexes stay.

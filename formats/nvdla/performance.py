@@ -2,8 +2,8 @@
 What a loadable costs to run: the cycles and memory traffic of each hardware layer, from its descriptors.
 
 Layers run one after another; in a layer the engines and memory work at the same time, so it lasts as long as
-the slowest of them, and as memory takes to answer first (spec/nvdla.md §8). The CPU emulator's own time is
-not known and not counted, only what it moves.
+the slowest of them, and as memory takes to answer first (docs/internals/nvdla-hardware.md §8). The CPU
+emulator's own time is not known and not counted, only what it moves.
 """
 
 from __future__ import annotations

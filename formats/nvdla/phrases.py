@@ -61,7 +61,8 @@ def conv_phrase(op: ConvOp, surface: ConvSurface) -> Phrase:
     """`direct 3x3, stride 2x2, 3x55x224 to 64x27x111, fp16`: sizes are height by width."""
     source, result = surface.src_data, surface.dst_data
     is_image = op.data_format != PixelFormat.FEATURE
-    # The columns of an image's kernel lie side by side as channels of one column (spec/nvdla.md §3.4).
+    # The columns of an image's kernel lie side by side as channels of one column
+    # (docs/internals/nvdla-hardware.md §3.4).
     columns = op.kernel_width_csc * (op.kernel_channel_csc // max(1, source.channel) if is_image else 1)
     words = [f"{name_of(ConvMode, op.conv_mode)} {op.kernel_height_csc}x{columns}"]
     words += _not_one("stride", op.conv_stride_y, op.conv_stride_x)

@@ -1,4 +1,7 @@
-"""Bytes and channels of the pixel formats that a convolution takes as image input (spec/nvdla.md §3.3)."""
+"""
+Bytes and channels of the pixel formats that a convolution takes as image input
+(docs/internals/nvdla-hardware.md §3.3).
+"""
 
 from __future__ import annotations
 

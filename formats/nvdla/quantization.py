@@ -2,7 +2,7 @@
 What the 8-bit integers of a loadable's inputs and outputs stand for.
 
 The format has no place for scales, so a blob that no memory object names carries them as JSON; NVIDIA's
-runtime keeps such a blob and never looks at it (spec/nvdla.md §1.2).
+runtime keeps such a blob and never looks at it (docs/internals/nvdla-hardware.md §1.2).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-The packed structures of DLA and EMU tasks (spec/nvdla.md §2).
+The packed structures of DLA and EMU tasks (docs/internals/nvdla-hardware.md §2).
 
 A structure is a frozen dataclass whose annotations say how each field is packed:
 

@@ -1,4 +1,7 @@
-"""The firmware's event counting: which operation may start when, and what hangs (spec/nvdla.md §5)."""
+"""
+The firmware's event counting: which operation may start when, and what hangs
+(docs/internals/nvdla-hardware.md §5).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The tables of the loadable's FlatBuffers schema: slots and types of all fields (spec/nvdla.md §1.1)."""
+"""
+The tables of the loadable's FlatBuffers schema: slots and types of all fields
+(docs/internals/nvdla-hardware.md §1.1).
+"""
 
 from __future__ import annotations
 

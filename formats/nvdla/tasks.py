@@ -1,4 +1,4 @@
-"""The tasks of a loadable with their descriptors unpacked (spec/nvdla.md §1.4, §2)."""
+"""The tasks of a loadable with their descriptors unpacked (docs/internals/nvdla-hardware.md §1.4, §2)."""
 
 from __future__ import annotations
 
@@ -126,7 +126,9 @@ def interface_layout(loadable: Loadable) -> Layout:
 
 
 def layout_of(version: Version) -> Layout:
-    """The layout of a DLA blob version; ONNC's 1.2.0 is the older one (spec/nvdla.md §1.7)."""
+    """
+    The layout of a DLA blob version; ONNC's 1.2.0 is the older one (docs/internals/nvdla-hardware.md §1.7).
+    """
     major, minor, _ = version
     return Layout.CUBES_32 if major == 0 and minor >= 12 else Layout.CUBES_28
 

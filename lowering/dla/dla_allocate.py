@@ -34,7 +34,7 @@ from xonnc.targets import NvdlaTarget, load_target
 ACTIVATIONS = "activations"
 CONSTANTS = "constants"
 CONSTANT_ALIGNMENT = 128
-"""Recommended for weights (spec/nvdla.md §3.4)."""
+"""Recommended for weights (docs/internals/nvdla-hardware.md §3.4)."""
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ before it reads:
 %y = "dla.slice"(%s) <{offsets = array<i64: 0, 0, 0>}>   %y = "dla.sdp"(%a)
 ```
 
-Poolings whose windows leave rows over read such slices (spec/nvdla.md §9.2). This way they can take their
-input on the fly all the same.
+Poolings whose windows leave rows over read such slices (docs/internals/nvdla-hardware.md §9.2). This way they
+can take their input on the fly all the same.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def _bubble_up(op: SliceOp) -> list[SliceOp]:
 def _keeps_the_begin(op: SliceOp) -> bool:
     """
     Whether a slice leaves out rows and columns at the end alone. One of a single position of several stays:
-    the SDP reads none with gaps (spec/nvdla.md §3.5).
+    the SDP reads none with gaps (docs/internals/nvdla-hardware.md §3.5).
     """
     whole, part = cube_of(op.source.type), cube_of(op.result.type)
     return part.channels == whole.channels and not any(op.offsets.get_values()) and part.positions > 1

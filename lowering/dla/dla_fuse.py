@@ -137,7 +137,8 @@ def pack_stages(stages: Sequence[Operand], slots: int) -> list[Operand] | None:
     A ReLU joins the stage before it; two numbers, added and then multiplied, share one, unless a PReLU
     multiplies; Y, which multiplies first, takes no stage that does both.
 
-    Y has no ReLU (spec/nvdla.md §4.2): what ends in one needs another form there, or another pass.
+    Y has no ReLU (docs/internals/nvdla-hardware.md §4.2): what ends in one needs another form there, or
+    another pass.
     """
     packed: list[Operand] = []
     for stage, operand in stages:
@@ -200,8 +201,8 @@ def _move_flow(source: SSAValue, before: Operation) -> None:
 
 def _can_flow(op: PdpOp, target: NvdlaTarget) -> bool:
     """
-    Whether the PDP may take the SDP's result on the fly (spec/nvdla.md §3.8): one pass, one reader, one
-    piece.
+    Whether the PDP may take the SDP's result on the fly (docs/internals/nvdla-hardware.md §3.8): one pass,
+    one reader, one piece.
     """
     producer = _only_reader(op.source)
     if producer is None or op.split_num.value.data != 1:

@@ -100,8 +100,8 @@ def _is_movable(value: SSAValue) -> bool:
 
 def _must_be_dense(value: SSAValue, op: ConcatOp) -> bool:
     """
-    Whether `value` has one position, which engines read without gaps (spec/nvdla.md §3.5), and would get
-    some.
+    Whether `value` has one position, which engines read without gaps (docs/internals/nvdla-hardware.md §3.5),
+    and would get some.
     """
     return cube_of(value.type).positions == 1 and op.axis.value.data != 1
 

@@ -3,7 +3,7 @@
 all fit.
 
 Pieces read overlapping slices of the input, write slices of the result and share the weights: read once
-where all of them stay in the buffer (spec/nvdla.md §3.7).
+where all of them stay in the buffer (docs/internals/nvdla-hardware.md §3.7).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-Constants in the order in which the engines read them (spec/nvdla.md §3.2, §3.4, §3.5).
+Constants in the order in which the engines read them (docs/internals/nvdla-hardware.md §3.2, §3.4, §3.5).
 
 A constant keeps the model's numbers until the file is written; then one constant at a time is converted, by
 moving blocks with numpy.
@@ -28,7 +28,7 @@ from xonnc.lowering.dla_planning.precision import LARGEST_FP16, precision_of
 from xonnc.targets import NvdlaTarget
 
 OPERAND_UNIT = 32
-"""The SDP's operand DMA reads whole 32 bytes (spec/nvdla.md §3.5)."""
+"""The SDP's operand DMA reads whole 32 bytes (docs/internals/nvdla-hardware.md §3.5)."""
 
 
 def constant_bytes(op: ConstantOp, target: NvdlaTarget) -> int:

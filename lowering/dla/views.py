@@ -23,7 +23,7 @@ from xonnc.targets import NvdlaTarget
 
 @dataclass(frozen=True)
 class View:
-    """A cube's place in its root: byte offset and strides (spec/nvdla.md §3.2)."""
+    """A cube's place in its root: byte offset and strides (docs/internals/nvdla-hardware.md §3.2)."""
 
     root: SSAValue
     offset: int

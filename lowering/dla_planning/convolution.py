@@ -1,4 +1,7 @@
-"""How a convolution shares the convolution buffer, and in which pieces it runs (spec/nvdla.md §3.7)."""
+"""
+How a convolution shares the convolution buffer, and in which pieces it runs (docs/internals/nvdla-hardware.md
+§3.7).
+"""
 
 from __future__ import annotations
 

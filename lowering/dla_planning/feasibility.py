@@ -119,7 +119,8 @@ def plan_cycles(
     columns = window.counts(source)[1]
     kernel = source.channels, *window.kernel
     if window.pixel_bytes:
-        # The columns of a kernel over pixels are folded into its channels (spec/nvdla.md §3.4).
+        # The columns of a kernel over pixels are folded into its channels (docs/internals/nvdla-hardware.md
+        # §3.4).
         kernel = source.channels * window.kernel[1], window.kernel[0], 1
     written = geometry.surfaces(target, precision, kernels) * columns * target.memory_atom_bytes
     total = 0
@@ -151,8 +152,8 @@ def convolution_cycles(
 
 def pool_splits(target: NvdlaTarget, precision: Precision, source: Shape, window: Window) -> int | None:
     """
-    In how many pieces the PDP takes the columns; `None` if more than its 64 would be needed (spec/nvdla.md
-    §3.8).
+    In how many pieces the PDP takes the columns; `None` if more than its 64 would be needed
+    (docs/internals/nvdla-hardware.md §3.8).
     """
     columns = window.counts(source)[1]
     widest = geometry.pdp_line_width(target, precision, window.kernel[0], window.strides[0])
@@ -168,7 +169,8 @@ def column_pieces(
     width: int, outputs: int, pieces: int, window: Window
 ) -> tuple[tuple[int, int, int], tuple[int, int, int]] | None:
     """
-    Input and output columns of the first, the middle and the last piece of a pooling (spec/nvdla.md §3.8).
+    Input and output columns of the first, the middle and the last piece of a pooling
+    (docs/internals/nvdla-hardware.md §3.8).
 
     Pieces share `kernel - stride` columns with the one before. All zero for a single piece; `None` if the
     last would be empty.

@@ -1,4 +1,4 @@
-"""Contents of lookup tables (spec/nvdla.md §3.6)."""
+"""Contents of lookup tables (docs/internals/nvdla-hardware.md §3.6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""How many bytes surfaces span in memory: feature cubes (spec/nvdla.md §3.2) and images (§3.3)."""
+"""
+How many bytes surfaces span in memory: feature cubes (docs/internals/nvdla-hardware.md §3.2) and images
+(§3.3).
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-The dependency graph that the firmware walks (spec/nvdla.md §5).
+The dependency graph that the firmware walks (docs/internals/nvdla-hardware.md §5).
 
 Layers come in one total order and every edge follows it, so there is no deadlock by construction:
 * each engine's layers form one queue, linked by the slot of their own type;
@@ -33,8 +33,8 @@ class Extent(NamedTuple):
 @dataclass(frozen=True)
 class Layer:
     """
-    One hardware layer: its `engine` (an op type of spec/nvdla.md §2.2), what it reads and writes in
-    memory, and the layer whose result comes to it on the fly.
+    One hardware layer: its `engine` (an op type of docs/internals/nvdla-hardware.md §2.2), what it reads and
+    writes in memory, and the layer whose result comes to it on the fly.
     """
 
     engine: int

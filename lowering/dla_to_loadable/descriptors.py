@@ -1,4 +1,7 @@
-"""The packed descriptors of one hardware layer from its operation on surfaces (spec/nvdla.md §2.3, §2.4)."""
+"""
+The packed descriptors of one hardware layer from its operation on surfaces (docs/internals/nvdla-hardware.md
+§2.3, §2.4).
+"""
 
 from __future__ import annotations
 
@@ -324,7 +327,7 @@ def _unsigned_bits(value: float) -> int:
 
 
 def _integer_bound(value: float) -> int:
-    """The CDP's sums have 38 bits (spec/nvdla.md §3.6)."""
+    """The CDP's sums have 38 bits (docs/internals/nvdla-hardware.md §3.6)."""
     return int(value) & ((1 << 38) - 1)
 
 

@@ -1,5 +1,6 @@
 """
-The last stage: a network on surfaces with addresses becomes a loadable (spec/nvdla.md §1.4, §2, §5).
+The last stage: a network on surfaces with addresses becomes a loadable (docs/internals/nvdla-hardware.md
+§1.4, §2, §5).
 
 Memory 0 is a dummy page, then come the network's memory objects, each with one address, then the descriptors
 of each task. All tasks list the same data addresses, so an index means the same place in each of them.
@@ -47,7 +48,7 @@ PAGE = 4096
 DLA_VERSION: Version = (0, 12, 3)
 EMU_VERSION: Version = (0, 0, 1)
 LARGEST_OBJECT = (1 << 32) - 1
-"""The runtime allocates with 32-bit sizes (spec/nvdla.md §1.3)."""
+"""The runtime allocates with 32-bit sizes (docs/internals/nvdla-hardware.md §1.3)."""
 
 TENSOR_TYPES = {
     hw.Precision.FP16: hw.DataType.HALF,
@@ -267,7 +268,7 @@ SUB_INTERFACES = {
     hw.Interface.DLA1: {"addr0": 1, "dep_graph": 2, "op_list": 3, "surf_list": 4, "lut_list": 5},
     hw.Interface.EMU1: {"addr0": 1, "op_list": 3, "op_buf_list": 4},
 }
-"""What the official compiler writes (spec/nvdla.md §1.1)."""
+"""What the official compiler writes (docs/internals/nvdla-hardware.md §1.1)."""
 
 
 def _add_blob(

@@ -1,4 +1,7 @@
-"""What the back end decided about one network, in numbers; estimates after spec/nvdla.md §8.3 and §8.4."""
+"""
+What the back end decided about one network, in numbers; estimates after docs/internals/nvdla-hardware.md §8.3
+and §8.4.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The descriptors of one task: network, dependency graph, operations, surfaces (spec/nvdla.md §2.1, §2.5)."""
+"""
+The descriptors of one task: network, dependency graph, operations, surfaces (docs/internals/nvdla-hardware.md
+§2.1, §2.5).
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from xonnc.lowering.dla_to_loadable.descriptors import Descriptors, DescriptorWr
 from xonnc.targets import NvdlaTarget
 
 NO_LUT = bytes(records.LutParam.byte_size())
-"""The list of lookup tables is always there, even if empty (spec/nvdla.md §1.4)."""
+"""The list of lookup tables is always there, even if empty (docs/internals/nvdla-hardware.md §1.4)."""
 
 NO_CONSUMER = records.Consumer(index=-1, event=hw.Event.OP_COMPLETED)
 

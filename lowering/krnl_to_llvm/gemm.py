@@ -46,7 +46,7 @@ def emit_gemm(
     open_sizes: Sequence[SSAValue] = (),
 ) -> None:
     """
-    Writes a `krnl.gemm`: for each panel of columns, tiles of rows (spec/cpu-performance.md §4).
+    Writes a `krnl.gemm`: for each panel of columns, tiles of rows (docs/internals/cpu-kernels.md §4).
 
     Rows and columns that fill no tile are tiles of their own sizes; a vector may have any number of lanes.
     Where only a run tells how many are left, tiles of few rows, and of few columns, take them.

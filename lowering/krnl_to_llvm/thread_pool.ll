@@ -1,4 +1,4 @@
-; Threads that share out the turns of kernels (spec/cpu-performance.md §4, Threads).
+; Threads that share out the turns of kernels (docs/internals/cpu-kernels.md §4, Threads).
 ;
 ; A step is published as one number: the step's own number from bit 32 on, from bit 16 on the parts that were
 ; taken from the end, below BIAS and the parts that nobody has taken yet. Who subtracts 1 and finds more than

@@ -1,4 +1,7 @@
-"""Convolutions that read pixels: one channel, or three and four in a row (spec/nvdla.md §3.3, §3.4)."""
+"""
+Convolutions that read pixels: one channel, or three and four in a row (docs/internals/nvdla-hardware.md §3.3,
+§3.4).
+"""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ INTEGER_FORMATS = tuple(
 )
 FLOAT_FORMATS = tuple(sorted((PixelFormat(number).name for number in FLOAT_PIXELS), key=len))
 FORMATS = (*INTEGER_FORMATS, *FLOAT_FORMATS)
-"""Pixel formats that a network may read, those of bytes first (spec/nvdla.md §3.3)."""
+"""Pixel formats that a network may read, those of bytes first (docs/internals/nvdla-hardware.md §3.3)."""
 
 
 @dataclass(frozen=True)

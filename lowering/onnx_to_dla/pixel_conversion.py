@@ -1,5 +1,5 @@
 """
-How a convolution's input converter makes 8-bit integers of pixels (spec/nvdla.md §3.3).
+How a convolution's input converter makes 8-bit integers of pixels (docs/internals/nvdla-hardware.md §3.3).
 
 The converter has one factor for all channels and an offset of its own for each. Where it can make the very
 integers that a model's QuantizeLinear makes of every pixel there is, it does. Else the pixels get steps of

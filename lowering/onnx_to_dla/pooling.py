@@ -100,7 +100,7 @@ def pool(source: SSAValue, mode: PoolMode, window: Window, builder: DlaBuilder) 
     One layer of the PDP, its columns in as few pieces as its line buffer takes.
 
     Its source is only what the windows reach: the PDP does not get rid of rows that are left over, and hangs
-    (spec/nvdla.md §9.2).
+    (docs/internals/nvdla-hardware.md §9.2).
     """
     rows, columns = counts(window, cube_of(source.type), builder)
     window = exact(window, cube_of(source.type))

@@ -1,4 +1,7 @@
-"""Real factors and sums as the SDP's integers: 16-bit operands, common shifts (spec/nvdla.md §3.5, §4.2)."""
+"""
+Real factors and sums as the SDP's integers: 16-bit operands, common shifts (docs/internals/nvdla-hardware.md
+§3.5, §4.2).
+"""
 
 from __future__ import annotations
 

@@ -165,7 +165,8 @@ def repeat(image: SSAValue, counts: tuple[int, int], builder: DlaBuilder) -> SSA
 def _broadcast_position(image: SSAValue, sizes: tuple[int, int], builder: DlaBuilder) -> SSAValue:
     """
     An image of one position, as often as is asked: engines write single positions without gaps
-    (spec/nvdla.md §3.5), so the greatest of windows that reach into the padding makes it larger.
+    (docs/internals/nvdla-hardware.md §3.5), so the greatest of windows that reach into the padding makes it
+    larger.
     """
     cube = cube_of(image.type)
     while (cube.height, cube.width) != sizes:

@@ -1,8 +1,8 @@
 """
 Which images lie in blocks of channels, with how wide a halo, and which are parts of a larger one.
 
-Convolutions compute with blocks of as many channels as a vector has lanes (spec/cpu-performance.md §4), so
-what they give lies in blocks, and what is done to images in blocks gives blocks again. Pads of a consumer
+Convolutions compute with blocks of as many channels as a vector has lanes (docs/internals/cpu-kernels.md §4),
+so what they give lies in blocks, and what is done to images in blocks gives blocks again. Pads of a consumer
 become a halo of zeros around what it reads; what `Concat` joins is written where it belongs.
 """
 

@@ -4,7 +4,7 @@ Tiles of products and convolutions, chosen for a processor's registers, executio
 A tile is a rectangle of the result whose sums stay in vector registers while a loop runs over the terms. Each
 iteration of that loop loads `width` vectors of one operand, broadcasts `count` elements of the other and adds
 `count * width` products. What bounds it is the slowest of the multiply-adds, the loads, and the latency of an
-addition to the same sum (spec/cpu-performance.md §4).
+addition to the same sum (docs/internals/cpu-kernels.md §4).
 """
 
 from __future__ import annotations

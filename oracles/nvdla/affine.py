@@ -1,8 +1,8 @@
 """
 Real numbers between a DequantizeLinear and a QuantizeLinear, and how one pass of the SDP rounds them.
 
-What the pass computes is spec/nvdla.md §4.2; that its operands are the nearest that 16 bits express is the
-compiler's promise.
+What the pass computes is docs/internals/nvdla-hardware.md §4.2; that its operands are the nearest that 16
+bits express is the compiler's promise.
 """
 
 from __future__ import annotations

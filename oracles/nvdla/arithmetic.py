@@ -1,4 +1,7 @@
-"""Extremes, slopes and products of stored integers as the NVDLA's SDP gives them (spec/nvdla.md §4.2)."""
+"""
+Extremes, slopes and products of stored integers as the NVDLA's SDP gives them
+(docs/internals/nvdla-hardware.md §4.2).
+"""
 
 from __future__ import annotations
 

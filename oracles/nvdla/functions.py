@@ -1,4 +1,7 @@
-"""Functions of one number as ONNX says they are; the softmax of the CPU emulator (spec/nvdla.md §2.5)."""
+"""
+Functions of one number as ONNX says they are; the softmax of the CPU emulator
+(docs/internals/nvdla-hardware.md §2.5).
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """
-Local response normalisation of integers, the power from a lookup table of the CDP (spec/nvdla.md §4.3, §4.4).
+Local response normalisation of integers, the power from a lookup table of the CDP
+(docs/internals/nvdla-hardware.md §4.3, §4.4).
 
 That of all steps of the table those are taken whose error is least is the compiler's promise.
 """

@@ -2,8 +2,8 @@
 What the NVDLA must give for a quantised model, bit for bit: the model's own graph in exact integers.
 
 Nothing of the compiler's arithmetic or the simulator runs here: operators mean what ONNX says, and numbers
-are rounded where a QuantizeLinear stands, as spec/nvdla.md §4 says the hardware rounds. Which groups of a
-convolution are one layer is the planner's to choose, and is asked for.
+are rounded where a QuantizeLinear stands, as docs/internals/nvdla-hardware.md §4 says the hardware rounds.
+Which groups of a convolution are one layer is the planner's to choose, and is asked for.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """
-Integers as the NVDLA computes with them, from spec/nvdla.md §3.5 and §4: shifts that round, numbers that
-saturate, and real factors and sums as operands of 16 bits.
+Integers as the NVDLA computes with them, from docs/internals/nvdla-hardware.md §3.5 and §4: shifts that
+round, numbers that saturate, and real factors and sums as operands of 16 bits.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST_SHIFT = 31
 
 
 def shifted(numbers: Integers, shift: int) -> Integers:
-    """`numbers / 2^shift`, halves away from zero (spec/nvdla.md §4.0)."""
+    """`numbers / 2^shift`, halves away from zero (docs/internals/nvdla-hardware.md §4.0)."""
     if shift == 0:
         return numbers
     return np.sign(numbers) * ((np.abs(numbers) + (1 << (shift - 1))) >> shift)
@@ -52,7 +52,10 @@ def as_sums(numbers: Array) -> tuple[Integers, int]:
 
 
 def half_ties_away(numbers: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Rounded to half precision, ties away from zero, as the CPU emulator does (spec/nvdla.md §4.0)."""
+    """
+    Rounded to half precision, ties away from zero, as the CPU emulator does (docs/internals/nvdla-hardware.md
+    §4.0).
+    """
     nearest = numbers.astype(np.float16)
     away = np.nextafter(nearest, np.copysign(np.float16(np.inf), nearest))
     exact, low, high = (np.abs(each.astype(np.float64)) for each in (numbers, nearest, away))

@@ -1,4 +1,7 @@
-"""Convolutions and poolings of integers as the NVDLA's engines define them (spec/nvdla.md §4.1, §4.5)."""
+"""
+Convolutions and poolings of integers as the NVDLA's engines define them (docs/internals/nvdla-hardware.md
+§4.1, §4.5).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from oracles.nvdla.rounding import Array, Integers, shifted
 
 LARGEST_POOL = 8
 RECIPROCALS = (0x10000, 0x8000, 0x5555, 0x4000, 0x3333, 0x2AAA, 0x2492, 0x2000)
-"""Of 1 to 8 with 16 bits behind the point (spec/nvdla.md §4.5)."""
+"""Of 1 to 8 with 16 bits behind the point (docs/internals/nvdla-hardware.md §4.5)."""
 
 EXACT_IN_SINGLE = 1 << 24
 

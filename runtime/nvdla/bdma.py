@@ -1,4 +1,4 @@
-"""The bridge DMA: strided copies between memory objects (spec/nvdla.md §4.6)."""
+"""The bridge DMA: strided copies between memory objects (docs/internals/nvdla-hardware.md §4.6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cross-channel data processor: local response normalisation (spec/nvdla.md §4.4)."""
+"""The cross-channel data processor: local response normalisation (docs/internals/nvdla-hardware.md §4.4)."""
 
 from __future__ import annotations
 

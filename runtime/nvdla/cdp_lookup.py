@@ -1,4 +1,7 @@
-"""The lookup table of the CDP: 16-bit fractions, and its own order of roundings (spec/nvdla.md §4.3)."""
+"""
+The lookup table of the CDP: 16-bit fractions, and its own order of roundings
+(docs/internals/nvdla-hardware.md §4.3).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The convolution core: input, weights and accumulators of one CONV operation (spec/nvdla.md §4.1)."""
+"""
+The convolution core: input, weights and accumulators of one CONV operation (docs/internals/nvdla-hardware.md
+§4.1).
+"""
 
 from __future__ import annotations
 

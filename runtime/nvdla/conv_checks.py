@@ -1,4 +1,7 @@
-"""What a CONV operation has to get right for its result to come and be right (spec/nvdla.md §2.4, §7)."""
+"""
+What a CONV operation has to get right for its result to come and be right (docs/internals/nvdla-hardware.md
+§2.4, §7).
+"""
 
 from __future__ import annotations
 

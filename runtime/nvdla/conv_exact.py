@@ -1,4 +1,4 @@
-"""Direct fp16 convolution by the MAC's own rule, step by step (spec/nvdla.md §4.1)."""
+"""Direct fp16 convolution by the MAC's own rule, step by step (docs/internals/nvdla-hardware.md §4.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Convolution weights as packed in memory, and as `[kernel, row, column, channel]` (spec/nvdla.md §3.4)."""
+"""
+Convolution weights as packed in memory, and as `[kernel, row, column, channel]`
+(docs/internals/nvdla-hardware.md §3.4).
+"""
 
 from __future__ import annotations
 

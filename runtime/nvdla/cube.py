@@ -1,4 +1,7 @@
-"""Feature cubes in memory, read as and written from `[height, width, lanes]` arrays (spec/nvdla.md §3.2)."""
+"""
+Feature cubes in memory, read as and written from `[height, width, lanes]` arrays
+(docs/internals/nvdla-hardware.md §3.2).
+"""
 
 from __future__ import annotations
 

@@ -85,7 +85,10 @@ class TaskRunner:
             place.read(1)[...] = count & 0xFF
 
     def _check_poolings(self) -> None:
-        """Poolings that start while one before them still has something left over hang (spec §9.2)."""
+        """
+        Poolings that start while one before them still has something left over hang
+        (docs/internals/nvdla-hardware.md §9.2).
+        """
         poolings = [
             left_over(operation.op, operation.surface)
             for operation in self.task.operations

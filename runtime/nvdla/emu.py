@@ -1,4 +1,7 @@
-"""The CPU emulator's operations, power and softmax, in its own float32 steps (spec/nvdla.md §2.5)."""
+"""
+The CPU emulator's operations, power and softmax, in its own float32 steps (docs/internals/nvdla-hardware.md
+§2.5).
+"""
 
 from __future__ import annotations
 

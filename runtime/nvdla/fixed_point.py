@@ -1,4 +1,6 @@
-"""Integer arithmetic of the data path: rounding shifts and saturation (spec/nvdla.md §4.0)."""
+"""
+Integer arithmetic of the data path: rounding shifts and saturation (docs/internals/nvdla-hardware.md §4.0).
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 """
-Floating-point formats of the data path: fp16 (5/10), fp17 (6/10) and fp32 (spec/nvdla.md §4.0).
+Floating-point formats of the data path: fp16 (5/10), fp17 (6/10) and fp32 (docs/internals/nvdla-hardware.md
+§4.0).
 
 fp16 is carried as bits (`uint16`), fp17 and fp32 as `float32`, which holds every fp17 value exactly.
 Results round to nearest even and are never Inf: an overflow gives the largest finite value of the format.

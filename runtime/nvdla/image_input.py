@@ -1,4 +1,7 @@
-"""Input of the convolution: feature cubes and images, through the converter (spec/nvdla.md §3.3)."""
+"""
+Input of the convolution: feature cubes and images, through the converter (docs/internals/nvdla-hardware.md
+§3.3).
+"""
 
 from __future__ import annotations
 

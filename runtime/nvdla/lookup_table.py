@@ -1,4 +1,7 @@
-"""The lookup tables (LE, LO) of the SDP and the CDP, and which of the two answers (spec/nvdla.md §4.3)."""
+"""
+The lookup tables (LE, LO) of the SDP and the CDP, and which of the two answers
+(docs/internals/nvdla-hardware.md §4.3).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The CDP's normalisation across channels on `[height, width, lanes]` arrays (spec/nvdla.md §4.4)."""
+"""
+The CDP's normalisation across channels on `[height, width, lanes]` arrays (docs/internals/nvdla-hardware.md
+§4.4).
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-The fp16 multiplier array and accumulator, bit for bit (spec/nvdla.md §4.1).
+The fp16 multiplier array and accumulator, bit for bit (docs/internals/nvdla-hardware.md §4.1).
 
 One CMAC step multiplies up to 64 pairs, aligns the products to the largest exponent bucket among them (the
 truncated products of `booth_products`) and adds them as integers; CACC adds the steps into a 48-bit float.

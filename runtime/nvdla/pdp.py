@@ -1,4 +1,4 @@
-"""The planar data processor: pooling (spec/nvdla.md §4.5)."""
+"""The planar data processor: pooling (docs/internals/nvdla-hardware.md §4.5)."""
 
 from __future__ import annotations
 

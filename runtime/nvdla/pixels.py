@@ -1,5 +1,6 @@
 """
-Pixel formats of image input: how the components of a pixel are packed (spec/nvdla.md §2.2, §3.3).
+Pixel formats of image input: how the components of a pixel are packed (docs/internals/nvdla-hardware.md §2.2,
+§3.3).
 
 A format is described by its name: components from the most significant bit down, each a letter and its bits.
 """

@@ -1,4 +1,4 @@
-"""Window reductions of the PDP on `[height, width, lanes]` arrays (spec/nvdla.md §4.5)."""
+"""Window reductions of the PDP on `[height, width, lanes]` arrays (docs/internals/nvdla-hardware.md §4.5)."""
 
 from __future__ import annotations
 

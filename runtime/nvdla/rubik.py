@@ -1,4 +1,4 @@
-"""Rubik: reshaping cubes, contract, split and merge (spec/nvdla.md §4.6)."""
+"""Rubik: reshaping cubes, contract, split and merge (docs/internals/nvdla-hardware.md §4.6)."""
 
 from __future__ import annotations
 

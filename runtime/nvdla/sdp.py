@@ -1,4 +1,7 @@
-"""The single data processor: one SDP operation from its source to its destination (spec/nvdla.md §4.2)."""
+"""
+The single data processor: one SDP operation from its source to its destination
+(docs/internals/nvdla-hardware.md §4.2).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The lookup table of the SDP's Y stage, on integers and on singles (spec/nvdla.md §4.3)."""
+"""
+The lookup table of the SDP's Y stage, on integers and on singles (docs/internals/nvdla-hardware.md §4.3).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Operands of the SDP's stages: constants, one value per channel, or one per element (spec/nvdla.md §3.5)."""
+"""
+Operands of the SDP's stages: constants, one value per channel, or one per element
+(docs/internals/nvdla-hardware.md §3.5).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The arithmetic of the SDP's stages X1, X2, Y and C on whole cubes (spec/nvdla.md §4.2)."""
+"""
+The arithmetic of the SDP's stages X1, X2, Y and C on whole cubes (docs/internals/nvdla-hardware.md §4.2).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Runs loadables: memory, submits and tasks as the runtime handles them (spec/nvdla.md §1.3)."""
+"""
+Runs loadables: memory, submits and tasks as the runtime handles them (docs/internals/nvdla-hardware.md §1.3).
+"""
 
 from __future__ import annotations
 
@@ -80,7 +82,8 @@ class Simulator:
 
     `mode` chooses the fp16 sums of convolutions: "exact" by the MAC's own rule, "fast" in float32 (within one
     unit of the last place or 2**-11 of the tensor's largest value). Everything else is bit for bit in both.
-    Loading raises `XonncError` for a loadable the runtime would refuse; source: spec/nvdla.md §1, §4.
+    Loading raises `XonncError` for a loadable the runtime would refuse; source:
+    docs/internals/nvdla-hardware.md §1, §4.
     """
 
     def __init__(

@@ -1,4 +1,7 @@
-"""Bound inputs and outputs: NCHW arrays to and from the layouts of tensor descriptors (spec/nvdla.md §3)."""
+"""
+Bound inputs and outputs: NCHW arrays to and from the layouts of tensor descriptors
+(docs/internals/nvdla-hardware.md §3).
+"""
 
 from __future__ import annotations
 

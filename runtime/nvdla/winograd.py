@@ -1,4 +1,7 @@
-"""Winograd convolution: 4x4 windows in steps of 2 give 2x2 outputs of a 3x3 kernel (spec/nvdla.md §4.1)."""
+"""
+Winograd convolution: 4x4 windows in steps of 2 give 2x2 outputs of a 3x3 kernel
+(docs/internals/nvdla-hardware.md §4.1).
+"""
 
 from __future__ import annotations
 

@@ -134,7 +134,9 @@ def _compile(model: Path, base: Path, emitted: str, peer: PeerSettings) -> int:
 
 
 def stages(peer: PeerSettings) -> Iterator[str]:
-    """The passes of the ONNX level in onnx-mlir's order (spec/onnx-front.md §2.4), as far as wanted."""
+    """
+    The passes of the ONNX level in onnx-mlir's order (docs/internals/onnx-rules.md §8.2), as far as wanted.
+    """
     is_hybrid = peer.on("onnx-hybrid-pass", default=True)
     for option in ("append-decoding-strategy", "replace-op-with-its-operand"):
         if peer.text(option) is not None:

@@ -1,5 +1,5 @@
 """
-Which dimensions of a model are equal, or apart by a constant (spec/onnx-rules-passes-shapes-krnl.md §2.6).
+Which dimensions of a model are equal, or apart by a constant (docs/internals/onnx-rules.md §6.6).
 
 Every dynamic dimension gets a form over symbols in one walk from the arguments on; sizes that an op requires
 to be equal are taken for equal, and the walk is repeated while that makes more of them equal.

@@ -1,4 +1,7 @@
-"""The integers in small tensors that are computed from shapes (spec §3.1, reading shape operands)."""
+"""
+The integers in small tensors that are computed from shapes (docs/internals/onnx-rules.md §7.1, reading shape
+operands).
+"""
 
 from __future__ import annotations
 

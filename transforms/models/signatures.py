@@ -106,7 +106,7 @@ def set_input_values(module: ModuleOp, values: Mapping[str, Array], pool: Dispos
 
 def set_signature(module: ModuleOp, signature: Signature) -> None:
     """
-    Gives inputs other shapes and dimension names, by their places (spec/onnx-rules-passes… §6.2).
+    Gives inputs other shapes and dimension names, by their places (docs/internals/onnx-rules.md §8.4).
 
     As `set_input_shapes`; what a changed size makes of the types inside is inferred at once. More sizes than
     an input has dimensions are left out, and inputs without a rank stay. `XonncError` for a place at which

@@ -1,4 +1,4 @@
-"""One canonical form for arithmetic (spec/onnx-rules-fold… §2.2, §2.4)."""
+"""One canonical form for arithmetic (docs/internals/onnx-rules.md §3.2, §3.4)."""
 
 from __future__ import annotations
 

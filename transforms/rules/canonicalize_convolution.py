@@ -1,4 +1,4 @@
-"""What convolutions and matrix products take in, norms as arithmetic (spec/onnx-rules-fold… §2.2)."""
+"""What convolutions and matrix products take in, norms as arithmetic (docs/internals/onnx-rules.md §3.2)."""
 
 from __future__ import annotations
 

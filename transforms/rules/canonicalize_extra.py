@@ -1,4 +1,4 @@
-"""The compiler's own ops: layouts, maps of elements, zeros in between (spec/onnx-rules-fold… §2.3)."""
+"""The compiler's own ops: layouts, maps of elements, zeros in between (docs/internals/onnx-rules.md §3.3)."""
 
 from __future__ import annotations
 

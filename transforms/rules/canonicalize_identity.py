@@ -1,4 +1,4 @@
-"""Ops that do nothing go, shapes that are known become constants (spec/onnx-rules-fold… §2.3)."""
+"""Ops that do nothing go, shapes that are known become constants (docs/internals/onnx-rules.md §3.3)."""
 
 from __future__ import annotations
 

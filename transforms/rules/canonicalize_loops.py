@@ -1,4 +1,4 @@
-"""Loops that count to a limit turn that often (spec/onnx-rules-fold… §2.4)."""
+"""Loops that count to a limit turn that often (docs/internals/onnx-rules.md §3.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Matrix products: reshapes go behind them, scalars into weights (spec/onnx-rules-fold… §2.3, §2.4)."""
+"""
+Matrix products: reshapes go behind them, scalars into weights (docs/internals/onnx-rules.md §3.3, §3.4).
+"""
 
 from __future__ import annotations
 

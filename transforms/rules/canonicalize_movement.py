@@ -1,4 +1,6 @@
-"""Reshapes, transposes and concatenations that meet become one (spec/onnx-rules-fold… §2.3 to §2.5)."""
+"""
+Reshapes, transposes and concatenations that meet become one (docs/internals/onnx-rules.md §3.3 to §3.5).
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,7 @@ THROUGH = (
     "Atan Cast Ceil Cos Cosh Elu Erf Acos Acosh Asin Asinh Atanh Exp Floor HardSigmoid IsNaN LeakyRelu Log"
     " Neg Not Reciprocal Relu Round Selu Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Tan Tanh"
 )
-"""The ops that a transpose goes through, in the order tried (spec §2.5)."""
+"""The ops that a transpose goes through, in the order tried (docs/internals/onnx-rules.md §3.5)."""
 
 
 def composed(first: Sequence[int], second: Sequence[int]) -> list[int]:

@@ -1,4 +1,4 @@
-"""Normalisations as layer normalisations, which take biases in (spec/onnx-rules-fold… §2.4)."""
+"""Normalisations as layer normalisations, which take biases in (docs/internals/onnx-rules.md §3.4)."""
 
 from __future__ import annotations
 

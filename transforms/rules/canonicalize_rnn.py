@@ -1,4 +1,4 @@
-"""Recurrent networks: one layout, no lengths that say nothing (spec/onnx-rules-fold… §2.4)."""
+"""Recurrent networks: one layout, no lengths that say nothing (docs/internals/onnx-rules.md §3.4)."""
 
 from __future__ import annotations
 

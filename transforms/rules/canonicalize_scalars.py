@@ -1,4 +1,6 @@
-"""Arithmetic with scalars, broadcasting of old, comparisons of casts (spec/onnx-rules-fold… §2.2, §2.4)."""
+"""
+Arithmetic with scalars, broadcasting of old, comparisons of casts (docs/internals/onnx-rules.md §3.2, §3.4).
+"""
 
 from __future__ import annotations
 

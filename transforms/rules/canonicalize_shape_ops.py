@@ -1,4 +1,4 @@
-"""Shapes that are put together from single sizes (spec/onnx-rules-fold… §2.2 to §2.4)."""
+"""Shapes that are put together from single sizes (docs/internals/onnx-rules.md §3.2 to §3.4)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,10 @@ from xonnc.transforms.rules.constprop_movement import normalised, whole
 x, s, shape = value.x, value.s, value.shape
 
 MOST_COMPARED = 10
-"""A comparison of more sizes than a shape has is left alone (spec §2.4, RemoveWhereEqualPattern)."""
+"""
+A comparison of more sizes than a shape has is left alone (docs/internals/onnx-rules.md §3.4,
+RemoveWhereEqualPattern).
+"""
 
 ONE_SIZE = TensorType(i64, (1,))
 

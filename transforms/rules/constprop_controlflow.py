@@ -1,4 +1,4 @@
-"""Control flow that constants decide (spec/onnx-rules-fold… §1.4)."""
+"""Control flow that constants decide (docs/internals/onnx-rules.md §2.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Element-wise ops of constants become constants (spec/onnx-rules-fold… §1.4, §1.6)."""
+"""Element-wise ops of constants become constants (docs/internals/onnx-rules.md §2.4, §2.6)."""
 
 from __future__ import annotations
 

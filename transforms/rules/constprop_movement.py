@@ -1,4 +1,6 @@
-"""Ops that move elements become constants: views where numpy has one (spec/onnx-rules-fold… §1.4, §1.7)."""
+"""
+Ops that move elements become constants: views where numpy has one (docs/internals/onnx-rules.md §2.4, §2.7).
+"""
 
 from __future__ import annotations
 

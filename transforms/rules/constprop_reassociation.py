@@ -1,4 +1,6 @@
-"""Constants move to the right and meet each other; neutral elements go (spec/onnx-rules-fold… §1.3)."""
+"""
+Constants move to the right and meet each other; neutral elements go (docs/internals/onnx-rules.md §2.3).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Sums over constants become constants: reductions and matrix products (spec/onnx-rules-fold… §1.4)."""
+"""
+Sums over constants become constants: reductions and matrix products (docs/internals/onnx-rules.md §2.4).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Convolutions on images in blocks of four channels (spec/onnx-rules-passes… §2.2)."""
+"""Convolutions on images in blocks of four channels (docs/internals/onnx-rules.md §6.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Convolutions as matrix products, transposed ones as plain ones (spec/onnx-rules-passes… §1.4, §1.6)."""
+"""
+Convolutions as matrix products, transposed ones as plain ones (docs/internals/onnx-rules.md §5.4, §5.6).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators of other makers by ONNX's (spec/onnx-rules-passes… §1.4)."""
+"""Operators of other makers by ONNX's (docs/internals/onnx-rules.md §5.4)."""
 
 from __future__ import annotations
 

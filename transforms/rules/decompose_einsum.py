@@ -1,4 +1,4 @@
-"""Einstein sums as products, sums and transposes (spec/onnx-rules-passes… §1.5)."""
+"""Einstein sums as products, sums and transposes (docs/internals/onnx-rules.md §5.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums, casts, scalings and constants by simpler means (spec/onnx-rules-passes… §1.2, §1.4)."""
+"""Sums, casts, scalings and constants by simpler means (docs/internals/onnx-rules.md §5.2, §5.4)."""
 
 from __future__ import annotations
 

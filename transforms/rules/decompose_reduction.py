@@ -1,4 +1,4 @@
-"""Norms and logarithms of sums as sums of something (spec/onnx-rules-passes… §1.2)."""
+"""Norms and logarithms of sums as sums of something (docs/internals/onnx-rules.md §5.2)."""
 
 from __future__ import annotations
 

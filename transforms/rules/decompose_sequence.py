@@ -1,4 +1,6 @@
-"""Sequences whose making is known, and concatenations read twice (spec/onnx-rules-passes… §1.2 to §1.4)."""
+"""
+Sequences whose making is known, and concatenations read twice (docs/internals/onnx-rules.md §5.2 to §5.4).
+"""
 
 from __future__ import annotations
 

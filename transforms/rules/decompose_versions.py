@@ -1,4 +1,4 @@
-"""Older versions of operators as their newest ones (spec/onnx-rules-passes… §1.2)."""
+"""Older versions of operators as their newest ones (docs/internals/onnx-rules.md §5.2)."""
 
 from __future__ import annotations
 
@@ -244,7 +244,10 @@ REDUCTIONS = {
     "ReduceLogSumExpV13": (ReduceLogSumExpV13, ReduceLogSumExp),
     "ReduceSumSquareV13": (ReduceSumSquareV13, ReduceSumSquare),
 }
-"""Old reductions and new ones; the peer's pass alone leaves the last three as they are (spec §1.1)."""
+"""
+Old reductions and new ones; the peer's pass alone leaves the last three as they are
+(docs/internals/onnx-rules.md §5.1).
+"""
 
 bounds = (x, value.low, value.high)
 

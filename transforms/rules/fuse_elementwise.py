@@ -1,5 +1,5 @@
 """
-Elementwise ops and reductions that undo, repeat or limit each other (spec/graph-passes.md §1.3).
+Elementwise ops and reductions that undo, repeat or limit each other (docs/internals/onnx-rules.md §9.1).
 
 What is monotone under an ArgMax stays: rounding makes different numbers equal, and another one the first.
 """

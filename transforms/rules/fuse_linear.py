@@ -2,7 +2,7 @@
 Factors and offsets by channel go into the weights and biases of what is linear before or after them.
 
 Convolutions, transposed convolutions, Gemm and MatMul with constant weights. All sums are of floats: the
-results are the same up to rounding (spec/graph-passes.md §1.3, nos. 19, 20 and "missing fusions").
+results are the same up to rounding (docs/internals/onnx-rules.md §9.1, nos. 19, 20 and "missing fusions").
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """
 Products of one matrix with several weights are one product, then split: queries, keys and values.
 
-(spec/graph-passes.md §1.3, no. 39; here of any number of weights from three on, with their biases.)
+(docs/internals/onnx-rules.md §9.1, no. 39; here of any number of weights from three on, with their biases.)
 """
 
 from __future__ import annotations

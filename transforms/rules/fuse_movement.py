@@ -1,5 +1,6 @@
 """
-Ops that only move elements, or give them another shape, meet and become one (spec/graph-passes.md §1.3).
+Ops that only move elements, or give them another shape, meet and become one (docs/internals/onnx-rules.md
+§9.1).
 
 Besides what the canonical rules do: old forms of the operators, and chains of different ones.
 """

@@ -1,5 +1,6 @@
 """
-Padding goes into the pools and integer convolutions that read it (spec/graph-passes.md §1.3, nos. 28, 29).
+Padding goes into the pools and integer convolutions that read it (docs/internals/onnx-rules.md §9.1, nos. 28,
+29).
 
 A maximum is taken over what is padded as if it were -∞: zeros go in only where the data are not negative.
 """

@@ -1,4 +1,4 @@
-"""Gelu, put together again from what it was written as (spec/onnx-rules-passes… §2.1)."""
+"""Gelu, put together again from what it was written as (docs/internals/onnx-rules.md §6.1)."""
 
 from __future__ import annotations
 

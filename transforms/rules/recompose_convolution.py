@@ -1,4 +1,4 @@
-"""Convolutions of one image as one convolution (spec/onnx-rules-passes… §2.1)."""
+"""Convolutions of one image as one convolution (docs/internals/onnx-rules.md §6.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Layer normalisations, put together again from what they were written as (spec/onnx-rules-passes… §2.1)."""
+"""
+Layer normalisations, put together again from what they were written as (docs/internals/onnx-rules.md §6.1).
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-Shapes fall apart into their sizes, one `onnx.Dim` or constant each (spec/onnx-rules-passes… §2.5).
+Shapes fall apart into their sizes, one `onnx.Dim` or constant each (docs/internals/onnx-rules.md §6.5).
 
 What computes with shapes then goes through to the sizes it picks, and sizes that are known reach the types.
 """

@@ -96,7 +96,7 @@ def windows(site: Site, sizes: Shape, kernel: Shape, ceil: bool = False) -> list
     How often the window fits along each axis; writes what it has resolved into the properties.
 
     Absent strides and dilations become ones, an absent kernel is the weights', `auto_pad` becomes pads where
-    sizes are known (spec/onnx-rules-fold… §0.5).
+    sizes are known (docs/internals/onnx-rules.md §1.5).
     """
     axes = len(sizes)
     if len(kernel) != axes:

@@ -148,7 +148,7 @@ class Site:
         return found if isinstance(found, str) else default
 
     def set(self, name: str, given: int | str | Sequence[int]) -> None:
-        """Writes a property that inference has made certain (spec/onnx-rules-fold… §0.5)."""
+        """Writes a property that inference has made certain (docs/internals/onnx-rules.md §1.5)."""
         wanted = encode(given)
         if self.op.properties.get(name) != wanted and name in self.definition.properties:
             self.op.properties[name] = wanted
@@ -219,7 +219,7 @@ def shape_slice(site: Site, shape: Shape) -> Shape:
 
 
 def axis_slice(start: int, end: int, step: int, size: int) -> slice:
-    """One axis of an ONNX Slice as a Python slice (spec/onnx-rules-fold… §1.7)."""
+    """One axis of an ONNX Slice as a Python slice (docs/internals/onnx-rules.md §2.7)."""
     begin = start + size if start < 0 else start
     stop = end + size if end < 0 else end
     if end < -(2**31) + 1:
@@ -234,7 +234,8 @@ def axis_slice(start: int, end: int, step: int, size: int) -> slice:
 
 def broadcast(site: Site, shapes: Sequence[Shape], titles: Callable[[], Sequence[str]]) -> Shape:
     """
-    The shape of operands that broadcast together; a known size beats an unknown one (spec §3.2).
+    The shape of operands that broadcast together; a known size beats an unknown one
+    (docs/internals/onnx-rules.md §7.2).
 
     `titles` gives what messages call the operands, with their shapes.
     """

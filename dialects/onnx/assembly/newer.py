@@ -19,7 +19,7 @@ NEWER_PROPERTIES: Mapping[str, tuple[str, ...]] = {
     "onnx.Range": ("stash_type",),
     "onnx.SpaceToDepth": ("mode",),
 }
-"""By op, those with a default that onnx-mlir's op lacks (spec/onnx-rules-fold-and-canonicalize.md §3.6)."""
+"""By op, those with a default that onnx-mlir's op lacks (docs/internals/onnx-rules.md §4.6)."""
 
 
 def written_properties(op: Operation) -> dict[str, Attribute]:

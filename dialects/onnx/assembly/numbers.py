@@ -3,7 +3,7 @@ How MLIR writes numbers.
 
 The digits follow LLVM's `APFloat::toString`, which drops digits by an integer division before it rounds. The
 last digit therefore differs from a correctly rounded one now and then, and that decides whether `0.7` prints
-as `7.000000e-01` or `0.699999988` (spec/onnx-rules-fold-and-canonicalize.md §3.3).
+as `7.000000e-01` or `0.699999988` (docs/internals/onnx-rules.md §4.3).
 """
 
 from __future__ import annotations

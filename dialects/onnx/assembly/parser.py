@@ -1,4 +1,7 @@
-"""IR text as MLIR writes it, read faster than xDSL reads it and without its gaps (design/xdsl.md §0, §6)."""
+"""
+IR text as MLIR writes it, read faster than xDSL reads it and without its gaps (docs/internals/onnx-rules.md
+§10.1).
+"""
 
 from __future__ import annotations
 

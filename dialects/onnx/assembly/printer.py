@@ -1,4 +1,4 @@
-"""IR text as MLIR prints it (spec/onnx-rules-fold-and-canonicalize.md §3)."""
+"""IR text as MLIR prints it (docs/internals/onnx-rules.md §4)."""
 
 from __future__ import annotations
 

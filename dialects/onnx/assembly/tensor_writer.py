@@ -1,4 +1,4 @@
-"""The inside of `dense<…>` as MLIR writes it (spec/onnx-rules-fold-and-canonicalize.md §3.3), streamed."""
+"""The inside of `dense<…>` as MLIR writes it (docs/internals/onnx-rules.md §4.3), streamed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Convolutions that may run one into the other with different bank splits (spec/nvdla.md §9.2)."""
+"""
+Convolutions that may run one into the other with different bank splits (docs/internals/nvdla-hardware.md
+§9.2).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Rules of the container: ids, bindings, contents, addresses, tasks (spec/nvdla.md §1.2 to §1.5)."""
+"""
+Rules of the container: ids, bindings, contents, addresses, tasks (docs/internals/nvdla-hardware.md §1.2 to
+§1.5).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules of the convolution core (spec/nvdla.md §2.4, §3.3, §3.4, §3.7, §7)."""
+"""Rules of the convolution core (docs/internals/nvdla-hardware.md §2.4, §3.3, §3.4, §3.7, §7)."""
 
 from __future__ import annotations
 

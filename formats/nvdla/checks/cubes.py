@@ -1,4 +1,7 @@
-"""Rules of what operations touch in memory: addresses, alignment, strides, extents (spec/nvdla.md §3.2)."""
+"""
+Rules of what operations touch in memory: addresses, alignment, strides, extents
+(docs/internals/nvdla-hardware.md §3.2).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Rules of where a task's descriptors are and of its network descriptor (spec/nvdla.md §1.3, §1.5, §2.1)."""
+"""
+Rules of where a task's descriptors are and of its network descriptor (docs/internals/nvdla-hardware.md §1.3,
+§1.5, §2.1).
+"""
 
 from __future__ import annotations
 

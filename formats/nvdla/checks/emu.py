@@ -1,4 +1,4 @@
-"""Rules of the CPU emulator's tasks (spec/nvdla.md §2.5, §7)."""
+"""Rules of the CPU emulator's tasks (docs/internals/nvdla-hardware.md §2.5, §7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What the fields of descriptors can hold: register widths and known values (spec/nvdla.md §2.2, §2.4)."""
+"""
+What the fields of descriptors can hold: register widths and known values (docs/internals/nvdla-hardware.md
+§2.2, §2.4).
+"""
 
 from __future__ import annotations
 

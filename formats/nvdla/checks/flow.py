@@ -1,4 +1,7 @@
-"""What flows from operation to operation through memory, over all tasks (spec/nvdla.md §1.3, §1.5)."""
+"""
+What flows from operation to operation through memory, over all tasks (docs/internals/nvdla-hardware.md §1.3,
+§1.5).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Rules of the dependency graph, and whether a task comes to its end (spec/nvdla.md §5)."""
+"""
+Rules of the dependency graph, and whether a task comes to its end (docs/internals/nvdla-hardware.md §5).
+"""
 
 from __future__ import annotations
 

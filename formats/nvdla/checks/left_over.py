@@ -1,4 +1,7 @@
-"""Poolings whose windows leave something over, and those that come after them (spec/nvdla.md §9.2)."""
+"""
+Poolings whose windows leave something over, and those that come after them (docs/internals/nvdla-hardware.md
+§9.2).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Rules of the engines that go from memory to memory: CDP, Rubik, BDMA (spec/nvdla.md §2.4, §4.4, §4.6)."""
+"""
+Rules of the engines that go from memory to memory: CDP, Rubik, BDMA (docs/internals/nvdla-hardware.md §2.4,
+§4.4, §4.6).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Which operation of a task is done before another begins, whatever the timing (spec/nvdla.md §5)."""
+"""
+Which operation of a task is done before another begins, whatever the timing (docs/internals/nvdla-hardware.md
+§5).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules of the pooling engine (spec/nvdla.md §2.4, §3.8, §4.5)."""
+"""Rules of the pooling engine (docs/internals/nvdla-hardware.md §2.4, §3.8, §4.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Operations of a task that touch the same bytes in no certain order (spec/nvdla.md §5)."""
+"""
+Operations of a task that touch the same bytes in no certain order (docs/internals/nvdla-hardware.md §5).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules of the SDP (spec/nvdla.md §2.4, §3.5, §4.2, §7)."""
+"""Rules of the SDP (docs/internals/nvdla-hardware.md §2.4, §3.5, §4.2, §7)."""
 
 from __future__ import annotations
 

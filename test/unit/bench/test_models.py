@@ -31,7 +31,7 @@ SMALL: dict[str, tuple[Callable[[], onnx.ModelProto], int]] = {
     "chain": (lambda: chain(101), 101),
     "additions": (lambda: additions(5, 3), 5),
 }
-"""Generators, made small, and how many nodes spec/cpu-performance.md §1 asks for."""
+"""Generators, made small, and how many nodes docs/internals/cpu-kernels.md §1 asks for."""
 
 
 @pytest.mark.parametrize("name", SMALL)

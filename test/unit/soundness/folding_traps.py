@@ -1,4 +1,4 @@
-"""Traps in constant propagation: `spec/onnx-front.md` §1.7."""
+"""Traps in constant propagation: `docs/internals/onnx-rules.md` §8.1."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _keeps(operator: str) -> Callable[[onnx.ModelProto, onnx.ModelProto], None]:
 
 TRAPS = (
     Trap(
-        ("1.7 #4",),
+        ("8.1 #4",),
         """
         <ir_version: 8, opset_import: ["" : 17]>
         uniform (float[2] x) => (float[2] y) <float[2] a = {1, 2}, float[2] b = {0, 1}> {
@@ -46,7 +46,7 @@ TRAPS = (
         says=_lacks("Mul"),
     ),
     Trap(
-        ("1.7 #5",),
+        ("8.1 #5",),
         """
         <ir_version: 8, opset_import: ["" : 17]>
         wraps () => (uint8[3] y, int32[3] z)
@@ -61,7 +61,7 @@ TRAPS = (
         says=_folds,
     ),
     Trap(
-        ("1.7 #5",),
+        ("8.1 #5",),
         """
         <ir_version: 8, opset_import: ["" : 17]>
         stays (uint8[3] x) => (uint8[3] y, int32[3] z) <uint8[3] one = {1, 3, 1}, uint8[1] two = {2}> {
@@ -76,7 +76,7 @@ TRAPS = (
         outputs={"y": np.array([0, 1, 1], np.uint8), "z": np.array([1, 2, 2], np.int32)},
     ),
     Trap(
-        ("1.7 #6",),
+        ("8.1 #6",),
         """
         <ir_version: 8, opset_import: ["" : 17]>
         truth () => (int64[3] y, int8[3] z)
@@ -92,7 +92,7 @@ TRAPS = (
         says=_folds,
     ),
     Trap(
-        ("1.7 #7",),
+        ("8.1 #7",),
         """
         <ir_version: 8, opset_import: ["" : 17, "own" : 1]>
         holders (float[2] x, bool c) => (float[2] y, float[2] z) {
@@ -118,7 +118,7 @@ TRAPS = (
         {"x": floats(1.0, -2.0), "c": np.array(False)},
     ),
     Trap(
-        ("1.7 #8",),
+        ("8.1 #8",),
         """
         <ir_version: 8, opset_import: ["" : 17]>
         product () => (float[768, 768] y) {
@@ -130,7 +130,7 @@ TRAPS = (
         says=_folds,
     ),
     Trap(
-        ("1.7 #10 Mod by zero",),
+        ("8.1 #10 Mod by zero",),
         """
         <ir_version: 8, opset_import: ["" : 17]>
         zero () => (int32[2] y) <int32[2] a = {7, -7}, int32[2] b = {0, 2}> {
@@ -141,7 +141,7 @@ TRAPS = (
         is_run=False,
     ),
     Trap(
-        ("1.7 #10 Mod ignores fmod", "1.7 #10 Mod of floats"),
+        ("8.1 #10 Mod ignores fmod", "8.1 #10 Mod of floats"),
         """
         <ir_version: 8, opset_import: ["" : 17]>
         remainders () => (float[4] y, int32[4] z, int32[4] w)
@@ -161,7 +161,7 @@ TRAPS = (
         says=_folds,
     ),
     Trap(
-        ("1.7 #10 ScatterND negative indices",),
+        ("8.1 #10 ScatterND negative indices",),
         """
         <ir_version: 8, opset_import: ["" : 17]>
         negative () => (float[4] y)
@@ -174,7 +174,7 @@ TRAPS = (
         says=_folds,
     ),
     Trap(
-        ("1.7 #10 Gather indices",),
+        ("8.1 #10 Gather indices",),
         """
         <ir_version: 8, opset_import: ["" : 17]>
         within () => (float[2] y) <float[3] a = {1, 2, 3}, int64[2] i = {-1, -3}> {
@@ -186,7 +186,7 @@ TRAPS = (
         says=_folds,
     ),
     Trap(
-        ("1.7 #10 Gather indices",),
+        ("8.1 #10 Gather indices",),
         """
         <ir_version: 8, opset_import: ["" : 17]>
         outside () => (float[2] y) <float[3] a = {1, 2, 3}, int64[2] i = {3, -4}> {
@@ -198,7 +198,7 @@ TRAPS = (
         is_run=False,
     ),
     Trap(
-        ("1.7 #10 reductions of nothing",),
+        ("8.1 #10 reductions of nothing",),
         """
         <ir_version: 10, opset_import: ["" : 20]>
         nothing () => (float[2, 1] y, float[2, 1] z, float[2, 1] m) <int64[1] one = {1}> {
@@ -216,7 +216,7 @@ TRAPS = (
         },
     ),
     Trap(
-        ("1.7 #10 Pow of int64",),
+        ("8.1 #10 Pow of int64",),
         """
         <ir_version: 8, opset_import: ["" : 17]>
         power () => (int64[2] y) <int64[2] a = {3, -3}, int64[1] e = {39}> {
@@ -228,7 +228,7 @@ TRAPS = (
         says=_folds,
     ),
     Trap(
-        ("1.7 #10 Abs of int64",),
+        ("8.1 #10 Abs of int64",),
         """
         <ir_version: 8, opset_import: ["" : 17]>
         absolute () => (int64[2] y) <int64[2] a = {-9007199254740993, 9007199254740993}> {
@@ -240,7 +240,7 @@ TRAPS = (
         says=_folds,
     ),
     Trap(
-        ("1.7 #10 Range of floats",),
+        ("8.1 #10 Range of floats",),
         """
         <ir_version: 8, opset_import: ["" : 17]>
         range () => (double[1000] y) <double a = {0}, double b = {100}, double d = {0.1}> {
@@ -252,7 +252,7 @@ TRAPS = (
         says=_folds,
     ),
     Trap(
-        ("1.7 #10 Pad with axes",),
+        ("8.1 #10 Pad with axes",),
         """
         <ir_version: 8, opset_import: ["" : 18]>
         axes () => (float[2, 5] y)
@@ -265,7 +265,7 @@ TRAPS = (
         says=_folds,
     ),
     Trap(
-        ("1.7 #10 Split",),
+        ("8.1 #10 Split",),
         """
         <ir_version: 8, opset_import: ["" : 18]>
         uneven () => (float[1, 3] y, float[1, 2] z, float[1, 1] u, float[1, 4] v)
@@ -284,7 +284,7 @@ TRAPS = (
         says=_folds,
     ),
     Trap(
-        ("1.7 #10 dynamic shapes",),
+        ("8.1 #10 dynamic shapes",),
         """
         <ir_version: 10, opset_import: ["" : 20]>
         dynamic (float[a, b] x, int64[n] i) => (float[c, d] y, float[e, f] z, float[g, h] u, float[k, l] v)

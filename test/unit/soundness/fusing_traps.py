@@ -1,4 +1,4 @@
-"""Traps in fusions and eliminations: `spec/graph-passes.md` §1.3, §1.4 and §3.3."""
+"""Traps in fusions and eliminations: `docs/internals/onnx-rules.md` §9.1, §9.2 and §9.3."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _add_sparse(model: onnx.ModelProto) -> None:
 
 TRAPS = (
     Trap(
-        ("1.3 #6", "1.4 Dropout mask"),
+        ("9.1 #6", "9.2 Dropout mask"),
         """
         <ir_version: 5, opset_import: ["" : 10]>
         mask (float[2, 3] x) => (float[2, 3] y, bool[2, 3] m) {
@@ -70,7 +70,7 @@ TRAPS = (
         {"x": grid(2, 3)},
     ),
     Trap(
-        ("1.3 #9", "1.4 Reshape(Reshape) with 0"),
+        ("9.1 #9", "9.2 Reshape(Reshape) with 0"),
         """
         <ir_version: 8, opset_import: ["" : 17]>
         zero (float[4, 6] x, float[a, b] z) => (float[6, 4] y, float[c, d] w)
@@ -85,7 +85,7 @@ TRAPS = (
         {"x": grid(4, 6), "z": grid(12, 2)},
     ),
     Trap(
-        ("1.3 #10",),
+        ("9.1 #10",),
         """
         <ir_version: 8, opset_import: ["" : 17]>
         branches (float[2] x) => (float[2] y, float[2] z, float[2] w) <bool yes = {1}> {
@@ -110,7 +110,7 @@ TRAPS = (
         {"x": floats(3.0, -4.0)},
     ),
     Trap(
-        ("1.3 #11", "1.4 ArgMax(Exp) saturation"),
+        ("9.1 #11", "9.2 ArgMax(Exp) saturation"),
         """
         <ir_version: 8, opset_import: ["" : 17]>
         saturation (float[2, 3] x, float[1, 2] s) => (int64[2, 1] y, int64[2, 1] z, int64[1, 1] w) {
@@ -129,7 +129,7 @@ TRAPS = (
         },
     ),
     Trap(
-        ("1.3 #17", "1.4 Slice(Shape(start=2))"),
+        ("9.1 #17", "9.2 Slice(Shape(start=2))"),
         """
         <ir_version: 8, opset_import: ["" : 17]>
         start (float[2, 3, 5, 7] x, float[a, b, c, d] z) => (int64[1] y, int64[1] w)
@@ -144,7 +144,7 @@ TRAPS = (
         {"x": grid(2, 3, 5, 7), "z": grid(3, 2, 4, 1)},
     ),
     Trap(
-        ("1.3 #22", "1.4 Log(Softmax) without an axis"),
+        ("9.1 #22", "9.2 Log(Softmax) without an axis"),
         """
         <ir_version: 8, opset_import: ["" : 17]>
         logarithm (float[2, 3, 2] x) => (float[2, 3, 2] y) {
@@ -156,7 +156,7 @@ TRAPS = (
         {"x": grid(2, 3, 2) * np.float32(40)},
     ),
     Trap(
-        ("1.3 #22", "1.4 Log(Softmax) without an axis"),
+        ("9.1 #22", "9.2 Log(Softmax) without an axis"),
         """
         <ir_version: 6, opset_import: ["" : 11]>
         logarithm (float[2, 3, 2] x) => (float[2, 3, 2] y) {
@@ -168,7 +168,7 @@ TRAPS = (
         {"x": grid(2, 3, 2)},
     ),
     Trap(
-        ("1.3 #24",),
+        ("9.1 #24",),
         """
         <ir_version: 8, opset_import: ["" : 17]>
         negative (float[1, 3, 1] x) => (float[3] y) <int64[1] last = {-1}, int64[1] before = {-2}> {
@@ -180,7 +180,7 @@ TRAPS = (
         {"x": grid(1, 3, 1)},
     ),
     Trap(
-        ("1.3 #24",),
+        ("9.1 #24",),
         """
         <ir_version: 6, opset_import: ["" : 11]>
         negative (float[1, 3, 1, 1] x) => (float[3] y) {
@@ -192,7 +192,7 @@ TRAPS = (
         {"x": grid(1, 3, 1, 1)},
     ),
     Trap(
-        ("1.3 #26", "1.4 Transpose twice without perm"),
+        ("9.1 #26", "9.2 Transpose twice without perm"),
         """
         <ir_version: 8, opset_import: ["" : 17]>
         twice (float[2, 3, 4] x, float[2, 3, 4] z) => (float[2, 3, 4] y) {
@@ -205,7 +205,7 @@ TRAPS = (
         {"x": grid(2, 3, 4), "z": grid(2, 3, 4) ** 2},
     ),
     Trap(
-        ("1.3 #27", "1.4 Gemm of int32 below opset 11"),
+        ("9.1 #27", "9.2 Gemm of int32 below opset 11"),
         """
         <ir_version: 4, opset_import: ["" : 9]>
         integers (int32[2, 3] x, int32[3, 2] w) => (int32[2, 2] y) <int32[2] b = {5, -6}> {
@@ -218,7 +218,7 @@ TRAPS = (
         says=_no_gemm,
     ),
     Trap(
-        ("1.3 #28", "1.4 Pad value into Conv"),
+        ("9.1 #28", "9.2 Pad value into Conv"),
         """
         <ir_version: 5, opset_import: ["" : 10]>
         value (float[1, 1, 3, 3] x) => (float[1, 1, 4, 4] y) <float[1, 1, 2, 2] w = {1, 2, 3, 4}> {
@@ -230,7 +230,7 @@ TRAPS = (
         {"x": grid(1, 1, 3, 3)},
     ),
     Trap(
-        ("1.3 #28",),
+        ("9.1 #28",),
         """
         <ir_version: 8, opset_import: ["" : 18]>
         axes (float[1, 1, 3, 3] x) => (float[1, 1, 2, 3] y)
@@ -244,7 +244,7 @@ TRAPS = (
         {"x": grid(1, 1, 3, 3)},
     ),
     Trap(
-        ("1.4 Pad value into AveragePool",),
+        ("9.2 Pad value into AveragePool",),
         """
         <ir_version: 5, opset_import: ["" : 10]>
         value (float[1, 1, 3, 3] x) => (float[1, 1, 4, 4] y) {
@@ -256,7 +256,7 @@ TRAPS = (
         {"x": grid(1, 1, 3, 3)},
     ),
     Trap(
-        ("1.3 #29 MaxPool", "1.4 zero Pad into MaxPool"),
+        ("9.1 #29 MaxPool", "9.2 zero Pad into MaxPool"),
         """
         <ir_version: 8, opset_import: ["" : 17]>
         negative (float[1, 1, 3, 3] x) => (float[1, 1, 4, 4] y)
@@ -269,7 +269,7 @@ TRAPS = (
         {"x": -np.abs(grid(1, 1, 3, 3)) - 1},
     ),
     Trap(
-        ("1.3 #29 own pads", "1.4 Pad into AveragePool with pads"),
+        ("9.1 #29 own pads", "9.2 Pad into AveragePool with pads"),
         """
         <ir_version: 8, opset_import: ["" : 17]>
         own (float[1, 1, 3, 3] x) => (float[1, 1, 6, 6] y, float[1, 1, c, d] z)
@@ -283,7 +283,7 @@ TRAPS = (
         {"x": grid(1, 1, 3, 3) + 7},
     ),
     Trap(
-        ("1.3 #29 auto_pad", "1.4 Pad into a pool with auto_pad"),
+        ("9.1 #29 auto_pad", "9.2 Pad into a pool with auto_pad"),
         """
         <ir_version: 8, opset_import: ["" : 17]>
         automatic (float[1, 1, 3, 3] x) => (float[1, 1, 5, 5] y, float[1, 1, 3, 3] z)
@@ -297,7 +297,7 @@ TRAPS = (
         {"x": grid(1, 1, 3, 3) + 7},
     ),
     Trap(
-        ("1.3 #30", "1.4 Transpose without perm into Gemm"),
+        ("9.1 #30", "9.2 Transpose without perm into Gemm"),
         """
         <ir_version: 8, opset_import: ["" : 17]>
         gemm (float[3, 2] x, float[4, 3] w) => (float[2, 4] y) {
@@ -310,7 +310,7 @@ TRAPS = (
         {"x": grid(3, 2), "w": grid(4, 3)},
     ),
     Trap(
-        ("1.3 #38 draws", "1.4 second RandomUniform draw"),
+        ("9.1 #38 draws", "9.2 second RandomUniform draw"),
         """
         <ir_version: 8, opset_import: ["" : 17]>
         draws () => (float[4] y) {
@@ -324,7 +324,7 @@ TRAPS = (
         is_run=False,
     ),
     Trap(
-        ("1.3 #38 domain", "1.4 operator domain in CSE"),
+        ("9.1 #38 domain", "9.2 operator domain in CSE"),
         """
         <ir_version: 8, opset_import: ["" : 17, "other" : 1]>
         domains (float[3] x) => (float[3] y) {
@@ -340,7 +340,7 @@ TRAPS = (
         says=_both_domains,
     ),
     Trap(
-        ("1.4 metadata_props of nodes",),
+        ("9.2 metadata_props of nodes",),
         """
         <ir_version: 10, opset_import: ["" : 17]>
         metadata (float[1, 1, 2, 2] x) => (float[1, 1, 2, 2] y)
@@ -356,7 +356,7 @@ TRAPS = (
         says=_keeps_metadata,
     ),
     Trap(
-        ("1.4 quantization_annotation",),
+        ("9.2 quantization_annotation",),
         """
         <ir_version: 8, opset_import: ["" : 17]>
         annotated (float[2] x) => (float[2] y) <float scale = {0.5}> {
@@ -370,7 +370,7 @@ TRAPS = (
         says=_keeps_annotations,
     ),
     Trap(
-        ("1.4 function bodies",),
+        ("9.2 function bodies",),
         """
         <ir_version: 8, opset_import: ["" : 17, "own" : 1]>
         calls (float[2] x) => (float[2] y) { y = own.Negated (x) }
@@ -388,7 +388,7 @@ TRAPS = (
         says=_function_is_smaller,
     ),
     Trap(
-        ("1.4 dead nodes inside If branches",),
+        ("9.2 dead nodes inside If branches",),
         """
         <ir_version: 8, opset_import: ["" : 17]>
         dead (float[2] x, bool c) => (float[2] y) {
@@ -410,7 +410,7 @@ TRAPS = (
         says=_branches_are_smaller,
     ),
     Trap(
-        ("1.4 sparse initializer",),
+        ("9.2 sparse initializer",),
         """
         <ir_version: 8, opset_import: ["" : 17]>
         sparse (float[4] x) => (float[4] y) {
@@ -458,7 +458,7 @@ TRAPS = (
         weights={"empty": np.zeros((0, 2, 1), np.float32)},
     ),
     Trap(
-        ("3.3 negative factors",),
+        ("9.3 negative factors",),
         """
         <ir_version: 8, opset_import: ["" : 17]>
         negative (float[1, 2, 3, 3] x) => (float[1, 2, 3, 3] y, float[1, 2, 2, 2] z)

@@ -1,4 +1,7 @@
-"""What constants cost while they fold (`spec/onnx-front.md` §1.7, points 1, 2, 3, 9): no output shows it."""
+"""
+What constants cost while they fold (`docs/internals/onnx-rules.md` §8.1, points 1, 2, 3, 9): no output shows
+it.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """
 What other simplifiers are known to make wrong, or to fail on, is right here.
 
-The lists of such points are those of `spec/graph-passes.md` (§1.3 marks them `[W]`, §1.4 and §3.3 tell them
-in words) and of `spec/onnx-front.md` §1.7; every point has a model, or a test of its own in `test_memory.py`.
+The lists of such points are those of `docs/internals/onnx-rules.md` (§9.1 marks them `[W]`, §1.4 and §3.3
+tell them in words) and of `docs/internals/onnx-rules.md` §8.1; every point has a model, or a test of its own
+in `test_memory.py`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from xonnc.fuzzing.validity import invalidity
 from xonnc.tools.driver import main
 
 MARKED = {6: 1, 9: 1, 10: 1, 11: 1, 17: 1, 22: 1, 24: 1, 26: 1, 27: 1, 28: 1, 29: 3, 30: 1, 38: 2}
-"""How many marks `[W]` each row of the table of passes has (§1.3 of `spec/graph-passes.md`)."""
+"""How many marks `[W]` each row of the table of passes has (§1.3 of `docs/internals/onnx-rules.md`)."""
 
 TOLD = (
     "Pad value into Conv",
@@ -50,9 +51,9 @@ TOLD = (
 """What §1.4 lists: ten wrong results, six losses, four failures."""
 
 FOLDING = {1: 1, 2: 1, 3: 1, 4: 1, 5: 1, 6: 1, 7: 1, 8: 1, 9: 1, 10: 12}
-"""The points of §1.7 of `spec/onnx-front.md`, and how many things each names."""
+"""The points of §1.7 of `docs/internals/onnx-rules.md`, and how many things each names."""
 
-OF_MEMORY = ("1.7 #1", "1.7 #2", "1.7 #3", "1.7 #9")
+OF_MEMORY = ("8.1 #1", "8.1 #2", "8.1 #3", "8.1 #9")
 """What no output shows: `test_memory.py`."""
 
 TRAPS = (*fusing_traps.TRAPS, *folding_traps.TRAPS)
@@ -64,14 +65,14 @@ def _name(trap: Trap) -> str:
 
 def test_every_point_has_a_model():
     rows = {row for trap in TRAPS for row in trap.rows} | set(OF_MEMORY)
-    assert {f"1.4 {point}" for point in TOLD} == {row for row in rows if row.startswith("1.4")}
+    assert {f"9.2 {point}" for point in TOLD} == {row for row in rows if row.startswith("9.2")}
     assert len(TOLD) == 10 + 6 + 4
-    for chapter, wanted in (("1.3", MARKED), ("1.7", FOLDING)):
+    for chapter, wanted in (("9.1", MARKED), ("8.1", FOLDING)):
         numbers = [row.split()[1] for row in rows if row.startswith(chapter)]
         found = Counter(int(number.removeprefix("#")) for number in numbers)
         assert found == wanted, chapter
     assert sum(MARKED.values()) == 16
-    assert "3.3 negative factors" in rows
+    assert "9.3 negative factors" in rows
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

@@ -1,4 +1,4 @@
-"""Targets: the numbers of spec/nvdla.md §3.1, and what is wrong with a description."""
+"""Targets: the numbers of docs/internals/nvdla-hardware.md §3.1, and what is wrong with a description."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def named(flag: PeerFlag) -> str:
 
 
 def test_the_table_has_all_that_onnx_mlir_declares():
-    # spec/onnx-front.md §2.5: 27 common, 59 of the driver, 4 of onnx-mlir-opt.
+    # docs/internals/onnx-rules.md §8.3: 27 common, 59 of the driver, 4 of onnx-mlir-opt.
     assert Counter(flag.declared for flag in PEER_FLAGS) == {
         "common": 27,
         "onnx-mlir": 59,

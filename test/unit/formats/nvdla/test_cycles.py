@@ -1,4 +1,4 @@
-"""Cycles of the engines on layers worked out by hand (spec/nvdla.md §8.3, §8.4)."""
+"""Cycles of the engines on layers worked out by hand (docs/internals/nvdla-hardware.md §8.3, §8.4)."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def test_a_field_beyond_the_file(file: File):
     ),
 )
 def test_a_list_that_is_missing(file: File, slot: int, name: str):
-    # The vendor's runtime crashes on these (spec/nvdla.md §1.2).
+    # The vendor's runtime crashes on these (docs/internals/nvdla-hardware.md §1.2).
     assert message(file.put(file.slot(file.root(), slot), 0, "H")) == f"Loadable has no {name}"
 
 

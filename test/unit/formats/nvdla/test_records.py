@@ -1,4 +1,4 @@
-"""Packed structures against the numbers and struct strings of spec/nvdla.md §2."""
+"""Packed structures against the numbers and struct strings of docs/internals/nvdla-hardware.md §2."""
 
 from __future__ import annotations
 

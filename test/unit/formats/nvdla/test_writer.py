@@ -133,7 +133,7 @@ def test_a_file_that_is_read_and_written_is_the_same(tmp_path: Path):
     assert first.read_bytes() == second.read_bytes()
 
 
-# The schema once more, by slots and numbers of spec/nvdla.md §1.1, for the oracle.
+# The schema once more, by slots and numbers of docs/internals/nvdla-hardware.md §1.1, for the oracle.
 SCALARS = {"u8": "Uint8", "u16": "Uint16", "s16": "Int16", "u32": "Uint32", "s32": "Int32", "u64": "Uint64"}
 TABLES: dict[str, tuple[type[Any], dict[str, str]]] = {
     "tasks": (

@@ -1,4 +1,4 @@
-"""Constants in the engines' order, element by element as spec/nvdla.md states it."""
+"""Constants in the engines' order, element by element as docs/internals/nvdla-hardware.md states it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HALF = np.dtype(np.float16)
 
 
 def packed_as_the_spec_says(weights: npt.NDArray[np.float32], group: int, block: int) -> list[float]:
-    """The loops of spec/nvdla.md §3.4."""
+    """The loops of docs/internals/nvdla-hardware.md §3.4."""
     kernels, channels, height, width = weights.shape
     return [
         float(weights[k, c, r, s])

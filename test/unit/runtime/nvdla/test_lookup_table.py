@@ -1,4 +1,4 @@
-"""Both lookup pipelines against scalar readings of spec/nvdla.md §4.3."""
+"""Both lookup pipelines against scalar readings of docs/internals/nvdla-hardware.md §4.3."""
 
 from __future__ import annotations
 

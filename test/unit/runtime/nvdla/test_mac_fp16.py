@@ -1,4 +1,4 @@
-"""The fp16 MAC against a scalar transcription of spec/nvdla.md §4.1 on Python integers."""
+"""The fp16 MAC against a scalar transcription of docs/internals/nvdla-hardware.md §4.1 on Python integers."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def test_a_wrong_count_hangs_or_not_as_on_the_hardware(count: int, listed: str):
         node(OpType.SDP, 1, parent=0, source=True),
     ]
     if count == 0:
-        # Enabled before the SDP: works, by luck (spec/nvdla.md §7).
+        # Enabled before the SDP: works, by luck (docs/internals/nvdla-hardware.md §7).
         assert order(nodes, heads(conv=0, sdp=1)) == [[0, 1]]
         return
     with pytest.raises(XonncError, match=f"task 0 hangs: operations wait: {listed}"):

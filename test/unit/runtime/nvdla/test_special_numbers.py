@@ -1,4 +1,4 @@
-"""NaN, infinities and zeros on their way through the engines (spec/nvdla.md §9.2)."""
+"""NaN, infinities and zeros on their way through the engines (docs/internals/nvdla-hardware.md §9.2)."""
 
 from __future__ import annotations
 

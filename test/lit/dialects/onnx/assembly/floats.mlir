@@ -3,7 +3,7 @@
 // RUN: onnx-opt %s --mlir-print-op-generic | onnx-opt | filecheck %s
 
 // Six digits where they say it all, else as many as it takes; what has no dot then is written as bits.
-// (spec/onnx-rules-fold-and-canonicalize.md §3.3)
+// (docs/internals/onnx-rules.md §4.3)
 
 // CHECK:      module {
 // CHECK-NEXT:   func.func @digits() {

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import AnyFloat, bf16, f4E2M1FN, f8E4M3FN, f8E5M2, f1
 
 from xonnc.dialects.onnx.assembly.numbers import float_format, float_text, float_texts
 
-# spec/onnx-rules-fold-and-canonicalize.md §3.3
+# docs/internals/onnx-rules.md §4.3
 F32 = {
     0.0: "0.000000e+00",
     -0.5: "-5.000000e-01",
