@@ -4,7 +4,7 @@ The models of the benchmarks, made once and kept in a folder of the temporary di
     python bench/models.py [NAME …]     makes them and prints where they are
 
 Their generators are in `bench/zoo`; the `light_` networks are the onnx package's with seeded weights of the
-real size (`formats/onnx/light`).
+real size (`formats/onnx/light_models`).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench.zoo import convolutional, quantized, recurrent, synthetic, transformers
-from xonnc.formats.onnx.light import light_model, light_names
+from xonnc.formats.onnx.light_models import light_model, light_names
 
 REVISION = 4
 """Raised when a generator changes, so that nobody measures a model that was kept from before."""

@@ -20,7 +20,7 @@ from secrets import token_hex
 from typing import BinaryIO
 
 from xonnc.errors import XonncError
-from xonnc.formats.input_files import require_no_input
+from xonnc.formats.input_files import require_not_input
 
 _MAX_LINKS = 40
 """Symbolic links that are followed, as many as Linux follows."""
@@ -65,10 +65,10 @@ class OutputFiles:
     @contextmanager
     def open(self, path: Path) -> Generator[BinaryIO]:
         """A stream for the content of `path`; `XonncError` for what cannot be written."""
-        with naming(path):
+        with name_path_in_errors(path):
             target = _target(path)
             if not isinstance(target, Path):
-                with BufferedWriter(_OneWay(target, "w")) as stream:
+                with BufferedWriter(_NonSeekable(target, "w")) as stream:
                     yield stream
                 return
             self._require_new(path, target)
@@ -85,7 +85,7 @@ class OutputFiles:
 
     def adopt(self, finished: Path, path: Path) -> None:
         """Makes a file that another program wrote into the same folder the content of `path`."""
-        with naming(path):
+        with name_path_in_errors(path):
             target = _target(path)
             if not isinstance(target, Path):
                 with os.fdopen(target, "wb") as stream:
@@ -97,7 +97,7 @@ class OutputFiles:
                 with self.open(path) as stream:
                     stream.write(finished.read_bytes())
                 return
-            _keep_mode(finished, target)
+            _copy_mode(finished, target)
             if self.sync:
                 _sync(finished)
             self._finished[target] = finished
@@ -107,9 +107,9 @@ class OutputFiles:
         for target in self._finished:
             # Some inputs are opened only when their content is written.
             if (status := _status(target)) is not None:
-                require_no_input(target, status)
+                require_not_input(target, status)
         for target, temporary in self._finished.items():
-            with naming(target):
+            with name_path_in_errors(target):
                 os.replace(temporary, target)
         if self.sync:
             for folder in {target.parent for target in self._finished}:
@@ -129,7 +129,7 @@ class OutputFiles:
             raise XonncError(f"{path}: two outputs of this name; give each its own")
 
 
-class _OneWay(FileIO):
+class _NonSeekable(FileIO):
     """A device or pipe: `/dev/null` says that it can seek, and is always at 0."""
 
     def seekable(self) -> bool:
@@ -146,7 +146,7 @@ class _OneWay(FileIO):
 
 
 @contextmanager
-def naming(path: Path) -> Generator[None]:
+def name_path_in_errors(path: Path) -> Generator[None]:
     """Says of which output an error of the system is; a reader that left a pipe is none."""
     try:
         yield
@@ -163,10 +163,10 @@ def require_writable(path: Path) -> None:
     Raises `XonncError` for folders and other things that are no files, for files without permission to write,
     for inputs, and for names in folders that do not exist.
     """
-    with naming(path):
+    with name_path_in_errors(path):
         status = _status(path)
     if status is None:
-        folder = (_followed(path) if path.is_symlink() else path).parent
+        folder = (_resolved(path) if path.is_symlink() else path).parent
         if not folder.is_dir():
             raise XonncError(f"{path}: the folder {folder} does not exist")
         return
@@ -175,7 +175,7 @@ def require_writable(path: Path) -> None:
 
 def is_special(path: Path) -> bool:
     """Whether an output is a device or a named pipe, whose name says nothing of what is written to it."""
-    with naming(path):
+    with name_path_in_errors(path):
         status = _status(path)
     return status is not None and not stat.S_ISREG(status.st_mode)
 
@@ -189,7 +189,7 @@ def _target(path: Path) -> Path | int:
         # Reopening a redirected standard output would lose its position, and renaming the file itself.
         return os.dup(descriptor)
     if status is None or stat.S_ISREG(status.st_mode):
-        return _followed(path)
+        return _resolved(path)
     return os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NOCTTY)
 
 
@@ -209,10 +209,10 @@ def _require_file(path: Path, status: os.stat_result) -> None:
         raise XonncError(f"{path}: neither a file nor a pipe or a character device; name a file")
     if not os.access(path, os.W_OK):
         raise XonncError(f"{path}: cannot be written: Permission denied")
-    require_no_input(path, status)
+    require_not_input(path, status)
 
 
-def _followed(path: Path) -> Path:
+def _resolved(path: Path) -> Path:
     """The file behind symbolic links, which need not be there."""
     return Path(os.path.realpath(path))
 
@@ -238,7 +238,7 @@ def _create_beside(target: Path, mode: int) -> tuple[Path, int]:
     # What was private stays so from the first byte on.
     descriptor = os.open(temporary, flags, 0o600 if target.exists() else mode)
     try:
-        _keep_mode(temporary, target)
+        _copy_mode(temporary, target)
     except OSError:
         os.close(descriptor)
         temporary.unlink(missing_ok=True)
@@ -246,7 +246,7 @@ def _create_beside(target: Path, mode: int) -> tuple[Path, int]:
     return temporary, descriptor
 
 
-def _keep_mode(temporary: Path, target: Path) -> None:
+def _copy_mode(temporary: Path, target: Path) -> None:
     """Gives a new file the owner, if that is allowed, and the permissions of the file that it replaces."""
     old = _status(target)
     if old is None:

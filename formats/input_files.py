@@ -1,7 +1,7 @@
 """
 The files that a command has read, which its outputs must not replace.
 
-Readers note what they open while a command runs inside `keeping_inputs`; a program that uses the Python
+Readers note what they open while a command runs inside `protect_inputs`; a program that uses the Python
 interface decides for itself what it replaces.
 """
 
@@ -21,7 +21,7 @@ _INPUTS: ContextVar[set[tuple[int, int]] | None] = ContextVar("inputs", default=
 
 
 @contextmanager
-def keeping_inputs() -> Generator[None]:
+def protect_inputs() -> Generator[None]:
     """Notes inputs while the block runs."""
     token = _INPUTS.set(set())
     try:
@@ -30,7 +30,7 @@ def keeping_inputs() -> Generator[None]:
         _INPUTS.reset(token)
 
 
-def note_input(file: Path | int) -> None:
+def record_input(file: Path | int) -> None:
     """Notes a file, by its name or an open descriptor, as one that is read."""
     inputs = _INPUTS.get()
     if inputs is None:
@@ -42,7 +42,7 @@ def note_input(file: Path | int) -> None:
             inputs.add((status.st_dev, status.st_ino))
 
 
-def require_no_input(path: Path, status: os.stat_result) -> None:
+def require_not_input(path: Path, status: os.stat_result) -> None:
     """Raises `XonncError` if the file at `path` was noted."""
     if (status.st_dev, status.st_ino) in (_INPUTS.get() or ()):
         raise XonncError(f"{path}: is an input of this command, which would be lost; name another output")

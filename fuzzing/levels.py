@@ -10,7 +10,7 @@ from xonnc.contexts import new_context
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.formats.onnx.importer import import_loaded
-from xonnc.formats.onnx.load import LoadedModel
+from xonnc.formats.onnx.load_model import LoadedModel
 from xonnc.passes import run_pass
 from xonnc.simplifier import simplify
 

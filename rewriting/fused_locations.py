@@ -11,7 +11,7 @@ from xonnc.dialects.onnx.attributes import is_array
 from xonnc.dialects.onnx.locations import NOWHERE, derived, fused
 
 CARRIED = frozenset(("onnx.doc_string", "onnx.metadata_props"))
-"""What a model says of a node for people and their tools (`formats/onnx/nodes.py`)."""
+"""What a model says of a node for people and their tools (`formats/onnx/import_nodes.py`)."""
 
 MOST_NAMES = 16
 """A long chain of rewrites keeps this many names, so that its locations do not grow with its square."""

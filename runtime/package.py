@@ -22,7 +22,7 @@ import numpy.typing as npt
 from xonnc.errors import UnknownNameError, XonncError
 from xonnc.formats.nvdla.checks.check import require_fitting
 from xonnc.formats.nvdla.reader import parse_loadable
-from xonnc.formats.onnx.parts import check_whole, program
+from xonnc.formats.onnx.embedded_models import program, require_self_contained
 from xonnc.formats.package.archive import Package, read_package
 from xonnc.formats.package.manifest import Step, Tensor
 from xonnc.runtime.nvdla.simulator import Mode, Simulator
@@ -78,7 +78,7 @@ class LoadedPackage:
                 self.bound += simulator.inputs
                 self._steps.append(("simulator", _on_dla(step, simulator, self.manifest.values)))
             else:
-                check_whole(part, name)
+                require_self_contained(part, name)
                 self._steps.append(_on_cpu(step, part, name, engine))
 
     @property

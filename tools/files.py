@@ -14,7 +14,7 @@ import numpy.typing as npt
 from xonnc.errors import XonncError
 from xonnc.formats.arrays import read_array
 from xonnc.formats.atomic_write import OutputFiles, is_special, require_writable
-from xonnc.formats.input_files import note_input
+from xonnc.formats.input_files import record_input
 from xonnc.tools.portable_maps import read_portable_map
 
 Array = npt.NDArray[Any]
@@ -57,7 +57,7 @@ def require_output(path: Path, endings: Collection[str], *inputs: Path, takes_ot
     that can be written, or a device or pipe; it is none of the `inputs`.
     """
     for file in inputs:
-        note_input(file)
+        record_input(file)
     require_writable(path)
     ending = path.suffix.lower()
     is_other = ending in ENDINGS if takes_others else bool(ending)
@@ -80,7 +80,7 @@ def read_tensor(path: Path) -> Array | bytes:
     """
     if not path.is_file():
         raise XonncError(f"{path}: no such file")
-    note_input(path)
+    record_input(path)
     if path.suffix in (".pgm", ".ppm"):
         return read_portable_map(path)
     return read_array(path) if path.suffix == ".npy" else path.read_bytes()

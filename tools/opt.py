@@ -26,7 +26,7 @@ from xdsl.xdsl_opt_main import xDSLOptMain
 from xonnc.dialects.onnx.assembly import OnnxParser, OnnxPrinter
 from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_write
-from xonnc.formats.input_files import note_input
+from xonnc.formats.input_files import record_input
 from xonnc.passes import PASSES
 from xonnc.rewriting.remarks import Remark, listening
 from xonnc.rewriting.statistics import collecting
@@ -173,7 +173,7 @@ class OnnxOptMain(xDSLOptMain):
         name = self.get_input_name()
         named = self.args.input_file not in (None, "-")
         if named:
-            note_input(Path(name))
+            record_input(Path(name))
         data = Path(name).read_bytes() if named else self.stdin()
         if name.endswith((".onnx", ".onnxtxt", ".json", ".nvdla")):
             raise XonncError(

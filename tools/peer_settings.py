@@ -14,7 +14,7 @@ from xdsl.utils.hints import isa
 
 from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_write
-from xonnc.formats.input_files import note_input
+from xonnc.formats.input_files import record_input
 from xonnc.tools.pass_flags import UsageError, suggest_pass
 from xonnc.tools.peer_flags import PeerFlag, Tool, peer_flags, spelled
 
@@ -176,7 +176,7 @@ def _given(argv: Sequence[str], option: str) -> list[str]:
 
 
 def _read_configuration(path: Path) -> list[str]:
-    note_input(path)
+    record_input(path)
     try:
         content: object = json.loads(path.read_text())
     except ValueError as error:

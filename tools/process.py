@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from xonnc.errors import CollectedError, InvalidModelError, UnknownNameError, XonncError
-from xonnc.formats.input_files import keeping_inputs
+from xonnc.formats.input_files import protect_inputs
 from xonnc.rewriting.remarks import listening
 
 
@@ -42,7 +42,7 @@ def run(tool: str, work: Callable[[], int], argv: Sequence[str]) -> int:
     """
     try:
         with (
-            keeping_inputs(),
+            protect_inputs(),
             warnings.catch_warnings(),
             listening(lambda told: print(f"{tool}: {told.severity}: {told}", file=sys.stderr)),
         ):

@@ -12,8 +12,8 @@ from xonnc.dialects.onnx.registry import op_classes
 from xonnc.formats.nvdla.checks.catalogue import RULES, WARNINGS
 from xonnc.formats.nvdla.constants import Precision
 from xonnc.formats.nvdla.geometry import pdp_line_width
-from xonnc.formats.onnx.function_nodes import has_body
-from xonnc.formats.onnx.opsets import identity_of_class
+from xonnc.formats.onnx.function_bodies import has_function_body
+from xonnc.formats.onnx.op_versions import identity_of_class
 from xonnc.formats.onnx.schemas import newest_opset
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import LOWERINGS_BY_PRECISION
 from xonnc.lowering.onnx_to_krnl.convert_onnx_to_krnl import LOWERINGS, MOVES, POINTS
@@ -93,7 +93,7 @@ def native_operators() -> Mapping[str, NativeOperator]:
             takes_open = op in TAKES_OPEN or op in POINTS
             found[identity.op_type] = NativeOperator(text, elements, takes_open)
     for name in operators():
-        if name not in found and has_body("", name, newest_opset("") or 1):
+        if name not in found and has_function_body("", name, newest_opset("") or 1):
             text = "Written out by the function that ONNX defines it by."
             found[name] = NativeOperator(text, "as in that", False)
     found |= {name: NativeOperator(text, "as in that", False) for name, text in OWN.items()}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, NoReturn, TypeAlias, get_ar
 
 from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_write, require_writable
-from xonnc.formats.input_files import note_input
+from xonnc.formats.input_files import record_input
 from xonnc.tools.pass_flags import UsageError, suggest_pass
 from xonnc.tools.peer_flags import peer_flags
 from xonnc.tools.peer_settings import take_peer_flags
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from xdsl.context import Context
     from xdsl.dialects.builtin import ModuleOp
 
-    from xonnc.formats.onnx.preparation import Preparation
+    from xonnc.formats.onnx.import_options import ImportOptions
     from xonnc.tools.peer_settings import PeerSettings
     from xonnc.transforms.models.signatures import Signature
 
@@ -87,7 +87,7 @@ class Job:
     inline_functions: bool
     hardware: str
     """The target of the compiler that a loadable is for."""
-    preparation: Preparation | None = None
+    import_options_of: ImportOptions | None = None
     """What is done to a model before it is imported."""
     signature: Signature | None = None
     """Shapes and dimension names that the inputs get."""
@@ -143,20 +143,20 @@ def _work(arguments: Sequence[str]) -> int:
             elide_larger=args.mlir_elide_elementsattrs_if_larger,
             inline_functions=args.inline_functions,
             hardware=args.target,
-            preparation=preparation(peer),
+            import_options_of=import_options_of(peer),
             signature=signature_of(peer),
         )
     )
     return Exit.DONE
 
 
-def preparation(peer: PeerSettings) -> Preparation | None:
+def import_options_of(peer: PeerSettings) -> ImportOptions | None:
     """What onnx-mlir's import options ask for; `None` if nothing."""
     if not any(name in peer.values for name in IMPORT_OPTIONS):
         return None
-    from xonnc.formats.onnx.preparation import Preparation
+    from xonnc.formats.onnx.import_options import ImportOptions
 
-    return Preparation(
+    return ImportOptions(
         sorts=peer.on("allowSorting", default=True),
         keeps_types=peer.on("useOnnxModelTypes", default=True),
         converts_version=peer.on("invokeOnnxVersionConverter"),
@@ -226,7 +226,7 @@ def translate(job: Job) -> None:
         known = ", ".join(choices) or "nothing"
         raise UsageError(f"no translation from {source} to {target}; {source} becomes {known}")
     if job.target != STDIN:
-        note_input(Path(job.source))
+        record_input(Path(job.source))
         require_writable(Path(job.target))
     if job.external_data is not None and target not in _MODELS:
         raise UsageError(f"--external-data is for models; {target} has no external data")
@@ -275,15 +275,15 @@ def _read_module(job: Job, source: Format, data: bytes | None) -> ModuleOp:
         ctx.register_dialect(name, factory)
     if source == "mlir":
         return _parse(job, data, ctx)
-    from xonnc.formats.onnx.external import DataFolder
+    from xonnc.formats.onnx.external_data import DataFolder
     from xonnc.formats.onnx.importer import import_loaded
-    from xonnc.formats.onnx.load import load, parse
+    from xonnc.formats.onnx.load_model import load, parse
 
     assert source in ("onnx", "onnxtxt", "json")
-    if job.preparation is not None:
-        from xonnc.formats.onnx.preparation import load_prepared
+    if job.import_options_of is not None:
+        from xonnc.formats.onnx.import_options import load_with_options
 
-        loaded = load_prepared(job.source, source, data, job.preparation)
+        loaded = load_with_options(job.source, source, data, job.import_options_of)
     elif data is None:
         loaded = load(job.source, source)
     else:
@@ -297,7 +297,7 @@ def _parse(job: Job, data: bytes | None, ctx: Context) -> ModuleOp:
     name = "<stdin>" if data is not None else job.source
     try:
         if data is None:
-            note_input(Path(job.source))
+            record_input(Path(job.source))
         text = (Path(job.source).read_bytes() if data is None else data).decode("utf-8")
     except UnicodeDecodeError as error:
         raise XonncError(f"{name}: byte {error.start}: not UTF-8 text, so no IR") from error
@@ -311,7 +311,7 @@ def _write_module(job: Job, target: Format, module: ModuleOp) -> None:
         _write_loadable(job, module)
     else:
         from xonnc.formats.onnx.exporter import export_model
-        from xonnc.formats.onnx.save import ExternalData
+        from xonnc.formats.onnx.save_model import ExternalData
 
         assert target in ("onnx", "onnxtxt", "json")
         external = job.external_data

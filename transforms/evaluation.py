@@ -1,9 +1,9 @@
 """
-Ops of constants, computed by whoever knows all operators.
+Evaluation of ops on constants for operators that have no numpy function here.
 
-Constant propagation computes the common operators with numpy. For the rest it asks an evaluator; `tools`
-gives the onnx package's reference evaluator (`formats/onnx/evaluate.py`). What is asked is a module with one
-function, whose arguments are the constants.
+Constant propagation computes the common operators with numpy. The rest goes to an evaluator: the reference
+evaluator of the onnx package (`formats/onnx/reference_evaluator.py`), which `xonnc.passes` installs. It is
+given a module with one function, whose arguments are the constants.
 """
 
 from __future__ import annotations

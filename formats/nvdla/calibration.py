@@ -18,7 +18,7 @@ from typing import Any
 
 from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_write
-from xonnc.formats.input_files import note_input
+from xonnc.formats.input_files import record_input
 from xonnc.formats.nvdla.quantization import INT8_MAX
 
 
@@ -49,7 +49,7 @@ Ranges = Mapping[str, Range]
 
 def read_calibration(path: Path) -> Ranges:
     """The ranges in a file; `XonncError` names the entry that is none."""
-    note_input(path)
+    record_input(path)
     try:
         table: Any = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from xonnc.errors import XonncError
-from xonnc.formats.input_files import note_input
+from xonnc.formats.file_types import NVDLA_LOADABLE, identify_bytes
+from xonnc.formats.input_files import record_input
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.schema import LOADABLE, FieldType, Kind, Number, Table, Vector
-from xonnc.formats.recognition import NVDLA_LOADABLE, recognised
 
 _MINIMUM = 8
 _SPARE_OBJECTS = 10_000
@@ -28,7 +28,7 @@ def read_loadable(path: Path) -> Loadable:
     if not path.is_file():
         raise XonncError(f"{path}: no such file")
     try:
-        note_input(path)
+        record_input(path)
         with path.open("rb") as file:
             if path.stat().st_size == 0:
                 raise XonncError(f"{path}: the file is empty; it should be an NVDLA loadable")
@@ -57,7 +57,7 @@ class _Reader:
         return self.table(LOADABLE, self.number(Number.U32, 0), "Loadable")
 
     def malformed(self, reason: str) -> XonncError:
-        if (meaning := recognised(self.data)) not in (None, NVDLA_LOADABLE):
+        if (meaning := identify_bytes(self.data)) not in (None, NVDLA_LOADABLE):
             return XonncError(f"{self.name}: no NVDLA loadable: this is {meaning}")
         return XonncError(f"{self.name}: {reason}; the file is damaged or no NVDLA loadable")
 

@@ -15,9 +15,9 @@ from typing import Any
 
 from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_write
+from xonnc.formats.byte_sink import ByteSink
 from xonnc.formats.nvdla.loadable import Blob, Loadable
 from xonnc.formats.nvdla.schema import LOADABLE, FieldType, Kind, Number, Table, Vector
-from xonnc.formats.sink import ByteSink
 
 IDENTIFIER = b"NVDA"
 _PAYLOAD_ALIGNMENT = 64

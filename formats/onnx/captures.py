@@ -2,7 +2,7 @@
 What the graphs of a node take from around it, by name.
 
 Graphs of operators that ONNX does not have stay as they are; what they capture becomes operands of the op,
-behind its inputs, so that it is kept, renamed and ordered as any other operand is.
+behind its inputs, so that it is kept, renamed and topological_order as any other operand is.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ CAPTURES = "onnx.captures"
 """The names, in the graphs of a custom op, of its last operands."""
 
 
-def captured_by(node: onnx.NodeProto) -> Iterator[str]:
+def captured_names(node: onnx.NodeProto) -> Iterator[str]:
     """The names that the graphs of a node read and do not make, inner graphs included; some twice."""
     for graph in graphs_of(node):
-        own = given_names(graph)
+        own = input_and_initializer_names(graph)
         for inner in graph.node:
             own.update(inner.output)
         yield from (name for inner in graph.node for name in inner.input if name and name not in own)
-        yield from (name for inner in graph.node for name in captured_by(inner) if name not in own)
+        yield from (name for inner in graph.node for name in captured_names(inner) if name not in own)
         yield from (info.name for info in graph.output if info.name not in own)
 
 
@@ -38,7 +38,7 @@ def graphs_of(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
         yield from attribute.graphs
 
 
-def given_names(graph: onnx.GraphProto) -> set[str]:
+def input_and_initializer_names(graph: onnx.GraphProto) -> set[str]:
     """The names of a graph's inputs and initializers."""
     names = {info.name for info in graph.input}
     names.update(tensor.name for tensor in graph.initializer)
@@ -46,19 +46,19 @@ def given_names(graph: onnx.GraphProto) -> set[str]:
     return names
 
 
-def made_in(node: onnx.NodeProto) -> Iterator[str]:
+def names_defined_in(node: onnx.NodeProto) -> Iterator[str]:
     """The names that the graphs of a node make, inner graphs included."""
     for graph in graphs_of(node):
-        yield from given_names(graph)
+        yield from input_and_initializer_names(graph)
         for inner in graph.node:
             yield from (name for name in inner.output if name)
-            yield from made_in(inner)
+            yield from names_defined_in(inner)
 
 
 def rename_captures(node: onnx.NodeProto, names: Mapping[str, str]) -> None:
     """Calls what the graphs of a node capture by other names; what they make themselves keeps its own."""
     for graph in graphs_of(node):
-        own = given_names(graph)
+        own = input_and_initializer_names(graph)
         for inner in graph.node:
             own.update(inner.output)
         free = {name: new for name, new in names.items() if name not in own}

@@ -23,7 +23,7 @@ import onnx
 from google.protobuf.message import Message
 
 from xonnc.errors import XonncError
-from xonnc.formats.onnx.load import LoadedModel, load
+from xonnc.formats.onnx.load_model import LoadedModel, load
 from xonnc.formats.onnx.schemas import canonical_domain, default_of, opsets_of
 from xonnc.formats.onnx.tensors import TensorReader
 

@@ -15,12 +15,12 @@ from xonnc.dialects.onnx.elements.dense import stored_form
 from xonnc.dialects.onnx.literals import SparseElementsAttr, StringElementsAttr
 from xonnc.dialects.onnx.types import element_type_of, tensor_type
 from xonnc.errors import XonncError
-from xonnc.formats.onnx.mirror import text_or_bytes
+from xonnc.formats.onnx.message_codec import text_or_bytes
 from xonnc.formats.onnx.tensors import AnyArray, TensorReader, element_count, encode, proto
 
 
 @dataclass
-class Constants:
+class ConstantReader:
     """Makes the constants of one model: views of its file, owned by the context's pool."""
 
     reader: TensorReader
@@ -58,7 +58,7 @@ def array_of(attr: Attribute) -> AnyArray:
 
 
 def sparse_proto(attr: SparseElementsAttr, name: str = "") -> onnx.SparseTensorProto:
-    """The inverse of `Constants.sparse`; indices are coordinates."""
+    """The inverse of `ConstantReader.sparse`; indices are coordinates."""
     return onnx.SparseTensorProto(
         dims=attr.type.get_shape(),
         values=proto(array_of(attr.values), name),

@@ -18,28 +18,28 @@ from xonnc.dialects.onnx.ops.builtin import DimOp, NoValueOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import is_ranked, tensor_type
 from xonnc.errors import XonncError
-from xonnc.formats.onnx import mirror
+from xonnc.formats.onnx import message_codec
 from xonnc.formats.onnx.captures import CAPTURES
 from xonnc.formats.onnx.constants import array_of, sparse_proto
 from xonnc.formats.onnx.export_nodes import export_node, inner_names
-from xonnc.formats.onnx.graphs import HELD
-from xonnc.formats.onnx.names import Names, node_names
-from xonnc.formats.onnx.opsets import is_initializer
-from xonnc.formats.onnx.save import Initializer
-from xonnc.formats.onnx.scope import IS_NODE
+from xonnc.formats.onnx.import_graphs import UNREFERENCED_INITIALIZERS
+from xonnc.formats.onnx.import_scope import IS_NODE
+from xonnc.formats.onnx.op_versions import is_initializer
+from xonnc.formats.onnx.save_model import Initializer
 from xonnc.formats.onnx.tensors import ELEMENT_TYPES, header
+from xonnc.formats.onnx.value_names import ValueNames, node_names
 from xonnc.formats.onnx.value_types import read_dim_params, to_type, value_info
 
 DimNames: TypeAlias = Callable[[SSAValue], Mapping[int, str]]
 """The names of the dynamic dimensions of a value, by axis, beside those that its module has."""
 
 
-def no_names(value: SSAValue) -> Mapping[int, str]:
+def no_dim_names(value: SSAValue) -> Mapping[int, str]:
     """No names."""
     return {}
 
 
-_NOT_FIELDS = ("all_inputs", "input", "output", "value_info", HELD)
+_NOT_FIELDS = ("all_inputs", "input", "output", "value_info", UNREFERENCED_INITIALIZERS)
 """What the details of a graph say of values; the rest are fields as they are."""
 
 
@@ -53,11 +53,11 @@ class Interface:
     outputs: Sequence[Mapping[str, Attribute]]
     lists_initializers: bool = False
     """Whether every initializer must be an input too, as before IR version 4."""
-    dim_names: DimNames = no_names
+    dim_names: DimNames = no_dim_names
 
 
 def export_graph(
-    block: Block, interface: Interface, opsets: Mapping[str, int], outer: Names | None = None
+    block: Block, interface: Interface, opsets: Mapping[str, int], outer: ValueNames | None = None
 ) -> tuple[onnx.GraphProto, list[Initializer]]:
     """The graph that `block` is, and its initializers, whose payloads are not in it."""
     return _GraphExporter(block, interface, opsets, outer).run()
@@ -65,12 +65,12 @@ def export_graph(
 
 class _GraphExporter:
     def __init__(
-        self, block: Block, interface: Interface, opsets: Mapping[str, int], outer: Names | None
+        self, block: Block, interface: Interface, opsets: Mapping[str, int], outer: ValueNames | None
     ) -> None:
         self.block = block
         self.interface = interface
         self.opsets = opsets
-        self.names = Names(outer)
+        self.names = ValueNames(outer)
         self.graph = onnx.GraphProto()
         self.initializers: list[Initializer] = []
         self.renamed: dict[Operation, str] = {}
@@ -83,7 +83,7 @@ class _GraphExporter:
         """Names first, then nodes, then what is said of values."""
         details = self.interface.details
         fields = {name: value for name, value in details.items() if name not in _NOT_FIELDS}
-        mirror.fill(self.graph, fields, array_of)
+        message_codec.fill(self.graph, fields, array_of)
         self._reserve_inner_names()
         for argument, held in zip(self.block.args, self.interface.inputs, strict=True):
             self.names.give(argument, _name(held) or f"input_{argument.index}")
@@ -163,7 +163,7 @@ class _GraphExporter:
             return False
         array = array_of(op.value)
         tensor = header(array, name)
-        mirror.fill_prefixed(tensor, op.attributes, array_of)
+        message_codec.fill_prefixed(tensor, op.attributes, array_of)
         self.initializers.append(Initializer(tensor, None if array.dtype == np.object_ else array))
         return True
 
@@ -208,7 +208,7 @@ class _GraphExporter:
 
     def _write_held(self) -> None:
         """Initializers that no op makes: defaults of inputs, and what annotations refer to."""
-        held = self.interface.details.get(HELD)
+        held = self.interface.details.get(UNREFERENCED_INITIALIZERS)
         inputs = {info.name for info in self.graph.input}
         made = {initializer.tensor.name for initializer in self.initializers}
         for name, value in held.data.items() if isinstance(held, DictionaryAttr) else ():
@@ -271,7 +271,7 @@ def _info(
     if not isinstance(stored, DictionaryAttr):
         return derived
     said = onnx.ValueInfoProto()
-    mirror.fill(said, stored.data, array_of)
+    message_codec.fill(said, stored.data, array_of)
     said.name = name
     if said.HasField("type") and to_type(said.type, name) != type_:
         said.type.CopyFrom(derived.type)

@@ -16,14 +16,14 @@ from xonnc.dialects.onnx.ops.builtin import CustomOp, DimOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.errors import XonncError
-from xonnc.formats.onnx import mirror
-from xonnc.formats.onnx.captures import captures, made_in, rename_captures
+from xonnc.formats.onnx import message_codec
+from xonnc.formats.onnx.captures import captures, names_defined_in, rename_captures
 from xonnc.formats.onnx.constants import array_of
-from xonnc.formats.onnx.names import Names
-from xonnc.formats.onnx.node_attributes import Kind, from_attribute, from_kept
-from xonnc.formats.onnx.op_forms import attribute_kinds, form_of
-from xonnc.formats.onnx.opsets import Identity, identity_of, spelled_type
+from xonnc.formats.onnx.node_attributes import Kind, from_attribute, from_raw_attribute
+from xonnc.formats.onnx.op_signatures import attribute_kinds, op_signature_of
+from xonnc.formats.onnx.op_versions import OpIdentity, identity_of, spelled_type
 from xonnc.formats.onnx.schemas import canonical_domain
+from xonnc.formats.onnx.value_names import ValueNames
 
 ExportRegion: TypeAlias = Callable[[Block, Mapping[str, Attribute]], onnx.GraphProto]
 
@@ -34,7 +34,7 @@ _ALWAYS_WRITTEN = {"STFT": frozenset(("onesided",))}
 
 
 def export_node(
-    op: Operation, names: Names, opsets: Mapping[str, int], export_region: ExportRegion
+    op: Operation, names: ValueNames, opsets: Mapping[str, int], export_region: ExportRegion
 ) -> onnx.NodeProto:
     """The node that `op` is; every error names it."""
     identity = identity_of(op) if isinstance(op, OnnxOp) else None
@@ -51,7 +51,11 @@ def export_node(
 
 
 def _export(
-    op: OnnxOp, identity: Identity, names: Names, opsets: Mapping[str, int], export_region: ExportRegion
+    op: OnnxOp,
+    identity: OpIdentity,
+    names: ValueNames,
+    opsets: Mapping[str, int],
+    export_region: ExportRegion,
 ) -> onnx.NodeProto:
     domain = canonical_domain(identity.domain)
     opset = opsets.get(domain, 1)
@@ -69,7 +73,7 @@ def _export(
     kinds = attribute_kinds(domain, node.op_type, opset)
     for name, value in _written(op, kinds).items():
         node.attribute.append(from_attribute(name, value, kinds.get(name, _UNDEFINED)))
-    for name, region in zip(form_of(type(op)).regions, op.regions, strict=True):
+    for name, region in zip(op_signature_of(type(op)).regions, op.regions, strict=True):
         if not region.blocks:
             continue
         details = op.attributes.get(f"onnx.{name}")
@@ -78,10 +82,10 @@ def _export(
         node.attribute.add(name=name, type=onnx.AttributeProto.GRAPH, g=graph)
     as_they_are = op.attributes.get("onnx.attributes")
     if is_array(as_they_are):
-        node.attribute.extend(from_kept(value) for value in as_they_are)
+        node.attribute.extend(from_raw_attribute(value) for value in as_they_are)
     if captured:
         rename_captures(node, dict(zip(captured, inner, strict=True)))
-    mirror.fill_prefixed(node, op.attributes, array_of)
+    message_codec.fill_prefixed(node, op.attributes, array_of)
     return node
 
 
@@ -90,8 +94,8 @@ def inner_names(op: Operation) -> Iterator[str]:
     given = op.attributes.get("onnx.attributes")
     node = onnx.NodeProto()
     if is_array(given):
-        node.attribute.extend(from_kept(value) for value in given.data)
-    return made_in(node)
+        node.attribute.extend(from_raw_attribute(value) for value in given.data)
+    return names_defined_in(node)
 
 
 def _written(op: OnnxOp, kinds: Mapping[str, Kind]) -> dict[str, Attribute]:
@@ -102,23 +106,23 @@ def _written(op: OnnxOp, kinds: Mapping[str, Kind]) -> dict[str, Attribute]:
         axis = op.axis.value.data
         return {"start": integer(axis), "end": integer(axis + 1)}
     is_custom = isinstance(op, CustomOp)
-    form = form_of(type(op))
+    signature = op_signature_of(type(op))
     always = _ALWAYS_WRITTEN.get(op.OP_TYPE, frozenset[str]())
     found: dict[str, Attribute] = {}
     for name, value in op.properties.items():
-        if not is_custom and (form.defaults.get(name) != value or name in always):
+        if not is_custom and (signature.defaults.get(name) != value or name in always):
             found[name] = value
     for name, value in op.attributes.items():
         is_own = name.startswith(("onnx.", "krnl.")) or name == NODE_NAME
         if not is_own and not (is_custom and name == "domain_name"):
             found[name] = value
-    unknown = [name for name in found if kinds and name not in kinds and name in form.properties]
+    unknown = [name for name in found if kinds and name not in kinds and name in signature.properties]
     if unknown:
         raise XonncError(f"the model's opset has no attribute '{unknown[0]}' for it; import a newer opset")
     return found
 
 
-def _operand(value: SSAValue, names: Names) -> str:
+def _operand(value: SSAValue, names: ValueNames) -> str:
     if value in names:
         return names[value]
     if value.type == NONE:
@@ -126,7 +130,7 @@ def _operand(value: SSAValue, names: Names) -> str:
     raise XonncError("an operand comes from outside of the model")
 
 
-def _result(value: SSAValue, names: Names) -> str:
+def _result(value: SSAValue, names: ValueNames) -> str:
     return names[value] if value in names else ""
 
 

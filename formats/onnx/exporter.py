@@ -13,13 +13,13 @@ from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
 from xonnc.errors import XonncError
-from xonnc.formats.onnx import mirror
+from xonnc.formats.onnx import message_codec
 from xonnc.formats.onnx.constants import array_of
-from xonnc.formats.onnx.export_graphs import DimNames, Interface, export_graph, no_names
+from xonnc.formats.onnx.export_graphs import DimNames, Interface, export_graph, no_dim_names
 from xonnc.formats.onnx.importer import MAIN
-from xonnc.formats.onnx.load import Spelling
-from xonnc.formats.onnx.opsets import choose_opsets
-from xonnc.formats.onnx.save import ExportedModel, ExternalData, save
+from xonnc.formats.onnx.load_model import ModelFormat
+from xonnc.formats.onnx.op_versions import choose_opsets
+from xonnc.formats.onnx.save_model import ExportedModel, ExternalData, save
 from xonnc.formats.onnx.schemas import canonical_domain
 
 PRODUCER = "xonnc"
@@ -29,21 +29,21 @@ PRODUCER = "xonnc"
 def export_model(
     module: ModuleOp,
     path: str | Path,
-    spelling: Spelling | None = None,
+    model_format: ModelFormat | None = None,
     external_data: ExternalData | None = None,
-    dim_names: DimNames = no_names,
+    dim_names: DimNames = no_dim_names,
 ) -> list[Path]:
     """
     Writes `module` as an ONNX model to `path` (`-`: standard output); returns the files written.
 
-    The spelling follows from the file name unless given; `external_data` sends the weights to a second file;
-    `dim_names` knows more names of dimensions within the graph.
+    `model_format` follows from the file name unless given; `external_data` sends the weights to a second
+    file; `dim_names` gives names to further dynamic dimensions of values within the graph.
     Raises `XonncError`, and writes nothing, for a module that ONNX has no form for.
     """
-    return save(export_module(module, dim_names), path, spelling, external_data)
+    return save(export_module(module, dim_names), path, model_format, external_data)
 
 
-def export_module(module: ModuleOp, dim_names: DimNames = no_names) -> ExportedModel:
+def export_module(module: ModuleOp, dim_names: DimNames = no_dim_names) -> ExportedModel:
     """The module as a model in memory, its weights still views of what the module holds."""
     function = _main(module)
     model = onnx.ModelProto()
@@ -52,7 +52,7 @@ def export_module(module: ModuleOp, dim_names: DimNames = no_names) -> ExportedM
         for name, value in module.attributes.items()
         if name.startswith("onnx.") and name != "onnx.opset_imports"
     }
-    mirror.fill(model, kept, array_of)
+    message_codec.fill(model, kept, array_of)
     opsets = choose_opsets(function, _opset_imports(module))
     for domain, version in opsets.items():
         model.opset_import.add(domain=domain, version=version)
@@ -67,7 +67,7 @@ def export_module(module: ModuleOp, dim_names: DimNames = no_names) -> ExportedM
     return ExportedModel(model, initializers)
 
 
-def export_proto(module: ModuleOp, dim_names: DimNames = no_names) -> onnx.ModelProto:
+def export_proto(module: ModuleOp, dim_names: DimNames = no_dim_names) -> onnx.ModelProto:
     """The module as one message with all weights in it."""
     return export_module(module, dim_names).whole()
 

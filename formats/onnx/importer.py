@@ -1,7 +1,7 @@
 """
-ONNX models into the `onnx` dialect.
+Import of ONNX models into the `onnx` dialect.
 
-The form of a module:
+A model becomes this module:
 
 ```mlir
 builtin.module attributes {onnx.ir_version = 8 : i64, onnx.opset_imports = {"" = 17 : i64}} {
@@ -15,9 +15,9 @@ builtin.module attributes {onnx.ir_version = 8 : i64, onnx.opset_imports = {"" =
 }
 ```
 
-Names of nodes and values are locations. A `Constant` *node* has the attribute `onnx.node`; without it, it is
-an initializer. What has no place in ops (`docs/onnx-round-trip.md` lists all of it) is kept in attributes
-that begin with `onnx.`, field by field as in the file (`mirror`).
+The names of nodes and values are MLIR locations. A `Constant` *node* has the attribute `onnx.node`; a
+constant without it is an initializer. Fields of the model that no op can hold (`docs/onnx-round-trip.md`
+lists them) are attributes that begin with `onnx.`, encoded field by field (`message_codec`).
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.elements.cycles import without_cycle_collection
 from xonnc.dialects.onnx.ops.builtin import EntryPointOp, ReturnOp
 from xonnc.errors import XonncError
-from xonnc.formats.onnx import mirror
-from xonnc.formats.onnx.constants import Constants
-from xonnc.formats.onnx.faults import Faults
-from xonnc.formats.onnx.functions import check_functions, inlined
-from xonnc.formats.onnx.graphs import import_graph
-from xonnc.formats.onnx.load import LoadedModel, Spelling, load
-from xonnc.formats.onnx.names_check import check_names
+from xonnc.formats.onnx import message_codec
+from xonnc.formats.onnx.constants import ConstantReader
+from xonnc.formats.onnx.import_diagnostics import ImportDiagnostics
+from xonnc.formats.onnx.import_graphs import import_graph
+from xonnc.formats.onnx.import_scope import ImportContext, ImportedGraph
+from xonnc.formats.onnx.load_model import LoadedModel, ModelFormat, load
+from xonnc.formats.onnx.local_functions import check_functions, inline_calls
 from xonnc.formats.onnx.schemas import newest_opset, opsets_of
-from xonnc.formats.onnx.scope import ImportedGraph, Model
+from xonnc.formats.onnx.utf8_checks import check_names
 from xonnc.formats.onnx.value_types import dim_params_of, read_dim_params, value_info, write_dim_params
 
 _LARGEST_OPSET = (1 << 31) - 1
@@ -64,15 +64,16 @@ MAIN = "main_graph"
 
 
 def import_model(
-    path: str | Path, ctx: Context, spelling: Spelling | None = None, inline_functions: bool = False
+    path: str | Path, ctx: Context, model_format: ModelFormat | None = None, inline_functions: bool = False
 ) -> ModuleOp:
     """
     The model at `path` (`-`: standard input) as a module; its weights are views of the mapped file.
 
-    `spelling` overrides what the file name says. With `inline_functions`, calls of the model's own functions
-    are replaced by their bodies. Raises `XonncError` for a file or model that is not right.
+    `model_format` overrides the format that follows from the file name. With `inline_functions`, calls of the
+    model's local functions are replaced by their bodies. Raises `XonncError` for an unreadable file and
+    `InvalidModelError` for an invalid model.
     """
-    return import_loaded(load(path, spelling), ctx, inline_functions)
+    return import_loaded(load(path, model_format), ctx, inline_functions)
 
 
 def import_loaded(
@@ -85,9 +86,9 @@ def import_loaded(
     initializer is an input too, and none means to be one. Else they are constants. Raises `InvalidModelError`
     with everything that cannot be read.
     """
-    faults = Faults()
-    module = read_loaded(loaded, ctx, faults, inline_functions, keep_defaults)
-    faults.refuse(loaded.name)
+    diagnostics = ImportDiagnostics()
+    module = read_loaded(loaded, ctx, diagnostics, inline_functions, keep_defaults)
+    diagnostics.refuse(loaded.name)
     assert module is not None
     return module
 
@@ -95,17 +96,17 @@ def import_loaded(
 def read_loaded(
     loaded: LoadedModel,
     ctx: Context,
-    faults: Faults,
+    diagnostics: ImportDiagnostics,
     inline_functions: bool = False,
     keep_defaults: bool = False,
 ) -> ModuleOp | None:
     """
-    What can be read of a loaded model, with placeholders for what cannot, which goes to `faults`.
+    What can be read of a loaded model, with placeholders for what cannot, which goes to `diagnostics`.
 
     `None` if nothing can be read.
     """
-    with without_cycle_collection(), faults.collecting():
-        return _import(loaded, DisposablePool.of(ctx), faults, inline_functions, keep_defaults)
+    with without_cycle_collection(), diagnostics.collecting():
+        return _import(loaded, DisposablePool.of(ctx), diagnostics, inline_functions, keep_defaults)
     return None
 
 
@@ -115,21 +116,25 @@ def import_proto(model: onnx.ModelProto, ctx: Context) -> ModuleOp:
 
 
 def _import(
-    loaded: LoadedModel, pool: DisposablePool, faults: Faults, inline_functions: bool, keep_defaults: bool
+    loaded: LoadedModel,
+    pool: DisposablePool,
+    diagnostics: ImportDiagnostics,
+    inline_functions: bool,
+    keep_defaults: bool,
 ) -> ModuleOp:
     proto = loaded.proto
     check_functions(proto)
     if inline_functions and proto.functions:
-        proto = inlined(proto)
+        proto = inline_calls(proto)
     check_names(entry.domain for entry in proto.opset_import)
     opsets = opsets_of(proto)
     _check_opsets(opsets)
-    constants = Constants(loaded.tensors, pool)
-    model = Model(
+    constants = ConstantReader(loaded.tensors, pool)
+    model = ImportContext(
         opsets=opsets,
         functions=frozenset((function.domain, function.name) for function in proto.functions),
         constants=constants,
-        faults=faults,
+        diagnostics=diagnostics,
         keeps_defaults=keep_defaults and proto.ir_version >= OVERRIDABLE_SINCE,
     )
     graph = import_graph(model, proto.graph, terminator=ReturnOp)
@@ -139,7 +144,7 @@ def _import(
     module.attributes["onnx.opset_imports"] = DictionaryAttr(
         {entry.domain: IntegerAttr(entry.version, i64) for entry in proto.opset_import}
     )
-    kept = mirror.fields(proto, constants.dense, skip=("graph", "opset_import"))
+    kept = message_codec.fields(proto, constants.dense, skip=("graph", "opset_import"))
     module.attributes.update({f"onnx.{name}": value for name, value in kept.items()})
     return module
 
@@ -152,7 +157,7 @@ def overridable_inputs(model: onnx.ModelProto) -> tuple[str, ...]:
     return tuple(info.name for info in model.graph.input if info.name in named)
 
 
-def _function(graph: ImportedGraph, constants: Constants) -> FuncOp:
+def _function(graph: ImportedGraph, constants: ConstantReader) -> FuncOp:
     arguments = graph.block.args
     function = FuncOp(
         MAIN,
@@ -172,14 +177,14 @@ def _function(graph: ImportedGraph, constants: Constants) -> FuncOp:
     return function
 
 
-def _interface(info: onnx.ValueInfoProto, type_: Attribute, constants: Constants) -> DictionaryAttr:
+def _interface(info: onnx.ValueInfoProto, type_: Attribute, constants: ConstantReader) -> DictionaryAttr:
     """What an argument or result carries: its name, its dimensions' names, and the rest if there is any."""
     names = dim_params_of(info.type)
     held: dict[str, Attribute] = {"onnx.name": StringAttr(info.name)}
     if names:
         held["onnx.dim_params"] = StringAttr(write_dim_params(names))
     if value_info(info.name, type_, names) != info or read_dim_params(write_dim_params(names)) != names:
-        held["onnx.value_info"] = mirror.to_attribute(info, constants.dense)
+        held["onnx.value_info"] = message_codec.to_attribute(info, constants.dense)
     return DictionaryAttr(held)
 
 

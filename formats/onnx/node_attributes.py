@@ -29,8 +29,8 @@ from xonnc.dialects.onnx import attributes as spelled
 from xonnc.dialects.onnx.attributes import is_array
 from xonnc.dialects.onnx.literals import SparseElementsAttr
 from xonnc.errors import XonncError
-from xonnc.formats.onnx import mirror
-from xonnc.formats.onnx.constants import Constants, array_of, sparse_proto
+from xonnc.formats.onnx import message_codec
+from xonnc.formats.onnx.constants import ConstantReader, array_of, sparse_proto
 from xonnc.formats.onnx.tensors import DATA_TYPES, ELEMENT_TYPES, encode, proto
 from xonnc.formats.onnx.value_types import to_proto, to_type
 
@@ -39,18 +39,18 @@ _A = onnx.AttributeProto
 Kind: TypeAlias = onnx.AttributeProto.AttributeType
 """`FLOAT`, `INT`, …"""
 
-LONG_LIST = 64
+MAX_MEMOISED_LIST = 64
 """Lists above this length are not worth remembering."""
 
-Convert: TypeAlias = Callable[[onnx.AttributeProto, Constants], Attribute]
+Convert: TypeAlias = Callable[[onnx.AttributeProto, ConstantReader], Attribute]
 
 _CONVERT: dict[int, Convert] = {
     _A.FLOAT: lambda given, constants: _real(given.f),
     _A.INT: lambda given, constants: spelled.integer(given.i),
-    _A.STRING: lambda given, constants: mirror.text_or_bytes(given.s),
+    _A.STRING: lambda given, constants: message_codec.text_or_bytes(given.s),
     _A.FLOATS: lambda given, constants: _reals(given.floats),
     _A.INTS: lambda given, constants: _integers(given.ints),
-    _A.STRINGS: lambda given, constants: ArrayAttr(list(map(mirror.text_or_bytes, given.strings))),
+    _A.STRINGS: lambda given, constants: ArrayAttr(list(map(message_codec.text_or_bytes, given.strings))),
     _A.TENSOR: lambda given, constants: constants.dense(given.t),
     _A.SPARSE_TENSOR: lambda given, constants: constants.sparse(given.sparse_tensor),
     _A.TYPE_PROTO: lambda given, constants: to_type(given.tp, f"attribute '{given.name}'"),
@@ -88,7 +88,7 @@ def kind_of(given: onnx.AttributeProto) -> Kind:
     )
 
 
-def to_attribute(given: onnx.AttributeProto, constants: Constants) -> Attribute | None:
+def to_attribute(given: onnx.AttributeProto, constants: ConstantReader) -> Attribute | None:
     """The form in the IR; `None` if there is none of its own."""
     convert = _CONVERT.get(kind_of(given))
     return None if convert is None or given.ref_attr_name else convert(given, constants)
@@ -107,17 +107,17 @@ def element_type_attribute(given: onnx.AttributeProto) -> Attribute:
     return element
 
 
-def kept(given: onnx.AttributeProto, constants: Constants) -> DictionaryAttr:
+def kept(given: onnx.AttributeProto, constants: ConstantReader) -> DictionaryAttr:
     """An attribute as it is."""
-    return mirror.to_attribute(given, constants.dense)
+    return message_codec.to_attribute(given, constants.dense)
 
 
-def from_kept(value: Attribute) -> onnx.AttributeProto:
+def from_raw_attribute(value: Attribute) -> onnx.AttributeProto:
     """The inverse of `kept`."""
     if not isinstance(value, DictionaryAttr):
         raise XonncError(f"onnx.attributes: {value} where a dictionary is needed")
     given = onnx.AttributeProto()
-    mirror.fill(given, value.data, array_of)
+    message_codec.fill(given, value.data, array_of)
     return given
 
 
@@ -183,7 +183,7 @@ def _reals(values: Iterable[float]) -> Attribute:
 
 def _integers(values: Iterable[int]) -> Attribute:
     found = tuple(values)
-    if len(found) > LONG_LIST:
+    if len(found) > MAX_MEMOISED_LIST:
         # Forests say few different numbers very often.
         made = {value: IntegerAttr(value, i64) for value in set(found)}
         return ArrayAttr([made[value] for value in found])

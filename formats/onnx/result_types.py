@@ -36,7 +36,7 @@ _STRING = StringType()
 
 
 @dataclass(frozen=True)
-class Node:
+class NodeDescription:
     """What result types depend on."""
 
     domain: str
@@ -56,10 +56,10 @@ class Node:
         return found.i if found is not None else None
 
 
-Rule: TypeAlias = Callable[[Node, int], Attribute]
+Rule: TypeAlias = Callable[[NodeDescription, int], Attribute]
 
 
-def result_type(node: Node, index: int) -> Attribute:
+def result_type(node: NodeDescription, index: int) -> Attribute:
     """The type of result `index`; `none` where nothing is known."""
     special = _SPECIAL.get(node.op_type)
     known = special(node, index) if special is not None else NONE
@@ -93,7 +93,7 @@ def _sources(domain: str, op_type: str, opset: int) -> tuple[_Source, ...]:
     return tuple(sources)
 
 
-def _by_schema(node: Node, index: int) -> Attribute:
+def _by_schema(node: NodeDescription, index: int) -> Attribute:
     sources = _sources(node.domain, node.op_type, node.opset)
     if not sources:
         return NONE
@@ -127,29 +127,29 @@ def _of_number(number: int | None) -> Attribute:
 def _by_attribute(name: str, otherwise: int = 0) -> Rule:
     """The element type that an attribute names, else that of an operand."""
 
-    def rule(node: Node, index: int) -> Attribute:
+    def rule(node: NodeDescription, index: int) -> Attribute:
         named = _of_number(node.number(name))
         return named if named != NONE else _same_element(node.operand(otherwise))
 
     return rule
 
 
-def _quantized(node: Node, index: int) -> Attribute:
+def _quantized(node: NodeDescription, index: int) -> Attribute:
     if node.operand(2) != NONE:
         return _same_element(node.operand(2))
     return _of_number(node.number("output_dtype") or onnx.TensorProto.UINT8)
 
 
-def _layer_normalization(node: Node, index: int) -> Attribute:
+def _layer_normalization(node: NodeDescription, index: int) -> Attribute:
     return _of_number(node.number("stash_type")) if index else NONE
 
 
-def _constant_of_shape(node: Node, index: int) -> Attribute:
+def _constant_of_shape(node: NodeDescription, index: int) -> Attribute:
     value = node.attributes.get("value")
     return unranked(f32) if value is None else _of_number(value.t.data_type)
 
 
-def _constant(node: Node, index: int) -> Attribute:
+def _constant(node: NodeDescription, index: int) -> Attribute:
     for name, given in node.attributes.items():
         match name:
             case "value_int":
@@ -173,29 +173,29 @@ def _constant(node: Node, index: int) -> Attribute:
     return NONE
 
 
-def _sequence_of_operand(node: Node, index: int) -> Attribute:
+def _sequence_of_operand(node: NodeDescription, index: int) -> Attribute:
     held = _same_element(node.operand(0))
     return SeqType(held) if held != NONE else NONE
 
 
-def _held(node: Node, index: int) -> Attribute:
+def _element_of_container(node: NodeDescription, index: int) -> Attribute:
     """What the container in operand 0 holds; a value that is no container is itself."""
     container = node.operand(0)
     return _same_element(container.element_type if isinstance(container, SeqType | OptType) else container)
 
 
-def _sequence_empty(node: Node, index: int) -> Attribute:
+def _sequence_empty(node: NodeDescription, index: int) -> Attribute:
     return SeqType(_of_number(node.number("dtype") or onnx.TensorProto.FLOAT))
 
 
-def _optional(node: Node, index: int) -> Attribute:
+def _optional(node: NodeDescription, index: int) -> Attribute:
     declared = node.attributes.get("type")
     if declared is not None:
         return OptType(to_type(declared.tp, "Optional"))
     return OptType(node.operand(0)) if node.operand(0) != NONE else NONE
 
 
-def _yielded(node: Node, index: int) -> Attribute:
+def _yielded(node: NodeDescription, index: int) -> Attribute:
     """The type that the first body yields at `index`."""
     for region in node.regions:
         last = region.block.last_op if region.blocks else None
@@ -204,32 +204,32 @@ def _yielded(node: Node, index: int) -> Attribute:
     return NONE
 
 
-def _if(node: Node, index: int) -> Attribute:
-    types = {_yielded(Node("", "", 0, {}, (), (region,)), index) for region in node.regions}
+def _if(node: NodeDescription, index: int) -> Attribute:
+    types = {_yielded(NodeDescription("", "", 0, {}, (), (region,)), index) for region in node.regions}
     return _same_element(types.pop()) if len(types) == 1 else _same_element(_yielded(node, index))
 
 
-def _loop(node: Node, index: int) -> Attribute:
+def _loop(node: NodeDescription, index: int) -> Attribute:
     carried = len(node.operands) - 2
     return _same_element(node.operand(index + 2) if index < carried else _yielded(node, index + 1))
 
 
-def _scan(node: Node, index: int) -> Attribute:
+def _scan(node: NodeDescription, index: int) -> Attribute:
     return _same_element(_yielded(node, index))
 
 
-def _sequence_map(node: Node, index: int) -> Attribute:
+def _sequence_map(node: NodeDescription, index: int) -> Attribute:
     held = _yielded(node, index)
     return SeqType(_same_element(held)) if held != NONE else NONE
 
 
-def _class_label(node: Node, index: int) -> Attribute:
+def _class_label(node: NodeDescription, index: int) -> Attribute:
     if index:
         return NONE
     return unranked(_STRING if "classlabels_strings" in node.attributes else i64)
 
 
-def _label_encoder(node: Node, index: int) -> Attribute:
+def _label_encoder(node: NodeDescription, index: int) -> Attribute:
     for name, given in node.attributes.items():
         if name == "values_tensor":
             return _of_number(given.t.data_type)
@@ -240,13 +240,13 @@ def _label_encoder(node: Node, index: int) -> Attribute:
     return unranked(i64 if element_type(node.operand(0)) == _STRING else _STRING)
 
 
-def _cast_map(node: Node, index: int) -> Attribute:
+def _cast_map(node: NodeDescription, index: int) -> Attribute:
     cast_to = node.attributes.get("cast_to")
     elements = {b"TO_STRING": _STRING, b"TO_INT64": i64}
     return unranked(f32 if cast_to is None else elements.get(cast_to.s, f32))
 
 
-def _dict_vectorizer(node: Node, index: int) -> Attribute:
+def _dict_vectorizer(node: NodeDescription, index: int) -> Attribute:
     source = node.operand(0)
     if not isinstance(source, MapType):
         return NONE
@@ -254,7 +254,7 @@ def _dict_vectorizer(node: Node, index: int) -> Attribute:
     return _same_element(value) if is_tensor(value) or value not in DATA_TYPES else unranked(value)
 
 
-def _zip_map(node: Node, index: int) -> Attribute:
+def _zip_map(node: NodeDescription, index: int) -> Attribute:
     key = _STRING if "classlabels_strings" in node.attributes else i64
     return SeqType(MapType(key, tensor_type((), f32)))
 
@@ -266,7 +266,7 @@ _SPECIAL: dict[str, Rule] = {
     "Cast": _by_attribute("to"),
     "CastMap": _cast_map,
     "CategoryMapper": _label_encoder,
-    "ConcatFromSequence": _held,
+    "ConcatFromSequence": _element_of_container,
     "Constant": _constant,
     "ConstantOfShape": _constant_of_shape,
     "DequantizeLinear": _by_attribute("output_dtype", otherwise=1),
@@ -283,7 +283,7 @@ _SPECIAL: dict[str, Rule] = {
     "MelWeightMatrix": _by_attribute("output_datatype"),
     "Multinomial": _by_attribute("dtype"),
     "Optional": _optional,
-    "OptionalGetElement": _held,
+    "OptionalGetElement": _element_of_container,
     "QuantizeLinear": _quantized,
     "RandomNormal": _by_attribute("dtype"),
     "RandomNormalLike": _by_attribute("dtype"),
@@ -291,7 +291,7 @@ _SPECIAL: dict[str, Rule] = {
     "RandomUniformLike": _by_attribute("dtype"),
     "SVMClassifier": _class_label,
     "Scan": _scan,
-    "SequenceAt": _held,
+    "SequenceAt": _element_of_container,
     "SequenceConstruct": _sequence_of_operand,
     "SequenceEmpty": _sequence_empty,
     "SequenceMap": _sequence_map,

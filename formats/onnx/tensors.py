@@ -16,12 +16,12 @@ from xdsl.ir import Attribute
 from xonnc.dialects.onnx.types import element_type_of
 from xonnc.errors import XonncError
 from xonnc.formats.arrays import MAX_RANK
-from xonnc.formats.onnx.external import DataFolder, reference
-from xonnc.formats.onnx.wire import DOUBLE_DATA, FLOAT_DATA, Cut, Marks
+from xonnc.formats.onnx.external_data import DataFolder, parse_external_data
+from xonnc.formats.onnx.payload_extraction import DOUBLE_DATA, FLOAT_DATA, PayloadLocation, PayloadMarkers
 
 AnyArray = npt.NDArray[Any]
 
-LARGEST_SIZE = (1 << 63) - 1
+MAX_SIZE = (1 << 63) - 1
 """The most bytes or elements a tensor can have: sizes are 64-bit signed."""
 
 _T = onnx.TensorProto
@@ -61,7 +61,7 @@ DTYPES: dict[int, np.dtype[np.generic]] = {
 }
 """The numpy type of every `TensorProto.DataType`."""
 
-NUMBERS = {dtype: number for number, dtype in DTYPES.items()}
+DATA_TYPES_BY_DTYPE = {dtype: number for number, dtype in DTYPES.items()}
 """The `TensorProto.DataType` of a numpy type."""
 
 PACKED_BITS: dict[int, int] = {
@@ -92,7 +92,7 @@ class TensorReader:
     whole: memoryview = field(default_factory=lambda: memoryview(b""))
     """The file as it is on disk: what the marks refer to."""
 
-    marks: Marks = field(default_factory=Marks)
+    marks: PayloadMarkers = field(default_factory=PayloadMarkers)
     folder: DataFolder = field(default_factory=lambda: DataFolder(None))
 
     def array(self, tensor: onnx.TensorProto) -> AnyArray:
@@ -126,7 +126,7 @@ class TensorReader:
     def _payload(self, tensor: onnx.TensorProto, number: int, size: int) -> bytes | memoryview | None:
         """The elements as a run of bytes; `None` if they are in the typed fields."""
         if tensor.data_location == _T.EXTERNAL:
-            return self.folder.data(tensor.name, reference(tensor.name, tensor.external_data), size)
+            return self.folder.data(tensor.name, parse_external_data(tensor.name, tensor.external_data), size)
         if not tensor.HasField("raw_data"):
             return None
         raw_data = tensor.raw_data
@@ -144,7 +144,7 @@ def element_count(place: str, shape: Iterable[int]) -> int:
     if shape and min(shape) < 0:
         raise XonncError(f"{place}: dimension {min(shape)}; a dimension is 0 or more")
     count = math.prod(shape)
-    if count * 16 > LARGEST_SIZE:
+    if count * 16 > MAX_SIZE:
         raise XonncError(f"{place}: shape {list(shape)} overflows: more elements than 64 bits can count")
     return count
 
@@ -189,7 +189,7 @@ def pack(data: npt.NDArray[np.uint8], bits: int) -> npt.NDArray[np.uint8]:
 
 def payload(array: AnyArray) -> memoryview:
     """The bytes of `array` as a file stores them: the array's own memory if possible; not for strings."""
-    bits = PACKED_BITS.get(NUMBERS[array.dtype])
+    bits = PACKED_BITS.get(DATA_TYPES_BY_DTYPE[array.dtype])
     if bits is not None:
         return pack(np.ascontiguousarray(array).view(np.uint8), bits).data
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
@@ -197,7 +197,7 @@ def payload(array: AnyArray) -> memoryview:
 
 def header(array: AnyArray, name: str = "") -> onnx.TensorProto:
     """A `TensorProto` with type and shape of `array` and, for strings, its elements."""
-    tensor = _T(data_type=NUMBERS[array.dtype], dims=array.shape)
+    tensor = _T(data_type=DATA_TYPES_BY_DTYPE[array.dtype], dims=array.shape)
     if name:
         tensor.name = name
     if tensor.data_type == _T.STRING:
@@ -226,7 +226,7 @@ def encode(text: str | bytes) -> bytes:
     return text.encode("utf-8") if isinstance(text, str) else text
 
 
-def _check_field(name: str, data_type: int, cut: Cut) -> None:
+def _check_field(name: str, data_type: int, cut: PayloadLocation) -> None:
     fits = {FLOAT_DATA: (_T.FLOAT, _T.COMPLEX64), DOUBLE_DATA: (_T.DOUBLE, _T.COMPLEX128)}.get(cut.field)
     if fits is not None and data_type not in fits:
         raise XonncError(

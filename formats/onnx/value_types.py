@@ -20,12 +20,12 @@ from xonnc.dialects.onnx.types import (
     unranked,
 )
 from xonnc.errors import XonncError
-from xonnc.formats.onnx.tensors import DATA_TYPES, ELEMENT_TYPES, LARGEST_SIZE, check_rank
+from xonnc.formats.onnx.tensors import DATA_TYPES, ELEMENT_TYPES, MAX_SIZE, check_rank
 
 SPARSE = StringAttr("sparse")
 """The encoding of a ranked tensor type whose values are stored sparsely."""
 
-NAMELESS = ("", "?")
+ANONYMOUS_DIMS = ("", "?")
 """What exporters write for a dimension that they know nothing of: each is its own."""
 
 _DIM_PARAM = re.compile(r"(?:^|,)(\d+):")
@@ -72,11 +72,13 @@ def dim_params_of(proto: onnx.TypeProto) -> dict[int, str]:
     if proto.WhichOneof("value") != "tensor_type":
         return {}
     dims = proto.tensor_type.shape.dim
-    return {axis: dim.dim_param for axis, dim in enumerate(dims) if dim.dim_param.strip() not in NAMELESS}
+    return {
+        axis: dim.dim_param for axis, dim in enumerate(dims) if dim.dim_param.strip() not in ANONYMOUS_DIMS
+    }
 
 
 def write_dim_params(names: Mapping[int, str]) -> str:
-    """`{0: "batch", 1: "seq"}` as `0:batch,1:seq`, the peer's spelling."""
+    """`{0: "batch", 1: "seq"}` as `0:batch,1:seq`, the spelling of onnx-mlir."""
     return ",".join(f"{axis}:{name}" for axis, name in names.items())
 
 
@@ -95,7 +97,7 @@ def _tensor(proto: onnx.TypeProto.Tensor | onnx.TypeProto.SparseTensor, place: s
     size = 1
     for extent in shape:
         size *= extent if extent > 0 else 1
-    if size * 16 > LARGEST_SIZE:
+    if size * 16 > MAX_SIZE:
         raise XonncError(f"{place}: shape {_text(shape)} overflows: more elements than 64 bits can count")
     return tensor_type(shape, element)
 

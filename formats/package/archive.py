@@ -16,14 +16,14 @@ from typing import IO, BinaryIO
 
 from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_write
-from xonnc.formats.input_files import note_input
+from xonnc.formats.byte_sink import Bytes, ByteSink
+from xonnc.formats.file_types import PACKAGE, identify_file
+from xonnc.formats.input_files import record_input
 from xonnc.formats.package.manifest import Manifest, Step, read_manifest, write_manifest
-from xonnc.formats.recognition import PACKAGE, recognised_file
-from xonnc.formats.sink import Bytes, ByteSink
 
 MANIFEST = "manifest.json"
-LARGEST_MANIFEST = 16 << 20
-NO_DATE = (1980, 1, 1, 0, 0, 0)
+MAX_MANIFEST_BYTES = 16 << 20
+ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
 """The first day that the format can say."""
 
 _ENCRYPTED = 1
@@ -32,7 +32,7 @@ WritePart = Callable[[ByteSink], object]
 """Writes a part's bytes to a stream that cannot go back."""
 
 
-class _Counted:
+class _HashingWriter:
     """A stream that knows how much went through it, and its SHA-256."""
 
     def __init__(self, stream: IO[bytes]):
@@ -67,14 +67,14 @@ def _write(file: BinaryIO, manifest: Manifest, parts: Sequence[WritePart]) -> No
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for step, write in zip(manifest.steps, parts, strict=True):
             with archive.open(_member(step.file), "w", force_zip64=True) as stream:
-                counted = _Counted(stream)
+                counted = _HashingWriter(stream)
                 write(counted)
             steps.append(replace(step, size=counted.size, sha256=counted.hexdigest()))
         archive.writestr(_member(MANIFEST), write_manifest(replace(manifest, steps=tuple(steps))))
 
 
 def _member(name: str) -> zipfile.ZipInfo:
-    info = zipfile.ZipInfo(name, NO_DATE)
+    info = zipfile.ZipInfo(name, ZIP_EPOCH)
     info.create_system = 3
     info.external_attr = 0o644 << 16
     return info
@@ -95,21 +95,23 @@ def read_package(path: Path) -> Package:
         raise XonncError(f"{path}: no such file")
     try:
         length = path.stat().st_size
-        note_input(path)
+        record_input(path)
         with path.open("rb") as file, zipfile.ZipFile(file) as archive:
             members = _members(archive, length)
             manifest = _manifest(archive, members)
             parts = tuple(_part(archive, members, step) for step in manifest.steps)
     except XonncError as error:
-        raise XonncError(f"{path}: {_stranger(path) or error}") from None
+        raise XonncError(f"{path}: {_describe_foreign_file(path) or error}") from None
     except (OSError, zipfile.BadZipFile, NotImplementedError, EOFError, UnicodeDecodeError) as error:
-        raise XonncError(f"{path}: {_stranger(path) or f'no package, or damaged: {error}'}") from None
+        raise XonncError(
+            f"{path}: {_describe_foreign_file(path) or f'no package, or damaged: {error}'}"
+        ) from None
     return Package(str(path), manifest, parts)
 
 
-def _stranger(path: Path) -> str | None:
+def _describe_foreign_file(path: Path) -> str | None:
     """What a file is that is no package, if it can be told; a package may be damaged."""
-    meaning = recognised_file(path)
+    meaning = identify_file(path)
     is_package = meaning is None or meaning == PACKAGE or "ZIP archive" in meaning
     return None if is_package else f"no package: this is {meaning}"
 
@@ -133,8 +135,8 @@ def _manifest(archive: zipfile.ZipFile, members: dict[str, zipfile.ZipInfo]) -> 
     info = members.get(MANIFEST)
     if info is None:
         raise XonncError(f"no {MANIFEST} in it; it is no package")
-    if info.file_size > LARGEST_MANIFEST:
-        raise XonncError(f"{MANIFEST} has {info.file_size} bytes; it has up to {LARGEST_MANIFEST}")
+    if info.file_size > MAX_MANIFEST_BYTES:
+        raise XonncError(f"{MANIFEST} has {info.file_size} bytes; it has up to {MAX_MANIFEST_BYTES}")
     try:
         manifest = read_manifest(archive.read(info))
     except XonncError as error:

@@ -71,9 +71,9 @@ class Manifest:
 
     def __post_init__(self) -> None:
         """Raises `XonncError` if a step takes what none before it gives, or gives what there is already."""
-        there = _distinct([port.value for port in self.inputs], "inputs")
-        _distinct([port.name for port in self.inputs], "names of inputs")
-        _distinct([port.name for port in self.outputs], "names of outputs")
+        there = _require_unique([port.value for port in self.inputs], "inputs")
+        _require_unique([port.name for port in self.inputs], "names of inputs")
+        _require_unique([port.name for port in self.outputs], "names of outputs")
         files: set[str] = set()
         for number, step in enumerate(self.steps):
             where = f"step {number}"
@@ -84,14 +84,14 @@ class Manifest:
                 raise XonncError(f"{where}: takes '{missing[0]}', which no step before it gives")
             if twice := [name for name in step.outputs if name in there]:
                 raise XonncError(f"{where}: gives '{twice[0]}', which is there already")
-            there |= _distinct(step.outputs, f"outputs of {where}")
+            there |= _require_unique(step.outputs, f"outputs of {where}")
         if missing := [port.value for port in self.outputs if port.value not in there]:
             raise XonncError(f"output '{missing[0]}' is given by no step")
         if unknown := sorted(there - self.values.keys()):
             raise XonncError(f"value '{unknown[0]}' has no type")
 
 
-def _distinct(names: Sequence[str], what: str) -> set[str]:
+def _require_unique(names: Sequence[str], what: str) -> set[str]:
     found: set[str] = set()
     for name in names:
         if name in found:

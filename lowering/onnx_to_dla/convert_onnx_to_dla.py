@@ -27,7 +27,7 @@ from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
 from xonnc.dialects.onnx.types import static_shape
 from xonnc.errors import RefusalError
-from xonnc.formats.onnx.opsets import identity_of
+from xonnc.formats.onnx.op_versions import identity_of
 from xonnc.lowering.onnx_to_dla import (
     convolution,
     depth_to_space,

@@ -128,7 +128,7 @@ def run_of_model(content: bytes) -> Run:
     def run(held: Sequence[Tensors]) -> Sequence[Tensors]:
         if not made:
             # The evaluator is slow to import, and most programs need none.
-            from xonnc.formats.onnx.evaluate import program_of_model
+            from xonnc.formats.onnx.reference_evaluator import program_of_model
 
             made.append(program_of_model(content))
         return made[0](held)

@@ -21,10 +21,10 @@ from xdsl.dialects.builtin import ModuleOp
 
 from xonnc.contexts import StageCallback, ignore_stage, new_context
 from xonnc.errors import RefusalError, XonncError
-from xonnc.formats.atomic_write import OutputFiles, atomic_writes, naming, require_writable
+from xonnc.formats.atomic_write import OutputFiles, atomic_writes, name_path_in_errors, require_writable
 from xonnc.formats.native.program import Program
 from xonnc.formats.native.weights import Weights
-from xonnc.formats.onnx.summaries import ModelSummary, summary
+from xonnc.formats.onnx.model_summary import ModelSummary, summarize
 from xonnc.lowering.krnl_to_llvm.entry_point import entry_text, weights_text
 from xonnc.lowering.krnl_to_llvm.llvm_ir_text import llvm_text
 from xonnc.lowering.llvm_to_c.program import c_source
@@ -144,7 +144,7 @@ def compile_artifact(
     processor = options.processor
     module, context = _simplified(model, options, input_shapes, signature, strict)
     on_stage("simplified", module)
-    simplified = summary(module)
+    simplified = summarize(module)
     program, rows, kernels = lower_to_program(module, options, context, on_stage)
     _require_native(program, path.name, options)
     if no_malloc and program.is_open:
@@ -158,7 +158,7 @@ def compile_artifact(
     tables = tables_of(program, layout, prefix, files.weights.name)
     name = Path(model).name if isinstance(model, str | Path) else model.graph.name
     # Everything is written before the first file gets its name, so that a full disk changes none.
-    with naming(path), TemporaryDirectory(dir=path.parent) as folder, atomic_writes() as written:
+    with name_path_in_errors(path), TemporaryDirectory(dir=path.parent) as folder, atomic_writes() as written:
         if path.suffix == ".c":
             api = _c_api(tables, prefix, program if no_malloc else None)
             source = c_source(kernels, rows, layout, api, files.header.name, processor.vector_bytes)

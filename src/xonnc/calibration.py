@@ -25,7 +25,7 @@ from xonnc.dialects.onnx.locations import output_names
 from xonnc.dialects.onnx.types import static_shape
 from xonnc.errors import XonncError
 from xonnc.formats.arrays import read_arrays
-from xonnc.formats.input_files import note_input
+from xonnc.formats.input_files import record_input
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized, name_values
@@ -101,7 +101,7 @@ def read_samples(path: Path, shapes: Mapping[str, tuple[int, ...]]) -> list[Samp
         return [sample for file in files for sample in read_samples(file, shapes)]
     if not path.exists():
         raise XonncError(f"{path}: no such file or folder")
-    note_input(path)
+    record_input(path)
     arrays = read_arrays(path)
     if len(arrays) == len(shapes) == 1:
         arrays = dict(zip(shapes, arrays.values(), strict=True))

@@ -24,7 +24,7 @@ from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.writer import write_loadable
 from xonnc.formats.onnx import import_model
 from xonnc.formats.onnx.known_operators import require_known_operators
-from xonnc.formats.onnx.summaries import ModelSummary, summary
+from xonnc.formats.onnx.model_summary import ModelSummary, summarize
 from xonnc.lowering.dla_to_loadable.report import CompileReport
 from xonnc.lowering.dla_to_loadable.stages import STAGES as DLA_STAGES
 from xonnc.lowering.dla_to_loadable.stages import compile_to_loadable
@@ -130,7 +130,7 @@ def _run_frontend(
     if corrects:
         correct_shapes(module)
     set_images(module, images or {})
-    imported, opset = summary(module), _opset(module)
+    imported, opset = summarize(module), _opset(module)
     seen = on_stage or ignore_stage
     seen("onnx", module)
     make_dense(module, DisposablePool.of(context))
@@ -140,7 +140,7 @@ def _run_frontend(
         Simplify().apply(context, module)
     DecomposeQuantized().apply(context, module)
     DisposablePool.of(context).collect([module])
-    simplified = summary(module)
+    simplified = summarize(module)
     is_quantized_here = calibrate is not None and not is_quantized(module)
     if is_quantized_here:
         split_sums(module, DisposablePool.of(context))

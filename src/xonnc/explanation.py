@@ -25,7 +25,7 @@ from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx import import_model
 from xonnc.formats.onnx.known_operators import require_known_operators
-from xonnc.formats.onnx.opsets import identity_of
+from xonnc.formats.onnx.op_versions import identity_of
 from xonnc.lowering.dla.networks import network
 from xonnc.lowering.dla_to_loadable.loadable import tasks
 from xonnc.lowering.dla_to_loadable.stages import stages_after_converting

@@ -19,9 +19,9 @@ from xonnc.contexts import new_context
 from xonnc.dialects.onnx.locations import describe
 from xonnc.dialects.onnx.ops.builtin import CustomOp
 from xonnc.dialects.onnx.types import NONE
-from xonnc.formats.onnx.faults import UNREADABLE, Faults
+from xonnc.formats.onnx.import_diagnostics import UNREADABLE, ImportDiagnostics
 from xonnc.formats.onnx.importer import read_loaded
-from xonnc.formats.onnx.load import LoadedModel, load
+from xonnc.formats.onnx.load_model import LoadedModel, load
 from xonnc.transforms.models.model_functions import function_models
 from xonnc.transforms.shape_inference_onnx import find_wrong
 
@@ -49,23 +49,23 @@ def check_model(model: str | Path | onnx.ModelProto) -> list[Problem]:
     held to the rules that do not depend on it. Raises `XonncError` for a file that is no model.
     """
     loaded = LoadedModel.of(model) if isinstance(model, onnx.ModelProto) else load(model)
-    context, faults = new_context(), Faults()
-    module = read_loaded(loaded, context, faults)
-    problems = [*_unreadable(faults), *_wrong(module)]
+    context, diagnostics = new_context(), ImportDiagnostics()
+    module = read_loaded(loaded, context, diagnostics)
+    problems = [*_unreadable(diagnostics), *_wrong(module)]
     for function, has_attributes in function_models(loaded, module):
-        faults = Faults()
-        body = read_loaded(function, context, faults)
+        diagnostics = ImportDiagnostics()
+        body = read_loaded(function, context, diagnostics)
         # Without the values of its attributes no rules can be held against it.
         wrong = [] if has_attributes else _wrong(body)
         problems += (
             Problem(each.node, each.operator, f"{function.name}: {each.message}")
-            for each in (*_unreadable(faults), *wrong)
+            for each in (*_unreadable(diagnostics), *wrong)
         )
     return problems
 
 
-def _unreadable(faults: Faults) -> Iterator[Problem]:
-    return (_problem(fault.message, fault.op) for fault in faults.all())
+def _unreadable(diagnostics: ImportDiagnostics) -> Iterator[Problem]:
+    return (_problem(diagnostic.message, diagnostic.op) for diagnostic in diagnostics.all())
 
 
 def _wrong(module: ModuleOp | None) -> list[Problem]:

@@ -32,8 +32,8 @@ from xonnc.formats.native.saved_program import read_saved
 from xonnc.formats.native.stored_program import Stored
 from xonnc.formats.onnx.importer import overridable_inputs
 from xonnc.formats.onnx.known_operators import require_known_operators
-from xonnc.formats.onnx.load import load
-from xonnc.formats.onnx.wire import Marks, without_payloads
+from xonnc.formats.onnx.load_model import load
+from xonnc.formats.onnx.payload_extraction import PayloadMarkers, without_payloads
 from xonnc.lowering.krnl_to_llvm.cpu_pipeline import CpuPipeline
 from xonnc.lowering.krnl_to_llvm.llvm_ir_text import llvm_module, llvm_text
 from xonnc.lowering.native.profiling import one_by_one
@@ -317,7 +317,7 @@ def _may_have_external_data(content: bytes | mmap) -> bool:
     with memoryview(content) as view:
         try:
             # Payloads are most of a model, and hold no locations.
-            return b"location" in without_payloads(view, Marks())
+            return b"location" in without_payloads(view, PayloadMarkers())
         except XonncError:
             return True
 

@@ -30,10 +30,10 @@ from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.quantization import QuantizationParameters, quantization_of
 from xonnc.formats.nvdla.writer import write_to
 from xonnc.formats.onnx.exporter import export_module
-from xonnc.formats.onnx.names import Names
-from xonnc.formats.onnx.opsets import identity_of
-from xonnc.formats.onnx.save import write_binary
-from xonnc.formats.onnx.summaries import ModelSummary
+from xonnc.formats.onnx.model_summary import ModelSummary
+from xonnc.formats.onnx.op_versions import identity_of
+from xonnc.formats.onnx.save_model import write_binary
+from xonnc.formats.onnx.value_names import ValueNames
 from xonnc.formats.package.archive import WritePart, write_package
 from xonnc.formats.package.manifest import Manifest, Port, Step, Tensor
 from xonnc.lowering.dla_to_loadable.stages import CompiledLoadable
@@ -230,7 +230,7 @@ def _operator(op: Operation) -> str:
 
 def unique_value_names(graph: Graph) -> dict[SSAValue, str]:
     """A name for each value, no two the same: the one it came with where it can be."""
-    names = Names()
+    names = ValueNames()
     block = graph.function.body.block
     for name, argument in zip(argument_names(graph.function), block.args, strict=True):
         names.give(argument, name)

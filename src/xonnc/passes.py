@@ -124,12 +124,12 @@ def _load(entry: str) -> Any:
 
 
 def _evaluate(module: ModuleOp) -> Program:
-    from xonnc.formats.onnx.evaluate import program_of
+    from xonnc.formats.onnx.reference_evaluator import program_of
 
     return program_of(module)
 
 
 def _infer(op: Operation, integers: Integers) -> Sequence[Attribute | None]:
-    from xonnc.formats.onnx.infer import infer_results
+    from xonnc.formats.onnx.onnx_shape_inference import infer_results
 
     return infer_results(op, integers)

@@ -27,13 +27,13 @@ from xonnc.dialects.onnx.ops.builtin import ReturnOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import static_shape
 from xonnc.errors import CollectedError, XonncError
-from xonnc.formats.onnx.export_graphs import DimNames, no_names
+from xonnc.formats.onnx.export_graphs import DimNames, no_dim_names
 from xonnc.formats.onnx.exporter import export_model, export_proto
+from xonnc.formats.onnx.import_scope import IS_NODE
 from xonnc.formats.onnx.importer import OVERRIDABLE_SINCE, import_loaded, overridable_inputs
-from xonnc.formats.onnx.load import LoadedModel, load
-from xonnc.formats.onnx.save import ExternalData
-from xonnc.formats.onnx.scope import IS_NODE
-from xonnc.formats.onnx.summaries import ModelSummary, summary
+from xonnc.formats.onnx.load_model import LoadedModel, load
+from xonnc.formats.onnx.model_summary import ModelSummary, summarize
+from xonnc.formats.onnx.save_model import ExternalData
 from xonnc.transforms.cse import erase_dead
 from xonnc.transforms.declared_types import with_claims
 from xonnc.transforms.dims.analysis import DimAnalysis
@@ -82,7 +82,7 @@ def _dim_names(module: ModuleOp) -> DimNames:
     functions = [op for op in module.ops if isinstance(op, FuncOp) and op.body.blocks]
     arguments = [argument.type for function in functions for argument in function.body.block.args]
     if all(static_shape(type_) is not None for type_ in arguments):
-        return no_names
+        return no_dim_names
     sizes = DimAnalysis(module)
     return lambda value: dim_names(value, sizes)
 
@@ -187,7 +187,7 @@ def _simplified(
     module = import_loaded(loaded, context, inline_functions, keep_defaults=not fold_overridable)
     if fold_overridable:
         _drop_listed(module)
-    before = summary(module)
+    before = summarize(module)
     if drops_branches and corrects:
         # Not before: what contradicts a declared shape alone is no invalid branch.
         allow_invalid_branches(module, of_shapes=True)
@@ -213,7 +213,7 @@ def _simplified(
     except XonncError as error:
         raise XonncError(f"{loaded.name}: {error}") from error
     overridable = () if fold_overridable else overridable_inputs(loaded.proto)
-    return SimplifiedModel(module, before, summary(module), had_external_data, overridable)
+    return SimplifiedModel(module, before, summarize(module), had_external_data, overridable)
 
 
 def _require_no_defaults(layouts: Layouts, overridable: Collection[str]) -> None:

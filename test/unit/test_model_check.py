@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from onnx import parser
 
-from xonnc.formats.onnx import faults
-from xonnc.formats.onnx.light import light_model
+from xonnc.formats.onnx import import_diagnostics
+from xonnc.formats.onnx.light_models import light_model
 from xonnc.model_check import Problem, check_model
 from xonnc.tools.driver import main
 
@@ -169,7 +169,7 @@ def test_other_commands_tell_the_first_lines(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_faults_past_a_limit_are_counted(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(faults, "MAX_FAULTS", 2)
+    monkeypatch.setattr(import_diagnostics, "MAX_DIAGNOSTICS", 2)
     problems = check_model(parser.parse_model(FUNCTION_HEAD + FAULTY["main graph"][0]))
     assert problems[2] == Problem("", "", "and 4 more that cannot be read")
 

@@ -13,8 +13,8 @@ import pytest
 from onnx import checker, helper, numpy_helper, parser
 
 from xonnc.errors import XonncError
-from xonnc.formats.onnx.light import light_model
-from xonnc.formats.onnx.save import ExternalData
+from xonnc.formats.onnx.light_models import light_model
+from xonnc.formats.onnx.save_model import ExternalData
 from xonnc.runtime.reference import Reference
 from xonnc.simplifier import SimplifiedModel, simplify
 from xonnc.tools.driver import main

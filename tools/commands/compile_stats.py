@@ -87,7 +87,7 @@ class Statistics:
     def _see_simplified(self, module: ModuleOp) -> None:
         from xonnc.dialects.onnx.locations import output_names
         from xonnc.dialects.onnx.ops.constant import ConstantOp
-        from xonnc.formats.onnx.load import load
+        from xonnc.formats.onnx.load_model import load
 
         left = {name for op in module.walk() if not isinstance(op, ConstantOp) for name in output_names(op)}
         self.precomputed = [

@@ -94,7 +94,7 @@ def _write_model(name: str, path: Path) -> None:
     """The model with seeded weights of the real size, written once."""
     if path.exists():
         return
-    from xonnc.formats.onnx.light import light_model
+    from xonnc.formats.onnx.light_models import light_model
 
     with atomic_write(path) as file:
         file.write(light_model(name).SerializeToString())

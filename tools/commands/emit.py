@@ -223,15 +223,15 @@ def _heap_passes(peer: PeerSettings, when: str) -> tuple[str, ...]:
 def _imported(model: Path, peer: PeerSettings) -> tuple[Context, ModuleOp]:
     from xdsl.context import Context
 
+    from xonnc.formats.onnx.import_options import ImportOptions, load_with_options
     from xonnc.formats.onnx.importer import import_loaded
-    from xonnc.formats.onnx.preparation import Preparation, load_prepared
     from xonnc.tools.opt import universe
-    from xonnc.tools.translate import preparation
+    from xonnc.tools.translate import import_options_of
 
     ctx = Context()
     for name, factory in universe().all_dialects.items():
         ctx.register_dialect(name, factory)
-    loaded = load_prepared(str(model), None, None, preparation(peer) or Preparation())
+    loaded = load_with_options(str(model), None, None, import_options_of(peer) or ImportOptions())
     return ctx, import_loaded(loaded, ctx)
 
 

@@ -70,7 +70,7 @@ class Check:
 def run(args: argparse.Namespace) -> int:
     """Reduces and writes."""
     from xonnc.formats.atomic_write import atomic_write
-    from xonnc.formats.onnx.load import load
+    from xonnc.formats.onnx.load_model import load
     from xonnc.fuzzing.edits import Case
     from xonnc.fuzzing.reduction import reduced
 

@@ -19,7 +19,7 @@ from xonnc.tools.signature_options import signature_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from xonnc.formats.onnx.summaries import ModelSummary
+    from xonnc.formats.onnx.model_summary import ModelSummary
     from xonnc.simplifier import SimplifiedModel
     from xonnc.tools.equivalence import Difference
 
@@ -94,7 +94,7 @@ def named_shape(text: str) -> tuple[str, tuple[int, ...]]:
 
 def run(args: argparse.Namespace) -> int:
     """Simplifies, checks, writes and reports; the exit code is 1 if the check finds a difference."""
-    from xonnc.formats.onnx.save import ExternalData
+    from xonnc.formats.onnx.save_model import ExternalData
     from xonnc.simplifier import simplify
 
     if args.check < 0:

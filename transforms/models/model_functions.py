@@ -16,11 +16,11 @@ from xonnc.dialects.onnx.elements import DisposablePool
 from xonnc.dialects.onnx.ops.builtin import CustomOp
 from xonnc.dialects.onnx.types import NONE, element_type, unranked
 from xonnc.errors import XonncError
-from xonnc.formats.onnx import mirror
-from xonnc.formats.onnx.constants import Constants, array_of
+from xonnc.formats.onnx import message_codec
+from xonnc.formats.onnx.constants import ConstantReader, array_of
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.formats.onnx.importer import import_loaded
-from xonnc.formats.onnx.load import LoadedModel
+from xonnc.formats.onnx.load_model import LoadedModel
 from xonnc.formats.onnx.tensors import TensorReader
 from xonnc.formats.onnx.value_types import value_info
 
@@ -43,7 +43,7 @@ def simplify_functions(module: ModuleOp, simplify: Callable[[ModuleOp, Context],
     functions = [_function(each) for each in held]
     nested = {(node.domain, node.op_type) for each in functions for node in _nodes(each.node)}
     named = Counter(_identity(each) for each in functions)
-    constants = Constants(TensorReader(), DisposablePool.of(ctx))
+    constants = ConstantReader(TensorReader(), DisposablePool.of(ctx))
     for function in functions:
         types = _called_with(module, function)
         if types is None or _takes_attributes(function):
@@ -61,7 +61,7 @@ def simplify_functions(module: ModuleOp, simplify: Callable[[ModuleOp, Context],
         if made.opset_import == model.opset_import:
             _replace_body(function, made.graph)
     module.attributes[FUNCTIONS] = ArrayAttr(
-        [mirror.to_attribute(function, constants.dense) for function in functions]
+        [message_codec.to_attribute(function, constants.dense) for function in functions]
     )
 
 
@@ -81,7 +81,7 @@ def function_models(loaded: LoadedModel, module: ModuleOp | None) -> Iterator[tu
 
 def _function(held: DictionaryAttr) -> onnx.FunctionProto:
     made = onnx.FunctionProto()
-    mirror.fill(made, held.data, array_of)
+    message_codec.fill(made, held.data, array_of)
     return made
 
 

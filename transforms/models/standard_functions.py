@@ -24,9 +24,9 @@ from xonnc.dialects.onnx.ops.preview import FlexAttentionOp
 from xonnc.dialects.onnx.types import NONE, element_type, is_ranked
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.exporter import export_proto
-from xonnc.formats.onnx.function_nodes import has_body, written_out
+from xonnc.formats.onnx.function_bodies import expand_to_body, has_function_body
 from xonnc.formats.onnx.importer import import_proto
-from xonnc.formats.onnx.opsets import OP_TYPE, identity_of
+from xonnc.formats.onnx.op_versions import OP_TYPE, identity_of
 from xonnc.transforms.decompose_flex_attention import write_out_flex_attention
 from xonnc.transforms.model_opsets import opsets_of
 from xonnc.transforms.optimization_levels import DEFAULT_PASSES, Passes
@@ -74,14 +74,14 @@ def _replace(op: OnnxOp, module: ModuleOp, ctx: Context) -> bool:
         return False
     # What onnxruntime contributes in older opsets has the body of the operator that it became.
     opset = max(opset, type(op).SINCE)
-    if not has_body(identity.domain, identity.op_type, opset):
+    if not has_function_body(identity.domain, identity.op_type, opset):
         return False
     read = list(dict.fromkeys(value for value in op.operands if value.type != NONE))
     if any(element_type(value.type) is None or not is_ranked(value.type) for value in read):
         return False
     try:
         model = export_proto(_alone(op, read, opset, module))
-        body = import_proto(written_out(model, identity.domain, identity.op_type), ctx)
+        body = import_proto(expand_to_body(model, identity.domain, identity.op_type), ctx)
         body.verify()
     except (XonncError, VerifyException):
         # What has no form in the model's opset, or no body for these types, stays as it is.

@@ -14,7 +14,7 @@ import pytest
 from xonnc.errors import XonncError
 from xonnc.formats import atomic_write as module
 from xonnc.formats.atomic_write import atomic_write, atomic_writes, require_writable
-from xonnc.formats.input_files import keeping_inputs, note_input
+from xonnc.formats.input_files import protect_inputs, record_input
 
 
 def written(path: Path, content: bytes = b"new") -> bytes:
@@ -268,8 +268,8 @@ def test_inputs_are_not_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     path.write_bytes(b"old")
     (tmp_path / "link").symlink_to("m")
     os.link(path, tmp_path / "hard")
-    with keeping_inputs():
-        note_input(path)
+    with protect_inputs():
+        record_input(path)
         with pytest.raises(XonncError, match="is an input of this command"):
             written(Path(alias))
     assert path.read_bytes() == b"old"
@@ -282,10 +282,10 @@ def test_inputs_that_are_opened_late_are_not_replaced_either(tmp_path: Path):
 
     def read_while_writing() -> None:
         with atomic_write(path) as stream:
-            note_input(path)
+            record_input(path)
             stream.write(b"new")
 
-    with keeping_inputs(), pytest.raises(XonncError, match="is an input"):
+    with protect_inputs(), pytest.raises(XonncError, match="is an input"):
         read_while_writing()
     assert path.read_bytes() == b"old"
     assert names(tmp_path) == {"m"}

@@ -18,7 +18,7 @@ from xonnc.dialects.onnx.assembly import OnnxParser
 from xonnc.dialects.onnx.ops.extra import ShapeTransformOp
 from xonnc.dialects.onnx.types import static_shape
 from xonnc.formats.onnx.exporter import export_proto
-from xonnc.formats.onnx.infer import infer_results
+from xonnc.formats.onnx.onnx_shape_inference import infer_results
 from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.patterns import Array
 from xonnc.rewriting.rules import RuleSet

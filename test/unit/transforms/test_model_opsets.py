@@ -8,7 +8,7 @@ from onnx import checker, parser
 from xonnc.dialects.onnx.ops.builtin import DimOp
 from xonnc.dialects.onnx.ops.math.arithmetic import AddOp
 from xonnc.dialects.onnx.registry import op_class
-from xonnc.formats.onnx.light import light_model
+from xonnc.formats.onnx.light_models import light_model
 from xonnc.simplifier import simplify
 from xonnc.transforms.model_opsets import is_in
 

@@ -18,7 +18,7 @@ from xdsl.passes import ModulePass
 from xonnc.dialects.onnx import get_onnx
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.formats.onnx.importer import import_proto
-from xonnc.formats.onnx.infer import infer_results
+from xonnc.formats.onnx.onnx_shape_inference import infer_results
 from xonnc.rewriting.patterns import Array
 from xonnc.rewriting.remarks import Remark, listening
 from xonnc.transforms.onnx_hybrid_transform import OnnxHybridTransform

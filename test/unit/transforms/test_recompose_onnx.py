@@ -17,7 +17,7 @@ from xdsl.dialects.func import Func
 from xonnc.dialects.onnx import get_onnx
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.formats.onnx.importer import import_proto
-from xonnc.formats.onnx.infer import infer_results
+from xonnc.formats.onnx.onnx_shape_inference import infer_results
 from xonnc.rewriting.driver import apply_rules
 from xonnc.rewriting.patterns import Array
 from xonnc.transforms.onnx_package_hooks import use_inference

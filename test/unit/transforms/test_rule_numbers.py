@@ -11,7 +11,7 @@ import pytest
 from rule_sweep import Sweep
 from rule_tables import CASES, TABLES, Table
 
-from xonnc.formats.onnx.infer import infer_results
+from xonnc.formats.onnx.onnx_shape_inference import infer_results
 from xonnc.transforms.onnx_package_hooks import use_inference
 
 use_inference(infer_results)

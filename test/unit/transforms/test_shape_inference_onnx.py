@@ -21,7 +21,7 @@ from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import element_type, is_ranked, is_tensor, tensor_type, unranked
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.importer import import_proto
-from xonnc.formats.onnx.infer import infer_results
+from xonnc.formats.onnx.onnx_shape_inference import infer_results
 from xonnc.rewriting.editing import retype
 from xonnc.rewriting.onnx import op_class
 from xonnc.transforms.onnx_package_hooks import use_inference

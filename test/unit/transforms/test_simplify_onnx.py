@@ -20,7 +20,7 @@ from xonnc.dialects.onnx.types import NONE, static_shape
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.formats.onnx.importer import import_proto
-from xonnc.formats.onnx.light import light_model
+from xonnc.formats.onnx.light_models import light_model
 from xonnc.rewriting.patterns import Array
 from xonnc.rewriting.statistics import collecting
 from xonnc.transforms.constprop_onnx import ConstProp

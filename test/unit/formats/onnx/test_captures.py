@@ -7,7 +7,7 @@ from onnx import parser
 from xdsl.dialects.builtin import UnknownLoc
 
 from xonnc.contexts import new_context
-from xonnc.formats.onnx.captures import captured_by, made_in, rename_captures
+from xonnc.formats.onnx.captures import captured_names, names_defined_in, rename_captures
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.formats.onnx.importer import import_proto
 
@@ -29,15 +29,15 @@ def node() -> onnx.NodeProto:
 
 
 def test_names_from_around_a_graph():
-    assert list(dict.fromkeys(captured_by(node()))) == ["w", "flag", "x"]
-    assert list(made_in(node())) == ["a", "b", "w2", "l", "w3", "r"]
+    assert list(dict.fromkeys(captured_names(node()))) == ["w", "flag", "x"]
+    assert list(names_defined_in(node())) == ["a", "b", "w2", "l", "w3", "r"]
 
 
 def test_names_that_a_graph_makes_itself_stay():
     changed = node()
     rename_captures(changed, {"w": "weight", "x": "given", "b": "never", "l": "never"})
-    assert list(dict.fromkeys(captured_by(changed))) == ["weight", "flag", "given"]
-    assert list(made_in(changed)) == list(made_in(node()))
+    assert list(dict.fromkeys(captured_names(changed))) == ["weight", "flag", "given"]
+    assert list(names_defined_in(changed)) == list(names_defined_in(node()))
     assert [info.name for info in changed.attribute[0].g.output] == ["w2", "given"]
 
 

@@ -13,9 +13,9 @@ from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp
 from xonnc.dialects.onnx.assembly import OnnxParser
 from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_write
-from xonnc.formats.onnx import save as saving
+from xonnc.formats.onnx import save_model as saving
 from xonnc.formats.onnx.exporter import export_model, export_proto
-from xonnc.formats.onnx.save import ExternalData
+from xonnc.formats.onnx.save_model import ExternalData
 from xonnc.runtime.reference import open_session
 from xonnc.tools.universe import XONNC_UNIVERSE
 
@@ -175,7 +175,7 @@ CONSTANT = "%0 = onnx.Constant dense<1.0> : tensor<512xf32>\nonnx.Return %0 : te
 def test_files_past_two_gigabytes_ask_for_external_data(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(saving, "LARGEST_FILE", 2000)
+    monkeypatch.setattr(saving, "MAX_FILE_BYTES", 2000)
     made = module(CONSTANT, result="tensor<512xf32>")
     with pytest.raises(XonncError, match="write its weights to a second file with --external-data"):
         export_model(made, tmp_path / "m.onnx")

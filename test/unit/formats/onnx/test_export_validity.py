@@ -14,7 +14,7 @@ from xonnc.dialects.onnx.assembly import OnnxParser
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.formats.onnx.importer import import_proto
-from xonnc.formats.onnx.infer import infer_results
+from xonnc.formats.onnx.onnx_shape_inference import infer_results
 
 
 def context() -> Context:

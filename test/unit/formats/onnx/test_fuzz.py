@@ -14,9 +14,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xonnc.dialects.onnx import get_onnx
 from xonnc.errors import CollectedError, XonncError
 from xonnc.formats.onnx.exporter import export_proto
-from xonnc.formats.onnx.external import DataFolder
+from xonnc.formats.onnx.external_data import DataFolder
 from xonnc.formats.onnx.importer import import_loaded
-from xonnc.formats.onnx.load import parse
+from xonnc.formats.onnx.load_model import parse
 from xonnc.formats.onnx.tensors import proto
 
 MUTATIONS = 300

@@ -22,9 +22,9 @@ from xonnc.errors import XonncError
 from xonnc.formats.onnx.compare import models_equal
 from xonnc.formats.onnx.exporter import export_model, export_proto
 from xonnc.formats.onnx.importer import import_model, import_proto
-from xonnc.formats.onnx.save import ExternalData
+from xonnc.formats.onnx.payload_extraction import varint
+from xonnc.formats.onnx.save_model import ExternalData
 from xonnc.formats.onnx.tensors import proto
-from xonnc.formats.onnx.wire import varint
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ def test_functions_are_kept_or_inlined(ctx: Context) -> None:
         f <a> (p) => (q) { q = LeakyRelu <alpha: float = @a> (p) }""")
     same(model, ctx)
     from xonnc.formats.onnx.importer import import_loaded
-    from xonnc.formats.onnx.load import LoadedModel
+    from xonnc.formats.onnx.load_model import LoadedModel
 
     names = [op.name for op in body(import_loaded(LoadedModel.of(model), ctx, inline_functions=True))]
     assert names == ["onnx.LeakyRelu", "onnx.Return"]

@@ -97,7 +97,7 @@ WRONG_FILES: list[tuple[dict[str, bytes], str]] = [
     ({n: d for n, d in members().items() if n != "parts/1.onnx"}, "no 'parts/1.onnx' in it"),
     ({**members(), MANIFEST: b"{"}, "manifest.json: not JSON"),
     ({**members(), MANIFEST: b"[" * 100_000}, "manifest.json: not JSON"),
-    ({**members(), MANIFEST: b" " * (LARGEST_MANIFEST + 1)}, f"it has up to {LARGEST_MANIFEST}"),
+    ({**members(), MANIFEST: b" " * (MAX_MANIFEST_BYTES + 1)}, f"it has up to {MAX_MANIFEST_BYTES}"),
 ]
 
 

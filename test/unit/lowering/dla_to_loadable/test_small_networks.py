@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from xonnc.formats.nvdla.text import dump_text
 from xonnc.formats.nvdla.writer import to_bytes
-from xonnc.formats.onnx.light import light_model
+from xonnc.formats.onnx.light_models import light_model
 from xonnc.lowering.dla_to_loadable.stages import CompiledLoadable, compile_to_loadable
 
 Compiled = Callable[[onnx.ModelProto], CompiledLoadable]

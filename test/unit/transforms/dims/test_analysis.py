@@ -25,7 +25,7 @@ from xonnc.dialects.onnx import get_onnx
 from xonnc.dialects.onnx.locations import output_names
 from xonnc.dialects.onnx.types import is_ranked
 from xonnc.formats.onnx.importer import import_proto
-from xonnc.formats.onnx.infer import infer_results
+from xonnc.formats.onnx.onnx_shape_inference import infer_results
 from xonnc.rewriting.patterns import Array
 from xonnc.transforms.dims.analysis import DimAnalysis
 from xonnc.transforms.dims.dim_context import ELEMENTS, SIZES

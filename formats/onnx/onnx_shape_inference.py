@@ -21,15 +21,15 @@ from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import NONE, element_type, is_ranked, static_shape, tensor_type
 from xonnc.errors import XonncError
 from xonnc.formats.onnx.export_nodes import export_node
-from xonnc.formats.onnx.names import Names
-from xonnc.formats.onnx.opsets import choose_opsets
+from xonnc.formats.onnx.op_versions import choose_opsets
 from xonnc.formats.onnx.tensors import proto
+from xonnc.formats.onnx.value_names import ValueNames
 from xonnc.formats.onnx.value_types import to_proto, to_type
 
 Integers: TypeAlias = Callable[[SSAValue], Sequence[int] | None]
 """The integers in a tensor of rank 0 or 1, `DYNAMIC_INDEX` for what is unknown; `None`: how many?"""
 
-MOST_ELEMENTS = 4096
+MAX_CONSTANT_ELEMENTS = 4096
 """Larger constants are weights: no shape depends on what is in them."""
 
 
@@ -44,7 +44,7 @@ def infer_results(op: Operation, integers: Integers) -> Sequence[Attribute | Non
     unknown: list[Attribute | None] = [None] * len(op.results)
     if op.regions:
         return unknown
-    names = Names()
+    names = ValueNames()
     for value in (*dict.fromkeys(op.operands), *op.results):
         if value.type != NONE:
             names.give(value, "value")
@@ -138,7 +138,7 @@ def _constant(value: SSAValue, integers: Integers) -> onnx.TensorProto | None:
     owner = value.owner
     if isinstance(owner, ConstantOp) and owner.value is not None:
         array = elements_array(owner.value)
-        return None if array is None or array.size > MOST_ELEMENTS else proto(array)
+        return None if array is None or array.size > MAX_CONSTANT_ELEMENTS else proto(array)
     shape = static_shape(value.type)
     if shape is None or len(shape) > 1 or element_type(value.type) != i64:
         return None

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import element_type, static_shape
-from xonnc.formats.onnx.opsets import identity_of
+from xonnc.formats.onnx.op_versions import identity_of
 from xonnc.formats.onnx.tensors import DATA_TYPES, stored_size
 
 
@@ -32,7 +32,7 @@ class ModelSummary:
         return sum(self.operators.values())
 
 
-def summary(module: ModuleOp) -> ModelSummary:
+def summarize(module: ModuleOp) -> ModelSummary:
     """Counts the nodes and parameters of a module of the onnx dialect."""
     operators: Counter[str] = Counter()
     parameters = size = 0

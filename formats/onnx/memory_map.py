@@ -8,8 +8,8 @@ import stat
 from pathlib import Path
 
 from xonnc.errors import XonncError
-from xonnc.formats.input_files import note_input
-from xonnc.formats.recognition import recognised_folder
+from xonnc.formats.file_types import identify_folder
+from xonnc.formats.input_files import record_input
 
 
 def map_descriptor(descriptor: int, size: int) -> memoryview:
@@ -26,10 +26,10 @@ def map_file(path: Path) -> memoryview:
     except OSError as error:
         raise cannot_read(path, error) from error
     try:
-        note_input(descriptor)
+        record_input(descriptor)
         status = os.fstat(descriptor)
         if stat.S_ISDIR(status.st_mode):
-            meaning = recognised_folder(path)
+            meaning = identify_folder(path)
             known = "" if meaning is None else f": {meaning}"
             raise XonncError(f"{path} is a folder; it must be a file{known}")
         size = status.st_size

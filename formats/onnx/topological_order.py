@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import onnx
 
-from xonnc.formats.onnx.captures import captured_by, given_names
+from xonnc.formats.onnx.captures import captured_names, input_and_initializer_names
 
 _SUBGRAPHS = (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS)
 
 
 @dataclass(frozen=True)
-class Order:
+class NodeOrder:
     """The nodes of a graph, each after what it reads; those of a cycle are where it is cut."""
 
     nodes: Sequence[onnx.NodeProto]
@@ -22,19 +22,19 @@ class Order:
     """What is to be said of each cycle, naming its nodes."""
 
 
-def ordered(graph: onnx.GraphProto, outer: Container[str]) -> Order:
+def topological_order(graph: onnx.GraphProto, outer: Container[str]) -> NodeOrder:
     """
     The nodes of `graph` so that each comes after what it reads; `outer` holds the names visible from outside.
 
     A graph that is out of order is sorted stably. What no node makes is not waited for.
     """
-    made = given_names(graph)
+    made = input_and_initializer_names(graph)
     for node in graph.node:
         for name in _reads(node):
             if name and name not in made and name not in outer:
                 return _sorted(graph)
         made.update(node.output)
-    return Order(graph.node)
+    return NodeOrder(graph.node)
 
 
 def describe(node: onnx.NodeProto) -> str:
@@ -45,11 +45,11 @@ def describe(node: onnx.NodeProto) -> str:
 def _reads(node: onnx.NodeProto) -> Iterable[str]:
     """The names a node depends on: its inputs, and what its subgraphs take from outside."""
     if any(attribute.type in _SUBGRAPHS for attribute in node.attribute):
-        return [*node.input, *captured_by(node)]
+        return [*node.input, *captured_names(node)]
     return node.input
 
 
-def _sorted(graph: onnx.GraphProto) -> Order:
+def _sorted(graph: onnx.GraphProto) -> NodeOrder:
     """Kahn's algorithm; of the nodes that are ready, the one that was written first."""
     maker = {name: index for index, node in enumerate(graph.node) for name in node.output if name}
     waiting = [{maker[name] for name in _reads(node) if name in maker} for node in graph.node]
@@ -77,7 +77,7 @@ def _sorted(graph: onnx.GraphProto) -> Order:
             waiting[reader].discard(index)
             if not waiting[reader]:
                 heapq.heappush(ready, reader)
-    return Order([graph.node[index] for index in order], cycles)
+    return NodeOrder([graph.node[index] for index in order], cycles)
 
 
 def _cycle(waiting: Sequence[set[int]], start: int) -> list[int]:

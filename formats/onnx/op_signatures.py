@@ -18,17 +18,17 @@ from xonnc.formats.onnx.schemas import schema_of
 
 
 @dataclass(frozen=True)
-class OpForm:
+class OpSignature:
     """The shape of an op class: a variadic operand or result group is always the last one."""
 
     operands: int
     """Operands that are always there, `none` if the node does not give them."""
-    any_operands: bool
+    has_variadic_operand: bool
     """Whether any number of operands may follow."""
     results: int
     required_results: frozenset[int]
     """Results that are there even if a node leaves them out: the operator has no form without them."""
-    any_results: bool
+    has_variadic_result: bool
     properties: frozenset[str]
     type_properties: frozenset[str]
     """Properties that name an element type by a type, where ONNX has a number (`Cast.to`)."""
@@ -38,18 +38,18 @@ class OpForm:
 
 
 @cache
-def form_of(op_class: type[OnnxOp]) -> OpForm:
+def op_signature_of(op_class: type[OnnxOp]) -> OpSignature:
     """The form of `op_class`."""
     definition = op_class.get_irdl_definition()
     operands = [kind for _, kind in definition.operands]
     results = [kind for _, kind in definition.results]
     properties = definition.properties
-    return OpForm(
+    return OpSignature(
         operands=sum(not isinstance(kind, VarOperandDef) for kind in operands),
-        any_operands=any(isinstance(kind, VarOperandDef) for kind in operands),
+        has_variadic_operand=any(isinstance(kind, VarOperandDef) for kind in operands),
         results=sum(not isinstance(kind, VarResultDef) for kind in results),
         required_results=frozenset(place for place, kind in enumerate(results) if not _may_be_absent(kind)),
-        any_results=any(isinstance(kind, VarResultDef) for kind in results),
+        has_variadic_result=any(isinstance(kind, VarResultDef) for kind in results),
         properties=frozenset(properties),
         type_properties=frozenset(name for name, kind in properties.items() if _takes(kind.constr, f32)),
         regions=tuple(name for name, _ in definition.regions),

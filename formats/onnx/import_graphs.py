@@ -14,25 +14,25 @@ from xonnc.dialects.onnx.ops.builtin import ReturnOp, YieldOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.errors import XonncError
-from xonnc.formats.onnx import mirror
-from xonnc.formats.onnx.faults import placeholder
-from xonnc.formats.onnx.names_check import check_graph, check_node
-from xonnc.formats.onnx.nodes import NodeImporter
-from xonnc.formats.onnx.order import ordered
-from xonnc.formats.onnx.scope import ImportedGraph, Model, Scope
+from xonnc.formats.onnx import message_codec
+from xonnc.formats.onnx.import_diagnostics import placeholder
+from xonnc.formats.onnx.import_nodes import NodeImporter
+from xonnc.formats.onnx.import_scope import ImportContext, ImportedGraph, Scope
+from xonnc.formats.onnx.topological_order import topological_order
+from xonnc.formats.onnx.utf8_checks import check_graph, check_node
 from xonnc.formats.onnx.value_types import to_type, value_info
 
-_HELD_ELSEWHERE = frozenset(("node", "initializer", "sparse_initializer", "input", "output", "value_info"))
+_TRANSLATED_FIELDS = frozenset(("node", "initializer", "sparse_initializer", "input", "output", "value_info"))
 """The fields of `GraphProto` that are ops, arguments and types."""
 
-HELD = "held_tensors"
+UNREFERENCED_INITIALIZERS = "held_tensors"
 """What the details of a graph call initializers that no op makes: defaults of inputs, annotations."""
 
-KEPT_OF_INITIALIZERS = ("doc_string", "metadata_props")
+PRESERVED_INITIALIZER_FIELDS = ("doc_string", "metadata_props")
 
 
 def import_graph(
-    model: Model,
+    model: ImportContext,
     graph: onnx.GraphProto,
     outer: Scope | None = None,
     terminator: type[ReturnOp | YieldOp] = YieldOp,
@@ -43,12 +43,12 @@ def import_graph(
     `graph` as one block that ends in `terminator`; names it does not define are looked up in `outer`.
 
     `untyped` are the types of the first arguments, for inputs that the graph gives no type. What cannot be
-    read goes to the model's faults, with `place` in front if no node is to blame.
+    read goes to the model's diagnostics, with `place` in front if no node is to blame.
     """
     check_graph(graph)
     for node in graph.node:
         check_node(node)
-    faults = model.faults
+    diagnostics = model.diagnostics
     scope = Scope(outer)
     constants = list(_initializers(model, graph, place))
     initialized = {name for name, _ in constants}
@@ -62,20 +62,20 @@ def import_graph(
         for index, type_ in enumerate(types)
     ]
     for info in inputs if outer is None else ():
-        with faults.collecting(place):
+        with diagnostics.collecting(place):
             _require_type(info)
     block = Block(arg_types=types)
     for info, argument in zip(inputs, block.args, strict=True):
-        with faults.collecting(place):
+        with diagnostics.collecting(place):
             scope.bind(info.name, argument)
     operations: list[Operation] = []
     for name, constant in constants:
         operations.append(constant)
-        with faults.collecting(place):
+        with diagnostics.collecting(place):
             scope.bind(name, constant.results[0])
-    order = ordered(graph, outer or ())
+    order = topological_order(graph, outer or ())
     for cycle in order.cycles:
-        faults.add(f"{place}{cycle}")
+        diagnostics.add(f"{place}{cycle}")
     late = {name for node in graph.node for name in node.output} if order.cycles else frozenset[str]()
     nodes = NodeImporter(model, scope, operations, _declared_types(graph), import_graph, late)
     for node in order.nodes:
@@ -84,12 +84,12 @@ def import_graph(
     operations.append(terminator.create(operands=results))
     block.add_ops(operations)
     details: dict[str, Attribute] = {}
-    with faults.collecting(place):
+    with diagnostics.collecting(place):
         details = _details(model, graph, scope, initialized)
         held = defaults | _annotating(graph)
         if tensors := {tensor.name: tensor for tensor in graph.initializer if tensor.name in held}:
             kept = {name: model.constants.dense(each) for name, each in tensors.items()}
-            details[HELD] = DictionaryAttr(kept)
+            details[UNREFERENCED_INITIALIZERS] = DictionaryAttr(kept)
     return ImportedGraph(block, inputs, graph.output, details)
 
 
@@ -99,14 +99,16 @@ def _require_type(info: onnx.ValueInfoProto) -> None:
         raise XonncError(f"input '{info.name}' has no type; an input of a model needs an element type")
 
 
-def _argument_type(model: Model, info: onnx.ValueInfoProto, place: str) -> Attribute:
+def _argument_type(model: ImportContext, info: onnx.ValueInfoProto, place: str) -> Attribute:
     """The type of an input; `none` if the graph gives none, or none that can be read."""
-    with model.faults.collecting(place):
+    with model.diagnostics.collecting(place):
         return to_type(info.type, f"input '{info.name}'")
     return NONE
 
 
-def _initializers(model: Model, graph: onnx.GraphProto, place: str) -> Iterator[tuple[str, Operation]]:
+def _initializers(
+    model: ImportContext, graph: onnx.GraphProto, place: str
+) -> Iterator[tuple[str, Operation]]:
     """Name and constant of every initializer, dense ones first, in file order."""
     for tensor in graph.initializer:
         yield tensor.name, _initializer(model, tensor.name, partial(_dense, model, tensor), place)
@@ -115,14 +117,14 @@ def _initializers(model: Model, graph: onnx.GraphProto, place: str) -> Iterator[
         yield name, _initializer(model, name, partial(_sparse, model, sparse), place)
 
 
-def _initializer(model: Model, name: str, read: Callable[[], Operation], place: str) -> Operation:
+def _initializer(model: ImportContext, name: str, read: Callable[[], Operation], place: str) -> Operation:
     """The constant that `read` makes, or what stands for one that cannot be read."""
-    with model.faults.collecting(place):
+    with model.diagnostics.collecting(place):
         return read()
     return placeholder("", [NONE], outputs=(name,))
 
 
-def _dense(model: Model, tensor: onnx.TensorProto) -> Operation:
+def _dense(model: ImportContext, tensor: onnx.TensorProto) -> Operation:
     constants = model.constants
     value = constants.dense(tensor)
     op = ConstantOp.create(
@@ -131,11 +133,11 @@ def _dense(model: Model, tensor: onnx.TensorProto) -> Operation:
         location=node_location("", (tensor.name,)),
     )
     if tensor.metadata_props or tensor.HasField("doc_string"):
-        op.attributes.update(mirror.prefixed(tensor, constants.dense, KEPT_OF_INITIALIZERS))
+        op.attributes.update(message_codec.prefixed(tensor, constants.dense, PRESERVED_INITIALIZER_FIELDS))
     return op
 
 
-def _sparse(model: Model, sparse: onnx.SparseTensorProto) -> Operation:
+def _sparse(model: ImportContext, sparse: onnx.SparseTensorProto) -> Operation:
     value = model.constants.sparse(sparse)
     return ConstantOp.create(
         result_types=(value.type,),
@@ -144,7 +146,7 @@ def _sparse(model: Model, sparse: onnx.SparseTensorProto) -> Operation:
     )
 
 
-def _defaults(model: Model, graph: onnx.GraphProto) -> set[str]:
+def _defaults(model: ImportContext, graph: onnx.GraphProto) -> set[str]:
     """The inputs that have an initializer, which is what they are unless a run says otherwise."""
     if not model.keeps_defaults:
         return set()
@@ -169,15 +171,15 @@ def _declared_types(graph: onnx.GraphProto) -> dict[str, onnx.TypeProto]:
 def _output(nodes: NodeImporter, info: onnx.ValueInfoProto, place: str) -> SSAValue:
     value = nodes.scope.find(info.name)
     if value is None:
-        nodes.model.faults.add(f"{place}output '{info.name}' is made by no node, input or initializer")
+        nodes.model.diagnostics.add(f"{place}output '{info.name}' is made by no node, input or initializer")
         return nodes.unknown(info.name)
     return value
 
 
 def _details(
-    model: Model, graph: onnx.GraphProto, scope: Scope, initialized: set[str]
+    model: ImportContext, graph: onnx.GraphProto, scope: Scope, initialized: set[str]
 ) -> dict[str, Attribute]:
-    details = mirror.fields(graph, model.constants.dense, _HELD_ELSEWHERE)
+    details = message_codec.fields(graph, model.constants.dense, _TRANSLATED_FIELDS)
     if graph.value_info:
         details["value_info"] = ArrayAttr([info_entry(model, scope, info) for info in graph.value_info])
     if any(info.name in initialized for info in graph.input):
@@ -189,9 +191,9 @@ def _details(
     return details
 
 
-def info_entry(model: Model, scope: Scope, info: onnx.ValueInfoProto) -> Attribute:
+def info_entry(model: ImportContext, scope: Scope, info: onnx.ValueInfoProto) -> Attribute:
     """What a list keeps of a value: its name if its type says the rest, else everything."""
     value = scope.find(info.name)
     if value is not None and value_info(info.name, value.type) == info:
         return StringAttr(info.name)
-    return mirror.to_attribute(info, model.constants.dense)
+    return message_codec.to_attribute(info, model.constants.dense)

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from xonnc.formats.recognition import recognised
+from xonnc.formats.file_types import identify_bytes
 from xonnc.tools.driver import main
 
 
@@ -176,5 +176,5 @@ def test_folders(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
 
 def test_noise_is_not_recognised():
     random = np.random.default_rng(0)
-    assert [recognised(random.bytes(64)) for _ in range(100)] == [None] * 100
-    assert recognised(b"") is None
+    assert [identify_bytes(random.bytes(64)) for _ in range(100)] == [None] * 100
+    assert identify_bytes(b"") is None

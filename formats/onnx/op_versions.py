@@ -16,14 +16,14 @@ from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.extra import BatchNormalizationInferenceModeOp, MaxPoolSingleOutOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.errors import XonncError
+from xonnc.formats.onnx.import_scope import IS_NODE
 from xonnc.formats.onnx.schemas import canonical_domain, newest_opset
-from xonnc.formats.onnx.scope import IS_NODE
 
 OP_TYPE = "onnx.op_type"
 """The attribute of an op that a model has under this name in an opset that lacks its operator."""
 
 
-class Identity(NamedTuple):
+class OpIdentity(NamedTuple):
     """The operator that an op stands for in a model, and from which opset to before which."""
 
     domain: str
@@ -32,14 +32,14 @@ class Identity(NamedTuple):
     until: int | None = None
 
 
-CONTRIBUTED: Mapping[str, Identity] = {
-    "LayerNormalization": Identity("", "LayerNormalization", since=17),
-    "SimplifiedLayerNormalization": Identity("", "RMSNormalization", since=23),
+CONTRIBUTED: Mapping[str, OpIdentity] = {
+    "LayerNormalization": OpIdentity("", "LayerNormalization", since=17),
+    "SimplifiedLayerNormalization": OpIdentity("", "RMSNormalization", since=23),
 }
 """Operators that onnxruntime has in the default domain in every opset, and the standard's that they are."""
 
 
-def contributed(domain: str, op_type: str, results: int) -> Identity | None:
+def contributed(domain: str, op_type: str, results: int) -> OpIdentity | None:
     """The operator of the standard that a contributed one is; `None` if none has as many results."""
     found = CONTRIBUTED.get(op_type) if domain == "" else None
     if found is None or (found.op_type == "RMSNormalization" and results > 1):
@@ -73,33 +73,33 @@ def operand_like_result(domain: str, op_type: str, operands: Sequence[Attribute]
     return place if place < len(operands) else 0
 
 
-_SPECIAL: dict[type[OnnxOp], Identity] = {
-    BatchNormalizationInferenceModeOp: Identity("", "BatchNormalization", since=7),
-    DimOp: Identity("", "Shape"),
-    MaxPoolSingleOutOp: Identity("", "MaxPool"),
+_SPECIAL: dict[type[OnnxOp], OpIdentity] = {
+    BatchNormalizationInferenceModeOp: OpIdentity("", "BatchNormalization", since=7),
+    DimOp: OpIdentity("", "Shape"),
+    MaxPoolSingleOutOp: OpIdentity("", "MaxPool"),
 }
 """Ops of the compiler's own that are a case of an operator."""
 
 
-def identity_of(op: OnnxOp) -> Identity | None:
+def identity_of(op: OnnxOp) -> OpIdentity | None:
     """What `op` is in a model; `None` if ONNX has nothing for it."""
     if isinstance(op, CustomOp):
         domain = op.attributes.get("domain_name")
-        return Identity(domain.data if isinstance(domain, StringAttr) else "", op.function_name.data)
+        return OpIdentity(domain.data if isinstance(domain, StringAttr) else "", op.function_name.data)
     found = identity_of_class(type(op))
     return found._replace(since=1) if found is not None and OP_TYPE in op.attributes else found
 
 
-def spelled_type(op: OnnxOp, identity: Identity, opset: int) -> str:
+def spelled_type(op: OnnxOp, identity: OpIdentity, opset: int) -> str:
     """The name of the operator in a model of `opset`."""
     spelled = op.attributes.get(OP_TYPE)
     return spelled.data if isinstance(spelled, StringAttr) and opset < op.SINCE else identity.op_type
 
 
-def identity_of_class(op_type: type[OnnxOp]) -> Identity | None:
+def identity_of_class(op_type: type[OnnxOp]) -> OpIdentity | None:
     """What ops of `op_type` are in a model; `None` if ONNX has nothing for them, or each is its own."""
     if op_type.OP_TYPE:
-        return Identity(op_type.DOMAIN, op_type.OP_TYPE, op_type.SINCE, op_type.UNTIL)
+        return OpIdentity(op_type.DOMAIN, op_type.OP_TYPE, op_type.SINCE, op_type.UNTIL)
     return _SPECIAL.get(op_type)
 
 

@@ -14,7 +14,7 @@ from xonnc.errors import XonncError
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.formats.onnx.tensors import AnyArray
 
-Held: TypeAlias = "AnyArray | tuple[AnyArray, ...] | None"
+RuntimeValue: TypeAlias = "AnyArray | tuple[AnyArray, ...] | None"
 """What a value is when a model runs: a tensor, a sequence of tensors, or an optional that is empty."""
 
 FAILURES = (
@@ -31,13 +31,13 @@ FAILURES = (
 """What operators of the reference raise: it checks nothing, so whatever Python and numpy raise."""
 
 
-class _Reference(Protocol):
+class _ReferenceEvaluator(Protocol):
     """The reference evaluator, which has no types."""
 
     def run(self, output_names: None, feed_inputs: Mapping[str, object]) -> Sequence[object]: ...
 
 
-def program_of(module: ModuleOp) -> Callable[[Sequence[Held]], Sequence[Held]]:
+def program_of(module: ModuleOp) -> Callable[[Sequence[RuntimeValue]], Sequence[RuntimeValue]]:
     """
     The model that `module` is, as a function from its inputs to its outputs.
 
@@ -47,16 +47,16 @@ def program_of(module: ModuleOp) -> Callable[[Sequence[Held]], Sequence[Held]]:
     return _program_of(export_proto(module))
 
 
-def program_of_model(content: bytes) -> Callable[[Sequence[Held]], Sequence[Held]]:
+def program_of_model(content: bytes) -> Callable[[Sequence[RuntimeValue]], Sequence[RuntimeValue]]:
     """The same of a model in a file's bytes."""
     return _program_of(onnx.load_model_from_string(content))
 
 
-def _program_of(model: onnx.ModelProto) -> Callable[[Sequence[Held]], Sequence[Held]]:
+def _program_of(model: onnx.ModelProto) -> Callable[[Sequence[RuntimeValue]], Sequence[RuntimeValue]]:
     names = [value.name for value in model.graph.input]
     reference = reference_of(model)
 
-    def run(inputs: Sequence[Held]) -> Sequence[Held]:
+    def run(inputs: Sequence[RuntimeValue]) -> Sequence[RuntimeValue]:
         found = reference({name: _given(held) for name, held in zip(names, inputs, strict=True)})
         return [_taken(value) for value in found]
 
@@ -66,7 +66,7 @@ def _program_of(model: onnx.ModelProto) -> Callable[[Sequence[Held]], Sequence[H
 def reference_of(model: onnx.ModelProto) -> Callable[[Mapping[str, object]], list[object]]:
     """The model as a function of its inputs by name; both raise `XonncError` as `program_of` says."""
     try:
-        reference: _Reference = import_module("onnx.reference").ReferenceEvaluator(model)
+        reference: _ReferenceEvaluator = import_module("onnx.reference").ReferenceEvaluator(model)
     except FAILURES as error:
         raise _failed(error) from error
 
@@ -80,14 +80,14 @@ def reference_of(model: onnx.ModelProto) -> Callable[[Mapping[str, object]], lis
     return run
 
 
-def _given(held: Held) -> object:
+def _given(held: RuntimeValue) -> object:
     """Copies: operators of the reference write into what they are given."""
     if isinstance(held, tuple):
         return [np.array(array) for array in held]
     return None if held is None else np.array(held)
 
 
-def _taken(value: object) -> Held:
+def _taken(value: object) -> RuntimeValue:
     if value is None:
         return None
     if _is_list(value):

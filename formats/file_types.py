@@ -71,7 +71,7 @@ _OPENVINO = "an OpenVINO model (.xml); give the ONNX model that it was made from
 _SAFETENSORS = "safetensors, weights without a graph; export the model to ONNX from its framework"
 
 
-def recognised(data: Bytes, is_text: bool = False) -> str | None:
+def identify_bytes(data: Bytes, is_text: bool = False) -> str | None:
     """
     What the content of a file is, and a way out: `a PyTorch file; export it with …`; `None` if unknown.
 
@@ -96,16 +96,16 @@ def recognised(data: Bytes, is_text: bool = False) -> str | None:
     return _of_protobuf(head) or _of_text(head, is_text)
 
 
-def recognised_file(path: Path) -> str | None:
-    """As `recognised`, of a file; `None` for one that cannot be mapped."""
+def identify_file(path: Path) -> str | None:
+    """As `identify_bytes`, of a file; `None` for one that cannot be mapped."""
     try:
         with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
-            return recognised(data)
+            return identify_bytes(data)
     except (OSError, ValueError):
         return None
 
 
-def recognised_folder(path: Path) -> str | None:
+def identify_folder(path: Path) -> str | None:
     """What a folder is; `None` if unknown."""
     if (path / "saved_model.pb").is_file():
         return _SAVED_MODEL

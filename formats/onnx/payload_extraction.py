@@ -21,10 +21,10 @@ from xonnc.errors import XonncError
 Buffer: TypeAlias = memoryview
 """The file, one byte an element."""
 
-SMALLEST_CUT = 1024
+MIN_PAYLOAD_BYTES = 1024
 """Payloads below this many bytes stay with protobuf: a copy is cheaper than a mark."""
 
-DEEPEST = 100
+MAX_DEPTH = 100
 """Messages nested deeper than this are protobuf's own limit; it says so itself."""
 
 RAW_DATA, FLOAT_DATA, DOUBLE_DATA = 9, 4, 10
@@ -48,7 +48,7 @@ _MARK = struct.Struct("<16sBQQ")
 
 
 @dataclass(frozen=True)
-class Cut:
+class PayloadLocation:
     """Where a payload lies in the file: the field it was in, its first byte, its length in bytes."""
 
     field: int
@@ -57,24 +57,24 @@ class Cut:
 
 
 @dataclass
-class Marks:
+class PayloadMarkers:
     """Makes the marks of one walk and reads them back."""
 
     nonce: bytes = field(default_factory=lambda: os.urandom(16))
 
-    def write(self, cut: Cut) -> bytes:
+    def write(self, cut: PayloadLocation) -> bytes:
         """The bytes that stand in `raw_data` for a payload that was cut out."""
         return _MARK.pack(self.nonce, cut.field, cut.offset, cut.length)
 
-    def read(self, raw_data: bytes) -> Cut | None:
+    def read(self, raw_data: bytes) -> PayloadLocation | None:
         """The cut that `raw_data` stands for, or `None` if it is a payload itself."""
         if len(raw_data) != _MARK.size or not raw_data.startswith(self.nonce):
             return None
         _, number, offset, length = _MARK.unpack(raw_data)
-        return Cut(number, offset, length)
+        return PayloadLocation(number, offset, length)
 
 
-def without_payloads(buffer: Buffer, marks: Marks) -> bytes:
+def without_payloads(buffer: Buffer, marks: PayloadMarkers) -> bytes:
     """The serialised model in `buffer` with every payload of 1 KiB and more replaced by a mark."""
     pieces = _Walk(buffer, marks).message(0, len(buffer), _MODEL, 0)
     return bytes(buffer) if pieces is None else b"".join(pieces)
@@ -83,13 +83,13 @@ def without_payloads(buffer: Buffer, marks: Marks) -> bytes:
 @dataclass
 class _Walk:
     buffer: Buffer
-    marks: Marks
+    marks: PayloadMarkers
 
     def message(self, start: int, end: int, kind: int, depth: int) -> list[bytes | memoryview] | None:
         """The message between `start` and `end` in pieces, or `None` if it has nothing to cut."""
         if kind == _TENSOR:
             return self.tensor(start, end)
-        if depth > DEEPEST:
+        if depth > MAX_DEPTH:
             return None
         buffer, children = self.buffer, _CHILDREN[kind]
         pieces: list[bytes | memoryview] = []
@@ -107,7 +107,7 @@ class _Walk:
             following = content + length
             if following > end:
                 raise _truncated(content, length, end)
-            child = children.get(tag >> 3) if length >= SMALLEST_CUT else None
+            child = children.get(tag >> 3) if length >= MIN_PAYLOAD_BYTES else None
             if (
                 child is not None
                 and (inner := self.message(content, following, child, depth + 1)) is not None
@@ -143,10 +143,10 @@ class _Walk:
             if tag >> 3 in (RAW_DATA, FLOAT_DATA, DOUBLE_DATA):
                 found.append((position, content, following, tag >> 3))
             position = following
-        if len(found) != 1 or found[0][2] - found[0][1] < SMALLEST_CUT:
+        if len(found) != 1 or found[0][2] - found[0][1] < MIN_PAYLOAD_BYTES:
             return None
         tag_at, content, following, number = found[0]
-        mark = self.marks.write(Cut(number, content, following - content))
+        mark = self.marks.write(PayloadLocation(number, content, following - content))
         return [
             buffer[start:tag_at],
             varint(RAW_DATA << 3 | 2),

@@ -11,7 +11,7 @@ import onnx
 import pytest
 
 from xonnc.errors import XonncError
-from xonnc.formats.onnx.external import DataFolder, reference
+from xonnc.formats.onnx.external_data import DataFolder, parse_external_data
 from xonnc.formats.onnx.tensors import TensorReader
 
 WEIGHTS = np.arange(8, dtype=np.float32)
@@ -96,9 +96,9 @@ def test_what_is_said_is_checked(folder: Path, said: dict[str, str], message: st
 
 def reference_to(location: str):
     """A reference protobuf itself could not spell."""
-    from xonnc.formats.onnx.external import Reference
+    from xonnc.formats.onnx.external_data import ExternalDataReference
 
-    return Reference(location, 0, None)
+    return ExternalDataReference(location, 0, None)
 
 
 def link_file(folder: Path) -> str:
@@ -163,4 +163,4 @@ def test_what_is_no_text_is_named(damaged: bytes) -> None:
     entry.key, entry.value = "location", "w.bin"
     changed = tensor.SerializeToString().replace(damaged, b"\xff" + damaged[1:])
     with pytest.raises(XonncError, match=r"tensor 'w': external data: the name b.* is not UTF-8 text"):
-        reference("w", onnx.TensorProto.FromString(changed).external_data)
+        parse_external_data("w", onnx.TensorProto.FromString(changed).external_data)

@@ -11,8 +11,8 @@ from onnx import TensorProto, helper, numpy_helper
 from onnx.external_data_helper import convert_model_to_external_data, write_external_data_tensors
 
 from xonnc.errors import XonncError
-from xonnc.formats.onnx.load import LoadedModel
-from xonnc.formats.onnx.preparation import Preparation, load_prepared
+from xonnc.formats.onnx.import_options import ImportOptions, load_with_options
+from xonnc.formats.onnx.load_model import LoadedModel
 
 
 def value(name: str, shape: list[int]) -> onnx.ValueInfoProto:
@@ -30,8 +30,8 @@ def saved(
     return path
 
 
-def prepared(path: Path, wishes: Preparation, data: bytes | None = None) -> LoadedModel:
-    return load_prepared(str(path), "onnx" if data else None, data, wishes)
+def prepared(path: Path, wishes: ImportOptions, data: bytes | None = None) -> LoadedModel:
+    return load_with_options(str(path), "onnx" if data else None, data, wishes)
 
 
 TWO = [helper.make_node("Relu", ["x"], ["a"], "first"), helper.make_node("Relu", ["a"], ["y"], "second")]
@@ -39,11 +39,11 @@ TWO = [helper.make_node("Relu", ["x"], ["a"], "first"), helper.make_node("Relu",
 
 def test_without_wishes_nothing_changes(tmp_path: Path):
     path = saved(tmp_path / "m.onnx", TWO)
-    assert prepared(path, Preparation()).proto == onnx.ModelProto.FromString(path.read_bytes())
+    assert prepared(path, ImportOptions()).proto == onnx.ModelProto.FromString(path.read_bytes())
 
 
 def test_types_are_forgotten(tmp_path: Path):
-    graph = prepared(saved(tmp_path / "m.onnx", TWO), Preparation(keeps_types=False)).proto.graph
+    graph = prepared(saved(tmp_path / "m.onnx", TWO), ImportOptions(keeps_types=False)).proto.graph
     assert not graph.value_info
     assert not graph.output[0].type.tensor_type.HasField("shape")
     assert graph.output[0].type.tensor_type.elem_type == TensorProto.FLOAT
@@ -59,22 +59,22 @@ def test_types_in_subgraphs_are_forgotten(tmp_path: Path):
         value_info=[value("b", [2, 3])],
     )
     node = helper.make_node("If", ["c"], ["y"], then_branch=branch, else_branch=branch)
-    graph = prepared(saved(tmp_path / "m.onnx", [node]), Preparation(keeps_types=False)).proto.graph
+    graph = prepared(saved(tmp_path / "m.onnx", [node]), ImportOptions(keeps_types=False)).proto.graph
     for attribute in graph.node[0].attribute:
         assert not attribute.g.value_info
         assert not attribute.g.output[0].type.tensor_type.HasField("shape")
 
 
 def test_nodes_in_the_wrong_order_are_refused(tmp_path: Path):
-    assert prepared(saved(tmp_path / "m.onnx", TWO), Preparation(sorts=False)).proto.graph.node
+    assert prepared(saved(tmp_path / "m.onnx", TWO), ImportOptions(sorts=False)).proto.graph.node
     path = saved(tmp_path / "wrong.onnx", TWO[::-1])
     with pytest.raises(XonncError, match="second: the node stands before one that it reads; --allowSorting"):
-        prepared(path, Preparation(sorts=False))
+        prepared(path, ImportOptions(sorts=False))
 
 
 def test_operators_become_their_functions(tmp_path: Path):
     nodes = [helper.make_node("Gelu", ["x"], ["a"]), helper.make_node("Relu", ["a"], ["y"])]
-    graph = prepared(saved(tmp_path / "m.onnx", nodes), Preparation(decomposed=("Gelu",))).proto.graph
+    graph = prepared(saved(tmp_path / "m.onnx", nodes), ImportOptions(decomposed=("Gelu",))).proto.graph
     names = [node.op_type for node in graph.node]
     assert "Gelu" not in names
     assert {"Erf", "Relu"} <= set(names)
@@ -82,7 +82,7 @@ def test_operators_become_their_functions(tmp_path: Path):
 
 def test_an_unknown_operator_is_refused(tmp_path: Path):
     with pytest.raises(XonncError, match="functions-to-decompose: ONNX has no operator 'Gell'"):
-        prepared(saved(tmp_path / "m.onnx", TWO), Preparation(decomposed=("Gell",)))
+        prepared(saved(tmp_path / "m.onnx", TWO), ImportOptions(decomposed=("Gell",)))
 
 
 @pytest.mark.parametrize("from_memory", [False, True])
@@ -93,7 +93,7 @@ def test_a_version_is_converted_with_its_weights(tmp_path: Path, from_memory: bo
         helper.make_node("Add", ["a", "w"], ["y"]),
     ]
     path = saved(tmp_path / "m.onnx", nodes, 13, [weight])
-    loaded = prepared(path, Preparation(converts_version=True), path.read_bytes() if from_memory else None)
+    loaded = prepared(path, ImportOptions(converts_version=True), path.read_bytes() if from_memory else None)
     assert loaded.proto.opset_import[0].version > 20
     assert len(next(node for node in loaded.proto.graph.node if node.op_type == "ReduceMean").input) == 2
     kept = next(tensor for tensor in loaded.proto.graph.initializer if tensor.name == "w")
@@ -106,7 +106,7 @@ def test_external_weights_are_converted_too(tmp_path: Path):
     model = onnx.ModelProto.FromString(path.read_bytes())
     convert_model_to_external_data(model, location="m.data", size_threshold=0)
     path.write_bytes(write_external_data_tensors(model, str(tmp_path)).SerializeToString())
-    loaded = prepared(path, Preparation(converts_version=True))
+    loaded = prepared(path, ImportOptions(converts_version=True))
     assert np.array_equal(
         numpy_helper.to_array(loaded.proto.graph.initializer[0]), np.arange(600, dtype=np.float32)
     )
@@ -116,4 +116,4 @@ def test_external_weights_are_converted_too(tmp_path: Path):
 def test_a_version_that_cannot_be_converted_is_refused(operator: str, tmp_path: Path):
     path = saved(tmp_path / "m.onnx", [helper.make_node(operator, ["x"], ["y"])], 9)
     with pytest.raises(XonncError, match=rf"m.onnx: its operators cannot be converted to opset .*{operator}"):
-        prepared(path, Preparation(converts_version=True))
+        prepared(path, ImportOptions(converts_version=True))

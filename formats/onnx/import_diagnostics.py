@@ -16,12 +16,12 @@ from xonnc.errors import InvalidModelError, XonncError
 UNREADABLE = "onnx.unreadable"
 """Marks the op in the place of a node or value that cannot be read."""
 
-MAX_FAULTS = 1000
-"""Faults that are kept; the others are counted."""
+MAX_DIAGNOSTICS = 1000
+"""Diagnostics that are kept; the others are counted."""
 
 
 @dataclass(frozen=True)
-class Fault:
+class ImportDiagnostic:
     """One thing that cannot be read, and the op in its place if it is a node."""
 
     message: str
@@ -29,18 +29,18 @@ class Fault:
 
 
 @dataclass
-class Faults:
-    """The faults of one model in the order of the file."""
+class ImportDiagnostics:
+    """The diagnostics of one model in the order of the file."""
 
-    kept: list[Fault] = field(default_factory=list[Fault])
-    left_out: int = 0
+    kept: list[ImportDiagnostic] = field(default_factory=list[ImportDiagnostic])
+    omitted: int = 0
 
     def add(self, message: str, op: Operation | None = None) -> None:
-        """Adds a fault, if there is room for it; names in a file may hold line ends, messages do not."""
-        if len(self.kept) < MAX_FAULTS:
-            self.kept.append(Fault(message.replace("\n", "\\n").replace("\r", "\\r"), op))
+        """Adds a diagnostic, if there is room for it; names in a file may hold line ends, messages do not."""
+        if len(self.kept) < MAX_DIAGNOSTICS:
+            self.kept.append(ImportDiagnostic(message.replace("\n", "\\n").replace("\r", "\\r"), op))
         else:
-            self.left_out += 1
+            self.omitted += 1
 
     @contextmanager
     def collecting(self, place: str = "") -> Generator[None]:
@@ -50,13 +50,13 @@ class Faults:
         except XonncError as error:
             self.add(f"{place}{error}")
 
-    def all(self) -> list[Fault]:
-        """Every fault; the last one says how many are left out."""
-        rest = [Fault(f"and {self.left_out} more that cannot be read")] if self.left_out else []
+    def all(self) -> list[ImportDiagnostic]:
+        """Every diagnostic; the last one says how many are left out."""
+        rest = [ImportDiagnostic(f"and {self.omitted} more that cannot be read")] if self.omitted else []
         return [*self.kept, *rest]
 
     def refuse(self, place: str) -> None:
-        """Raises `InvalidModelError` with all faults, `place` in front of each, if there are any."""
+        """Raises `InvalidModelError` with all diagnostics, `place` in front of each, if there are any."""
         found = self.all()
         if found:
             raise InvalidModelError([each.message for each in found], [each.op for each in found]).at(place)

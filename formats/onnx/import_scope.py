@@ -9,22 +9,22 @@ import onnx
 from xdsl.ir import Attribute, Block, SSAValue
 
 from xonnc.errors import XonncError
-from xonnc.formats.onnx.constants import Constants
-from xonnc.formats.onnx.faults import Faults
+from xonnc.formats.onnx.constants import ConstantReader
+from xonnc.formats.onnx.import_diagnostics import ImportDiagnostics
 
 IS_NODE = "onnx.node"
 """Marks a constant that is a node of the model; one without it is an initializer."""
 
 
 @dataclass(frozen=True)
-class Model:
+class ImportContext:
     """What the graphs of one model share."""
 
     opsets: Mapping[str, int]
     functions: frozenset[tuple[str, str]]
     """Domain and name of the model's own functions."""
-    constants: Constants
-    faults: Faults = field(default_factory=Faults)
+    constants: ConstantReader
+    diagnostics: ImportDiagnostics = field(default_factory=ImportDiagnostics)
     """What cannot be read of it."""
     keeps_defaults: bool = False
     """Whether inputs that have an initializer stay inputs, which whoever runs the model may give."""

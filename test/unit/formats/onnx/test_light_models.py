@@ -8,7 +8,7 @@ import onnx
 import pytest
 
 from xonnc.errors import XonncError
-from xonnc.formats.onnx.light import light_model, light_names
+from xonnc.formats.onnx.light_models import light_model, light_names
 
 CHECK: Callable[[onnx.ModelProto], None] = vars(onnx.checker)["check_model"]
 """The checker of the reference library, whose own annotation is incomplete."""

@@ -37,19 +37,19 @@ from xonnc.dialects.onnx.ops.nn import (
 from xonnc.dialects.onnx.registry import op_class
 from xonnc.dialects.onnx.types import NONE, SeqType, element_type, scalar_as, unranked
 from xonnc.errors import XonncError
-from xonnc.formats.onnx import mirror
-from xonnc.formats.onnx.captures import CAPTURES, captured_by
-from xonnc.formats.onnx.faults import placeholder
+from xonnc.formats.onnx import message_codec
+from xonnc.formats.onnx.captures import CAPTURES, captured_names
+from xonnc.formats.onnx.import_diagnostics import placeholder
+from xonnc.formats.onnx.import_scope import IS_NODE, ImportContext, ImportedGraph, Scope
 from xonnc.formats.onnx.node_attributes import Kind, element_type_attribute, kept, kind_of, to_attribute
-from xonnc.formats.onnx.op_forms import OpForm, attribute_kinds, form_of
-from xonnc.formats.onnx.opsets import OP_TYPE, contributed, operand_like_result
-from xonnc.formats.onnx.order import describe
-from xonnc.formats.onnx.result_types import Node, result_type
+from xonnc.formats.onnx.op_signatures import OpSignature, attribute_kinds, op_signature_of
+from xonnc.formats.onnx.op_versions import OP_TYPE, contributed, operand_like_result
+from xonnc.formats.onnx.result_types import NodeDescription, result_type
 from xonnc.formats.onnx.schemas import canonical_domain, newest_opset, schema_of
-from xonnc.formats.onnx.scope import IS_NODE, ImportedGraph, Model, Scope
+from xonnc.formats.onnx.topological_order import describe
 from xonnc.formats.onnx.value_types import to_type
 
-KEPT_OF_NODES = ("doc_string", "metadata_props", "overload", "device_configurations")
+PRESERVED_NODE_FIELDS = ("doc_string", "metadata_props", "overload", "device_configurations")
 """What a node may say that is not an op's."""
 
 ImportGraph = Callable[..., ImportedGraph]
@@ -83,7 +83,7 @@ _SINGLE_OUTPUT: dict[type[OnnxOp], type[OnnxOp]] = {
 class NodeImporter:
     """Makes the ops of one graph's nodes, one after the other."""
 
-    model: Model
+    model: ImportContext
     scope: Scope
     operations: list[Operation]
     declared: Mapping[str, onnx.TypeProto]
@@ -98,7 +98,7 @@ class NodeImporter:
         """
         Appends the op for `node` and binds its results.
 
-        A node with faults becomes a placeholder, so that reading goes on; every fault names the node.
+        An invalid node becomes a placeholder, so that import goes on; every diagnostic names the node.
         """
         self._reasons.clear()
         op = self._attempt(partial(self._import, node))
@@ -108,10 +108,10 @@ class NodeImporter:
         for name, result in zip(node.output, op.results, strict=False):
             self._attempt(partial(self.scope.bind, name, result))
         for reason in self._reasons:
-            self.model.faults.add(f"{describe(node)} ({node.op_type}): {reason}", op)
+            self.model.diagnostics.add(f"{describe(node)} ({node.op_type}): {reason}", op)
 
     def _attempt(self, read: Callable[[], ReadT]) -> ReadT | None:
-        """What `read` gives; `None` if it fails, which is noted as a fault of the node."""
+        """What `read` gives; `None` if it fails, which is noted as a diagnostic of the node."""
         try:
             return read()
         except XonncError as error:
@@ -122,7 +122,7 @@ class NodeImporter:
         """An op with results of the types that are declared or certain, for a node that cannot be read."""
         domain = canonical_domain(node.domain)
         values = [self.scope.find(name) for name in node.input]
-        described = Node(
+        described = NodeDescription(
             domain,
             node.op_type,
             self.model.opsets.get(domain, 1),
@@ -137,7 +137,7 @@ class NodeImporter:
             node.output,
         )
 
-    def _probable_type(self, node: Node, index: int, name: str) -> Attribute:
+    def _probable_type(self, node: NodeDescription, index: int, name: str) -> Attribute:
         declared = self.declared.get(name)
         try:
             return result_type(node, index) if declared is None else to_type(declared, name)
@@ -160,14 +160,14 @@ class NodeImporter:
             found = found or CustomOp
         else:
             found = _single_output_class(found, node)
-        form = form_of(found)
-        operands = self._operands(node, form)
+        signature = op_signature_of(found)
+        operands = self._operands(node, signature)
         captured: list[SSAValue] = []
         attributes = {given.name: given for given in node.attribute}
         if found is not CustomOp:
             self._check_required(schema_of(domain, op_type, opset), attributes.keys())
         properties, extras = self._attributes(
-            node, form, attribute_kinds(domain, op_type, opset), found is CustomOp
+            node, signature, attribute_kinds(domain, op_type, opset), found is CustomOp
         )
         if opset != self.model.opsets.get(domain, 1):
             extras[OP_TYPE] = StringAttr(node.op_type)
@@ -177,10 +177,11 @@ class NodeImporter:
             captured = self._captured(node, extras)
         operand_types = [operand.type for operand in operands]
         regions = [
-            self._region(attributes.get(name), name, operand_types, node, extras) for name in form.regions
+            self._region(attributes.get(name), name, operand_types, node, extras)
+            for name in signature.regions
         ]
-        described = Node(domain, op_type, opset, attributes, operand_types, regions)
-        result_types = self._result_types(node, form, described)
+        described = NodeDescription(domain, op_type, opset, attributes, operand_types, regions)
+        result_types = self._result_types(node, signature, described)
         if found is ConstantOp:
             extras[IS_NODE] = UnitAttr()
             result_types = _constant_type(properties) or result_types
@@ -199,22 +200,26 @@ class NodeImporter:
             location=node_location(node.name, tuple(node.output)),
         )
 
-    def _operands(self, node: onnx.NodeProto, form: OpForm) -> list[SSAValue]:
+    def _operands(self, node: onnx.NodeProto, signature: OpSignature) -> list[SSAValue]:
         names = node.input
-        if len(names) > form.operands and not form.any_operands:
-            extra = [name for name in names[form.operands :] if name]
+        if len(names) > signature.operands and not signature.has_variadic_operand:
+            extra = [name for name in names[signature.operands :] if name]
             if extra:
-                self._reasons.append(f"{len(names)} inputs where the operator takes at most {form.operands}")
-            names = names[: form.operands]
+                self._reasons.append(
+                    f"{len(names)} inputs where the operator takes at most {signature.operands}"
+                )
+            names = names[: signature.operands]
         operands = [self._value(name) for name in names]
         operands += (
-            [self._missing()] * (form.operands - len(operands)) if len(operands) < form.operands else []
+            [self._missing()] * (signature.operands - len(operands))
+            if len(operands) < signature.operands
+            else []
         )
         return operands
 
     def _captured(self, node: onnx.NodeProto, extras: dict[str, Attribute]) -> list[SSAValue]:
         """What the graphs of a node take from around it; `extras` gets the names."""
-        names = list(dict.fromkeys(captured_by(node)))
+        names = list(dict.fromkeys(captured_names(node)))
         if names:
             extras[CAPTURES] = ArrayAttr([StringAttr(name) for name in names])
         return [self._value(name) for name in names]
@@ -230,7 +235,7 @@ class NodeImporter:
         return value
 
     def unknown(self, name: str) -> SSAValue:
-        """A value in the place of one that nothing makes; what else reads that one is no further fault."""
+        """Return a placeholder for an undefined value; its other uses raise no further diagnostic."""
         op = placeholder("", [NONE], outputs=(name,))
         self.operations.append(op)
         if name not in self.late:
@@ -246,26 +251,26 @@ class NodeImporter:
         return self._absent
 
     def _attributes(
-        self, node: onnx.NodeProto, form: OpForm, kinds: Mapping[str, Kind], is_custom: bool
+        self, node: onnx.NodeProto, signature: OpSignature, kinds: Mapping[str, Kind], is_custom: bool
     ) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
         """The op's properties, and what it carries beside them."""
         constants = self.model.constants
         properties: dict[str, Attribute] = {}
         extras: dict[str, Attribute] = {}
         as_they_are: list[Attribute] = []
-        reserved = {*form.properties, "domain_name"} if is_custom else ()
+        reserved = {*signature.properties, "domain_name"} if is_custom else ()
         for given in node.attribute:
             name = given.name
-            if name in form.regions and kind_of(given) == _A.GRAPH:
+            if name in signature.regions and kind_of(given) == _A.GRAPH:
                 continue
             if not self._is_of_kind(given, kinds.get(name)):
                 continue
-            if name in form.type_properties and kind_of(given) in _NUMBERED and not given.ref_attr_name:
+            if name in signature.type_properties and kind_of(given) in _NUMBERED and not given.ref_attr_name:
                 value = element_type_attribute(given)
             else:
                 value = to_attribute(given, constants)
             is_absent = (node.op_type, name) in ABSENT_IF_EMPTY and value is not None and _is_empty(value)
-            if name in form.properties and value is not None and not is_custom and not is_absent:
+            if name in signature.properties and value is not None and not is_custom and not is_absent:
                 properties[name] = value
             elif value is None or name.startswith("onnx.") or name in reserved or _is_empty(value):
                 as_they_are.append(kept(given, constants))
@@ -274,7 +279,7 @@ class NodeImporter:
         if as_they_are:
             extras["onnx.attributes"] = ArrayAttr(as_they_are)
         if node.metadata_props or node.doc_string or node.overload or node.device_configurations:
-            extras.update(mirror.prefixed(node, constants.dense, KEPT_OF_NODES))
+            extras.update(message_codec.prefixed(node, constants.dense, PRESERVED_NODE_FIELDS))
         for key, names in (("onnx.empty_inputs", node.input), ("onnx.empty_outputs", node.output)):
             if names and not names[-1]:
                 extras[key] = IntegerAttr(_trailing_empty(names), i64)
@@ -322,16 +327,22 @@ class NodeImporter:
         schema = schema_of(domain, node.op_type, self.model.opsets.get(domain, 1))
         return schema is None or name not in schema.attributes or schema.attributes[name].required
 
-    def _result_types(self, node: onnx.NodeProto, form: OpForm, described: Node) -> list[Attribute]:
+    def _result_types(
+        self, node: onnx.NodeProto, signature: OpSignature, described: NodeDescription
+    ) -> list[Attribute]:
         names = node.output
-        if len(names) > form.results and not form.any_results and any(names[form.results :]):
-            raise XonncError(f"{len(names)} outputs where the operator has at most {form.results}")
-        count = max(form.results, len(names)) if form.any_results else form.results
+        if (
+            len(names) > signature.results
+            and not signature.has_variadic_result
+            and any(names[signature.results :])
+        ):
+            raise XonncError(f"{len(names)} outputs where the operator has at most {signature.results}")
+        count = max(signature.results, len(names)) if signature.has_variadic_result else signature.results
         types: list[Attribute] = []
         for index in range(count):
             name = names[index] if index < len(names) else ""
             declared = self.declared.get(name) if name else None
-            if not name and index not in form.required_results:
+            if not name and index not in signature.required_results:
                 types.append(NONE)
             elif declared is not None:
                 types.append(to_type(declared, f"output '{name}'"))
@@ -345,7 +356,7 @@ def _single_output_class(found: type[OnnxOp], node: onnx.NodeProto) -> type[Onnx
     single = _SINGLE_OUTPUT.get(found)
     if single is None or any(node.output[1:]):
         return found
-    known = form_of(single).properties
+    known = op_signature_of(single).properties
     is_plain = all(given.name in known or _says_nothing(given) for given in node.attribute)
     return single if is_plain else found
 

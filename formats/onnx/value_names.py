@@ -11,7 +11,7 @@ from xonnc.dialects.onnx.locations import node_name, output_names
 from xonnc.dialects.onnx.types import NONE
 
 
-class Names:
+class ValueNames:
     """
     The names of the values of one graph and of those around it.
 
@@ -19,14 +19,14 @@ class Names:
     its op, and numbered; no two values that see each other share a name.
     """
 
-    def __init__(self, outer: Names | None = None):
+    def __init__(self, outer: ValueNames | None = None):
         self._outer = outer
         self._by_value: dict[SSAValue, str] = {}
         self._taken: set[str] = set()
         self._last: dict[str, int] = {}
 
     def __getitem__(self, value: SSAValue) -> str:
-        names: Names | None = self
+        names: ValueNames | None = self
         while names is not None:
             if (name := names._by_value.get(value)) is not None:
                 return name

@@ -10,16 +10,16 @@ import onnx
 from onnx.external_data_helper import load_external_data_for_model
 
 from xonnc.errors import XonncError
-from xonnc.formats.input_files import note_input
-from xonnc.formats.onnx.external import DataFolder
-from xonnc.formats.onnx.load import LoadedModel, Spelling, load, parse, spelling_of
-from xonnc.formats.onnx.order import ordered
+from xonnc.formats.input_files import record_input
+from xonnc.formats.onnx.external_data import DataFolder
+from xonnc.formats.onnx.load_model import LoadedModel, ModelFormat, format_of, load, parse
 from xonnc.formats.onnx.schemas import canonical_domain, newest_opset, opsets_of
+from xonnc.formats.onnx.topological_order import topological_order
 
 
 @dataclass(frozen=True)
-class Preparation:
-    """The wishes; without any the model is imported as it is."""
+class ImportOptions:
+    """The options; without any the model is imported as it is."""
 
     sorts: bool = True
     """Whether nodes in the wrong order are sorted, instead of refused."""
@@ -31,8 +31,8 @@ class Preparation:
     """Operators that ONNX defines by a function, which is put in their place."""
 
 
-def load_prepared(
-    source: str, spelling: Spelling | None, data: bytes | None, wishes: Preparation
+def load_with_options(
+    source: str, model_format: ModelFormat | None, data: bytes | None, options: ImportOptions
 ) -> LoadedModel:
     """
     The model in the file `source`, or in `data` if given, prepared.
@@ -40,19 +40,19 @@ def load_prepared(
     A version is converted by the onnx package, which needs the weights in memory, and them below 2 GB; every
     other wish leaves them in the file. Raises `XonncError` for a model that cannot be prepared so.
     """
-    spelling = spelling or spelling_of(source)
+    model_format = model_format or format_of(source)
     if data is None:
-        loaded = load(source, spelling)
+        loaded = load(source, model_format)
     else:
-        loaded = parse(memoryview(data), spelling, "<stdin>", DataFolder(None))
-    if wishes.converts_version and _is_old(loaded.proto):
-        whole = _whole(source, data) if spelling == "onnx" else loaded.proto
+        loaded = parse(memoryview(data), model_format, "<stdin>", DataFolder(None))
+    if options.converts_version and _is_old(loaded.proto):
+        whole = _whole(source, data) if model_format == "onnx" else loaded.proto
         loaded = LoadedModel.of(_converted(whole, loaded.name), loaded.name)
-    if wishes.decomposed:
-        loaded.proto = _decomposed(loaded.proto, wishes.decomposed, loaded.name)
-    if not wishes.sorts:
+    if options.decomposed:
+        loaded.proto = _decomposed(loaded.proto, options.decomposed, loaded.name)
+    if not options.sorts:
         _require_order(loaded.proto.graph, loaded.name)
-    if not wishes.keeps_types:
+    if not options.keeps_types:
         _forget_types(loaded.proto.graph)
     return loaded
 
@@ -68,7 +68,7 @@ def _whole(source: str, data: bytes | None) -> onnx.ModelProto:
         for tensor in model.graph.initializer:
             for entry in tensor.external_data:
                 if entry.key == "location":
-                    note_input(Path(source).parent / entry.value)
+                    record_input(Path(source).parent / entry.value)
         load_external_data_for_model(model, str(Path(source).parent))
     return model
 
@@ -104,7 +104,7 @@ def _decomposed(model: onnx.ModelProto, operators: Sequence[str], place: str) ->
 
 
 def _require_order(graph: onnx.GraphProto, place: str) -> None:
-    nodes = ordered(graph, ()).nodes
+    nodes = topological_order(graph, ()).nodes
     wrong = next((one for one, sorted_ in zip(graph.node, nodes, strict=True) if one is not sorted_), None)
     if wrong is not None and nodes is not graph.node:
         raise XonncError(

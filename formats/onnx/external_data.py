@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Protocol
 
 from xonnc.errors import XonncError
-from xonnc.formats.input_files import note_input
-from xonnc.formats.onnx.mapped import map_descriptor
-from xonnc.formats.onnx.names_check import check_names
+from xonnc.formats.input_files import record_input
+from xonnc.formats.onnx.memory_map import map_descriptor
+from xonnc.formats.onnx.utf8_checks import check_names
 
 _OPEN_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _OPEN_DATA = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -38,7 +38,7 @@ class Entry(Protocol):
 
 
 @dataclass(frozen=True)
-class Reference:
+class ExternalDataReference:
     """What a tensor says of its data: the file, the first byte, the length (`None`: not said)."""
 
     location: str
@@ -46,7 +46,7 @@ class Reference:
     length: int | None
 
 
-def reference(tensor: str, entries: Iterable[Entry]) -> Reference:
+def parse_external_data(tensor: str, entries: Iterable[Entry]) -> ExternalDataReference:
     """The checked `external_data` of the tensor called `tensor`; unknown keys are ignored."""
     said = {entry.key: entry.value for entry in entries}
     try:
@@ -57,7 +57,7 @@ def reference(tensor: str, entries: Iterable[Entry]) -> Reference:
         raise XonncError(f"tensor '{tensor}': external data without a location; it names no file to read")
     offset = _size(tensor, "offset", said["offset"]) if "offset" in said else 0
     length = _size(tensor, "length", said["length"]) if "length" in said else None
-    return Reference(said["location"], offset, length)
+    return ExternalDataReference(said["location"], offset, length)
 
 
 @dataclass
@@ -69,7 +69,7 @@ class DataFolder:
 
     _maps: dict[str, memoryview] = field(default_factory=dict[str, memoryview])
 
-    def data(self, tensor: str, wanted: Reference, size: int) -> memoryview:
+    def data(self, tensor: str, wanted: ExternalDataReference, size: int) -> memoryview:
         """The `size` bytes that tensor `tensor` wants, in the file's map; errors name the rule broken."""
         place = f"tensor '{tensor}': external data '{wanted.location}'"
         if wanted.length is not None and wanted.length != size:
@@ -112,7 +112,7 @@ def _map_regular(place: str, descriptor: int) -> memoryview:
         raise XonncError(f"{place} is not a regular file; only regular files are read")
     if status.st_nlink > 1:
         raise XonncError(f"{place} is a hard link ({status.st_nlink} names); copy it so that it has one name")
-    note_input(descriptor)
+    record_input(descriptor)
     try:
         return map_descriptor(descriptor, status.st_size)
     except OSError as error:

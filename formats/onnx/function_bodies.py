@@ -31,14 +31,14 @@ class _WithBody(Protocol):
     def get_function_with_opset_version(self, opset: int, /) -> bytes: ...
 
 
-def has_body(domain: str, op_type: str, opset: int) -> bool:
+def has_function_body(domain: str, op_type: str, opset: int) -> bool:
     """Whether ONNX defines an operator by a function of others."""
     schema = schema_of(domain, op_type, opset)
     # Both are unknown to the package's type stubs.
     return any(getattr(schema, name, False) for name in ("has_function", "has_context_dependent_function"))
 
 
-def written_out(model: onnx.ModelProto, domain: str, op_type: str) -> onnx.ModelProto:
+def expand_to_body(model: onnx.ModelProto, domain: str, op_type: str) -> onnx.ModelProto:
     """`model` with the body of an operator in place of its nodes; raises `XonncError` where none fits."""
     from onnx.inliner import inline_selected_functions
 
@@ -51,7 +51,7 @@ def written_out(model: onnx.ModelProto, domain: str, op_type: str) -> onnx.Model
             _write_defaults(node, opset)
             leaves_out |= "" in node.input
     try:
-        if leaves_out or op_type in CORRECTED:
+        if leaves_out or op_type in CORRECTIONS:
             return _by_local_functions(full, domain, op_type, opset)
         return inline_selected_functions(full, [(domain, op_type)], inline_schema_functions=True)
     except (RuntimeError, ValueError) as error:
@@ -83,7 +83,7 @@ def _by_local_functions(model: onnx.ModelProto, domain: str, op_type: str, opset
             body = schema.get_function_with_opset_version(opset)
         function = onnx.FunctionProto.FromString(body)
         first = onnx.TypeProto.FromString(given[0]).tensor_type.elem_type
-        CORRECTED.get(op_type, _as_it_is)(function, first)
+        CORRECTIONS.get(op_type, _unchanged)(function, first)
         node.op_type, node.domain = f"{op_type}{number}", BODIES
         function.name, function.domain = node.op_type, BODIES
         for entry in function.opset_import:
@@ -107,13 +107,13 @@ def _write_defaults(node: onnx.NodeProto, opset: int) -> None:
             node.attribute.append(attribute.default_value)
 
 
-def _as_it_is(function: onnx.FunctionProto, element: int) -> None:
+def _unchanged(function: onnx.FunctionProto, element: int) -> None:
     """Leaves a body alone."""
 
 
 def _correct_affine_grid(function: onnx.FunctionProto, element: int) -> None:
     """
-    Two faults of the body that ONNX 1.23 gives AffineGrid.
+    Correct two faults of the body that ONNX 1.23 gives AffineGrid.
 
     It takes all axes of size 1 from the rows of `theta`, that of a batch of one among them, and divides by
     the size less one: of an axis of one element the only corner is -1, as it says itself of the depth.
@@ -153,7 +153,7 @@ def _correct_rms(function: onnx.FunctionProto, element: int) -> None:
     product.input[0] = "scaled"
 
 
-CORRECTED: Mapping[str, Callable[[onnx.FunctionProto, int], None]] = {
+CORRECTIONS: Mapping[str, Callable[[onnx.FunctionProto, int], None]] = {
     "AffineGrid": _correct_affine_grid,
     "MeanVarianceNormalization": _correct_mean_variance,
     "RMSNormalization": _correct_rms,

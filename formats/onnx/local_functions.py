@@ -26,10 +26,10 @@ MAX_BYTES = 1 << 30
 MAX_DEPTH = 30
 """Graphs within graphs: Protobuf reads messages a hundred deep, which are three for each graph."""
 
-BEYOND = 10**15
+COUNT_LIMIT = 10**15
 """Counting ends here: with more functions numbers would get as long as the list of these."""
 
-Identity: TypeAlias = tuple[str, str, str]
+FunctionKey: TypeAlias = tuple[str, str, str]
 """Domain, name and overload."""
 
 
@@ -40,15 +40,15 @@ class _Expansion:
     nodes: int = 0
     size: int = 0
     depth: int = 0
-    calls: list[tuple[Identity, int]] = field(default_factory=list[tuple[Identity, int]])
+    calls: list[tuple[FunctionKey, int]] = field(default_factory=list[tuple[FunctionKey, int]])
     """The functions that they call, each time, and how deep in graphs."""
 
-    def complete(self, known: Mapping[Identity, _Expansion]) -> _Expansion:
+    def complete(self, known: Mapping[FunctionKey, _Expansion]) -> _Expansion:
         """Adds what the called functions become."""
         for callee, depth in self.calls:
-            self.nodes = min(self.nodes + known[callee].nodes, BEYOND)
-            self.size = min(self.size + known[callee].size, BEYOND)
-            self.depth = min(max(self.depth, depth + known[callee].depth), BEYOND)
+            self.nodes = min(self.nodes + known[callee].nodes, COUNT_LIMIT)
+            self.size = min(self.size + known[callee].size, COUNT_LIMIT)
+            self.depth = min(max(self.depth, depth + known[callee].depth), COUNT_LIMIT)
         return self
 
 
@@ -58,7 +58,7 @@ def check_functions(model: onnx.ModelProto) -> None:
         _order(_expansions(model))
 
 
-def inlined(model: onnx.ModelProto) -> onnx.ModelProto:
+def inline_calls(model: onnx.ModelProto) -> onnx.ModelProto:
     """
     `model` with the bodies of its functions in place of their calls.
 
@@ -85,23 +85,23 @@ def _check_expansion(model: onnx.ModelProto) -> None:
         (graph.depth, MAX_DEPTH, "graphs within graphs"),
     ):
         if found > most:
-            counted = f"over {BEYOND}" if found == BEYOND else found
+            counted = f"over {COUNT_LIMIT}" if found == COUNT_LIMIT else found
             raise XonncError(
                 f"its functions expand to {counted} {what}, and at most {most} are made; "
                 "check how often they call each other"
             )
 
 
-def _expansions(model: onnx.ModelProto) -> dict[Identity, _Expansion]:
-    bodies = {_identity(each.domain, each.name, each.overload): each for each in model.functions}
+def _expansions(model: onnx.ModelProto) -> dict[FunctionKey, _Expansion]:
+    bodies = {_function_key(each.domain, each.name, each.overload): each for each in model.functions}
     return {name: _expansion(each.node, each.ByteSize(), bodies.keys()) for name, each in bodies.items()}
 
 
-def _expansion(nodes: Iterable[onnx.NodeProto], size: int, functions: Iterable[Identity]) -> _Expansion:
+def _expansion(nodes: Iterable[onnx.NodeProto], size: int, functions: Iterable[FunctionKey]) -> _Expansion:
     found, known = _Expansion(size=size), frozenset(functions)
     for node, depth in _nodes(nodes):
         found.depth = max(found.depth, depth)
-        callee = _identity(node.domain, node.op_type, node.overload)
+        callee = _function_key(node.domain, node.op_type, node.overload)
         if callee in known:
             found.calls.append((callee, depth))
         else:
@@ -120,18 +120,18 @@ def _nodes(nodes: Iterable[onnx.NodeProto]) -> Iterator[tuple[onnx.NodeProto, in
                 waiting += [(inner, depth + 1) for inner in graph.node]
 
 
-def _order(functions: Mapping[Identity, _Expansion]) -> list[Identity]:
+def _order(functions: Mapping[FunctionKey, _Expansion]) -> list[FunctionKey]:
     """The functions so that each comes after those that it calls."""
     calls = {name: {callee for callee, _ in each.calls} for name, each in functions.items()}
     try:
         return list(TopologicalSorter(calls).static_order())
     except CycleError as error:
-        cycle: list[Identity] = error.args[1]
+        cycle: list[FunctionKey] = error.args[1]
         names = " -> ".join(name for _, name, _ in reversed(cycle))
         raise XonncError(
             f"function '{cycle[0][1]}' calls itself: {names}; functions cannot be recursive"
         ) from None
 
 
-def _identity(domain: str, name: str, overload: str) -> Identity:
+def _function_key(domain: str, name: str, overload: str) -> FunctionKey:
     return canonical_domain(domain), name, overload

@@ -10,10 +10,16 @@ import onnx
 import pytest
 
 from xonnc.errors import XonncError
-from xonnc.formats.onnx.external import DataFolder
-from xonnc.formats.onnx.load import load, parse
+from xonnc.formats.onnx.external_data import DataFolder
+from xonnc.formats.onnx.load_model import load, parse
+from xonnc.formats.onnx.payload_extraction import (
+    MIN_PAYLOAD_BYTES,
+    PayloadLocation,
+    PayloadMarkers,
+    varint,
+    without_payloads,
+)
 from xonnc.formats.onnx.tensors import proto
-from xonnc.formats.onnx.wire import SMALLEST_CUT, Cut, Marks, varint, without_payloads
 
 BIG = np.arange(1024, dtype=np.float32)
 SMALL = np.arange(4, dtype=np.float32)
@@ -64,7 +70,7 @@ def test_payloads_are_cut_in_every_place(tmp_path: Path) -> None:
     loaded = load(path)
     assert loaded.proto.ByteSize() < model.ByteSize() / 4
     for cut, whole in zip(tensors(loaded.proto), tensors(model), strict=True):
-        assert (loaded.tensors.marks.read(cut.raw_data) is None) == (len(whole.raw_data) < SMALLEST_CUT)
+        assert (loaded.tensors.marks.read(cut.raw_data) is None) == (len(whole.raw_data) < MIN_PAYLOAD_BYTES)
         array = loaded.tensors.array(cut)
         np.testing.assert_array_equal(array, onnx.numpy_helper.to_array(whole))
         assert not array.flags.writeable
@@ -92,8 +98,8 @@ def test_a_payload_in_two_pieces_is_left_to_protobuf() -> None:
 
 
 def test_no_file_can_hold_a_mark() -> None:
-    forged = Marks().write(Cut(9, 0, 1 << 40))
-    assert Marks().read(forged) is None
+    forged = PayloadMarkers().write(PayloadLocation(9, 0, 1 << 40))
+    assert PayloadMarkers().read(forged) is None
 
 
 @pytest.mark.parametrize(
@@ -108,7 +114,7 @@ def test_no_file_can_hold_a_mark() -> None:
 )
 def test_damage_is_named(data: bytes, message: str) -> None:
     with pytest.raises(XonncError, match=message):
-        without_payloads(memoryview(data), Marks())
+        without_payloads(memoryview(data), PayloadMarkers())
 
 
 @pytest.mark.parametrize(

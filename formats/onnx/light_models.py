@@ -29,7 +29,7 @@ _RESIDUAL = frozenset(("Sum", "Add"))
 
 
 @dataclass(frozen=True)
-class Role:
+class WeightRole:
     """What a weight is for: the operator that reads it, through which input, and who reads that operator."""
 
     op_type: str
@@ -68,7 +68,7 @@ def fill_weights(model: onnx.ModelProto, seed: int = 0) -> None:
     graph.initializer.extend(kept)
     graph.input.extend(inputs)
     for index, (weight, shape) in enumerate(shapes.items()):
-        values = _draw(roles.get(weight), shape, np.random.default_rng((seed, index)))
+        values = _random_weights(roles.get(weight), shape, np.random.default_rng((seed, index)))
         graph.initializer.add(
             name=weight, data_type=onnx.TensorProto.FLOAT, dims=shape, raw_data=values.tobytes()
         )
@@ -91,36 +91,38 @@ def _weight_shapes(graph: onnx.GraphProto) -> Iterator[tuple[str, tuple[int, ...
             yield tensor.name, tuple(tensor.dims)
 
 
-def _roles(graph: onnx.GraphProto) -> dict[str, Role]:
+def _roles(graph: onnx.GraphProto) -> dict[str, WeightRole]:
     """What each value is for; a value that is only reshaped is for what its reshaped self is for."""
     readers: dict[str, set[str]] = {}
     for node in graph.node:
         for name in node.input:
             readers.setdefault(name, set()).add(node.op_type)
-    roles: dict[str, Role] = {}
+    roles: dict[str, WeightRole] = {}
     for node in reversed(graph.node):
         feeds = frozenset(readers.get(node.output[0], ()))
         for operand, name in enumerate(node.input):
             if node.op_type in ("Unsqueeze", "Reshape") and operand == 0 and node.output[0] in roles:
                 roles[name] = roles[node.output[0]]
             else:
-                roles[name] = Role(node.op_type, operand, feeds)
+                roles[name] = WeightRole(node.op_type, operand, feeds)
     return roles
 
 
-def _draw(role: Role | None, shape: tuple[int, ...], random: np.random.Generator) -> npt.NDArray[np.float32]:
+def _random_weights(
+    role: WeightRole | None, shape: tuple[int, ...], random: np.random.Generator
+) -> npt.NDArray[np.float32]:
     normal = random.standard_normal(shape, np.float32)
     match role:
-        case Role("Conv", 1):
+        case WeightRole("Conv", 1):
             return normal * np.float32(np.sqrt(2 / max(1, np.prod(shape[1:]))))
-        case Role("Gemm", 1):
+        case WeightRole("Gemm", 1):
             return normal * np.float32(np.sqrt((2 if "Relu" in role.feeds else 1) / max(1, shape[-1])))
-        case Role("BatchNormalization", 1):
+        case WeightRole("BatchNormalization", 1):
             scale = 0.5 if role.feeds & _RESIDUAL else 1
             return np.float32(scale) + normal * np.float32(0.05)
-        case Role("BatchNormalization", 4):
+        case WeightRole("BatchNormalization", 4):
             return random.uniform(0.8, 1.2, shape).astype(np.float32)
-        case Role("Mul", _):
+        case WeightRole("Mul", _):
             return 1 + normal * np.float32(0.05)
         case _:
             return normal * np.float32(0.1)

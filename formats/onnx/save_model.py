@@ -20,14 +20,14 @@ from google.protobuf import json_format
 
 from xonnc.errors import XonncError
 from xonnc.formats.atomic_write import atomic_write, atomic_writes, is_special, require_writable
+from xonnc.formats.byte_sink import ByteSink
 from xonnc.formats.onnx.compare import models_equal
-from xonnc.formats.onnx.external import DataFolder
-from xonnc.formats.onnx.load import STDIN, Spelling, parse, spelling_of
+from xonnc.formats.onnx.external_data import DataFolder
+from xonnc.formats.onnx.load_model import STDIN, ModelFormat, format_of, parse
+from xonnc.formats.onnx.payload_extraction import RAW_DATA, varint
 from xonnc.formats.onnx.tensors import AnyArray, payload, stored_size
-from xonnc.formats.onnx.wire import RAW_DATA, varint
-from xonnc.formats.sink import ByteSink
 
-LARGEST_FILE = (1 << 31) - 1
+MAX_FILE_BYTES = (1 << 31) - 1
 """protobuf reads no message of 2 GiB and more."""
 
 PAGE = 4096
@@ -90,25 +90,25 @@ class ExternalData:
 def save(
     model: ExportedModel,
     path: str | Path,
-    spelling: Spelling | None = None,
+    model_format: ModelFormat | None = None,
     external: ExternalData | None = None,
 ) -> list[Path]:
     """Writes `model` to `path` (`-`: standard output); returns the files written."""
     name = str(path)
-    spelling = spelling or spelling_of(name)
+    model_format = model_format or format_of(name)
     if name == STDIN:
         if external is not None:
             raise XonncError(
                 "external data needs a folder; give the model a file name instead of standard output"
             )
-        write(model, sys.stdout.buffer, spelling)
+        write(model, sys.stdout.buffer, model_format)
         sys.stdout.buffer.flush()
         return []
     target = Path(path)
     require_writable(target)
     if external is None or all(one.size < max(external.threshold, 1) for one in model.initializers):
         with atomic_write(target) as stream:
-            write(model, stream, spelling)
+            write(model, stream, model_format)
         return [target]
     if is_special(target):
         raise XonncError(f"{target}: external data needs a folder; give the model a file name")
@@ -118,15 +118,15 @@ def save(
     if data.is_symlink():
         raise XonncError(f"{data}: a symbolic link, which no reader of external data follows; remove it")
     with atomic_writes() as files, files.open(target) as stream, files.open(data) as data_stream:
-        write(_externalised(model, external, data_stream), stream, spelling)
+        write(_externalised(model, external, data_stream), stream, model_format)
     return [target, data]
 
 
-def write(model: ExportedModel, stream: BinaryIO, spelling: Spelling) -> None:
+def write(model: ExportedModel, stream: BinaryIO, model_format: ModelFormat) -> None:
     """Writes the serialised model to `stream`."""
-    if spelling == "json":
+    if model_format == "json":
         stream.write(json_format.MessageToJson(model.whole()).encode("utf-8") + b"\n")
-    elif spelling == "onnxtxt":
+    elif model_format == "onnxtxt":
         stream.write(_text(model.whole()))
     else:
         write_binary(model, stream)
@@ -156,7 +156,7 @@ def write_binary(model: ExportedModel, stream: ByteSink) -> None:
     length = len(graph) + sum(
         len(frame) + one.size for frame, one in zip(frames, model.initializers, strict=True)
     )
-    if len(head) + length > LARGEST_FILE:
+    if len(head) + length > MAX_FILE_BYTES:
         raise XonncError(
             f"the model takes {(len(head) + length) / 1e9:.1f} GB and one ONNX file holds at most 2.1 GB; "
             "write its weights to a second file with --external-data"

@@ -8,10 +8,10 @@ import onnx
 from google.protobuf.message import DecodeError
 
 from xonnc.errors import XonncError
-from xonnc.formats.onnx.evaluate import reference_of
+from xonnc.formats.onnx.reference_evaluator import reference_of
 
 
-def check_whole(data: bytes, name: str) -> None:
+def require_self_contained(data: bytes, name: str) -> None:
     """
     Raises `XonncError` unless `data` is a model with all weights in it.
 

@@ -14,17 +14,17 @@ from google.protobuf import json_format
 from google.protobuf.message import DecodeError
 
 from xonnc.errors import XonncError
-from xonnc.formats.onnx.external import DataFolder
-from xonnc.formats.onnx.mapped import map_file
+from xonnc.formats.file_types import ONNX_MODEL, identify_bytes
+from xonnc.formats.onnx.external_data import DataFolder
+from xonnc.formats.onnx.memory_map import map_file
+from xonnc.formats.onnx.payload_extraction import PayloadMarkers, without_payloads
 from xonnc.formats.onnx.tensors import TensorReader
-from xonnc.formats.onnx.wire import Marks, without_payloads
-from xonnc.formats.recognition import ONNX_MODEL, recognised
 
-Spelling: TypeAlias = Literal["onnx", "onnxtxt", "json"]
+ModelFormat: TypeAlias = Literal["onnx", "onnxtxt", "json"]
 
 STDIN = "-"
 
-_SPELLINGS: dict[str, Spelling] = {
+_FORMATS: dict[str, ModelFormat] = {
     ".onnx": "onnx",
     ".onnxtxt": "onnxtxt",
     ".onnxtext": "onnxtxt",
@@ -54,41 +54,41 @@ class LoadedModel:
         self.proto = proto
 
 
-def spelling_of(path: str) -> Spelling:
+def format_of(path: str) -> ModelFormat:
     """How a file is spelled, by its name; binary if the name does not say."""
-    return _SPELLINGS.get(Path(path).suffix.lower(), "onnx")
+    return _FORMATS.get(Path(path).suffix.lower(), "onnx")
 
 
-def load(path: str | Path, spelling: Spelling | None = None) -> LoadedModel:
-    """The model at `path` (`-`: standard input, binary unless `spelling` says otherwise)."""
+def load(path: str | Path, model_format: ModelFormat | None = None) -> LoadedModel:
+    """The model at `path` (`-`: standard input, binary unless `model_format` says otherwise)."""
     name = str(path)
     from_stdin = name == STDIN
     whole = memoryview(sys.stdin.buffer.read()) if from_stdin else map_file(Path(path))
     folder = DataFolder(None if from_stdin else Path(path).parent)
     place = "<stdin>" if from_stdin else name
-    return parse(whole, spelling or spelling_of(name), place, folder)
+    return parse(whole, model_format or format_of(name), place, folder)
 
 
-def parse(whole: memoryview, spelling: Spelling, place: str, folder: DataFolder) -> LoadedModel:
+def parse(whole: memoryview, model_format: ModelFormat, place: str, folder: DataFolder) -> LoadedModel:
     """The model that `whole` spells; errors begin with `place`."""
     try:
-        if spelling == "onnx":
-            tensors = TensorReader(whole, Marks(), folder)
+        if model_format == "onnx":
+            tensors = TensorReader(whole, PayloadMarkers(), folder)
             model = _binary(without_payloads(whole, tensors.marks))
         else:
             tensors = TensorReader(folder=folder)
-            model = (_text if spelling == "onnxtxt" else _json)(_lines(whole))
+            model = (_text if model_format == "onnxtxt" else _json)(_lines(whole))
     except XonncError as error:
-        raise XonncError(f"{place}: {_stranger(whole, spelling) or error}") from error
+        raise XonncError(f"{place}: {_describe_foreign_file(whole, model_format) or error}") from error
     if not model.HasField("graph"):
-        reason = _stranger(whole, spelling) or "not an ONNX model: there is no graph in it"
+        reason = _describe_foreign_file(whole, model_format) or "not an ONNX model: there is no graph in it"
         raise XonncError(f"{place}: {reason}")
     return LoadedModel(place, model, tensors)
 
 
-def _stranger(whole: memoryview, spelling: Spelling) -> str | None:
+def _describe_foreign_file(whole: memoryview, model_format: ModelFormat) -> str | None:
     """What a file is that is no model, if it can be told."""
-    meaning = recognised(whole, is_text=spelling != "onnx")
+    meaning = identify_bytes(whole, is_text=model_format != "onnx")
     return None if meaning in (None, ONNX_MODEL) else f"not an ONNX model: this is {meaning}"
 
 
