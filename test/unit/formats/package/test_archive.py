@@ -13,7 +13,7 @@ import pytest
 
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.quantization import QuantizationParameters
-from xonnc.formats.package.archive import LARGEST_MANIFEST, MANIFEST, read_package, write_package
+from xonnc.formats.package.archive import MANIFEST, MAX_MANIFEST_BYTES, read_package, write_package
 from xonnc.formats.package.manifest import Manifest, Port, Step, Tensor, read_manifest, write_manifest
 
 FIRST, SECOND = b"a loadable", b"a model"
