@@ -1,10 +1,10 @@
 """
-Ranges of a network's values in the form that NVDLA's compiler reads: JSON, one entry for each value.
+Calibration tables: the range of each value, as JSON in the form that NVDLA's compiler reads.
 
 `{"conv1": {"scale": 0.0078, "min": 0, "max": 0, "offset": 0}}` means `scale * (q - offset)` for q from -127
-to 127; with `min` and `max`, those say the range. (nvdla/sw: umd/utils/calibdata.) Ours are `means`, `lows`,
-`highs` and `drifts`, one for each channel: what rounding adds on average is taken from biases again, and
-channels come to use the steps of 8 bits alike.
+to 127; with `min` and `max`, those are the range (nvdla/sw, umd/utils/calibdata). xonnc adds lists with a
+number for each channel: `means`, `lows` and `highs` for bias correction and cross-layer equalization, and
+`drifts`, the measured bias corrections.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Range:
     """The least of each channel."""
     highs: tuple[float, ...] = ()
     """The largest of each channel."""
-    drifts: tuple[float, ...] = ()
+    bias_corrections: tuple[float, ...] = ()
     """What rounding adds to each channel of a sum of products on average: its bias takes it away."""
 
     @property
@@ -72,7 +72,7 @@ def _range(path: Path, name: str, entry: Any) -> Range:
         scale, offset, least, largest = (
             _number(entry.get(key, 0)) for key in ("scale", "offset", "min", "max")
         )
-        means, lows, highs, drifts = (
+        means, lows, highs, bias_corrections = (
             tuple(_number(each) for each in entry.get(key, ())) for key in _CHANNELS
         )
     except (AttributeError, OverflowError, TypeError):
@@ -80,15 +80,17 @@ def _range(path: Path, name: str, entry: Any) -> Range:
             f"{path}: '{name}': {entry!r:.100}; it is an object of scale, or min and max"
         ) from None
     counts = {
-        key: len(each) for key, each in zip(_CHANNELS, (means, lows, highs, drifts), strict=True) if each
+        key: len(each)
+        for key, each in zip(_CHANNELS, (means, lows, highs, bias_corrections), strict=True)
+        if each
     }
     if len(set(counts.values())) > 1:
         found = ", ".join(f"{count} {key}" for key, count in counts.items())
         raise XonncError(f"{path}: '{name}': {found}; there is one for each channel")
     if least == largest == 0:
         least, largest = (-INT8_MAX - offset) * scale + 0.0, (INT8_MAX - offset) * scale
-    found = Range(least, largest, means, lows, highs, drifts)
-    for key, numbers in (("means", means), ("drifts", drifts)):
+    found = Range(least, largest, means, lows, highs, bias_corrections)
+    for key, numbers in (("means", means), ("drifts", bias_corrections)):
         if not all(isfinite(number) for number in numbers):
             raise XonncError(f"{path}: '{name}': {key} that are no finite numbers")
     if len(lows) != len(highs) or not all(-inf < a <= b < inf for a, b in zip(lows, highs, strict=True)):
@@ -115,7 +117,7 @@ def write_calibration(path: Path, ranges: Ranges) -> None:
             "offset": 0,
             **({"means": list(found.means)} if found.means else {}),
             **({"lows": list(found.lows), "highs": list(found.highs)} if found.lows else {}),
-            **({"drifts": list(found.drifts)} if found.drifts else {}),
+            **({"drifts": list(found.bias_corrections)} if found.bias_corrections else {}),
         }
         for name, found in ranges.items()
     }

@@ -23,10 +23,10 @@ from xonnc.dialects.dla.storage import ConstantOp, MemoryOp
 from xonnc.dialects.dla.types import PackedType, SurfaceType, cube_of, image_of, tensor_of
 from xonnc.errors import XonncError
 from xonnc.formats.nvdla.geometry import round_up
-from xonnc.lowering.dla.layers import Chain, chains
-from xonnc.lowering.dla.networks import network
+from xonnc.lowering.dla.fused_layers import FusedLayer, fused_layers
+from xonnc.lowering.dla.layer_graph import activation_lower_bound, elementwise_operands
+from xonnc.lowering.dla.network_checks import network
 from xonnc.lowering.dla.packing import constant_bytes
-from xonnc.lowering.dla.steps import lower_bound_of, overwritable
 from xonnc.lowering.dla.views import Views, is_in_memory, root_bytes
 from xonnc.lowering.memory_planning.offset_assignment import Buffer, MemoryPlan, plan_memory
 from xonnc.targets import NvdlaTarget, load_target
@@ -56,7 +56,7 @@ def allocate(module: ModuleOp, target: NvdlaTarget) -> None:
         raise XonncError("the module has memory objects already; dla-allocate takes cubes without addresses")
     lifetimes = _Lifetimes(block, target)
     plan, places = lifetimes.plan()
-    lower_bound = lower_bound_of(block, target)
+    lower_bound = activation_lower_bound(block, target)
     memories = {ACTIVATIONS: (plan.size, MemoryRole.ACTIVATIONS)}
     for index, root in enumerate(lifetimes.inputs):
         places[root] = (f"input_{index}", 0)
@@ -89,10 +89,10 @@ class _Lifetimes:
     def __init__(self, block: Block, target: NvdlaTarget):
         self.views = Views(block, target)
         self._target = target
-        self._chains = list(chains(block))
+        self._chains = list(fused_layers(block))
         self._touches: dict[SSAValue, list[int]] = {}
-        for index, chain in enumerate(self._chains):
-            for value in (*chain.cubes, chain.result):
+        for index, fused in enumerate(self._chains):
+            for value in (*fused.cubes, fused.result):
                 root = self.views.root(value)
                 if is_in_memory(root):
                     self._touches.setdefault(root, []).append(index)
@@ -141,7 +141,7 @@ class _Lifetimes:
         candidates = set(roots)
         for root in roots:
             begin = self._touches[root][0]
-            for operand in overwritable(self._chains[begin]):
+            for operand in elementwise_operands(self._chains[begin]):
                 host = self.views.root(operand)
                 if host in candidates and host not in taken and self._may_overwrite(root, host):
                     hosts[root] = host
@@ -162,14 +162,14 @@ class _Lifetimes:
             if index >= begin
         )
 
-    def _reads_where_it_writes(self, chain: Chain, root: SSAValue, host: SSAValue) -> bool:
-        here = self.views.of(chain.result)
+    def _reads_where_it_writes(self, fused: FusedLayer, root: SSAValue, host: SSAValue) -> bool:
+        here = self.views.of(fused.result)
         # A convolution's windows reach rows that the pass behind it has written already.
-        first = [operand for op in chain.ops[:-1] for operand in op.operands]
+        first = [operand for op in fused.ops[:-1] for operand in op.operands]
         if any(is_in_memory(operand) and self.views.root(operand) == host for operand in first):
             return False
-        reads = [operand for operand in chain.cubes if self.views.root(operand) == host]
-        allowed = set(overwritable(chain))
+        reads = [operand for operand in fused.cubes if self.views.root(operand) == host]
+        allowed = set(elementwise_operands(fused))
         return here.root == root and all(
             operand in allowed
             and self.views.of(operand).offset == here.offset

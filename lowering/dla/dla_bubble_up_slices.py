@@ -30,8 +30,8 @@ from xonnc.dialects.dla.storage import SliceOp
 from xonnc.dialects.dla.types import CubeShape, FlowType, ImageType, cube_of, image_of, tensor_of
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.types import tensor_type
-from xonnc.lowering.dla.conv_plans import window_of
-from xonnc.lowering.dla.networks import blocks
+from xonnc.lowering.dla.convolution_plans import window_of
+from xonnc.lowering.dla.network_checks import blocks
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def _read_for(op: ConvOp, part: CubeShape) -> CubeShape | None:
     sizes = [
         min(max((outputs - 1) * stride + reach - pad, 1), size)
         for outputs, stride, reach, pad, size in zip(
-            part[1:], window.strides, window.reach, window.pads[:2], source[1:], strict=True
+            part[1:], window.strides, window.dilated_kernel, window.pads[:2], source[1:], strict=True
         )
     ]
     read = CubeShape(source.channels, sizes[0], sizes[1])
@@ -111,7 +111,7 @@ def _cut_convolution(op: ConvOp, part: CubeShape, read: CubeShape, cut: _Cut) ->
     bottom, right = (
         max((outputs - 1) * stride + reach - pad - size, 0)
         for outputs, stride, reach, pad, size in zip(
-            part[1:], window.strides, window.reach, (top, left), read[1:], strict=True
+            part[1:], window.strides, window.dilated_kernel, (top, left), read[1:], strict=True
         )
     )
     sums = FlowType(tensor_type((1, *part), tensor_of(op.accumulator.type).element_type))

@@ -30,10 +30,10 @@ from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.types import tensor_type
 from xonnc.formats.nvdla.constants import Precision
 from xonnc.formats.nvdla.geometry import channels_per_atom, round_up
-from xonnc.lowering.dla.networks import blocks
+from xonnc.lowering.dla.network_checks import blocks
 from xonnc.lowering.dla_planning.feasibility import conv_plan
 from xonnc.lowering.dla_planning.precision import precision_of
-from xonnc.lowering.dla_planning.shapes import Shape, Window
+from xonnc.lowering.dla_planning.window import Window
 from xonnc.targets import NvdlaTarget, load_target
 
 SUM = Stage(type=StageFunction.ALU, mode=OperandMode.PER_POINT)
@@ -208,7 +208,7 @@ def _picked_at_once(cube: CubeShape, target: NvdlaTarget, precision: Precision, 
     """How many channels one convolution picks, in whole atoms: few, for its kernels are their square."""
     step = round_up(MOST_PICKED, lanes)
     while step > lanes:
-        source = Shape(2 * step, cube.height, cube.width)
+        source = CubeShape(2 * step, cube.height, cube.width)
         if conv_plan(target, precision, source, step, Window((1, 1))) is not None:
             break
         step = round_up(step // 2, lanes)

@@ -13,9 +13,9 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from xonnc.dialects.dla.storage import ConstantOp
-from xonnc.lowering.dla.layers import VIEW_OPS, Chain
-from xonnc.lowering.dla.networks import blocks
-from xonnc.lowering.dla.steps import best_order_of
+from xonnc.lowering.dla.fused_layers import VIEW_OPS, FusedLayer
+from xonnc.lowering.dla.layer_graph import best_layer_order
+from xonnc.lowering.dla.network_checks import blocks
 from xonnc.targets import NvdlaTarget, load_target
 
 
@@ -38,11 +38,11 @@ def schedule(module: ModuleOp, target: NvdlaTarget) -> None:
 
 
 def _schedule_block(block: Block, target: NvdlaTarget) -> None:
-    units, order = best_order_of(block, target)
-    _reorder(block, [units[index] for index in order.steps])
+    layers, order = best_layer_order(block, target)
+    _reorder(block, [layers[index] for index in order.steps])
 
 
-def _reorder(block: Block, units: list[Chain]) -> None:
+def _reorder(block: Block, layers: list[FusedLayer]) -> None:
     """Constants first, then the chains as given; a view follows what it is made of."""
     last = block.last_op
     assert last is not None
@@ -64,9 +64,9 @@ def _reorder(block: Block, units: list[Chain]) -> None:
 
     for value in (*block.args, *(constant.result for constant in constants)):
         available(value)
-    for unit in units:
-        ordered.extend(unit.ops)
-        available(unit.result)
+    for layer in layers:
+        ordered.extend(layer.ops)
+        available(layer.result)
     for op in ordered:
         op.detach()
         block.insert_op_before(op, last)

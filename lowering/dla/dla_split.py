@@ -22,8 +22,8 @@ from xonnc.dialects.dla.storage import ConcatOp, SliceOp
 from xonnc.dialects.dla.types import FlowType, ImageType, cube_of, image_of, tensor_of
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.types import tensor_type
-from xonnc.lowering.dla.conv_plans import plan_of
-from xonnc.lowering.dla_planning.convolution import ConvolutionPlan, Piece
+from xonnc.lowering.dla.convolution_plans import plan_of
+from xonnc.lowering.dla_planning.convolution_tiling import ConvolutionPlan, RowTile
 from xonnc.targets import NvdlaTarget, load_target
 
 
@@ -43,53 +43,55 @@ def split(module: ModuleOp, target: NvdlaTarget) -> None:
     """Fits every convolution of `module` into the convolution buffer."""
     for op in [op for op in module.walk() if isinstance(op, ConvOp)]:
         plan = plan_of(target, op)
-        if len(plan.pieces) == 1:
-            _trim(op, plan.pieces[0])
+        if len(plan.tiles) == 1:
+            _trim(op, plan.tiles[0])
             op.banks = BankPlanAttr(BankPlan(plan.data_banks, plan.weight_banks))
         else:
             _split(op, plan)
 
 
-def _trim(op: ConvOp, piece: Piece) -> None:
+def _trim(op: ConvOp, tile: RowTile) -> None:
     """Leaves out rows that no window of the convolution reaches: the buffer may have no room for them."""
     _, left, _, right = op.pads.get_values()
-    op.operands[0] = _rows(op.source, piece.first_input, piece.inputs, op)
-    op.properties["pads"] = integers((piece.pad_top, left, piece.pad_bottom, right))
+    op.operands[0] = _rows(op.source, tile.first_input, tile.inputs, op)
+    op.properties["pads"] = integers((tile.pad_top, left, tile.pad_bottom, right))
 
 
 def _split(op: ConvOp, plan: ConvolutionPlan) -> None:
     reader = next(iter(op.accumulator.uses)).operation
     assert isinstance(reader, SdpOp)
-    parts = [_part(op, reader, plan, index) for index in range(len(plan.pieces))]
+    parts = [_part(op, reader, plan, index) for index in range(len(plan.tiles))]
     joined = _insert(ConcatOp(parts, 2, reader.result.type), reader)
     Rewriter.replace_op(reader, [], [joined])
     Rewriter.erase_op(op)
 
 
 def _part(op: ConvOp, reader: SdpOp, plan: ConvolutionPlan, index: int) -> SSAValue:
-    piece = plan.pieces[index]
-    shares = plan.weights_stay
+    tile = plan.tiles[index]
+    shares = plan.weights_resident
     banks = BankPlan(
         plan.data_banks,
         plan.weight_banks,
         weight_reuse=shares and index > 0,
-        skip_weight_release=shares and index < len(plan.pieces) - 1,
+        skip_weight_release=shares and index < len(plan.tiles) - 1,
     )
     _, left, _, right = op.pads.get_values()
-    source = _rows(op.source, piece.first_input, piece.inputs, reader)
-    sums = FlowType(_row_type(op.accumulator, piece.outputs))
-    pads = (piece.pad_top, left, piece.pad_bottom, right)
+    source = _rows(op.source, tile.first_input, tile.inputs, reader)
+    sums = FlowType(_row_type(op.accumulator, tile.outputs))
+    pads = (tile.pad_top, left, tile.pad_bottom, right)
     conv = op.part(source, op.weights, sums, pads, BankPlanAttr(banks))
-    stages = [(stage, _operand_rows(stage, operand, piece, reader)) for stage, operand in reader.stages]
+    stages = [(stage, _operand_rows(stage, operand, tile, reader)) for stage, operand in reader.stages]
     accumulator = _insert(conv, reader)
-    result_type = _row_type(reader.result, piece.outputs)
+    result_type = _row_type(reader.result, tile.outputs)
     return _insert(SdpOp(accumulator, stages, result_type, out_cvt=reader.out_cvt), reader)
 
 
-def _operand_rows(stage: Stage, operand: SSAValue | None, piece: Piece, before: Operation) -> SSAValue | None:
+def _operand_rows(
+    stage: Stage, operand: SSAValue | None, tile: RowTile, before: Operation
+) -> SSAValue | None:
     if operand is None or stage.mode is not OperandMode.PER_POINT:
         return operand
-    return _rows(operand, piece.first_output, piece.outputs, before)
+    return _rows(operand, tile.first_output, tile.outputs, before)
 
 
 def _rows(value: SSAValue, first: int, count: int, before: Operation):

@@ -23,7 +23,7 @@ from xonnc.dialects.dla.types import FlowType, cube_of, shape_of, tensor_of
 from xonnc.dialects.onnx.elements import DisposablePool, elements_array
 from xonnc.dialects.onnx.locations import derived
 from xonnc.dialects.onnx.types import tensor_type
-from xonnc.lowering.dla.conv_plans import window_of
+from xonnc.lowering.dla.convolution_plans import window_of
 from xonnc.lowering.dla_planning.feasibility import conv_plan, kernels_at_once
 from xonnc.lowering.dla_planning.precision import precision_of
 from xonnc.targets import NvdlaTarget, load_target

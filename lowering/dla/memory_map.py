@@ -10,9 +10,9 @@ from xonnc.dialects.dla.storage import MemoryOp
 from xonnc.dialects.dla.types import SurfaceType
 from xonnc.dialects.onnx.locations import describe
 from xonnc.lowering.dla.dla_allocate import ACTIVATIONS
-from xonnc.lowering.dla.layers import chains
-from xonnc.lowering.dla.networks import bytes_of, network
-from xonnc.lowering.dla.steps import shown_by
+from xonnc.lowering.dla.fused_layers import fused_layers
+from xonnc.lowering.dla.layer_graph import view_sources
+from xonnc.lowering.dla.network_checks import bytes_of, network
 from xonnc.lowering.memory_planning.memory_map import MemoryMap, Placed
 from xonnc.targets import NvdlaTarget
 
@@ -20,17 +20,17 @@ from xonnc.targets import NvdlaTarget
 def memory_map(module: ModuleOp, target: NvdlaTarget) -> MemoryMap:
     """The activations of the network in a module after `dla-allocate`."""
     _, block = network(module)
-    units = list(chains(block))
+    layers = list(fused_layers(block))
     lasts: dict[SSAValue, int] = {}
-    for step, unit in enumerate(units):
-        for value in (unit.result, *(shown for cube in unit.cubes for shown in shown_by(cube))):
+    for step, layer in enumerate(layers):
+        for value in (layer.result, *(shown for cube in layer.cubes for shown in view_sources(cube))):
             lasts[value] = step
     buffers = tuple(
-        Placed(describe(unit.ops[-1]), step, lasts[unit.result], type_.offset.data, bytes_of(type_, target))
-        for step, unit in enumerate(units)
-        if isinstance(type_ := unit.result.type, SurfaceType) and type_.memory.data == ACTIVATIONS
+        Placed(describe(layer.ops[-1]), step, lasts[layer.result], type_.offset.data, bytes_of(type_, target))
+        for step, layer in enumerate(layers)
+        if isinstance(type_ := layer.result.type, SurfaceType) and type_.memory.data == ACTIVATIONS
     )
-    steps = tuple(f"{describe(unit.ops[-1])}: {'+'.join(op.name for op in unit.ops)}" for unit in units)
+    steps = tuple(f"{describe(layer.ops[-1])}: {'+'.join(op.name for op in layer.ops)}" for layer in layers)
     for op in module.walk():
         if isinstance(op, MemoryOp) and op.role is MemoryRole.ACTIVATIONS:
             bounds = [None if each is None else each.value.data for each in (op.peak, op.lower_bound)]

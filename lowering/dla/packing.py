@@ -24,7 +24,7 @@ from xonnc.dialects.onnx.elements import elements_array
 from xonnc.dialects.onnx.types import numpy_dtype
 from xonnc.formats.nvdla.constants import Precision
 from xonnc.formats.nvdla.geometry import kernel_group, round_up, weight_bytes
-from xonnc.lowering.dla_planning.precision import LARGEST_FP16, precision_of
+from xonnc.lowering.dla_planning.precision import MAX_FP16, precision_of
 from xonnc.targets import NvdlaTarget
 
 OPERAND_UNIT = 32
@@ -93,7 +93,7 @@ def converted(array: npt.NDArray[Any], dtype: np.dtype[Any]) -> npt.NDArray[Any]
     with np.errstate(over="ignore"):
         narrow = array.astype(np.float16)
     if np.isinf(narrow).any():
-        narrow = np.clip(narrow, np.float16(-LARGEST_FP16), np.float16(LARGEST_FP16))
+        narrow = np.clip(narrow, np.float16(-MAX_FP16), np.float16(MAX_FP16))
     return narrow
 
 

@@ -11,15 +11,21 @@ from collections import Counter
 from collections.abc import Sequence
 from math import inf
 
+from xonnc.dialects.dla.types import CubeShape
 from xonnc.formats.nvdla import geometry
 from xonnc.formats.nvdla.constants import Precision
 from xonnc.formats.nvdla.cycles import ConvWork, conv_cycles, memory_cycles
-from xonnc.lowering.dla_planning.convolution import Buffer, ConvolutionPlan, Rows, plan_convolution
-from xonnc.lowering.dla_planning.shapes import Shape, Window
+from xonnc.lowering.dla_planning.convolution_tiling import (
+    ConvBuffer,
+    ConvBufferDemand,
+    ConvolutionPlan,
+    plan_convolution,
+)
+from xonnc.lowering.dla_planning.window import Window
 from xonnc.targets import NvdlaTarget, limits
 
 
-def conv_limits(source: Shape, kernels: int, window: Window) -> str | None:
+def conv_limits(source: CubeShape, kernels: int, window: Window) -> str | None:
     """
     Register fields of the convolution core: sizes up to 8192, kernel 32, stride 8, dilation 32, pads 31 and
     63.
@@ -35,7 +41,7 @@ def conv_limits(source: Shape, kernels: int, window: Window) -> str | None:
     )
 
 
-def pool_limits(source: Shape, window: Window) -> str | None:
+def pool_limits(source: CubeShape, window: Window) -> str | None:
     """Register fields of the PDP: sizes up to 8192, kernel 8, stride 8, pads 7 and below the kernel."""
     return (
         limits.POOL_SIZE.broken(max(source))
@@ -54,9 +60,9 @@ def pads_below(what: str, pads: Sequence[int], reach: tuple[int, int]) -> str | 
     return f"{what}s {list(pads)} (the PDP takes less than the kernel's {reach[0]}x{reach[1]})"
 
 
-def buffer_rows(
-    target: NvdlaTarget, precision: Precision, source: Shape, kernels: int, window: Window
-) -> Rows:
+def buffer_demand(
+    target: NvdlaTarget, precision: Precision, source: CubeShape, kernels: int, window: Window
+) -> ConvBufferDemand:
     """The vertical geometry of a convolution and what it puts into the buffer."""
     bpe = precision.bytes
     bytes_per_kernel = source.channels * window.kernel[0] * window.kernel[1] * bpe
@@ -69,10 +75,10 @@ def buffer_rows(
         entries = geometry.feature_entries_per_slice(target, precision, source.width, source.channels)
         atoms = geometry.surfaces(target, precision, source.channels)
         row_bytes = atoms * source.width * target.memory_atom_bytes
-    return Rows(
+    return ConvBufferDemand(
         height=source.height,
-        output_height=window.counts(source)[0],
-        reach=window.reach[0],
+        output_height=window.output_size(source)[0],
+        kernel_height=window.dilated_kernel[0],
         stride=window.strides[0],
         pad_top=window.pads[0],
         entries_per_slice=entries,
@@ -83,18 +89,18 @@ def buffer_rows(
 
 
 def conv_plan(
-    target: NvdlaTarget, precision: Precision, source: Shape, kernels: int, window: Window
+    target: NvdlaTarget, precision: Precision, source: CubeShape, kernels: int, window: Window
 ) -> ConvolutionPlan | None:
     """How a convolution shares the convolution buffer; `None` if it does not fit in any way."""
-    rows = buffer_rows(target, precision, source, kernels, window)
-    buffer = Buffer(target.cbuf_banks, target.cbuf_entries, target.cbuf_entry_bytes)
+    rows = buffer_demand(target, precision, source, kernels, window)
+    buffer = ConvBuffer(target.cbuf_banks, target.cbuf_entries, target.cbuf_entry_bytes)
     return plan_convolution(
         rows, buffer, lambda plan: plan_cycles(target, precision, source, kernels, window, rows, plan)
     )
 
 
 def kernels_at_once(
-    target: NvdlaTarget, precision: Precision, source: Shape, kernels: int, window: Window
+    target: NvdlaTarget, precision: Precision, source: CubeShape, kernels: int, window: Window
 ) -> int | None:
     """How many kernels of a convolution fit the buffer at once; `None` if not even one does."""
     group = min(geometry.kernel_group(target, precision), kernels)
@@ -109,14 +115,14 @@ def kernels_at_once(
 def plan_cycles(
     target: NvdlaTarget,
     precision: Precision,
-    source: Shape,
+    source: CubeShape,
     kernels: int,
     window: Window,
-    rows: Rows,
+    rows: ConvBufferDemand,
     plan: ConvolutionPlan,
 ) -> float:
     """Cycles of all pieces of a convolution, its results going to memory (`formats/nvdla/cycles.py`)."""
-    columns = window.counts(source)[1]
+    columns = window.output_size(source)[1]
     kernel = source.channels, *window.kernel
     if window.pixel_bytes:
         # The columns of a kernel over pixels are folded into its channels (docs/internals/nvdla-hardware.md
@@ -124,48 +130,50 @@ def plan_cycles(
         kernel = source.channels * window.kernel[1], window.kernel[0], 1
     written = geometry.surfaces(target, precision, kernels) * columns * target.memory_atom_bytes
     total = 0
-    for (outputs, inputs, is_first), times in _alike(plan).items():
+    for (outputs, inputs, is_first), times in _distinct_tiles(plan).items():
         work = ConvWork(precision, kernels, *kernel, outputs, columns, is_image=bool(window.pixel_bytes))
         moved = inputs * rows.row_bytes + outputs * written
-        if is_first or not plan.weights_stay:
+        if is_first or not plan.weights_resident:
             moved += rows.weight_bytes
         busy = max(conv_cycles(target, work), memory_cycles(target, moved))
         total += times * (target.memory_latency_cycles + busy)
     return total
 
 
-def _alike(plan: ConvolutionPlan) -> Counter[tuple[int, int, bool]]:
+def _distinct_tiles(plan: ConvolutionPlan) -> Counter[tuple[int, int, bool]]:
     """Pieces by output rows, input rows and whether they are the first."""
-    return Counter((piece.outputs, piece.inputs, piece is plan.pieces[0]) for piece in plan.pieces)
+    return Counter((piece.outputs, piece.inputs, piece is plan.tiles[0]) for piece in plan.tiles)
 
 
 def convolution_cycles(
-    target: NvdlaTarget, precision: Precision, source: Shape, kernels: int, window: Window
+    target: NvdlaTarget, precision: Precision, source: CubeShape, kernels: int, window: Window
 ) -> float:
     """Cycles of a convolution in the best way there is; infinite if the buffer cannot hold it."""
     plan = conv_plan(target, precision, source, kernels, window)
     if plan is None:
         return inf
-    rows = buffer_rows(target, precision, source, kernels, window)
+    rows = buffer_demand(target, precision, source, kernels, window)
     return plan_cycles(target, precision, source, kernels, window, rows, plan)
 
 
-def pool_splits(target: NvdlaTarget, precision: Precision, source: Shape, window: Window) -> int | None:
+def pool_split_num(
+    target: NvdlaTarget, precision: Precision, source: CubeShape, window: Window
+) -> int | None:
     """
     In how many pieces the PDP takes the columns; `None` if more than its 64 would be needed
     (docs/internals/nvdla-hardware.md §3.8).
     """
-    columns = window.counts(source)[1]
+    columns = window.output_size(source)[1]
     widest = geometry.pdp_line_width(target, precision, window.kernel[0], window.strides[0])
     pieces = geometry.ceil_div(columns, widest)
     while pieces <= min(limits.POOL_PIECES.most, columns):
-        if column_pieces(source.width, columns, pieces, window) is not None:
+        if column_splits(source.width, columns, pieces, window) is not None:
             return pieces
         pieces += 1
     return None
 
 
-def column_pieces(
+def column_splits(
     width: int, outputs: int, pieces: int, window: Window
 ) -> tuple[tuple[int, int, int], tuple[int, int, int]] | None:
     """

@@ -11,7 +11,7 @@ from xonnc.formats.nvdla.constants import Precision
 PRECISIONS: dict[Attribute, Precision] = {f16: Precision.FP16, i8: Precision.INT8, i16: Precision.INT16}
 """The element types of cubes."""
 
-LARGEST_FP16 = 65504.0
+MAX_FP16 = 65504.0
 
 
 def precision_of(type_: Attribute) -> Precision:

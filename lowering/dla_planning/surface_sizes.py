@@ -15,7 +15,7 @@ from xonnc.formats.nvdla.pixels import PIXELS
 from xonnc.lowering.dla_planning.precision import precision_of
 from xonnc.targets import NvdlaTarget
 
-ONE_PLANE = {
+SINGLE_PLANE_FORMATS = {
     PixelFormat(number).name: PixelFormat(number)
     for number, pixels in PIXELS.items()
     if len(pixels.plane_bytes) == 1
@@ -26,9 +26,11 @@ ONE_PLANE = {
 def format_of(image: ImageType) -> PixelFormat:
     """The pixel format of an image; `XonncError` for a name that is none of one plane."""
     name = image.format.data
-    if name not in ONE_PLANE:
-        raise XonncError(f"!dla.image<{name}, …>: no pixel format of one plane{suggest(name, ONE_PLANE)}")
-    return ONE_PLANE[name]
+    if name not in SINGLE_PLANE_FORMATS:
+        raise XonncError(
+            f"!dla.image<{name}, …>: no pixel format of one plane{suggest(name, SINGLE_PLANE_FORMATS)}"
+        )
+    return SINGLE_PLANE_FORMATS[name]
 
 
 def pixel_bytes(image: ImageType) -> int:
@@ -51,7 +53,7 @@ def dense_bytes(type_: Attribute, target: NvdlaTarget) -> int:
     return _surfaces(type_, target) * dense_strides(type_, target)[1]
 
 
-def spanned(type_: SurfaceType, target: NvdlaTarget) -> int:
+def span_bytes(type_: SurfaceType, target: NvdlaTarget) -> int:
     """Bytes from the first to the last of a surface."""
     cube, image = cube_of(type_), image_of(type_)
     step = target.memory_atom_bytes if image is None else pixel_bytes(image)
@@ -59,7 +61,7 @@ def spanned(type_: SurfaceType, target: NvdlaTarget) -> int:
     return last + (cube.height - 1) * type_.line_stride.data + cube.width * step
 
 
-def described_bytes(type_: SurfaceType, target: NvdlaTarget) -> int:
+def descriptor_bytes(type_: SurfaceType, target: NvdlaTarget) -> int:
     """The size of a surface as descriptors state it: that of whole lines and surfaces."""
     return _surfaces(type_, target) * type_.surface_stride.data
 

@@ -22,7 +22,7 @@ from typing import NamedTuple
 from xonnc.formats.nvdla.constants import Event
 
 
-class Extent(NamedTuple):
+class ByteRange(NamedTuple):
     """Bytes `begin` to `end` (excluded) of one memory object."""
 
     memory: int
@@ -31,15 +31,15 @@ class Extent(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Layer:
+class DependencyLayer:
     """
     One hardware layer: its `engine` (an op type of docs/internals/nvdla-hardware.md §2.2), what it reads and
     writes in memory, and the layer whose result comes to it on the fly.
     """
 
     engine: int
-    reads: tuple[Extent, ...]
-    writes: tuple[Extent, ...]
+    reads: tuple[ByteRange, ...]
+    writes: tuple[ByteRange, ...]
     fused_parent: int | None = None
     reads_memory: bool = True
     """Whether the engine fetches anything for it, constants among them."""
@@ -48,7 +48,7 @@ class Layer:
 
 
 @dataclass(frozen=True)
-class Consumer:
+class ConsumerSlot:
     """Layer `index` waits for `event`."""
 
     index: int
@@ -56,94 +56,94 @@ class Consumer:
 
 
 @dataclass
-class Entry:
+class DependencyEntry:
     """One layer's entry: consumers by engine, the fused parent, and how many events it waits for."""
 
-    consumers: dict[int, Consumer] = field(default_factory=dict[int, Consumer])
+    consumers: dict[int, ConsumerSlot] = field(default_factory=dict[int, ConsumerSlot])
     fused_parent: int | None = None
     dependency_count: int = 0
 
 
-def dependency_graph(layers: Sequence[Layer]) -> tuple[Entry, ...]:
+def dependency_graph(layers: Sequence[DependencyLayer]) -> tuple[DependencyEntry, ...]:
     """The entries for `layers`, which run in this order on each engine."""
-    entries = tuple(Entry(fused_parent=layer.fused_parent) for layer in layers)
-    followers = _followers(layers)
+    entries = tuple(DependencyEntry(fused_parent=layer.fused_parent) for layer in layers)
+    successors = _queue_successors(layers)
     for index, layer in enumerate(layers):
         if layer.fused_parent is not None:
-            entries[layer.fused_parent].consumers[layer.engine] = Consumer(index, Event.OP_PROGRAMMED)
+            entries[layer.fused_parent].consumers[layer.engine] = ConsumerSlot(index, Event.OP_PROGRAMMED)
             entries[layer.fused_parent].dependency_count += 1
-    earliest: dict[tuple[int, int], int] = {}
-    until: list[dict[int, int]] = [{} for _ in layers]
+    first_edge: dict[tuple[int, int], int] = {}
+    synced_at: list[dict[int, int]] = [{} for _ in layers]
     for index, layer in reversed(list(enumerate(layers))):
-        consumers, following = entries[index].consumers, followers[index]
-        if following is not None:
-            waits = layer.settings != layers[following].settings
-            waits = waits or _meets(layer.writes, layers[following].reads)
+        consumers, successor = entries[index].consumers, successors[index]
+        if successor is not None:
+            waits = layer.settings != layers[successor].settings
+            waits = waits or _overlap(layer.writes, layers[successor].reads)
             event = Event.OP_COMPLETED if waits else Event.OP_PROGRAMMED
-            consumers[layer.engine] = Consumer(following, event)
-        for engine, waiting in _waiting(layers, index).items():
+            consumers[layer.engine] = ConsumerSlot(successor, event)
+        for engine, dependent in _first_dependents(layers, index).items():
             engines = layer.engine, engine
-            if engine not in consumers and waiting < earliest.get(engines, len(layers)):
-                consumers[engine] = Consumer(waiting, Event.OP_COMPLETED)
-                earliest[engines] = waiting
-            until[index][engine] = min(waiting, earliest.get(engines, waiting))
-    for index, following in enumerate(followers):
-        if following is not None and _overtakes(layers, index, following, until):
-            entries[index].consumers[layers[index].engine] = Consumer(following, Event.OP_COMPLETED)
+            if engine not in consumers and dependent < first_edge.get(engines, len(layers)):
+                consumers[engine] = ConsumerSlot(dependent, Event.OP_COMPLETED)
+                first_edge[engines] = dependent
+            synced_at[index][engine] = min(dependent, first_edge.get(engines, dependent))
+    for index, successor in enumerate(successors):
+        if successor is not None and _reads_too_early(layers, index, successor, synced_at):
+            entries[index].consumers[layers[index].engine] = ConsumerSlot(successor, Event.OP_COMPLETED)
     for entry in entries:
         for consumer in entry.consumers.values():
             entries[consumer.index].dependency_count += 1
     return entries
 
 
-def _overtakes(
-    layers: Sequence[Layer], index: int, following: int, until: Sequence[Mapping[int, int]]
+def _reads_too_early(
+    layers: Sequence[DependencyLayer], index: int, successor: int, synced_at: Sequence[Mapping[int, int]]
 ) -> bool:
     """
-    Whether what layer `following` reads would be there for certain only once layer `index` before it, which
-    reads nothing, has begun. `until`: of each layer, where engines wait for it.
+    Whether what layer `successor` reads would be there for certain only once layer `index` before it, which
+    reads nothing, has begun. `synced_at`: of each layer, where engines wait for it.
     """
-    if layers[index].reads_memory or not layers[following].reads:
+    if layers[index].reads_memory or not layers[successor].reads:
         return False
-    engine, reads = layers[index].engine, layers[following].reads
-    turn = max(
+    engine, reads = layers[index].engine, layers[successor].reads
+    last_read_turn = max(
         (at for at in range(index) if layers[at].engine == engine and layers[at].reads_memory), default=-1
     )
     return any(
-        turn < until[writer].get(engine, following) < following
-        for writer in range(following)
-        if layers[writer].engine != engine and _meets(layers[writer].writes, reads)
+        last_read_turn < synced_at[writer].get(engine, successor) < successor
+        for writer in range(successor)
+        if layers[writer].engine != engine and _overlap(layers[writer].writes, reads)
     )
 
 
-def heads(layers: Sequence[Layer], engines: int) -> tuple[int, ...]:
+def queue_heads(layers: Sequence[DependencyLayer], engines: int) -> tuple[int, ...]:
     """The first layer of each engine, -1 for an engine without any."""
     indexes = [layer.engine for layer in layers]
     return tuple(indexes.index(engine) if engine in indexes else -1 for engine in range(engines))
 
 
-def _followers(layers: Sequence[Layer]) -> list[int | None]:
-    following: dict[int, int] = {}
-    followers: list[int | None] = [None] * len(layers)
+def _queue_successors(layers: Sequence[DependencyLayer]) -> list[int | None]:
+    successor: dict[int, int] = {}
+    successors: list[int | None] = [None] * len(layers)
     for index in reversed(range(len(layers))):
-        followers[index] = following.get(layers[index].engine)
-        following[layers[index].engine] = index
-    return followers
+        successors[index] = successor.get(layers[index].engine)
+        successor[layers[index].engine] = index
+    return successors
 
 
-def _waiting(layers: Sequence[Layer], index: int) -> dict[int, int]:
+def _first_dependents(layers: Sequence[DependencyLayer], index: int) -> dict[int, int]:
     """For every other engine the first later layer that must wait for layer `index` to complete."""
     layer = layers[index]
-    waiting: dict[int, int] = {}
+    dependent: dict[int, int] = {}
     for later in range(index + 1, len(layers)):
         other = layers[later]
-        if other.engine == layer.engine or other.engine in waiting:
+        if other.engine == layer.engine or other.engine in dependent:
             continue
-        conflict = _meets(layer.writes, other.reads) or _meets(layer.reads + layer.writes, other.writes)
+        conflict = _overlap(layer.writes, other.reads) or _overlap(layer.reads + layer.writes, other.writes)
         if conflict:
-            waiting[other.engine] = later
-    return waiting
+            dependent[other.engine] = later
+    return dependent
 
 
-def _meets(left: Sequence[Extent], right: Sequence[Extent]) -> bool:
+def _overlap(left: Sequence[ByteRange], right: Sequence[ByteRange]) -> bool:
     return any(a.memory == b.memory and a.begin < b.end and b.begin < a.end for a in left for b in right)

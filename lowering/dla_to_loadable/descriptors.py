@@ -33,17 +33,17 @@ from xonnc.errors import XonncError
 from xonnc.formats.nvdla import constants as hw
 from xonnc.formats.nvdla import records
 from xonnc.formats.nvdla.geometry import operand_group
-from xonnc.lowering.dla.conv_plans import window_of
-from xonnc.lowering.dla_planning.feasibility import buffer_rows, column_pieces
+from xonnc.lowering.dla.convolution_plans import window_of
+from xonnc.lowering.dla_planning.feasibility import buffer_demand, column_splits
 from xonnc.lowering.dla_planning.precision import precision_of
-from xonnc.lowering.dla_planning.shapes import Window
-from xonnc.lowering.dla_planning.surface_sizes import described_bytes, format_of
+from xonnc.lowering.dla_planning.surface_sizes import descriptor_bytes, format_of
+from xonnc.lowering.dla_planning.window import Window
 from xonnc.targets import NvdlaTarget
 
 AddressOf: TypeAlias = Callable[[str], int]
 """From the name of a memory object to its index in the task's address list."""
 
-NOWHERE = records.DataCube(type=hw.MemoryType.MC, address=-1)
+UNUSED_CUBE = records.DataCube(type=hw.MemoryType.MC, address=-1)
 """The cube of an operand that is not used."""
 
 STAGE_TYPES = {
@@ -109,7 +109,7 @@ class DescriptorWriter:
         top, left, bottom, right = op.pads.get_values()
         precision, image = precision_of(op.source.type), image_of(op.source.type)
         kernels, window = shape_of(op.weights.type)[0], window_of(op)
-        rows = buffer_rows(self._target, precision, source, kernels, window)
+        rows = buffer_demand(self._target, precision, source, kernels, window)
         means = (0, 0, 0, 0) if op.means is None else (*op.means.get_values(), 0, 0, 0)[:4]
         operation = records.ConvOp(
             data_reuse=int(banks.data_reuse),
@@ -161,8 +161,8 @@ class DescriptorWriter:
                 height=height,
                 channel=channels,
             ),
-            wmb_data=NOWHERE,
-            wgs_data=NOWHERE,
+            wmb_data=UNUSED_CUBE,
+            wgs_data=UNUSED_CUBE,
             src_data=self.cube(op.source),
             dst_data=self.cube(op.accumulator),
         )
@@ -176,9 +176,9 @@ class DescriptorWriter:
             src_precision=source_precision,
             dst_precision=precision_of(op.result.type),
             out_cvt=_converter(op.out_cvt),
-            x1_op=_stage(*op.stages[0], source_precision, half_bits),
-            x2_op=_stage(*op.stages[1], source_precision, half_bits),
-            y_op=_stage(*op.stages[2], source_precision, single_bits),
+            x1_op=_stage(*op.stages[0], source_precision, fp16_bits),
+            x2_op=_stage(*op.stages[1], source_precision, fp16_bits),
+            y_op=_stage(*op.stages[2], source_precision, fp32_bits),
         )
         surface = records.SdpSurface(
             src_data=self.cube(op.source),
@@ -195,7 +195,7 @@ class DescriptorWriter:
         (height, width), (stride_y, stride_x) = op.kernel.get_values(), op.strides.get_values()
         top, left, bottom, right = op.pads.get_values()
         window = Window((height, width), (stride_y, stride_x), pads=(top, left, bottom, right))
-        pieces = column_pieces(source.width, result.width, op.split_num.value.data, window)
+        pieces = column_splits(source.width, result.width, op.split_num.value.data, window)
         if pieces is None:
             raise XonncError(
                 f"{describe(op)}: split_num {op.split_num.value.data} leaves a piece without one of the "
@@ -259,7 +259,7 @@ class DescriptorWriter:
         return records.DataCube(
             address=self._address_of(type_.memory.data),
             offset=type_.offset.data,
-            size=described_bytes(type_, self._target),
+            size=descriptor_bytes(type_, self._target),
             width=width,
             height=height,
             channel=channels,
@@ -269,7 +269,7 @@ class DescriptorWriter:
 
     def _operand(self, stage: Stage, operand: SSAValue | None, processed: hw.Precision) -> records.DataCube:
         if operand is None:
-            return NOWHERE
+            return UNUSED_CUBE
         if isinstance(operand.type, SurfaceType):
             return self.cube(operand)
         type_ = operand.type
@@ -291,7 +291,7 @@ class DescriptorWriter:
 
 def lut_param(lut: Lut) -> records.LutParam:
     """A lookup table: bounds are FP32 bits and slopes FP16 bits, or integers."""
-    bound = _integer_bound if lut.is_integer else _unsigned_bits
+    bound = _integer_bound if lut.is_integer else _fp32_register
     return records.LutParam(
         linear_exp_table=lut.linear_exp_table,
         linear_only_table=lut.linear_only_table,
@@ -312,17 +312,17 @@ def lut_param(lut: Lut) -> records.LutParam:
     )
 
 
-def half_bits(value: float) -> int:
+def fp16_bits(value: float) -> int:
     """The bits of `value` in FP16: the form of an X stage's number."""
     return int(np.float16(value).view(np.uint16))
 
 
-def single_bits(value: float) -> int:
+def fp32_bits(value: float) -> int:
     """The bits of `value` in FP32 as a signed number: the form of the Y stage's number."""
     return int(np.float32(value).view(np.int32))
 
 
-def _unsigned_bits(value: float) -> int:
+def _fp32_register(value: float) -> int:
     return int(np.float32(value).view(np.uint32))
 
 

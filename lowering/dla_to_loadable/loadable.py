@@ -34,8 +34,8 @@ from xonnc.formats.nvdla.loadable import (
 )
 from xonnc.formats.nvdla.normalization import Normalization, normalization_blob
 from xonnc.formats.nvdla.quantization import quantization_blob
-from xonnc.lowering.dla.layers import EMULATED_OPS, Chain, chains
-from xonnc.lowering.dla.networks import check_placed, memory_of, network
+from xonnc.lowering.dla.fused_layers import EMULATED_OPS, FusedLayer, fused_layers
+from xonnc.lowering.dla.network_checks import check_allocated, memory_of, network
 from xonnc.lowering.dla.packing import PackedConstant
 from xonnc.lowering.dla_planning.precision import precision_of
 from xonnc.lowering.dla_planning.surface_sizes import format_of
@@ -44,10 +44,10 @@ from xonnc.lowering.onnx_to_dla.image_inputs import images_of
 from xonnc.lowering.onnx_to_dla.quantization_attributes import qparams_by_name
 from xonnc.targets import NvdlaTarget
 
-PAGE = 4096
+PAGE_BYTES = 4096
 DLA_VERSION: Version = (0, 12, 3)
 EMU_VERSION: Version = (0, 0, 1)
-LARGEST_OBJECT = (1 << 32) - 1
+MAX_MEMORY_BYTES = (1 << 32) - 1
 """The runtime allocates with 32-bit sizes (docs/internals/nvdla-hardware.md §1.3)."""
 
 TENSOR_TYPES = {
@@ -67,46 +67,46 @@ def loadable_of(module: ModuleOp, target: NvdlaTarget) -> Loadable:
     An error if a memory object exceeds the 4 GiB that the runtime can allocate.
     """
     function, block = network(module)
-    check_placed(module, block, target)
-    file = _File()
+    check_allocated(module, block, target)
+    builder = _LoadableBuilder()
     for op in [op for op in module.walk() if isinstance(op, MemoryOp)]:
-        _add_memory(file, op, function, target)
+        _add_memory(builder, op, function, target)
     for index, group in enumerate(tasks(function)):
-        _add_task(file, index, group, target)
+        _add_task(builder, index, group, target)
     qparams = qparams_by_name(function.arg_attrs, _names(function.arg_attrs, len(block.args), "input"))
     qparams |= qparams_by_name(function.res_attrs, _names(function.res_attrs, len(_results(block)), "output"))
     if qparams:
-        file.blobs.append(quantization_blob(qparams))
+        builder.blobs.append(quantization_blob(qparams))
     if images := images_of(function):
         names = _names(function.arg_attrs, len(block.args), "input")
         pixels = {names[index]: Normalization(one.mean, one.std) for index, one in images.items()}
-        file.blobs.append(normalization_blob(pixels))
+        builder.blobs.append(normalization_blob(pixels))
     return Loadable(
-        tasks=tuple(file.tasks),
-        memories=tuple(file.memories),
-        addresses=tuple(file.addresses),
-        blobs=tuple(file.blobs),
-        tensors=tuple(file.tensors),
-        submits=tuple(SubmitEntry(id=task.id, task_id=(task.id,)) for task in file.tasks),
+        tasks=tuple(builder.tasks),
+        memories=tuple(builder.memories),
+        addresses=tuple(builder.addresses),
+        blobs=tuple(builder.blobs),
+        tensors=tuple(builder.tensors),
+        submits=tuple(SubmitEntry(id=task.id, task_id=(task.id,)) for task in builder.tasks),
     )
 
 
-def tasks(function: FuncOp) -> list[list[Chain]]:
+def tasks(function: FuncOp) -> list[list[FusedLayer]]:
     """The chains by task: an emulated operation is one of its own, what lies between them another."""
-    groups: list[list[Chain]] = []
+    groups: list[list[FusedLayer]] = []
     joins = False
-    for chain in chains(function.body.block):
-        emulated = isinstance(chain.ops[0], EMULATED_OPS)
+    for fused in fused_layers(function.body.block):
+        emulated = isinstance(fused.ops[0], EMULATED_OPS)
         if joins and not emulated:
-            groups[-1].append(chain)
+            groups[-1].append(fused)
         else:
-            groups.append([chain])
+            groups.append([fused])
         joins = not emulated
     return groups
 
 
 @dataclass
-class _File:
+class _LoadableBuilder:
     """The lists of a loadable that is being made."""
 
     memories: list[MemoryEntry] = field(default_factory=list[MemoryEntry])
@@ -117,7 +117,7 @@ class _File:
     data_addresses: dict[str, int] = field(default_factory=dict[str, int])
 
     def __post_init__(self):
-        self.add_memory(PAGE, hw.MemoryFlags.ALLOC)
+        self.add_memory(PAGE_BYTES, hw.MemoryFlags.ALLOC)
 
     def add_memory(
         self,
@@ -130,9 +130,9 @@ class _File:
         """
         A memory object filled with `contents` at their offsets, and the address of its start; gives its id.
         """
-        if size > LARGEST_OBJECT:
+        if size > MAX_MEMORY_BYTES:
             raise XonncError(
-                f"a memory object of {size} bytes (the runtime allocates up to {LARGEST_OBJECT})"
+                f"a memory object of {size} bytes (the runtime allocates up to {MAX_MEMORY_BYTES})"
             )
         index = len(self.memories)
         self.memories.append(
@@ -141,7 +141,7 @@ class _File:
                 domain=hw.MemoryDomain.SYSTEM,
                 flags=flags,
                 size=size,
-                alignment=PAGE,
+                alignment=PAGE_BYTES,
                 contents=tuple(blob.name for _, blob in contents),
                 offsets=tuple(offset for offset, _ in contents),
                 bind_id=bind_id,
@@ -153,27 +153,27 @@ class _File:
         return index
 
 
-def _add_memory(file: _File, op: MemoryOp, function: FuncOp, target: NvdlaTarget) -> None:
+def _add_memory(builder: _LoadableBuilder, op: MemoryOp, function: FuncOp, target: NvdlaTarget) -> None:
     name, size = op.sym_name.data, op.size.value.data
     block = function.body.block
     match op.role:
         case MemoryRole.ACTIVATIONS:
-            index = file.add_memory(round_up(size, PAGE), hw.MemoryFlags.ALLOC)
+            index = builder.add_memory(round_up(size, PAGE_BYTES), hw.MemoryFlags.ALLOC)
         case MemoryRole.CONSTANTS:
             contents = [
                 (offset, Blob(name=f"tb-{number}", data=data))
                 for number, (offset, data) in enumerate(_constants(function, name, target))
             ]
             flags = hw.MemoryFlags.ALLOC | hw.MemoryFlags.SET
-            index = file.add_memory(round_up(size, PAGE), flags, contents)
+            index = builder.add_memory(round_up(size, PAGE_BYTES), flags, contents)
         case MemoryRole.INPUT:
             names = _names(function.arg_attrs, len(block.args), "input")
-            index = _add_tensor(file, name, size, block.args, names, hw.MemoryFlags.INPUT, target)
+            index = _add_tensor(builder, name, size, block.args, names, hw.MemoryFlags.INPUT, target)
         case MemoryRole.OUTPUT:
             results = _results(block)
             names = _names(function.res_attrs, len(results), "output")
-            index = _add_tensor(file, name, size, results, names, hw.MemoryFlags.OUTPUT, target)
-    file.data_addresses[name] = index
+            index = _add_tensor(builder, name, size, results, names, hw.MemoryFlags.OUTPUT, target)
+    builder.data_addresses[name] = index
 
 
 def _results(block: Block) -> Sequence[SSAValue]:
@@ -196,7 +196,7 @@ def _names(attributes: ArrayAttr[DictionaryAttr] | None, count: int, default: st
 
 
 def _add_tensor(
-    file: _File,
+    builder: _LoadableBuilder,
     memory: str,
     size: int,
     values: Sequence[SSAValue],
@@ -213,9 +213,9 @@ def _add_tensor(
     assert isinstance(surface, SurfaceType), "dla-allocate places cubes"
     cube, precision, image = cube_of(surface), precision_of(surface), image_of(surface)
     feature = FEATURE_FORMATS.get(target.memory_atom_bytes, hw.PixelFormat.FEATURE)
-    tensor = len(file.tensors)
-    index = file.add_memory(size, hw.MemoryFlags.ALLOC | direction, bind_id=bind_id, tensor_desc_id=tensor)
-    file.tensors.append(
+    tensor = len(builder.tensors)
+    index = builder.add_memory(size, hw.MemoryFlags.ALLOC | direction, bind_id=bind_id, tensor_desc_id=tensor)
+    builder.tensors.append(
         TensorDesc(
             name=names[bind_id],
             id=tensor,
@@ -238,8 +238,8 @@ def _add_tensor(
     return index
 
 
-def _add_task(file: _File, index: int, group: list[Chain], target: NvdlaTarget) -> None:
-    positions = {name: position for position, name in enumerate(file.data_addresses, start=1)}
+def _add_task(builder: _LoadableBuilder, index: int, group: list[FusedLayer], target: NvdlaTarget) -> None:
+    positions = {name: position for position, name in enumerate(builder.data_addresses, start=1)}
     emulated = isinstance(group[0].ops[0], EMULATED_OPS)
     if emulated:
         blobs = emulator_task(group[0], positions, target)
@@ -247,10 +247,10 @@ def _add_task(file: _File, index: int, group: list[Chain], target: NvdlaTarget) 
     else:
         blobs = DlaTaskWriter(target, positions).write(group)
         interface, version = hw.Interface.DLA1, DLA_VERSION
-    addresses = [_add_blob(file, index, name, data, interface, version) for name, data in _parts(blobs)]
+    addresses = [_add_blob(builder, index, name, data, interface, version) for name, data in _parts(blobs)]
     dummies = [0] * blobs.dummies
-    data = list(file.data_addresses.values())
-    file.tasks.append(
+    data = list(builder.data_addresses.values())
+    builder.tasks.append(
         TaskEntry(
             id=index,
             interface=interface,
@@ -272,7 +272,7 @@ SUB_INTERFACES = {
 
 
 def _add_blob(
-    file: _File, task: int, name: str, data: bytes, interface: hw.Interface, version: Version
+    builder: _LoadableBuilder, task: int, name: str, data: bytes, interface: hw.Interface, version: Version
 ) -> int:
     blob = Blob(
         name=f"task-{task}-{name}",
@@ -282,4 +282,4 @@ def _add_blob(
         version=version,
     )
     flags = hw.MemoryFlags.ALLOC | hw.MemoryFlags.SET
-    return file.add_memory(round_up(len(data), PAGE), flags, [(0, blob)])
+    return builder.add_memory(round_up(len(data), PAGE_BYTES), flags, [(0, blob)])

@@ -21,8 +21,8 @@ from xonnc.formats.nvdla.geometry import surfaces
 from xonnc.formats.nvdla.loadable import Loadable
 from xonnc.formats.nvdla.performance import HardwareLayer, Performance, performance
 from xonnc.lowering.dla.dla_allocate import ACTIVATIONS
-from xonnc.lowering.dla.layers import Chain
-from xonnc.lowering.dla.networks import memory_of, network
+from xonnc.lowering.dla.fused_layers import FusedLayer
+from xonnc.lowering.dla.network_checks import memory_of, network
 from xonnc.lowering.dla_planning.precision import precision_of
 from xonnc.lowering.dla_to_loadable.loadable import tasks
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import NODES_ATTRIBUTE
@@ -83,11 +83,11 @@ class CompileReport:
 def report_of(module: ModuleOp, target: NvdlaTarget, loadable: Loadable) -> CompileReport:
     """The report of a module after `dla-allocate`, and of the loadable made from it."""
     function, block = network(module)
-    all_chains = [chain for group in tasks(function) for chain in group]
+    all_fused = [fused for group in tasks(function) for fused in group]
     cost = performance(loadable, target)
     layers = tuple(
-        replace(layer, node=node_name(chain.ops[-1]))
-        for layer, chain in zip(cost.layers, all_chains, strict=True)
+        replace(layer, node=node_name(fused.ops[-1]))
+        for layer, fused in zip(cost.layers, all_fused, strict=True)
     )
     constants = [op for op in block.ops if isinstance(op, ConstantOp)]
     peak, lower_bound = _bounds(module)
@@ -96,7 +96,7 @@ def report_of(module: ModuleOp, target: NvdlaTarget, loadable: Loadable) -> Comp
         layers_by_engine=dict(Counter(engine for layer in layers for engine in layer.engines)),
         nodes_by_engine=_nodes_by_engine(function),
         performance=replace(cost, layers=layers),
-        conv_splits=_conv_splits(all_chains),
+        conv_splits=_conv_splits(all_fused),
         activation_bytes=_memory_bytes(module, MemoryRole.ACTIVATIONS),
         activation_peak=peak,
         activation_lower_bound=lower_bound,
@@ -123,9 +123,9 @@ def _nodes_by_engine(function: FuncOp) -> dict[str, int]:
     return {name: count.value.data for name, count in nodes.data.items() if isinstance(count, IntegerAttr)}
 
 
-def _conv_splits(all_chains: list[Chain]) -> dict[str, int]:
+def _conv_splits(all_fused: list[FusedLayer]) -> dict[str, int]:
     """Convolutions that run in several pieces, by node, with their number."""
-    counts = Counter(node_name(op) for chain in all_chains for op in chain.ops if isinstance(op, ConvOp))
+    counts = Counter(node_name(op) for fused in all_fused for op in fused.ops if isinstance(op, ConvOp))
     return {name: count for name, count in counts.items() if count > 1}
 
 

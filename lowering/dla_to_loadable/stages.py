@@ -58,7 +58,7 @@ class CompiledLoadable:
 def stages_after_converting(target: str) -> Iterator[tuple[str, list[ModulePass]]]:
     """The passes of each stage for a target but `convert-onnx-to-dla`, which does not tell what it did."""
     for name, passes in STAGES:
-        yield name, [one(target) for one in passes if one is not ConvertOnnxToDla]
+        yield name, [make_pass(target) for make_pass in passes if make_pass is not ConvertOnnxToDla]
 
 
 def compile_to_loadable(
@@ -66,7 +66,7 @@ def compile_to_loadable(
     target: str,
     ctx: Context,
     on_stage: StageCallback | None = None,
-    kept: Sequence[ModuleOp] = (),
+    live_modules: Sequence[ModuleOp] = (),
 ) -> CompiledLoadable:
     """
     Compiles the network in `module`, which is changed on the way, for the target called (or in the file)
@@ -74,7 +74,7 @@ def compile_to_loadable(
 
     `module` should be simplified (`simplify-onnx`). Raises `RefusalError` with everything that the target
     cannot take, `XonncError` for an unknown target. Constants that a pass leaves without users, in `module`
-    and in modules that are `kept`, are freed.
+    and in modules that are `live_modules`, are freed.
     """
     hardware = load_target(target)
     pool = DisposablePool.of(ctx)
@@ -82,7 +82,7 @@ def compile_to_loadable(
     for name, passes in stages_after_converting(target):
         for one in passes:
             one.apply(ctx, module)
-            pool.collect([module, *kept])
+            pool.collect([module, *live_modules])
         if on_stage is not None:
             on_stage(name, module)
     loadable = loadable_of(module, hardware)

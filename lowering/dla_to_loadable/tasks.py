@@ -16,10 +16,16 @@ from xonnc.dialects.dla.types import FlowType, SurfaceType, cube_of
 from xonnc.formats.nvdla import constants as hw
 from xonnc.formats.nvdla import records
 from xonnc.lowering.dla.dla_allocate import CONSTANTS
-from xonnc.lowering.dla.layers import Chain
+from xonnc.lowering.dla.fused_layers import FusedLayer
 from xonnc.lowering.dla_planning.precision import precision_of
-from xonnc.lowering.dla_planning.surface_sizes import described_bytes, spanned
-from xonnc.lowering.dla_to_loadable.dependencies import Entry, Extent, Layer, dependency_graph, heads
+from xonnc.lowering.dla_planning.surface_sizes import descriptor_bytes, span_bytes
+from xonnc.lowering.dla_to_loadable.dependencies import (
+    ByteRange,
+    DependencyEntry,
+    DependencyLayer,
+    dependency_graph,
+    queue_heads,
+)
 from xonnc.lowering.dla_to_loadable.descriptors import Descriptors, DescriptorWriter, lut_param
 from xonnc.targets import NvdlaTarget
 
@@ -48,9 +54,9 @@ class DlaTaskWriter:
         self._positions = positions
         self._descriptors = DescriptorWriter(target, positions.__getitem__)
 
-    def write(self, group: Sequence[Chain]) -> TaskBlobs:
+    def write(self, group: Sequence[FusedLayer]) -> TaskBlobs:
         """The descriptors of the chains of one task."""
-        ops = [op for chain in group for op in chain.ops]
+        ops = [op for fused in group for op in fused.ops]
         layers = self._layers(ops)
         entries = dependency_graph(layers)
         luts = list(dict.fromkeys(op.lut.data for op in ops if isinstance(op, CdpOp)))
@@ -61,7 +67,7 @@ class DlaTaskWriter:
             operation_desc_index=first + 1,
             surface_desc_index=first + 2,
             lut_data_index=first + 3,
-            op_head=heads(layers, len(hw.OpType)),
+            op_head=queue_heads(layers, len(hw.OpType)),
             num_operations=len(ops),
             num_luts=len(luts),
             num_addresses=first + 5,
@@ -76,12 +82,12 @@ class DlaTaskWriter:
         )
         return TaskBlobs(network.pack(), lists, dummies=1)
 
-    def _layers(self, ops: Sequence[Operation]) -> list[Layer]:
-        layers: list[Layer] = []
+    def _layers(self, ops: Sequence[Operation]) -> list[DependencyLayer]:
+        layers: list[DependencyLayer] = []
         for op in ops:
             flows = isinstance(op.operands[0].type, FlowType)
             layers.append(
-                Layer(
+                DependencyLayer(
                     _engine(op),
                     tuple(extent for value in op.operands for extent in self._extents(value)),
                     self._extents(op.results[0]),
@@ -98,14 +104,14 @@ class DlaTaskWriter:
             return ()
         return op.banks.data.data_banks, op.banks.data.weight_banks
 
-    def _extents(self, value: SSAValue) -> tuple[Extent, ...]:
+    def _extents(self, value: SSAValue) -> tuple[ByteRange, ...]:
         """The bytes of a cube; none for what nobody ever overwrites."""
         type_ = value.type
         if not isinstance(type_, SurfaceType) or type_.memory.data == CONSTANTS:
             return ()
         begin = type_.offset.data
         memory = self._positions[type_.memory.data]
-        return (Extent(memory, begin, begin + spanned(type_, self._target)),)
+        return (ByteRange(memory, begin, begin + span_bytes(type_, self._target)),)
 
     def _describe(self, op: Operation, luts: list[Lut]) -> Descriptors:
         match op:
@@ -121,9 +127,9 @@ class DlaTaskWriter:
                 raise AssertionError(f"{op.name} is no layer of the DLA")
 
 
-def emulator_task(chain: Chain, positions: Mapping[str, int], target: NvdlaTarget) -> TaskBlobs:
+def emulator_task(fused: FusedLayer, positions: Mapping[str, int], target: NvdlaTarget) -> TaskBlobs:
     """The descriptors of a task of the CPU emulator, which is a single operation."""
-    (op,) = chain.ops
+    (op,) = fused.ops
     first = len(positions) + 1
     network = records.EmuNetworkDesc(
         operation_desc_index=first, operation_buffer_desc_index=first + 1, num_operations=1
@@ -161,7 +167,7 @@ def _emulator_buffer(
     return records.EmuBufferDesc(
         address_index=positions[type_.memory.data],
         address_index_offset=type_.offset.data,
-        size=described_bytes(type_, target),
+        size=descriptor_bytes(type_, target),
         format=formats[precision],
         width=cube.width,
         height=cube.height,
@@ -185,7 +191,7 @@ def _engine(op: Operation) -> hw.OpType:
             raise AssertionError(f"{op.name} is no layer of the DLA")
 
 
-def _common(index: int, layer: Layer, entry: Entry) -> records.CommonOpDesc:
+def _common(index: int, layer: DependencyLayer, entry: DependencyEntry) -> records.CommonOpDesc:
     consumers = [NO_CONSUMER] * len(hw.OpType)
     for engine, consumer in entry.consumers.items():
         consumers[engine] = records.Consumer(index=consumer.index, event=consumer.event)

@@ -15,9 +15,9 @@ from xonnc.dialects.onnx.ops.math import GemmOp, MatMulOp
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.dialects.onnx.types import NONE
 from xonnc.lowering.dla_planning.feasibility import conv_limits
-from xonnc.lowering.dla_planning.groups import merged_groups
-from xonnc.lowering.dla_planning.parts import Part, convolution_parts
-from xonnc.lowering.dla_planning.shapes import Window
+from xonnc.lowering.dla_planning.group_merging import merged_groups
+from xonnc.lowering.dla_planning.kernel_partition import PartialConvolution, partial_convolutions
+from xonnc.lowering.dla_planning.window import Window
 from xonnc.lowering.onnx_to_dla.dla_builder import (
     Array,
     Cube,
@@ -182,7 +182,7 @@ def convolution(
         builder.refuse(f"kernels for {weights.shape[1]} channels on an input of {cube.channels}")
     counts(window, cube, builder)
     window = exact(window, cube)
-    parts = convolution_parts(builder.target, builder.precision, cube, weights.shape[0], window)
+    parts = partial_convolutions(builder.target, builder.precision, cube, weights.shape[0], window)
     if parts is None:
         builder.check(conv_limits(cube, weights.shape[0], window))
         builder.refuse(
@@ -204,7 +204,7 @@ def convolution(
     return value
 
 
-def region(source: SSAValue, part: Part, builder: DlaBuilder) -> SSAValue:
+def region(source: SSAValue, part: PartialConvolution, builder: DlaBuilder) -> SSAValue:
     """The part of a cube that a part of a convolution reads, where it lies."""
     if part.shape == cube_of(source.type):
         return source
@@ -213,7 +213,7 @@ def region(source: SSAValue, part: Part, builder: DlaBuilder) -> SSAValue:
     )
 
 
-def _taps(weights: Array, part: Part) -> Array:
+def _taps(weights: Array, part: PartialConvolution) -> Array:
     rows, columns = part.rows, part.columns
     return weights[:, part.begin : part.end, rows.begin : rows.end, columns.begin : columns.end]
 

@@ -8,7 +8,7 @@ from xdsl.ir import SSAValue
 from xonnc.dialects.dla.attributes import Converter
 from xonnc.dialects.dla.types import cube_of
 from xonnc.dialects.onnx.ops.tensor import DepthToSpaceOp, SpaceToDepthOp
-from xonnc.lowering.dla_planning.shapes import Window
+from xonnc.lowering.dla_planning.window import Window
 from xonnc.lowering.onnx_to_dla import quantized_builder
 from xonnc.lowering.onnx_to_dla.convolution import channels_of, convolution
 from xonnc.lowering.onnx_to_dla.dequantized import Dequantized

@@ -46,7 +46,7 @@ from xonnc.dialects.onnx.types import element_type, static_shape, tensor_type
 from xonnc.formats.nvdla.constants import Precision
 from xonnc.formats.nvdla.normalization import Normalization
 from xonnc.formats.nvdla.quantization import QuantizationParameters
-from xonnc.lowering.dla_planning.shapes import Window
+from xonnc.lowering.dla_planning.window import Window
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput
 from xonnc.targets import NvdlaTarget
 from xonnc.targets.limits import DIMENSION
@@ -376,7 +376,7 @@ class DlaBuilder:
         A convolution's accumulator; `pad_value` is the integer that stands around the source, `in_cvt` and
         `means` make integers of pixels.
         """
-        rows, columns = window.counts(cube_of(source.type))
+        rows, columns = window.output_size(cube_of(source.type))
         sums = f32 if self.precision is Precision.FP16 else i32
         flow = FlowType(tensor_type((1, shape_of(weights.type)[0], rows, columns), sums))
         return self(

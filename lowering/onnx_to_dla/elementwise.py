@@ -38,7 +38,7 @@ from xonnc.dialects.onnx.ops.math import (
 )
 from xonnc.dialects.onnx.ops.nn import InstanceNormalizationOp
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.dla_planning.precision import LARGEST_FP16
+from xonnc.lowering.dla_planning.precision import MAX_FP16
 from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder, Operand, cube_shape, lowers
 from xonnc.lowering.onnx_to_dla.pooling import cascade
 from xonnc.targets.limits import lacks_emulator
@@ -293,9 +293,9 @@ def batch_normalization(op: BatchNormalizationInferenceModeOp, builder: DlaBuild
 def bounds(low: float | None, high: float | None) -> list[Operand]:
     """Stages that clip; FP16 reaches to 65504, and a bound beyond it is none."""
     stages: list[Operand] = []
-    if low is not None and low > -LARGEST_FP16:
+    if low is not None and low > -MAX_FP16:
         stages.append(RELU if low == 0.0 else scalar_operand(MAXIMUM, low))
-    if high is not None and high < LARGEST_FP16:
+    if high is not None and high < MAX_FP16:
         stages.append(scalar_operand(MINIMUM, high))
     return stages
 

@@ -12,8 +12,8 @@ import numpy as np
 from xonnc.dialects.dla.types import CubeShape, cube_of, image_of
 from xonnc.dialects.onnx.ops.nn import ConvOp
 from xonnc.lowering.dla_planning.feasibility import conv_limits, kernels_at_once
-from xonnc.lowering.dla_planning.shapes import Window
 from xonnc.lowering.dla_planning.surface_sizes import pixel_bytes
+from xonnc.lowering.dla_planning.window import Window
 from xonnc.lowering.onnx_to_dla.dla_builder import Array, DlaBuilder, ImageValue
 from xonnc.lowering.onnx_to_dla.windows import counts, exact, window_of
 
@@ -25,7 +25,7 @@ def window_over(op: ConvOp, image_value: ImageValue, kernel: tuple[int, ...], bu
     counts(found, shape, builder)
     image = image_of(image_value.value.type)
     assert image is not None, "pictures are images"
-    found = replace(found, kernel=found.reach, dilations=(1, 1), pixel_bytes=pixel_bytes(image))
+    found = replace(found, kernel=found.dilated_kernel, dilations=(1, 1), pixel_bytes=pixel_bytes(image))
     return exact(found, shape)
 
 
@@ -59,4 +59,4 @@ def check_window(image_value: ImageValue, kernels: int, window: Window, builder:
             f"a {window.kernel[0]}x{window.kernel[1]} kernel over {cube.width} pixels does not fit the "
             f"convolution buffer of {builder.target.cbuf_bytes} bytes; take the input as a feature cube"
         )
-    return CubeShape(kernels, *window.counts(cube))
+    return CubeShape(kernels, *window.output_size(cube))

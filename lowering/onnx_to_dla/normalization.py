@@ -6,7 +6,7 @@ from xonnc.dialects.dla.attributes import LutAttr
 from xonnc.dialects.dla.engines import CdpOp
 from xonnc.dialects.onnx.ops.nn import LRNOp
 from xonnc.formats.nvdla.geometry import LRN_SIZES
-from xonnc.lowering.dla_planning.lookup import normalization_lut
+from xonnc.lowering.dla_planning.lookup_tables import normalization_lut
 from xonnc.lowering.onnx_to_dla.dla_builder import Cube, DlaBuilder, lowers
 
 

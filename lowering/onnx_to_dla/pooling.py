@@ -19,8 +19,8 @@ from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.ops.extra import MaxPoolSingleOutOp
 from xonnc.dialects.onnx.ops.nn import AveragePoolOp, GlobalAveragePoolOp, GlobalMaxPoolOp
 from xonnc.formats.nvdla.geometry import LARGEST_POOL
-from xonnc.lowering.dla_planning.feasibility import pool_limits, pool_splits
-from xonnc.lowering.dla_planning.shapes import Window
+from xonnc.lowering.dla_planning.feasibility import pool_limits, pool_split_num
+from xonnc.lowering.dla_planning.window import Window
 from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder, lowers
 from xonnc.lowering.onnx_to_dla.windows import WindowOp, counts, exact, window_of
 
@@ -107,7 +107,7 @@ def pool(source: SSAValue, mode: PoolMode, window: Window, builder: DlaBuilder) 
     source = _reached(source, window, (rows, columns), builder)
     cube = cube_of(source.type)
     builder.check(pool_limits(cube, window))
-    splits = pool_splits(builder.target, builder.precision, cube, window)
+    splits = pool_split_num(builder.target, builder.precision, cube, window)
     if splits is None:
         builder.refuse(f"{columns} columns of pooled output exceed the PDP's line buffer even in pieces")
     result = builder.cube_type(CubeShape(cube.channels, rows, columns))

@@ -256,8 +256,8 @@ class _PairInsertion:
             return None
         bias = np.zeros(rows.shape[0], np.float32) if given is None else given.reshape(-1)
         made = self._ranges.of(op.results[0])
-        if made is not None and len(made.drifts) == bias.size:
-            return (bias - np.array(made.drifts)).astype(np.float32)
+        if made is not None and len(made.bias_corrections) == bias.size:
+            return (bias - np.array(made.bias_corrections)).astype(np.float32)
         change = quantize_kernels(rows).numbers - rows
         taps = change.reshape(groups, rows.shape[0] // groups, rows.shape[1], -1).sum(axis=3)
         means = np.array(found.means).reshape(groups, rows.shape[1], 1)

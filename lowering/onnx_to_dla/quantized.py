@@ -27,7 +27,7 @@ from xonnc.dialects.onnx.ops.tensor import (
 from xonnc.dialects.onnx.types import NONE
 from xonnc.formats.nvdla.geometry import LARGEST_POOL
 from xonnc.formats.nvdla.quantization import INT8_MAX, QuantizationParameters
-from xonnc.lowering.dla_planning.shapes import Window
+from xonnc.lowering.dla_planning.window import Window
 from xonnc.lowering.onnx_to_dla.dequantized import (
     Affine,
     ClampBound,

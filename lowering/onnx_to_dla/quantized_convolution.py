@@ -15,8 +15,8 @@ from xonnc.dialects.onnx.types import NONE
 from xonnc.formats.nvdla.geometry import channels_per_atom, round_up
 from xonnc.formats.nvdla.quantization import INT8_MAX, INT8_MIN
 from xonnc.lowering.dla_planning.feasibility import conv_limits, kernels_at_once
-from xonnc.lowering.dla_planning.groups import merged_groups
-from xonnc.lowering.dla_planning.shapes import Window
+from xonnc.lowering.dla_planning.group_merging import merged_groups
+from xonnc.lowering.dla_planning.window import Window
 from xonnc.lowering.onnx_to_dla.convolution import (
     across_rows,
     batch_of,

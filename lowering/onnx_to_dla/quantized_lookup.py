@@ -11,7 +11,7 @@ from xonnc.dialects.dla.engines import CdpOp
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.dialects.onnx.ops.nn import LRNOp
 from xonnc.formats.nvdla.quantization import INT8_MAX, INT8_MIN, QuantizationParameters
-from xonnc.lowering.dla_planning.lookup import integer_normalization_lut
+from xonnc.lowering.dla_planning.lookup_tables import integer_normalization_lut
 from xonnc.lowering.onnx_to_dla.dequantized import Dequantized, QuantizedCube
 from xonnc.lowering.onnx_to_dla.dla_builder import DlaBuilder
 from xonnc.lowering.onnx_to_dla.normalization import check_lrn

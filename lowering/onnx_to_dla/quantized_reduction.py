@@ -8,7 +8,7 @@ from xdsl.ir import SSAValue
 from xonnc.dialects.dla.attributes import Converter, PoolMode
 from xonnc.dialects.dla.types import cube_of
 from xonnc.dialects.onnx.op import OnnxOp
-from xonnc.lowering.dla_planning.shapes import Window
+from xonnc.lowering.dla_planning.window import Window
 from xonnc.lowering.onnx_to_dla.dequantized import Affine, Dequantized
 from xonnc.lowering.onnx_to_dla.pooling import cascade
 from xonnc.lowering.onnx_to_dla.quantized_builder import QuantizedDlaBuilder, QuantizedKernels, lowers

@@ -8,7 +8,7 @@ from xdsl.ir import SSAValue
 from xonnc.dialects.dla.types import cube_of
 from xonnc.dialects.onnx.ops.tensor import ResizeOp, ResizeV13Op, ResizeV18Op
 from xonnc.formats.nvdla.quantization import INT8_MAX
-from xonnc.lowering.dla_planning.shapes import Window
+from xonnc.lowering.dla_planning.window import Window
 from xonnc.lowering.onnx_to_dla.dequantized import Concatenated, Dequantized, QuantizedCube
 from xonnc.lowering.onnx_to_dla.dla_builder import cube_shape
 from xonnc.lowering.onnx_to_dla.quantized_builder import (

@@ -11,7 +11,7 @@ from xonnc.dialects.dla.attributes import Converter, OperandMode, Stage, StageFu
 from xonnc.dialects.dla.types import CubeShape, cube_of
 from xonnc.dialects.onnx.op import OnnxOp
 from xonnc.formats.nvdla.quantization import QuantizationParameters
-from xonnc.lowering.dla_planning.shapes import Window
+from xonnc.lowering.dla_planning.window import Window
 from xonnc.lowering.onnx_to_dla.dequantized import Affine, Dequantized
 from xonnc.lowering.onnx_to_dla.dla_builder import DlaBuilder
 from xonnc.lowering.onnx_to_dla.quantized_builder import QuantizedDlaBuilder, StoredIntegers, lowers

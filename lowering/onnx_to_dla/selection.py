@@ -25,7 +25,7 @@ from xonnc.dialects.onnx.ops import tensor
 from xonnc.dialects.onnx.ops.math import ExpandOp
 from xonnc.dialects.onnx.types import NONE, static_shape
 from xonnc.formats.nvdla.geometry import LARGEST_POOL, channels_per_atom
-from xonnc.lowering.dla_planning.shapes import Window
+from xonnc.lowering.dla_planning.window import Window
 from xonnc.lowering.onnx_to_dla.convolution import convolution
 from xonnc.lowering.onnx_to_dla.dla_builder import Cube, DlaBuilder, cube_shape, lowers
 from xonnc.lowering.onnx_to_dla.pooling import pool

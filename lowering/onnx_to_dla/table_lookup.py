@@ -31,7 +31,7 @@ from xonnc.dialects.onnx.ops.math import (
     SumOp,
 )
 from xonnc.formats.nvdla.quantization import INT8_MAX, INT8_MIN, QuantizationParameters
-from xonnc.lowering.dla_planning.lookup import Function, integer_function_lut
+from xonnc.lowering.dla_planning.lookup_tables import Function, integer_function_lut
 from xonnc.lowering.onnx_to_dla.dequantized import QuantizedCube
 from xonnc.lowering.onnx_to_dla.dla_builder import Array, DlaBuilder
 from xonnc.lowering.onnx_to_dla.unary_functions import INT8_FUNCTIONS, lookup

@@ -28,7 +28,7 @@ from xonnc.dialects.onnx.ops.tensor import (
     UnsqueezeV11Op,
 )
 from xonnc.dialects.onnx.types import NONE
-from xonnc.lowering.dla_planning.shapes import Window
+from xonnc.lowering.dla_planning.window import Window
 from xonnc.lowering.onnx_to_dla.convolution import channels_of, convolution
 from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder, cube_shape, lowers
 from xonnc.targets.limits import lacks_emulator

@@ -52,7 +52,7 @@ from xonnc.dialects.onnx.ops.math import (
     ThresholdedReluOp,
 )
 from xonnc.dialects.onnx.ops.nn import ShrinkOp
-from xonnc.lowering.dla_planning.lookup import Function, function_lut
+from xonnc.lowering.dla_planning.lookup_tables import Function, function_lut
 from xonnc.lowering.onnx_to_dla.dla_builder import Array, Cube, DlaBuilder, lowers
 
 ERF = np.vectorize(erf, otypes=[np.float64])

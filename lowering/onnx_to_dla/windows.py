@@ -8,7 +8,7 @@ from dataclasses import replace
 from xonnc.dialects.dla.types import CubeShape
 from xonnc.dialects.onnx.attributes import values_of
 from xonnc.dialects.onnx.windows import WindowOp
-from xonnc.lowering.dla_planning.shapes import Window
+from xonnc.lowering.dla_planning.window import Window
 from xonnc.lowering.onnx_to_dla.dla_builder import DlaBuilder
 
 
@@ -41,7 +41,7 @@ def _same(window: Window, sizes: tuple[int, int], lower: bool) -> Window:
     """As many pads as make `ceil(size / stride)` windows, the odd one at the end (`lower`: at the start)."""
     begins: list[int] = []
     ends: list[int] = []
-    for size, stride, reach in zip(sizes, window.strides, window.reach, strict=True):
+    for size, stride, reach in zip(sizes, window.strides, window.dilated_kernel, strict=True):
         total = max((-(-size // stride) - 1) * stride + reach - size, 0)
         begins.append(-(-total // 2) if lower else total // 2)
         ends.append(total - begins[-1])
@@ -50,7 +50,7 @@ def _same(window: Window, sizes: tuple[int, int], lower: bool) -> Window:
 
 def counts(window: Window, source: CubeShape, builder: DlaBuilder) -> tuple[int, int]:
     """Rows and columns of the result, at least one of each."""
-    rows, columns = window.counts(source)
+    rows, columns = window.output_size(source)
     if min(rows, columns) < 1:
         kernel = "x".join(map(str, window.kernel))
         builder.refuse(f"the kernel {kernel} is larger than the padded input; nothing comes out")
@@ -59,8 +59,8 @@ def counts(window: Window, source: CubeShape, builder: DlaBuilder) -> tuple[int,
 
 def exact(window: Window, source: CubeShape) -> Window:
     """The same windows with no more pads at bottom and right than the last of them needs."""
-    rows, columns = window.counts(source)
+    rows, columns = window.output_size(source)
     top, left = window.pads[:2]
-    bottom = (rows - 1) * window.strides[0] + window.reach[0] - source.height - top
-    right = (columns - 1) * window.strides[1] + window.reach[1] - source.width - left
+    bottom = (rows - 1) * window.strides[0] + window.dilated_kernel[0] - source.height - top
+    right = (columns - 1) * window.strides[1] + window.dilated_kernel[1] - source.width - left
     return replace(window, pads=(top, left, max(bottom, 0), max(right, 0)))

@@ -31,16 +31,16 @@ def nodes_on_dla(flow: Dataflow, dla: AbstractSet[int], cpu: AbstractSet[int]) -
         pinned = source if node in dla else sink if node in cpu else None
         places.append(network.node() if pinned is None else pinned)
         if pinned is None:
-            network.pipe(source, places[node], 1)
+            network.add_edge(source, places[node], 1)
     for value in flow.values:
         producer = sink if value.producer is None else places[value.producer]
         readers = {places[reader] for reader in value.readers} | ({sink} if value.is_returned else set[int]())
         if readers - {producer}:
             out, back = network.node(), network.node()
-            network.pipe(producer, out, crossing)
-            network.pipe(back, producer, crossing)
+            network.add_edge(producer, out, crossing)
+            network.add_edge(back, producer, crossing)
             for reader in sorted(readers):
-                network.pipe(out, reader, UNLIMITED)
-                network.pipe(reader, back, UNLIMITED)
-    near = network.near_source(source, sink)
-    return {node for node in range(flow.count) if places[node] in near}
+                network.add_edge(out, reader, UNLIMITED)
+                network.add_edge(reader, back, UNLIMITED)
+    source_side = network.source_side(source, sink)
+    return {node for node in range(flow.count) if places[node] in source_side}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Value:
+class DataflowValue:
     """
     A tensor that nodes hand on.
 
@@ -24,16 +24,16 @@ class Dataflow:
     """`count` nodes, whose values go to later nodes only."""
 
     count: int
-    values: Sequence[Value]
+    values: Sequence[DataflowValue]
 
-    def values_by_node(self) -> Sequence[Sequence[Value]]:
+    def values_by_node(self) -> Sequence[Sequence[DataflowValue]]:
         """For each node the values that it makes or reads."""
-        found: list[list[Value]] = [[] for _ in range(self.count)]
+        found: list[list[DataflowValue]] = [[] for _ in range(self.count)]
         for value in self.values:
             for node in {*value.readers, *([] if value.producer is None else [value.producer])}:
                 found[node].append(value)
         return found
 
 
-Levels = Mapping[int, int]
+PartitionIndex = Mapping[int, int]
 """The turn at which each node runs; those of one turn are one part."""

@@ -13,7 +13,7 @@ from xonnc.dialects.onnx.ops.builtin import NoValueOp, ReturnOp
 from xonnc.dialects.onnx.ops.constant import ConstantOp
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
 from xonnc.errors import XonncError
-from xonnc.lowering.placement.dataflow import Dataflow, Value
+from xonnc.lowering.placement.dataflow import Dataflow, DataflowValue
 
 
 @dataclass(frozen=True)
@@ -21,17 +21,17 @@ class Graph:
     """
     The nodes of a function in order.
 
-    `fixed` are ops of constants only, which every part that reads them has for itself: constants, and
+    `constants` are ops of constants only, which every part that reads them has for itself: constants, and
     integers that stand for weights.
     """
 
     function: FuncOp
     nodes: Sequence[Operation]
-    fixed: frozenset[Operation]
+    constants: frozenset[Operation]
     results: Sequence[SSAValue]
     """What the network returns."""
     flow: Dataflow
-    numbers: dict[Operation, int] = field(repr=False)
+    node_ids: dict[Operation, int] = field(repr=False)
 
     def needed(self, op: Operation) -> list[SSAValue]:
         """The values that `op` and the bodies inside it take from outside of them, each once."""
@@ -44,41 +44,41 @@ def graph_of(module: ModuleOp) -> Graph:
     if len(functions) != 1 or not isinstance(end := functions[0].body.block.last_op, ReturnOp):
         raise XonncError("placing takes one function that ends in onnx.Return")
     nodes: list[Operation] = []
-    fixed: set[Operation] = set()
+    constants: set[Operation] = set()
     for op in functions[0].body.block.ops:
         if op is end:
             continue
-        (fixed.add if _is_fixed(op, fixed) else nodes.append)(op)
-    numbers = {op: number for number, op in enumerate(nodes)}
-    graph = Graph(functions[0], nodes, frozenset(fixed), tuple(end.operands), Dataflow(0, ()), numbers)
-    return Graph(functions[0], nodes, frozenset(fixed), graph.results, _flow(graph), numbers)
+        (constants.add if _is_constant(op, constants) else nodes.append)(op)
+    node_ids = {op: node_id for node_id, op in enumerate(nodes)}
+    graph = Graph(functions[0], nodes, frozenset(constants), tuple(end.operands), Dataflow(0, ()), node_ids)
+    return Graph(functions[0], nodes, frozenset(constants), graph.results, _flow(graph), node_ids)
 
 
-def _is_fixed(op: Operation, fixed: set[Operation]) -> bool:
+def _is_constant(op: Operation, constants: set[Operation]) -> bool:
     if isinstance(op, ConstantOp | NoValueOp):
         return True
     return isinstance(op, QuantizeLinearOp | DequantizeLinearOp) and all(
-        value.owner in fixed for value in op.operands
+        value.owner in constants for value in op.operands
     )
 
 
 def _flow(graph: Graph) -> Dataflow:
     readers: dict[SSAValue, list[int]] = {value: [] for value in graph.function.body.block.args}
-    for number, op in enumerate(graph.nodes):
+    for node_id, op in enumerate(graph.nodes):
         for value in graph.needed(op):
             if value in readers:
-                readers[value].append(number)
+                readers[value].append(node_id)
         readers |= {result: [] for result in op.results}
     returned = set(graph.results)
     return Dataflow(
         len(graph.nodes),
         [
-            Value(
-                graph.numbers[value.owner] if isinstance(value.owner, Operation) else None,
-                tuple(numbers),
+            DataflowValue(
+                graph.node_ids[value.owner] if isinstance(value.owner, Operation) else None,
+                tuple(node_ids),
                 value in returned,
             )
-            for value, numbers in readers.items()
+            for value, node_ids in readers.items()
         ],
     )
 

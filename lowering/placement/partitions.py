@@ -10,30 +10,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from xonnc.lowering.placement.dataflow import Dataflow, Value
+from xonnc.lowering.placement.dataflow import Dataflow, DataflowValue
 
 
-def turns(flow: Dataflow, on_dla: AbstractSet[int]) -> list[list[int]]:
+def partition_nodes(flow: Dataflow, on_dla: AbstractSet[int]) -> list[list[int]]:
     """The nodes of each part, in the order in which parts run; each part is of one side."""
     first_dla, first_cpu = (_earliest(flow, on_dla, is_dla_first) for is_dla_first in (True, False))
     levels = min(first_dla, first_cpu, key=lambda levels: len(set(levels)))
     _gather(flow, on_dla, levels)
-    parts: dict[int, list[int]] = {}
+    partitions: dict[int, list[int]] = {}
     for node in range(flow.count):
-        parts.setdefault(levels[node], []).append(node)
-    return [parts[level] for level in sorted(parts)]
+        partitions.setdefault(levels[node], []).append(node)
+    return [partitions[level] for level in sorted(partitions)]
 
 
 def _earliest(flow: Dataflow, on_dla: AbstractSet[int], is_dla_first: bool) -> list[int]:
     levels = [int((node in on_dla) != is_dla_first) for node in range(flow.count)]
-    made_by: list[list[int]] = [[] for _ in range(flow.count)]
+    producers: list[list[int]] = [[] for _ in range(flow.count)]
     for value in flow.values:
         if value.producer is not None:
             for reader in value.readers:
-                made_by[reader].append(value.producer)
+                producers[reader].append(value.producer)
     for node in range(flow.count):
-        for maker in made_by[node]:
-            levels[node] = max(levels[node], levels[maker] + ((maker in on_dla) != (node in on_dla)))
+        for producer in producers[node]:
+            levels[node] = max(levels[node], levels[producer] + ((producer in on_dla) != (node in on_dla)))
     return levels
 
 
@@ -54,7 +54,9 @@ def _gather(flow: Dataflow, on_dla: AbstractSet[int], levels: list[int]) -> None
             levels[node] = best if costs[best] <= here else levels[node]
 
 
-def _cost(values: Sequence[Value], node: int, level: int, on_dla: AbstractSet[int], levels: list[int]) -> int:
+def _cost(
+    values: Sequence[DataflowValue], node: int, level: int, on_dla: AbstractSet[int], levels: list[int]
+) -> int:
     """Transfers of `values` in and out of the DLA if `node` had its turn at `level`."""
     before, levels[node] = levels[node], level
     cost = sum(_transfers(value, on_dla, levels) for value in values)
@@ -62,7 +64,7 @@ def _cost(values: Sequence[Value], node: int, level: int, on_dla: AbstractSet[in
     return cost
 
 
-def _transfers(value: Value, on_dla: AbstractSet[int], levels: list[int]) -> int:
+def _transfers(value: DataflowValue, on_dla: AbstractSet[int], levels: list[int]) -> int:
     made_at = None if value.producer is None else levels[value.producer]
     read_at = {levels[reader] for reader in value.readers if reader in on_dla} - {made_at}
     if value.producer not in on_dla:

@@ -28,10 +28,10 @@ from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized
 from xonnc.lowering.onnx_to_dla.selection import SELECTIONS
 from xonnc.lowering.onnx_to_dla.unary_functions import INT8_FUNCTIONS
 from xonnc.lowering.placement.assignment import nodes_on_dla
+from xonnc.lowering.placement.fp16_overflow import overflows
 from xonnc.lowering.placement.graph import Graph, graph_of
-from xonnc.lowering.placement.outline import Outlined, Part, outline, part_of
-from xonnc.lowering.placement.overflow import overflows
-from xonnc.lowering.placement.partitions import turns
+from xonnc.lowering.placement.outline_partition import OutlinedPartition, Partition, outline, partition_of
+from xonnc.lowering.placement.partitions import partition_nodes
 from xonnc.targets import NvdlaTarget, load_target
 
 WORTH_A_CROSSING = frozenset(("CONV", "PDP", "CDP"))
@@ -50,11 +50,11 @@ FOLLOWS = "the DLA takes it, but it is cheap and its neighbours run on the CPU"
 
 
 @dataclass(frozen=True)
-class PlacedPart:
+class CompiledPartition:
     """A part with its own module, and the loadable if it is for the DLA."""
 
-    part: Part
-    outlined: Outlined
+    partition: Partition
+    outlined: OutlinedPartition
     compiled: CompiledLoadable | None
 
 
@@ -64,10 +64,10 @@ class Placement:
 
     graph: Graph
     names: Mapping[SSAValue, str]
-    parts: tuple[PlacedPart, ...]
+    partitions: tuple[CompiledPartition, ...]
     refused: Mapping[int, str]
     """Why the DLA does not take a node: one line with its name."""
-    at_borders: Collection[int]
+    at_boundaries: Collection[int]
     """
     Of these, nodes that are refused for what comes from, or goes to, a part on the CPU: were it not there,
     the DLA would take them.
@@ -76,13 +76,18 @@ class Placement:
     @property
     def root_causes(self) -> tuple[str, ...]:
         """Refusals that do not follow from others: what has to be mended, each once."""
-        lines = (line for node, line in sorted(self.refused.items()) if node not in self.at_borders)
+        lines = (line for node, line in sorted(self.refused.items()) if node not in self.at_boundaries)
         return tuple(dict.fromkeys(lines))
 
     @property
     def on_cpu(self) -> dict[int, str]:
         """The nodes on the CPU, and the rule by which they are there."""
-        nodes = [node for placed in self.parts if not placed.part.is_dla for node in placed.part.nodes]
+        nodes = [
+            node
+            for placed in self.partitions
+            if not placed.partition.is_dla
+            for node in placed.partition.nodes
+        ]
         return {
             node: rule_of(self.graph.nodes[node], self.refused[node]) if node in self.refused else FOLLOWS
             for node in sorted(nodes)
@@ -91,7 +96,9 @@ class Placement:
     @property
     def crossings(self) -> int:
         """Tensors that go into or out of parts on the DLA."""
-        return sum(len(p.part.inputs) + len(p.part.outputs) for p in self.parts if p.part.is_dla)
+        return sum(
+            len(p.partition.inputs) + len(p.partition.outputs) for p in self.partitions if p.partition.is_dla
+        )
 
 
 def place(
@@ -107,10 +114,10 @@ def place(
     `module` should be simplified. `on_stage` sees the stages of the back end while all of it seems to go to
     the DLA. Raises `XonncError` for an unknown target or what is no network.
     """
-    return _Placing(module, target, ctx, names).run(on_stage)
+    return _Placer(module, target, ctx, names).run(on_stage)
 
 
-class _Placing:
+class _Placer:
     def __init__(self, module: ModuleOp, target: str, ctx: Context, names: Mapping[SSAValue, str]):
         self._module = module
         self._target = target
@@ -124,26 +131,26 @@ class _Placing:
             for node, op in enumerate(self._graph.nodes)
             if (reason := impossible(op, hardware) or beyond.get(op)) is not None
         }
-        self._at_borders: set[int] = set()
+        self._at_boundaries: set[int] = set()
         self._engines: dict[int, str] = {}
-        self._done: dict[Part, PlacedPart] = {}
+        self._done: dict[Partition, CompiledPartition] = {}
 
     def run(self, on_stage: StageCallback | None) -> Placement:
         """Parts, tries and parts again."""
         for number in range(EXACT_ROUNDS + 2 * len(self._graph.nodes)):
-            parts = self._parts()
-            is_whole = len(parts) == 1 and not self._refused
+            partitions = self._parts()
+            is_whole = len(partitions) == 1 and not self._refused
             known = len(self._engines) + len(self._refused)
-            for part in parts:
-                if part not in self._done:
-                    self._try(part, number < EXACT_ROUNDS, on_stage if is_whole else None)
-            is_whole = is_whole and parts[0] in self._done
+            for partition in partitions:
+                if partition not in self._done:
+                    self._try(partition, number < EXACT_ROUNDS, on_stage if is_whole else None)
+            is_whole = is_whole and partitions[0] in self._done
             if is_whole or len(self._engines) + len(self._refused) == known:
-                placed = tuple(self._done[part] for part in parts)
-                return Placement(self._graph, self._names, placed, self._refused, self._at_borders)
+                placed = tuple(self._done[partition] for partition in partitions)
+                return Placement(self._graph, self._names, placed, self._refused, self._at_boundaries)
         raise AssertionError("each round refuses a node or learns an engine")
 
-    def _parts(self) -> list[Part]:
+    def _parts(self) -> list[Partition]:
         free = {
             node
             for node, engine in self._engines.items()
@@ -152,49 +159,54 @@ class _Placing:
         }
         sure = set(range(len(self._graph.nodes))) - free - self._refused.keys()
         on_dla = nodes_on_dla(self._graph.flow, sure, self._refused.keys())
-        parts = [part_of(self._graph, nodes, nodes[0] in on_dla) for nodes in turns(self._graph.flow, on_dla)]
-        constants = tuple(dict.fromkeys(v for v in self._graph.results if v.owner in self._graph.fixed))
-        return [*parts, Part(False, (), (), constants)] if constants else parts
+        partitions = [
+            partition_of(self._graph, nodes, nodes[0] in on_dla)
+            for nodes in partition_nodes(self._graph.flow, on_dla)
+        ]
+        constants = tuple(dict.fromkeys(v for v in self._graph.results if v.owner in self._graph.constants))
+        return [*partitions, Partition(False, (), (), constants)] if constants else partitions
 
-    def _try(self, part: Part, is_exact: bool, on_stage: StageCallback | None) -> None:
+    def _try(self, partition: Partition, is_exact: bool, on_stage: StageCallback | None) -> None:
         """Makes the part, or finds out which of its nodes the DLA refuses."""
-        outlined = outline(part, self._graph, self._names)
-        if not part.is_dla:
-            self._done[part] = PlacedPart(part, outlined, None)
+        outlined = outline(partition, self._graph, self._names)
+        if not partition.is_dla:
+            self._done[partition] = CompiledPartition(partition, outlined, None)
             return
-        kept = [self._module, *(placed.outlined.module for placed in self._done.values())]
+        live_modules = [self._module, *(placed.outlined.module for placed in self._done.values())]
         try:
-            compiled = compile_to_loadable(outlined.module, self._target, self._ctx, on_stage, kept)
+            compiled = compile_to_loadable(outlined.module, self._target, self._ctx, on_stage, live_modules)
         except RefusalError as error:
             blamed = _blamed(error, outlined)
-            self._at_borders |= self._behind_borders(error, part, outlined)
+            self._at_boundaries |= self._at_boundary_only(error, partition, outlined)
         except XonncError as error:
             blamed = _blamed_late(error, outlined)
         else:
-            self._done[part] = PlacedPart(part, outlined, compiled)
+            self._done[partition] = CompiledPartition(partition, outlined, compiled)
             for op, node in outlined.nodes.items():
                 self._engines.setdefault(node, compiled.engines.get(op, "view"))
             return
         if not is_exact:
             reason = next(iter(blamed.values()))
-            blamed |= {node: reason for node in part.nodes if node not in blamed}
+            blamed |= {node: reason for node in partition.nodes if node not in blamed}
         self._refused |= blamed
 
-    def _behind_borders(self, error: RefusalError, part: Part, outlined: Outlined) -> set[int]:
+    def _at_boundary_only(
+        self, error: RefusalError, partition: Partition, outlined: OutlinedPartition
+    ) -> set[int]:
         """The nodes refused for nothing but a value that is no input or output of the whole network."""
         ends = {*self._graph.function.body.block.args, *self._graph.results}
         there: set[int] = set()
         elsewhere: set[int] = set()
         for about in error.subjects:
-            value = _border(about, outlined)
-            is_border = value is not None and self._original(value, part, outlined) not in ends
-            (there if is_border else elsewhere).update(outlined.concerned(_concerned(about)))
+            value = _boundary(about, outlined)
+            is_boundary = value is not None and self._original(value, partition, outlined) not in ends
+            (there if is_boundary else elsewhere).update(outlined.concerned(_concerned(about)))
         return there - elsewhere
 
-    def _original(self, value: SSAValue, part: Part, outlined: Outlined) -> SSAValue:
+    def _original(self, value: SSAValue, partition: Partition, outlined: OutlinedPartition) -> SSAValue:
         """The network's value that an input or result of a part's module is."""
         if isinstance(value, BlockArgument):
-            return part.inputs[value.index]
+            return partition.inputs[value.index]
         assert isinstance(value, OpResult), "a value is an argument or a result"
         return self._graph.nodes[outlined.nodes[value.op]].results[value.index]
 
@@ -210,7 +222,7 @@ def impossible(op: Operation, target: NvdlaTarget) -> str | None:
     return None
 
 
-def _blamed(error: RefusalError, outlined: Outlined) -> dict[int, str]:
+def _blamed(error: RefusalError, outlined: OutlinedPartition) -> dict[int, str]:
     """The nodes that refusals are about; all of them if one is about none."""
     found: dict[int, str] = {}
     pairs = list(zip(error.reasons, error.subjects, strict=True))
@@ -220,7 +232,7 @@ def _blamed(error: RefusalError, outlined: Outlined) -> dict[int, str]:
     return found
 
 
-def _border(about: object, outlined: Outlined) -> SSAValue | None:
+def _boundary(about: object, outlined: OutlinedPartition) -> SSAValue | None:
     """The input or output of its module that a refusal is about."""
     if isinstance(about, AtBoundary):
         return about.value
@@ -232,7 +244,7 @@ def _concerned(about: object) -> object:
     return about.op if isinstance(about, AtBoundary) else about
 
 
-def _blamed_late(error: XonncError, outlined: Outlined) -> dict[int, str]:
+def _blamed_late(error: XonncError, outlined: OutlinedPartition) -> dict[int, str]:
     """The nodes that an error of a later stage names by its operation, or at its begin; else all."""
     start = str(error).split(":", maxsplit=1)[0]
     name = node_name(error.about) if isinstance(error.about, Operation) else start

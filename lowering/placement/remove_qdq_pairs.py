@@ -14,7 +14,7 @@ from xonnc.dialects.onnx.elements import drop_attributes
 from xonnc.dialects.onnx.ops.quantization import DequantizeLinearOp, QuantizeLinearOp
 
 
-def drop_roundings(module: ModuleOp) -> list[Operation]:
+def remove_qdq_pairs(module: ModuleOp) -> list[Operation]:
     """Takes the pairs out of `module`, a part for the CPU; gives the ops that are gone."""
     dropped: list[Operation] = []
     for op in [op for op in module.walk() if isinstance(op, DequantizeLinearOp)]:

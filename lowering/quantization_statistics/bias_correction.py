@@ -29,33 +29,35 @@ from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.lowering.onnx_to_dla.quantize_onnx import equalized, quantize
 from xonnc.lowering.onnx_to_dla.value_ranges import ValueRanges
-from xonnc.lowering.quantization_statistics.quantization_error import with_rounded_weights
+from xonnc.lowering.quantization_statistics.quantization_error import with_quantized_weights
 from xonnc.runtime.reference import Reference, open_session
 
 Array = npt.NDArray[Any]
 Sample = Mapping[str, Array]
 
-SUMS = ("Conv", "Gemm")
+LINEAR_OPS = ("Conv", "Gemm")
 
-FEWEST_SAMPLES = 8
+MIN_SAMPLES = 8
 """Of fewer, what one image shows by chance would be taken for what all have."""
 
-MOST_SAMPLES = 16
+MAX_SAMPLES = 16
 """More images tell little more, and all of them are held at once."""
 
 
-def drifts(module: ModuleOp, ranges: Ranges, samples: Sequence[Sample]) -> dict[str, tuple[float, ...]]:
+def bias_corrections(
+    module: ModuleOp, ranges: Ranges, samples: Sequence[Sample]
+) -> dict[str, tuple[float, ...]]:
     """
     What the bias of each convolution and Gemm in `module` must take away, in units of channels as `ranges`
     scale them: a number for each output, by the name of the result.
 
-    `module` stays as it is. Empty for fewer samples than `FEWEST_SAMPLES`, or for several functions. Raises
+    `module` stays as it is. Empty for fewer samples than `MIN_SAMPLES`, or for several functions. Raises
     `XonncError` if onnxruntime does not run the model.
     """
     functions = [op for op in module.walk() if isinstance(op, FuncOp)]
-    if len(samples) < FEWEST_SAMPLES or len(functions) != 1:
+    if len(samples) < MIN_SAMPLES or len(functions) != 1:
         return {}
-    samples = samples[:MOST_SAMPLES]
+    samples = samples[:MAX_SAMPLES]
     exact = equalized(module, ranges)
     (function,) = (op for op in exact.walk() if isinstance(op, FuncOp))
     known = ValueRanges(function, ranges)
@@ -65,9 +67,9 @@ def drifts(module: ModuleOp, ranges: Ranges, samples: Sequence[Sample]) -> dict[
     floats = export_proto(exact)
     rounded = module.clone()
     quantize(rounded, ranges, DisposablePool())
-    corrected = _Corrected(with_rounded_weights(export_proto(rounded)), samples)
+    corrected = _PartitionedRun(with_quantized_weights(export_proto(rounded)), samples)
     corrected.run(_means(floats, samples))
-    given = [_bias(node, _initializers(floats)) for node in _sums(floats)]
+    given = [_bias(node, _initializers(floats)) for node in _linear_nodes(floats)]
     return {
         name: tuple((before - after).tolist())
         for name, before, after in zip(names, given, corrected.biases, strict=True)
@@ -75,8 +77,8 @@ def drifts(module: ModuleOp, ranges: Ranges, samples: Sequence[Sample]) -> dict[
     }
 
 
-def _sums(model: onnx.ModelProto) -> list[onnx.NodeProto]:
-    return [node for node in model.graph.node if node.op_type in SUMS]
+def _linear_nodes(model: onnx.ModelProto) -> list[onnx.NodeProto]:
+    return [node for node in model.graph.node if node.op_type in LINEAR_OPS]
 
 
 def _initializers(model: onnx.ModelProto) -> dict[str, onnx.TensorProto]:
@@ -98,7 +100,7 @@ def _means(model: onnx.ModelProto, samples: Sequence[Sample]) -> list[Array]:
     own = onnx.ModelProto()
     own.CopyFrom(model)
     del own.graph.output[:]
-    own.graph.output.extend(onnx.ValueInfoProto(name=node.output[0]) for node in _sums(own))
+    own.graph.output.extend(onnx.ValueInfoProto(name=node.output[0]) for node in _linear_nodes(own))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "floats.onnx"
         path.write_bytes(own.SerializeToString())
@@ -113,7 +115,7 @@ def _channels(numbers: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _Segment:
     """Nodes up to a sum, what they read of parts before, and what parts behind them read."""
 
     nodes: tuple[onnx.NodeProto, ...]
@@ -121,7 +123,7 @@ class _Part:
     outputs: tuple[str, ...]
 
 
-class _Corrected:
+class _PartitionedRun:
     """A rounded model that is run on all samples part by part."""
 
     def __init__(self, model: onnx.ModelProto, samples: Sequence[Sample]):
@@ -145,20 +147,20 @@ class _Corrected:
                 values[sum_.output[0]] = numbers - change.reshape(-1, *(1,) * (numbers.ndim - 2))
             self._forget(part)
 
-    def _parts(self) -> Iterator[_Part]:
+    def _parts(self) -> Iterator[_Segment]:
         nodes = list(self._model.graph.node)
-        ends = [place + 1 for place, node in enumerate(nodes) if node.op_type in SUMS]
+        ends = [place + 1 for place, node in enumerate(nodes) if node.op_type in LINEAR_OPS]
         last = {name: place for place, node in enumerate(nodes) for name in node.input}
         for begin, end in zip([0, *ends], ends, strict=False):
             made = dict.fromkeys(name for node in nodes[begin:end] for name in node.output if name)
             read = dict.fromkeys(name for node in nodes[begin:end] for name in node.input if name)
-            yield _Part(
+            yield _Segment(
                 tuple(nodes[begin:end]),
                 tuple(name for name in read if name not in made and name not in self._initializers),
                 tuple(name for name in made if last.get(name, end) >= end),
             )
 
-    def _run(self, part: _Part) -> None:
+    def _run(self, part: _Segment) -> None:
         held = {name for node in part.nodes for name in node.input if name in self._initializers}
         first = self._values[0]
         inputs = [
@@ -179,7 +181,7 @@ class _Corrected:
             feeds = {name: values[name] for name in part.inputs}
             values.update(zip(part.outputs, session.run(None, feeds), strict=True))
 
-    def _forget(self, part: _Part) -> None:
+    def _forget(self, part: _Segment) -> None:
         """Drops what no later part reads."""
         nodes = list(self._model.graph.node)
         place = next(index for index, node in enumerate(nodes) if node is part.nodes[-1])

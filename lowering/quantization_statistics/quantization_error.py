@@ -33,7 +33,7 @@ OUTPUT_AXES = {"Conv": 0, "ConvTranspose": 1, "Gemm": 1, "MatMul": 1}
 
 
 @dataclass(frozen=True)
-class Rounding:
+class QuantizationError:
     """
     One rounded value: the operator that makes it, its grid, and what samples show.
 
@@ -51,7 +51,7 @@ class Rounding:
 
 
 @dataclass(frozen=True)
-class _Pair:
+class _QdqPair:
     """A QuantizeLinear and its DequantizeLinear: the value in front, in the model of floats, and behind."""
 
     before: str
@@ -70,7 +70,7 @@ class _Pair:
 
 
 @dataclass
-class _Tally:
+class _ErrorSums:
     """Sums over all samples."""
 
     signal: float = 0.0
@@ -78,7 +78,7 @@ class _Tally:
     saturated: int = 0
     numbers: int = 0
 
-    def add(self, pair: _Pair, exact: Array, before: Array, behind: Array) -> None:
+    def add(self, pair: _QdqPair, exact: Array, before: Array, behind: Array) -> None:
         """One more sample."""
         wide = exact.astype(np.float64) - pair.centre
         least, largest = pair.limits
@@ -96,9 +96,9 @@ class _Tally:
         return 10 * log10(self.signal / self.noise) if self.signal else -inf
 
 
-def measured(
+def measure_quantization_error(
     quantized: onnx.ModelProto, floats: onnx.ModelProto | None, samples: Sequence[Sample]
-) -> list[Rounding]:
+) -> list[QuantizationError]:
     """
     What the roundings of `quantized` do over all samples (arrays by input name), in the order of the model.
 
@@ -111,26 +111,26 @@ def measured(
     if not pairs:
         raise XonncError("no roundings in the model; give a calibration, or a model with QuantizeLinear")
     exact_model = _without_pairs(quantized) if floats is None else floats
-    tallies = [_Tally() for _ in pairs]
+    sums = [_ErrorSums() for _ in pairs]
     with tempfile.TemporaryDirectory() as folder:
         exact = _Run(exact_model, [pair.floats for pair in pairs], Path(folder) / "floats.onnx")
         names = [name for pair in pairs for name in (pair.before, pair.behind)]
-        rounded = _Run(with_rounded_weights(quantized), names, Path(folder) / "rounded.onnx")
+        rounded = _Run(with_quantized_weights(quantized), names, Path(folder) / "rounded.onnx")
         for sample in samples:
             one, other = exact(sample), rounded(sample)
-            for pair, tally in zip(pairs, tallies, strict=True):
-                tally.add(pair, one[pair.floats], other[pair.before], other[pair.behind])
+            for pair, total in zip(pairs, sums, strict=True):
+                total.add(pair, one[pair.floats], other[pair.before], other[pair.behind])
     return [
-        Rounding(
+        QuantizationError(
             pair.floats,
             pair.operator,
             str(pair.zero.dtype),
             pair.scale,
             int(pair.zero.reshape(())),
-            tally.saturated / max(tally.numbers, 1),
-            tally.decibels,
+            total.saturated / max(total.numbers, 1),
+            total.decibels,
         )
-        for pair, tally in zip(pairs, tallies, strict=True)
+        for pair, total in zip(pairs, sums, strict=True)
     ]
 
 
@@ -154,7 +154,7 @@ class _Run:
         return {**sample, **dict(zip(self._names, found, strict=True))}
 
 
-def _pairs(quantized: onnx.ModelProto, floats: onnx.ModelProto | None) -> Iterator[_Pair]:
+def _pairs(quantized: onnx.ModelProto, floats: onnx.ModelProto | None) -> Iterator[_QdqPair]:
     """The pairs on computed values with one scale; those on constants are the model's own matter."""
     graph, constants = quantized.graph, _constants(quantized)
     makers = {name: node for node in graph.node for name in node.output}
@@ -177,7 +177,7 @@ def _pairs(quantized: onnx.ModelProto, floats: onnx.ModelProto | None) -> Iterat
         if name is None:
             continue
         operator = "input" if source is None else source.op_type
-        yield _Pair(before, name, node.output[0], operator, float(scale.reshape(())), zero, centre)
+        yield _QdqPair(before, name, node.output[0], operator, float(scale.reshape(())), zero, centre)
 
 
 def _values(model: onnx.ModelProto) -> set[str]:
@@ -210,7 +210,7 @@ def _without_pairs(quantized: onnx.ModelProto) -> onnx.ModelProto:
     return own
 
 
-def with_rounded_weights(quantized: onnx.ModelProto) -> onnx.ModelProto:
+def with_quantized_weights(quantized: onnx.ModelProto) -> onnx.ModelProto:
     """Weights of floats as the 8-bit integers that the engines are given."""
     own = onnx.ModelProto()
     own.CopyFrom(quantized)

@@ -20,12 +20,13 @@ from oracles.nvdla.reference import Reference
 from oracles.nvdla.rounding import Array
 from oracles.nvdla.windows import Frame
 from xonnc.compiler import InternalCompilerError, compile_model
+from xonnc.dialects.dla.types import CubeShape
 from xonnc.errors import RefusalError, XonncError
 from xonnc.formats.nvdla.constants import Precision
 from xonnc.formats.nvdla.reader import parse_loadable
 from xonnc.formats.nvdla.writer import to_bytes
-from xonnc.lowering.dla_planning.groups import merged_groups
-from xonnc.lowering.dla_planning.shapes import Shape, Window
+from xonnc.lowering.dla_planning.group_merging import merged_groups
+from xonnc.lowering.dla_planning.window import Window
 from xonnc.runtime.nvdla.simulator import Output, Simulator
 from xonnc.runtime.reference import Reference as Onnxruntime
 from xonnc.targets import NvdlaTarget, load_target
@@ -61,7 +62,7 @@ class PlannedLayers:
 
     def groups_at_once(self, source: Sequence[int], kernels: int, frame: Frame, groups: int) -> int:
         """How many groups of a convolution over channels, rows and columns are one layer."""
-        shape = Shape(source[0], source[1], source[2])
+        shape = CubeShape(source[0], source[1], source[2])
         window = Window(frame.kernel, frame.strides, frame.dilations, frame.pads)
         return (
             1 if groups == 1 else merged_groups(self.target, Precision.INT8, shape, kernels, window, groups)

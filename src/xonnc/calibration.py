@@ -30,7 +30,7 @@ from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.lowering.onnx_to_dla.quantize_onnx import is_quantized, name_values
 from xonnc.lowering.onnx_to_dla.softmax_logits import logits_of
-from xonnc.lowering.quantization_statistics.bias_correction import drifts
+from xonnc.lowering.quantization_statistics.bias_correction import bias_corrections
 from xonnc.runtime.calibration import DEFAULT_METHOD, calibrate
 
 Array = npt.NDArray[Any]
@@ -61,9 +61,9 @@ def calibrate_module(
         path.write_bytes(model.SerializeToString())
         found = dict(calibrate(path, samples, method, step, _scores(module)))
     if not is_quantized(module):
-        for name, numbers in drifts(module, found, samples).items():
+        for name, numbers in bias_corrections(module, found, samples).items():
             if name in found:
-                found[name] = replace(found[name], drifts=numbers)
+                found[name] = replace(found[name], bias_corrections=numbers)
     return found
 
 

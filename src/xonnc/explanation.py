@@ -26,7 +26,7 @@ from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx import import_model
 from xonnc.formats.onnx.known_operators import require_known_operators
 from xonnc.formats.onnx.op_versions import identity_of
-from xonnc.lowering.dla.networks import network
+from xonnc.lowering.dla.network_checks import network
 from xonnc.lowering.dla_to_loadable.loadable import tasks
 from xonnc.lowering.dla_to_loadable.stages import stages_after_converting
 from xonnc.lowering.onnx_to_dla.convert_onnx_to_dla import NodePlacement, lower_network
@@ -150,16 +150,16 @@ def explain_package(
     check_images(placed)
     layers: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
     parts: list[PackagePartExplanation] = []
-    for one in placed.parts:
+    for one in placed.partitions:
         begin = len(layers)
         if one.compiled is not None:
             layers += _chains(one.outlined.module)
         parts.append(
             PackagePartExplanation(
-                "dla" if one.part.is_dla else "cpu",
-                tuple(describe(graph.nodes[node]) for node in one.part.nodes),
-                tuple(placed.names[value] for value in one.part.inputs),
-                tuple(placed.names[value] for value in one.part.outputs),
+                "dla" if one.partition.is_dla else "cpu",
+                tuple(describe(graph.nodes[node]) for node in one.partition.nodes),
+                tuple(placed.names[value] for value in one.partition.inputs),
+                tuple(placed.names[value] for value in one.partition.outputs),
                 tuple(range(begin, len(layers))),
             )
         )
@@ -178,7 +178,7 @@ def _placements(placed: Partition) -> list[NodePlacement]:
     """What became of each node of a network in parts."""
     on_cpu = placed.on_cpu
     engines: dict[int, str] = {}
-    for one in placed.parts:
+    for one in placed.partitions:
         if one.compiled is not None:
             engines |= {node: one.compiled.engines.get(op, "view") for op, node in one.outlined.nodes.items()}
     found: list[NodePlacement] = []

@@ -39,8 +39,8 @@ from xonnc.formats.package.manifest import Manifest, Port, Step, Tensor
 from xonnc.lowering.dla_to_loadable.stages import CompiledLoadable
 from xonnc.lowering.onnx_to_dla.image_inputs import ImageInput, images_of
 from xonnc.lowering.placement.graph import Graph, graph_of
-from xonnc.lowering.placement.place import PlacedPart, Placement, place
-from xonnc.lowering.placement.remove_qdq_pairs import drop_roundings
+from xonnc.lowering.placement.place import CompiledPartition, Placement, place
+from xonnc.lowering.placement.remove_qdq_pairs import remove_qdq_pairs
 from xonnc.targets import load_target, target_names
 
 SUFFIX = ".xpkg"
@@ -131,11 +131,15 @@ def check_images(placement: Placement) -> None:
     function = placement.graph.function
     for index, image in images_of(function).items():
         argument = function.body.block.args[index]
-        takers = [placed.part for placed in placement.parts if argument in placed.part.inputs]
-        if [part.is_dla for part in takers] == [True]:
+        takers = [placed.partition for placed in placement.partitions if argument in placed.partition.inputs]
+        if [partition.is_dla for partition in takers] == [True]:
             continue
         nodes = [
-            node for part in takers if not part.is_dla for node in part.nodes if node in placement.refused
+            node
+            for partition in takers
+            if not partition.is_dla
+            for node in partition.nodes
+            if node in placement.refused
         ]
         reason = placement.refused[nodes[0]] if nodes else "the CPU takes it"
         raise XonncError(
@@ -151,7 +155,7 @@ def _assemble(front: FrontendResult, placement: Placement, target: str) -> Compi
     writers: list[WritePart] = []
     compiled: list[CompiledLoadable] = []
     on_cpu = placement.on_cpu
-    for number, placed in enumerate(placement.parts):
+    for number, placed in enumerate(placement.partitions):
         grids: Mapping[str, QuantizationParameters] = {}
         if placed.compiled is not None:
             if problems := check_loadable(placed.compiled.loadable, hardware):
@@ -161,7 +165,7 @@ def _assemble(front: FrontendResult, placement: Placement, target: str) -> Compi
             compiled.append(placed.compiled)
             grids = quantization_of(placed.compiled.loadable)
         elif front.is_quantized_here:
-            for op in drop_roundings(placed.outlined.module):
+            for op in remove_qdq_pairs(placed.outlined.module):
                 on_cpu.pop(placed.outlined.nodes.get(op, -1), None)
         steps.append(_step(number, placed, names, grids))
         writers.append(_writer(placed))
@@ -169,7 +173,7 @@ def _assemble(front: FrontendResult, placement: Placement, target: str) -> Compi
     arguments = function.body.block.args
     crossing = [
         *arguments,
-        *(value for placed in placement.parts for value in placed.part.outputs),
+        *(value for placed in placement.partitions for value in placed.partition.outputs),
     ]
     manifest = Manifest(
         target=target if target in target_names() else hardware.name,
@@ -195,23 +199,23 @@ def _assemble(front: FrontendResult, placement: Placement, target: str) -> Compi
 
 def _step(
     number: int,
-    placed: PlacedPart,
+    placed: CompiledPartition,
     names: Mapping[SSAValue, str],
     grids: Mapping[str, QuantizationParameters],
 ) -> Step:
-    suffix = "nvdla" if placed.part.is_dla else "onnx"
+    suffix = "nvdla" if placed.partition.is_dla else "onnx"
     return Step(
-        kind="dla" if placed.part.is_dla else "cpu",
+        kind="dla" if placed.partition.is_dla else "cpu",
         file=f"parts/{number}.{suffix}",
         size=0,
         sha256="",
-        inputs=tuple(names[value] for value in placed.part.inputs),
-        outputs=tuple(names[value] for value in placed.part.outputs),
+        inputs=tuple(names[value] for value in placed.partition.inputs),
+        outputs=tuple(names[value] for value in placed.partition.outputs),
         grids=grids,
     )
 
 
-def _writer(placed: PlacedPart) -> WritePart:
+def _writer(placed: CompiledPartition) -> WritePart:
     if placed.compiled is None:
         model = export_module(placed.outlined.module)
         return lambda stream: write_binary(model, stream)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from xonnc.compiler import Calibrate
     from xonnc.formats.nvdla.calibration import Ranges
     from xonnc.formats.nvdla.performance import HardwareLayer, Performance
-    from xonnc.lowering.quantization_statistics.quantization_error import Rounding
+    from xonnc.lowering.quantization_statistics.quantization_error import QuantizationError
     from xonnc.targets import NvdlaTarget
 
 
@@ -129,7 +129,9 @@ def _require_floats(args: argparse.Namespace) -> None:
         raise XonncError(f"{args.model}: a {what} has no values of floats; give --calibrate the model")
 
 
-def _cost(args: argparse.Namespace, target: NvdlaTarget) -> tuple[Performance, list[Rounding] | None]:
+def _cost(
+    args: argparse.Namespace, target: NvdlaTarget
+) -> tuple[Performance, list[QuantizationError] | None]:
     from xonnc.formats.nvdla.checks.check import read_checked
     from xonnc.formats.nvdla.performance import performance
 
@@ -184,12 +186,12 @@ class _Rounding:
             self._read(module)
             self._quantized = export_proto(module)
 
-    def measured(self) -> list[Rounding]:
+    def measured(self) -> list[QuantizationError]:
         """What the samples show."""
-        from xonnc.lowering.quantization_statistics.quantization_error import measured
+        from xonnc.lowering.quantization_statistics.quantization_error import measure_quantization_error
 
         assert self._quantized is not None, "compiling passes all stages"
-        return measured(self._quantized, self._floats, self._samples)
+        return measure_quantization_error(self._quantized, self._floats, self._samples)
 
     def _read(self, module: ModuleOp) -> list[Sample]:
         from xonnc.calibration import input_shapes, read_samples
@@ -199,7 +201,7 @@ class _Rounding:
         return self._samples
 
 
-def rounding_table(roundings: Sequence[Rounding]) -> list[str]:
+def rounding_table(roundings: Sequence[QuantizationError]) -> list[str]:
     """A line for each rounded value."""
     rows: list[tuple[str, ...]] = [("value", "made by", "type", "scale", "zero", "saturated", "SNR dB")]
     rows += [
@@ -217,7 +219,7 @@ def rounding_table(roundings: Sequence[Rounding]) -> list[str]:
     return columns(rows)
 
 
-def rounding_json(one: Rounding) -> dict[str, object]:
+def rounding_json(one: QuantizationError) -> dict[str, object]:
     """A rounded value; no decibels where nothing changes."""
     noise = one.signal_to_noise if isfinite(one.signal_to_noise) else None
     return {**asdict(one), "signal_to_noise": noise}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from xonnc.dialects.dla.types import CubeShape
 from xonnc.formats.nvdla.checks.fields import FIELDS
 from xonnc.formats.nvdla.constants import Precision
 from xonnc.formats.nvdla.records import ConvOp, PdpOp
 from xonnc.lowering.dla_planning.feasibility import conv_limits, pool_limits
-from xonnc.lowering.dla_planning.shapes import Shape, Window
+from xonnc.lowering.dla_planning.window import Window
 from xonnc.targets import load_target, target_names
 from xonnc.targets.limits import (
     FEATURES,
@@ -19,7 +20,7 @@ from xonnc.targets.limits import (
     lacks_precision,
 )
 
-ROOM = Shape(8, 100, 100)
+ROOM = CubeShape(8, 100, 100)
 
 
 @pytest.mark.parametrize("limit", LIMITS, ids=[f"{each.engine} {each.what}" for each in LIMITS])

@@ -6,102 +6,116 @@ import random
 
 from xonnc.formats.nvdla.constants import Event
 from xonnc.lowering.dla_to_loadable.dependencies import (
-    Consumer,
-    Entry,
-    Extent,
-    Layer,
+    ByteRange,
+    ConsumerSlot,
+    DependencyEntry,
+    DependencyLayer,
     dependency_graph,
-    heads,
+    queue_heads,
 )
 
 CONV, SDP, PDP = 1, 2, 3
 
 
-def at(place: int) -> tuple[Extent, ...]:
-    return (Extent(0, place, place + 1),)
+def at(place: int) -> tuple[ByteRange, ...]:
+    return (ByteRange(0, place, place + 1),)
 
 
-def lenet() -> list[Layer]:
+def lenet() -> list[DependencyLayer]:
     return [
-        Layer(CONV, at(0), ()),
-        Layer(SDP, (), at(1), fused_parent=0),
-        Layer(PDP, at(1), at(2)),
-        Layer(CONV, at(2), ()),
-        Layer(SDP, (), at(3), fused_parent=3),
-        Layer(PDP, at(3), at(4)),
+        DependencyLayer(CONV, at(0), ()),
+        DependencyLayer(SDP, (), at(1), fused_parent=0),
+        DependencyLayer(PDP, at(1), at(2)),
+        DependencyLayer(CONV, at(2), ()),
+        DependencyLayer(SDP, (), at(3), fused_parent=3),
+        DependencyLayer(PDP, at(3), at(4)),
     ]
 
 
 def test_the_pattern_of_lenet():
     entries = dependency_graph(lenet())
     completed, programmed = Event.OP_COMPLETED, Event.OP_PROGRAMMED
-    assert entries[0] == Entry({SDP: Consumer(1, programmed), CONV: Consumer(3, programmed)}, None, 1)
-    assert entries[1] == Entry({SDP: Consumer(4, programmed), PDP: Consumer(2, completed)}, 0, 1)
-    assert entries[2] == Entry({PDP: Consumer(5, programmed), CONV: Consumer(3, completed)}, None, 1)
+    assert entries[0] == DependencyEntry(
+        {SDP: ConsumerSlot(1, programmed), CONV: ConsumerSlot(3, programmed)}, None, 1
+    )
+    assert entries[1] == DependencyEntry(
+        {SDP: ConsumerSlot(4, programmed), PDP: ConsumerSlot(2, completed)}, 0, 1
+    )
+    assert entries[2] == DependencyEntry(
+        {PDP: ConsumerSlot(5, programmed), CONV: ConsumerSlot(3, completed)}, None, 1
+    )
     assert entries[3].dependency_count == 3
-    assert heads(lenet(), 6) == (-1, 0, 1, 2, -1, -1)
+    assert queue_heads(lenet(), 6) == (-1, 0, 1, 2, -1, -1)
 
 
 def test_the_next_layer_of_an_engine_waits_for_a_result_it_reads():
-    entries = dependency_graph([Layer(SDP, at(0), at(1)), Layer(SDP, at(1), at(2))])
-    assert entries[0].consumers == {SDP: Consumer(1, Event.OP_COMPLETED)}
+    entries = dependency_graph([DependencyLayer(SDP, at(0), at(1)), DependencyLayer(SDP, at(1), at(2))])
+    assert entries[0].consumers == {SDP: ConsumerSlot(1, Event.OP_COMPLETED)}
 
 
 def test_a_layer_with_other_settings_waits_for_the_one_before():
-    layers = [Layer(CONV, at(0), (), settings=(place // 2,)) for place in range(4)]
+    layers = [DependencyLayer(CONV, at(0), (), settings=(place // 2,)) for place in range(4)]
     events = [entry.consumers[CONV].event for entry in dependency_graph(layers)[:-1]]
     assert events == [Event.OP_PROGRAMMED, Event.OP_COMPLETED, Event.OP_PROGRAMMED]
 
 
 def test_memory_used_again_waits_for_its_reader():
     # The SDP overwrites what the PDP reads.
-    layers = [Layer(SDP, at(0), at(1)), Layer(PDP, at(1), at(2)), Layer(SDP, at(3), at(1))]
+    layers = [
+        DependencyLayer(SDP, at(0), at(1)),
+        DependencyLayer(PDP, at(1), at(2)),
+        DependencyLayer(SDP, at(3), at(1)),
+    ]
     entries = dependency_graph(layers)
-    assert entries[1].consumers == {SDP: Consumer(2, Event.OP_COMPLETED)}
+    assert entries[1].consumers == {SDP: ConsumerSlot(2, Event.OP_COMPLETED)}
     assert entries[2].dependency_count == 2
 
 
 def test_only_the_first_reader_of_an_engine_has_an_edge():
-    layers = [Layer(SDP, at(0), at(1)), Layer(PDP, at(1), at(2)), Layer(PDP, at(1), at(3))]
+    layers = [
+        DependencyLayer(SDP, at(0), at(1)),
+        DependencyLayer(PDP, at(1), at(2)),
+        DependencyLayer(PDP, at(1), at(3)),
+    ]
     entries = dependency_graph(layers)
-    assert entries[0].consumers == {PDP: Consumer(1, Event.OP_COMPLETED)}
+    assert entries[0].consumers == {PDP: ConsumerSlot(1, Event.OP_COMPLETED)}
     assert entries[2].dependency_count == 1
 
 
 def test_only_the_last_writer_of_an_engine_has_an_edge():
     layers = [
-        *(Layer(SDP, at(9), at(place)) for place in range(300)),
-        Layer(PDP, (Extent(0, 0, 300),), at(400)),
+        *(DependencyLayer(SDP, at(9), at(place)) for place in range(300)),
+        DependencyLayer(PDP, (ByteRange(0, 0, 300),), at(400)),
     ]
     entries = dependency_graph(layers)
     assert [entry.dependency_count for entry in entries[1:]] == [1] * 300
-    assert entries[299].consumers == {PDP: Consumer(300, Event.OP_COMPLETED)}
+    assert entries[299].consumers == {PDP: ConsumerSlot(300, Event.OP_COMPLETED)}
 
 
-def behind_one_that_reads_nothing(*, reads_memory: bool) -> list[Layer]:
+def behind_one_that_reads_nothing(*, reads_memory: bool) -> list[DependencyLayer]:
     """The PDP makes what the last layer reads; its edge goes to the SDP pass before, which writes over 1."""
     return [
-        Layer(SDP, at(0), at(1)),
-        Layer(PDP, at(1), at(2)),
-        Layer(CONV, at(2), ()),
-        Layer(SDP, (), at(1), fused_parent=2, reads_memory=reads_memory),
-        Layer(SDP, at(2), at(3)),
+        DependencyLayer(SDP, at(0), at(1)),
+        DependencyLayer(PDP, at(1), at(2)),
+        DependencyLayer(CONV, at(2), ()),
+        DependencyLayer(SDP, (), at(1), fused_parent=2, reads_memory=reads_memory),
+        DependencyLayer(SDP, at(2), at(3)),
     ]
 
 
 def test_nothing_is_read_before_its_turn():
     # The SDP may fetch for the last layer while the convolution's results still come to the one before.
     entries = dependency_graph(behind_one_that_reads_nothing(reads_memory=False))
-    assert entries[1].consumers[SDP] == Consumer(3, Event.OP_COMPLETED)
-    assert entries[3].consumers == {SDP: Consumer(4, Event.OP_COMPLETED)}
+    assert entries[1].consumers[SDP] == ConsumerSlot(3, Event.OP_COMPLETED)
+    assert entries[3].consumers == {SDP: ConsumerSlot(4, Event.OP_COMPLETED)}
 
 
 def test_what_has_read_in_its_turn_holds_back_the_next():
     entries = dependency_graph(behind_one_that_reads_nothing(reads_memory=True))
-    assert entries[3].consumers == {SDP: Consumer(4, Event.OP_PROGRAMMED)}
+    assert entries[3].consumers == {SDP: ConsumerSlot(4, Event.OP_PROGRAMMED)}
 
 
-def run(layers: list[Layer], entries: tuple[Entry, ...]) -> list[int]:
+def run(layers: list[DependencyLayer], entries: tuple[DependencyEntry, ...]) -> list[int]:
     """
     Plays the firmware, two groups an engine, and returns the order of completion.
 
@@ -149,25 +163,25 @@ def run(layers: list[Layer], entries: tuple[Entry, ...]) -> list[int]:
     return completed
 
 
-def random_program(generator: random.Random) -> list[Layer]:
-    layers: list[Layer] = []
+def random_program(generator: random.Random) -> list[DependencyLayer]:
+    layers: list[DependencyLayer] = []
     for _ in range(generator.randint(2, 12)):
         source, target = generator.sample(range(4), 2)
         kind = generator.choice(("conv", "sdp", "pdp", "flow"))
         if kind == "sdp":
-            layers.append(Layer(SDP, at(source), at(target)))
+            layers.append(DependencyLayer(SDP, at(source), at(target)))
         if kind == "pdp":
-            layers.append(Layer(PDP, at(source), at(target)))
+            layers.append(DependencyLayer(PDP, at(source), at(target)))
         if kind in ("conv", "flow"):
-            layers.append(Layer(CONV, at(source), ()))
+            layers.append(DependencyLayer(CONV, at(source), ()))
             written = at(target) if kind == "conv" else ()
-            layers.append(Layer(SDP, (), written, fused_parent=len(layers) - 1))
+            layers.append(DependencyLayer(SDP, (), written, fused_parent=len(layers) - 1))
         if kind == "flow":
-            layers.append(Layer(PDP, (), at(target), fused_parent=len(layers) - 1))
+            layers.append(DependencyLayer(PDP, (), at(target), fused_parent=len(layers) - 1))
     return layers
 
 
-def hazards(layers: list[Layer]) -> list[tuple[int, int]]:
+def hazards(layers: list[DependencyLayer]) -> list[tuple[int, int]]:
     """Pairs of which the first must complete before the second, both in memory and not on one engine."""
     return [
         (i, j)

@@ -18,7 +18,7 @@ from xonnc.compiler import run_frontend
 from xonnc.formats.nvdla.calibration import Range, Ranges
 from xonnc.formats.onnx.exporter import export_proto
 from xonnc.lowering.onnx_to_dla.quantize_onnx import equalized
-from xonnc.lowering.quantization_statistics.quantization_error import measured
+from xonnc.lowering.quantization_statistics.quantization_error import measure_quantization_error
 from xonnc.runtime.reference import Reference
 
 Array = npt.NDArray[Any]
@@ -103,7 +103,7 @@ class Rounded:
 
     def decibels(self, name: str) -> float:
         """Signal to noise of a value."""
-        found = measured(self.protos["rounded"], self.protos["equalized"], self._samples)
+        found = measure_quantization_error(self.protos["rounded"], self.protos["equalized"], self._samples)
         return next(one.signal_to_noise for one in found if one.name == name)
 
     def run(self, stage: str, sample: Sample, path: Path) -> Array:

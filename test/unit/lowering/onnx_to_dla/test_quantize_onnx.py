@@ -95,7 +95,7 @@ def test_biases_take_away_what_was_measured(context: Context):
                 -> tensor<1x2x1x1xf32>
              onnx.Return %y : tensor<1x2x1x1xf32> }""",
     )
-    ranges = {"x": Range(0, 40, (20.0,)), "y": Range(-1, 1, drifts=(0.25, -1.0))}
+    ranges = {"x": Range(0, 40, (20.0,)), "y": Range(-1, 1, bias_corrections=(0.25, -1.0))}
     quantize(module, ranges, DisposablePool.of(context))
     (conv,) = (op for op in module.walk() if isinstance(op, ConvOp))
     assert held(conv.B).tolist() == pytest.approx([0.25, 1.5])

@@ -17,8 +17,8 @@ from xonnc.calibration import calibrate_module
 from xonnc.compiler import run_frontend
 from xonnc.formats.nvdla.calibration import Ranges
 from xonnc.formats.onnx.exporter import export_proto
-from xonnc.lowering.quantization_statistics.bias_correction import FEWEST_SAMPLES, drifts
-from xonnc.lowering.quantization_statistics.quantization_error import with_rounded_weights
+from xonnc.lowering.quantization_statistics.bias_correction import MIN_SAMPLES, bias_corrections
+from xonnc.lowering.quantization_statistics.quantization_error import with_quantized_weights
 from xonnc.runtime.reference import Reference
 
 Array = npt.NDArray[Any]
@@ -61,10 +61,10 @@ def shift(path: Path, samples: list[Sample], *, measured: bool) -> float:
 
     def calibrate(module: ModuleOp) -> Ranges:
         found = calibrate_module(module, samples, "percentile")
-        return found if measured else {name: replace(one, drifts=()) for name, one in found.items()}
+        return found if measured else {name: replace(one, bias_corrections=()) for name, one in found.items()}
 
     rounded = path.with_name("rounded.onnx")
-    model = with_rounded_weights(export_proto(run_frontend(path, None, calibrate).module))
+    model = with_quantized_weights(export_proto(run_frontend(path, None, calibrate).module))
     # Of the last rounding only what comes before is looked at: it is fair.
     last = next(node for node in reversed(model.graph.node) if node.op_type == "Conv")
     del model.graph.output[:]
@@ -84,15 +84,15 @@ def test_few_samples_tell_nothing(path: Path):
     found: list[tuple[Ranges, ModuleOp]] = []
 
     def calibrate(module: ModuleOp) -> Ranges:
-        ranges = calibrate_module(module, images(FEWEST_SAMPLES - 1))
+        ranges = calibrate_module(module, images(MIN_SAMPLES - 1))
         found.append((ranges, module.clone()))
         return ranges
 
     run_frontend(path, None, calibrate)
     ((ranges, module),) = found
-    assert not any(one.drifts for one in ranges.values())
-    assert drifts(module, ranges, images(FEWEST_SAMPLES - 1)) == {}
-    measured = drifts(module, ranges, images(FEWEST_SAMPLES))
+    assert not any(one.bias_corrections for one in ranges.values())
+    assert bias_corrections(module, ranges, images(MIN_SAMPLES - 1)) == {}
+    measured = bias_corrections(module, ranges, images(MIN_SAMPLES))
     assert {name: len(each) for name, each in measured.items()} == {"a": 4, "c": 4, "y": 5}
 
 
@@ -104,8 +104,8 @@ def test_networks_without_sums_have_none(tmp_path: Path):
     found: list[Ranges] = []
 
     def calibrate(module: ModuleOp) -> Ranges:
-        found.append(calibrate_module(module, images(FEWEST_SAMPLES)))
+        found.append(calibrate_module(module, images(MIN_SAMPLES)))
         return found[0]
 
     run_frontend(path, None, calibrate)
-    assert not any(one.drifts for one in found[0].values())
+    assert not any(one.bias_corrections for one in found[0].values())

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from xonnc.dialects.dla.engines import window_count
 from xonnc.dialects.dla.types import CubeShape
-
-Shape: TypeAlias = CubeShape
 
 
 @dataclass(frozen=True)
@@ -26,14 +23,14 @@ class Window:
     pixel_bytes: int = 0
 
     @property
-    def reach(self) -> tuple[int, int]:
+    def dilated_kernel(self) -> tuple[int, int]:
         """Height and width of the dilated kernel."""
         return (
             self.dilations[0] * (self.kernel[0] - 1) + 1,
             self.dilations[1] * (self.kernel[1] - 1) + 1,
         )
 
-    def counts(self, source: Shape) -> tuple[int, int]:
+    def output_size(self, source: CubeShape) -> tuple[int, int]:
         """Rows and columns of what comes out; 0 or less: the window does not fit."""
         top, left, bottom, right = self.pads
         return (

@@ -11,15 +11,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
+from xonnc.dialects.dla.types import CubeShape
 from xonnc.formats.nvdla import geometry
 from xonnc.formats.nvdla.constants import Precision
 from xonnc.lowering.dla_planning.feasibility import conv_limits, conv_plan
-from xonnc.lowering.dla_planning.shapes import Shape, Window
+from xonnc.lowering.dla_planning.window import Window
 from xonnc.targets import NvdlaTarget
 
 
 @dataclass(frozen=True)
-class Span:
+class TapRange:
     """
     Taps `begin` to `end` of a kernel in one dimension: the `size` input positions from `first` that they
     meet, and the padding around them.
@@ -34,26 +35,26 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Part:
+class PartialConvolution:
     """
     One of the smaller convolutions: channels `begin` to `end`, rows and columns of the kernel, its window.
     """
 
     begin: int
     end: int
-    rows: Span
-    columns: Span
+    rows: TapRange
+    columns: TapRange
     window: Window
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> CubeShape:
         """The part of the input that is read."""
-        return Shape(self.end - self.begin, self.rows.size, self.columns.size)
+        return CubeShape(self.end - self.begin, self.rows.size, self.columns.size)
 
 
-def convolution_parts(
-    target: NvdlaTarget, precision: Precision, source: Shape, kernels: int, window: Window
-) -> tuple[Part, ...] | None:
+def partial_convolutions(
+    target: NvdlaTarget, precision: Precision, source: CubeShape, kernels: int, window: Window
+) -> tuple[PartialConvolution, ...] | None:
     """
     The fewest parts of a convolution that fit the core and its buffer; `None` if none do.
 
@@ -63,42 +64,46 @@ def convolution_parts(
     columns = geometry.ceil_div(window.kernel[1], geometry.LARGEST_KERNEL)
     least = geometry.ceil_div(window.kernel[0], geometry.LARGEST_KERNEL)
     for rows in range(least, window.kernel[0] + 1):
-        regions = list(_regions(source, window, rows, columns))
+        regions = list(_kernel_regions(source, window, rows, columns))
         parts = [_channel_parts(target, precision, region, kernels) for region in regions]
         if all(parts):
             return tuple(part for group in parts for part in group)
     return None
 
 
-def _regions(source: Shape, window: Window, rows: int, columns: int) -> Iterator[Part]:
+def _kernel_regions(
+    source: CubeShape, window: Window, rows: int, columns: int
+) -> Iterator[PartialConvolution]:
     """The parts with all channels."""
-    for row in spans(source, window, 0, rows):
-        for column in spans(source, window, 1, columns):
+    for row in tap_ranges(source, window, 0, rows):
+        for column in tap_ranges(source, window, 1, columns):
             part = Window(
                 (row.end - row.begin, column.end - column.begin),
                 window.strides,
                 window.dilations,
                 (row.pad_before, column.pad_before, row.pad_after, column.pad_after),
             )
-            yield Part(0, source.channels, row, column, part)
+            yield PartialConvolution(0, source.channels, row, column, part)
 
 
-def spans(source: Shape, window: Window, dimension: int, count: int) -> list[Span]:
+def tap_ranges(source: CubeShape, window: Window, dimension: int, count: int) -> list[TapRange]:
     """A dimension's kernel in `count` runs of taps; runs that meet nothing but padding are left out."""
-    size, outputs = source[1 + dimension], window.counts(source)[dimension]
+    size, outputs = source[1 + dimension], window.output_size(source)[dimension]
     stride, dilation, pad = window.strides[dimension], window.dilations[dimension], window.pads[dimension]
     taps = window.kernel[dimension]
-    found: list[Span] = []
+    found: list[TapRange] = []
     for begin, end in pairwise(taps * index // count for index in range(count + 1)):
         first = begin * dilation - pad
         last = (outputs - 1) * stride - pad + (end - 1) * dilation
         inside, past = max(first, 0), min(last + 1, size)
         if inside < past:
-            found.append(Span(begin, end, inside, past - inside, max(-first, 0), max(last + 1 - size, 0)))
+            found.append(TapRange(begin, end, inside, past - inside, max(-first, 0), max(last + 1 - size, 0)))
     return found
 
 
-def _channel_parts(target: NvdlaTarget, precision: Precision, region: Part, kernels: int) -> list[Part]:
+def _channel_parts(
+    target: NvdlaTarget, precision: Precision, region: PartialConvolution, kernels: int
+) -> list[PartialConvolution]:
     """`region` in the fewest parts along the channels that fit; empty if none do."""
     if conv_limits(region.shape, kernels, region.window) is not None:
         return []
@@ -110,6 +115,7 @@ def _channel_parts(target: NvdlaTarget, precision: Precision, region: Part, kern
         shape = region.shape._replace(channels=widest)
         if conv_plan(target, precision, shape, kernels, region.window) is not None:
             return [
-                Part(begin, end, region.rows, region.columns, region.window) for begin, end in pairwise(ends)
+                PartialConvolution(begin, end, region.rows, region.columns, region.window)
+                for begin, end in pairwise(ends)
             ]
     return []

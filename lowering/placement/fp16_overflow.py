@@ -51,9 +51,9 @@ from xonnc.dialects.onnx.ops.reduction import (
     ReduceSumV11Op,
 )
 from xonnc.dialects.onnx.ops.tensor import CastOp, ConcatOp, IdentityOp, ReshapeOp, SqueezeOp, UnsqueezeOp
-from xonnc.lowering.dla_planning.precision import LARGEST_FP16
+from xonnc.lowering.dla_planning.precision import MAX_FP16
 
-LARGEST_EXPONENT = log(LARGEST_FP16)
+LARGEST_EXPONENT = log(MAX_FP16)
 
 MAXIMA = (ReduceMaxOp, ReduceMaxV13Op, ReduceMaxV18Op)
 
@@ -95,7 +95,7 @@ def overflows(nodes: Sequence[Operation]) -> dict[Operation, str]:
         if reader is not None:
             reason = (
                 f"the exponential of numbers that may exceed {LARGEST_EXPONENT:.1f} (halves end at "
-                f"{LARGEST_FP16:g}) goes into a {reader.name.removeprefix('onnx.')}; subtract the maximum "
+                f"{MAX_FP16:g}) goes into a {reader.name.removeprefix('onnx.')}; subtract the maximum "
                 "first, or clip the numbers"
             )
             found |= dict.fromkeys(between, reason)
@@ -181,7 +181,7 @@ def _is_maximum_of(maximum: SSAValue, value: SSAValue) -> bool:
     owner = maximum.owner
     if isinstance(owner, ClipOp):
         bounds = _constant(owner.max)
-        if bounds is None or bounds[0] < LARGEST_FP16:
+        if bounds is None or bounds[0] < MAX_FP16:
             return False
         owner = owner.input.owner
     return isinstance(owner, MAXIMA) and owner.data == value

@@ -8,9 +8,14 @@ from __future__ import annotations
 import random
 from math import ceil
 
-from xonnc.lowering.dla_planning.convolution import Buffer, ConvolutionPlan, Rows, plan_convolution
+from xonnc.lowering.dla_planning.convolution_tiling import (
+    ConvBuffer,
+    ConvBufferDemand,
+    ConvolutionPlan,
+    plan_convolution,
+)
 
-FULL = Buffer(banks=16, entries=256, entry_bytes=128)
+FULL = ConvBuffer(banks=16, entries=256, entry_bytes=128)
 BANK = FULL.bank_bytes
 
 
@@ -18,11 +23,11 @@ def traffic(plan: ConvolutionPlan) -> float:
     return plan.traffic
 
 
-def rows(**changes: int) -> Rows:
+def rows(**changes: int) -> ConvBufferDemand:
     values = {
         "height": 32,
         "output_height": 32,
-        "reach": 3,
+        "kernel_height": 3,
         "stride": 1,
         "pad_top": 1,
         "entries_per_slice": 32,
@@ -30,42 +35,42 @@ def rows(**changes: int) -> Rows:
         "weight_bytes": 2 * BANK,
         "group_bytes": BANK // 2,
     }
-    return Rows(**(values | changes))
+    return ConvBufferDemand(**(values | changes))
 
 
 def test_everything_fits():
     plan = plan_convolution(rows(), FULL, traffic)
     assert plan is not None
-    assert (plan.data_banks, plan.weight_banks, plan.weights_stay, len(plan.pieces)) == (4, 2, True, 1)
+    assert (plan.data_banks, plan.weight_banks, plan.weights_resident, len(plan.tiles)) == (4, 2, True, 1)
     assert plan.traffic == 32 * 4096 + 2 * BANK
-    assert (plan.pieces[0].pad_top, plan.pieces[0].pad_bottom) == (1, 1)
+    assert (plan.tiles[0].pad_top, plan.tiles[0].pad_bottom) == (1, 1)
 
 
 def test_many_kernels_stream_two_groups_at_a_time():
     plan = plan_convolution(rows(weight_bytes=40 * BANK, group_bytes=2 * BANK), FULL, traffic)
     assert plan is not None
-    assert (plan.data_banks, plan.weight_banks, plan.weights_stay, len(plan.pieces)) == (4, 4, False, 1)
+    assert (plan.data_banks, plan.weight_banks, plan.weights_resident, len(plan.tiles)) == (4, 4, False, 1)
 
 
 def test_one_group_at_a_time_where_two_leave_no_room():
     plan = plan_convolution(rows(weight_bytes=40 * BANK, group_bytes=9 * BANK), FULL, traffic)
     assert plan is not None
-    assert (plan.data_banks, plan.weight_banks, len(plan.pieces)) == (4, 9, 1)
+    assert (plan.data_banks, plan.weight_banks, len(plan.tiles)) == (4, 9, 1)
 
 
 def test_rows_in_pieces_with_all_weights_resident():
     plan = plan_convolution(rows(height=224, output_height=224, entries_per_slice=224), FULL, traffic)
     assert plan is not None
-    assert (plan.data_banks, plan.weight_banks, plan.weights_stay) == (14, 2, True)
-    assert all(piece.inputs * 224 <= 14 * 256 for piece in plan.pieces)
+    assert (plan.data_banks, plan.weight_banks, plan.weights_resident) == (14, 2, True)
+    assert all(tile.inputs * 224 <= 14 * 256 for tile in plan.tiles)
 
 
 def test_one_piece_beats_weights_read_twice():
     # All weights resident leaves three of four data banks: two pieces; streaming leaves room for all rows.
     case = rows(weight_bytes=13 * BANK, group_bytes=BANK)
-    plan = plan_convolution(case, FULL, lambda plan: plan.traffic + (len(plan.pieces) << 20))
+    plan = plan_convolution(case, FULL, lambda plan: plan.traffic + (len(plan.tiles) << 20))
     assert plan is not None
-    assert (plan.weight_banks, len(plan.pieces)) == (2, 1)
+    assert (plan.weight_banks, len(plan.tiles)) == (2, 1)
 
 
 def test_a_group_larger_than_the_buffer_does_not_fit():
@@ -73,7 +78,7 @@ def test_a_group_larger_than_the_buffer_does_not_fit():
 
 
 def test_a_window_higher_than_the_data_banks_does_not_fit():
-    assert plan_convolution(rows(entries_per_slice=2000, reach=7), FULL, traffic) is None
+    assert plan_convolution(rows(entries_per_slice=2000, kernel_height=7), FULL, traffic) is None
 
 
 def test_pieces_cover_the_output_and_read_only_what_is_there():
@@ -88,7 +93,7 @@ def test_pieces_cover_the_output_and_read_only_what_is_there():
         case = rows(
             height=height,
             output_height=output,
-            reach=reach,
+            kernel_height=reach,
             stride=stride,
             pad_top=top,
             entries_per_slice=generator.randint(1, 300),
@@ -96,15 +101,15 @@ def test_pieces_cover_the_output_and_read_only_what_is_there():
         plan = plan_convolution(case, FULL, traffic)
         if plan is None:
             continue
-        split += len(plan.pieces) > 1
+        split += len(plan.tiles) > 1
         position = 0
-        for piece in plan.pieces:
-            assert piece.first_output == position
-            assert piece.first_input == max(position * stride - top, 0)
-            assert 0 < piece.inputs <= height - piece.first_input
-            assert ceil(piece.inputs * case.entries_per_slice / FULL.entries) <= plan.data_banks
-            span = piece.inputs + piece.pad_top + piece.pad_bottom - reach
-            assert span == (piece.outputs - 1) * stride
-            position += piece.outputs
+        for tile in plan.tiles:
+            assert tile.first_output == position
+            assert tile.first_input == max(position * stride - top, 0)
+            assert 0 < tile.inputs <= height - tile.first_input
+            assert ceil(tile.inputs * case.entries_per_slice / FULL.entries) <= plan.data_banks
+            span = tile.inputs + tile.pad_top + tile.pad_bottom - reach
+            assert span == (tile.outputs - 1) * stride
+            position += tile.outputs
         assert position == output
     assert split > 50

@@ -6,11 +6,11 @@ from xonnc.dialects.dla.engines import ConvOp
 from xonnc.dialects.dla.types import cube_of, image_of, shape_of
 from xonnc.dialects.onnx.locations import describe
 from xonnc.errors import XonncError
-from xonnc.lowering.dla_planning.convolution import ConvolutionPlan
+from xonnc.lowering.dla_planning.convolution_tiling import ConvolutionPlan
 from xonnc.lowering.dla_planning.feasibility import conv_plan
 from xonnc.lowering.dla_planning.precision import precision_of
-from xonnc.lowering.dla_planning.shapes import Window
 from xonnc.lowering.dla_planning.surface_sizes import pixel_bytes
+from xonnc.lowering.dla_planning.window import Window
 from xonnc.targets import NvdlaTarget
 
 

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from xonnc.dialects.dla.types import CubeShape
 from xonnc.formats.nvdla.constants import Precision
 from xonnc.lowering.dla_planning.feasibility import convolution_cycles
-from xonnc.lowering.dla_planning.groups import merged_groups
-from xonnc.lowering.dla_planning.shapes import Shape, Window
+from xonnc.lowering.dla_planning.group_merging import merged_groups
+from xonnc.lowering.dla_planning.window import Window
 from xonnc.targets import load_target
 
 INT8 = Precision.INT8
@@ -17,7 +18,7 @@ PADDED = Window((3, 3), pads=(1, 1, 1, 1))
 
 
 def chosen(target: str, channels: int, size: int, groups: int) -> int:
-    source = Shape(channels, size, size)
+    source = CubeShape(channels, size, size)
     return merged_groups(load_target(target), INT8, source, channels, PADDED, groups)
 
 
@@ -27,7 +28,7 @@ def test_nothing_else_that_fits_is_faster(target: str, channels: int, size: int,
     hardware, merged = load_target(target), chosen(target, channels, size, groups)
 
     def cycles(count: int) -> float:
-        shape, kernels = Shape(channels * count // groups, size, size), channels * count // groups
+        shape, kernels = CubeShape(channels * count // groups, size, size), channels * count // groups
         return groups // count * convolution_cycles(hardware, INT8, shape, kernels, PADDED)
 
     atom = hardware.memory_atom_bytes
@@ -41,7 +42,7 @@ def test_nothing_else_that_fits_is_faster(target: str, channels: int, size: int,
 
 def test_zeros_are_dear_where_memory_is_slow():
     # Twice the groups at a time read twice the weights, half as many make twice the layers.
-    target, source = load_target("nv_large"), Shape(128, 8, 8)
+    target, source = load_target("nv_large"), CubeShape(128, 8, 8)
     found = [
         merged_groups(replace(target, dram_gb_per_s=speed), INT8, source, 128, PADDED, 128)
         for speed in (10.0, 32.0)
@@ -51,7 +52,7 @@ def test_zeros_are_dear_where_memory_is_slow():
 
 def test_slow_memory_makes_layers_dear():
     target = load_target("nv_small")
-    source = Shape(64, 16, 16)
+    source = CubeShape(64, 16, 16)
     quick = merged_groups(target, INT8, source, 64, PADDED, 64)
     slow = merged_groups(replace(target, memory_latency_cycles=100_000), INT8, source, 64, PADDED, 64)
     assert (quick, slow) == (8, 64)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from xonnc.lowering.placement.assignment import nodes_on_dla
-from xonnc.lowering.placement.dataflow import Dataflow, Value
+from xonnc.lowering.placement.dataflow import Dataflow, DataflowValue
 from xonnc.lowering.placement.max_flow import FlowNetwork
-from xonnc.lowering.placement.partitions import turns
+from xonnc.lowering.placement.partitions import partition_nodes
 
 MOST_NODES = 8
 
@@ -19,11 +19,11 @@ def drawn(seed: int) -> tuple[Dataflow, set[int], set[int]]:
     """A random dataflow with nodes that are bound to a side."""
     generator = np.random.default_rng(seed)
     count = int(generator.integers(1, MOST_NODES))
-    values: list[Value] = []
+    values: list[DataflowValue] = []
     for producer in (None, None, *range(count)):
         later = range(0 if producer is None else producer + 1, count)
         readers = tuple(node for node in later if generator.random() < 0.4)
-        values.append(Value(producer, readers, bool(generator.random() < 0.3)))
+        values.append(DataflowValue(producer, readers, bool(generator.random() < 0.3)))
     kinds = generator.integers(0, 3, count)
     return (
         Dataflow(count, values),
@@ -61,10 +61,10 @@ def test_no_other_choice_of_sides_has_fewer_crossings_or_as_few_with_more_on_the
 @pytest.mark.parametrize("seed", range(60))
 def test_turns_alternate_wait_for_nobody_later_and_are_as_few_as_can_be(seed: int):
     flow, dla, _ = drawn(seed)
-    parts = turns(flow, dla)
-    turn = {node: number for number, part in enumerate(parts) for node in part}
+    parts = partition_nodes(flow, dla)
+    turn = {node: number for number, partition in enumerate(parts) for node in partition}
     assert sorted(turn) == list(range(flow.count))
-    assert all(len({node in dla for node in part}) == 1 for part in parts)
+    assert all(len({node in dla for node in partition}) == 1 for partition in parts)
     edges = [(v.producer, reader) for v in flow.values if v.producer is not None for reader in v.readers]
     assert all(turn[maker] <= turn[reader] for maker, reader in edges)
     assert len(parts) == fewest_turns(flow, dla, edges)
@@ -96,20 +96,20 @@ def fewest_turns(flow: Dataflow, dla: set[int], edges: list[tuple[int, int]]) ->
 def test_a_node_waits_for_its_reader_where_that_saves_transfers():
     # 0 (CPU) feeds 1 (DLA) feeds 2 (CPU) feeds 3 (DLA); 4 and 5 (DLA) only make something for 3.
     values = [
-        Value(None, (0, 4)),
-        Value(0, (1,)),
-        Value(1, (2,)),
-        Value(2, (3,)),
-        Value(4, (5,)),
-        Value(5, (3,)),
-        Value(3, (), True),
+        DataflowValue(None, (0, 4)),
+        DataflowValue(0, (1,)),
+        DataflowValue(1, (2,)),
+        DataflowValue(2, (3,)),
+        DataflowValue(4, (5,)),
+        DataflowValue(5, (3,)),
+        DataflowValue(3, (), True),
     ]
     order = [0, 1, 2, 4, 5, 3]
     place = {node: order.index(node) for node in order}
     flow = Dataflow(
         6,
         [
-            Value(
+            DataflowValue(
                 None if v.producer is None else place[v.producer],
                 tuple(place[r] for r in v.readers),
                 v.is_returned,
@@ -117,7 +117,7 @@ def test_a_node_waits_for_its_reader_where_that_saves_transfers():
             for v in values
         ],
     )
-    assert turns(flow, {place[node] for node in (1, 3, 4, 5)}) == [
+    assert partition_nodes(flow, {place[node] for node in (1, 3, 4, 5)}) == [
         [place[0]],
         [place[1]],
         [place[2]],
@@ -129,13 +129,13 @@ def test_the_cut_of_a_chain_is_its_thinnest_pipe_nearest_to_the_sink():
     network = FlowNetwork()
     nodes = [network.node() for _ in range(5)]
     for start, capacity in zip(nodes[:-1], (3, 2, 5, 2), strict=True):
-        network.pipe(start, start + 1, capacity)
-    assert network.near_source(nodes[0], nodes[-1]) == set(nodes[:4])
+        network.add_edge(start, start + 1, capacity)
+    assert network.source_side(nodes[0], nodes[-1]) == set(nodes[:4])
 
 
 def test_a_long_chain_is_cut_without_recursion():
     network = FlowNetwork()
     nodes = [network.node() for _ in range(20_000)]
     for start in nodes[:-1]:
-        network.pipe(start, start + 1, 2 if start != 9_999 else 1)
-    assert network.near_source(nodes[0], nodes[-1]) == set(nodes[:10_000])
+        network.add_edge(start, start + 1, 2 if start != 9_999 else 1)
+    assert network.source_side(nodes[0], nodes[-1]) == set(nodes[:10_000])

@@ -23,7 +23,7 @@ ABOUT_THE_MODEL = ("onnx.opset_imports", "onnx.ir_version", "onnx.functions")
 
 
 @dataclass(frozen=True)
-class Part:
+class Partition:
     """
     Nodes that run together, in order, the values they take from elsewhere, and those that go elsewhere.
     """
@@ -35,7 +35,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Outlined:
+class OutlinedPartition:
     """A part's own module, and of which node each of its operations is a copy."""
 
     module: ModuleOp
@@ -50,7 +50,7 @@ class Outlined:
         return next((nodes for value, nodes in self.readers.items() if value is about), ())
 
 
-def part_of(graph: Graph, nodes: Sequence[int], is_dla: bool) -> Part:
+def partition_of(graph: Graph, nodes: Sequence[int], is_dla: bool) -> Partition:
     """
     The part that `nodes` are.
 
@@ -66,7 +66,7 @@ def part_of(graph: Graph, nodes: Sequence[int], is_dla: bool) -> Part:
     inputs += [
         value
         for value in taken
-        if value not in there and value.owner not in graph.fixed and value not in arguments
+        if value not in there and value.owner not in graph.constants and value not in arguments
     ]
     read_elsewhere = {
         value
@@ -77,50 +77,54 @@ def part_of(graph: Graph, nodes: Sequence[int], is_dla: bool) -> Part:
     }
     outputs = dict.fromkeys(value for value in graph.results if value in there)
     outputs |= dict.fromkeys(value for value in made if value in read_elsewhere)
-    return Part(is_dla, tuple(nodes), tuple(inputs), tuple(outputs))
+    return Partition(is_dla, tuple(nodes), tuple(inputs), tuple(outputs))
 
 
-def outline(part: Part, graph: Graph, names: Mapping[SSAValue, str]) -> Outlined:
+def outline(partition: Partition, graph: Graph, names: Mapping[SSAValue, str]) -> OutlinedPartition:
     """A copy of a part as a model; inputs and outputs are called by `names`, constants are shared."""
     source = graph.function.parent_op()
     assert isinstance(source, ModuleOp)
-    function = FuncOp(MAIN, ([value.type for value in part.inputs], [value.type for value in part.outputs]))
+    function = FuncOp(
+        MAIN, ([value.type for value in partition.inputs], [value.type for value in partition.outputs])
+    )
     block = function.body.block
-    copies: dict[SSAValue, SSAValue] = dict(zip(part.inputs, block.args, strict=True))
+    copies: dict[SSAValue, SSAValue] = dict(zip(partition.inputs, block.args, strict=True))
     builder = Builder(InsertPoint.at_end(block))
-    needed = [value for node in part.nodes for value in graph.needed(graph.nodes[node])] + [*part.outputs]
-    wanted = _fixed_for(needed, graph)
+    needed = [value for node in partition.nodes for value in graph.needed(graph.nodes[node])] + [
+        *partition.outputs
+    ]
+    wanted = _constants_for(needed, graph)
     for op in graph.function.body.block.ops:
         if op in wanted:
             builder.insert(op.clone(copies))
     nodes: dict[Operation, int] = {}
     readers: dict[SSAValue, list[int]] = {argument: [] for argument in block.args}
-    for node in part.nodes:
+    for node in partition.nodes:
         op = graph.nodes[node]
         copy = builder.insert(op.clone(copies))
         nodes[copy] = node
         for value in graph.needed(op):
             if (copied := copies.get(value, value)) in readers:
                 readers[copied].append(node)
-    builder.insert(ReturnOp(*(copies[value] for value in part.outputs)))
-    function.arg_attrs = _with_images(_named(part.inputs, names), part, graph)
-    function.res_attrs = _named(part.outputs, names)
+    builder.insert(ReturnOp(*(copies[value] for value in partition.outputs)))
+    function.arg_attrs = _with_images(_named(partition.inputs, names), partition, graph)
+    function.res_attrs = _named(partition.outputs, names)
     module = ModuleOp([function, EntryPointOp.create(properties={"func": SymbolRefAttr(MAIN)})])
     for key in ABOUT_THE_MODEL:
         if key in source.attributes:
             module.attributes[key] = source.attributes[key]
-    return Outlined(module, nodes, readers)
+    return OutlinedPartition(module, nodes, readers)
 
 
 def _with_images(
-    attributes: ArrayAttr[DictionaryAttr], part: Part, graph: Graph
+    attributes: ArrayAttr[DictionaryAttr], partition: Partition, graph: Graph
 ) -> ArrayAttr[DictionaryAttr]:
     """What is said of the network's inputs that lie as images; the CPU knows nothing of such."""
     given = graph.function.arg_attrs
-    if given is None or not part.is_dla:
+    if given is None or not partition.is_dla:
         return attributes
     entries = list(attributes)
-    for place, value in enumerate(part.inputs):
+    for place, value in enumerate(partition.inputs):
         if (
             isinstance(value, BlockArgument)
             and value.index < len(given)
@@ -131,13 +135,13 @@ def _with_images(
     return ArrayAttr(entries)
 
 
-def _fixed_for(values: Sequence[SSAValue], graph: Graph) -> set[Operation]:
+def _constants_for(values: Sequence[SSAValue], graph: Graph) -> set[Operation]:
     """The ops of constants that `values` need."""
     found: set[Operation] = set()
     waiting = [value.owner for value in values]
     while waiting:
         op = waiting.pop()
-        if isinstance(op, Operation) and op in graph.fixed and op not in found:
+        if isinstance(op, Operation) and op in graph.constants and op not in found:
             found.add(op)
             waiting += [value.owner for value in op.operands]
     return found

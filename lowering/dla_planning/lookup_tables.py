@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from xonnc.dialects.dla.attributes import Lut, LutTable
+from xonnc.lowering.dla_planning.precision import MAX_FP16
 
 Function: TypeAlias = Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]]
 
@@ -43,21 +44,23 @@ def normalization_lut(scale: float, bias: float, beta: float) -> Lut:
 
 
 @dataclass(frozen=True)
-class Scaled:
+class ScaledLut:
     """A table of integers, which are the function times `2^shift`."""
 
     lut: Lut
     shift: int
 
 
-MOST_SHIFT = 22
+MAX_SHIFT = 22
 """The offset behind the product, 128 steps shifted by so many, fits 32 bits with one to spare."""
 
-SUM_POINTS = 4000
+SUM_SAMPLES = 4000
 """Sums of squares at which forms of a table are compared."""
 
 
-def integer_normalization_lut(scale: float, bias: float, beta: float, factor: float, largest: int) -> Scaled:
+def integer_normalization_lut(
+    scale: float, bias: float, beta: float, factor: float, largest: int
+) -> ScaledLut:
     """
     `factor (bias + scale s)^-beta` for integers `s` from 0 to `largest`, the sum of up to nine squares.
 
@@ -68,15 +71,15 @@ def integer_normalization_lut(scale: float, bias: float, beta: float, factor: fl
     def function(s: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         return factor * (bias + scale * s) ** -beta
 
-    shift = max(min(floor(log2(32767 / float(function(np.zeros(1))[0]))), MOST_SHIFT), 0)
-    sums = np.unique(np.geomspace(1, max(largest, 2), SUM_POINTS).astype(np.int64)).astype(np.float64)
+    shift = max(min(floor(log2(32767 / float(function(np.zeros(1))[0]))), MAX_SHIFT), 0)
+    sums = np.unique(np.geomspace(1, max(largest, 2), SUM_SAMPLES).astype(np.int64)).astype(np.float64)
     exact, weight = function(sums), np.minimum(np.sqrt(sums), 255.0)
     least, chosen = np.inf, (0, 0)
     widest = max(ceil(log2(max(largest, 256) / 256)), 0)
     for step in range(widest + 1):
         for coarse in range(step + 1, max(step + 2, widest + 4)):
-            near = _read(_integer_entries(function, 257, step, shift), step, sums)
-            far = _read(_integer_entries(function, 65, coarse, shift), coarse, sums)
+            near = _interpolate(_integer_entries(function, 257, step, shift), step, sums)
+            far = _interpolate(_integer_entries(function, 65, coarse, shift), coarse, sums)
             read = np.where(sums < 256 * 2.0**step, near, far) * 2.0**-shift
             error = float(np.max(np.abs(read - exact) * weight))
             if error < least:
@@ -91,7 +94,7 @@ def integer_normalization_lut(scale: float, bias: float, beta: float, factor: fl
         lo_end=2.0 ** (step + 8),
         is_integer=True,
     )
-    return Scaled(lut, shift)
+    return ScaledLut(lut, shift)
 
 
 def integer_function_lut(results: npt.NDArray[np.int8]) -> Lut:
@@ -115,14 +118,14 @@ def integer_function_lut(results: npt.NDArray[np.int8]) -> Lut:
     )
 
 
-FAR = 2048.0
+ASYMPTOTE = 2048.0
 """Beyond every table; from here on a function is a straight line."""
 
-BEGINS = (-2.0, -1.5, -1.0, -0.5)
+TABLE_STARTS = (-2.0, -1.5, -1.0, -0.5)
 """Where tables of 2 units may begin, in units."""
 
 
-FLOAT_POINTS = np.concatenate([np.linspace(-32, 32, 4097), np.linspace(-256, 256, 513)])
+SAMPLES = np.concatenate([np.linspace(-32, 32, 4097), np.linspace(-256, 256, 513)])
 """Numbers at which forms of a table are compared."""
 
 
@@ -133,30 +136,30 @@ def function_lut(function: Function) -> tuple[Lut, float]:
 
     Of all places and steps of the 257 entries within those of the 65 the ones whose error is least.
     """
-    under, over = (_line(function, place) for place in (-FAR, FAR))
-    exact = function(FLOAT_POINTS)
+    under, over = (_asymptote_slope(function, place) for place in (-ASYMPTOTE, ASYMPTOTE))
+    exact = function(SAMPLES)
     size = np.maximum(np.abs(exact), 1.0)
-    counts = np.abs(exact) < CLIPPED
+    counts = np.abs(exact) < COMPARED_UP_TO
     near = [
         (form, _values(function, 257, *form))
-        for form in ((b * 2.0**a, a - 7) for a in range(6) for b in BEGINS)
+        for form in ((b * 2.0**a, a - 7) for a in range(6) for b in TABLE_STARTS)
     ]
     far = [
         (form, _values(function, 65, *form))
-        for form in ((b * 2.0**a, a - 5) for a in range(7) for b in BEGINS)
+        for form in ((b * 2.0**a, a - 5) for a in range(7) for b in TABLE_STARTS)
     ]
     found: list[tuple[float, Lut]] = []
     for (le_start, coarse), le in far:
         le_end = le_start + 2.0 ** (coarse + 6)
-        wide = _read(le, coarse, FLOAT_POINTS - le_start)
-        wide = wide + under * np.minimum(FLOAT_POINTS - le_start, 0)
-        wide = wide + over * np.maximum(FLOAT_POINTS - le_end, 0)
+        wide = _interpolate(le, coarse, SAMPLES - le_start)
+        wide = wide + under * np.minimum(SAMPLES - le_start, 0)
+        wide = wide + over * np.maximum(SAMPLES - le_end, 0)
         for (lo_start, step), lo in near:
             lo_end = lo_start + 2.0 ** (step + 8)
             if lo_start < le_start or lo_end > le_end:
                 continue
-            inside = (lo_start < FLOAT_POINTS) & (FLOAT_POINTS < lo_end)
-            read = np.where(inside, _read(lo, step, FLOAT_POINTS - lo_start), wide)
+            inside = (lo_start < SAMPLES) & (SAMPLES < lo_end)
+            read = np.where(inside, _interpolate(lo, step, SAMPLES - lo_start), wide)
             error = float(np.max((np.abs(read - exact) / size)[counts]))
             lut = Lut(
                 linear_exp_table=_half_bits(le),
@@ -176,24 +179,21 @@ def function_lut(function: Function) -> tuple[Lut, float]:
     return lut, error
 
 
-LARGEST = 65504.0
-"""Of FP16."""
-
-CLIPPED = 62000.0
+COMPARED_UP_TO = 62000.0
 """Nobody asks how near results are of which FP16 would have clipped a few more."""
 
 
-def _line(function: Function, place: float) -> float:
+def _asymptote_slope(function: Function, place: float) -> float:
     """The slope of a function far out; 0 where it has left FP16."""
     ends = function(np.array([place, place + 64]))
-    if not np.all(np.isfinite(ends)) or np.any(np.abs(ends) > LARGEST):
+    if not np.all(np.isfinite(ends)) or np.any(np.abs(ends) > MAX_FP16):
         return 0.0
     return float(np.float16((ends[1] - ends[0]) / 64))
 
 
 def _values(function: Function, count: int, start: float, step: int) -> npt.NDArray[np.float64]:
     exact = function(start + np.arange(count, dtype=np.float64) * np.float64(2.0) ** step)
-    return np.clip(exact, -LARGEST, LARGEST).astype(np.float16).astype(np.float64)
+    return np.clip(exact, -MAX_FP16, MAX_FP16).astype(np.float16).astype(np.float64)
 
 
 def _half_bits(values: npt.NDArray[np.float64]) -> tuple[int, ...]:
@@ -205,7 +205,9 @@ def _integer_entries(function: Function, count: int, step: int, shift: int) -> t
     return tuple(int(value) for value in np.rint(values))
 
 
-def _read(entries: npt.ArrayLike, step: int, distances: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _interpolate(
+    entries: npt.ArrayLike, step: int, distances: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
     """What a linear table yields at distances from its start; its ends outside."""
     values = np.asarray(entries, np.float64)
     return np.interp(distances, np.arange(len(values)) * 2.0**step, values)

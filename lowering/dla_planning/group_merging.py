@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from xonnc.dialects.dla.types import CubeShape
 from xonnc.formats.nvdla.constants import Precision
 from xonnc.formats.nvdla.geometry import channels_per_atom
 from xonnc.lowering.dla_planning.feasibility import convolution_cycles
-from xonnc.lowering.dla_planning.shapes import Shape, Window
+from xonnc.lowering.dla_planning.window import Window
 from xonnc.targets import NvdlaTarget
 
 
 def merged_groups(
-    target: NvdlaTarget, precision: Precision, source: Shape, kernels: int, window: Window, groups: int
+    target: NvdlaTarget, precision: Precision, source: CubeShape, kernels: int, window: Window, groups: int
 ) -> int:
     """
     How many of `groups` groups one convolution takes, the input being `source` and the results `kernels`.

@@ -17,7 +17,7 @@ VIEW_OPS = (ConcatOp, SliceOp, ReshapeOp)
 
 
 @dataclass(frozen=True)
-class Chain:
+class FusedLayer:
     """Operations that pass their cubes on without memory between them: `conv, sdp, pdp` or a part of it."""
 
     ops: tuple[Operation, ...]
@@ -40,12 +40,12 @@ class Chain:
         return tuple(value for value in self.inputs if not isinstance(value.owner, ConstantOp))
 
 
-def chains(block: Block) -> Iterator[Chain]:
+def fused_layers(block: Block) -> Iterator[FusedLayer]:
     """The chains of `block`, in the order in which they end."""
     for op in block.ops:
         is_layer = isinstance(op, ENGINE_OPS + EMULATED_OPS)
         if is_layer and not isinstance(op.results[0].type, FlowType):
-            yield Chain(tuple(_upstream(op)))
+            yield FusedLayer(tuple(_upstream(op)))
 
 
 def _upstream(op: Operation) -> Iterator[Operation]:

@@ -15,12 +15,12 @@ from xonnc.dialects.dla.engines import ConvOp
 from xonnc.dialects.dla.storage import ConcatOp, ConstantOp, MemoryOp, ReshapeOp, SliceOp
 from xonnc.dialects.dla.types import FlowType, ImageType, PackedType, SurfaceType, tensor_of
 from xonnc.errors import XonncError
-from xonnc.lowering.dla.layers import EMULATED_OPS, ENGINE_OPS
+from xonnc.lowering.dla.fused_layers import EMULATED_OPS, ENGINE_OPS
 from xonnc.lowering.dla_planning.precision import PRECISIONS
-from xonnc.lowering.dla_planning.surface_sizes import spanned
+from xonnc.lowering.dla_planning.surface_sizes import span_bytes
 from xonnc.targets import NvdlaTarget
 
-KNOWN_OPS = (*ENGINE_OPS, *EMULATED_OPS, ConcatOp, ConstantOp, ReshapeOp, SliceOp, ReturnOp)
+SUPPORTED_OPS = (*ENGINE_OPS, *EMULATED_OPS, ConcatOp, ConstantOp, ReshapeOp, SliceOp, ReturnOp)
 
 
 def blocks(module: ModuleOp) -> list[Block]:
@@ -42,7 +42,7 @@ def _block(function: FuncOp) -> Block:
         raise XonncError(f"@{name}: a network of the DLA is one block, found {len(function.body.blocks)}")
     block = function.body.block
     for op in block.ops:
-        if not isinstance(op, KNOWN_OPS):
+        if not isinstance(op, SUPPORTED_OPS):
             raise XonncError(f"@{name}: {op.name} is no operation of the DLA; run convert-onnx-to-dla first")
         for value in (*op.operands, *op.results):
             _check_elements(name, value)
@@ -62,7 +62,7 @@ def _check_elements(name: str, value: SSAValue) -> None:
         raise XonncError(f"@{name}: {type_} (the engines hold f16, i16 or i8)")
 
 
-def check_placed(module: ModuleOp, block: Block, target: NvdlaTarget) -> None:
+def check_allocated(module: ModuleOp, block: Block, target: NvdlaTarget) -> None:
     """Whether everything in `block` has a place inside a memory object; `XonncError` says what has none."""
     memories = {op.sym_name.data: op.size.value.data for op in module.walk() if isinstance(op, MemoryOp)}
     for value in _values(block):
@@ -88,7 +88,7 @@ def _values(block: Block) -> Iterator[SSAValue]:
 
 
 def bytes_of(type_: SurfaceType | PackedType, target: NvdlaTarget) -> int:
-    return type_.size.data if isinstance(type_, PackedType) else spanned(type_, target)
+    return type_.size.data if isinstance(type_, PackedType) else span_bytes(type_, target)
 
 
 def memory_of(type_: Attribute) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from xonnc.lowering.dla_planning.lookup import (
+from xonnc.lowering.dla_planning.lookup_tables import (
     Function,
     function_lut,
     integer_function_lut,
